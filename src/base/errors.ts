@@ -1,0 +1,45 @@
+/** Who is to blame for a failed request. */
+export type ErrorSource = "downstream" | "upstream" | "gateway";
+
+/** Every way in which handling a request can fail; `respond.ts` maps each to a status. */
+export type GatewayErrorCode =
+  | "bad_request"
+  | "head_too_large"
+  | "body_too_large"
+  | "request_timeout"
+  | "client_closed"
+  | "listener_not_found"
+  | "route_not_found"
+  | "invalid_backend"
+  | "invalid_policy"
+  | "upstream_connect_failed"
+  | "upstream_tls_failed"
+  | "upstream_overloaded"
+  | "upstream_closed"
+  | "upstream_protocol_error"
+  | "upstream_timeout"
+  | "route_timeout"
+  | "version_not_supported"
+  | "internal";
+
+/** A failure while handling a request; the client sees the code, log and trace see the message. */
+export class GatewayError extends Error {
+  override readonly name = "GatewayError";
+
+  constructor(
+    readonly code: GatewayErrorCode,
+    readonly source: ErrorSource,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Text of whatever was thrown, with the messages of its causes: `dial failed: connection refused`. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined
+    ? error.message
+    : `${error.message}: ${describeError(error.cause)}`;
+}
