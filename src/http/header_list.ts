@@ -1,0 +1,130 @@
+/**
+ * Header fields in the order and spelling in which they arrived.
+ *
+ * Look-ups ignore case; every `name` argument is given in lower case. Fields of one name may repeat.
+ * A flat array, because a request has a dozen fields: scanning beats a map and keeps order for free.
+ */
+export class HeaderList {
+  readonly #fields: string[];
+
+  /** @param fields Name, value, name, value…; taken over, not copied. */
+  constructor(fields: string[] = []) {
+    this.#fields = fields;
+  }
+
+  /** From pairs such as `[["content-type", "text/plain"]]`. */
+  static from(pairs: Iterable<readonly [string, string]>): HeaderList {
+    const list = new HeaderList();
+    for (const [name, value] of pairs) list.append(name, value);
+    return list;
+  }
+
+  /** Number of fields, repeated ones counted each time. */
+  get size(): number {
+    return this.#fields.length / 2;
+  }
+
+  /** The first value of the field. */
+  get(name: string): string | undefined {
+    const index = this.#find(name, 0);
+    return index < 0 ? undefined : this.#fields[index + 1];
+  }
+
+  /** Every value of the field, in order. */
+  getAll(name: string): string[] {
+    const values: string[] = [];
+    for (let i = this.#find(name, 0); i >= 0; i = this.#find(name, i + 2)) {
+      values.push(this.#fields[i + 1] ?? "");
+    }
+    return values;
+  }
+
+  /** All values joined by a comma, as RFC 9110 section 5.3 reads a repeated field. */
+  getJoined(name: string): string | undefined {
+    const first = this.#find(name, 0);
+    if (first < 0) return undefined;
+    if (this.#find(name, first + 2) < 0) return this.#fields[first + 1];
+    return this.getAll(name).join(", ");
+  }
+
+  has(name: string): boolean {
+    return this.#find(name, 0) >= 0;
+  }
+
+  /** How often the field occurs. */
+  count(name: string): number {
+    let count = 0;
+    for (let i = this.#find(name, 0); i >= 0; i = this.#find(name, i + 2)) {
+      count++;
+    }
+    return count;
+  }
+
+  /** Adds a field at the end. The caller vouches that name and value are valid (see `field_syntax.ts`). */
+  append(name: string, value: string): void {
+    this.#fields.push(name, value);
+  }
+
+  /** Makes `value` the only value of the field, at the place where it first stood. */
+  set(name: string, value: string): void {
+    const index = this.#find(name, 0);
+    if (index < 0) {
+      this.append(name, value);
+      return;
+    }
+    this.#fields[index + 1] = value;
+    this.#deleteFrom(name, index + 2);
+  }
+
+  /** Removes every field of that name. */
+  delete(name: string): void {
+    this.#deleteFrom(name, 0);
+  }
+
+  copy(): HeaderList {
+    return new HeaderList(this.#fields.slice());
+  }
+
+  /** Calls `visit` for each field in order; the names keep their spelling. Cheaper than iterating. */
+  forEach(visit: (name: string, value: string) => void): void {
+    const fields = this.#fields;
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      visit(fields[i] ?? "", fields[i + 1] ?? "");
+    }
+  }
+
+  *[Symbol.iterator](): Iterator<readonly [string, string]> {
+    const fields = this.#fields;
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      yield [fields[i] ?? "", fields[i + 1] ?? ""];
+    }
+  }
+
+  /** The fields as they stand in a message head: `name: value` lines, each ended by CRLF. */
+  serialize(): string {
+    const fields = this.#fields;
+    let text = "";
+    for (let i = 0; i < fields.length; i += 2) {
+      text += fields[i] + ": " + fields[i + 1] + "\r\n";
+    }
+    return text;
+  }
+
+  #find(name: string, from: number): number {
+    const fields = this.#fields;
+    for (let i = from; i < fields.length; i += 2) {
+      const candidate = fields[i];
+      if (candidate === name) return i;
+      if (
+        candidate?.length === name.length && candidate.toLowerCase() === name
+      ) return i;
+    }
+    return -1;
+  }
+
+  #deleteFrom(name: string, from: number): void {
+    for (let i = this.#find(name, from); i >= 0; i = this.#find(name, i)) {
+      this.#fields.splice(i, 2);
+    }
+  }
+}

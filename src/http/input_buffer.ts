@@ -1,0 +1,74 @@
+import { Buffer } from "node:buffer";
+import type { Transport } from "./transport.ts";
+
+const INITIAL_BYTES = 4 * 1024;
+const BODY_BYTES = 64 * 1024;
+
+/**
+ * What was read from a transport and not consumed yet: `bytes[start, end)`.
+ *
+ * The buffer starts small, because most connections idle, and grows with what the connection carries.
+ */
+export class InputBuffer {
+  bytes: Buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+  start = 0;
+  end = 0;
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  get available(): number {
+    return this.end - this.start;
+  }
+
+  /**
+   * Reads more bytes behind those at hand; `false` at the end of the stream.
+   *
+   * Moves or reallocates the buffer when it is full: views taken before are void.
+   */
+  async fill(): Promise<boolean> {
+    this.#makeRoom();
+    const count = await this.#transport.read(this.bytes.subarray(this.end));
+    if (count === null) return false;
+    this.end += count;
+    return true;
+  }
+
+  /** Takes up to `limit` bytes as a view, valid until the next `fill`. */
+  take(limit: number): Uint8Array {
+    const end = Math.min(this.end, this.start + limit);
+    const view = this.bytes.subarray(this.start, end);
+    this.start = end;
+    return view;
+  }
+
+  /** Makes the buffer large enough for relaying a body with few reads. */
+  growForBody(): void {
+    if (this.bytes.length < BODY_BYTES) this.#reallocate(BODY_BYTES);
+  }
+
+  #makeRoom(): void {
+    if (this.start === this.end) {
+      this.start = this.end = 0;
+      return;
+    }
+    if (this.end < this.bytes.length) return;
+    if (this.start > 0) {
+      this.bytes.copyWithin(0, this.start, this.end);
+      this.end -= this.start;
+      this.start = 0;
+      return;
+    }
+    this.#reallocate(this.bytes.length * 2);
+  }
+
+  #reallocate(size: number): void {
+    const larger = Buffer.allocUnsafeSlow(size);
+    larger.set(this.bytes.subarray(this.start, this.end));
+    this.end -= this.start;
+    this.start = 0;
+    this.bytes = larger;
+  }
+}
