@@ -60,7 +60,8 @@ export class MessageWriter {
       if (framing === "chunked") {
         this.#putText(chunk.length.toString(16) + "\r\n");
       }
-      await this.#putBytes(chunk);
+      const overflow = this.#putBytes(chunk);
+      if (overflow !== undefined) await overflow;
       if (framing === "chunked") this.#putText("\r\n");
       onProgress?.(sent);
     }
@@ -96,15 +97,18 @@ export class MessageWriter {
     this.#used += this.#out.write(text, this.#used, "latin1");
   }
 
-  async #putBytes(bytes: Uint8Array): Promise<void> {
+  #putBytes(bytes: Uint8Array): Promise<void> | undefined {
     if (this.#used + bytes.length > COALESCE_BYTES) {
-      await this.#flush();
-      await writeAll(this.#transport, bytes);
-      return;
+      return this.#flushWith(bytes);
     }
     this.#reserve(bytes.length);
     this.#out.set(bytes, this.#used);
     this.#used += bytes.length;
+  }
+
+  async #flushWith(bytes: Uint8Array): Promise<void> {
+    await this.#flush();
+    await writeAll(this.#transport, bytes);
   }
 
   #reserve(count: number): void {
