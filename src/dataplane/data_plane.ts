@@ -1,0 +1,33 @@
+import type { ResourceSet } from "../api/resource_set.ts";
+import type { Diagnostic } from "../compile/compile.ts";
+
+/**
+ * The part that carries traffic, as seen by everything that does not: plain data in, plain data out, so that it may
+ * run in this thread or in workers.
+ */
+export interface DataPlane {
+  /** Compiles and puts into force; on any error nothing changes. */
+  apply(resources: ResourceSet): Promise<ApplyResult>;
+  /** The configuration in force, as `/config_dump` shows it, secrets redacted. */
+  describe(): Promise<DataPlaneDescription>;
+  /** Metrics in the Prometheus text format. */
+  collectMetrics(): Promise<string>;
+  /** Replaces the log filter; see `LogFilter`. */
+  setLogLevel(filter: string): Promise<void>;
+  /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when all is closed. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** What became of a configuration. */
+export type ApplyResult =
+  | { readonly applied: true; readonly diagnostics: readonly Diagnostic[] }
+  | { readonly applied: false; readonly diagnostics: readonly Diagnostic[] };
+
+/** Top-level keys of `/config_dump` that the data plane knows. */
+export interface DataPlaneDescription {
+  readonly binds: readonly unknown[];
+  readonly listeners: readonly unknown[];
+  readonly routes: readonly unknown[];
+  readonly backends: readonly unknown[];
+  readonly policies: readonly unknown[];
+}

@@ -1,0 +1,33 @@
+import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+
+/** What policies see of the request that they run on. */
+export interface PolicyContext {
+  /** As it is now: earlier policies may have changed it. */
+  readonly request: RequestMessage;
+  /** Value of `x-request-id`. */
+  readonly requestId: string;
+  /** Path that the chosen route matched by prefix, such as `/v1`; `undefined` before routing and for other matches. */
+  readonly matchedPrefix: string | undefined;
+}
+
+/**
+ * One effect on requests, responses or both: the unit that configuration attaches and the pipeline runs.
+ *
+ * `onRequest` runs in the order of `registry.ts`; answering a response ends the request phase (a direct response), throwing a
+ * `GatewayError` rejects the request. Either way `onResponse` then runs, in reverse order, on every policy that saw the request,
+ * so that CORS still decorates a rejection. A hook that has nothing to wait for answers without a promise.
+ *
+ * Everything that can be decided from the configuration is decided when the policy is created; hooks only look at the message.
+ */
+export interface Policy {
+  /** Name in configuration, such as `cors`. */
+  readonly kind: string;
+  onRequest?(context: PolicyContext): RequestVerdict | Promise<RequestVerdict>;
+  onResponse?(
+    context: PolicyContext,
+    response: ResponseMessage,
+  ): void | Promise<void>;
+}
+
+/** Go on, or answer this. */
+export type RequestVerdict = ResponseMessage | void;
