@@ -1,0 +1,74 @@
+import { isIpAddress, isUpstreamHost } from "./scalars.ts";
+import * as s from "./schema.ts";
+
+/** Where a server of our own listens. */
+export type Address =
+  | {
+    readonly kind: "tcp";
+    readonly hosts: readonly string[];
+    readonly port: number;
+  }
+  | { readonly kind: "unix"; readonly path: string }
+  | { readonly kind: "off" };
+
+/** A host and a port to connect to; an IPv6 address stands without its brackets. */
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Parts of `host:port` or `[ipv6]:port`; `undefined` when `text` is neither. Port 0 is allowed. */
+export function splitHostPort(text: string): HostPort | undefined {
+  const parts = /^(?:\[([^\]]+)\]|([^:[\]/]+)):([0-9]{1,5})$/.exec(text);
+  const host = parts?.[1] ?? parts?.[2];
+  const port = Number(parts?.[3]);
+  if (host === undefined || port > 65535) return undefined;
+  if ((parts?.[1] !== undefined) !== host.includes(":")) return undefined;
+  return { host, port };
+}
+
+/**
+ * Reads `ip:port`, `localhost:port` (both loopback addresses), `unix:<path>` or `off`.
+ * Port 0 asks for any free port. `undefined` when `text` is none of them.
+ */
+export function parseAddress(text: string): Address | undefined {
+  if (text === "off") return { kind: "off" };
+  if (text.startsWith("unix:")) {
+    return text.length > 5 ? { kind: "unix", path: text.slice(5) } : undefined;
+  }
+  const parts = splitHostPort(text);
+  if (parts === undefined) return undefined;
+  const { host, port } = parts;
+  if (host === "localhost") {
+    return { kind: "tcp", hosts: ["127.0.0.1", "::1"], port };
+  }
+  return isIpAddress(host) ? { kind: "tcp", hosts: [host], port } : undefined;
+}
+
+/** An address that `parseAddress` can read. */
+export const listenAddress = s.textThat(
+  (text) => parseAddress(text) !== undefined,
+  '"ip:port", "localhost:port", "unix:<path>" or "off"',
+);
+
+/** An upstream `host:port`; the messages tell the usual mistakes apart. */
+export const hostAndPort = s.refine(
+  s.string(),
+  s.rule(
+    (text) => !text.includes("://"),
+    'expected "host:port" without a scheme',
+  ),
+  s.rule(
+    (text) => text.includes("://") || !/[/?#]/.test(text),
+    'expected "host:port" without a path',
+  ),
+  s.rule(
+    (text) => /[/?#]/.test(text) || isHostPort(text),
+    'expected "host:port" such as "api.example.com:443" or "[::1]:9000"',
+  ),
+);
+
+function isHostPort(text: string): boolean {
+  const parts = splitHostPort(text);
+  return parts !== undefined && parts.port > 0 && isUpstreamHost(parts.host);
+}

@@ -1,0 +1,58 @@
+import { headerName } from "./scalars.ts";
+import * as s from "./schema.ts";
+
+const originPattern =
+  /^(?:\*|[a-zA-Z][a-zA-Z0-9+.-]*:\/\/(?:\*|(?:\*\.)?[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\])(?::(?:[0-9]{1,5}|\*))?)$/;
+
+const origin = s.pattern(
+  originPattern,
+  'an origin such as "https://app.example.com" or "*"',
+);
+const aloneMessage = '"*" cannot be combined with other values';
+
+function wildcardAlone(values: readonly string[]): boolean {
+  return values.length < 2 || !values.includes("*");
+}
+
+const headerNames = s.refine(
+  s.list(headerName, { max: 64 }),
+  s.rule(wildcardAlone, aloneMessage),
+);
+
+/** Cross-origin resource sharing; Gateway API `HTTPCORSFilter`. */
+export const corsSchema = s.object({
+  allowOrigins: s.optional(
+    s.refine(s.list(origin, { max: 64 }), s.rule(wildcardAlone, aloneMessage)),
+  ),
+  allowCredentials: s.optional(s.boolean()),
+  allowMethods: s.optional(s.refine(
+    s.list(
+      s.oneOf([
+        "GET",
+        "HEAD",
+        "POST",
+        "PUT",
+        "DELETE",
+        "CONNECT",
+        "OPTIONS",
+        "TRACE",
+        "PATCH",
+        "*",
+      ]),
+      { max: 9 },
+    ),
+    s.rule(wildcardAlone, aloneMessage),
+  )),
+  allowHeaders: s.optional(headerNames),
+  exposeHeaders: s.optional(headerNames),
+  maxAge: s.withDefault(
+    s.pipe(
+      s.integer(1, 2 ** 31 - 1),
+      s.description("Seconds a browser may remember a preflight."),
+    ),
+    5,
+  ),
+});
+
+/** Cross-origin resource sharing rules. */
+export type Cors = s.Infer<typeof corsSchema>;

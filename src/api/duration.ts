@@ -1,0 +1,35 @@
+import * as s from "./schema.ts";
+
+const durationPattern = /^([0-9]{1,5}(h|m|s|ms)){1,4}$/;
+const unitMs = new Map([["h", 3_600_000], ["m", 60_000], ["s", 1_000], [
+  "ms",
+  1,
+]]);
+
+/** A duration as in Gateway API (GEP-2257): `500ms`, `10s`, `1m30s`; `0s` means no limit where that is allowed. */
+export const duration = s.pattern(
+  durationPattern,
+  'a duration such as "500ms", "10s" or "1m30s"',
+  32,
+);
+
+/** A duration longer than zero. */
+export const positiveDuration = s.refine(
+  duration,
+  s.rule(
+    (text: string) => parseDuration(text) > 0,
+    "expected a duration longer than zero",
+  ),
+);
+
+/** Milliseconds of a valid duration: `1m30s` is 90 000. @throws {TypeError} when `text` is none. */
+export function parseDuration(text: string): number {
+  if (!durationPattern.test(text)) {
+    throw new TypeError(`Cannot parse duration "${text}"`);
+  }
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(/([0-9]+)(h|ms|m|s)/g)) {
+    total += Number(amount) * (unitMs.get(unit ?? "") ?? 0);
+  }
+  return total;
+}

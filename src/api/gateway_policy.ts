@@ -1,0 +1,145 @@
+import { apiKeyAuthenticationSchema } from "./api_key_authentication.ts";
+import { authorizationSchema } from "./authorization.ts";
+import { basicAuthenticationSchema } from "./basic_authentication.ts";
+import { corsSchema } from "./cors.ts";
+import { gatewayApiGroup, policyApiGroup, policyApiVersion } from "./group.ts";
+import {
+  headerModifierSchema,
+  requestRedirectSchema,
+  urlRewriteSchema,
+} from "./http_filter.ts";
+import { routeRetrySchema, routeTimeoutsSchema } from "./http_route.ts";
+import { jwtAuthenticationSchema } from "./jwt_authentication.ts";
+import { rateLimitSchema } from "./rate_limit.ts";
+import { resource } from "./resource.ts";
+import { objectName, referenceName } from "./scalars.ts";
+import * as s from "./schema.ts";
+import { transformationSchema } from "./transformation.ts";
+
+/** Answers at once, without a backend. */
+export const directResponseSchema = s.object({
+  status: s.integer(200, 599),
+  body: s.optional(s.text(65536, 0)),
+});
+
+/** What runs on the requests of a route or gateway; one field per policy kind. */
+export const trafficSchema = s.object({
+  cors: s.optional(corsSchema),
+  jwtAuthentication: s.optional(jwtAuthenticationSchema),
+  basicAuthentication: s.optional(basicAuthenticationSchema),
+  apiKeyAuthentication: s.optional(apiKeyAuthenticationSchema),
+  authorization: s.optional(authorizationSchema),
+  rateLimit: s.optional(rateLimitSchema),
+  transformation: s.optional(transformationSchema),
+  requestHeaderModifier: s.optional(headerModifierSchema),
+  responseHeaderModifier: s.optional(headerModifierSchema),
+  urlRewrite: s.optional(urlRewriteSchema),
+  requestRedirect: s.optional(requestRedirectSchema),
+  directResponse: s.optional(directResponseSchema),
+  timeouts: s.optional(routeTimeoutsSchema),
+  retry: s.optional(routeRetrySchema),
+});
+
+/** What runs on the requests to a backend. */
+export const backendPolicySchema = s.object({
+  transformation: s.optional(transformationSchema),
+});
+
+const targetEntries = {
+  name: referenceName,
+  sectionName: s.optional(objectName),
+};
+
+const targetRef = s.variant("kind", [
+  s.object({
+    group: s.withDefault(s.literal(gatewayApiGroup), gatewayApiGroup),
+    kind: s.literal("Gateway"),
+    ...targetEntries,
+  }),
+  s.object({
+    group: s.withDefault(s.literal(gatewayApiGroup), gatewayApiGroup),
+    kind: s.literal("HTTPRoute"),
+    ...targetEntries,
+  }),
+  s.object({
+    group: s.withDefault(s.literal(policyApiGroup), policyApiGroup),
+    kind: s.literal("GatewayBackend"),
+    ...targetEntries,
+  }),
+]);
+
+const gatewayPhaseKinds: readonly string[] = [
+  "cors",
+  "jwtAuthentication",
+  "basicAuthentication",
+  "apiKeyAuthentication",
+  "authorization",
+  "transformation",
+];
+
+/** Fields of a policy's `spec`; named policies of the short file form have them too. */
+export const policyEntries = {
+  targetRefs: s.list(targetRef, { min: 1, max: 16 }),
+  phase: s.optional(s.oneOf(["PreRouting"])),
+  traffic: s.optional(trafficSchema),
+  backend: s.optional(backendPolicySchema),
+};
+
+const policySpec = s.refine(
+  s.object(policyEntries),
+  s.exactlyOne("traffic", "backend"),
+  s.rule(
+    (spec) =>
+      spec.backend === undefined ||
+      spec.targetRefs.every(({ kind }) => kind === "GatewayBackend"),
+    '"backend" needs targets of kind "GatewayBackend"; use "traffic" for gateways and routes',
+  ),
+  s.rule(
+    (spec) =>
+      spec.traffic === undefined ||
+      spec.targetRefs.every(({ kind }) => kind !== "GatewayBackend"),
+    '"traffic" needs targets of kind "Gateway" or "HTTPRoute"; use "backend" for backends',
+  ),
+  s.rule(
+    (spec) =>
+      spec.phase === undefined ||
+      spec.targetRefs.every(({ kind }) => kind === "Gateway"),
+    'phase "PreRouting" needs targets of kind "Gateway"',
+  ),
+  s.rule(
+    (spec) =>
+      spec.phase === undefined ||
+      Object.keys(spec.traffic ?? {}).every((key) =>
+        gatewayPhaseKinds.includes(key)
+      ),
+    `phase "PreRouting" can only have ${gatewayPhaseKinds.join(", ")}`,
+  ),
+);
+
+/** A policy and the resources that it is attached to. */
+export const gatewayPolicySchema = resource(
+  policyApiVersion,
+  "GatewayPolicy",
+  policySpec,
+);
+
+/** A policy and the resources that it is attached to. */
+export type GatewayPolicy = s.Infer<typeof gatewayPolicySchema>;
+/** What runs on the requests of a route or gateway. */
+export type TrafficPolicy = s.Infer<typeof trafficSchema>;
+/** What runs on the requests to a backend. */
+export type BackendPolicy = s.Infer<typeof backendPolicySchema>;
+/** A resource that a policy is attached to. */
+export type PolicyTargetRef = s.Infer<typeof targetRef>;
+/** An answer given without a backend. */
+export type DirectResponse = s.Infer<typeof directResponseSchema>;
+/** Name of a policy kind in `spec.traffic`. */
+export type TrafficPolicyKind = keyof TrafficPolicy;
+
+/** Annotation of policies that were written inside their route. */
+export const inlineAnnotation = `${policyApiGroup}/inline`;
+
+/** Whether a policy was written inside its route; it then goes before every policy that targets the route. */
+export function isInlinePolicy(policy: GatewayPolicy): boolean {
+  return policy.metadata.annotations?.[inlineAnnotation] === "true";
+}

@@ -1,0 +1,166 @@
+import { duration, parseDuration, positiveDuration } from "./duration.ts";
+import { gatewayApiGroup, gatewayApiVersion } from "./group.ts";
+import {
+  backendFilterSchema,
+  backendObjectEntries,
+  type HttpFilter,
+  httpFilterSchema,
+} from "./http_filter.ts";
+import { type HttpMatch, httpMatchSchema } from "./http_match.ts";
+import { resource } from "./resource.ts";
+import {
+  hostname,
+  namespace,
+  objectName,
+  port,
+  referenceName,
+} from "./scalars.ts";
+import * as s from "./schema.ts";
+
+const parentRef = s.object({
+  group: s.withDefault(s.string(), gatewayApiGroup),
+  kind: s.withDefault(s.text(63), "Gateway"),
+  namespace: s.optional(namespace),
+  name: referenceName,
+  sectionName: s.optional(objectName),
+  port: s.optional(port),
+});
+
+/** Share of the requests; 0 means none. Gateway API `BackendRef.weight`. */
+export const weight = s.integer(0, 1_000_000);
+
+const backendRef = s.object({
+  ...backendObjectEntries,
+  weight: s.withDefault(weight, 1),
+  filters: s.optional(s.list(backendFilterSchema, { max: 16 })),
+});
+
+/** Time limits of a request; `0s` means none. Gateway API `HTTPRouteTimeouts`. */
+export const routeTimeoutsSchema = s.refine(
+  s.object({
+    request: s.optional(duration),
+    backendRequest: s.optional(duration),
+  }),
+  s.rule(({ request, backendRequest }) => {
+    if (request === undefined || backendRequest === undefined) return true;
+    const limit = parseDuration(request);
+    return limit === 0 || parseDuration(backendRequest) <= limit;
+  }, '"backendRequest" cannot be longer than "request"'),
+);
+
+/** When to try again; Gateway API `HTTPRouteRetry`. */
+export const routeRetrySchema = s.object({
+  codes: s.optional(s.list(s.integer(400, 599), { max: 32 })),
+  attempts: s.optional(s.integer(0, 10)),
+  backoff: s.optional(positiveDuration),
+});
+
+/** Fields of a rule that the short file form shares. */
+export const ruleEntries = {
+  matches: s.withDefault(
+    s.list(httpMatchSchema, { max: 64 }),
+    [{ path: { type: "PathPrefix", value: "/" } }],
+  ),
+  filters: s.optional(s.list(httpFilterSchema, { max: 16 })),
+  timeouts: s.optional(routeTimeoutsSchema),
+  retry: s.optional(routeRetrySchema),
+  sessionPersistence: s.optional(
+    s.refused("session persistence is not supported; remove the field"),
+  ),
+};
+
+type Rule = {
+  readonly matches: readonly HttpMatch[];
+  readonly filters?: readonly s.Infer<typeof httpFilterSchema>[];
+  readonly backendRefs?: readonly unknown[];
+};
+
+const onceOnly: readonly HttpFilter["type"][] = [
+  "RequestHeaderModifier",
+  "ResponseHeaderModifier",
+  "URLRewrite",
+  "RequestRedirect",
+  "CORS",
+];
+
+function hasFilter(rule: Rule, type: HttpFilter["type"]): boolean {
+  return rule.filters?.some((filter) => filter.type === type) ?? false;
+}
+
+function replacesPrefix(rule: Rule): boolean {
+  return rule.filters?.some((filter) =>
+    filter.type === "URLRewrite" &&
+      filter.urlRewrite.path?.type === "ReplacePrefixMatch" ||
+    filter.type === "RequestRedirect" &&
+      filter.requestRedirect.path?.type === "ReplacePrefixMatch"
+  ) ?? false;
+}
+
+const ruleSchema = s.refine(
+  s.object({
+    name: s.optional(objectName),
+    ...ruleEntries,
+    backendRefs: s.optional(s.list(backendRef, { max: 16 })),
+  }),
+  ...onceOnly.map((type) =>
+    s.rule<Rule>(
+      (rule) =>
+        (rule.filters?.filter((filter) => filter.type === type).length ?? 0) <=
+          1,
+      `a rule can have only one filter of type "${type}"`,
+    )
+  ),
+  s.rule<Rule>(
+    (rule) =>
+      !(hasFilter(rule, "URLRewrite") && hasFilter(rule, "RequestRedirect")),
+    'filters "URLRewrite" and "RequestRedirect" cannot be used together',
+  ),
+  s.rule<Rule>(
+    (rule) =>
+      !hasFilter(rule, "RequestRedirect") ||
+      (rule.backendRefs?.length ?? 0) === 0,
+    'a rule with a "RequestRedirect" filter cannot have backends',
+  ),
+  s.rule<Rule>(
+    (rule) =>
+      !replacesPrefix(rule) ||
+      (rule.matches.length === 1 &&
+        rule.matches[0]?.path.type === "PathPrefix"),
+    '"ReplacePrefixMatch" needs exactly one match, of path type "PathPrefix"',
+  ),
+);
+
+/** An `HTTPRoute` of the Gateway API. */
+export const httpRouteSchema = resource(
+  gatewayApiVersion,
+  "HTTPRoute",
+  s.object({
+    parentRefs: s.withDefault(s.list(parentRef, { max: 32 }), []),
+    hostnames: s.optional(s.list(hostname, { max: 16 })),
+    rules: s.refine(
+      s.withDefault(s.list(ruleSchema, { min: 1, max: 16 }), [{}]),
+      s.rule(
+        (rules) =>
+          rules.reduce((sum, rule) => sum + rule.matches.length, 0) <= 128,
+        "the rules of a route can have at most 128 matches in all",
+      ),
+    ),
+  }),
+);
+
+/** A route: which requests of which gateways go to which backends, and how. */
+export type HttpRoute = s.Infer<typeof httpRouteSchema>;
+/** Gateway (and listener) that a route attaches to. */
+export type ParentRef = s.Infer<typeof parentRef>;
+/** One rule of a route. */
+export type HttpRouteRule =
+  & Omit<s.Infer<typeof ruleSchema>, "filters" | "sessionPersistence">
+  & {
+    readonly filters?: readonly HttpFilter[];
+  };
+/** A weighted backend of a rule. */
+export type BackendRef = s.Infer<typeof backendRef>;
+/** Time limits of a request. */
+export type RouteTimeouts = s.Infer<typeof routeTimeoutsSchema>;
+/** When to try again. */
+export type RouteRetry = s.Infer<typeof routeRetrySchema>;

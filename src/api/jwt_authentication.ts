@@ -1,0 +1,102 @@
+import { duration } from "./duration.ts";
+import { policyApiGroup } from "./group.ts";
+import {
+  headerName,
+  httpUrl,
+  namespace,
+  port,
+  referenceName,
+  urlPath,
+} from "./scalars.ts";
+import * as s from "./schema.ts";
+
+/** A backend that a policy itself calls, such as the key server of an identity provider. */
+export const policyBackendRefSchema = s.object({
+  group: s.withDefault(s.string(), policyApiGroup),
+  kind: s.withDefault(s.text(63), "GatewayBackend"),
+  name: referenceName,
+  namespace: s.optional(namespace),
+  port: s.optional(port),
+});
+
+/** Where a credential is found in a request. */
+export const credentialLocationSchema = s.refine(
+  s.object({
+    header: s.optional(
+      s.object({ name: headerName, prefix: s.optional(s.string()) }),
+    ),
+    queryParameter: s.optional(s.object({ name: s.text(256) })),
+    cookie: s.optional(s.object({ name: headerName })),
+  }),
+  s.exactlyOne("header", "queryParameter", "cookie"),
+);
+
+const jwks = s.refine(
+  s.object({
+    remote: s.optional(
+      s.object({ backendRef: policyBackendRefSchema, jwksPath: urlPath }),
+    ),
+    url: s.optional(httpUrl),
+    inline: s.optional(s.text(1 << 20)),
+    file: s.optional(s.text(4096)),
+  }),
+  s.exactlyOne("remote", "url", "inline", "file"),
+);
+
+const tokenProvider = s.object({
+  issuer: s.text(2048),
+  audiences: s.optional(s.list(s.text(2048), { min: 1, max: 64 })),
+  jwks,
+});
+
+const documentedMetadata = new Set([
+  "resource",
+  "scopesSupported",
+  "bearerMethodsSupported",
+]);
+
+const resourceMetadata = s.refine(
+  s.objectWithRest(
+    {
+      resource: s.optional(httpUrl),
+      scopesSupported: s.optional(s.list(s.text(256))),
+      bearerMethodsSupported: s.optional(s.list(s.text(64))),
+    },
+    s.unknown(),
+  ),
+  s.rule(
+    (metadata) =>
+      Object.keys(metadata).every((key) =>
+        documentedMetadata.has(key) || /^[^A-Z]+$/.test(key)
+      ),
+    'fields are "resource", "scopesSupported", "bearerMethodsSupported" and snake_case names of RFC 9728',
+  ),
+);
+
+const mcp = s.object({
+  provider: s.optional(s.oneOf(["IdpA", "IdpB"])),
+  clientId: s.optional(s.text(2048)),
+  resourceMetadata: s.optional(resourceMetadata),
+  issuerMode: s.optional(s.oneOf(["Gateway", "Upstream"])),
+  registration: s.optional(s.oneOf(["Gateway", "Upstream"])),
+  forwardToken: s.withDefault(s.boolean(), false),
+});
+
+/** Verification of JSON Web Tokens, with the OAuth endpoints of an MCP server as an option. */
+export const jwtAuthenticationSchema = s.object({
+  mode: s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
+  providers: s.refine(
+    s.list(tokenProvider, { min: 1, max: 64 }),
+    s.unique((provider) => provider.issuer, "issuer"),
+  ),
+  location: s.optional(credentialLocationSchema),
+  clockSkew: s.withDefault(duration, "60s"),
+  mcp: s.optional(mcp),
+});
+
+/** Verification of JSON Web Tokens. */
+export type JwtAuthentication = s.Infer<typeof jwtAuthenticationSchema>;
+/** A backend that a policy itself calls. */
+export type PolicyBackendRef = s.Infer<typeof policyBackendRefSchema>;
+/** Where a credential is found in a request. */
+export type CredentialLocation = s.Infer<typeof credentialLocationSchema>;

@@ -1,0 +1,72 @@
+import { policyBackendRefSchema } from "./jwt_authentication.ts";
+import { celExpression } from "./scalars.ts";
+import * as s from "./schema.ts";
+import { hostAndPort } from "./address.ts";
+
+const amount = s.integer(1, 2 ** 31 - 1);
+const budgetEntries = {
+  requests: s.optional(amount),
+  tokens: s.optional(amount),
+  unit: s.oneOf(["Seconds", "Minutes", "Hours"]),
+  burst: s.optional(s.integer(0, 2 ** 31 - 1)),
+  when: s.optional(celExpression),
+};
+const requestsOrTokens = s.exactlyOne("requests", "tokens");
+
+const localLimit = s.refine(
+  s.object({
+    ...budgetEntries,
+    key: s.optional(celExpression),
+    overshoot: s.withDefault(s.oneOf(["Forgive", "Carry"]), "Forgive"),
+  }),
+  requestsOrTokens,
+);
+
+const descriptor = s.refine(
+  s.object({
+    ...budgetEntries,
+    entries: s.list(
+      s.object({ key: s.text(256), value: celExpression }),
+      { min: 1, max: 16 },
+    ),
+  }),
+  requestsOrTokens,
+);
+
+const rateLimitService = s.refine(
+  s.object({
+    backendRef: s.optional(policyBackendRefSchema),
+    host: s.optional(hostAndPort),
+  }),
+  s.exactlyOne("backendRef", "host"),
+);
+
+const globalLimit = s.object({
+  domain: s.text(256),
+  store: s.withDefault(
+    s.union(
+      [s.literal("KV"), s.object({ service: rateLimitService })],
+      'expected "KV" or a mapping with "service"',
+    ),
+    "KV",
+  ),
+  failureMode: s.withDefault(s.oneOf(["Closed", "Open"]), "Closed"),
+  descriptors: s.list(descriptor, { min: 1, max: 16 }),
+});
+
+/** Budgets of requests or LLM tokens, per process and shared. */
+export const rateLimitSchema = s.refine(
+  s.object({
+    local: s.optional(s.list(localLimit, { min: 1, max: 16 })),
+    global: s.optional(globalLimit),
+    headers: s.optional(s.oneOf(["Standard"])),
+  }),
+  s.atLeastOne("local", "global"),
+);
+
+/** Budgets of requests or LLM tokens. */
+export type RateLimit = s.Infer<typeof rateLimitSchema>;
+/** A budget of one process. */
+export type LocalLimit = s.Infer<typeof localLimit>;
+/** Budgets shared by a fleet. */
+export type GlobalLimit = s.Infer<typeof globalLimit>;

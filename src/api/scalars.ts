@@ -1,0 +1,115 @@
+import * as s from "./schema.ts";
+
+/** A header name: an RFC 9110 token. */
+export const headerName = s.pattern(
+  /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/,
+  'an HTTP header name such as "x-request-id"',
+  256,
+);
+
+/** A header value: printable, without line breaks or surrounding blanks. */
+export const headerValue = s.pattern(
+  /^(?:[\x21-\x7e\x80-\u{10ffff}](?:[\t\x20-\x7e\x80-\u{10ffff}]*[\x21-\x7e\x80-\u{10ffff}])?)?$/u,
+  "a header value without line breaks or surrounding blanks",
+  4096,
+);
+
+/** A TCP port. */
+export const port = s.integer(1, 65535);
+
+/** A name of a resource: a Kubernetes name that may also hold capitals and `_`. */
+export const objectName = s.pattern(
+  /^[A-Za-z0-9](?:[-A-Za-z0-9._]*[A-Za-z0-9])?$/,
+  'a name of letters, digits, "-", "_" and "."',
+);
+
+/** A reference to a resource; may name a generated backend such as `mcp/backend0`. */
+export const referenceName = s.text(253);
+
+/** A Kubernetes namespace. */
+export const namespace = s.pattern(
+  /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/,
+  'a namespace of lower-case letters, digits and "-"',
+  63,
+);
+
+const label = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
+const hostPattern = new RegExp(`^${label}(?:\\.${label})*$`);
+
+/** Whether `text` is an IPv4 or IPv6 address, the latter without brackets. */
+export function isIpAddress(text: string): boolean {
+  return isIpv4(text) || isIpv6(text);
+}
+
+function isIpv4(text: string): boolean {
+  const parts = text.split(".");
+  return parts.length === 4 &&
+    parts.every((part) =>
+      /^(?:0|[1-9][0-9]{0,2})$/.test(part) && Number(part) < 256
+    );
+}
+
+function isIpv6(text: string): boolean {
+  return /^[0-9a-fA-F:.]+$/.test(text) && text.includes(":") &&
+    URL.canParse(`http://[${text}]/`);
+}
+
+function isHostname(text: string): boolean {
+  return text.length <= 253 && hostPattern.test(text) &&
+    !/^[0-9.]+$/.test(text);
+}
+
+/** A DNS name in lower case, without port; Gateway API `PreciseHostname`. */
+export const preciseHostname = s.textThat(
+  isHostname,
+  'a host name in lower case such as "api.example.com"',
+);
+
+/** A DNS name or `*.` and one; Gateway API `Hostname`. */
+export const hostname = s.textThat(
+  (text) => isHostname(text.startsWith("*.") ? text.slice(2) : text),
+  'a host name in lower case such as "api.example.com" or "*.example.com"',
+);
+
+/** A host to connect to: DNS name (any case) or IP address, without scheme, port or brackets. */
+export const upstreamHost = s.textThat(
+  isUpstreamHost,
+  "a host name or IP address without scheme, port or path",
+);
+
+/** Whether `text` can be connected to as a host. */
+export function isUpstreamHost(text: string): boolean {
+  return isIpAddress(text) ||
+    isHostname(text.toLowerCase().replaceAll("_", "-"));
+}
+
+/** An absolute `http` or `https` URL. */
+export const httpUrl = s.textThat(
+  (text) => URL.canParse(text) && /^https?:\/\//i.test(text),
+  'a URL such as "https://example.com/"',
+);
+
+/** A path of a URL, without query. */
+export const urlPath = s.pattern(
+  /^\/[^?#\s]*$/,
+  'a path that starts with "/"',
+  1024,
+);
+
+/** Source text of a Common Expression Language expression. */
+export const celExpression = s.text(16384);
+
+/** A regular expression in JavaScript syntax; it is matched against the whole subject. */
+export const regularExpression = s.textThat(
+  isRegularExpression,
+  "a regular expression",
+);
+
+/** Whether `text` compiles as the regular expression of a match. */
+export function isRegularExpression(text: string): boolean {
+  try {
+    return new RegExp(`^(?:${text})$`, "u") !== undefined;
+  } catch {
+    return false;
+  }
+}
