@@ -1,0 +1,113 @@
+#!/bin/sh
+# The gateway in one file: this script, the bundled program and the Deno executable, each filled up to whole
+# blocks. The first start unpacks both into a cache directory that only this user can change; every start then
+# runs them in place of this shell, so the process id, signals and exit code are the gateway's own.
+# The names in the cache carry the hash of the content: two builds never mix, and old entries may be deleted.
+set -uf
+
+block_bytes=@BLOCK_BYTES@
+program_entry=@PROGRAM_ENTRY@ program_block=@PROGRAM_BLOCK@ program_blocks=@PROGRAM_BLOCKS@
+runtime_entry=@RUNTIME_ENTRY@ runtime_block=@RUNTIME_BLOCK@ runtime_blocks=@RUNTIME_BLOCKS@
+program_bytes=@PROGRAM_BYTES@ runtime_bytes=@RUNTIME_BYTES@
+
+has_size() {
+  [ -f "$1" ] && [ "$(wc -c <"$1")" -eq "$2" ]
+}
+
+# A directory of this user, not a link, that neither group nor others may write to: nobody else can plant a file.
+is_private() {
+  [ -O "$1" ] || return 1
+  case $(ls -ldn "$1") in
+    d????-??-*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+# place FILE BYTES FIRST_BLOCK BLOCKS: unpacks beside the goal and renames, so that starts at the same time and
+# starts that were cut short do no harm.
+place() {
+  mkdir -p "${1%/*}" 2>/dev/null &&
+    partial=$(mktemp "${1%/*}/new.XXXXXX" 2>/dev/null) || { reason='not writable'; return 1; }
+  if ! dd if="$0" of="$partial" bs="$block_bytes" skip="$3" count="$4" 2>/dev/null ||
+    ! has_size "$partial" "$2"; then
+    reason='no space left, or this file is incomplete'
+  elif ! chmod 700 "$partial" || ! mv -f "$partial" "$1"; then
+    reason='not writable'
+  else
+    return 0
+  fi
+  rm -f "$partial"
+  return 1
+}
+
+unpack() {
+  partial=
+  trap 'rm -f "$partial"' EXIT
+  trap 'exit 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  umask 077
+  mkdir -p "$1" 2>/dev/null
+  [ -d "$1" ] || { reason='cannot be created'; return 1; }
+  is_private "$1" || { reason='not a directory that only this user can change'; return 1; }
+  if ! has_size "$runtime" "$runtime_bytes"; then
+    place "$runtime" "$runtime_bytes" "$runtime_block" "$runtime_blocks" || return 1
+    "$runtime" --version >/dev/null 2>&1 || {
+      reason=$("$runtime" --version 2>&1 | tail -n 1)
+      rm -f "$runtime"
+      return 1
+    }
+  fi
+  has_size "$program" "$program_bytes" ||
+    place "$program" "$program_bytes" "$program_block" "$program_blocks"
+}
+
+# start CACHE ARGUMENT...: becomes the gateway, or returns when this directory cannot serve.
+start() {
+  cache=$1
+  shift
+  [ -n "$cache" ] || return 0
+  runtime=$cache/$runtime_entry/gateway program=$cache/$program_entry/main.js
+  if ! is_private "$cache" 2>/dev/null ||
+    ! has_size "$runtime" "$runtime_bytes" || ! has_size "$program" "$program_bytes"; then
+    # In a subshell, so that its umask and traps end with it.
+    reason=$(unpack "$cache" >&2 || { printf '%s' "$reason" && exit 1; }) || {
+      status=$?
+      [ $status -eq 1 ] || exit $status
+      tried="$tried
+  $cache: $reason"
+      return 0
+    }
+  fi
+  DENO_DIR=$cache/$program_entry/deno
+  GATEWAY_ARGV0=$0
+  DENO_NO_UPDATE_CHECK=1
+  export DENO_DIR GATEWAY_ARGV0 DENO_NO_UPDATE_CHECK
+  exec "$runtime" run @RUN_FLAGS@ "$program" "$@"
+}
+
+# Settings of the Deno and Node tools that would change what the gateway does. Trust and tokens stay.
+forget_tool_settings() {
+  unset NODE_OPTIONS NODE_TLS_REJECT_UNAUTHORIZED NODE_V8_COVERAGE NODE_CHANNEL_FD NODE_UNIQUE_ID
+  IFS='
+'
+  for line in $(export -p); do
+    name=${line#export }
+    name=${name#declare -x }
+    name=${name%%=*}
+    case $name in
+      DENO_CERT | DENO_TLS_CA_STORE | DENO_KV_ACCESS_TOKEN | *[!A-Z0-9_]*) ;;
+      DENO_*) unset "$name" ;;
+    esac
+  done
+  unset IFS
+}
+
+forget_tool_settings
+tried=
+start "${GATEWAY_CACHE_DIR-}" "$@"
+start "${XDG_CACHE_HOME:+$XDG_CACHE_HOME/gateway}" "$@"
+start "${HOME:+$HOME/.cache/gateway}" "$@"
+start "${TMPDIR:-/tmp}/gateway-$(id -u)" "$@"
+printf 'Cannot unpack the gateway, set "GATEWAY_CACHE_DIR" to a directory that only you can write to and that allows executables; tried:%s\n' "$tried" >&2
+exit 1

@@ -1,0 +1,206 @@
+/**
+ * The habits of this repository that a machine can check, as rules for `deno lint`. A rule that must give way in one place
+ * is switched off there with `// deno-lint-ignore house/<rule> -- <reason>`.
+ */
+const root = decodeURIComponent(new URL("../../", import.meta.url).pathname);
+
+const plugin: Deno.lint.Plugin = {
+  name: "house",
+  rules: {
+    "no-ambient-clock": rule(isProduct, (report, path) => {
+      if (path === "src/base/clock.ts") return {};
+      const message = "Take a Clock: time from the outside can be tested";
+      return {
+        MemberExpression(node) {
+          const { object, property } = node;
+          if (
+            property.type !== "Identifier" || property.name !== "now" ||
+            object.type !== "Identifier"
+          ) return;
+          if (object.name === "Date" || object.name === "performance") {
+            report(node, message);
+          }
+        },
+        NewExpression(node) {
+          const { callee } = node;
+          if (
+            callee.type === "Identifier" && callee.name === "Date" &&
+            node.arguments.length === 0
+          ) report(node, message);
+        },
+        CallExpression(node) {
+          if (
+            node.callee.type === "Identifier" && node.callee.name === "Date"
+          ) report(node, message);
+        },
+      };
+    }),
+
+    "no-status-literal": rule(isDataPlane, (report, path) => {
+      if (path === "src/proxy/respond.ts") return {};
+      const message =
+        "Throw a GatewayError: only src/proxy/respond.ts knows the status of an error";
+      const check = (
+        name: string | undefined,
+        value: Deno.lint.Node | null | undefined,
+      ) => {
+        if (
+          name !== undefined && /^status(Code)?$/.test(name) &&
+          isErrorStatus(value)
+        ) report(value, message);
+      };
+      return {
+        Property: (node) => check(nameOf(node.key), node.value),
+        PropertyDefinition: (node) => check(nameOf(node.key), node.value),
+        VariableDeclarator: (node) => check(nameOf(node.id), node.init),
+        AssignmentExpression: (node) => check(nameOf(node.left), node.right),
+        AssignmentPattern: (node) => check(nameOf(node.left), node.right),
+        CallExpression(node) {
+          const [first] = node.arguments;
+          if (
+            /respon|reject|refuse|writeHead|status/i.test(
+              nameOf(node.callee) ?? "",
+            ) && isErrorStatus(first)
+          ) report(first, message);
+        },
+      };
+    }),
+
+    "no-private-keyword": rule(isAnything, (report, _path, textOf) => {
+      const check = (node: Deno.lint.Node) => {
+        if (/^(private|protected)\b/.test(textOf(node))) {
+          report(node, "Use a #private field: it is private at run time too");
+        }
+      };
+      return {
+        PropertyDefinition: check,
+        MethodDefinition: check,
+        TSParameterProperty: check,
+      };
+    }),
+
+    "no-top-level-arrow": rule(isAnything, (report) => {
+      const check = (node: Deno.lint.VariableDeclarator) => {
+        if (isFunction(node.init)) {
+          report(
+            node,
+            "Declare it with function: a top-level function has a name and is hoisted",
+          );
+        }
+      };
+      return {
+        "Program > VariableDeclaration > VariableDeclarator": check,
+        "ExportNamedDeclaration > VariableDeclaration > VariableDeclarator":
+          check,
+      };
+    }),
+
+    "no-type-assertion": rule(isProduct, (report, path) => {
+      if (/(decode|schema)[a-z_]*\.ts$/.test(path)) return {};
+      const message =
+        "Narrow the type or decode the value: an assertion is not checked";
+      return {
+        TSAsExpression(node) {
+          if (!isConst(node.typeAnnotation)) report(node, message);
+        },
+        TSTypeAssertion: (node) => report(node, message),
+      };
+    }),
+
+    // Unlike the built-in rule this one leaves keys alone: `client_id` is how the wire spells it.
+    "camel-case-names": rule(isAnything, (report) => {
+      const check = (node: Deno.lint.Node | Deno.lint.Parameter | null) => {
+        if (
+          node?.type !== "Identifier" || !/[a-z0-9]_[a-zA-Z0-9]/.test(node.name)
+        ) return;
+        report(node, `Spell "${node.name}" in camel case`);
+      };
+      const checkFunction = (
+        node:
+          | Deno.lint.FunctionDeclaration
+          | Deno.lint.FunctionExpression
+          | Deno.lint.ArrowFunctionExpression,
+      ) => {
+        check(node.id);
+        for (const parameter of node.params) check(parameter);
+      };
+      return {
+        VariableDeclarator: (node) => check(node.id),
+        ClassDeclaration: (node) => check(node.id),
+        FunctionDeclaration: checkFunction,
+        FunctionExpression: checkFunction,
+        ArrowFunctionExpression: checkFunction,
+      };
+    }),
+
+    "no-default-export": rule(isAnything, (report, path) => {
+      if (path === "tests/rules/lint_plugin.ts") return {};
+      return {
+        ExportDefaultDeclaration: (node) =>
+          report(node, "Export it by name: one name for one thing everywhere"),
+      };
+    }),
+  },
+};
+export default plugin;
+
+type Report = (node: Deno.lint.Node, message: string) => void;
+
+/** A rule for the files that `applies` accepts; paths are relative to the repository. */
+function rule(
+  applies: (path: string) => boolean,
+  create: (
+    report: Report,
+    path: string,
+    textOf: (node: Deno.lint.Node) => string,
+  ) => Deno.lint.LintVisitor,
+): Deno.lint.Rule {
+  return {
+    create(context) {
+      const path = context.filename.replaceAll("\\", "/").replace(root, "");
+      if (!applies(path)) return {};
+      const report: Report = (node, message) =>
+        context.report({ node, message });
+      return create(report, path, (node) => context.sourceCode.getText(node));
+    },
+  };
+}
+
+function isAnything(): boolean {
+  return true;
+}
+
+function isProduct(path: string): boolean {
+  return /^((src|admin|cli)\/|main\.ts$|mod\.ts$)/.test(path);
+}
+
+function isDataPlane(path: string): boolean {
+  return /^src\/(http|policy|proxy)\//.test(path);
+}
+
+function nameOf(node: Deno.lint.Node): string | undefined {
+  if (node.type === "Identifier") return node.name;
+  if (node.type === "MemberExpression") return nameOf(node.property);
+  return node.type === "Literal" && typeof node.value === "string"
+    ? node.value
+    : undefined;
+}
+
+function isErrorStatus(
+  node: Deno.lint.Node | null | undefined,
+): node is Deno.lint.NumberLiteral {
+  return node?.type === "Literal" && typeof node.value === "number" &&
+    node.value >= 400 && node.value < 600;
+}
+
+function isFunction(node: Deno.lint.Node | null): boolean {
+  if (
+    node?.type === "TSAsExpression" || node?.type === "TSSatisfiesExpression"
+  ) return isFunction(node.expression);
+  return node?.type === "ArrowFunctionExpression" ||
+    node?.type === "FunctionExpression";
+}
+
+function isConst(node: Deno.lint.Node): boolean {
+  return node.type === "TSTypeReference" && nameOf(node.typeName) === "const";
+}

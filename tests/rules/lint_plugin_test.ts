@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import plugin from "./lint_plugin.ts";
+
+const root = new URL("../../", import.meta.url);
+
+function lint(path: string, source: string): string[] {
+  return Deno.lint.runPlugin(plugin, new URL(path, root).pathname, source).map((
+    diagnostic,
+  ) => diagnostic.id);
+}
+
+const refused = [
+  {
+    rule: "no-ambient-clock",
+    path: "src/http/pool.ts",
+    source: "const t = Date.now();",
+  },
+  {
+    rule: "no-ambient-clock",
+    path: "src/http/pool.ts",
+    source: "const t = performance.now();",
+  },
+  {
+    rule: "no-ambient-clock",
+    path: "admin/server.ts",
+    source: "const t = new Date();",
+  },
+  {
+    rule: "no-ambient-clock",
+    path: "cli/main.ts",
+    source: "const t = Date();",
+  },
+  { rule: "no-ambient-clock", path: "cli/main.ts", source: "use(Date.now);" },
+  {
+    rule: "no-status-literal",
+    path: "src/proxy/pipeline.ts",
+    source: "send({ status: 404 });",
+  },
+  {
+    rule: "no-status-literal",
+    path: "src/proxy/pipeline.ts",
+    source: "send({ 'status': 502 });",
+  },
+  {
+    rule: "no-status-literal",
+    path: "src/policy/cors.ts",
+    source: "new Response(null, { status: 503 });",
+  },
+  {
+    rule: "no-status-literal",
+    path: "src/http/server.ts",
+    source: "response.statusCode = 400;",
+  },
+  {
+    rule: "no-status-literal",
+    path: "src/http/server.ts",
+    source: "const status = 431;",
+  },
+  {
+    rule: "no-status-literal",
+    path: "src/http/server.ts",
+    source: "function f(status = 431) {}",
+  },
+  {
+    rule: "no-status-literal",
+    path: "src/http/server.ts",
+    source: "stream.respondWith(408);",
+  },
+  {
+    rule: "no-private-keyword",
+    path: "src/http/pool.ts",
+    source: "class Pool { private size = 1; }",
+  },
+  {
+    rule: "no-private-keyword",
+    path: "tests/harness/fake.ts",
+    source: "class Fake { protected stop() {} }",
+  },
+  {
+    rule: "no-private-keyword",
+    path: "src/http/pool.ts",
+    source: "class Pool { constructor(private size: number) {} }",
+  },
+  {
+    rule: "no-top-level-arrow",
+    path: "src/route/match.ts",
+    source: "const match = () => true;",
+  },
+  {
+    rule: "no-top-level-arrow",
+    path: "src/route/match.ts",
+    source: "export const match = async () => {};",
+  },
+  {
+    rule: "no-top-level-arrow",
+    path: "src/route/match.ts",
+    source: "const match = function () {};",
+  },
+  {
+    rule: "no-top-level-arrow",
+    path: "src/route/match.ts",
+    source: "const match = (() => true) satisfies Match;",
+  },
+  {
+    rule: "no-type-assertion",
+    path: "src/route/match.ts",
+    source: "const name = value as string;",
+  },
+  {
+    rule: "no-type-assertion",
+    path: "src/route/match.ts",
+    source: "const name = <string> value;",
+  },
+  {
+    rule: "no-default-export",
+    path: "src/route/match.ts",
+    source: "export default function match() {}",
+  },
+  {
+    rule: "camel-case-names",
+    path: "src/route/match.ts",
+    source: "const best_match = 1;",
+  },
+  {
+    rule: "camel-case-names",
+    path: "src/route/match.ts",
+    source: "function find_match() {}",
+  },
+  {
+    rule: "camel-case-names",
+    path: "tests/harness/fake.ts",
+    source: "use((best_match) => best_match);",
+  },
+] as const;
+
+for (const { rule, path, source } of refused) {
+  Deno.test(`${rule} refuses \`${source}\` in ${path}`, () => {
+    assert.deepEqual(lint(path, source), [`house/${rule}`]);
+  });
+}
+
+const accepted = [
+  { path: "src/base/clock.ts", source: "const t = Date.now();" },
+  { path: "src/http/pool.ts", source: "const t = clock.now();" },
+  { path: "src/http/date.ts", source: "const t = new Date(at);" },
+  { path: "tests/bench/main.ts", source: "const t = performance.now();" },
+  { path: "src/proxy/respond.ts", source: "const table = { status: 404 };" },
+  { path: "src/proxy/pipeline.ts", source: "send({ status: 200 });" },
+  { path: "src/proxy/retry.ts", source: "if (status === 503) retry();" },
+  { path: "src/http/limits.ts", source: "const limits = { heads: 500 };" },
+  { path: "admin/server.ts", source: "new Response(null, { status: 404 });" },
+  {
+    path: "src/http/pool.ts",
+    source: "class Pool { #size = 1; constructor(readonly name: string) {} }",
+  },
+  {
+    path: "src/route/match.ts",
+    source: "function match() { const inner = () => true; return inner; }",
+  },
+  { path: "src/route/match.ts", source: "const kinds = ['a', 'b'] as const;" },
+  { path: "src/base/decode.ts", source: "const name = value as string;" },
+  {
+    path: "tests/unit/route/match_test.ts",
+    source: "const name = value as string;",
+  },
+];
+
+for (const { path, source } of accepted) {
+  Deno.test(`the lint rules accept \`${source}\` in ${path}`, () => {
+    assert.deepEqual(lint(path, source), []);
+  });
+}
