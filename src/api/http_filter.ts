@@ -1,5 +1,4 @@
 import { corsSchema } from "./cors.ts";
-import { gatewayApiGroup } from "./group.ts";
 import {
   headerName,
   headerValue,
@@ -92,13 +91,6 @@ const responseHeaderModifier = s.object({
   type: s.literal("ResponseHeaderModifier"),
   responseHeaderModifier: headerModifierSchema,
 });
-const extensionRef = s.object({
-  type: s.literal("ExtensionRef"),
-  extensionRef: s.refused(
-    "ExtensionRef filters are not supported; attach a GatewayPolicy to the route instead",
-  ),
-});
-
 /** A filter of a rule; Gateway API `HTTPRouteFilter`. */
 export const httpFilterSchema = s.variant("type", [
   requestHeaderModifier,
@@ -113,8 +105,15 @@ export const httpFilterSchema = s.variant("type", [
     requestMirror: requestMirrorSchema,
   }),
   s.object({ type: s.literal("CORS"), cors: corsSchema }),
-  extensionRef,
-]);
+], explainFilterType);
+
+function explainFilterType(
+  issue: { readonly received: string; readonly message: string },
+): string {
+  return issue.received === '"ExtensionRef"'
+    ? 'filters of type "ExtensionRef" are not supported; attach a GatewayPolicy to the route instead'
+    : issue.message;
+}
 
 /** A filter of a backend reference; only header modifiers make sense after the backend is chosen. */
 export const backendFilterSchema = s.variant("type", [
@@ -132,13 +131,7 @@ export type UrlRewrite = s.Infer<typeof urlRewriteSchema>;
 export type RequestRedirect = s.Infer<typeof requestRedirectSchema>;
 /** Where to send copies of requests. */
 export type RequestMirror = s.Infer<typeof requestMirrorSchema>;
-/** A filter of an HTTPRoute rule; never an `ExtensionRef`, which validation refuses. */
-export type HttpFilter = Exclude<
-  s.Infer<typeof httpFilterSchema>,
-  { readonly type: "ExtensionRef" }
->;
+/** A filter of a rule. */
+export type HttpFilter = s.Infer<typeof httpFilterSchema>;
 /** A filter of a backend reference. */
 export type BackendFilter = s.Infer<typeof backendFilterSchema>;
-
-/** Group of `parentRefs` and of policy targets that leave it out. */
-export const defaultParentGroup = gatewayApiGroup;

@@ -71,7 +71,7 @@ export const ruleEntries = {
 
 type Rule = {
   readonly matches: readonly HttpMatch[];
-  readonly filters?: readonly s.Infer<typeof httpFilterSchema>[];
+  readonly filters?: readonly HttpFilter[];
   readonly backendRefs?: readonly unknown[];
 };
 
@@ -153,11 +153,7 @@ export type HttpRoute = s.Infer<typeof httpRouteSchema>;
 /** Gateway (and listener) that a route attaches to. */
 export type ParentRef = s.Infer<typeof parentRef>;
 /** One rule of a route. */
-export type HttpRouteRule =
-  & Omit<s.Infer<typeof ruleSchema>, "filters" | "sessionPersistence">
-  & {
-    readonly filters?: readonly HttpFilter[];
-  };
+export type HttpRouteRule = s.Infer<typeof ruleSchema>;
 /** A weighted backend of a rule. */
 export type BackendRef = s.Infer<typeof backendRef>;
 /** Time limits of a request. */
