@@ -1,3 +1,5 @@
+import type { Clock } from "./clock.ts";
+
 /**
  * Tells that somebody lost interest; one per request.
  *
@@ -36,4 +38,38 @@ export class Cancellation {
     this.#listeners.add(listener);
     return () => void this.#listeners?.delete(listener);
   }
+}
+
+/** A cancellation that follows another one and also has an end of its own. */
+export interface Deadline {
+  readonly cancellation: Cancellation;
+  /** Lifts the time limit; the parent's cancellation is still followed. */
+  lift(): void;
+}
+
+/** Cancels with `reason()` after `timeoutMs`, or when `parent` does. */
+export function createDeadline(
+  parent: Cancellation,
+  clock: Clock,
+  timeoutMs: number,
+  reason: () => unknown,
+): Deadline {
+  const cancellation = new Cancellation();
+  parent.onCancel((why) => cancellation.cancel(why));
+  const lift = clock.setTimer(() => cancellation.cancel(reason()), timeoutMs);
+  return { cancellation, lift };
+}
+
+/** Resolves after `delayMs`; rejects with the reason when cancelled before. */
+export function sleep(clock: Clock, delayMs: number, cancellation: Cancellation): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stopTimer = clock.setTimer(() => {
+    unsubscribe();
+    resolve();
+  }, delayMs);
+  const unsubscribe = cancellation.onCancel((reason) => {
+    stopTimer();
+    reject(reason);
+  });
+  return promise;
 }

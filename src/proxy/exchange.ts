@@ -1,0 +1,83 @@
+import type { GatewayError } from "../base/errors.ts";
+import type { Outcome, Reply, RequestMessage, ResponseMessage } from "../http/message.ts";
+import type { Policy, PolicyContext } from "../policy/policy.ts";
+import type { Backend, Listener, Route, Snapshot } from "../snapshot/snapshot.ts";
+
+/** Hears of every request that is over. */
+export type FinishObserver = (exchange: Exchange, outcome: Outcome) => void;
+
+/** One request and what became of it, from acceptance to the last byte. */
+export class Exchange implements PolicyContext, Reply {
+  readonly request: RequestMessage;
+  /** The configuration in force when the request was accepted; it holds to the end. */
+  readonly snapshot: Snapshot;
+  readonly requestId: string;
+  /** Monotonic time of acceptance, in milliseconds. */
+  readonly startedAt: number;
+  /** As the client sent them; the request itself may be rewritten. */
+  readonly method: string;
+  readonly authority: string;
+  readonly target: string;
+
+  listener: Listener | undefined;
+  route: Route | undefined;
+  backend: Backend | undefined;
+  matchedPrefix: string | undefined;
+  /** Why the gateway answered in place of the upstream. */
+  error: GatewayError | undefined;
+  /** Time until the upstream's response head, over all tries; `undefined` when no upstream was asked. */
+  upstreamMs: number | undefined;
+  retries = 0;
+
+  readonly #observer: FinishObserver;
+  readonly #seen: Policy[] = [];
+  #response: ResponseMessage | undefined;
+
+  constructor(
+    request: RequestMessage,
+    snapshot: Snapshot,
+    requestId: string,
+    startedAt: number,
+    observer: FinishObserver,
+  ) {
+    this.request = request;
+    this.snapshot = snapshot;
+    this.requestId = requestId;
+    this.startedAt = startedAt;
+    this.method = request.method;
+    this.authority = request.authority;
+    this.target = request.target;
+    this.#observer = observer;
+  }
+
+  get response(): ResponseMessage {
+    if (this.#response === undefined) throw new TypeError("Cannot read the response: none yet");
+    return this.#response;
+  }
+
+  set response(response: ResponseMessage) {
+    this.#response = response;
+  }
+
+  /** Runs the request hooks in order; a response ends the request phase. */
+  async runRequestHooks(policies: readonly Policy[]): Promise<ResponseMessage | undefined> {
+    for (const policy of policies) {
+      this.#seen.push(policy);
+      const verdict = policy.onRequest?.(this);
+      const response = verdict instanceof Promise ? await verdict : verdict;
+      if (response !== undefined) return response;
+    }
+    return undefined;
+  }
+
+  /** Runs the response hooks of every policy that saw the request, last one first. */
+  async runResponseHooks(response: ResponseMessage): Promise<void> {
+    for (let i = this.#seen.length - 1; i >= 0; i--) {
+      await this.#seen[i]?.onResponse?.(this, response);
+    }
+  }
+
+  finished(outcome: Outcome): void {
+    this.#observer(this, outcome);
+  }
+}

@@ -1,0 +1,128 @@
+import type { Clock } from "../base/clock.ts";
+import { GatewayError } from "../base/errors.ts";
+import type { Reply, RequestMessage, ResponseMessage } from "../http/message.ts";
+import { hostnameOf, selectListener } from "../route/hostname.ts";
+import type { Listener, Port, Route, WeightedBackend } from "../snapshot/snapshot.ts";
+import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
+import { Exchange, type FinishObserver } from "./exchange.ts";
+import { addForwardingHeaders, addVia, requestIdOf, type TrustsPeer } from "./forwarding.ts";
+import type { Forwarder } from "./forwarder.ts";
+import { respondToError, toGatewayError } from "./respond.ts";
+
+/** What the pipeline needs of its surroundings. */
+export interface PipelineOptions {
+  readonly snapshots: SnapshotStore;
+  readonly forwarder: Forwarder;
+  readonly clock: Clock;
+  readonly trustsPeer: TrustsPeer;
+  readonly onFinish: FinishObserver;
+  /** Uniform in [0, 1); chooses among weighted backends. */
+  readonly random: () => number;
+}
+
+/**
+ * Carries a request from its listener to the upstream and the response back.
+ *
+ * Gateway-phase policies → route → route-phase policies → backend → backend-phase policies → upstream call → response hooks in reverse.
+ */
+export class Pipeline {
+  readonly #options: PipelineOptions;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+  }
+
+  /** Answers a request that arrived on `portKey`; never throws. */
+  async handle(request: RequestMessage, portKey: string): Promise<Reply> {
+    const { snapshots, clock, onFinish } = this.#options;
+    const requestId = requestIdOf(request.headers);
+    const exchange = new Exchange(
+      request,
+      snapshots.current,
+      requestId,
+      clock.monotonic(),
+      onFinish,
+    );
+    let response = await this.#answer(exchange, portKey);
+    response = await this.#decorate(exchange, response);
+    addVia(response.headers, "1.1");
+    response.headers.set("x-request-id", requestId);
+    exchange.response = response;
+    return exchange;
+  }
+
+  async #answer(exchange: Exchange, portKey: string): Promise<ResponseMessage> {
+    try {
+      return await this.#process(exchange, portKey);
+    } catch (error) {
+      return this.#reject(exchange, error);
+    }
+  }
+
+  async #process(exchange: Exchange, portKey: string): Promise<ResponseMessage> {
+    const listener = this.#enterListener(exchange, portKey);
+    const fromGateway = await exchange.runRequestHooks(listener.policies);
+    if (fromGateway !== undefined) return fromGateway;
+
+    const route = this.#enterRoute(exchange, listener);
+    const fromRoute = await exchange.runRequestHooks(route.policies);
+    if (fromRoute !== undefined) return fromRoute;
+
+    const target = this.#chooseBackend(route);
+    exchange.backend = target.backend;
+    const fromBackend = await exchange.runRequestHooks(target.policies);
+    if (fromBackend !== undefined) return fromBackend;
+
+    const { request, requestId, authority } = exchange;
+    addForwardingHeaders(request, requestId, authority, this.#options.trustsPeer(request.source));
+    return await this.#options.forwarder.forward(exchange, route, target);
+  }
+
+  async #decorate(exchange: Exchange, response: ResponseMessage): Promise<ResponseMessage> {
+    try {
+      await exchange.runResponseHooks(response);
+      return response;
+    } catch (error) {
+      response.body?.cancel(error);
+      return this.#reject(exchange, error);
+    }
+  }
+
+  #reject(exchange: Exchange, error: unknown): ResponseMessage {
+    exchange.error = toGatewayError(error);
+    return respondToError(exchange.error);
+  }
+
+  #enterListener(exchange: Exchange, portKey: string): Listener {
+    const port: Port | undefined = exchange.snapshot.ports.get(portKey);
+    const hostname = hostnameOf(exchange.request.authority);
+    const listener = selectListener(port?.listeners ?? [], hostname);
+    if (listener === undefined) {
+      throw new GatewayError("listener_not_found", "downstream", `No listener for "${hostname}"`);
+    }
+    exchange.listener = listener;
+    return listener;
+  }
+
+  #enterRoute(exchange: Exchange, listener: Listener): Route {
+    const { request } = exchange;
+    const match = listener.routes.find(request);
+    if (match === undefined) {
+      throw new GatewayError("route_not_found", "downstream", "No route matches the request");
+    }
+    exchange.route = match.value;
+    exchange.matchedPrefix = match.matchedPrefix;
+    return match.value;
+  }
+
+  /** Picks by weight; a reference that does not resolve keeps its share (Gateway API, `HTTPRouteRule.backendRefs`). */
+  #chooseBackend(route: Route): WeightedBackend {
+    const { backends, totalWeight } = route;
+    let ticket = backends.length > 1 ? this.#options.random() * totalWeight : 0;
+    for (const candidate of backends) {
+      if (ticket < candidate.weight) return candidate;
+      ticket -= candidate.weight;
+    }
+    throw new GatewayError("invalid_backend", "gateway", `Route "${route.key}" has no backend`);
+  }
+}

@@ -1,0 +1,76 @@
+import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
+import { textBody } from "../http/body.ts";
+import { HeaderList } from "../http/header_list.ts";
+import { HttpSyntaxError, type SyntaxErrorKind } from "../http/http_syntax_error.ts";
+import type { ResponseMessage } from "../http/message.ts";
+
+/** What a client is told. */
+interface ErrorAnswer {
+  readonly status: number;
+  /** Body, as plain text; the details are for log and trace. */
+  readonly text: string;
+}
+
+/** The only table from error to status. */
+const ANSWERS: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
+  bad_request: { status: 400, text: "bad request" },
+  head_too_large: { status: 431, text: "request header fields too large" },
+  body_too_large: { status: 413, text: "request body too large" },
+  request_timeout: { status: 408, text: "request timeout" },
+  expectation_failed: { status: 417, text: "expectation failed" },
+  method_not_supported: { status: 501, text: "method not supported" },
+  version_not_supported: { status: 505, text: "http version not supported" },
+  client_closed: { status: 499, text: "client closed request" },
+  misdirected_request: { status: 421, text: "misdirected request" },
+  listener_not_found: { status: 404, text: "listener not found" },
+  route_not_found: { status: 404, text: "route not found" },
+  invalid_backend: { status: 500, text: "no valid backend" },
+  invalid_policy: { status: 500, text: "invalid policy" },
+  upstream_connect_failed: { status: 503, text: "upstream connect failed" },
+  upstream_tls_failed: { status: 503, text: "upstream tls failed" },
+  upstream_overloaded: { status: 503, text: "upstream overloaded" },
+  upstream_closed: { status: 502, text: "upstream closed the connection" },
+  upstream_protocol_error: { status: 502, text: "bad upstream response" },
+  upstream_timeout: { status: 504, text: "upstream timeout" },
+  route_timeout: { status: 504, text: "request timeout" },
+  internal: { status: 500, text: "internal error" },
+};
+
+const CODE_OF_SYNTAX_ERROR: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {
+  malformed: "bad_request",
+  truncated: "bad_request",
+  too_large: "head_too_large",
+  version: "version_not_supported",
+};
+
+/** The status that clients get for an error. */
+export function statusOf(code: GatewayErrorCode): number {
+  return ANSWERS[code].status;
+}
+
+/**
+ * The answer to a failed request: `text/plain`, with the code in `x-gateway-error`.
+ *
+ * Says what kind of failure, never why: messages may name hosts and paths.
+ */
+export function respondToError(error: GatewayError): ResponseMessage {
+  const { status, text } = ANSWERS[error.code];
+  const headers = HeaderList.from([
+    ["content-type", "text/plain"],
+    ["x-gateway-error", error.code],
+  ]);
+  if (error.code === "upstream_overloaded") headers.append("retry-after", "1");
+  return { status, headers, body: textBody(text) };
+}
+
+/** The answer to bytes that are not an HTTP request we accept. */
+export function respondToSyntaxError(error: HttpSyntaxError): ResponseMessage {
+  const code = CODE_OF_SYNTAX_ERROR[error.kind];
+  return respondToError(new GatewayError(code, "downstream", error.message, { cause: error }));
+}
+
+/** Whatever was thrown as a `GatewayError`; what we did not foresee is `internal`. */
+export function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError("internal", "gateway", "Cannot handle the request", { cause: error });
+}
