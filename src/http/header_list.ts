@@ -81,6 +81,24 @@ export class HeaderList {
     this.#deleteFrom(name, 0);
   }
 
+  /** Removes every field whose name, as spelled, `matches`; answers whether there was one. */
+  deleteWhere(matches: (name: string) => boolean): boolean {
+    const fields = this.#fields;
+    let kept = 0;
+    for (let i = 0; i < fields.length; i += 2) {
+      const name = fields[i] ?? "";
+      if (matches(name)) continue;
+      if (kept < i) {
+        fields[kept] = name;
+        fields[kept + 1] = fields[i + 1] ?? "";
+      }
+      kept += 2;
+    }
+    const found = kept < fields.length;
+    fields.length = kept;
+    return found;
+  }
+
   copy(): HeaderList {
     return new HeaderList(this.#fields.slice());
   }

@@ -1,0 +1,97 @@
+import type { Duplex } from "node:stream";
+import type { Transport } from "./transport.ts";
+
+/**
+ * Makes a byte stream of Node's, such as a TLS socket, a `Transport`.
+ *
+ * The stream stays paused: Node buffers up to its high-water mark and then stops reading from the network.
+ * Takes over the stream's `error` event: what it says is thrown by the next read or write.
+ */
+export class NodeTransport implements Transport {
+  readonly #stream: Duplex;
+  #wakeReader: (() => void) | undefined;
+  #error: Error | undefined;
+  #ended = false;
+  #closed = false;
+
+  constructor(stream: Duplex) {
+    this.#stream = stream;
+    const wake = () => this.#wake();
+    stream.on("readable", wake);
+    stream.on("end", () => {
+      this.#ended = true;
+      wake();
+    });
+    stream.on("error", (error) => {
+      this.#error ??= error;
+      wake();
+    });
+    stream.on("close", wake);
+  }
+
+  async read(into: Uint8Array): Promise<number | null> {
+    for (;;) {
+      const chunk = this.#take(into.length);
+      if (chunk !== undefined) {
+        into.set(chunk);
+        return chunk.length;
+      }
+      if (this.#ended || this.#closed) return null;
+      if (this.#error !== undefined) throw this.#error;
+      if (this.#stream.destroyed) throw connectionReset();
+      await new Promise<void>((resolve) => this.#wakeReader = resolve);
+    }
+  }
+
+  /** Resolves once the operating system has the bytes, so they may be overwritten then. */
+  write(bytes: Uint8Array): Promise<number> {
+    if (this.#error !== undefined) return Promise.reject(this.#error);
+    if (this.#stream.destroyed) return Promise.reject(connectionReset());
+    return new Promise((resolve, reject) => {
+      const fail = () => reject(this.#error ?? connectionReset());
+      this.#stream.once("close", fail);
+      this.#stream.write(bytes, (error) => {
+        this.#stream.off("close", fail);
+        if (error) reject(this.#error ?? error);
+        else resolve(bytes.length);
+      });
+    });
+  }
+
+  closeWrite(): Promise<void> {
+    if (this.#stream.destroyed) return Promise.resolve();
+    return new Promise((resolve) => {
+      // A peer that is gone already has what it gets.
+      this.#stream.once("close", resolve);
+      this.#stream.end(() => {
+        this.#stream.off("close", resolve);
+        resolve();
+      });
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stream.destroy();
+    this.#wake();
+  }
+
+  #take(limit: number): Uint8Array | undefined {
+    const count = Math.min(limit, this.#stream.readableLength);
+    // Asking for nothing makes the stream fetch more, and tells it that the end may be announced.
+    const chunk: unknown = this.#stream.read(count);
+    return chunk instanceof Uint8Array && chunk.length > 0 ? chunk : undefined;
+  }
+
+  #wake(): void {
+    const wake = this.#wakeReader;
+    this.#wakeReader = undefined;
+    wake?.();
+  }
+}
+
+function connectionReset(): Error {
+  return new Deno.errors.ConnectionReset(
+    "Cannot use the connection: it was reset",
+  );
+}
