@@ -1,7 +1,17 @@
 import type { GatewayError } from "../base/errors.ts";
-import type { Outcome, Reply, RequestMessage, ResponseMessage } from "../http/message.ts";
+import type {
+  Outcome,
+  Reply,
+  RequestMessage,
+  ResponseMessage,
+} from "../http/message.ts";
 import type { Policy, PolicyContext } from "../policy/policy.ts";
-import type { Backend, Listener, Route, Snapshot } from "../snapshot/snapshot.ts";
+import type {
+  Backend,
+  Listener,
+  Route,
+  Snapshot,
+} from "../snapshot/snapshot.ts";
 
 /** Hears of every request that is over. */
 export type FinishObserver = (exchange: Exchange, outcome: Outcome) => void;
@@ -51,7 +61,9 @@ export class Exchange implements PolicyContext, Reply {
   }
 
   get response(): ResponseMessage {
-    if (this.#response === undefined) throw new TypeError("Cannot read the response: none yet");
+    if (this.#response === undefined) {
+      throw new TypeError("Cannot read the response: none yet");
+    }
     return this.#response;
   }
 
@@ -60,7 +72,9 @@ export class Exchange implements PolicyContext, Reply {
   }
 
   /** Runs the request hooks in order; a response ends the request phase. */
-  async runRequestHooks(policies: readonly Policy[]): Promise<ResponseMessage | undefined> {
+  async runRequestHooks(
+    policies: readonly Policy[],
+  ): Promise<ResponseMessage | undefined> {
     for (const policy of policies) {
       this.#seen.push(policy);
       const verdict = policy.onRequest?.(this);

@@ -4,7 +4,13 @@ import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
 import type { Body } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { Upstream } from "../http/client/upstream.ts";
-import type { Backend, Mirror, Retry, Route, WeightedBackend } from "../snapshot/snapshot.ts";
+import type {
+  Backend,
+  Mirror,
+  Retry,
+  Route,
+  WeightedBackend,
+} from "../snapshot/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 import { mirrorBody } from "./mirrored_body.ts";
 import { ReplayableBody } from "./replayable_body.ts";
@@ -29,7 +35,10 @@ const NOT_SENT: ReadonlySet<GatewayErrorCode> = new Set([
 ]);
 
 /** Failures after which it may have: only idempotent requests are sent again (RFC 9110 section 9.2.2). */
-const MAYBE_SENT: ReadonlySet<GatewayErrorCode> = new Set(["upstream_closed", "upstream_timeout"]);
+const MAYBE_SENT: ReadonlySet<GatewayErrorCode> = new Set([
+  "upstream_closed",
+  "upstream_timeout",
+]);
 
 /** What the forwarder needs of its surroundings. */
 export interface ForwarderOptions {
@@ -38,7 +47,11 @@ export interface ForwarderOptions {
   /** Uniform in [0, 1); decides which requests are mirrored. */
   readonly random: () => number;
   /** Hears why a mirrored request failed; its client never does. */
-  readonly onMirrorFailure: (exchange: Exchange, mirror: Mirror, error: unknown) => void;
+  readonly onMirrorFailure: (
+    exchange: Exchange,
+    mirror: Mirror,
+    error: unknown,
+  ) => void;
 }
 
 /** Sends requests to backends: time limits, tries, mirrors. */
@@ -60,13 +73,22 @@ export class Forwarder {
   ): Promise<ResponseMessage> {
     const { backend, problem } = target;
     if (backend === undefined) {
-      throw new GatewayError("invalid_backend", "gateway", problem ?? "Backend not found");
+      throw new GatewayError(
+        "invalid_backend",
+        "gateway",
+        problem ?? "Backend not found",
+      );
     }
     const { clock, upstreams } = this.#options;
     if (route.mirrors.length > 0) this.#mirror(exchange, route.mirrors);
     const startedAt = clock.monotonic();
     try {
-      return await this.#sendInTime(exchange, route, backend, upstreams.get(backend));
+      return await this.#sendInTime(
+        exchange,
+        route,
+        backend,
+        upstreams.get(backend),
+      );
     } finally {
       exchange.upstreamMs = clock.monotonic() - startedAt;
     }
@@ -80,16 +102,29 @@ export class Forwarder {
   ): Promise<ResponseMessage> {
     const { cancellation, body } = exchange.request;
     const limitMs = route.requestTimeoutMs ?? 0;
-    if (limitMs === 0) return await this.#sendWithRetries(exchange, route, backend, upstream);
+    if (limitMs === 0) {
+      return await this.#sendWithRetries(exchange, route, backend, upstream);
+    }
     const deadline = createDeadline(
       cancellation,
       this.#options.clock,
       limitMs,
-      () => new GatewayError("route_timeout", "upstream", `No response within ${limitMs} ms`),
+      () =>
+        new GatewayError(
+          "route_timeout",
+          "upstream",
+          `No response within ${limitMs} ms`,
+        ),
     );
     try {
       const { cancellation } = deadline;
-      return await this.#sendWithRetries(exchange, route, backend, upstream, cancellation);
+      return await this.#sendWithRetries(
+        exchange,
+        route,
+        backend,
+        upstream,
+        cancellation,
+      );
     } catch (error) {
       body?.cancel(error);
       throw error;
@@ -108,19 +143,41 @@ export class Forwarder {
     const { retry } = route;
     const { body } = exchange.request;
     if (retry === undefined) {
-      return await this.#sendOnce(exchange, route, backend, upstream, body, cancellation);
+      return await this.#sendOnce(
+        exchange,
+        route,
+        backend,
+        upstream,
+        body,
+        cancellation,
+      );
     }
-    const replay = body === undefined ? undefined : new ReplayableBody(body, MAX_REPLAY_BYTES);
+    const replay = body === undefined
+      ? undefined
+      : new ReplayableBody(body, MAX_REPLAY_BYTES);
     try {
       for (;;) {
         const left = retry.attempts - exchange.retries;
         const mayRetry = () => left > 0 && (replay?.replayable ?? true);
         const response = await this.#try(
-          () => this.#sendOnce(exchange, route, backend, upstream, replay, cancellation),
-          (outcome) => mayRetry() && isWorthRetrying(outcome, retry, exchange.method),
+          () =>
+            this.#sendOnce(
+              exchange,
+              route,
+              backend,
+              upstream,
+              replay,
+              cancellation,
+            ),
+          (outcome) =>
+            mayRetry() && isWorthRetrying(outcome, retry, exchange.method),
         );
         if (response !== undefined) return response;
-        await sleep(this.#options.clock, retry.backoffMs * 2 ** exchange.retries, cancellation);
+        await sleep(
+          this.#options.clock,
+          retry.backoffMs * 2 ** exchange.retries,
+          cancellation,
+        );
         exchange.retries++;
         replay?.rewind();
       }
@@ -154,7 +211,9 @@ export class Forwarder {
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     const limitMs = route.backendTimeoutMs ?? 0;
-    if (limitMs === 0) return await upstream.send(exchange.request, body, cancellation);
+    if (limitMs === 0) {
+      return await upstream.send(exchange.request, body, cancellation);
+    }
     const deadline = createDeadline(
       cancellation,
       this.#options.clock,
@@ -190,7 +249,11 @@ export class Forwarder {
       request.body = bodies.original;
       copy = bodies.copy;
     }
-    const message = { ...request, headers: request.headers.copy(), upgrade: undefined };
+    const message = {
+      ...request,
+      headers: request.headers.copy(),
+      upgrade: undefined,
+    };
     const upstream = this.#options.upstreams.get(mirror.backend);
     const response = await upstream.send(message, copy, new Cancellation());
     await drain(response.body);
@@ -207,7 +270,9 @@ function isWorthRetrying(
   retry: Retry,
   method: string,
 ): boolean {
-  if (!(outcome instanceof GatewayError)) return retry.codes.has(outcome.status);
+  if (!(outcome instanceof GatewayError)) {
+    return retry.codes.has(outcome.status);
+  }
   if (NOT_SENT.has(outcome.code)) return true;
   return MAYBE_SENT.has(outcome.code) && IDEMPOTENT_METHODS.has(method);
 }

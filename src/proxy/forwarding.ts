@@ -54,7 +54,11 @@ export function addVia(headers: HeaderList, version: string): void {
 }
 
 /** Such as `for="[::1]";host="example.com:80";proto=http`. */
-function forwardedElement(address: string, authority: string, scheme: string): string {
+function forwardedElement(
+  address: string,
+  authority: string,
+  scheme: string,
+): string {
   const node = address.includes(":") ? `"[${address}]"` : address;
   const host = authority.includes(":") ? `"${authority}"` : authority;
   return authority === ""
@@ -64,7 +68,10 @@ function forwardedElement(address: string, authority: string, scheme: string): s
 
 function appendToList(headers: HeaderList, name: string, item: string): void {
   const current = headers.getJoined(name);
-  headers.set(name, current === undefined || current === "" ? item : `${current}, ${item}`);
+  headers.set(
+    name,
+    current === undefined || current === "" ? item : `${current}, ${item}`,
+  );
 }
 
 function setIfAbsent(headers: HeaderList, name: string, value: string): void {

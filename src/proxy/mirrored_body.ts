@@ -9,7 +9,9 @@ const MAX_LAG_BYTES = 1024 * 1024;
  *
  * The copy never slows the original down; a mirror that is more than 1 MiB behind loses the rest.
  */
-export function mirrorBody(source: Body): { readonly original: Body; readonly copy: Body } {
+export function mirrorBody(
+  source: Body,
+): { readonly original: Body; readonly copy: Body } {
   const copy = new CopiedBody(source);
   return { original: new ObservedBody(source, copy), copy };
 }
@@ -68,7 +70,11 @@ class CopiedBody implements Body {
     if (this.#failure !== undefined) return;
     this.#queuedBytes += chunk.length;
     if (this.#queuedBytes > MAX_LAG_BYTES) {
-      this.fail(new RangeError(`Cannot mirror the body: more than ${MAX_LAG_BYTES} bytes behind`));
+      this.fail(
+        new RangeError(
+          `Cannot mirror the body: more than ${MAX_LAG_BYTES} bytes behind`,
+        ),
+      );
       return;
     }
     this.#chunks.push(chunk.slice());

@@ -1,11 +1,25 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
-import type { Reply, RequestMessage, ResponseMessage } from "../http/message.ts";
+import type {
+  Reply,
+  RequestMessage,
+  ResponseMessage,
+} from "../http/message.ts";
 import { hostnameOf, selectListener } from "../route/hostname.ts";
-import type { Listener, Port, Route, WeightedBackend } from "../snapshot/snapshot.ts";
+import type {
+  Listener,
+  Port,
+  Route,
+  WeightedBackend,
+} from "../snapshot/snapshot.ts";
 import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import { Exchange, type FinishObserver } from "./exchange.ts";
-import { addForwardingHeaders, addVia, requestIdOf, type TrustsPeer } from "./forwarding.ts";
+import {
+  addForwardingHeaders,
+  addVia,
+  requestIdOf,
+  type TrustsPeer,
+} from "./forwarding.ts";
 import type { Forwarder } from "./forwarder.ts";
 import { respondToError, toGatewayError } from "./respond.ts";
 
@@ -59,7 +73,10 @@ export class Pipeline {
     }
   }
 
-  async #process(exchange: Exchange, portKey: string): Promise<ResponseMessage> {
+  async #process(
+    exchange: Exchange,
+    portKey: string,
+  ): Promise<ResponseMessage> {
     const listener = this.#enterListener(exchange, portKey);
     const fromGateway = await exchange.runRequestHooks(listener.policies);
     if (fromGateway !== undefined) return fromGateway;
@@ -74,11 +91,19 @@ export class Pipeline {
     if (fromBackend !== undefined) return fromBackend;
 
     const { request, requestId, authority } = exchange;
-    addForwardingHeaders(request, requestId, authority, this.#options.trustsPeer(request.source));
+    addForwardingHeaders(
+      request,
+      requestId,
+      authority,
+      this.#options.trustsPeer(request.source),
+    );
     return await this.#options.forwarder.forward(exchange, route, target);
   }
 
-  async #decorate(exchange: Exchange, response: ResponseMessage): Promise<ResponseMessage> {
+  async #decorate(
+    exchange: Exchange,
+    response: ResponseMessage,
+  ): Promise<ResponseMessage> {
     try {
       await exchange.runResponseHooks(response);
       return response;
@@ -98,7 +123,11 @@ export class Pipeline {
     const hostname = hostnameOf(exchange.request.authority);
     const listener = selectListener(port?.listeners ?? [], hostname);
     if (listener === undefined) {
-      throw new GatewayError("listener_not_found", "downstream", `No listener for "${hostname}"`);
+      throw new GatewayError(
+        "listener_not_found",
+        "downstream",
+        `No listener for "${hostname}"`,
+      );
     }
     exchange.listener = listener;
     return listener;
@@ -108,7 +137,11 @@ export class Pipeline {
     const { request } = exchange;
     const match = listener.routes.find(request);
     if (match === undefined) {
-      throw new GatewayError("route_not_found", "downstream", "No route matches the request");
+      throw new GatewayError(
+        "route_not_found",
+        "downstream",
+        "No route matches the request",
+      );
     }
     exchange.route = match.value;
     exchange.matchedPrefix = match.matchedPrefix;
@@ -123,6 +156,10 @@ export class Pipeline {
       if (ticket < candidate.weight) return candidate;
       ticket -= candidate.weight;
     }
-    throw new GatewayError("invalid_backend", "gateway", `Route "${route.key}" has no backend`);
+    throw new GatewayError(
+      "invalid_backend",
+      "gateway",
+      `Route "${route.key}" has no backend`,
+    );
   }
 }

@@ -42,7 +42,9 @@ export class ReplayableBody implements Body {
   /** There will be no further try: stops saving and passes a cancellation on. */
   settle(): void {
     this.#overflowed = true;
-    if (this.#cancelled !== undefined) this.#source.cancel(this.#cancelled.reason);
+    if (this.#cancelled !== undefined) {
+      this.#source.cancel(this.#cancelled.reason);
+    }
   }
 
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {

@@ -1,7 +1,10 @@
 import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
 import { textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
-import { HttpSyntaxError, type SyntaxErrorKind } from "../http/http_syntax_error.ts";
+import {
+  HttpSyntaxError,
+  type SyntaxErrorKind,
+} from "../http/http_syntax_error.ts";
 import type { ResponseMessage } from "../http/message.ts";
 
 /** What a client is told. */
@@ -36,7 +39,9 @@ const ANSWERS: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
   internal: { status: 500, text: "internal error" },
 };
 
-const CODE_OF_SYNTAX_ERROR: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {
+const CODE_OF_SYNTAX_ERROR: Readonly<
+  Record<SyntaxErrorKind, GatewayErrorCode>
+> = {
   malformed: "bad_request",
   truncated: "bad_request",
   too_large: "head_too_large",
@@ -66,11 +71,15 @@ export function respondToError(error: GatewayError): ResponseMessage {
 /** The answer to bytes that are not an HTTP request we accept. */
 export function respondToSyntaxError(error: HttpSyntaxError): ResponseMessage {
   const code = CODE_OF_SYNTAX_ERROR[error.kind];
-  return respondToError(new GatewayError(code, "downstream", error.message, { cause: error }));
+  return respondToError(
+    new GatewayError(code, "downstream", error.message, { cause: error }),
+  );
 }
 
 /** Whatever was thrown as a `GatewayError`; what we did not foresee is `internal`. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  return new GatewayError("internal", "gateway", "Cannot handle the request", { cause: error });
+  return new GatewayError("internal", "gateway", "Cannot handle the request", {
+    cause: error,
+  });
 }

@@ -1,0 +1,89 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import type { Body } from "../../../src/http/body.ts";
+import { ReplayableBody } from "../../../src/proxy/replayable_body.ts";
+
+/** A body of these chunks, each handed out in the same buffer, as a connection does it. */
+class ReusedBufferBody implements Body {
+  readonly length = undefined;
+  readonly trailers = undefined;
+  readonly cancelledWith: unknown[] = [];
+  readonly #buffer = new Uint8Array(64);
+  readonly #chunks: string[];
+
+  constructor(chunks: string[]) {
+    this.#chunks = chunks;
+  }
+
+  read(): Promise<Uint8Array | undefined> {
+    const chunk = this.#chunks.shift();
+    if (chunk === undefined) return Promise.resolve(undefined);
+    const { written } = new TextEncoder().encodeInto(chunk, this.#buffer);
+    return Promise.resolve(this.#buffer.subarray(0, written));
+  }
+
+  cancel(reason: unknown): void {
+    this.cancelledWith.push(reason);
+  }
+}
+
+async function textOf(body: Body): Promise<string> {
+  let text = "";
+  for (let chunk = await body.read(); chunk; chunk = await body.read()) {
+    text += new TextDecoder().decode(chunk);
+  }
+  return text;
+}
+
+Deno.test("ReplayableBody gives the same bytes again after a rewind", async () => {
+  const body = new ReplayableBody(
+    new ReusedBufferBody(["one ", "two ", "three"]),
+    1024,
+  );
+  const first = await textOf(body);
+
+  body.rewind();
+
+  strictEqual(first, "one two three");
+  strictEqual(await textOf(body), "one two three");
+});
+
+Deno.test("ReplayableBody goes on with the rest when a try stopped half way", async () => {
+  const body = new ReplayableBody(
+    new ReusedBufferBody(["one ", "two ", "three"]),
+    1024,
+  );
+  await body.read();
+  body.cancel("try failed");
+
+  body.rewind();
+
+  strictEqual(await textOf(body), "one two three");
+});
+
+Deno.test("ReplayableBody shares a read that a failed try left under way", async () => {
+  const body = new ReplayableBody(new ReusedBufferBody(["one ", "two"]), 1024);
+  const left = body.read();
+  body.rewind();
+
+  const [first, second] = await Promise.all([left, body.read()]);
+
+  deepStrictEqual(first, second);
+});
+
+Deno.test("ReplayableBody is not replayable once more was sent than it may keep", async () => {
+  const body = new ReplayableBody(new ReusedBufferBody(["12345", "67890"]), 8);
+
+  strictEqual(await textOf(body), "1234567890");
+  strictEqual(body.replayable, false);
+});
+
+Deno.test("ReplayableBody spares the client's body while another try may follow", () => {
+  const source = new ReusedBufferBody(["one"]);
+  const body = new ReplayableBody(source, 1024);
+
+  body.cancel("first try failed");
+  deepStrictEqual(source.cancelledWith, []);
+
+  body.settle();
+  deepStrictEqual(source.cancelledWith, ["first try failed"]);
+});
