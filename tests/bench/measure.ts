@@ -1,0 +1,124 @@
+/** Requests per second that `wrk` drives through `url` with 32 connections. */
+export async function throughput(
+  url: string,
+  seconds: number,
+): Promise<number> {
+  const { stdout } = await new Deno.Command("wrk", {
+    args: ["-t1", "-c32", `-d${seconds}s`, url],
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  const errors = /Non-2xx|Socket errors/.exec(text);
+  const rate = /Requests\/sec:\s+([\d.]+)/.exec(text)?.[1];
+  if (errors !== null || rate === undefined) {
+    throw new Error(`Cannot measure "${url}": ${text}`);
+  }
+  return Number(rate);
+}
+
+/**
+ * Latencies in milliseconds, ascending, of an open loop: requests start on time whether or not earlier ones were answered.
+ */
+export async function openLoopLatencies(
+  url: string,
+  requestsPerSecond: number,
+  seconds: number,
+): Promise<number[]> {
+  const client = Deno.createHttpClient({ poolMaxIdlePerHost: 256 });
+  const latencies: number[] = [];
+  const pending: Promise<void>[] = [];
+  const startedAt = performance.now();
+  const total = requestsPerSecond * seconds;
+  for (let sent = 0; sent < total;) {
+    const due = Math.min(
+      total,
+      ((performance.now() - startedAt) / 1000) * requestsPerSecond,
+    );
+    for (; sent < due; sent++) {
+      pending.push(
+        timeRequest(url, client).then((elapsed) =>
+          void latencies.push(elapsed)
+        ),
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await Promise.all(pending);
+  client.close();
+  return latencies.sort((a, b) => a - b);
+}
+
+async function timeRequest(
+  url: string,
+  client: Deno.HttpClient,
+): Promise<number> {
+  const startedAt = performance.now();
+  const response = await fetch(url, { client });
+  await response.arrayBuffer();
+  return performance.now() - startedAt;
+}
+
+/** Delays in milliseconds, ascending, between writing an event upstream and reading it here. */
+export async function eventDelays(
+  url: string,
+  streams: number,
+): Promise<number[]> {
+  const all = await Promise.all(
+    Array.from({ length: streams }, () => delaysOfStream(url)),
+  );
+  return all.flat().sort((a, b) => a - b);
+}
+
+async function delaysOfStream(url: string): Promise<number[]> {
+  const response = await fetch(url);
+  const delays: number[] = [];
+  for await (const chunk of response.body ?? []) {
+    const now = performance.timeOrigin + performance.now();
+    for (
+      const [, sentAt] of new TextDecoder().decode(chunk).matchAll(
+        /data: ([\d.]+)/g,
+      )
+    ) {
+      delays.push(now - Number(sentAt));
+    }
+  }
+  return delays;
+}
+
+/** Resident memory of a process in MiB. */
+export async function residentMiB(pid: number): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
+
+/** Opens connections, sends one request on each, closes them all. */
+export async function churnConnections(
+  port: number,
+  count: number,
+): Promise<void> {
+  const request = new TextEncoder().encode(
+    "GET /json HTTP/1.1\r\nHost: localhost\r\n\r\n",
+  );
+  const batchSize = 500;
+  for (let done = 0; done < count; done += batchSize) {
+    await Promise.all(Array.from({ length: batchSize }, async () => {
+      using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+      await connection.write(request);
+      await connection.read(new Uint8Array(4096));
+    }));
+  }
+}
+
+/** The value below which `share` (0 to 1) of the ascending values lie. */
+export function percentile(
+  ascending: readonly number[],
+  share: number,
+): number {
+  return ascending[
+    Math.min(ascending.length - 1, Math.floor(ascending.length * share))
+  ] ?? NaN;
+}
+
+/** The middle value. */
+export function median(values: readonly number[]): number {
+  return percentile([...values].sort((a, b) => a - b), 0.5);
+}

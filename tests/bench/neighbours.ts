@@ -1,0 +1,148 @@
+import { freePort } from "../harness/free_port.ts";
+
+/** A process of the benchmark, killed when it is disposed. */
+export interface Neighbour extends AsyncDisposable {
+  readonly port: number;
+  readonly pid: number;
+}
+
+const JSON_ANSWER = JSON.stringify({ id: 1, message: "x".repeat(270) });
+
+/** nginx answering by itself: `/json` (about 300 bytes) and `/large` (64 KiB). */
+export async function startUpstream(): Promise<Neighbour> {
+  const large = "y".repeat(64 * 1024);
+  const root = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${root}/json`, JSON_ANSWER);
+  await Deno.writeTextFile(`${root}/large`, large);
+  return await startNginx((port) => `
+    server {
+      listen 127.0.0.1:${port};
+      location / { root ${root}; default_type application/json; open_file_cache max=8; }
+    }`);
+}
+
+/** nginx as the reverse proxy that everybody knows: one worker, keep-alive to the upstream. */
+export async function startNginxProxy(
+  upstreamPort: number,
+): Promise<Neighbour> {
+  return await startNginx((port) => `
+    upstream backend { server 127.0.0.1:${upstreamPort}; keepalive 64; keepalive_requests 1000000000; }
+    server {
+      listen 127.0.0.1:${port};
+      location / {
+        proxy_pass http://backend;
+        proxy_http_version 1.1;
+        proxy_buffering off;
+        proxy_set_header Connection "";
+        proxy_set_header Host $host;
+        proxy_set_header X-Forwarded-For $remote_addr;
+        proxy_set_header X-Request-Id $request_id;
+      }
+    }`);
+}
+
+/** The naive proxy: `Deno.serve` and `fetch`. */
+export async function startNaiveProxy(
+  upstreamPort: number,
+): Promise<Neighbour> {
+  return await startDeno("naive_proxy.ts", [String(upstreamPort)]);
+}
+
+/** An upstream that streams events, one each time the client's last one is due. */
+export async function startEventUpstream(): Promise<Neighbour> {
+  return await startDeno("event_upstream.ts", []);
+}
+
+/** The gateway itself, from `GATEWAY_BIN` or from source, with a plain route to the upstream. */
+export async function startGateway(upstreamPort: number): Promise<Neighbour> {
+  const port = freePort();
+  const config = {
+    config: {
+      adminAddr: "off",
+      statsAddr: "off",
+      accessLog: { enabled: false },
+    },
+    gateways: { default: { port } },
+    routes: [{
+      name: "plain",
+      backends: [{ host: `127.0.0.1:${upstreamPort}` }],
+    }],
+  };
+  const file = await Deno.makeTempFile({ suffix: ".json" });
+  await Deno.writeTextFile(file, JSON.stringify(config));
+  const [command, ...prefix] = gatewayCommand();
+  return await startProcess(command, [...prefix, "-f", file], port);
+}
+
+/** Command line of the gateway under test. */
+export function gatewayCommand(): [string, ...string[]] {
+  const packed = Deno.env.get("GATEWAY_BIN");
+  if (packed !== undefined) return [packed];
+  return [
+    Deno.execPath(),
+    "run",
+    "-A",
+    new URL("../../main.ts", import.meta.url).pathname,
+  ];
+}
+
+async function startNginx(
+  server: (port: number) => string,
+): Promise<Neighbour> {
+  const port = freePort();
+  const directory = await Deno.makeTempDir();
+  const config = `${directory}/nginx.conf`;
+  await Deno.writeTextFile(
+    config,
+    `worker_processes 1; daemon off; user root; pid ${directory}/pid; error_log ${directory}/error.log;
+     events { worker_connections 4096; }
+     http { access_log off; keepalive_requests 1000000000; ${server(port)} }`,
+  );
+  return await startProcess("nginx", ["-c", config], port);
+}
+
+async function startDeno(script: string, args: string[]): Promise<Neighbour> {
+  const port = freePort();
+  const path = new URL(script, import.meta.url).pathname;
+  return await startProcess(Deno.execPath(), [
+    "run",
+    "-A",
+    path,
+    String(port),
+    ...args,
+  ], port);
+}
+
+async function startProcess(
+  command: string,
+  args: string[],
+  port: number,
+): Promise<Neighbour> {
+  const process = new Deno.Command(command, {
+    args,
+    stdout: "null",
+    stderr: "inherit",
+  }).spawn();
+  await untilListening(port);
+  return {
+    port,
+    pid: process.pid,
+    async [Symbol.asyncDispose]() {
+      process.kill("SIGTERM");
+      await process.status;
+    },
+  };
+}
+
+async function untilListening(port: number): Promise<void> {
+  const giveUpAt = Date.now() + 10_000;
+  for (;;) {
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+      return;
+    } catch (error) {
+      if (Date.now() > giveUpAt) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}
