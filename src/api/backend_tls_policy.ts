@@ -26,14 +26,17 @@ const subjectAltName = s.variant("type", [
   s.object({ type: s.literal("URI"), uri: s.text(253) }),
 ]);
 
+/** Fields of `validation`; the short file form has them too. */
+export const backendTlsEntries = {
+  hostname: preciseHostname,
+  wellKnownCACertificates: s.optional(s.oneOf(["System"])),
+  caCertificateRefs: s.optional(s.list(caCertificateRef, { min: 1, max: 8 })),
+  subjectAltNames: s.optional(s.list(subjectAltName, { max: 5 })),
+};
+
 /** How the certificate of a backend is verified; Gateway API `BackendTLSPolicyValidation`. */
 export const backendTlsValidationSchema = s.refine(
-  s.object({
-    hostname: preciseHostname,
-    wellKnownCACertificates: s.optional(s.oneOf(["System"])),
-    caCertificateRefs: s.optional(s.list(caCertificateRef, { min: 1, max: 8 })),
-    subjectAltNames: s.optional(s.list(subjectAltName, { max: 5 })),
-  }),
+  s.object(backendTlsEntries),
   s.exactlyOne("wellKnownCACertificates", "caCertificateRefs"),
 );
 

@@ -26,7 +26,8 @@ const certificateRef = s.object({
   namespace: s.optional(namespace),
 });
 
-const tlsEntries = {
+/** TLS fields other than the certificates; the short file form has them too. */
+export const tlsEntries = {
   mode: s.withDefault(s.oneOf(["Terminate"]), "Terminate"),
   minVersion: s.withDefault(s.oneOf(["TLSv1.2", "TLSv1.3"]), "TLSv1.2"),
   clientCa: s.optional(fileOrPem),

@@ -1,0 +1,95 @@
+import { formatPath, type Path, type Problem } from "../api/validate.ts";
+
+/** A place in a configuration file; line and column count from 1. */
+export interface Location {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Something wrong, or suspicious, in the configuration. */
+export interface Diagnostic extends Location {
+  readonly severity: "error" | "warning";
+  /** The value concerned, as the user wrote the way to it: `routes[0].backends[1].host`; empty for a whole file. */
+  readonly path: string;
+  readonly message: string;
+  readonly suggestion?: string;
+}
+
+/** A text that configuration is read from. */
+export interface ConfigSource {
+  /** What messages call it: the path as given, or `<stdin>`. Paths inside are relative to its folder. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The diagnostic of a problem at a known place; `path` is the way in the user's own document. */
+export function diagnosticOf(
+  problem: Problem,
+  location: Location,
+  path: Path,
+): Diagnostic {
+  const got = problem.got === undefined ? "" : `, got ${problem.got}`;
+  return {
+    ...location,
+    severity: "error",
+    path: formatPath(path),
+    message: problem.message + got,
+    ...(problem.suggestion !== undefined && { suggestion: problem.suggestion }),
+  };
+}
+
+/** One line: `file:line:column: error: path: message; did you mean "x"?`. */
+export function formatDiagnostic(diagnostic: Diagnostic): string {
+  const { file, line, column, severity, path, message, suggestion } =
+    diagnostic;
+  const where = path === "" ? "" : `${path}: `;
+  const hint = suggestion === undefined
+    ? ""
+    : `; did you mean "${suggestion}"?`;
+  return `${file}:${line}:${column}: ${severity}: ${where}${message}${hint}`;
+}
+
+/** All diagnostics, each with the line it is about and a caret. Lines that may hold a secret are not quoted. */
+export function formatDiagnostics(
+  diagnostics: readonly Diagnostic[],
+  sources: readonly ConfigSource[],
+): string {
+  const lines = new Map(
+    sources.map(({ name, text }) => [name, text.split(/\r?\n/)]),
+  );
+  return diagnostics.map((diagnostic) => {
+    const line = lines.get(diagnostic.file)?.[diagnostic.line - 1];
+    return formatDiagnostic(diagnostic) + "\n" + excerpt(diagnostic, line);
+  }).join("");
+}
+
+const mayBeSecret = /token|secret|password|key|users|-----/i;
+
+function excerpt(
+  { line, column }: Diagnostic,
+  text: string | undefined,
+): string {
+  if (text === undefined || text.trim() === "" || mayBeSecret.test(text)) {
+    return "";
+  }
+  const start = Math.max(0, column - 80);
+  const shown = text.slice(start, start + 120);
+  const gutter = String(line);
+  const indent = text.slice(start, column - 1).replace(/[^\t]/g, " ");
+  return `  ${gutter} | ${shown}\n  ${
+    " ".repeat(gutter.length)
+  } | ${indent}^\n`;
+}
+
+/** Diagnostics in the order of files and lines. */
+export function sortDiagnostics(
+  diagnostics: readonly Diagnostic[],
+  sources: readonly ConfigSource[],
+): readonly Diagnostic[] {
+  const order = new Map(sources.map(({ name }, index) => [name, index]));
+  return diagnostics.toSorted((a, b) =>
+    (order.get(a.file) ?? 0) - (order.get(b.file) ?? 0) || a.line - b.line ||
+    a.column - b.column
+  );
+}
