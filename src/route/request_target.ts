@@ -1,0 +1,69 @@
+/**
+ * The one form of a request target on which routing and policies decide and which is sent upstream.
+ *
+ * Matching one spelling of a path and forwarding another lets a client reach what its route does not cover: `/open/../admin`
+ * must not match `/open` here and be `/admin` there. So a target is brought into normal form once, on arrival:
+ *
+ * - escapes of unreserved characters are decoded and other escapes get capitals: `/%6dcp` is `/mcp`, `%2f` is `%2F`
+ *   (RFC 3986 section 6.2.2, which calls both spellings equivalent);
+ * - dot segments are resolved, also those spelled `%2e` (RFC 3986 section 5.2.4);
+ * - repeated slashes stay and `%2F` is not a slash: names such as `models/meta%2Fllama` hold it as data;
+ * - what upstreams read in different ways is refused: dot segments that leave the root, `..` joined to an encoded slash,
+ *   backslash or path parameter (`..%2Fadmin`, `..;/`), a raw backslash, `#` and `%00`.
+ *
+ * The query is left alone.
+ */
+export function normalizeTarget(target: string): string | undefined {
+  if (!suspicious.test(target)) return target;
+  const end = pathEnd(target);
+  const path = normalizePath(target.slice(0, end));
+  const query = target.slice(end);
+  if (path === undefined || query.includes("#")) return undefined;
+  return path + query;
+}
+
+const suspicious = /[%\\#]|\/\.\.?(?:[/;?]|$)/;
+const refused = /[\\#]|%00/;
+const escapes = /%([0-9a-fA-F]{2})/g;
+const unreserved = /^[A-Za-z0-9._~-]$/;
+// A segment that some servers take for ".." or "." after decoding it or cutting its parameters off.
+const disguisedDots = /(?:^|%2F|%5C)\.{1,2}(?:%2F|%5C|;)|(?:%2F|%5C)\.{1,2}$/;
+
+/**
+ * The path part of `normalizeTarget`; also for paths in configuration, so that both are compared in the same form.
+ * `undefined` when the path is refused.
+ */
+export function normalizePath(path: string): string | undefined {
+  const decoded = path.replace(escapes, normalizeEscape);
+  if (refused.test(decoded)) return undefined;
+  const segments = decoded.split("/");
+  if (segments.some((segment) => disguisedDots.test(segment))) return undefined;
+  return removeDotSegments(segments);
+}
+
+function normalizeEscape(escape: string, hex: string): string {
+  const character = String.fromCharCode(parseInt(hex, 16));
+  return unreserved.test(character) ? character : escape.toUpperCase();
+}
+
+/** Resolves `.` and `..`; the first of `segments` is the empty one before the leading slash. */
+function removeDotSegments(segments: readonly string[]): string | undefined {
+  const resolved: string[] = [];
+  for (const [index, segment] of segments.entries()) {
+    const isDot = segment === ".";
+    if (!isDot && segment !== "..") {
+      resolved.push(segment);
+      continue;
+    }
+    if (!isDot && resolved.length < 2) return undefined;
+    if (!isDot) resolved.pop();
+    if (index === segments.length - 1) resolved.push("");
+  }
+  return resolved.join("/");
+}
+
+/** Where the path of a target ends: the index of `?`, or the length. */
+export function pathEnd(target: string): number {
+  const mark = target.indexOf("?");
+  return mark < 0 ? target.length : mark;
+}
