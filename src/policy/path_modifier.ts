@@ -1,0 +1,36 @@
+import type { PathModifier } from "../api/http_filter.ts";
+import { GatewayError } from "../base/errors.ts";
+
+/**
+ * The target after its path is replaced; the query stays. Gateway API, `HTTPPathModifier`.
+ *
+ * @param matchedPrefix As in `PolicyContext`.
+ * @throws {GatewayError} `invalid_policy` when a prefix is to be replaced and none was matched.
+ */
+export function modifyPath(
+  modifier: PathModifier,
+  target: string,
+  matchedPrefix: string | undefined,
+): string {
+  const mark = target.indexOf("?");
+  const end = mark < 0 ? target.length : mark;
+  const query = target.slice(end);
+  if (modifier.type === "ReplaceFullPath") {
+    return (modifier.replaceFullPath || "/") + query;
+  }
+  if (matchedPrefix === undefined) {
+    throw new GatewayError(
+      "invalid_policy",
+      "gateway",
+      "Cannot replace a path prefix: the route did not match by prefix",
+    );
+  }
+  const rest = target.slice(matchedPrefix.length, end);
+  return joinPaths(modifier.replacePrefixMatch, rest) + query;
+}
+
+/** `rest` is empty or starts with a slash; so there is exactly one between the two. */
+function joinPaths(prefix: string, rest: string): string {
+  const start = prefix.endsWith("/") ? prefix.slice(0, -1) : prefix;
+  return start + rest || "/";
+}

@@ -1,0 +1,90 @@
+import type { DiagnosticPath } from "../base/diagnostic.ts";
+import { GatewayError } from "../base/errors.ts";
+import type {
+  TrafficPolicy,
+  TrafficPolicyKind,
+} from "../api/gateway_policy.ts";
+import type { Policy } from "./policy.ts";
+
+/** What is wrong with the configuration of a policy; `path` starts inside that configuration. */
+export interface PolicyProblem {
+  readonly path: DiagnosticPath;
+  readonly message: string;
+}
+
+/** What a policy needs to know about the place where it runs. */
+export interface PolicyOptions {
+  /** Port of the listener that accepted the request. */
+  readonly listenerPort: number;
+}
+
+/** A policy that can be configured: how it is checked, merged and made. */
+export interface PolicyKind {
+  /** Its field in `spec.traffic`. */
+  readonly kind: TrafficPolicyKind;
+  /** `replace`: the most specific configuration counts; `accumulate`: all of them apply, the least specific first. */
+  readonly merge: "replace" | "accumulate";
+  /** Everything about the configuration that its schema cannot see. */
+  check(traffic: TrafficPolicy): readonly PolicyProblem[];
+  /** `undefined` when `traffic` does not configure this kind. A configuration with problems becomes a policy that refuses. */
+  create(traffic: TrafficPolicy, options: PolicyOptions): Policy | undefined;
+}
+
+type ConfigOf<K extends TrafficPolicyKind> = NonNullable<TrafficPolicy[K]>;
+
+/** How the configuration of one kind is checked and made into a policy. */
+export interface PolicyDefinition<C> {
+  readonly merge?: PolicyKind["merge"];
+  check?(config: C): readonly PolicyProblem[];
+  create(config: C, options: PolicyOptions): Policy;
+}
+
+/** A kind from its definition. */
+export function definePolicy<K extends TrafficPolicyKind>(
+  kind: K,
+  definition: PolicyDefinition<ConfigOf<K>>,
+): PolicyKind {
+  function problemsOf(config: ConfigOf<K>): readonly PolicyProblem[] {
+    return definition.check?.(config) ?? [];
+  }
+
+  return {
+    kind,
+    merge: definition.merge ?? "replace",
+    check(traffic) {
+      const config = traffic[kind];
+      return config === undefined ? [] : problemsOf(config);
+    },
+    create(traffic, options) {
+      const config = traffic[kind];
+      if (config === undefined) return undefined;
+      const [problem] = problemsOf(config);
+      return problem === undefined
+        ? definition.create(config, options)
+        : refusingPolicy(kind, problem.message);
+    },
+  };
+}
+
+/** A kind that the configuration knows and this version cannot run: an error, and should it get through, a refusal. */
+export function unsupportedPolicy(
+  kind: TrafficPolicyKind,
+  merge: PolicyKind["merge"] = "replace",
+): PolicyKind {
+  const message = `Cannot use "${kind}": it is not supported by this version`;
+  return definePolicy(kind, {
+    merge,
+    check: () => [{ path: [], message }],
+    create: () => refusingPolicy(kind, message),
+  });
+}
+
+/** Stands in for a policy that cannot be run: no request gets past it. */
+export function refusingPolicy(kind: string, problem: string): Policy {
+  return {
+    kind,
+    onRequest() {
+      throw new GatewayError("invalid_policy", "gateway", problem);
+    },
+  };
+}

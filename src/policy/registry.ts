@@ -1,0 +1,66 @@
+import { createCors } from "./cors.ts";
+import { createDirectResponse } from "./direct_response.ts";
+import {
+  checkRequestHeaderModifier,
+  checkResponseHeaderModifier,
+  createRequestHeaderModifier,
+  createResponseHeaderModifier,
+} from "./header_modifier.ts";
+import {
+  definePolicy,
+  type PolicyKind,
+  unsupportedPolicy,
+} from "./policy_kind.ts";
+import { createRequestRedirect } from "./request_redirect.ts";
+import { createUrlRewrite } from "./url_rewrite.ts";
+
+const cors = definePolicy("cors", { create: createCors });
+const jwtAuthentication = unsupportedPolicy("jwtAuthentication");
+const basicAuthentication = unsupportedPolicy("basicAuthentication");
+const apiKeyAuthentication = unsupportedPolicy("apiKeyAuthentication");
+const authorization = unsupportedPolicy("authorization", "accumulate");
+const rateLimit = unsupportedPolicy("rateLimit", "accumulate");
+const transformation = unsupportedPolicy("transformation");
+
+const requestHeaderModifier = definePolicy("requestHeaderModifier", {
+  check: checkRequestHeaderModifier,
+  create: createRequestHeaderModifier,
+});
+const responseHeaderModifier = definePolicy("responseHeaderModifier", {
+  check: checkResponseHeaderModifier,
+  create: createResponseHeaderModifier,
+});
+const urlRewrite = definePolicy("urlRewrite", { create: createUrlRewrite });
+const requestRedirect = definePolicy("requestRedirect", {
+  create: (config, { listenerPort }) =>
+    createRequestRedirect(config, listenerPort),
+});
+const directResponse = definePolicy("directResponse", {
+  create: createDirectResponse,
+});
+
+/** Kinds that run after a route is chosen, in the order in which they see a request. */
+export const routePhaseKinds: readonly PolicyKind[] = [
+  cors,
+  jwtAuthentication,
+  basicAuthentication,
+  apiKeyAuthentication,
+  authorization,
+  rateLimit,
+  transformation,
+  requestHeaderModifier,
+  responseHeaderModifier,
+  urlRewrite,
+  requestRedirect,
+  directResponse,
+];
+
+/** Kinds that can run before a route is chosen, in the order in which they see a request. */
+export const gatewayPhaseKinds: readonly PolicyKind[] = [
+  cors,
+  jwtAuthentication,
+  basicAuthentication,
+  apiKeyAuthentication,
+  authorization,
+  transformation,
+];
