@@ -1,74 +1,63 @@
 /**
  * Makes `dist/gateway`, one executable, and the link `dist/gwctl`. The bundled program is wrapped by `deno compile`
  * where its runtime can be had, else by `launcher.sh` into a file that unpacks itself on its first start.
- * `BUILD_KIND=compiled` or `BUILD_KIND=packed` asks for one of the two.
+ * `BUILD_KIND=compiled` or `BUILD_KIND=packed` asks for one of the two; `BUILD_TARGET`, a target of `deno compile`, makes
+ * it for another platform.
  */
-import { createHash } from "node:crypto";
 import config from "../deno.json" with { type: "json" };
+import { pack, runFlags } from "./pack.ts";
 
-const root = new URL("../", import.meta.url);
-const dist = new URL("dist/", root);
-const bundle = new URL("bundle.js", dist);
-const executable = new URL("gateway", dist);
-
-/**
- * What the gateway may do, as narrow as Deno can say it. Configuration decides which hosts, files and variables it
- * touches, so those cannot be listed here; `curl` is what `gwctl proxy trace` starts. No native code, no other program,
- * no import at run time, no question to the terminal.
- */
-const permissions = [
-  "--no-prompt",
-  "--allow-net",
-  "--allow-read",
-  "--allow-write",
-  "--allow-env",
-  "--allow-sys",
-  "--allow-run=curl",
-];
-const features = config.unstable.map((name) => `--unstable-${name}`);
-const isolation = [
-  "--no-config",
-  "--no-lock",
-  "--no-npm",
-  "--no-remote",
-  "--no-check",
-];
-
-const blockBytes = 64 * 1024;
+const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
+const bundle = `${root}dist/bundle.js`;
+const target = Deno.env.get("BUILD_TARGET") ?? Deno.build.target;
+const suffix = target.includes("windows") ? ".exe" : "";
+const executable = `${root}dist/gateway${suffix}`;
+const staging = `${root}dist/gateway.new${suffix}`;
 
 type Kind = "compiled" | "packed";
 
-async function build(asked: string | undefined): Promise<Kind> {
-  await Deno.mkdir(dist, { recursive: true });
-  await bundleProgram();
-  const compiled = asked !== "packed" && await compile(asked === "compiled");
-  if (!compiled) await pack();
-  await link("gateway", new URL("gwctl", dist));
-  return compiled ? "compiled" : "packed";
-}
-
-async function bundleProgram(): Promise<void> {
-  const { success, errorText } = await deno(
+async function build(): Promise<Kind> {
+  await Deno.remove(`${root}dist`, { recursive: true }).catch(() => {});
+  await Deno.mkdir(`${root}dist`);
+  const bundled = await deno(
     "bundle",
     "--quiet",
     "--minify",
     "-o",
-    bundle.pathname,
+    bundle,
     "main.ts",
   );
-  if (!success) throw new Error(`Cannot bundle "main.ts": ${errorText}`);
+  if (!bundled.success) {
+    throw new Error(`Cannot bundle "main.ts": ${bundled.errorText}`);
+  }
+
+  const asked = target === Deno.build.target
+    ? Deno.env.get("BUILD_KIND")
+    : "compiled";
+  const compiled = asked !== "packed" && await compile(asked === "compiled");
+  if (!compiled) {
+    await pack(
+      staging,
+      await Deno.readFile(bundle),
+      await Deno.readFile(Deno.execPath()),
+    );
+  }
+  await Deno.rename(staging, executable);
+  await Deno.symlink(`gateway${suffix}`, `${root}dist/gwctl`);
+  return compiled ? "compiled" : "packed";
 }
 
 /** False when the runtime that `deno compile` embeds is neither cached nor within reach. */
 async function compile(required: boolean): Promise<boolean> {
   const { success, errorText } = await deno(
     "compile",
-    ...isolation,
-    ...permissions,
-    ...features,
+    ...runFlags,
+    "--allow-run=curl",
+    "--target",
+    target,
     "-o",
-    executable.pathname,
-    bundle.pathname,
+    staging,
+    bundle,
   );
   if (!success && (required || !errorText.includes("Setting up base binary"))) {
     throw new Error(`Cannot compile "dist/bundle.js": ${errorText}`);
@@ -76,84 +65,21 @@ async function compile(required: boolean): Promise<boolean> {
   return success;
 }
 
-/** Writes script, program and runtime one after the other, each filled up to whole blocks, so that `dd` can take them out. */
-async function pack(): Promise<void> {
-  const template = await Deno.readTextFile(
-    new URL("launcher.sh", import.meta.url),
-  );
-  // White space after a program changes nothing.
-  const program = fill(await Deno.readFile(bundle), "\n");
-  const runtime = await Deno.readFile(Deno.execPath());
-  const programBlocks = program.length / blockBytes;
-  const values: Record<string, string | number> = {
-    BLOCK_BYTES: blockBytes,
-    PROGRAM_ENTRY: `gateway-${config.version}-${fingerprint(program)}`,
-    PROGRAM_BLOCK: 1,
-    PROGRAM_BLOCKS: programBlocks,
-    PROGRAM_BYTES: program.length,
-    RUNTIME_ENTRY: `deno-${Deno.version.deno}-${fingerprint(runtime)}`,
-    RUNTIME_BLOCK: 1 + programBlocks,
-    RUNTIME_BLOCKS: Math.ceil(runtime.length / blockBytes),
-    RUNTIME_BYTES: runtime.length,
-    RUN_FLAGS: [...isolation, ...permissions, ...features].join(" "),
-  };
-  const script = template.replace(
-    /@([A-Z_]+)@/g,
-    (_, name) => String(values[name]),
-  );
-  const head = fill(new TextEncoder().encode(script), "\n");
-  if (head.length !== blockBytes) {
-    throw new Error(
-      `Cannot pack the launcher: expected one block, got ${head.length} bytes`,
-    );
-  }
-
-  const staging = new URL("gateway.new", dist);
-  using file = await Deno.open(staging, {
-    write: true,
-    create: true,
-    truncate: true,
-    mode: 0o755,
-  });
-  for (const part of [head, program, runtime]) {
-    await new Blob([part]).stream().pipeTo(file.writable, {
-      preventClose: true,
-    });
-  }
-  await Deno.rename(staging, executable);
-}
-
-function fill(bytes: Uint8Array, filler: string): Uint8Array<ArrayBuffer> {
-  const filled = new Uint8Array(
-    Math.ceil(bytes.length / blockBytes) * blockBytes,
-  ).fill(filler.charCodeAt(0));
-  filled.set(bytes);
-  return filled;
-}
-
-function fingerprint(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex").slice(0, 32);
-}
-
-async function link(target: string, path: URL): Promise<void> {
-  await Deno.remove(path).catch(() => {});
-  await Deno.symlink(target, path);
-}
-
 async function deno(
   ...args: string[]
 ): Promise<{ success: boolean; errorText: string }> {
-  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+  const command = new Deno.Command(Deno.execPath(), {
     args,
     cwd: root,
     stdout: "null",
     stderr: "piped",
-  }).output();
+  });
+  const { success, stderr } = await command.output();
   return { success, errorText: new TextDecoder().decode(stderr).trim() };
 }
 
-/** Milliseconds that `gateway version` takes; `cold` with an empty cache. */
-async function measure(): Promise<{ cold: number; warm: number }> {
+/** Milliseconds that `gateway version` takes, `cold` with an empty cache and `warm` as the median of nine. */
+async function measureStart(): Promise<{ cold: number; warm: number }> {
   const cache = await Deno.makeTempDir();
   try {
     const cold = await timeVersion(cache);
@@ -166,36 +92,40 @@ async function measure(): Promise<{ cold: number; warm: number }> {
 }
 
 async function timeVersion(cache: string): Promise<number> {
+  const env = { GATEWAY_CACHE_DIR: cache };
+  const command = new Deno.Command(executable, { args: ["version"], env });
   const started = performance.now();
-  const { success, stderr } = await new Deno.Command(executable, {
-    args: ["version"],
-    env: { GATEWAY_CACHE_DIR: cache },
-    stdout: "null",
-    stderr: "piped",
-  }).output();
-  if (!success) {
+  const { stdout, stderr } = await command.output();
+  const elapsed = performance.now() - started;
+  if (!new TextDecoder().decode(stdout).includes(config.version)) {
     throw new Error(
-      `Cannot start "dist/gateway": ${new TextDecoder().decode(stderr)}`,
+      `Cannot run "dist/gateway version": ${new TextDecoder().decode(stderr)}`,
     );
   }
-  return performance.now() - started;
+  return elapsed;
 }
 
 function print(text: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${text}\n`));
 }
 
-const kind = await build(Deno.env.get("BUILD_KIND"));
-const { size } = await Deno.stat(executable);
-const program = await Deno.stat(bundle);
-const { cold, warm } = await measure();
-const how = kind === "compiled"
-  ? "compiled with its runtime"
-  : "packed: unpacks the Deno executable on its first start, for no compile runtime could be had";
-print(`dist/gateway is ${how}
-  size      ${(size / 1e6).toFixed(1)} MB, of which the program ${
-  (program.size / 1e3).toFixed(0)
-} kB
-  start-up  ${warm.toFixed(0)} ms ("gateway version"), ${
-  cold.toFixed(0)
-} ms the first time`);
+const kind = await build();
+print(
+  kind === "compiled"
+    ? "dist/gateway is compiled, with its runtime inside"
+    : "dist/gateway is packed: it unpacks Deno on its first start (the runtime for deno compile could not be had)",
+);
+const [whole, program] = [await Deno.stat(executable), await Deno.stat(bundle)];
+print(
+  `  size      ${(whole.size / 1e6).toFixed(1)} MB; the program is ${
+    (program.size / 1e3).toFixed(0)
+  } kB of it`,
+);
+if (target === Deno.build.target) {
+  const { cold, warm } = await measureStart();
+  print(
+    `  start-up  ${warm.toFixed(0)} ms, the first time ${
+      cold.toFixed(0)
+    } ms ("gateway version")`,
+  );
+}

@@ -83,7 +83,9 @@ start() {
   GATEWAY_ARGV0=$0
   DENO_NO_UPDATE_CHECK=1
   export DENO_DIR GATEWAY_ARGV0 DENO_NO_UPDATE_CHECK
-  exec "$runtime" run @RUN_FLAGS@ "$program" "$@"
+  # Deno complains about a program that it cannot find.
+  curl=$(command -v curl) || curl=
+  exec "$runtime" run @RUN_FLAGS@ ${curl:+"--allow-run=$curl"} "$program" "$@"
 }
 
 # Settings of the Deno and Node tools that would change what the gateway does. Trust and tokens stay.

@@ -1,0 +1,322 @@
+import assert from "node:assert/strict";
+import {
+  entriesOf,
+  pathOf,
+  PROBE,
+  type Report,
+  Sandbox,
+  stranger,
+} from "../harness/packed_probe.ts";
+
+Deno.test("launcher starts with an empty environment in a read-only directory", async () => {
+  using sandbox = await Sandbox.create();
+  const cwd = sandbox.directory("read-only", 0o500);
+  const temporary = sandbox.directory("tmp", 0o777);
+
+  const start = await sandbox.run({ cwd, env: { TMPDIR: temporary } });
+
+  const { env } = start.report();
+  assert.equal(start.stderr, "");
+  assert(
+    env["DENO_DIR"]?.startsWith(
+      `${temporary}/gateway-${stranger.uid ?? Deno.uid()}/`,
+    ),
+  );
+  assert.deepEqual(await Array.fromAsync(Deno.readDir(cwd)), []);
+});
+
+Deno.test("launcher uses the first cache directory that is set", async () => {
+  using sandbox = await Sandbox.create();
+  const all = {
+    GATEWAY_CACHE_DIR: "own",
+    XDG_CACHE_HOME: "xdg",
+    HOME: "home",
+    TMPDIR: "tmp",
+  };
+  const wanted = {
+    GATEWAY_CACHE_DIR: "own/",
+    XDG_CACHE_HOME: "xdg/gateway/",
+    HOME: "home/.cache/gateway/",
+    TMPDIR: "tmp/gateway-",
+  };
+  const env = Object.fromEntries(
+    Object.entries(all).map(([name, path]) => [name, sandbox.directory(path)]),
+  );
+
+  for (const [name, path] of Object.entries(wanted)) {
+    const report = (await sandbox.run({ env })).report();
+
+    assert(
+      report.env["DENO_DIR"]?.startsWith(`${sandbox.path}/${path}`),
+      `${name}: ${report.env["DENO_DIR"]}`,
+    );
+    delete env[name];
+  }
+});
+
+Deno.test("launcher passes arguments and the process id on as they are", async () => {
+  using sandbox = await Sandbox.create();
+  const args = [
+    "report",
+    "--help",
+    "-A",
+    "--",
+    "two words",
+    "",
+    "*",
+    "$HOME",
+    "new\nline",
+  ];
+
+  const child = sandbox.spawn({
+    args,
+    env: { GATEWAY_CACHE_DIR: sandbox.directory("cache") },
+  });
+  const report = JSON.parse(
+    new TextDecoder().decode((await child.output()).stdout),
+  ) as Report;
+
+  assert.deepEqual(report.args, args);
+  assert.equal(report.pid, child.pid);
+});
+
+Deno.test("launcher passes the exit code on", async () => {
+  using sandbox = await Sandbox.create();
+
+  const { code } = await sandbox.run({
+    args: ["exit", "42"],
+    env: { GATEWAY_CACHE_DIR: sandbox.directory("cache") },
+  });
+
+  assert.equal(code, 42);
+});
+
+Deno.test("launcher passes signals on", async () => {
+  using sandbox = await Sandbox.create();
+  await using child = sandbox.spawn({
+    args: ["wait"],
+    env: { GATEWAY_CACHE_DIR: sandbox.directory("cache") },
+  });
+  const output = child.stdout.getReader();
+  await output.read();
+
+  child.kill("SIGTERM");
+
+  assert.equal((await child.status).signal, "SIGTERM");
+  await output.cancel();
+  await child.stderr.cancel();
+});
+
+Deno.test("launcher says by which name it was called", async () => {
+  using sandbox = await Sandbox.create();
+  const file = `${sandbox.path}/gwctl`;
+  await Deno.symlink("gateway", file);
+
+  const { env } = (await sandbox.run({
+    file,
+    env: { GATEWAY_CACHE_DIR: sandbox.directory("cache") },
+  })).report();
+
+  assert.equal(env["GATEWAY_ARGV0"], file);
+});
+
+Deno.test("launcher grants no more than the gateway needs", async () => {
+  using sandbox = await Sandbox.create();
+
+  const { permissions } = (await sandbox.run({
+    env: { GATEWAY_CACHE_DIR: sandbox.directory("cache") },
+  })).report();
+
+  assert.deepEqual(permissions, { net: true, ffi: false, sh: false });
+});
+
+Deno.test("launcher drops settings of the Deno and Node tools, but keeps trust and tokens", async () => {
+  using sandbox = await Sandbox.create();
+  const dropped = {
+    DENO_V8_FLAGS: "--no-such-flag",
+    DENO_SERVE_ADDRESS: "tcp:0.0.0.0:1",
+    DENO_COVERAGE_DIR: `${sandbox.path}/coverage`,
+    NODE_OPTIONS: "--no-such-option",
+    NODE_TLS_REJECT_UNAUTHORIZED: "0",
+  };
+  const kept = {
+    DENO_TLS_CA_STORE: "system",
+    DENO_KV_ACCESS_TOKEN: "token",
+    MULTI: "a\nexport DENO_TLS_CA_STORE=b",
+  };
+
+  const env = {
+    ...dropped,
+    ...kept,
+    GATEWAY_CACHE_DIR: sandbox.directory("cache"),
+  };
+  const report = (await sandbox.run({ env })).report();
+
+  for (const name of Object.keys(dropped)) {
+    assert.equal(report.env[name], undefined, name);
+  }
+  for (const [name, value] of Object.entries(kept)) {
+    assert.equal(report.env[name], value);
+  }
+});
+
+Deno.test("launcher unpacks once when started eight times at once", async () => {
+  using sandbox = await Sandbox.create();
+  const cache = sandbox.directory("cache");
+
+  const starts = Array.from(
+    { length: 8 },
+    () => sandbox.run({ env: { GATEWAY_CACHE_DIR: cache } }),
+  );
+
+  for (const start of await Promise.all(starts)) start.report();
+  assert.deepEqual(entriesOf(cache).map((name) => name.replace(/.*\//, "")), [
+    "gateway",
+    "main.js",
+  ]);
+});
+
+for (const file of ["gateway", "main.js"]) {
+  Deno.test(`launcher unpacks ${file} again when it is cut short`, async () => {
+    using sandbox = await Sandbox.create();
+    const cache = sandbox.directory("cache");
+    (await sandbox.run({ env: { GATEWAY_CACHE_DIR: cache } })).report();
+    const path = pathOf(cache, file);
+    const { size } = await Deno.stat(path);
+
+    await Deno.truncate(path, 1000);
+    (await sandbox.run({ env: { GATEWAY_CACHE_DIR: cache } })).report();
+
+    assert.equal((await Deno.stat(path)).size, size);
+  });
+}
+
+Deno.test("launcher keeps two builds apart and shares their runtime", async () => {
+  using one = await Sandbox.create(`console.log('{"args":["one"]}')`);
+  using two = await Sandbox.create(`console.log('{"args":["two"]}')`);
+  const env = { GATEWAY_CACHE_DIR: one.directory("cache") };
+
+  const reports = [];
+  for (const sandbox of [one, two, one]) {
+    reports.push((await sandbox.run({ env })).report().args[0]);
+  }
+
+  assert.deepEqual(reports, ["one", "two", "one"]);
+  assert.equal(
+    entriesOf(env.GATEWAY_CACHE_DIR).filter((name) => name.endsWith("/gateway"))
+      .length,
+    1,
+  );
+});
+
+Deno.test("launcher starts from a filled cache that it cannot write to", async () => {
+  using sandbox = await Sandbox.create();
+  const cache = sandbox.directory("cache");
+  (await sandbox.run({ env: { GATEWAY_CACHE_DIR: cache } })).report();
+  const directories = [
+    cache,
+    ...await Array.fromAsync(
+      Deno.readDir(cache),
+      ({ name }) => `${cache}/${name}`,
+    ),
+  ];
+  for (const path of directories) await Deno.chmod(path, 0o500);
+
+  const { env } = (await sandbox.run({ env: { GATEWAY_CACHE_DIR: cache } }))
+    .report();
+
+  assert(env["DENO_DIR"]?.startsWith(cache));
+  for (const path of directories) await Deno.chmod(path, 0o700);
+});
+
+const unsafe: { name: string; plant: (sandbox: Sandbox) => string }[] = [
+  {
+    name: "that others may write to",
+    plant: (sandbox) => sandbox.directory("unsafe", 0o777),
+  },
+  {
+    name: "that the group may write to",
+    plant: (sandbox) => sandbox.directory("unsafe", 0o770),
+  },
+  {
+    name: "that is a link",
+    plant(sandbox) {
+      Deno.symlinkSync(
+        sandbox.directory("elsewhere"),
+        `${sandbox.path}/unsafe`,
+      );
+      return `${sandbox.path}/unsafe`;
+    },
+  },
+  { name: "of another user", plant: () => "/usr" },
+];
+
+for (const { name, plant } of unsafe) {
+  Deno.test(`launcher passes over a cache directory ${name}`, async () => {
+    using sandbox = await Sandbox.create();
+    const home = sandbox.directory("home");
+
+    const report = (await sandbox.run({
+      env: { GATEWAY_CACHE_DIR: plant(sandbox), HOME: home },
+    })).report();
+
+    assert(report.env["DENO_DIR"]?.startsWith(home), report.env["DENO_DIR"]);
+  });
+}
+
+Deno.test("launcher names every directory it tried when none will do", async () => {
+  using sandbox = await Sandbox.create();
+  const own = sandbox.directory("own", 0o777);
+  const env = {
+    GATEWAY_CACHE_DIR: own,
+    HOME: sandbox.directory("home", 0o500),
+    TMPDIR: "/nonexistent",
+  };
+
+  const { code, stderr } = await sandbox.run({ env });
+
+  assert.equal(code, 1);
+  assert(
+    stderr.startsWith('Cannot unpack the gateway, set "GATEWAY_CACHE_DIR"'),
+    stderr,
+  );
+  assert(
+    stderr.includes(`${own}: not a directory that only this user can change`),
+    stderr,
+  );
+  assert(
+    stderr.includes(`${env.HOME}/.cache/gateway: cannot be created`),
+    stderr,
+  );
+  assert(stderr.includes("/nonexistent/gateway-"), stderr);
+});
+
+Deno.test("launcher says why when the unpacked runtime does not start", async () => {
+  using sandbox = await Sandbox.create(
+    PROBE,
+    new TextEncoder().encode("#!/nonexistent\n"),
+  );
+  const cache = sandbox.directory("cache");
+
+  const { code, stderr } = await sandbox.run({
+    env: { GATEWAY_CACHE_DIR: cache, TMPDIR: "/nonexistent" },
+  });
+
+  assert.equal(code, 1);
+  assert.match(stderr, /cache: .*gateway/);
+  assert.deepEqual(entriesOf(cache), []);
+});
+
+Deno.test("launcher refuses to start from a file that was cut short", async () => {
+  using sandbox = await Sandbox.create();
+  const cache = sandbox.directory("cache");
+  await Deno.truncate(sandbox.executable, 10_000_000);
+
+  const { code, stderr } = await sandbox.run({
+    env: { GATEWAY_CACHE_DIR: cache, TMPDIR: "/nonexistent" },
+  });
+
+  assert.equal(code, 1);
+  assert(stderr.includes("this file is incomplete"), stderr);
+  assert.deepEqual(entriesOf(cache), []);
+});

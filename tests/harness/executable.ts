@@ -1,0 +1,26 @@
+/** How a test starts the gateway. */
+export interface GatewayCommand {
+  readonly args?: readonly string[];
+  /** Added to the test's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/**
+ * A command that starts the gateway with its output piped: the executable named by `GATEWAY_BIN`, else the source. So the
+ * same end-to-end tests prove both.
+ */
+export function gatewayCommand(
+  { args = [], env = {}, cwd }: GatewayCommand,
+): Deno.Command {
+  const built = Deno.env.get("GATEWAY_BIN");
+  const main = new URL("../../main.ts", import.meta.url).href;
+  return new Deno.Command(built ?? Deno.execPath(), {
+    args: built === undefined ? ["run", "-A", main, ...args] : [...args],
+    env,
+    ...(cwd === undefined ? {} : { cwd }),
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}

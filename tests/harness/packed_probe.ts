@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { pack } from "../../.ci/pack.ts";
+
+/** What the packed file runs here: it tells what reached it. */
+export const PROBE = `
+switch (Deno.args[0]) {
+  case "exit":
+    Deno.exit(Number(Deno.args[1]));
+  case "wait":
+    console.log("waiting");
+    setInterval(() => {}, 1000);
+    break;
+  default: {
+    const ask = async (name, command) => (await Deno.permissions.query({ name, command })).state === "granted";
+    console.log(JSON.stringify({
+      args: Deno.args,
+      pid: Deno.pid,
+      env: Deno.env.toObject(),
+      permissions: { net: await ask("net"), ffi: await ask("ffi"), sh: await ask("run", "/bin/sh") },
+    }));
+  }
+}`;
+
+/** What the probe prints when it is not told to do something else. */
+export interface Report {
+  readonly args: string[];
+  readonly pid: number;
+  readonly env: Record<string, string>;
+  readonly permissions: Record<string, boolean>;
+}
+
+/** How to start the packed file; the environment is empty but for `env`. */
+export interface Start {
+  readonly args?: string[];
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+  readonly file?: string;
+}
+
+const runtime = await Deno.readFile(Deno.execPath());
+
+/** Root may write anywhere, so as root the packed file runs as somebody else. */
+export const stranger = Deno.uid() === 0 ? { uid: 65534, gid: 65534 } : {};
+
+/** A directory with a packed probe, `gateway`, and whatever directories a test puts beside it for the user that starts it. */
+export class Sandbox {
+  readonly path = Deno.makeTempDirSync();
+  readonly executable = `${this.path}/gateway`;
+
+  static async create(
+    program = PROBE,
+    withRuntime = runtime,
+  ): Promise<Sandbox> {
+    const sandbox = new Sandbox();
+    Deno.chmodSync(sandbox.path, 0o755);
+    await pack(
+      sandbox.executable,
+      new TextEncoder().encode(program),
+      withRuntime,
+    );
+    return sandbox;
+  }
+
+  directory(name: string, mode = 0o700): string {
+    const path = `${this.path}/${name}`;
+    Deno.mkdirSync(path);
+    Deno.chmodSync(path, mode);
+    if (stranger.uid !== undefined) {
+      Deno.chownSync(path, stranger.uid, stranger.gid);
+    }
+    return path;
+  }
+
+  spawn(
+    { args = [], env = {}, cwd = this.path, file = this.executable }: Start,
+  ): Deno.ChildProcess {
+    return new Deno.Command(file, {
+      ...stranger,
+      args,
+      cwd,
+      env,
+      clearEnv: true,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+  }
+
+  async run(
+    start: Start,
+  ): Promise<{ code: number; stderr: string; report: () => Report }> {
+    const { code, stdout, stderr } = await this.spawn(start).output();
+    const text = new TextDecoder().decode(stderr);
+    return {
+      code,
+      stderr: text,
+      report() {
+        assert.equal(code, 0, text);
+        return JSON.parse(new TextDecoder().decode(stdout)) as Report;
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.path, { recursive: true });
+  }
+}
+
+/** Names below a cache directory, without what Deno keeps for itself: `["deno-…/gateway", "gateway-…/main.js"]`. */
+export function entriesOf(cache: string): string[] {
+  return [...Deno.readDirSync(cache)]
+    .flatMap(({ name }) =>
+      [...Deno.readDirSync(`${cache}/${name}`)].map((file) =>
+        `${name}/${file.name}`
+      )
+    )
+    .filter((name) => !name.endsWith("/deno"))
+    .sort();
+}
+
+/** Path of the one `file` below a cache directory. */
+export function pathOf(cache: string, file: string): string {
+  const entry = entriesOf(cache).find((name) => name.endsWith(`/${file}`));
+  assert(entry, `no ${file} in ${cache}`);
+  return `${cache}/${entry}`;
+}
