@@ -33,6 +33,8 @@ export class FramedBody implements Body {
   readonly #decoder: BodyDecoder;
   readonly #owner: BodyOwner;
   #done = false;
+  #started = false;
+  #cancelled: { readonly reason: unknown } | undefined;
 
   constructor(
     input: InputBuffer,
@@ -50,8 +52,18 @@ export class FramedBody implements Body {
     return this.#decoder.trailers;
   }
 
+  /** Whether anybody has read from it. */
+  get started(): boolean {
+    return this.#started;
+  }
+
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    if (this.#cancelled !== undefined) {
+      // Never the end: what was read so far would pass for the whole body.
+      return Promise.reject(this.#cancelled.reason);
+    }
     if (this.#done) return undefined;
+    this.#started = true;
     let decoded: Uint8Array | "more" | "end";
     try {
       decoded = this.#decoder.decode(this.#input);
@@ -64,6 +76,7 @@ export class FramedBody implements Body {
   cancel(reason: unknown): void {
     if (this.#done) return;
     this.#done = true;
+    this.#cancelled = { reason };
     this.#owner.bodyAbandoned(reason);
   }
 
@@ -73,6 +86,7 @@ export class FramedBody implements Body {
       for (;;) {
         await this.#owner.waitingForBody();
         const open = await this.#input.fill();
+        if (this.#cancelled !== undefined) throw this.#cancelled.reason;
         if (!open) return this.#endOfInput();
         const decoded = this.#decoder.decode(this.#input);
         if (decoded !== "more") return this.#handOut(decoded);
@@ -99,7 +113,8 @@ export class FramedBody implements Body {
     this.#handOut("end");
   }
 
-  #fail(error: unknown): Error {
+  #fail(error: unknown): unknown {
+    if (this.#cancelled !== undefined) return this.#cancelled.reason;
     const translated = this.#owner.translateBodyError(error);
     this.cancel(translated);
     return translated;

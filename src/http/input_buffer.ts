@@ -49,6 +49,13 @@ export class InputBuffer {
     if (this.bytes.length < BODY_BYTES) this.#reallocate(BODY_BYTES);
   }
 
+  /** Gives back what a large body needed, provided that nothing is at hand. */
+  shrink(): void {
+    if (this.start < this.end || this.bytes.length === INITIAL_BYTES) return;
+    this.bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
+    this.start = this.end = 0;
+  }
+
   #makeRoom(): void {
     if (this.start === this.end) {
       this.start = this.end = 0;
