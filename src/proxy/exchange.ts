@@ -6,6 +6,8 @@ import type {
   ResponseMessage,
 } from "../http/message.ts";
 import type { Policy, PolicyContext } from "../policy/policy.ts";
+import { hostnameOf } from "../route/hostname.ts";
+import type { RoutableRequest } from "../route/route_table.ts";
 import type {
   Backend,
   Listener,
@@ -16,18 +18,24 @@ import type {
 /** Hears of every request that is over. */
 export type FinishObserver = (exchange: Exchange, outcome: Outcome) => void;
 
+/** A request as it arrived. */
+export interface Asked {
+  readonly method: string;
+  readonly authority: string;
+  /** Path and query. */
+  readonly target: string;
+}
+
 /** One request and what became of it, from acceptance to the last byte. */
-export class Exchange implements PolicyContext, Reply {
+export class Exchange implements PolicyContext, RoutableRequest, Reply {
   readonly request: RequestMessage;
   /** The configuration in force when the request was accepted; it holds to the end. */
   readonly snapshot: Snapshot;
   readonly requestId: string;
   /** Monotonic time of acceptance, in milliseconds. */
   readonly startedAt: number;
-  /** As the client sent them; the request itself may be rewritten. */
-  readonly method: string;
-  readonly authority: string;
-  readonly target: string;
+  /** What the client asked for; policies may rewrite the request itself. */
+  readonly asked: Asked;
 
   listener: Listener | undefined;
   route: Route | undefined;
@@ -54,10 +62,25 @@ export class Exchange implements PolicyContext, Reply {
     this.snapshot = snapshot;
     this.requestId = requestId;
     this.startedAt = startedAt;
-    this.method = request.method;
-    this.authority = request.authority;
-    this.target = request.target;
+    const { method, authority, target } = request;
+    this.asked = { method, authority, target };
     this.#observer = observer;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get target(): string {
+    return this.request.target;
+  }
+
+  get hostname(): string {
+    return hostnameOf(this.request.authority);
+  }
+
+  header(name: string): string | undefined {
+    return this.request.headers.getJoined(name);
   }
 
   get response(): ResponseMessage {

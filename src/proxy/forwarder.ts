@@ -2,7 +2,7 @@ import { Cancellation, createDeadline, sleep } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
 import type { Body } from "../http/body.ts";
-import type { ResponseMessage } from "../http/message.ts";
+import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { Upstream } from "../http/client/upstream.ts";
 import type {
   Backend,
@@ -14,10 +14,17 @@ import type {
 import type { Exchange } from "./exchange.ts";
 import { mirrorBody } from "./mirrored_body.ts";
 import { ReplayableBody } from "./replayable_body.ts";
+import { toGatewayError } from "./respond.ts";
 import type { Upstreams } from "./upstreams.ts";
 
 /** Bodies up to this size can be sent again. */
 const MAX_REPLAY_BYTES = 64 * 1024;
+
+/** How long a mirror may take to answer. */
+const MIRROR_LIMIT_MS = 30_000;
+
+/** How much of a mirror's answer is read, so that its connection can be used again. */
+const MAX_MIRROR_ANSWER_BYTES = 1024 * 1024;
 
 const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
   "GET",
@@ -52,6 +59,14 @@ export interface ForwarderOptions {
     mirror: Mirror,
     error: unknown,
   ) => void;
+}
+
+/** One request to one backend. */
+interface Call {
+  readonly exchange: Exchange;
+  readonly route: Route;
+  readonly backend: Backend;
+  readonly upstream: Upstream;
 }
 
 /** Sends requests to backends: time limits, tries, mirrors. */
@@ -94,85 +109,61 @@ export class Forwarder {
     }
   }
 
-  async #sendInTime(
+  /** Every try together, within the route's time limit. */
+  #sendInTime(
     exchange: Exchange,
     route: Route,
     backend: Backend,
     upstream: Upstream,
   ): Promise<ResponseMessage> {
-    const { cancellation, body } = exchange.request;
+    const { cancellation } = exchange.request;
     const limitMs = route.requestTimeoutMs ?? 0;
-    if (limitMs === 0) {
-      return await this.#sendWithRetries(exchange, route, backend, upstream);
-    }
-    const deadline = createDeadline(
+    const call = { exchange, route, backend, upstream };
+    return this.#withinLimit(
       cancellation,
-      this.#options.clock,
       limitMs,
-      () =>
-        new GatewayError(
-          "route_timeout",
-          "upstream",
-          `No response within ${limitMs} ms`,
-        ),
+      "route_timeout",
+      backend,
+      (limited) => this.#sendWithRetries(call, limited),
     );
-    try {
-      const { cancellation } = deadline;
-      return await this.#sendWithRetries(
-        exchange,
-        route,
-        backend,
-        upstream,
-        cancellation,
-      );
-    } catch (error) {
-      body?.cancel(error);
-      throw error;
-    } finally {
-      deadline.lift();
-    }
   }
 
-  async #sendWithRetries(
-    exchange: Exchange,
-    route: Route,
-    backend: Backend,
-    upstream: Upstream,
-    cancellation: Cancellation = exchange.request.cancellation,
+  #sendWithRetries(
+    call: Call,
+    cancellation: Cancellation,
   ): Promise<ResponseMessage> {
-    const { retry } = route;
+    const { retry } = call.route;
+    const { body } = call.exchange.request;
+    if (retry === undefined) return this.#sendOnce(call, body, cancellation);
+    return this.#sendUntilGood(call, retry, cancellation);
+  }
+
+  async #sendUntilGood(
+    call: Call,
+    retry: Retry,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    const { exchange } = call;
     const { body } = exchange.request;
-    if (retry === undefined) {
-      return await this.#sendOnce(
-        exchange,
-        route,
-        backend,
-        upstream,
-        body,
-        cancellation,
-      );
-    }
     const replay = body === undefined
       ? undefined
       : new ReplayableBody(body, MAX_REPLAY_BYTES);
+    const mayRetry = () =>
+      exchange.retries < retry.attempts && (replay?.replayable ?? true);
     try {
       for (;;) {
-        const left = retry.attempts - exchange.retries;
-        const mayRetry = () => left > 0 && (replay?.replayable ?? true);
-        const response = await this.#try(
-          () =>
-            this.#sendOnce(
-              exchange,
-              route,
-              backend,
-              upstream,
-              replay,
-              cancellation,
-            ),
-          (outcome) =>
-            mayRetry() && isWorthRetrying(outcome, retry, exchange.method),
+        const outcome = await settle(
+          this.#sendOnce(call, replay, cancellation),
         );
-        if (response !== undefined) return response;
+        if (
+          !mayRetry() ||
+          !isWorthRetrying(outcome, retry, exchange.request.method)
+        ) {
+          return resultOf(outcome);
+        }
+        if (!(outcome instanceof GatewayError)) {
+          outcome.body?.cancel("tried again");
+        }
         await sleep(
           this.#options.clock,
           retry.backoffMs * 2 ** exchange.retries,
@@ -186,50 +177,39 @@ export class Forwarder {
     }
   }
 
-  /** One try: its response, or `undefined` when it shall be repeated. */
-  async #try(
-    send: () => Promise<ResponseMessage>,
-    shallRetry: (outcome: ResponseMessage | GatewayError) => boolean,
-  ): Promise<ResponseMessage | undefined> {
-    try {
-      const response = await send();
-      if (!shallRetry(response)) return response;
-      response.body?.cancel("tried again");
-      return undefined;
-    } catch (error) {
-      if (error instanceof GatewayError && shallRetry(error)) return undefined;
-      throw error;
-    }
-  }
-
-  async #sendOnce(
-    exchange: Exchange,
-    route: Route,
-    backend: Backend,
-    upstream: Upstream,
+  /** One try, within the limit for each. */
+  #sendOnce(
+    { exchange, route, backend, upstream }: Call,
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     const limitMs = route.backendTimeoutMs ?? 0;
-    if (limitMs === 0) {
-      return await upstream.send(exchange.request, body, cancellation);
-    }
+    return this.#withinLimit(
+      cancellation,
+      limitMs,
+      "upstream_timeout",
+      backend,
+      (limited) => upstream.send(exchange.request, body, limited),
+    );
+  }
+
+  /** Runs `send` with a cancellation that also ends after `limitMs`; 0 is no limit and costs nothing. */
+  #withinLimit(
+    cancellation: Cancellation,
+    limitMs: number,
+    code: GatewayErrorCode,
+    backend: Backend,
+    send: (cancellation: Cancellation) => Promise<ResponseMessage>,
+  ): Promise<ResponseMessage> {
+    if (limitMs === 0) return send(cancellation);
+    const message = `No response from "${backend.key}" within ${limitMs} ms`;
     const deadline = createDeadline(
       cancellation,
       this.#options.clock,
       limitMs,
-      () =>
-        new GatewayError(
-          "upstream_timeout",
-          "upstream",
-          `No response from "${backend.key}" within ${limitMs} ms`,
-        ),
+      () => new GatewayError(code, "upstream", message),
     );
-    try {
-      return await upstream.send(exchange.request, body, deadline.cancellation);
-    } finally {
-      deadline.lift();
-    }
+    return send(deadline.cancellation).finally(deadline.lift);
   }
 
   #mirror(exchange: Exchange, mirrors: readonly Mirror[]): void {
@@ -243,26 +223,57 @@ export class Forwarder {
 
   async #sendCopy(exchange: Exchange, mirror: Mirror): Promise<void> {
     const { request } = exchange;
-    let copy: Body | undefined;
-    if (request.body !== undefined) {
-      const bodies = mirrorBody(request.body);
-      request.body = bodies.original;
-      copy = bodies.copy;
-    }
+    const copy = this.#copyBody(request);
+    const upstream = this.#options.upstreams.get(mirror.backend);
+    const { method, authority, target } = request;
     const message = {
-      ...request,
+      method,
+      authority,
+      target,
       headers: request.headers.copy(),
       upgrade: undefined,
+      expectsContinue: false,
+      sendInformational() {},
     };
-    const upstream = this.#options.upstreams.get(mirror.backend);
-    const response = await upstream.send(message, copy, new Cancellation());
+    const response = await this.#withinLimit(
+      new Cancellation(),
+      MIRROR_LIMIT_MS,
+      "upstream_timeout",
+      mirror.backend,
+      (cancellation) => upstream.send(message, copy, cancellation),
+    );
     await drain(response.body);
+  }
+
+  #copyBody(request: RequestMessage): Body | undefined {
+    if (request.body === undefined) return undefined;
+    const { original, copy } = mirrorBody(request.body);
+    request.body = original;
+    return copy;
   }
 }
 
-/** Reads to the end, so that the connection can be used again. */
+/** Reads a mirror's answer to nowhere; a long one, such as a stream of events, is cut. */
 async function drain(body: Body | undefined): Promise<void> {
-  while (await body?.read() !== undefined);
+  let bytes = 0;
+  for (let chunk = await body?.read(); chunk; chunk = await body?.read()) {
+    bytes += chunk.length;
+    if (bytes > MAX_MIRROR_ANSWER_BYTES) {
+      body?.cancel("Mirrored answers are not wanted");
+    }
+  }
+}
+
+/** The result of a try, a failure as a value. */
+function settle(
+  response: Promise<ResponseMessage>,
+): Promise<ResponseMessage | GatewayError> {
+  return response.catch(toGatewayError);
+}
+
+function resultOf(outcome: ResponseMessage | GatewayError): ResponseMessage {
+  if (outcome instanceof GatewayError) throw outcome;
+  return outcome;
 }
 
 function isWorthRetrying(

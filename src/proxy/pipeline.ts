@@ -46,8 +46,8 @@ export class Pipeline {
     this.#options = options;
   }
 
-  /** Answers a request that arrived on `portKey`; never throws. */
-  async handle(request: RequestMessage, portKey: string): Promise<Reply> {
+  /** Answers a request that arrived on `port`; never throws. */
+  async handle(request: RequestMessage, port: number): Promise<Reply> {
     const { snapshots, clock, onFinish } = this.#options;
     const requestId = requestIdOf(request.headers);
     const exchange = new Exchange(
@@ -57,7 +57,7 @@ export class Pipeline {
       clock.monotonic(),
       onFinish,
     );
-    let response = await this.#answer(exchange, portKey);
+    let response = await this.#answer(exchange, port);
     response = await this.#decorate(exchange, response);
     addVia(response.headers, "1.1");
     response.headers.set("x-request-id", requestId);
@@ -65,9 +65,9 @@ export class Pipeline {
     return exchange;
   }
 
-  async #answer(exchange: Exchange, portKey: string): Promise<ResponseMessage> {
+  async #answer(exchange: Exchange, port: number): Promise<ResponseMessage> {
     try {
-      return await this.#process(exchange, portKey);
+      return await this.#process(exchange, port);
     } catch (error) {
       return this.#reject(exchange, error);
     }
@@ -75,13 +75,14 @@ export class Pipeline {
 
   async #process(
     exchange: Exchange,
-    portKey: string,
+    port: number,
   ): Promise<ResponseMessage> {
-    const listener = this.#enterListener(exchange, portKey);
+    normalize(exchange);
+    const listener = enterListener(exchange, port);
     const fromGateway = await exchange.runRequestHooks(listener.policies);
     if (fromGateway !== undefined) return fromGateway;
 
-    const route = this.#enterRoute(exchange, listener);
+    const route = enterRoute(exchange, listener);
     const fromRoute = await exchange.runRequestHooks(route.policies);
     if (fromRoute !== undefined) return fromRoute;
 
@@ -118,36 +119,6 @@ export class Pipeline {
     return respondToError(exchange.error);
   }
 
-  #enterListener(exchange: Exchange, portKey: string): Listener {
-    const port: Port | undefined = exchange.snapshot.ports.get(portKey);
-    const hostname = hostnameOf(exchange.request.authority);
-    const listener = selectListener(port?.listeners ?? [], hostname);
-    if (listener === undefined) {
-      throw new GatewayError(
-        "listener_not_found",
-        "downstream",
-        `No listener for "${hostname}"`,
-      );
-    }
-    exchange.listener = listener;
-    return listener;
-  }
-
-  #enterRoute(exchange: Exchange, listener: Listener): Route {
-    const { request } = exchange;
-    const match = listener.routes.find(request);
-    if (match === undefined) {
-      throw new GatewayError(
-        "route_not_found",
-        "downstream",
-        "No route matches the request",
-      );
-    }
-    exchange.route = match.value;
-    exchange.matchedPrefix = match.matchedPrefix;
-    return match.value;
-  }
-
   /** Picks by weight; a reference that does not resolve keeps its share (Gateway API, `HTTPRouteRule.backendRefs`). */
   #chooseBackend(route: Route): WeightedBackend {
     const { backends, totalWeight } = route;
@@ -162,4 +133,47 @@ export class Pipeline {
       `Route "${route.key}" has no backend`,
     );
   }
+}
+
+/** One spelling of the path for routing, policies and upstream; see `request_target.ts`. */
+function normalize({ request }: Exchange): void {
+  const target = normalizeTarget(request.target);
+  if (target === undefined) {
+    throw new GatewayError(
+      "bad_request",
+      "downstream",
+      "Cannot accept an ambiguous path",
+    );
+  }
+  request.target = target;
+}
+
+function enterListener(exchange: Exchange, port: number): Listener {
+  const { hostname, snapshot } = exchange;
+  const listeners =
+    snapshot.ports.find((each) => each.port === port)?.listeners ?? [];
+  const listener = selectListener(listeners, hostname);
+  if (listener === undefined) {
+    throw new GatewayError(
+      "listener_not_found",
+      "downstream",
+      `No listener for "${hostname}"`,
+    );
+  }
+  exchange.listener = listener;
+  return listener;
+}
+
+function enterRoute(exchange: Exchange, listener: Listener): Route {
+  const match = listener.routes.find(exchange);
+  if (match === undefined) {
+    throw new GatewayError(
+      "route_not_found",
+      "downstream",
+      "No route matches the request",
+    );
+  }
+  exchange.route = match.value;
+  exchange.matchedPrefix = match.matchedPrefix;
+  return match.value;
 }
