@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import {
+  findOffences,
+  findUnwrappedPackages,
+  type ImportTable,
+  readEdges,
+  readImportTable,
+} from "./import_graph.ts";
+import { productFiles, readFile } from "./repository.ts";
+
+const { local, packages } = await readEdges();
+
+const table: ImportTable = {
+  ...readImportTable(await readFile("src/README.md")),
+  "admin": [
+    "src/base",
+    "src/api",
+    "src/telemetry",
+    "src/dataplane",
+    "src/config",
+  ],
+  "cli": ["src/base", "src/gateway.ts"],
+  "cli/main.ts": ["src/base", "src/gateway.ts", "admin/server.ts", "cli"],
+  "cli/dev": ["src/base"],
+  "main.ts": ["cli"],
+  "mod.ts": ["src"],
+};
+
+Deno.test("every file imports only what its row of the import table allows", () => {
+  assert.deepEqual(findOffences(local, table), []);
+});
+
+Deno.test("every package is imported by the one file that wraps it", () => {
+  // The playground stands in for real servers and uses their packages as they do.
+  const own = packages.filter(({ from }) => !from.startsWith("cli/dev/"));
+
+  assert.deepEqual(findUnwrappedPackages(own), []);
+});
+
+Deno.test("the import table has a row for every folder of src", async () => {
+  const folders = (await productFiles()).map((path) =>
+    /^src\/[^/]+/.exec(path)?.[0]
+  ).filter((path) => path !== undefined);
+
+  assert.deepEqual(
+    [...new Set(folders)].filter((folder) => !(folder in table)),
+    [],
+  );
+});
+
+Deno.test("findOffences names the offending edge", () => {
+  const table = readImportTable([
+    "| `base/` | clock | – |",
+    "| `api/` | model | base |",
+    "| `proxy/` | pipeline | all of the above |",
+    "| `gateway.ts` | start | everything in `src/` |",
+  ].join("\n"));
+  const edges = [
+    { from: "src/base/clock.ts", to: "src/base/errors.ts" },
+    { from: "src/base/clock.ts", to: "src/api/schema.ts" },
+    { from: "src/proxy/pipeline.ts", to: "src/api/schema.ts" },
+    { from: "src/proxy/pipeline.ts", to: "cli/main.ts" },
+    { from: "src/gateway.ts", to: "src/proxy/pipeline.ts" },
+    { from: "src/other/file.ts", to: "src/base/clock.ts" },
+  ];
+
+  assert.deepEqual(findOffences(edges, table), [
+    "src/base/clock.ts must not import src/api/schema.ts: src/base may import nothing",
+    "src/proxy/pipeline.ts must not import cli/main.ts: src/proxy may import src/base, src/api",
+    "src/other/file.ts is in no room of the import table",
+  ]);
+});
+
+Deno.test("findUnwrappedPackages names every file that imports the package", () => {
+  const edges = [
+    { from: "src/config/yaml.ts", to: "yaml" },
+    { from: "src/config/yaml.ts", to: "yaml" },
+    { from: "src/api/schema.ts", to: "valibot" },
+    { from: "src/config/load.ts", to: "valibot" },
+  ];
+
+  assert.deepEqual(findUnwrappedPackages(edges), [
+    "valibot must be wrapped by one file, is imported by src/api/schema.ts, src/config/load.ts",
+  ]);
+});
+
+Deno.test("readEdges sees local modules and packages", () => {
+  assert(
+    local.some(({ from, to }) =>
+      from.startsWith("src/api/") && to === "src/api/schema.ts"
+    ),
+  );
+  assert(packages.some(({ to }) => to === "valibot"));
+});

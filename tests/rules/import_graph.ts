@@ -1,0 +1,142 @@
+/** Who imports whom, and who may. */
+import { productFiles, root } from "./repository.ts";
+
+/** One import: paths relative to the repository, or the name of a package. Type imports count. */
+export interface Edge {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Rooms with the rooms they may import: `{ "src/api": ["src/base"] }`. */
+export type ImportTable = Readonly<Record<string, readonly string[]>>;
+
+/** Every import of `src/`, `admin/`, `cli/`, `main.ts` and `mod.ts`, as Deno resolves it. */
+export async function readEdges(): Promise<
+  { local: Edge[]; packages: Edge[] }
+> {
+  const edges = { local: [] as Edge[], packages: [] as Edge[] };
+  for (const module of await describeModules()) {
+    const from = relative(module.specifier);
+    if (from === undefined) continue;
+    for (const { specifier, code, type } of module.dependencies ?? []) {
+      const target = code?.specifier ?? type?.specifier ?? specifier;
+      const to = relative(target);
+      if (to !== undefined) edges.local.push({ from, to });
+      else if (target.startsWith("npm:")) {
+        edges.packages.push({ from, to: packageOf(target) });
+      }
+    }
+  }
+  return edges;
+}
+
+interface Module {
+  readonly specifier: string;
+  readonly dependencies?: {
+    specifier: string;
+    code?: { specifier?: string };
+    type?: { specifier?: string };
+  }[];
+}
+
+async function describeModules(): Promise<Module[]> {
+  const everything = await Deno.makeTempFile({ suffix: ".ts" });
+  try {
+    const files = await productFiles();
+    await Deno.writeTextFile(
+      everything,
+      files.map((path) => `import "${new URL(path, root)}";\n`).join(""),
+    );
+    const args = [
+      "info",
+      "--json",
+      "--config",
+      new URL("deno.json", root).pathname,
+      everything,
+    ];
+    const { success, stdout, stderr } = await new Deno.Command(
+      Deno.execPath(),
+      { args },
+    ).output();
+    if (!success) {
+      throw new Error(
+        `Cannot read the module graph: ${new TextDecoder().decode(stderr)}`,
+      );
+    }
+    return JSON.parse(new TextDecoder().decode(stdout)).modules;
+  } finally {
+    await Deno.remove(everything);
+  }
+}
+
+function relative(specifier: string): string | undefined {
+  return specifier.startsWith(root.href)
+    ? specifier.slice(root.href.length)
+    : undefined;
+}
+
+/** `npm:/@scope/name@1.2.3/path` → `@scope/name`. */
+function packageOf(specifier: string): string {
+  return /^npm:\/?((?:@[^/]+\/)?[^@/]+)/.exec(specifier)?.[1] ?? specifier;
+}
+
+/**
+ * Reads the table "Folders" of `src/README.md`: a row names a room, and in its last column the rooms it may import,
+ * `–` for none, `all of the above`, or `everything in …`.
+ */
+export function readImportTable(markdown: string): ImportTable {
+  const table: Record<string, readonly string[]> = {};
+  for (
+    const [, name = "", , listed = ""] of markdown.matchAll(
+      /^\| `([a-z_.]+)\/?` *\|([^|]*)\|([^|]*)\|$/gm,
+    )
+  ) {
+    const above = Object.keys(table);
+    if (listed.includes("all of the above")) table[`src/${name}`] = above;
+    else if (listed.includes("everything")) table[`src/${name}`] = ["src"];
+    else {table[`src/${name}`] = [...listed.matchAll(/[a-z]+/g)].map(([room]) =>
+        `src/${room}`
+      );}
+  }
+  return table;
+}
+
+/** The edges that no row allows, as sentences. The longest room that contains a file is its own. */
+export function findOffences(
+  edges: readonly Edge[],
+  table: ImportTable,
+): string[] {
+  const rooms = Object.keys(table).sort((a, b) => b.length - a.length);
+  return edges.flatMap(({ from, to }) => {
+    const room = rooms.find((room) => isWithin(from, room));
+    if (room === undefined) {
+      return [`${from} is in no room of the import table`];
+    }
+    const allowed = [room, ...table[room] ?? []];
+    if (allowed.some((other) => isWithin(to, other))) return [];
+    return [
+      `${from} must not import ${to}: ${room} may import ${
+        allowed.slice(1).join(", ") || "nothing"
+      }`,
+    ];
+  });
+}
+
+function isWithin(path: string, room: string): boolean {
+  return path === room || path.startsWith(`${room}/`);
+}
+
+/** The packages that more than one file imports, as sentences. */
+export function findUnwrappedPackages(edges: readonly Edge[]): string[] {
+  const importers = Map.groupBy(edges, ({ to }) => to);
+  return [...importers].flatMap(([name, found]) => {
+    const files = [...new Set(found.map(({ from }) => from))];
+    return files.length > 1
+      ? [
+        `${name} must be wrapped by one file, is imported by ${
+          files.join(", ")
+        }`,
+      ]
+      : [];
+  });
+}
