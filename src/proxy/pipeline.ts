@@ -5,13 +5,9 @@ import type {
   RequestMessage,
   ResponseMessage,
 } from "../http/message.ts";
-import { hostnameOf, selectListener } from "../route/hostname.ts";
-import type {
-  Listener,
-  Port,
-  Route,
-  WeightedBackend,
-} from "../snapshot/snapshot.ts";
+import { selectListener } from "../route/hostname.ts";
+import { normalizeTarget } from "../route/request_target.ts";
+import type { Listener, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import { Exchange, type FinishObserver } from "./exchange.ts";
 import {
@@ -91,13 +87,9 @@ export class Pipeline {
     const fromBackend = await exchange.runRequestHooks(target.policies);
     if (fromBackend !== undefined) return fromBackend;
 
-    const { request, requestId, authority } = exchange;
-    addForwardingHeaders(
-      request,
-      requestId,
-      authority,
-      this.#options.trustsPeer(request.source),
-    );
+    const { request, requestId, asked } = exchange;
+    const trusted = this.#options.trustsPeer(request.source);
+    addForwardingHeaders(request, requestId, asked.authority, trusted);
     return await this.#options.forwarder.forward(exchange, route, target);
   }
 

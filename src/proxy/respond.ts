@@ -1,10 +1,6 @@
 import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
 import { textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
-import {
-  HttpSyntaxError,
-  type SyntaxErrorKind,
-} from "../http/http_syntax_error.ts";
 import type { ResponseMessage } from "../http/message.ts";
 
 /** What a client is told. */
@@ -39,15 +35,6 @@ const ANSWERS: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
   internal: { status: 500, text: "internal error" },
 };
 
-const CODE_OF_SYNTAX_ERROR: Readonly<
-  Record<SyntaxErrorKind, GatewayErrorCode>
-> = {
-  malformed: "bad_request",
-  truncated: "bad_request",
-  too_large: "head_too_large",
-  version: "version_not_supported",
-};
-
 /** The status that clients get for an error. */
 export function statusOf(code: GatewayErrorCode): number {
   return ANSWERS[code].status;
@@ -66,14 +53,6 @@ export function respondToError(error: GatewayError): ResponseMessage {
   ]);
   if (error.code === "upstream_overloaded") headers.append("retry-after", "1");
   return { status, headers, body: textBody(text) };
-}
-
-/** The answer to bytes that are not an HTTP request we accept. */
-export function respondToSyntaxError(error: HttpSyntaxError): ResponseMessage {
-  const code = CODE_OF_SYNTAX_ERROR[error.kind];
-  return respondToError(
-    new GatewayError(code, "downstream", error.message, { cause: error }),
-  );
 }
 
 /** Whatever was thrown as a `GatewayError`; what we did not foresee is `internal`. */
