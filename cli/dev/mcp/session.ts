@@ -1,0 +1,221 @@
+// The SDK's exports name type files that do not exist for paths that end in `.js`, hence `@ts-types`.
+import { Server } from "@modelcontextprotocol/sdk/server";
+// @ts-types="@modelcontextprotocol/sdk/server/webStandardStreamableHttp"
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import {
+  CallToolRequestSchema,
+  CompleteRequestSchema,
+  CreateMessageResultSchema,
+  ElicitResultSchema,
+  ErrorCode,
+  GetPromptRequestSchema,
+  type JSONRPCMessage,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+  type ServerNotification,
+  type ServerRequest,
+  SubscribeRequestSchema,
+  UnsubscribeRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { describeError } from "../../../src/base/errors.ts";
+import { text } from "./content.ts";
+import { EventLog } from "./event_log.ts";
+import { completeArgument, prompts } from "./prompts.ts";
+import { readResource, resources, resourceTemplates } from "./resources.ts";
+import type { Caller, Tool } from "./tool.ts";
+
+/** One client's conversation: an MCP server of its own over streamable HTTP. */
+export interface Session {
+  /** `undefined` until the client has initialised it. */
+  readonly id: string | undefined;
+  handle(request: Request): Promise<Response>;
+  close(): Promise<void>;
+}
+
+const replayableEvents = 1000;
+const retryMs = 500;
+const resourceNotFound = -32002;
+
+/** Opens a session that offers `tools`; `onClose` runs when either side has ended it. */
+export async function openSession(
+  tools: Readonly<Record<string, Tool>>,
+  onClose: (id: string) => void,
+): Promise<Session> {
+  // Not `McpServer`: that derives JSON Schema from Zod, and the tools here have raw JSON Schema.
+  const server = new Server({ name: "playground", version: "1.0.0" }, {
+    capabilities: {
+      tools: {},
+      prompts: {},
+      resources: { subscribe: true },
+      logging: {},
+      completions: {},
+    },
+  });
+  offerTools(server, tools, offerResources(server));
+  offerPrompts(server);
+
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: () => crypto.randomUUID(),
+    eventStore: new EventLog<JSONRPCMessage>(replayableEvents),
+    retryInterval: retryMs,
+  });
+  server.onclose = () => {
+    if (transport.sessionId !== undefined) onClose(transport.sessionId);
+  };
+  await server.connect(transport);
+  return {
+    get id() {
+      return transport.sessionId;
+    },
+    handle: (request) => transport.handleRequest(request),
+    close: () => server.close(),
+  };
+}
+
+/** Returns the addresses that the client has subscribed to, kept up to date. */
+function offerResources(server: Server): ReadonlySet<string> {
+  const subscriptions = new Set<string>();
+  server.setRequestHandler(
+    ListResourcesRequestSchema,
+    () => ({ resources: [...resources] }),
+  );
+  server.setRequestHandler(
+    ListResourceTemplatesRequestSchema,
+    () => ({ resourceTemplates: [...resourceTemplates] }),
+  );
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
+    const contents = readResource(uri);
+    if (contents === undefined) {
+      throw new McpError(resourceNotFound, "Resource not found", { uri });
+    }
+    return { contents: [contents] };
+  });
+  server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => {
+    subscriptions.add(uri);
+    return {};
+  });
+  server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => {
+    subscriptions.delete(uri);
+    return {};
+  });
+  return subscriptions;
+}
+
+function offerPrompts(server: Server): void {
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({
+    prompts: Array.from(
+      prompts,
+      ([name, { description, arguments: names }]) => ({
+        name,
+        description,
+        arguments: names.map((name) => ({ name, required: true })),
+      }),
+    ),
+  }));
+  server.setRequestHandler(GetPromptRequestSchema, ({ params }) => {
+    const prompt = prompts.get(params.name);
+    if (prompt === undefined) {
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `Unknown prompt "${params.name}"`,
+      );
+    }
+    const contents = prompt.render((name) => params.arguments?.[name] ?? "");
+    return {
+      messages: contents.map((content) => ({ role: "user" as const, content })),
+    };
+  });
+  server.setRequestHandler(
+    CompleteRequestSchema,
+    ({ params }) => ({
+      completion: { values: completeArgument(params.argument.value) },
+    }),
+  );
+}
+
+function offerTools(
+  server: Server,
+  tools: Readonly<Record<string, Tool>>,
+  subscriptions: ReadonlySet<string>,
+): void {
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: Object.entries(tools).map((
+      [name, { description, inputSchema }],
+    ) => ({
+      name,
+      description,
+      inputSchema,
+    })),
+  }));
+  server.setRequestHandler(
+    CallToolRequestSchema,
+    async ({ params }, exchange) => {
+      const tool = Object.hasOwn(tools, params.name)
+        ? tools[params.name]
+        : undefined;
+      if (tool === undefined) {
+        throw new McpError(
+          ErrorCode.InvalidParams,
+          `Unknown tool "${params.name}"`,
+        );
+      }
+      try {
+        const caller = createCaller(server, exchange, subscriptions);
+        return { content: await tool.call(params.arguments ?? {}, caller) };
+      } catch (error) {
+        return { content: [text(describeError(error))], isError: true };
+      }
+    },
+  );
+}
+
+function createCaller(
+  server: Server,
+  exchange: RequestHandlerExtra<ServerRequest, ServerNotification>,
+  subscriptions: ReadonlySet<string>,
+): Caller {
+  const progressToken = exchange._meta?.progressToken;
+  return {
+    log: (data) =>
+      exchange.sendNotification({
+        method: "notifications/message",
+        params: { level: "info", data },
+      }),
+    async progress(progress, total) {
+      if (progressToken === undefined) return;
+      await exchange.sendNotification({
+        method: "notifications/progress",
+        params: { progressToken, progress, total },
+      });
+    },
+    async sample(prompt) {
+      const messages = [{
+        role: "user" as const,
+        content: { type: "text" as const, text: prompt },
+      }];
+      const { content } = await exchange.sendRequest(
+        {
+          method: "sampling/createMessage",
+          params: { messages, maxTokens: 100 },
+        },
+        CreateMessageResultSchema,
+      );
+      return content.type === "text" ? content.text : `(${content.type})`;
+    },
+    elicit: (message, requestedSchema) =>
+      exchange.sendRequest(
+        { method: "elicitation/create", params: { message, requestedSchema } },
+        ElicitResultSchema,
+      ),
+    async resourceUpdated(uri) {
+      if (subscriptions.has(uri)) await server.sendResourceUpdated({ uri });
+    },
+    disconnect: () => exchange.closeSSEStream?.(),
+  };
+}

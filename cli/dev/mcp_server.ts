@@ -1,0 +1,67 @@
+import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { type LoopbackServer, serveLoopback } from "./loopback_server.ts";
+import { conformanceTools } from "./mcp/conformance_tools.ts";
+import { createDemoTools } from "./mcp/demo_tools.ts";
+import { isLocalRequest } from "./mcp/local_request.ts";
+import { type SessionLimits, SessionStore } from "./mcp/session_store.ts";
+
+/** What can be chosen about the MCP server; every field has a default. */
+export interface McpServerOptions extends Partial<SessionLimits> {
+  /** 0, the default, takes a free port. */
+  readonly port?: number;
+  /** Names besides `localhost`, `127.0.0.1` and `[::1]` that `Host` and `Origin` may have, without port. */
+  readonly allowedHosts?: readonly string[];
+  readonly clock?: Clock;
+}
+
+/**
+ * Starts an MCP server with streamable HTTP at `/mcp`: sessions, resumable event streams, tools,
+ * prompts, resources, and requests back to the client (MCP 2025-11-25).
+ */
+export function startMcpServer(options: McpServerOptions = {}): LoopbackServer {
+  const { port = 0, allowedHosts = [], clock = systemClock } = options;
+  const { idleTimeoutMs = 10 * 60_000, maxSessions = 100 } = options;
+  const sessions = new SessionStore({ idleTimeoutMs, maxSessions }, clock);
+  const tools = { ...createDemoTools(clock), ...conformanceTools };
+
+  const server = serveLoopback(port, (request, { completed }) => {
+    if (new URL(request.url).pathname !== "/mcp") {
+      return refuse(404, "Not found: try /mcp");
+    }
+    if (!isLocalRequest(request.headers, allowedHosts)) {
+      return refuse(403, "Host and Origin must be local");
+    }
+    const id = request.headers.get("mcp-session-id");
+    if (id === null) return initialize(request);
+    return sessions.use(id, completed)?.handle(request) ??
+      refuse(404, "Session not found");
+  });
+
+  /** Lets a new session answer; only an `initialize` request makes it stay. */
+  async function initialize(request: Request): Promise<Response> {
+    if (!await sessions.makeRoom()) return refuse(503, "Too many sessions");
+    // Imported here because the SDK takes longer to load than the rest of the playground to start.
+    const { openSession } = await import("./mcp/session.ts");
+    const session = await openSession(tools, (id) => sessions.remove(id));
+    const response = await session.handle(request);
+    if (session.id === undefined) await session.close();
+    else sessions.add(session.id, session);
+    return response;
+  }
+
+  return {
+    origin: server.origin,
+    async close() {
+      await sessions.closeAll();
+      await server.close();
+    },
+  };
+}
+
+function refuse(status: number, message: string): Response {
+  return Response.json({
+    jsonrpc: "2.0",
+    error: { code: -32000, message },
+    id: null,
+  }, { status });
+}
