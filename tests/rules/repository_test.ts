@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { productFiles, readFile, repositoryFiles, root } from "./repository.ts";
+
+const files = await repositoryFiles();
+const binary = /\.(png|ico|gz|zip|woff2|der|bin)$/;
+
+async function findLines(pattern: RegExp): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of files.filter((path) => !binary.test(path))) {
+    for (const [index, line] of (await readFile(path)).split("\n").entries()) {
+      if (pattern.test(line)) {
+        found.push(`${path}:${index + 1}: ${line.trim()}`);
+      }
+    }
+  }
+  return found;
+}
+
+Deno.test("no file names a place on somebody's machine", async () => {
+  const here = [root.pathname, `${Deno.env.get("HOME") ?? ""}/`].filter((
+    path,
+  ) => path.length > 1);
+  const places = [
+    ...here.map(RegExp.escape),
+    String.raw`\/(home|Users)\/[a-z]+\/`,
+  ];
+
+  assert.deepEqual(await findLines(new RegExp(places.join("|"))), []);
+});
+
+Deno.test("no file names the host of a package registry", async () => {
+  assert.deepEqual(
+    await findLines(
+      /\b(registry\.(npmjs|yarnpkg)\.|npm\.pkg\.github\.|jsr\.io\b|deno\.land\b)/,
+    ),
+    [],
+  );
+});
+
+Deno.test("no module of the product is longer than 300 lines", async () => {
+  const long: string[] = [];
+  for (const path of await productFiles()) {
+    const lines = (await readFile(path)).split("\n").length - 1;
+    if (lines > 300) long.push(`${path}: ${lines} lines`);
+  }
+
+  assert.deepEqual(long, []);
+});
+
+Deno.test("every module is named in snake_case", () => {
+  const modules = files.filter((path) => path.endsWith(".ts"));
+
+  assert.deepEqual(
+    modules.filter((path) =>
+      !/^([a-z0-9_.]+\/)*[a-z0-9_]+(\.d)?\.ts$/.test(path)
+    ),
+    [],
+  );
+});
+
+Deno.test("every unit test stands where the code it tests stands", () => {
+  const rooms = new Set(
+    files.map((path) => /^(?:src\/)?([a-z_0-9]+)\//.exec(path)?.[1]),
+  );
+  const tests = files.filter((path) => /^tests\/unit\/[^/]+\//.test(path));
+
+  assert.deepEqual(tests.filter((path) => !rooms.has(path.split("/")[2])), []);
+});
