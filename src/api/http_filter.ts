@@ -1,4 +1,5 @@
 import { corsSchema } from "./cors.ts";
+import { policyApiGroup } from "./group.ts";
 import {
   headerName,
   headerValue,
@@ -55,33 +56,37 @@ export const requestRedirectSchema = s.object({
   statusCode: s.withDefault(s.oneOf([301, 302, 303, 307, 308]), 302),
 });
 
-/** A backend that a rule or mirror refers to, by Kubernetes conventions. */
-export const backendObjectEntries = {
-  group: s.withDefault(s.string(), ""),
-  kind: s.withDefault(s.text(63), "Service"),
-  name: referenceName,
-  namespace: s.optional(namespace),
-  port: s.optional(port),
-};
+/** Fields that refer to a backend, and what group and kind mean when left out. */
+export function backendObjectEntries(group: string, kind: string) {
+  return {
+    group: s.withDefault(s.string(), group),
+    kind: s.withDefault(s.text(63), kind),
+    name: referenceName,
+    namespace: s.optional(namespace),
+    port: s.optional(port),
+  };
+}
 
 /** Sends a copy of some requests elsewhere and ignores the answer; Gateway API `HTTPRequestMirrorFilter`. */
-export const requestMirrorSchema = s.refine(
-  s.object({
-    backendRef: s.object(backendObjectEntries),
-    percent: s.optional(s.integer(0, 100)),
-    fraction: s.optional(s.refine(
-      s.object({
-        numerator: s.integer(0, 2 ** 31 - 1),
-        denominator: s.withDefault(s.integer(1, 2 ** 31 - 1), 100),
-      }),
-      s.rule(
-        (fraction) => fraction.numerator <= fraction.denominator,
-        '"numerator" cannot be larger than "denominator"',
-      ),
-    )),
-  }),
-  s.atMostOne("percent", "fraction"),
-);
+function requestMirror(group: string, kind: string) {
+  return s.refine(
+    s.object({
+      backendRef: s.object(backendObjectEntries(group, kind)),
+      percent: s.optional(s.integer(0, 100)),
+      fraction: s.optional(s.refine(
+        s.object({
+          numerator: s.integer(0, 2 ** 31 - 1),
+          denominator: s.withDefault(s.integer(1, 2 ** 31 - 1), 100),
+        }),
+        s.rule(
+          (fraction) => fraction.numerator <= fraction.denominator,
+          '"numerator" cannot be larger than "denominator"',
+        ),
+      )),
+    }),
+    s.atMostOne("percent", "fraction"),
+  );
+}
 
 const requestHeaderModifier = s.object({
   type: s.literal("RequestHeaderModifier"),
@@ -91,21 +96,28 @@ const responseHeaderModifier = s.object({
   type: s.literal("ResponseHeaderModifier"),
   responseHeaderModifier: headerModifierSchema,
 });
+function httpFilter(mirrorGroup: string, mirrorKind: string) {
+  return s.variant("type", [
+    requestHeaderModifier,
+    responseHeaderModifier,
+    s.object({ type: s.literal("URLRewrite"), urlRewrite: urlRewriteSchema }),
+    s.object({
+      type: s.literal("RequestRedirect"),
+      requestRedirect: requestRedirectSchema,
+    }),
+    s.object({
+      type: s.literal("RequestMirror"),
+      requestMirror: requestMirror(mirrorGroup, mirrorKind),
+    }),
+    s.object({ type: s.literal("CORS"), cors: corsSchema }),
+  ], explainFilterType);
+}
+
 /** A filter of a rule; Gateway API `HTTPRouteFilter`. */
-export const httpFilterSchema = s.variant("type", [
-  requestHeaderModifier,
-  responseHeaderModifier,
-  s.object({ type: s.literal("URLRewrite"), urlRewrite: urlRewriteSchema }),
-  s.object({
-    type: s.literal("RequestRedirect"),
-    requestRedirect: requestRedirectSchema,
-  }),
-  s.object({
-    type: s.literal("RequestMirror"),
-    requestMirror: requestMirrorSchema,
-  }),
-  s.object({ type: s.literal("CORS"), cors: corsSchema }),
-], explainFilterType);
+export const httpFilterSchema = httpFilter("", "Service");
+
+/** A filter in the short file form, where backends are our own kind. */
+export const shortFilterSchema = httpFilter(policyApiGroup, "GatewayBackend");
 
 function explainFilterType(
   issue: { readonly received: string; readonly message: string },
@@ -130,7 +142,7 @@ export type UrlRewrite = s.Infer<typeof urlRewriteSchema>;
 /** A redirect to answer with. */
 export type RequestRedirect = s.Infer<typeof requestRedirectSchema>;
 /** Where to send copies of requests. */
-export type RequestMirror = s.Infer<typeof requestMirrorSchema>;
+export type RequestMirror = s.Infer<ReturnType<typeof requestMirror>>;
 /** A filter of a rule. */
 export type HttpFilter = s.Infer<typeof httpFilterSchema>;
 /** A filter of a backend reference. */

@@ -30,7 +30,7 @@ const parentRef = s.object({
 export const weight = s.integer(0, 1_000_000);
 
 const backendRef = s.object({
-  ...backendObjectEntries,
+  ...backendObjectEntries("", "Service"),
   weight: s.withDefault(weight, 1),
   filters: s.optional(s.list(backendFilterSchema, { max: 16 })),
 });

@@ -7,7 +7,7 @@ import {
 } from "../api/gateway.ts";
 import { backendEntries } from "../api/gateway_backend.ts";
 import { policyEntries, trafficSchema } from "../api/gateway_policy.ts";
-import { backendFilterSchema } from "../api/http_filter.ts";
+import { backendFilterSchema, shortFilterSchema } from "../api/http_filter.ts";
 import { ruleEntries, weight } from "../api/http_route.ts";
 import {
   hostname,
@@ -106,6 +106,7 @@ export const shortRouteSchema = s.object({
   gateways: s.optional(s.list(referenceName, { min: 1, max: 32 })),
   hostnames: s.optional(s.list(hostname, { max: 16 })),
   ...ruleEntries,
+  filters: s.optional(s.list(shortFilterSchema, { max: 16 })),
   backends: s.optional(s.list(routeBackend, { max: 16 })),
   policies: s.optional(trafficSchema),
 });

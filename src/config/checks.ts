@@ -1,0 +1,97 @@
+import type { Gateway, Listener } from "../api/gateway.ts";
+import type { Diagnostic, Location } from "./diagnostic.ts";
+import { diagnose, originalPath, type Placed, placedKey } from "./placed.ts";
+
+/** What is wrong with resources taken together: names used twice, ports claimed twice. */
+export function checkTogether(
+  placed: readonly Placed[],
+): readonly Diagnostic[] {
+  return [
+    ...duplicateNames(placed),
+    ...portConflicts(placed.filter(isGateway)),
+  ];
+}
+
+function isGateway(placed: Placed): placed is Placed<Gateway> {
+  return placed.resource.kind === "Gateway";
+}
+
+function duplicateNames(placed: readonly Placed[]): readonly Diagnostic[] {
+  const first = new Map<string, Placed>();
+  return placed.flatMap((item) => {
+    const key = placedKey(item);
+    const other = first.get(key);
+    if (other === undefined) {
+      first.set(key, item);
+      return [];
+    }
+    const { kind, metadata } = item.resource;
+    const message = `another ${kind} named "${metadata.name}" is defined at ${
+      formatLocation(locate(other, ["metadata", "name"]))
+    }`;
+    return [
+      diagnose(item, { path: ["metadata", "name"], at: "value", message }),
+    ];
+  });
+}
+
+interface PlacedListener {
+  readonly gateway: Placed<Gateway>;
+  readonly listener: Listener;
+  readonly index: number;
+}
+
+function portConflicts(
+  gateways: readonly Placed<Gateway>[],
+): readonly Diagnostic[] {
+  const seen: PlacedListener[] = [];
+  const diagnostics: Diagnostic[] = [];
+  for (const gateway of gateways) {
+    for (const [index, listener] of gateway.resource.spec.listeners.entries()) {
+      const current = { gateway, listener, index };
+      const conflict = seen.find((other) =>
+        conflicts(other.listener, listener)
+      );
+      if (conflict !== undefined) {
+        diagnostics.push(conflictDiagnostic(current, conflict));
+      } else seen.push(current);
+    }
+  }
+  return diagnostics;
+}
+
+function conflicts(a: Listener, b: Listener): boolean {
+  if (a.port !== b.port || (a.address ?? "") !== (b.address ?? "")) {
+    return false;
+  }
+  return a.protocol !== b.protocol || (a.hostname ?? "") === (b.hostname ?? "");
+}
+
+function conflictDiagnostic(
+  current: PlacedListener,
+  other: PlacedListener,
+): Diagnostic {
+  const { port, protocol, hostname } = other.listener;
+  const use = current.listener.protocol !== protocol
+    ? `with protocol ${protocol}`
+    : hostname === undefined
+    ? "for every hostname"
+    : `for hostname ${hostname}`;
+  const path = ["spec", "listeners", other.index, "port"];
+  return diagnose(current.gateway, {
+    path: ["spec", "listeners", current.index, "port"],
+    at: "value",
+    message:
+      `port ${port} is already used ${use} by gateway "${other.gateway.resource.metadata.name}" at ${
+        formatLocation(locate(other.gateway, path))
+      }`,
+  });
+}
+
+function locate(placed: Placed, path: readonly (string | number)[]): Location {
+  return placed.document.locate(originalPath(placed.origins, path));
+}
+
+function formatLocation({ file, line, column }: Location): string {
+  return `${file}:${line}:${column}`;
+}

@@ -1,0 +1,64 @@
+import type { Gateway, Listener } from "../api/gateway.ts";
+import { gatewayApiVersion } from "../api/group.ts";
+import {
+  namespace,
+  type Origin,
+  type Placed,
+  type ShortItem,
+} from "./placed.ts";
+import type { ShortGateway, ShortListenerTls } from "./short_form.ts";
+
+/** The `Gateway` of `gateways.<name>`. */
+export function expandGateway(
+  { value, path, document }: ShortItem<ShortGateway>,
+): Placed<Gateway> {
+  const name = String(path.at(-1));
+  const { listeners, port, protocol = "HTTP", ...single } = value;
+  const items = listeners ?? [{ name: "default", ...single }];
+  const itemPath = (index: number) =>
+    listeners === undefined ? path : [...path, "listeners", index];
+  return {
+    document,
+    resource: {
+      apiVersion: gatewayApiVersion,
+      kind: "Gateway",
+      metadata: { name, namespace },
+      spec: {
+        listeners: items.map(({ name, tls, ...item }, index): Listener => ({
+          // Validation has seen to it that the gateway has a port where a listener has none.
+          port: port ?? 0,
+          protocol,
+          ...item,
+          name: name ?? `listener${index}`,
+          ...(tls !== undefined && { tls: expandListenerTls(tls) }),
+        })),
+      },
+    },
+    origins: [
+      { at: [], from: path, whole: true },
+      ...items.flatMap((item, index): Origin[] => {
+        const at = ["spec", "listeners", index];
+        const from = itemPath(index);
+        const origins: Origin[] = [{ at, from }];
+        if (item.tls?.cert !== undefined) {
+          origins.push({
+            at: [...at, "tls", "certificates", 0],
+            from: [...from, "tls"],
+          });
+        }
+        return origins;
+      }),
+    ],
+  };
+}
+
+function expandListenerTls(
+  { cert, key, certificates, ...tls }: ShortListenerTls,
+) {
+  return {
+    ...tls,
+    certificates: cert !== undefined && key !== undefined
+      ? [{ cert, key }]
+      : certificates ?? [],
+  };
+}

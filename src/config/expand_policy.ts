@@ -1,0 +1,57 @@
+import { type GatewayPolicy, inlineAnnotation } from "../api/gateway_policy.ts";
+import { gatewayApiGroup, policyApiVersion } from "../api/group.ts";
+import {
+  generatedName,
+  namespace,
+  type Placed,
+  type ShortItem,
+} from "./placed.ts";
+import type { ShortPolicy, ShortRoute } from "./short_form.ts";
+
+/** The `GatewayPolicy` of `policies[]`. */
+export function expandPolicy(
+  { value, path, document }: ShortItem<ShortPolicy>,
+): Placed<GatewayPolicy> {
+  const { name, ...spec } = value;
+  return {
+    document,
+    resource: {
+      apiVersion: policyApiVersion,
+      kind: "GatewayPolicy",
+      metadata: { name, namespace },
+      spec,
+    },
+    origins: [{ at: [], from: path, whole: true }, {
+      at: ["spec"],
+      from: path,
+    }],
+  };
+}
+
+/** The `GatewayPolicy` of `routes[].policies`. */
+export function expandInlinePolicy(
+  { value: { policies }, path, document }: ShortItem<ShortRoute>,
+  name: string,
+): readonly Placed<GatewayPolicy>[] {
+  if (policies === undefined) return [];
+  return [{
+    document,
+    resource: {
+      apiVersion: policyApiVersion,
+      kind: "GatewayPolicy",
+      metadata: {
+        name: generatedName(name, "policies"),
+        namespace,
+        annotations: { [inlineAnnotation]: "true" },
+      },
+      spec: {
+        targetRefs: [{ group: gatewayApiGroup, kind: "HTTPRoute", name }],
+        traffic: policies,
+      },
+    },
+    origins: [
+      { at: [], from: [...path, "policies"], whole: true },
+      { at: ["spec", "traffic"], from: [...path, "policies"] },
+    ],
+  }];
+}

@@ -1,0 +1,90 @@
+import { kindSchemas, type Resource } from "../api/resource_set.ts";
+import { nearest } from "../api/suggest.ts";
+import { type Path, type Problem, show, validate } from "../api/validate.ts";
+import type { Placed } from "./placed.ts";
+import { isMapping, listOf, type Report } from "./short_document.ts";
+import type { ConfigDocument } from "./yaml.ts";
+
+/** Whether a document is a Kubernetes resource and not the short form. */
+export function isKubernetes(
+  value: Readonly<Record<string, unknown>>,
+): boolean {
+  return Object.hasOwn(value, "kind") || Object.hasOwn(value, "apiVersion");
+}
+
+/** The resource of a Kubernetes document, or those of a `List`; fewer when some are not valid. */
+export function readKubernetes(
+  document: ConfigDocument,
+  value: Readonly<Record<string, unknown>>,
+  report: Report,
+  path: Path = [],
+): readonly Placed[] {
+  if (value["kind"] === "List" && path.length === 0) {
+    return listOf(value, "items", report).flatMap((item, index) =>
+      isMapping(item)
+        ? readKubernetes(document, item, report, ["items", index])
+        : reject(report, ["items", index], {
+          at: "value",
+          message: "expected a mapping",
+          got: show(item),
+        })
+    );
+  }
+  const resource = readResource(
+    value,
+    (problem) => report([...path, ...problem.path], problem),
+  );
+  return resource === undefined
+    ? []
+    : [{ resource, document, origins: [{ at: [], from: path }] }];
+}
+
+function readResource(
+  value: Readonly<Record<string, unknown>>,
+  report: (problem: Problem) => void,
+): Resource | undefined {
+  const { status: _, ...written } = value;
+  const kind = written["kind"];
+  if (!isKind(kind)) {
+    report(unknownKind(kind));
+    return undefined;
+  }
+  const result = validate(kindSchemas[kind], written);
+  if (result.ok) return result.value;
+  for (const problem of result.problems) report(problem);
+  return undefined;
+}
+
+function isKind(kind: unknown): kind is keyof typeof kindSchemas {
+  return typeof kind === "string" && Object.hasOwn(kindSchemas, kind);
+}
+
+function unknownKind(kind: unknown): Problem {
+  const kinds = Object.keys(kindSchemas);
+  if (kind === undefined) {
+    return {
+      path: ["kind"],
+      at: "value",
+      message: "required field is missing",
+    };
+  }
+  const suggestion = typeof kind === "string"
+    ? nearest(kind, kinds)
+    : undefined;
+  return {
+    path: ["kind"],
+    at: "value",
+    message: `expected one of ${kinds.join(", ")}`,
+    got: show(kind),
+    ...(suggestion !== undefined && { suggestion }),
+  };
+}
+
+function reject(
+  report: Report,
+  path: Path,
+  problem: Omit<Problem, "path">,
+): [] {
+  report(path, problem);
+  return [];
+}

@@ -1,0 +1,75 @@
+import { nearest } from "../api/suggest.ts";
+import type { Path } from "../api/validate.ts";
+import type { ShortItem } from "./placed.ts";
+import type { Report, ShortDocument } from "./short_document.ts";
+import type { ShortRoute } from "./short_form.ts";
+
+/** Names that references of the short form may point to, as written anywhere in the configuration. */
+export interface DeclaredNames {
+  readonly gateways: readonly string[];
+  readonly backends: readonly string[];
+  readonly routes: readonly string[];
+}
+
+/** Reports references of the short form to gateways, backends and routes that do not exist. */
+export function checkReferences(
+  { routes, policies }: ShortDocument,
+  declared: DeclaredNames,
+  report: Report,
+): void {
+  const check = (kind: keyof DeclaredNames, name: string, path: Path) => {
+    if (declared[kind].includes(name)) return;
+    const suggestion = nearest(name, declared[kind]);
+    report(path, {
+      at: "value",
+      message: `no ${kind.slice(0, -1)} is named ${JSON.stringify(name)}`,
+      ...(suggestion !== undefined && { suggestion }),
+    });
+  };
+  for (const route of routes) checkRoute(route, check);
+  for (const { value, path } of policies) {
+    for (const [index, target] of value.targetRefs.entries()) {
+      check(targetKinds[target.kind], target.name, [
+        ...path,
+        "targetRefs",
+        index,
+        "name",
+      ]);
+    }
+  }
+}
+
+const targetKinds = {
+  Gateway: "gateways",
+  HTTPRoute: "routes",
+  GatewayBackend: "backends",
+} as const;
+
+type Check = (kind: keyof DeclaredNames, name: string, path: Path) => void;
+
+function checkRoute(
+  { value, path }: ShortItem<ShortRoute>,
+  check: Check,
+): void {
+  for (const [index, name] of (value.gateways ?? []).entries()) {
+    check("gateways", name, [...path, "gateways", index]);
+  }
+  for (const [index, { backend }] of (value.backends ?? []).entries()) {
+    if (backend !== undefined) {
+      check("backends", backend, [...path, "backends", index, "backend"]);
+    }
+  }
+  for (const [index, filter] of (value.filters ?? []).entries()) {
+    if (filter.type !== "RequestMirror") continue;
+    const { kind, name } = filter.requestMirror.backendRef;
+    const at = [
+      ...path,
+      "filters",
+      index,
+      "requestMirror",
+      "backendRef",
+      "name",
+    ];
+    if (kind === "GatewayBackend") check("backends", name, at);
+  }
+}
