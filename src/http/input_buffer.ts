@@ -14,6 +14,7 @@ export class InputBuffer {
   start = 0;
   end = 0;
   readonly #transport: Transport;
+  #isFilling = false;
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -23,6 +24,11 @@ export class InputBuffer {
     return this.end - this.start;
   }
 
+  /** Whether a `fill` waits for bytes. */
+  get isFilling(): boolean {
+    return this.#isFilling;
+  }
+
   /**
    * Reads more bytes behind those at hand; `false` at the end of the stream.
    *
@@ -30,7 +36,9 @@ export class InputBuffer {
    */
   async fill(): Promise<boolean> {
     this.#makeRoom();
+    this.#isFilling = true;
     const count = await this.#transport.read(this.bytes.subarray(this.end));
+    this.#isFilling = false;
     if (count === null) return false;
     this.end += count;
     return true;

@@ -1,0 +1,216 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { Connection, ConnectionContext } from "./connection.ts";
+import { Deadlines } from "./deadlines.ts";
+import type { Dialer } from "./dialer.ts";
+import { connectFailed, endpointOf, timedOut } from "./upstream_errors.ts";
+import type { UpstreamOptions, UpstreamStats } from "./upstream.ts";
+import { Waiter } from "./waiter.ts";
+
+const DEFAULT_MAX_CONNECTIONS = 1024;
+const DEFAULT_MAX_PENDING = 1024;
+const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+const MAX_READY = 256;
+
+/**
+ * The connections to one upstream.
+ *
+ * Ready ones are a stack: the last one used is the least likely to be stale, and the others time out. Whoever finds none
+ * waits while one is opened, and gets the first that becomes ready, new or not. As long as the upstream may speak HTTP/2,
+ * one connection is opened at a time, because it may serve everybody who waits.
+ */
+export class ConnectionPool {
+  readonly #dial: Dialer;
+  readonly #context: ConnectionContext;
+  readonly #maxConnections: number;
+  readonly #maxPending: number;
+  readonly #connectTimeoutMs: number;
+  readonly #all = new Set<Connection>();
+  readonly #ready: Connection[] = [];
+  readonly #waiters: Waiter[] = [];
+  readonly #dials: AbortController[] = [];
+  #sharesConnections: boolean;
+  #retired = false;
+  #connects = 0;
+  #reuses = 0;
+
+  constructor(options: UpstreamOptions, dial: Dialer, clock: Clock) {
+    this.#dial = dial;
+    this.#maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
+    this.#maxPending = options.maxPendingRequests ?? DEFAULT_MAX_PENDING;
+    this.#connectTimeoutMs = options.connectTimeoutMs ??
+      DEFAULT_CONNECT_TIMEOUT_MS;
+    this.#sharesConnections = options.protocol === "http2" ||
+      (options.protocol === "auto" && options.tls !== undefined);
+    this.#context = {
+      options,
+      clock,
+      endpoint: endpointOf(options.host, options.port),
+      deadlines: new Deadlines(clock),
+      onAvailable: (connection) => this.#offer(connection),
+      onDraining: (connection) => this.#withdraw(connection),
+      onClosed: (connection) => this.#forget(connection),
+    };
+  }
+
+  get stats(): UpstreamStats {
+    const active =
+      [...this.#all].filter((connection) => connection.active > 0).length;
+    return {
+      idle: this.#all.size - active,
+      active,
+      pending: this.#waiters.length,
+      connects: this.#connects,
+      reuses: this.#reuses,
+    };
+  }
+
+  /** A connection that takes a request now, reserved for the caller. */
+  takeReady(): Connection | undefined {
+    const connection = this.#ready.at(-1);
+    if (connection !== undefined && !this.#reserve(connection)) {
+      this.#ready.pop();
+    }
+    return connection;
+  }
+
+  /**
+   * The next connection that becomes ready, reserved for the caller.
+   * @throws {GatewayError} `upstream_connect_failed`, `upstream_tls_failed`, `upstream_timeout`, `upstream_overloaded`.
+   */
+  async nextReady(cancellation: Cancellation): Promise<Connection> {
+    if (
+      !this.#mayDial() &&
+      this.#waiters.length - this.#dials.length >= this.#maxPending
+    ) {
+      throw this.#overloaded(`${this.#maxPending} requests wait already`);
+    }
+    const waiter = new Waiter(cancellation, {
+      leave: () => this.#leave(waiter),
+      timeout: () => this.#timeout(),
+    });
+    this.#waiters.push(waiter);
+    this.#context.deadlines.add(waiter);
+    this.#context.deadlines.set(waiter, this.#connectTimeoutMs);
+    this.#dialAsNeeded();
+    return await waiter.connection;
+  }
+
+  /** Keeps no connection without requests from now on. */
+  retire(): void {
+    this.#retired = true;
+    for (const connection of this.#all) {
+      if (connection.active === 0) connection.close();
+    }
+  }
+
+  /** Closes everything now. */
+  close(): void {
+    this.#retired = true;
+    const closed = new GatewayError(
+      "upstream_closed",
+      "gateway",
+      `Cannot use "${this.#context.endpoint}": it was closed`,
+    );
+    for (const waiter of this.#waiters.slice()) waiter.fail(closed);
+    for (const connection of this.#all) connection.close();
+  }
+
+  #reserve(connection: Connection): boolean {
+    if (connection.served > 0) this.#reuses++;
+    return connection.reserve();
+  }
+
+  #mayDial(): boolean {
+    const openOrOpening = this.#all.size + this.#dials.length;
+    if (openOrOpening >= this.#maxConnections) return false;
+    return !this.#sharesConnections || this.#dials.length === 0;
+  }
+
+  #dialAsNeeded(): void {
+    while (this.#dials.length < this.#waiters.length && this.#mayDial()) {
+      void this.#openConnection();
+    }
+  }
+
+  async #openConnection(): Promise<void> {
+    const dial = new AbortController();
+    this.#dials.push(dial);
+    try {
+      const connection = await this.#dial(this.#context, dial.signal);
+      this.#dials.splice(this.#dials.indexOf(dial), 1);
+      this.#connects++;
+      this.#all.add(connection);
+      this.#sharesConnections = connection.isShared;
+      this.#offer(connection);
+    } catch (error) {
+      this.#dials.splice(this.#dials.indexOf(dial), 1);
+      if (!dial.signal.aborted) this.#dialFailed(error);
+    }
+    this.#dialAsNeeded();
+  }
+
+  #dialFailed(cause: unknown): void {
+    const error = connectFailed(this.#context.endpoint, cause);
+    const affected = this.#sharesConnections
+      ? this.#waiters.slice()
+      : this.#waiters.slice(0, 1);
+    for (const waiter of affected) waiter.fail(error);
+  }
+
+  /** Gives the connection to those who wait, else keeps it at hand. */
+  #offer(connection: Connection): void {
+    for (
+      let waiter = this.#waiters[0];
+      waiter !== undefined;
+      waiter = this.#waiters[0]
+    ) {
+      const hasRoom = this.#reserve(connection);
+      waiter.succeed(connection);
+      if (!hasRoom) return;
+    }
+    if (this.#retired && connection.active === 0) {
+      connection.close();
+      return;
+    }
+    this.#ready.push(connection);
+    if (this.#ready.length > MAX_READY) {
+      this.#ready.find(({ active }) => active === 0)?.close();
+    }
+  }
+
+  #withdraw(connection: Connection): void {
+    const index = this.#ready.lastIndexOf(connection);
+    if (index >= 0) this.#ready.splice(index, 1);
+  }
+
+  #forget(connection: Connection): void {
+    this.#all.delete(connection);
+    this.#withdraw(connection);
+    this.#dialAsNeeded();
+  }
+
+  /** A waiter is served or gave up; nobody connects for those who gave up. */
+  #leave(waiter: Waiter): void {
+    this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+    this.#context.deadlines.delete(waiter);
+    if (!waiter.gaveUp) return;
+    for (const dial of this.#dials.slice(this.#waiters.length)) dial.abort();
+  }
+
+  #timeout(): GatewayError {
+    const limit = `within ${this.#connectTimeoutMs} ms`;
+    return this.#dials.length > 0
+      ? timedOut(`Cannot connect to "${this.#context.endpoint}" ${limit}`)
+      : this.#overloaded(`no connection became free ${limit}`);
+  }
+
+  #overloaded(reason: string): GatewayError {
+    return new GatewayError(
+      "upstream_overloaded",
+      "upstream",
+      `Cannot send to "${this.#context.endpoint}": ${reason}`,
+    );
+  }
+}

@@ -1,0 +1,93 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Body } from "../body.ts";
+import type { ResponseMessage } from "../message.ts";
+import type { Connection } from "./connection.ts";
+import { ConnectionPool } from "./connection_pool.ts";
+import { createDialer } from "./dialer.ts";
+import { cancellationError, UnansweredError } from "./upstream_errors.ts";
+import type {
+  Upstream,
+  UpstreamOptions,
+  UpstreamRequest,
+  UpstreamStats,
+} from "./upstream.ts";
+
+const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "TRACE",
+  "PUT",
+  "DELETE",
+]);
+
+/** An upstream over pooled connections of one or both protocol versions. */
+export class PooledUpstream implements Upstream {
+  readonly #pool: ConnectionPool;
+  /** For requests that leave HTTP, which only HTTP/1.1 can. The same pool unless TLS may choose HTTP/2. */
+  readonly #upgradePool: ConnectionPool;
+
+  constructor(options: UpstreamOptions, clock: Clock) {
+    this.#pool = new ConnectionPool(options, createDialer(options), clock);
+    this.#upgradePool =
+      options.tls === undefined || options.protocol === "http1"
+        ? this.#pool
+        : new ConnectionPool(
+          options,
+          createDialer({ ...options, protocol: "http1" }),
+          clock,
+        );
+  }
+
+  get stats(): UpstreamStats {
+    const stats = this.#pool.stats;
+    if (this.#upgradePool === this.#pool) return stats;
+    const more = this.#upgradePool.stats;
+    return {
+      idle: stats.idle + more.idle,
+      active: stats.active + more.active,
+      pending: stats.pending + more.pending,
+      connects: stats.connects + more.connects,
+      reuses: stats.reuses + more.reuses,
+    };
+  }
+
+  async send(
+    request: UpstreamRequest,
+    body: Body | undefined,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    if (cancellation.cancelled) throw cancellationError(cancellation.reason);
+    const pool = request.upgrade === undefined ? this.#pool : this.#upgradePool;
+    const connection = pool.takeReady() ?? await pool.nextReady(cancellation);
+    const isReused = connection.served > 0;
+    try {
+      return await connection.send(request, body, cancellation);
+    } catch (error) {
+      if (!isWorthAnother(error, isReused, request)) throw error;
+    }
+    const fresh = await pool.nextReady(cancellation);
+    return await fresh.send(request, body, cancellation);
+  }
+
+  retire(): void {
+    this.#pool.retire();
+    this.#upgradePool.retire();
+  }
+
+  close(): void {
+    this.#pool.close();
+    this.#upgradePool.close();
+  }
+}
+
+/** RFC 9110 section 9.2.2 and RFC 9112 section 9.3.1. */
+function isWorthAnother(
+  error: unknown,
+  isReused: boolean,
+  request: UpstreamRequest,
+): boolean {
+  if (!(error instanceof UnansweredError)) return false;
+  return error.refused || (isReused && IDEMPOTENT_METHODS.has(request.method));
+}

@@ -1,0 +1,59 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import type { Connection } from "./connection.ts";
+import type { Timed } from "./deadlines.ts";
+import { cancellationError } from "./upstream_errors.ts";
+
+/** Where a waiter waits. */
+export interface Queue {
+  /** Called once, when the wait is over for whatever reason. */
+  leave(): void;
+  /** Why it takes that long. */
+  timeout(): GatewayError;
+}
+
+/** A request that waits for a connection. */
+export class Waiter implements Timed {
+  dueAt = Infinity;
+  readonly #queue: Queue;
+  readonly #result = Promise.withResolvers<Connection>();
+  readonly #unsubscribe: () => void;
+  #gaveUp = false;
+
+  /** @param cancellation Must not be cancelled yet. */
+  constructor(cancellation: Cancellation, queue: Queue) {
+    this.#queue = queue;
+    this.#unsubscribe = cancellation.onCancel((reason) =>
+      this.fail(cancellationError(reason))
+    );
+  }
+
+  get connection(): Promise<Connection> {
+    return this.#result.promise;
+  }
+
+  /** Whether it left without a connection. */
+  get gaveUp(): boolean {
+    return this.#gaveUp;
+  }
+
+  onDue(): void {
+    this.fail(this.#queue.timeout());
+  }
+
+  succeed(connection: Connection): void {
+    this.#leave();
+    this.#result.resolve(connection);
+  }
+
+  fail(error: GatewayError): void {
+    this.#gaveUp = true;
+    this.#leave();
+    this.#result.reject(error);
+  }
+
+  #leave(): void {
+    this.#unsubscribe();
+    this.#queue.leave();
+  }
+}

@@ -1,0 +1,208 @@
+import { Buffer } from "node:buffer";
+
+/** What an upstream does with one connection, the `index`th since its start; the connection is closed when it is done. */
+export type Script = (
+  connection: RawConnection,
+  index: number,
+) => Promise<void>;
+
+/** One accepted connection, in the hands of a script. */
+export class RawConnection {
+  readonly #socket: Deno.TcpConn;
+  readonly #chunk = new Uint8Array(64 * 1024);
+  #received = Buffer.alloc(0);
+  #closed = false;
+
+  constructor(socket: Deno.TcpConn) {
+    this.#socket = socket;
+  }
+
+  /** The next request, head and body, as text; throws when the connection ends before. */
+  async request(): Promise<string> {
+    const head = await this.head();
+    const length = /^content-length: (\d+)/im.exec(head)?.[1];
+    if (length !== undefined) return head + await this.take(Number(length));
+    if (/^transfer-encoding: chunked/im.test(head)) {
+      return head + await this.#chunks();
+    }
+    return head;
+  }
+
+  /** The head of the next request. */
+  head(): Promise<string> {
+    return this.#takeUntil("\r\n\r\n");
+  }
+
+  /** The next bytes. */
+  async take(count: number): Promise<string> {
+    while (this.#received.length < count) await this.#fill();
+    return this.#cut(count);
+  }
+
+  /** Writes each piece on its own. */
+  async send(...pieces: (string | Uint8Array)[]): Promise<void> {
+    for (const [index, piece] of pieces.entries()) {
+      if (index > 0) await turn();
+      let bytes = typeof piece === "string"
+        ? Buffer.from(piece, "latin1")
+        : piece;
+      while (bytes.length > 0) {
+        bytes = bytes.subarray(await this.#socket.write(bytes));
+      }
+    }
+  }
+
+  /** Says that nothing more comes, and goes on reading. */
+  async closeWrite(): Promise<void> {
+    await this.#socket.closeWrite();
+  }
+
+  /** Resolves when the gateway's side closes; what it sends meanwhile is dropped. */
+  async closedByPeer(): Promise<void> {
+    try {
+      while (await this.#socket.read(this.#chunk) !== null);
+    } catch {
+      // A reset, or our own end: closed either way.
+    }
+  }
+
+  /** Closes with a reset, if the request has more than one byte. */
+  async reset(): Promise<void> {
+    await this.#socket.read(new Uint8Array(1));
+    this.close();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#socket.close();
+  }
+
+  async #chunks(): Promise<string> {
+    let text = "";
+    for (;;) {
+      const line = await this.#takeUntil("\r\n");
+      const size = parseInt(line, 16);
+      text += line;
+      if (size === 0) break;
+      text += await this.take(size + 2);
+    }
+    for (let line = ""; line !== "\r\n"; text += line) {
+      line = await this.#takeUntil("\r\n");
+    }
+    return text;
+  }
+
+  async #takeUntil(mark: string): Promise<string> {
+    for (;;) {
+      const index = this.#received.indexOf(mark, 0, "latin1");
+      if (index >= 0) return this.#cut(index + mark.length);
+      await this.#fill();
+    }
+  }
+
+  async #fill(): Promise<void> {
+    const count = await this.#socket.read(this.#chunk);
+    if (count === null) {
+      throw new Deno.errors.UnexpectedEof("The gateway closed the connection");
+    }
+    this.#received = Buffer.concat([
+      this.#received,
+      this.#chunk.subarray(0, count),
+    ]);
+  }
+
+  #cut(count: number): string {
+    const text = this.#received.toString("latin1", 0, count);
+    this.#received = this.#received.subarray(count);
+    return text;
+  }
+}
+
+/** An upstream that does to the byte what its script says. */
+export class RawUpstream implements AsyncDisposable {
+  readonly port: number;
+  readonly #listener: Deno.TcpListener;
+  readonly #connections = new Set<RawConnection>();
+  readonly #tasks = new Set<Promise<void>>();
+  readonly #failures: unknown[] = [];
+  #accepted = 0;
+
+  /** @param port To take the place of one that was stopped. */
+  constructor(script: Script, port = 0) {
+    this.#listener = Deno.listen({ hostname: "127.0.0.1", port });
+    this.port = this.#listener.addr.port;
+    this.#track(this.#accept(script));
+  }
+
+  /** Connections so far. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Stops at once, open connections included. */
+  async stop(): Promise<void> {
+    this.#listener.close();
+    for (const connection of this.#connections) connection.close();
+    await Promise.all(this.#tasks);
+    if (this.#failures.length > 0) {
+      throw new AggregateError(this.#failures, "A script failed");
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #accept(script: Script): Promise<void> {
+    for await (const socket of this.#listener) {
+      this.#track(
+        this.#serve(script, new RawConnection(socket), this.#accepted++),
+      );
+    }
+  }
+
+  async #serve(
+    script: Script,
+    connection: RawConnection,
+    index: number,
+  ): Promise<void> {
+    this.#connections.add(connection);
+    try {
+      await script(connection, index);
+    } catch (error) {
+      if (!isEndOfConnection(error)) this.#failures.push(error);
+    } finally {
+      connection.close();
+      this.#connections.delete(connection);
+    }
+  }
+
+  #track(task: Promise<void>): void {
+    this.#tasks.add(task);
+    task.finally(() => this.#tasks.delete(task));
+  }
+}
+
+/** A response with that body and its length. */
+export function answer(body = "ok", ...fields: string[]): string {
+  const lines = [
+    "HTTP/1.1 200 OK",
+    ...fields,
+    `Content-Length: ${body.length}`,
+  ];
+  return lines.join("\r\n") + "\r\n\r\n" + body;
+}
+
+function isEndOfConnection(error: unknown): boolean {
+  return error instanceof Deno.errors.UnexpectedEof ||
+    error instanceof Deno.errors.ConnectionReset ||
+    error instanceof Deno.errors.BrokenPipe ||
+    error instanceof Deno.errors.BadResource ||
+    error instanceof Deno.errors.Interrupted;
+}
+
+/** Lets what was written arrive before the next write. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1));
+}
