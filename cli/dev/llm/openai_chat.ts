@@ -1,0 +1,124 @@
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { type Answer, answer, countPromptTokens, textOf } from "./answer.ts";
+import { LlmError, type RequestFields } from "./dialect.ts";
+import { type Call, createdAt, type Reply } from "./endpoint.ts";
+import { countCachedTokens } from "./openai.ts";
+
+/** `POST /v1/chat/completions`. */
+export function completeChat({ id, fields }: Call): Reply {
+  const model = fields.text("model");
+  const messages = fields.objects("messages").map(({ role, content }) => ({
+    role,
+    text: textOf(content),
+  }));
+  const question = messages.findLast(({ role }) => role === "user")?.text ?? "";
+  const reply = answer(
+    question,
+    fields.count("max_completion_tokens") ?? fields.count("max_tokens"),
+  );
+  const usage = chatUsage(
+    countPromptTokens(messages.map(({ text }) => text)),
+    reply.tokens.length,
+  );
+  const head = { id: `chatcmpl-${id}`, created: createdAt, model };
+  const tail = { service_tier: "default", system_fingerprint: "fp_playground" };
+
+  const wantsUsage = readIncludeUsage(fields);
+  if (fields.flag("stream")) {
+    return {
+      events: streamChat({
+        head,
+        tail,
+        reply,
+        usage: wantsUsage ? usage : undefined,
+      }),
+    };
+  }
+  const message = {
+    role: "assistant",
+    content: reply.text,
+    refusal: null,
+    annotations: [],
+  };
+  const choice = {
+    index: 0,
+    message,
+    logprobs: null,
+    finish_reason: finishReason(reply),
+  };
+  return {
+    json: {
+      ...head,
+      object: "chat.completion",
+      choices: [choice],
+      usage,
+      ...tail,
+    },
+  };
+}
+
+interface ChatStream {
+  readonly head: JsonObject;
+  readonly tail: JsonObject;
+  readonly reply: Answer;
+  /** `undefined` when the caller did not ask for it. */
+  readonly usage: JsonObject | undefined;
+}
+
+function* streamChat(
+  { head, tail, reply, usage }: ChatStream,
+): Iterable<string> {
+  const chunk = (choices: readonly JsonObject[], usage: JsonObject) =>
+    `data: ${
+      JSON.stringify({
+        ...head,
+        object: "chat.completion.chunk",
+        choices,
+        ...tail,
+        ...usage,
+      })
+    }\n\n`;
+  // With `include_usage` every chunk has the field, and only the last, which has no choices, has a value.
+  const noUsage = usage === undefined ? {} : { usage: null };
+  const choice = (delta: JsonObject, finish_reason: string | null = null) =>
+    chunk([{ index: 0, delta, logprobs: null, finish_reason }], noUsage);
+
+  yield choice({ role: "assistant", content: "", refusal: null });
+  for (const content of reply.tokens) yield choice({ content });
+  yield choice({}, finishReason(reply));
+  if (usage !== undefined) yield chunk([], { usage });
+  yield "data: [DONE]\n\n";
+}
+
+function readIncludeUsage(fields: RequestFields): boolean {
+  const options = fields.optional("stream_options");
+  if (options === undefined) return false;
+  if (!fields.flag("stream")) {
+    const message =
+      "The 'stream_options' parameter is only allowed when 'stream' is enabled.";
+    throw new LlmError(400, message, { field: "stream_options" });
+  }
+  return isJsonObject(options) && options.include_usage === true;
+}
+
+function finishReason(reply: Answer): string {
+  return reply.complete ? "stop" : "length";
+}
+
+function chatUsage(prompt: number, completion: number): JsonObject {
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: countCachedTokens(prompt),
+      audio_tokens: 0,
+    },
+    completion_tokens_details: {
+      reasoning_tokens: 0,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  };
+}
