@@ -13,12 +13,12 @@ const target = Deno.env.get("BUILD_TARGET") ?? Deno.build.target;
 const suffix = target.includes("windows") ? ".exe" : "";
 const executable = `${root}dist/gateway${suffix}`;
 const staging = `${root}dist/gateway.new${suffix}`;
+const link = `${root}dist/gwctl`;
 
 type Kind = "compiled" | "packed";
 
 async function build(): Promise<Kind> {
-  await Deno.remove(`${root}dist`, { recursive: true }).catch(() => {});
-  await Deno.mkdir(`${root}dist`);
+  await Deno.mkdir(`${root}dist`, { recursive: true });
   // Not minified: it starts no faster, and a stack trace stays readable.
   const bundled = await deno("bundle", "--quiet", "-o", bundle, "main.ts");
   if (!bundled.success) {
@@ -37,8 +37,13 @@ async function build(): Promise<Kind> {
     );
   }
   await Deno.rename(staging, executable);
-  await Deno.symlink(`gateway${suffix}`, `${root}dist/gwctl`);
+  await Deno.remove(link).catch(ignoreMissing);
+  await Deno.symlink(`gateway${suffix}`, link);
   return compiled ? "compiled" : "packed";
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
 /** False when the runtime that `deno compile` embeds is neither cached nor within reach. */
