@@ -64,3 +64,10 @@ export const gatewayPhaseKinds: readonly PolicyKind[] = [
   authorization,
   transformation,
 ];
+
+/** Kinds that run after a backend is chosen, in the order in which they see a request. */
+export const backendPhaseKinds: readonly PolicyKind[] = [
+  transformation,
+  requestHeaderModifier,
+  responseHeaderModifier,
+];

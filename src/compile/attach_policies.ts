@@ -1,0 +1,132 @@
+import {
+  type GatewayPolicy,
+  isInlinePolicy,
+  type PolicyTargetRef,
+} from "../api/gateway_policy.ts";
+import type { ResourceSet } from "../api/resource_set.ts";
+import { nearest } from "../api/suggest.ts";
+import type { DiagnosticPath } from "../base/diagnostic.ts";
+import { compareAge, fullName } from "./age.ts";
+import type { Report } from "./report.ts";
+
+/** Where policies can be attached: a resource, or a named section (listener, rule) of it. */
+export interface PolicyTarget {
+  readonly kind: PolicyTargetRef["kind"];
+  readonly resource: {
+    readonly metadata: { readonly namespace: string; readonly name: string };
+  };
+  readonly section?: string | undefined;
+}
+
+/** Policies by what they are attached to, the winner of a conflict first. */
+export interface PolicyAttachments {
+  /** Those of one level; `phase` is that of `spec.phase`. */
+  at(target: PolicyTarget, phase?: "PreRouting"): readonly GatewayPolicy[];
+  /** Those that were written inside a route. */
+  inlineOf(route: PolicyTarget["resource"]): readonly GatewayPolicy[];
+}
+
+/** Finds the target of every policy; a target that is not there gets a warning. */
+export function attachPolicies(
+  resources: ResourceSet,
+  report: Report,
+): PolicyAttachments {
+  const known = listTargets(resources);
+  const attached = new Map<string, GatewayPolicy[]>();
+  for (const policy of resources.gatewayPolicies.toSorted(compareAge)) {
+    for (const [index, ref] of policy.spec.targetRefs.entries()) {
+      const target = targetKey(ref.kind, policy.metadata.namespace, ref);
+      if (!known.has(target)) {
+        reportMissing(policy, ["spec", "targetRefs", index], ref, {
+          known,
+          report,
+        });
+      }
+      const key = levelKey(target, policy.spec.phase, isInlinePolicy(policy));
+      const level = attached.get(key);
+      if (level === undefined) attached.set(key, [policy]);
+      else if (!level.includes(policy)) level.push(policy);
+    }
+  }
+  return {
+    at({ kind, resource, section }, phase) {
+      const { namespace, name } = resource.metadata;
+      const target = targetKey(kind, namespace, { name, sectionName: section });
+      return attached.get(levelKey(target, phase, false)) ?? [];
+    },
+    inlineOf({ metadata: { namespace, name } }) {
+      const target = targetKey("HTTPRoute", namespace, { name });
+      return attached.get(levelKey(target, undefined, true)) ?? [];
+    },
+  };
+}
+
+interface NamedSection {
+  readonly name: string;
+  readonly sectionName?: string | undefined;
+}
+
+function targetKey(
+  kind: string,
+  namespace: string,
+  { name, sectionName }: NamedSection,
+): string {
+  const section = sectionName === undefined ? "" : `#${sectionName}`;
+  return `${kind}/${namespace}/${name}${section}`;
+}
+
+function levelKey(
+  target: string,
+  phase: string | undefined,
+  isInline: boolean,
+): string {
+  return `${isInline ? "inline" : phase ?? ""}:${target}`;
+}
+
+function listTargets(resources: ResourceSet): ReadonlySet<string> {
+  const keys = new Set<string>();
+  const add = (
+    { kind, metadata }: { kind: string; metadata: GatewayPolicy["metadata"] },
+    sections: readonly (string | undefined)[],
+  ) => {
+    for (const sectionName of [undefined, ...sections]) {
+      const { namespace, name } = metadata;
+      keys.add(targetKey(kind, namespace, { name, sectionName }));
+    }
+  };
+  for (const gateway of resources.gateways) {
+    add(gateway, gateway.spec.listeners.map(({ name }) => name));
+  }
+  for (const route of resources.httpRoutes) {
+    add(route, route.spec.rules.map(({ name }) => name));
+  }
+  for (const backend of resources.gatewayBackends) add(backend, []);
+  return keys;
+}
+
+function reportMissing(
+  policy: GatewayPolicy,
+  path: DiagnosticPath,
+  ref: PolicyTargetRef,
+  { known, report }: { known: ReadonlySet<string>; report: Report },
+): void {
+  const { namespace } = policy.metadata;
+  const name = fullName({ metadata: { namespace, name: ref.name } });
+  const whole = targetKey(ref.kind, namespace, { name: ref.name });
+  const hasResource = known.has(whole);
+  const message = hasResource
+    ? `Cannot attach the policy: ${ref.kind} "${name}" has no section "${ref.sectionName}"`
+    : `Cannot attach the policy: ${ref.kind} "${name}" not found`;
+  const prefix = hasResource ? `${whole}#` : `${ref.kind}/${namespace}/`;
+  const candidates = [...known].filter((key) => key.startsWith(prefix)).map((
+    key,
+  ) => key.slice(prefix.length));
+  const wanted = hasResource ? ref.sectionName ?? "" : ref.name;
+  const field = hasResource ? "sectionName" : "name";
+  report.warning(
+    policy,
+    [...path, field],
+    message,
+    nearest(wanted, candidates),
+  );
+}

@@ -1,0 +1,146 @@
+import type { BackendTlsPolicy } from "../api/backend_tls_policy.ts";
+import { parseDuration } from "../api/duration.ts";
+import type { GatewayBackend } from "../api/gateway_backend.ts";
+import type { ResourceSet } from "../api/resource_set.ts";
+import { nearest } from "../api/suggest.ts";
+import { describeError } from "../base/errors.ts";
+import type { Backend, BackendTls } from "../snapshot/snapshot.ts";
+import { compareAge, fullName } from "./age.ts";
+import { loadPem, parseCertificates, type ReadFile } from "./certificates.ts";
+import type { Report } from "./report.ts";
+
+/** Every backend by its key, each with the TLS policy that applies to it. */
+export function compileBackends(
+  resources: ResourceSet,
+  readFile: ReadFile,
+  report: Report,
+): ReadonlyMap<string, Backend> {
+  const keys = resources.gatewayBackends.map(fullName);
+  const policies = resources.backendTlsPolicies.toSorted(compareAge);
+  const tls = new Map<string, BackendTls | "invalid">();
+  const owners = new Map<string, BackendTlsPolicy>();
+  for (const policy of policies) {
+    const compiled = compileTls(policy, readFile, report);
+    for (const key of targetsOf(policy, keys, report)) {
+      const owner = owners.get(key.name);
+      if (owner !== undefined) {
+        const message =
+          `Cannot apply to backend "${key.name}": BackendTLSPolicy "${
+            fullName(owner)
+          }" takes precedence`;
+        report.warning(policy, key.path, message);
+        continue;
+      }
+      owners.set(key.name, policy);
+      tls.set(key.name, compiled);
+    }
+  }
+  return new Map(
+    resources.gatewayBackends.map((resource) => {
+      const key = fullName(resource);
+      return [key, compileBackend(resource, tls.get(key))];
+    }),
+  );
+}
+
+function compileBackend(
+  { metadata, spec }: GatewayBackend,
+  tls: Backend["tls"],
+): Backend {
+  return {
+    key: fullName({ metadata }),
+    name: metadata.name,
+    host: spec.static.host,
+    port: spec.static.port,
+    protocol: spec.protocol === undefined ? "auto" : protocols[spec.protocol],
+    tls,
+    maxConnections: spec.limits?.maxConnections,
+    maxPendingRequests: spec.limits?.maxPendingRequests,
+    connectTimeoutMs: milliseconds(spec.timeouts?.connect),
+    firstByteTimeoutMs: undefined,
+    idleTimeoutMs: milliseconds(spec.timeouts?.idle),
+  };
+}
+
+const protocols = { HTTP1: "http1", HTTP2: "http2" } as const;
+
+function milliseconds(duration: string | undefined): number | undefined {
+  return duration === undefined ? undefined : parseDuration(duration);
+}
+
+function targetsOf(
+  policy: BackendTlsPolicy,
+  backends: readonly string[],
+  report: Report,
+) {
+  const targets: {
+    readonly name: string;
+    readonly path: readonly (string | number)[];
+  }[] = [];
+  for (const [index, target] of policy.spec.targetRefs.entries()) {
+    const path = ["spec", "targetRefs", index];
+    const name = `${policy.metadata.namespace}/${target.name}`;
+    if (target.kind !== "GatewayBackend") {
+      const message =
+        `Cannot apply to kind "${target.kind}": expected "GatewayBackend"`;
+      report.warning(policy, [...path, "kind"], message);
+    } else if (!backends.includes(name)) {
+      const message = `Cannot find backend "${name}"`;
+      report.warning(
+        policy,
+        [...path, "name"],
+        message,
+        nearest(name, backends),
+      );
+    } else targets.push({ name, path });
+  }
+  return targets;
+}
+
+/** "Connections using an invalid CACertificateRef MUST fail" (Gateway API): so one bad reference spoils the policy. */
+function compileTls(
+  policy: BackendTlsPolicy,
+  readFile: ReadFile,
+  report: Report,
+): BackendTls | "invalid" {
+  const { hostname, caCertificateRefs, subjectAltNames } =
+    policy.spec.validation;
+  const caCertificates = caCertificateRefs?.map((reference, index) => {
+    try {
+      return loadCa(reference, readFile);
+    } catch (error) {
+      const path = ["spec", "validation", "caCertificateRefs", index];
+      const message =
+        `Cannot use CA certificate, so every connection to the backend fails: ${
+          describeError(error)
+        }`;
+      report.warning(policy, path, message);
+      return undefined;
+    }
+  });
+  if (caCertificates?.includes(undefined)) return "invalid";
+  return {
+    hostname,
+    subjectAltNames: (subjectAltNames ?? []).map((name) =>
+      name.type === "Hostname" ? name.hostname : name.uri
+    ),
+    caCertificates: caCertificates?.filter((pem) => pem !== undefined),
+  };
+}
+
+type CaReference = NonNullable<
+  BackendTlsPolicy["spec"]["validation"]["caCertificateRefs"]
+>[number];
+
+function loadCa(
+  { file, inline, kind = "ConfigMap", name }: CaReference,
+  readFile: ReadFile,
+): string {
+  const source = inline ?? file;
+  if (source === undefined) {
+    throw new TypeError(`${kind} "${name}" is not available here`);
+  }
+  const pem = loadPem(source, readFile);
+  parseCertificates(pem);
+  return pem;
+}

@@ -1,0 +1,85 @@
+import type { TrafficPolicy } from "../api/gateway_policy.ts";
+import type { BackendFilter, HttpFilter } from "../api/http_filter.ts";
+import type { ResourceSet } from "../api/resource_set.ts";
+import type { DiagnosticPath } from "../base/diagnostic.ts";
+import {
+  backendPhaseKinds,
+  gatewayPhaseKinds,
+  routePhaseKinds,
+} from "../policy/registry.ts";
+import type { PolicyKind } from "../policy/policy_kind.ts";
+import type { Named, Report } from "./report.ts";
+
+/** Reports what is wrong with policies and filters, attached or not. */
+export function checkPolicies(resources: ResourceSet, report: Report): void {
+  for (const policy of resources.gatewayPolicies) {
+    const { traffic = {}, backend = {}, phase } = policy.spec;
+    const kinds = phase === "PreRouting" ? gatewayPhaseKinds : routePhaseKinds;
+    check(policy, ["spec", "traffic"], traffic, kinds, report);
+    check(policy, ["spec", "backend"], backend, backendPhaseKinds, report);
+  }
+  for (const route of resources.httpRoutes) {
+    for (const [index, rule] of route.spec.rules.entries()) {
+      const path = ["spec", "rules", index];
+      checkFilters(route, path, rule.filters, report);
+      for (const [number, ref] of (rule.backendRefs ?? []).entries()) {
+        checkFilters(
+          route,
+          [...path, "backendRefs", number],
+          ref.filters,
+          report,
+        );
+      }
+    }
+  }
+}
+
+/** The policy field that does what a filter does; an empty one for `RequestMirror`, which is no policy. */
+export function trafficOfFilter(
+  filter: HttpFilter | BackendFilter,
+): TrafficPolicy {
+  switch (filter.type) {
+    case "CORS":
+      return { cors: filter.cors };
+    case "RequestHeaderModifier":
+      return { requestHeaderModifier: filter.requestHeaderModifier };
+    case "ResponseHeaderModifier":
+      return { responseHeaderModifier: filter.responseHeaderModifier };
+    case "URLRewrite":
+      return { urlRewrite: filter.urlRewrite };
+    case "RequestRedirect":
+      return { requestRedirect: filter.requestRedirect };
+    case "RequestMirror":
+      return {};
+  }
+}
+
+function checkFilters(
+  route: Named,
+  path: DiagnosticPath,
+  filters: readonly (HttpFilter | BackendFilter)[] | undefined,
+  report: Report,
+): void {
+  for (const [index, filter] of (filters ?? []).entries()) {
+    const where = [...path, "filters", index];
+    check(route, where, trafficOfFilter(filter), routePhaseKinds, report);
+  }
+}
+
+function check(
+  resource: Named,
+  path: DiagnosticPath,
+  traffic: TrafficPolicy,
+  kinds: readonly PolicyKind[],
+  report: Report,
+): void {
+  for (const kind of kinds) {
+    for (const problem of kind.check(traffic)) {
+      report.error(
+        resource,
+        [...path, kind.kind, ...problem.path],
+        problem.message,
+      );
+    }
+  }
+}

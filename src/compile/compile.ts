@@ -1,0 +1,143 @@
+import type { HttpRoute } from "../api/http_route.ts";
+import type { ResourceSet } from "../api/resource_set.ts";
+import type { Diagnostic } from "../base/diagnostic.ts";
+import { gatewayPhaseKinds } from "../policy/registry.ts";
+import { createRouteTable } from "../route/route_table.ts";
+import type { Snapshot } from "../snapshot/snapshot.ts";
+import { attachPolicies } from "./attach_policies.ts";
+import { type AttachedRoute, attachRoutes } from "./attach_routes.ts";
+import { compileBackends } from "./backends.ts";
+import type { ReadFile } from "./certificates.ts";
+import { checkPolicies } from "./check_policies.ts";
+import {
+  type CompiledListener,
+  describe,
+  type Description,
+} from "./describe.ts";
+import { mergePolicies } from "./effective_policy.ts";
+import type { ForwardingContext } from "./forwarding.ts";
+import { type ListenerSite, listListeners } from "./listeners.ts";
+import { PolicyFactory } from "./policy_factory.ts";
+import { compilePorts } from "./ports.ts";
+import { Report } from "./report.ts";
+import {
+  compileRule,
+  levelOf,
+  prepareRules,
+  reportConflict,
+  type Rule,
+} from "./route_rules.ts";
+
+export type { Diagnostic } from "../base/diagnostic.ts";
+
+/** What compiling needs from outside. */
+export interface CompileOptions {
+  /** Reads the PEM files that resources name; throws when it cannot. */
+  readonly readFile: ReadFile;
+}
+
+/** A configuration made ready for requests, and what is wrong with it. */
+export interface Compiled {
+  /** Safe to serve even when there are errors: what is invalid refuses. */
+  readonly snapshot: Snapshot;
+  readonly diagnostics: readonly Diagnostic[];
+  /**
+   * The configuration as `/config_dump` shows it, without secrets.
+   * @param sensitiveHeaders Names, in lower case, of headers to redact besides those that always are.
+   */
+  describe(sensitiveHeaders?: Iterable<string>): Description;
+}
+
+/**
+ * Compiles resources whole: attaches routes and policies, resolves references, decides every precedence.
+ *
+ * Pure but for `options.readFile`; never throws. Everything that is wrong is reported at once.
+ */
+export function compile(
+  resources: ResourceSet,
+  options: CompileOptions,
+): Compiled {
+  const report = new Report();
+  checkPolicies(resources, report);
+  const context: ForwardingContext = {
+    backends: compileBackends(resources, options.readFile, report),
+    attachments: attachPolicies(resources, report),
+    factory: new PolicyFactory(),
+    report,
+  };
+  const rules = new Map(
+    resources.httpRoutes.map((route) => [route, prepareRules(route, context)]),
+  );
+  const sites = listListeners(resources.gateways, report);
+  const attached = attachRoutes(resources.httpRoutes, sites, report);
+  const listeners = sites.map((site) =>
+    compileListener(site, attached.get(site) ?? [], { rules, context })
+  );
+  const ports = compilePorts(listeners, options.readFile, report);
+  return {
+    snapshot: { ports, backends: context.backends },
+    diagnostics: report.diagnostics,
+    describe: (sensitiveHeaders = []) =>
+      describe(
+        { resources, ports, listeners, backends: context.backends },
+        new Set(sensitiveHeaders),
+      ),
+  };
+}
+
+interface ListenerContext {
+  readonly rules: ReadonlyMap<HttpRoute, readonly Rule[]>;
+  readonly context: ForwardingContext;
+}
+
+function compileListener(
+  site: ListenerSite,
+  attached: readonly AttachedRoute[],
+  { rules, context }: ListenerContext,
+): CompiledListener {
+  const { gateway, spec, key, hostname } = site;
+  const served = attached.flatMap(({ route, hostnames }) =>
+    (rules.get(route) ?? []).map((rule) => ({
+      ...compileRule(rule, site, context),
+      hostnames,
+    }))
+  );
+  const effective = mergePolicies(
+    [
+      levelOf(
+        context.attachments.at({
+          kind: "Gateway",
+          resource: gateway,
+          section: spec.name,
+        }, "PreRouting"),
+      ),
+      levelOf(
+        context.attachments.at(
+          { kind: "Gateway", resource: gateway },
+          "PreRouting",
+        ),
+      ),
+    ],
+    gatewayPhaseKinds,
+    reportConflict(context),
+  );
+  return {
+    site,
+    effective,
+    rules: served,
+    listener: {
+      key,
+      gateway: gateway.metadata.name,
+      name: spec.name,
+      hostname,
+      policies: context.factory.createAll(effective, spec.port),
+      routes: createRouteTable(
+        served.map(({ rule, route, hostnames }) => ({
+          hostnames,
+          matches: rule.spec.matches,
+          value: route,
+        })),
+      ),
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import type { ResourceSet } from "../api/resource_set.ts";
+import type { Backend, Listener, Port } from "../snapshot/snapshot.ts";
+import { fullName } from "./age.ts";
+import type { EffectivePolicy } from "./effective_policy.ts";
+import type { ListenerSite } from "./listeners.ts";
+import { redacted, redactPolicy } from "./redact.ts";
+import type { CompiledRule } from "./route_rules.ts";
+
+/** A listener together with what it was compiled from. */
+export interface CompiledListener {
+  readonly site: ListenerSite;
+  readonly listener: Listener;
+  /** Gateway phase. */
+  readonly effective: readonly EffectivePolicy[];
+  readonly rules: readonly ServedRule[];
+}
+
+/** A rule and the hosts for which a listener serves it. */
+export interface ServedRule extends CompiledRule {
+  readonly hostnames: readonly string[];
+}
+
+/** Everything that a description is made from. */
+export interface CompiledModel {
+  readonly resources: ResourceSet;
+  readonly ports: readonly Port[];
+  readonly listeners: readonly CompiledListener[];
+  readonly backends: ReadonlyMap<string, Backend>;
+}
+
+/** What `/config_dump` says about the data plane, as plain JSON. */
+export interface Description {
+  readonly binds: readonly unknown[];
+  readonly listeners: readonly unknown[];
+  readonly routes: readonly unknown[];
+  readonly backends: readonly unknown[];
+  readonly policies: readonly unknown[];
+}
+
+/** Describes a compiled configuration; secrets are redacted, private keys do not appear. */
+export function describe(
+  { resources, ports, listeners, backends }: CompiledModel,
+  sensitiveHeaders: ReadonlySet<string>,
+): Description {
+  const redact = (value: unknown) => redactPolicy(value, sensitiveHeaders);
+  return {
+    binds: ports.map(describePort),
+    listeners: listeners.map((listener) => describeListener(listener, redact)),
+    routes: listeners.flatMap(({ listener, rules }) =>
+      rules.map((rule) => describeRule(rule, listener.key, redact))
+    ),
+    backends: [...backends.values()].map(describeBackend),
+    policies: resources.gatewayPolicies.map((policy) => ({
+      key: fullName(policy),
+      targetRefs: policy.spec.targetRefs,
+      phase: policy.spec.phase,
+      traffic: redact(policy.spec.traffic),
+      backend: redact(policy.spec.backend),
+    })),
+  };
+}
+
+type Redact = (value: unknown) => unknown;
+
+function describePort({ port, address, tls, listeners, ...limits }: Port) {
+  return {
+    key: `bind/${port}`,
+    address: formatAddress(address ?? "::", port),
+    protocol: tls === undefined ? "http" : "tls",
+    maxConnections: limits.maxConnections,
+    timeouts: limits.timeouts,
+    tls: tls && {
+      certificates: tls.certificates.map(({ hostnames }) => ({
+        hostnames,
+        key: redacted,
+      })),
+      clientCertificate: tls.clientCertificate,
+      minVersion: tls.minVersion,
+    },
+    listeners: listeners.map(({ key }) => key),
+  };
+}
+
+function formatAddress(address: string, port: number): string {
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+function describeListener(
+  { site, listener, effective, rules }: CompiledListener,
+  redact: Redact,
+) {
+  const { namespace, name } = site.gateway.metadata;
+  return {
+    key: listener.key,
+    gatewayName: name,
+    gatewayNamespace: namespace,
+    listenerName: listener.name,
+    hostname: listener.hostname,
+    port: site.spec.port,
+    protocol: site.spec.protocol,
+    policies: effective.flatMap((policy) => describePolicy(policy, redact)),
+    routes: rules.map(({ route }) => route.key),
+  };
+}
+
+function describeRule(
+  { rule, route, effective, hostnames }: ServedRule,
+  listener: string,
+  redact: Redact,
+) {
+  const { namespace, name } = rule.route.metadata;
+  return {
+    key: route.key,
+    name,
+    namespace,
+    ruleName: rule.spec.name,
+    listener,
+    hostnames,
+    matches: rule.spec.matches,
+    backends: route.backends.map(({ weight, backend, problem }) => ({
+      weight,
+      backend: backend?.key,
+      problem,
+    })),
+    mirrors: route.mirrors.map(({ backend, fraction }) => ({
+      backend: backend.key,
+      fraction,
+    })),
+    timeouts: {
+      requestMs: route.requestTimeoutMs,
+      backendRequestMs: route.backendTimeoutMs,
+    },
+    retry: route.retry && { ...route.retry, codes: [...route.retry.codes] },
+    policies: effective.flatMap((policy) => describePolicy(policy, redact)),
+  };
+}
+
+/** One entry for each place that contributes, in the order in which they run. */
+function describePolicy({ kind, layers }: EffectivePolicy, redact: Redact) {
+  return layers.map(({ resource, traffic }) => ({
+    kind: kind.kind,
+    source:
+      `${resource.kind}/${resource.metadata.namespace}/${resource.metadata.name}`,
+    config: redact(traffic[kind.kind]),
+  }));
+}
+
+function describeBackend(backend: Backend) {
+  const { key, name, host, port, protocol, tls } = backend;
+  return {
+    key,
+    name,
+    target: formatAddress(host, port),
+    protocol,
+    maxConnections: backend.maxConnections,
+    maxPendingRequests: backend.maxPendingRequests,
+    connectTimeoutMs: backend.connectTimeoutMs,
+    idleTimeoutMs: backend.idleTimeoutMs,
+    tls: typeof tls === "object"
+      ? { ...tls, caCertificates: tls.caCertificates?.length ?? "System" }
+      : tls,
+  };
+}

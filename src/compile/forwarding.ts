@@ -1,0 +1,186 @@
+import type { BackendFilter, RequestMirror } from "../api/http_filter.ts";
+import type {
+  BackendRef,
+  HttpRoute,
+  HttpRouteRule,
+} from "../api/http_route.ts";
+import { policyApiGroup } from "../api/group.ts";
+import { nearest } from "../api/suggest.ts";
+import type { DiagnosticPath } from "../base/diagnostic.ts";
+import type { Policy } from "../policy/policy.ts";
+import { backendPhaseKinds } from "../policy/registry.ts";
+import type { Backend, Mirror, WeightedBackend } from "../snapshot/snapshot.ts";
+import type { PolicyAttachments } from "./attach_policies.ts";
+import { trafficOfFilter } from "./check_policies.ts";
+import type { PolicyFactory } from "./policy_factory.ts";
+import type { Report } from "./report.ts";
+
+/** Where the requests of a rule go. */
+export interface Forwarding {
+  readonly backends: readonly WeightedBackend[];
+  readonly totalWeight: number;
+  readonly mirrors: readonly Mirror[];
+}
+
+/** What references are resolved with. */
+export interface ForwardingContext {
+  readonly backends: ReadonlyMap<string, Backend>;
+  readonly attachments: PolicyAttachments;
+  readonly factory: PolicyFactory;
+  readonly report: Report;
+}
+
+/**
+ * Resolves the backends of a rule. One that does not resolve keeps its weight: "the proportion of requests that would otherwise
+ * have been routed to an invalid backend MUST receive a 500" (Gateway API, `HTTPRouteRule.backendRefs`). A mirror that does not
+ * resolve is dropped.
+ */
+export function compileForwarding(
+  route: HttpRoute,
+  rule: HttpRouteRule,
+  path: DiagnosticPath,
+  context: ForwardingContext,
+): Forwarding {
+  const backends = (rule.backendRefs ?? []).map((ref, index) =>
+    compileBackendRef(route, ref, [...path, "backendRefs", index], context)
+  );
+  const mirrors = (rule.filters ?? []).flatMap((filter, index) =>
+    filter.type === "RequestMirror"
+      ? compileMirror(
+        route,
+        filter.requestMirror,
+        [...path, "filters", index, "requestMirror", "backendRef"],
+        context,
+      )
+      : []
+  );
+  const totalWeight = backends.reduce((sum, { weight }) => sum + weight, 0);
+  return { backends, totalWeight, mirrors };
+}
+
+function compileBackendRef(
+  route: HttpRoute,
+  ref: BackendRef,
+  path: DiagnosticPath,
+  context: ForwardingContext,
+): WeightedBackend {
+  const resolved = resolveBackend(route, ref, context.backends);
+  if (resolved.backend === undefined) {
+    const message =
+      `${resolved.problem}; its share of requests is answered with 500`;
+    context.report.warning(
+      route,
+      [...path, resolved.field],
+      message,
+      resolved.suggestion,
+    );
+    const { problem } = resolved;
+    return { weight: ref.weight, backend: undefined, problem, policies: [] };
+  }
+  return {
+    weight: ref.weight,
+    backend: resolved.backend,
+    problem: undefined,
+    policies: backendPolicies(route, ref, context),
+  };
+}
+
+function backendPolicies(
+  route: HttpRoute,
+  ref: BackendRef,
+  { attachments, factory }: ForwardingContext,
+): Policy[] {
+  const { namespace } = route.metadata;
+  const resource = { metadata: { namespace, name: ref.name } };
+  const attached = attachments.at({ kind: "GatewayBackend", resource });
+  const layers = [
+    ...(ref.filters ?? []).map((filter: BackendFilter) =>
+      trafficOfFilter(filter)
+    ),
+    ...attached.slice(0, 1).map(({ spec }) => spec.backend ?? {}),
+  ];
+  return layers.flatMap((traffic) =>
+    backendPhaseKinds.map((kind) => factory.create(kind, traffic, 0))
+  ).filter((policy) => policy !== undefined);
+}
+
+function compileMirror(
+  route: HttpRoute,
+  mirror: RequestMirror,
+  path: DiagnosticPath,
+  { backends, report }: ForwardingContext,
+): Mirror[] {
+  const resolved = resolveBackend(route, mirror.backendRef, backends);
+  if (resolved.backend === undefined) {
+    const message = `${resolved.problem}; nothing is mirrored`;
+    report.warning(
+      route,
+      [...path, resolved.field],
+      message,
+      resolved.suggestion,
+    );
+    return [];
+  }
+  return [{ backend: resolved.backend, fraction: fractionOf(mirror) }];
+}
+
+function fractionOf({ percent, fraction }: RequestMirror): number {
+  if (percent !== undefined) return percent / 100;
+  return fraction === undefined ? 1 : fraction.numerator / fraction.denominator;
+}
+
+type Resolved = { readonly backend: Backend } | {
+  readonly backend: undefined;
+  readonly problem: string;
+  /** Field of the reference that is at fault. */
+  readonly field: keyof BackendRef;
+  readonly suggestion?: string | undefined;
+};
+
+/** Gateway API, `HTTPBackendRef`: unknown kind, missing resource, or one of another namespace (no ReferenceGrant here). */
+function resolveBackend(
+  route: HttpRoute,
+  ref: RequestMirror["backendRef"],
+  backends: ReadonlyMap<string, Backend>,
+): Resolved {
+  const invalid = (
+    field: keyof BackendRef,
+    problem: string,
+    suggestion?: string,
+  ): Resolved => ({
+    backend: undefined,
+    field,
+    problem,
+    suggestion,
+  });
+  const own = route.metadata.namespace;
+  if (ref.kind !== "GatewayBackend" || ref.group !== policyApiGroup) {
+    const message =
+      `Cannot send requests to kind "${ref.kind}": expected "GatewayBackend" of group "${policyApiGroup}"`;
+    return invalid("kind", message);
+  }
+  if ((ref.namespace ?? own) !== own) {
+    return invalid(
+      "namespace",
+      `Cannot refer to backends of namespace "${ref.namespace}" from "${own}"`,
+    );
+  }
+  const key = `${own}/${ref.name}`;
+  const backend = backends.get(key);
+  if (backend === undefined) {
+    const known = [...backends.values()].map(({ name }) => name);
+    return invalid(
+      "name",
+      `Backend "${key}" not found`,
+      nearest(ref.name, known),
+    );
+  }
+  if (ref.port !== undefined && ref.port !== backend.port) {
+    return invalid(
+      "port",
+      `Backend "${key}" has no port ${ref.port}`,
+      String(backend.port),
+    );
+  }
+  return { backend };
+}

@@ -1,0 +1,41 @@
+/** What stands in place of a secret. */
+export const redacted = "<redacted>";
+
+const alwaysSensitive: readonly string[] = [
+  "authorization",
+  "proxy-authorization",
+  "cookie",
+  "set-cookie",
+];
+
+/** Fields of policies that hold secrets: `apiKeyAuthentication.keys`, `basicAuthentication.users`. */
+const secretFields: ReadonlySet<string> = new Set(["keys", "users"]);
+
+/**
+ * A copy of policy configuration that may be shown: values of sensitive headers and fields that hold secrets are replaced.
+ *
+ * @param sensitiveHeaders In lower case, besides those that always are.
+ */
+export function redactPolicy(
+  value: unknown,
+  sensitiveHeaders: ReadonlySet<string>,
+): unknown {
+  const headers = new Set([...alwaysSensitive, ...sensitiveHeaders]);
+  return redactValue(value, headers);
+}
+
+function redactValue(value: unknown, headers: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item) => redactValue(item, headers));
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value);
+  const name = entries.find(([field]) => field === "name")?.[1];
+  const isSensitive = typeof name === "string" &&
+    headers.has(name.toLowerCase());
+  return Object.fromEntries(entries.map(([field, item]) => {
+    const isSecret = secretFields.has(field) ||
+      (isSensitive && field === "value");
+    return [field, isSecret ? redacted : redactValue(item, headers)];
+  }));
+}

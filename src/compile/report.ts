@@ -1,0 +1,61 @@
+import type {
+  Diagnostic,
+  DiagnosticPath,
+  ResourceName,
+} from "../base/diagnostic.ts";
+
+/** What a diagnostic needs to know of a resource. */
+export interface Named {
+  readonly kind: string;
+  readonly metadata: { readonly namespace: string; readonly name: string };
+}
+
+/** Collects what is wrong while compiling goes on; what is found twice is reported once. */
+export class Report {
+  readonly #diagnostics = new Map<string, Diagnostic>();
+
+  get diagnostics(): readonly Diagnostic[] {
+    return [...this.#diagnostics.values()];
+  }
+
+  /** @param suggestion A value that may have been meant. */
+  error(
+    resource: Named,
+    path: DiagnosticPath,
+    message: string,
+    suggestion?: string,
+  ): void {
+    this.#add("error", resource, path, message, suggestion);
+  }
+
+  /** @param suggestion A value that may have been meant. */
+  warning(
+    resource: Named,
+    path: DiagnosticPath,
+    message: string,
+    suggestion?: string,
+  ): void {
+    this.#add("warning", resource, path, message, suggestion);
+  }
+
+  #add(
+    severity: Diagnostic["severity"],
+    resource: Named,
+    path: DiagnosticPath,
+    message: string,
+    suggestion: string | undefined,
+  ): void {
+    const diagnostic = {
+      severity,
+      resource: nameOf(resource),
+      path,
+      message,
+      ...(suggestion !== undefined && { suggestion }),
+    };
+    this.#diagnostics.set(JSON.stringify(diagnostic), diagnostic);
+  }
+}
+
+function nameOf({ kind, metadata }: Named): ResourceName {
+  return { kind, namespace: metadata.namespace, name: metadata.name };
+}

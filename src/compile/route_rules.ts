@@ -1,0 +1,190 @@
+import { parseDuration } from "../api/duration.ts";
+import type { GatewayPolicy, TrafficPolicy } from "../api/gateway_policy.ts";
+import type {
+  HttpRoute,
+  HttpRouteRule,
+  RouteRetry,
+  RouteTimeouts,
+} from "../api/http_route.ts";
+import { routePhaseKinds } from "../policy/registry.ts";
+import type { Retry, Route } from "../snapshot/snapshot.ts";
+import { fullName } from "./age.ts";
+import type { PolicyAttachments } from "./attach_policies.ts";
+import { trafficOfFilter } from "./check_policies.ts";
+import {
+  type EffectivePolicy,
+  layersWith,
+  mergePolicies,
+  type OnConflict,
+  type PolicyLevel,
+} from "./effective_policy.ts";
+import {
+  compileForwarding,
+  type Forwarding,
+  type ForwardingContext,
+} from "./forwarding.ts";
+import type { ListenerSite } from "./listeners.ts";
+
+/** A rule of a route, without what depends on the listener. */
+export interface Rule {
+  readonly route: HttpRoute;
+  readonly spec: HttpRouteRule;
+  /** Place in `spec.rules`. */
+  readonly index: number;
+  readonly forwarding: Forwarding;
+  /** Filters, timeouts and retries as they stand in the rule. */
+  readonly own: TrafficPolicy;
+}
+
+/** A rule as one listener serves it. */
+export interface CompiledRule {
+  readonly rule: Rule;
+  readonly route: Route;
+  readonly effective: readonly EffectivePolicy[];
+}
+
+/** The rules of a route, their backends resolved. */
+export function prepareRules(
+  route: HttpRoute,
+  context: ForwardingContext,
+): Rule[] {
+  return route.spec.rules.map((spec, index) => {
+    const path = ["spec", "rules", index];
+    const forwarding = compileForwarding(route, spec, path, context);
+    return { route, spec, index, forwarding, own: trafficOfRule(spec) };
+  });
+}
+
+/** Merges everything that is attached to a rule of a listener: gateway < listener < route < rule < inline < filters. */
+export function compileRule(
+  rule: Rule,
+  site: ListenerSite,
+  context: ForwardingContext,
+): CompiledRule {
+  const { route, index, forwarding } = rule;
+  const levels = levelsOf(rule, site, context.attachments);
+  const onConflict = reportConflict(context);
+  const effective = mergePolicies(levels, routePhaseKinds, onConflict);
+  const timeouts = mergeTimeouts(levels, onConflict);
+  const retry = mergeRetry(levels, onConflict);
+  warnWithoutBackend(rule, effective, context);
+  return {
+    rule,
+    effective,
+    route: {
+      key: `${fullName(route)}/${index}`,
+      name: route.metadata.name,
+      policies: context.factory.createAll(effective, site.spec.port),
+      ...forwarding,
+      requestTimeoutMs: milliseconds(timeouts.request),
+      backendTimeoutMs: milliseconds(timeouts.backendRequest),
+      retry: retry && compileRetry(retry),
+    },
+  };
+}
+
+/** One level of attached policies. */
+export function levelOf(policies: readonly GatewayPolicy[]): PolicyLevel {
+  return policies.map((resource) => ({
+    resource,
+    traffic: resource.spec.traffic ?? {},
+  }));
+}
+
+/** Warns that a policy has no effect. */
+export function reportConflict(
+  { report }: Pick<ForwardingContext, "report">,
+): OnConflict {
+  return (loser, winner, kind) => {
+    const { namespace, name } = winner.resource.metadata;
+    const message =
+      `Cannot apply "${kind}": policy "${namespace}/${name}" has it for the same target and takes precedence`;
+    report.warning(loser.resource, ["spec", "traffic", kind], message);
+  };
+}
+
+function trafficOfRule(
+  { filters, timeouts, retry }: HttpRouteRule,
+): TrafficPolicy {
+  const parts = (filters ?? []).map(trafficOfFilter);
+  return parts.reduce((all, part) => ({ ...all, ...part }), {
+    ...(timeouts !== undefined && { timeouts }),
+    ...(retry !== undefined && { retry }),
+  });
+}
+
+/** The most specific first. */
+function levelsOf(
+  { route, spec, own }: Rule,
+  { gateway, spec: listener }: ListenerSite,
+  attachments: PolicyAttachments,
+): PolicyLevel[] {
+  const atRule = spec.name === undefined ? [] : attachments.at({
+    kind: "HTTPRoute",
+    resource: route,
+    section: spec.name,
+  });
+  return [
+    [{ resource: route, traffic: own }],
+    levelOf(attachments.inlineOf(route)),
+    levelOf(atRule),
+    levelOf(attachments.at({ kind: "HTTPRoute", resource: route })),
+    levelOf(
+      attachments.at({
+        kind: "Gateway",
+        resource: gateway,
+        section: listener.name,
+      }),
+    ),
+    levelOf(attachments.at({ kind: "Gateway", resource: gateway })),
+  ];
+}
+
+function mergeTimeouts(
+  levels: readonly PolicyLevel[],
+  onConflict: OnConflict,
+): RouteTimeouts {
+  const layers = layersWith(levels, "timeouts", onConflict);
+  return layers.reduceRight<RouteTimeouts>(
+    (merged, { traffic }) => ({ ...merged, ...traffic.timeouts }),
+    {},
+  );
+}
+
+function mergeRetry(
+  levels: readonly PolicyLevel[],
+  onConflict: OnConflict,
+): RouteRetry | undefined {
+  const layers = layersWith(levels, "retry", onConflict);
+  return layers.reduceRight<RouteRetry | undefined>(
+    (merged, { traffic }) => ({ ...merged, ...traffic.retry }),
+    undefined,
+  );
+}
+
+/** Gateway API leaves `attempts` and `backoff` to us when they are left out: one more try, after 25 ms. */
+function compileRetry({ attempts, codes, backoff }: RouteRetry): Retry {
+  return {
+    attempts: attempts ?? 1,
+    codes: new Set(codes),
+    backoffMs: milliseconds(backoff) ?? 25,
+  };
+}
+
+function milliseconds(duration: string | undefined): number | undefined {
+  return duration === undefined ? undefined : parseDuration(duration);
+}
+
+function warnWithoutBackend(
+  { route, index, forwarding }: Rule,
+  effective: readonly EffectivePolicy[],
+  { report }: ForwardingContext,
+): void {
+  const answers = effective.some(({ kind }) =>
+    kind.kind === "requestRedirect" || kind.kind === "directResponse"
+  );
+  if (answers || forwarding.totalWeight > 0) return;
+  const message =
+    "Cannot forward requests: no backend has a weight above 0, so they are answered with 500";
+  report.warning(route, ["spec", "rules", index], message);
+}
