@@ -24,8 +24,8 @@ export function attachRoutes(
   sites: readonly ListenerSite[],
   report: Report,
 ): ReadonlyMap<ListenerSite, readonly AttachedRoute[]> {
-  const attached = new Map(
-    sites.map((site) => [site, []] as [ListenerSite, AttachedRoute[]]),
+  const attached = new Map<ListenerSite, AttachedRoute[]>(
+    sites.map((site) => [site, []]),
   );
   for (const route of routes.toSorted(compareAge)) {
     for (const site of listenersFor(route, sites, report)) {

@@ -48,6 +48,5 @@ function sitesOf(gateway: Gateway): ListenerSite[] {
 }
 
 function areIndistinct(a: ListenerSite, b: ListenerSite): boolean {
-  return a.hostname === b.hostname && a.spec.port === b.spec.port &&
-    a.spec.address === b.spec.address;
+  return a.hostname === b.hostname && a.spec.port === b.spec.port;
 }

@@ -67,10 +67,9 @@ function compileDecoration(config: Cors) {
     if (!isPublic) addVary(headers, "Origin");
     const allowOrigin = isPublic ? "*" : allowed(origin);
     if (allowOrigin === undefined) return;
+    expose(headers);
     if (origin !== undefined && isPreflight(request)) {
       writePreflight(request, headers);
-    } else {
-      expose(headers);
     }
     headers.append("access-control-allow-origin", allowOrigin);
     if (allowCredentials) {

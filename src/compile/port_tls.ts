@@ -1,0 +1,95 @@
+import { describeError } from "../base/errors.ts";
+import type { Certificate, PortTls } from "../snapshot/snapshot.ts";
+import {
+  loadPem,
+  parseCertificate,
+  parseCertificates,
+  type ReadFile,
+} from "./certificates.ts";
+import { type ListenerSite, pathOf } from "./listeners.ts";
+import type { Shared } from "./ports.ts";
+import type { Report } from "./report.ts";
+
+const clientCertificates = { Request: "request", Require: "require" } as const;
+
+/** TLS of a port: the certificates of all its listeners, and how clients show theirs. */
+export function compilePortTls(
+  sites: readonly ListenerSite[],
+  shared: Shared,
+  { readFile, report }: { readFile: ReadFile; report: Report },
+): PortTls {
+  const owner = sites.find(({ spec }) => spec.tls?.clientCa !== undefined);
+  const mode = shared(
+    "tls.clientCertificate",
+    ({ tls }) => tls?.clientCertificate,
+  );
+  shared("tls.clientCa", ({ tls }) => tls?.clientCa);
+  return {
+    certificates: sites.flatMap((site) =>
+      certificatesOf(site, readFile, report)
+    ),
+    clientCa: owner && loadClientCa(owner, readFile, report),
+    clientCertificate: mode === undefined ? "none" : clientCertificates[mode],
+    minVersion: shared("tls.minVersion", ({ tls }) => tls?.minVersion) ??
+      "TLSv1.2",
+  };
+}
+
+/** Empty when it cannot be read: then no client certificate is trusted. */
+function loadClientCa(
+  site: ListenerSite,
+  readFile: ReadFile,
+  report: Report,
+): string {
+  try {
+    const pem = loadPem(site.spec.tls?.clientCa ?? "", readFile);
+    parseCertificates(pem);
+    return pem;
+  } catch (error) {
+    const message = `Cannot use the CA for client certificates: ${
+      describeError(error)
+    }`;
+    report.error(site.gateway, [...pathOf(site), "tls", "clientCa"], message);
+    return "";
+  }
+}
+
+function certificatesOf(
+  site: ListenerSite,
+  readFile: ReadFile,
+  report: Report,
+): Certificate[] {
+  const { certificates = [], certificateRefs = [] } = site.spec.tls ?? {};
+  const path = [...pathOf(site), "tls"];
+  for (const [index, { kind, name }] of certificateRefs.entries()) {
+    const message =
+      `Cannot read ${kind} "${name}": certificates come from files; use "certificates"`;
+    report.error(site.gateway, [...path, "certificateRefs", index], message);
+  }
+  return certificates.flatMap(({ cert, key }, index) => {
+    try {
+      const parsed = parseCertificate(
+        loadPem(cert, readFile),
+        loadPem(key, readFile),
+      );
+      return [{
+        ...parsed,
+        hostnames: namesFor(parsed, site, certificates.length),
+      }];
+    } catch (error) {
+      const message = `Cannot use the certificate: ${describeError(error)}`;
+      report.error(site.gateway, [...path, "certificates", index], message);
+      return [];
+    }
+  });
+}
+
+/** A listener's only certificate is for whatever the listener is for; several say themselves. */
+function namesFor(
+  { hostnames }: Certificate,
+  { hostname }: ListenerSite,
+  count: number,
+): readonly string[] {
+  if (count > 1) return hostnames;
+  return hostname === "*" ? [] : [hostname];
+}
