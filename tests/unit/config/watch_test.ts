@@ -26,7 +26,8 @@ async function withWatch(
     ...systemClock,
     setTimer(callback, delayMs) {
       if (delayMs === pollMs) waiting.resolve();
-      return systemClock.setTimer(callback, delayMs);
+      const id = setTimeout(callback, delayMs);
+      return () => clearTimeout(id);
     },
   };
   const changes = await watchConfig(spec, {
