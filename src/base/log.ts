@@ -1,0 +1,162 @@
+import type { Clock } from "./clock.ts";
+import { describeError } from "./errors.ts";
+import {
+  type LogFilter,
+  type LogLevel,
+  logLevels,
+  thresholdFor,
+} from "./log_filter.ts";
+import {
+  escapeControls,
+  formatField,
+  formatTime,
+  type LogFormat,
+  quote,
+} from "./log_text.ts";
+
+/** Values that go with a message; an `Error` is written with its causes, `undefined` is left out. Never a secret. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** The log of one module. */
+export interface Log {
+  error(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  debug(message: string, fields?: LogFields): void;
+  trace(message: string, fields?: LogFields): void;
+  /** For messages that cost something to make. */
+  isEnabled(level: LogLevel): boolean;
+}
+
+/** Where log lines go and which of them. */
+export interface LoggerOptions {
+  /** Receives one line, its line break included. */
+  readonly write: (line: string) => void;
+  readonly clock: Clock;
+  readonly format: LogFormat;
+  readonly filter: LogFilter;
+}
+
+/** The process's log: hands a log to each module and lets the filter be changed while they are in use. */
+export interface Logger {
+  /** The same name gives the same log. */
+  module(name: string): Log;
+  readonly filter: LogFilter;
+  setFilter(filter: LogFilter): void;
+}
+
+/** A logger without a line written yet. */
+export function createLogger(options: LoggerOptions): Logger {
+  const modules = new Map<string, ModuleLog>();
+  let filter = options.filter;
+  return {
+    module(name) {
+      const existing = modules.get(name);
+      if (existing !== undefined) return existing;
+      const log = new ModuleLog(name, options, filter);
+      modules.set(name, log);
+      return log;
+    },
+    get filter() {
+      return filter;
+    },
+    setFilter(next) {
+      filter = next;
+      for (const log of modules.values()) log.follow(filter);
+    },
+  };
+}
+
+class ModuleLog implements Log {
+  readonly #name: string;
+  readonly #options: LoggerOptions;
+  /** Levels below this index in `logLevels` are written. */
+  #enabled = 0;
+
+  constructor(name: string, options: LoggerOptions, filter: LogFilter) {
+    this.#name = name;
+    this.#options = options;
+    this.follow(filter);
+  }
+
+  follow(filter: LogFilter): void {
+    const threshold = thresholdFor(filter, this.#name);
+    this.#enabled = threshold === "off" ? 0 : logLevels.indexOf(threshold) + 1;
+  }
+
+  isEnabled(level: LogLevel): boolean {
+    return logLevels.indexOf(level) < this.#enabled;
+  }
+
+  error(message: string, fields?: LogFields): void {
+    this.#write("error", message, fields);
+  }
+
+  warn(message: string, fields?: LogFields): void {
+    this.#write("warn", message, fields);
+  }
+
+  info(message: string, fields?: LogFields): void {
+    this.#write("info", message, fields);
+  }
+
+  debug(message: string, fields?: LogFields): void {
+    this.#write("debug", message, fields);
+  }
+
+  trace(message: string, fields?: LogFields): void {
+    this.#write("trace", message, fields);
+  }
+
+  #write(level: LogLevel, message: string, fields: LogFields = {}): void {
+    if (!this.isEnabled(level)) return;
+    const { write, clock, format } = this.#options;
+    const time = formatTime(clock.now());
+    const values = Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, toScalar(value)] as const);
+    write(
+      format === "json"
+        ? toJsonLine({ level, time, scope: this.#name, message }, values)
+        : toTextLine([time, level, this.#name, message], values),
+    );
+  }
+}
+
+type Scalar = string | number | boolean;
+
+function toTextLine(
+  columns: readonly string[],
+  values: readonly (readonly [string, Scalar])[],
+): string {
+  const head = columns.map(escapeControls).join("\t");
+  return head + values.map(([key, value]) => formatField(key, value)).join("") +
+    "\n";
+}
+
+function toJsonLine(
+  head: Readonly<Record<string, string>>,
+  values: readonly (readonly [string, Scalar])[],
+): string {
+  const pairs = [...Object.entries(head), ...values].map(([key, value]) =>
+    `${quote(key)}:${
+      typeof value === "string" ? quote(value) : JSON.stringify(value)
+    }`
+  );
+  return `{${pairs.join(",")}}\n`;
+}
+
+function toScalar(value: unknown): Scalar {
+  switch (typeof value) {
+    case "string":
+    case "number":
+    case "boolean":
+      return value;
+    case "object":
+      return value instanceof Error
+        ? describeError(value)
+        : JSON.stringify(value);
+    default:
+      return String(value);
+  }
+}

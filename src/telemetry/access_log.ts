@@ -1,0 +1,75 @@
+import type { Log } from "../base/log.ts";
+import {
+  formatField,
+  formatTime,
+  type LogFormat,
+  quote,
+} from "../base/log_text.ts";
+import type { FinishedRequest } from "./finished_request.ts";
+
+/** Where access log lines go. */
+export interface AccessLogOptions {
+  /** Receives one line, its line break included; see `LineWriter`. */
+  readonly write: (line: string) => void;
+  readonly format: LogFormat;
+  /** The log of module `request`: the access log is its `info`, so that the filter `request=off` silences it. */
+  readonly log: Log;
+}
+
+/** Writes one line per finished request. */
+export type AccessLog = (request: FinishedRequest) => void;
+
+/** An access log; its lines are safe from what clients send. */
+export function createAccessLog(
+  { write, format, log }: AccessLogOptions,
+): AccessLog {
+  const toLine = format === "json" ? toJsonLine : toTextLine;
+  return (request) => {
+    if (log.isEnabled("info")) write(toLine(request));
+  };
+}
+
+type Add = (key: string, value: string | number) => void;
+
+function toTextLine(request: FinishedRequest): string {
+  let line = `${formatTime(request.time)}\tinfo\trequest`;
+  eachField(request, (key, value) => line += formatField(key, value));
+  return line + "\n";
+}
+
+function toJsonLine(request: FinishedRequest): string {
+  let line = `{"level":"info","time":"${
+    formatTime(request.time)
+  }","scope":"request"`;
+  eachField(request, (key, value) => {
+    line += `,"${key}":${typeof value === "number" ? value : quote(value)}`;
+  });
+  return line + "}\n";
+}
+
+function eachField(request: FinishedRequest, add: Add): void {
+  if (request.gateway !== undefined) add("gateway", request.gateway);
+  if (request.listener !== undefined) add("listener", request.listener);
+  if (request.route !== undefined) add("route", request.route);
+  if (request.backend !== undefined) add("backend", request.backend);
+  if (request.endpoint !== undefined) add("endpoint", request.endpoint);
+  add("src.addr", request.source);
+  add("http.method", request.method);
+  add("http.host", request.host);
+  add("http.path", request.path);
+  add("http.version", `HTTP/${request.version}`);
+  add("http.status", request.status);
+  add("bytes", request.bytesSent);
+  add("request.id", request.requestId);
+  add("reason", request.reason);
+  if (request.error !== undefined) add("error", request.error);
+  if (request.retries > 0) add("retry.attempt", request.retries);
+  if (request.upstreamDurationMs !== undefined) {
+    add("upstream.duration", toMilliseconds(request.upstreamDurationMs));
+  }
+  add("duration", toMilliseconds(request.durationMs));
+}
+
+function toMilliseconds(duration: number): string {
+  return `${Math.round(duration * 1000) / 1000}ms`;
+}

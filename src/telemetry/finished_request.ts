@@ -1,0 +1,37 @@
+import type { GatewayErrorCode } from "../base/errors.ts";
+
+/** What is known of a request once its last byte is out: one record for the access log and for the metrics. */
+export interface FinishedRequest {
+  /** When it was accepted, in milliseconds since the epoch. */
+  readonly time: number;
+  /** From acceptance to the last byte. */
+  readonly durationMs: number;
+  /** Names or keys of what served it; `undefined` when it did not get that far. */
+  readonly gateway: string | undefined;
+  readonly listener: string | undefined;
+  readonly route: string | undefined;
+  readonly backend: string | undefined;
+  /** Address of the upstream that was asked, such as `127.0.0.1:9000`. */
+  readonly endpoint: string | undefined;
+  /** Address of the client, such as `127.0.0.1:51000`. */
+  readonly source: string;
+  readonly method: string;
+  /** As the client sent it. */
+  readonly host: string;
+  /** Without the query, which may hold secrets. */
+  readonly path: string;
+  /** Such as `1.1`. */
+  readonly version: string;
+  readonly status: number;
+  /** Bytes of the response body. */
+  readonly bytesSent: number;
+  readonly requestId: string;
+  /** Time until the upstream's response head; `undefined` when none was asked. */
+  readonly upstreamDurationMs: number | undefined;
+  /** Who answered: `upstream`, `direct_response` when a policy did, else the code of the failure. */
+  readonly reason: GatewayErrorCode | "upstream" | "direct_response";
+  /** What went wrong, for the log only. */
+  readonly error: string | undefined;
+  /** Tries after the first. */
+  readonly retries: number;
+}

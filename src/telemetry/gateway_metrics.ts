@@ -1,0 +1,223 @@
+import process from "node:process";
+import type { Clock } from "../base/clock.ts";
+import type { FinishedRequest } from "./finished_request.ts";
+import { MetricRegistry } from "./metrics.ts";
+
+/** Seconds; fine where a proxy's own time shows, reaching to the minutes of an LLM's answer. */
+const durationBounds = [
+  ...[
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1,
+    2.5,
+    5,
+    10,
+    30,
+    60,
+    120,
+    300,
+  ],
+];
+
+const knownMethods = new Set([
+  ...[
+    "GET",
+    "HEAD",
+    "POST",
+    "PUT",
+    "DELETE",
+    "CONNECT",
+    "OPTIONS",
+    "TRACE",
+    "PATCH",
+  ],
+]);
+
+/** What the metrics tell of the process itself. */
+export interface MetricsEnvironment {
+  readonly clock: Clock;
+  readonly version: string;
+}
+
+/** Connections open to one backend. */
+export interface UpstreamConnections {
+  readonly backend: string;
+  readonly active: number;
+  readonly idle: number;
+}
+
+/** Every metric of the gateway. */
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
+
+/** The metrics, all at zero; `collect()` of the registry is what `/metrics` answers. */
+export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
+  const registry = new MetricRegistry();
+  const served = ["gateway", "listener", "route", "backend"];
+  const metrics = {
+    registry,
+    requests: registry.counter(
+      "gateway_requests_total",
+      "Requests answered",
+      [...served, "method", "status", "reason"],
+    ),
+    requestDuration: registry.histogram(
+      "gateway_request_duration_seconds",
+      "From the acceptance of a request to the last byte of its response",
+      served,
+      durationBounds,
+    ),
+    upstreamDuration: registry.histogram(
+      "gateway_upstream_duration_seconds",
+      "From sending a request upstream to the head of the response, over all tries",
+      ["backend"],
+      durationBounds,
+    ),
+    responseBytes: registry.counter(
+      "gateway_response_bytes_total",
+      "Bytes of response bodies sent",
+      served,
+    ),
+    retries: registry.counter(
+      "gateway_retries_total",
+      "Requests sent upstream again",
+      ["backend"],
+    ),
+    downstreamConnections: registry.counter(
+      "gateway_downstream_connections_total",
+      "Connections accepted from clients",
+      ["port"],
+    ),
+    downstreamConnectionsActive: registry.gauge(
+      "gateway_downstream_connections_active",
+      "Connections of clients now open",
+      ["port"],
+    ),
+    upstreamConnects: registry.counter(
+      "gateway_upstream_connects_total",
+      "Connections to upstreams tried; result is ok or error",
+      ["backend", "result"],
+    ),
+    configReloads: registry.counter(
+      "gateway_config_reloads_total",
+      "Configurations applied or rejected, the first included",
+      ["result"],
+    ),
+    configSynchronized: registry.gauge(
+      "gateway_config_synchronized",
+      "1 while the configuration in force is the latest one given, 0 after a rejected one",
+    ).labels(),
+    recordRequest,
+    observeUpstreamConnections,
+  };
+  registry.gauge("gateway_build_info", "Version of the gateway; always 1", [
+    "version",
+  ]).labels(version).set(1);
+  addProcessMetrics(registry, clock);
+  return metrics;
+
+  /** Counts a finished request in every metric that it concerns. */
+  function recordRequest(request: FinishedRequest): void {
+    const { gateway = "", listener = "", route = "", backend = "" } = request;
+    const method = knownMethods.has(request.method) ? request.method : "other";
+    metrics.requests
+      .labels(
+        gateway,
+        listener,
+        route,
+        backend,
+        method,
+        String(request.status),
+        request.reason,
+      ).inc();
+    metrics.requestDuration.labels(gateway, listener, route, backend).observe(
+      request.durationMs / 1000,
+    );
+    metrics.responseBytes.labels(gateway, listener, route, backend).inc(
+      request.bytesSent,
+    );
+    if (request.upstreamDurationMs !== undefined) {
+      metrics.upstreamDuration.labels(backend).observe(
+        request.upstreamDurationMs / 1000,
+      );
+    }
+    if (request.retries > 0) {
+      metrics.retries.labels(backend).inc(request.retries);
+    }
+  }
+
+  /** Says where the connections that are open to upstreams can be counted; `read` runs at each collection. */
+  function observeUpstreamConnections(
+    read: () => readonly UpstreamConnections[],
+  ): void {
+    registry.computed(
+      "gauge",
+      "gateway_upstream_connections",
+      "Connections to upstreams now open, carrying a request or idle",
+      ["backend", "state"],
+      () =>
+        read().flatMap(({ backend, active, idle }) => [
+          { labels: [backend, "active"], value: active },
+          { labels: [backend, "idle"], value: idle },
+        ]),
+    );
+  }
+}
+
+/** Under the names that dashboards for any process look for. */
+function addProcessMetrics(registry: MetricRegistry, clock: Clock): void {
+  const startedAt = clock.now();
+  const start = clock.monotonic();
+  const one = (value: number) => [{ labels: [], value }];
+  registry.computed(
+    "gauge",
+    "process_start_time_seconds",
+    "Start time since the epoch",
+    [],
+    () => one(startedAt / 1000),
+  );
+  registry.computed(
+    "gauge",
+    "gateway_uptime_seconds",
+    "Time since the start",
+    [],
+    () => one((clock.monotonic() - start) / 1000),
+  );
+  registry.computed(
+    "counter",
+    "process_cpu_seconds_total",
+    "Processor time used",
+    [],
+    () => {
+      const { user, system } = process.cpuUsage();
+      return one((user + system) / 1e6);
+    },
+  );
+  registry.computed(
+    "gauge",
+    "process_resident_memory_bytes",
+    "Memory in use",
+    [],
+    () => one(Deno.memoryUsage().rss),
+  );
+  registry.computed(
+    "gauge",
+    "gateway_heap_bytes",
+    "Memory of the JavaScript heap",
+    ["state"],
+    () => {
+      const { heapTotal, heapUsed } = Deno.memoryUsage();
+      return [{ labels: ["total"], value: heapTotal }, {
+        labels: ["used"],
+        value: heapUsed,
+      }];
+    },
+  );
+}

@@ -1,0 +1,90 @@
+import type { Clock } from "../base/clock.ts";
+
+/** How lines are gathered. */
+export interface LineWriterOptions {
+  /** Writes some of the bytes and answers how many, as `Deno.stdout.write` does. */
+  readonly write: (bytes: Uint8Array) => Promise<number>;
+  readonly clock: Clock;
+  /** How long a line may wait for others. */
+  readonly maxDelayMs: number;
+}
+
+const flushChars = 16 * 1024;
+const maxPendingChars = 1024 * 1024;
+const encoder = new TextEncoder();
+
+/**
+ * Gathers lines and writes them in batches, one write at a time.
+ *
+ * A reader that is slower than we are costs lines, never memory: what does not fit in 1 MiB is dropped and counted. A failed
+ * write, such as to a closed pipe, drops its batch.
+ */
+export class LineWriter {
+  readonly #options: LineWriterOptions;
+  #pending = "";
+  #pendingLines = 0;
+  #droppedLines = 0;
+  #writing: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(options: LineWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Lines lost since the start. */
+  get droppedLines(): number {
+    return this.#droppedLines;
+  }
+
+  /** @param line With its line break. */
+  write(line: string): void {
+    if (this.#pending.length + line.length > maxPendingChars) {
+      this.#droppedLines++;
+      return;
+    }
+    this.#pending += line;
+    this.#pendingLines++;
+    if (this.#writing !== undefined) return;
+    if (this.#pending.length >= flushChars) {
+      this.#start();
+      return;
+    }
+    this.#cancelTimer ??= this.#options.clock.setTimer(
+      () => this.#start(),
+      this.#options.maxDelayMs,
+    );
+  }
+
+  /** Resolves when everything written so far is out or lost. */
+  async flush(): Promise<void> {
+    while (this.#pending !== "" || this.#writing !== undefined) {
+      if (this.#writing === undefined) this.#start();
+      await this.#writing;
+    }
+  }
+
+  #start(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#writing = this.#writePending().finally(() =>
+      this.#writing = undefined
+    );
+  }
+
+  async #writePending(): Promise<void> {
+    while (this.#pending !== "") {
+      const bytes = encoder.encode(this.#pending);
+      const lines = this.#pendingLines;
+      this.#pending = "";
+      this.#pendingLines = 0;
+      try {
+        for (let sent = 0; sent < bytes.length;) {
+          sent += await this.#options.write(bytes.subarray(sent));
+        }
+      } catch {
+        // There is nowhere left to report it to: the counter is the report.
+        this.#droppedLines += lines;
+      }
+    }
+  }
+}
