@@ -1,0 +1,109 @@
+import type { GatewayError } from "../../base/errors.ts";
+import type { FramedBody } from "../framed_body.ts";
+import { MessageWriter } from "../message_writer.ts";
+import type { Peer, Transport } from "../transport.ts";
+import { ClientInput, type ReadAheadListener } from "./client_input.ts";
+import { GuardedTransport } from "./guarded_transport.ts";
+import type { ServerContext } from "./options.ts";
+import { prepareResponse } from "./response_head.ts";
+
+/** Who is at the other end, and how we were reached. */
+export interface Client {
+  readonly peer: Peer;
+  readonly scheme: "http" | "https";
+}
+
+/** A client's connection: what the requests on it have in common. */
+export class ClientLink {
+  readonly client: Client;
+  readonly context: ServerContext;
+  readonly transport: GuardedTransport;
+  readonly input: ClientInput;
+  readonly writer: MessageWriter;
+  /** Whether the response under way is to be the last. */
+  retiring = false;
+  /** Body bytes of the present response that went out so far. */
+  bytesSent = 0;
+  #closed = false;
+
+  constructor(
+    transport: Transport,
+    client: Client,
+    context: ServerContext,
+    listener: ReadAheadListener,
+  ) {
+    this.client = client;
+    this.context = context;
+    this.transport = new GuardedTransport(
+      transport,
+      () => context.sweep.deadline(context.limits.writeTimeoutMs),
+    );
+    this.input = new ClientInput(this.transport, listener);
+    this.writer = new MessageWriter(this.transport);
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  readonly countBytes = (bytesSent: number): void => {
+    this.bytesSent = bytesSent;
+  };
+
+  /** Cuts the connection. */
+  close(): void {
+    this.#closed = true;
+    this.transport.close();
+  }
+
+  /** Refuses what the client sent; the connection is good for nothing else then. */
+  async reject(error: GatewayError): Promise<void> {
+    const response = this.context.reject(error);
+    const { head, body, framing } = prepareResponse(response, {
+      request: undefined,
+      persists: false,
+      date: this.context.sweep.date,
+    });
+    try {
+      await this.writer.writeMessage(head, body, framing);
+    } catch {
+      // A client that is gone need not be told.
+    }
+  }
+
+  /** Reads a body that nobody wants, up to a bound; resolves with whether its end was reached. */
+  async skip(body: FramedBody): Promise<boolean> {
+    const { transport, context: { limits, sweep } } = this;
+    const deadline = sweep.deadline(limits.lingerTimeoutMs);
+    let budget = limits.maxDrainBytes;
+    try {
+      while (budget > 0) {
+        const reading = body.read();
+        transport.readDeadline = deadline;
+        const chunk = await reading;
+        if (chunk === undefined) return true;
+        budget -= chunk.length;
+      }
+    } catch {
+      // Malformed or broken off: nobody asked for it, and the connection ends in any case.
+    }
+    return false;
+  }
+
+  /** Ends our side and waits until the client did the same, so that it can read all before the connection is gone. */
+  async linger(): Promise<void> {
+    const { transport, input, context } = this;
+    if (this.#closed || !input.open) return;
+    await transport.closeWrite();
+    const deadline = context.sweep.deadline(context.limits.lingerTimeoutMs);
+    let budget = context.limits.maxDrainBytes;
+    while (budget > 0) {
+      const reading = transport.pendingRead ??
+        transport.read(input.buffer.bytes);
+      transport.readDeadline = deadline;
+      const count = await reading;
+      if (count === null) return;
+      budget -= count;
+    }
+  }
+}

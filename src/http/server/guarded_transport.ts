@@ -1,0 +1,58 @@
+import type { Transport } from "../transport.ts";
+
+const NEVER = Infinity;
+
+/**
+ * A client's connection with the moments until which its present read and write may take.
+ *
+ * Set the read's deadline before it or while it is under way; it is cleared when the wait ends.
+ */
+export class GuardedTransport implements Transport {
+  readDeadline = NEVER;
+  writeDeadline = NEVER;
+  /** The read that is under way. */
+  pendingRead: Promise<number | null> | undefined;
+  readonly #transport: Transport;
+  readonly #writeTimeout: () => number;
+
+  /** @param writeTimeout Answers the deadline of a write that begins now. */
+  constructor(transport: Transport, writeTimeout: () => number) {
+    this.#transport = transport;
+    this.#writeTimeout = writeTimeout;
+  }
+
+  read(into: Uint8Array): Promise<number | null> {
+    return this.pendingRead = this.#read(into);
+  }
+
+  async write(bytes: Uint8Array): Promise<number> {
+    this.writeDeadline = this.#writeTimeout();
+    try {
+      return await this.#transport.write(bytes);
+    } finally {
+      this.writeDeadline = NEVER;
+    }
+  }
+
+  async closeWrite(): Promise<void> {
+    this.writeDeadline = this.#writeTimeout();
+    try {
+      await this.#transport.closeWrite();
+    } finally {
+      this.writeDeadline = NEVER;
+    }
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  async #read(into: Uint8Array): Promise<number | null> {
+    try {
+      return await this.#transport.read(into);
+    } finally {
+      this.pendingRead = undefined;
+      this.readDeadline = NEVER;
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import { GatewayError } from "../../base/errors.ts";
+import { parseRequestHead, type RequestHead } from "../head_parser.ts";
+import { HttpSyntaxError } from "../http_syntax_error.ts";
+import type { Transport } from "../transport.ts";
+import type { ReadAheadListener } from "./client_input.ts";
+import { type Client, ClientLink } from "./client_link.ts";
+import {
+  locateHead,
+  skipEmptyLine,
+  startsWithPreface,
+} from "./head_locator.ts";
+import { Http1Exchange } from "./http1_exchange.ts";
+import type { ServerContext } from "./options.ts";
+import { toRequestError } from "./request_error.ts";
+import type { Expiring } from "./sweep.ts";
+
+/**
+ * Serves one client's connection of HTTP/1.x: one request after the other, in order.
+ *
+ * A plain exchange is one read and one write.
+ */
+export class Http1Connection implements ReadAheadListener, Expiring {
+  readonly #link: ClientLink;
+  readonly #context: ServerContext;
+  /** The request and response under way. */
+  #exchange: Http1Exchange | undefined;
+  #served = 0;
+  #speaksHttp2 = false;
+  /** Whether no further request is taken. */
+  #leaving = false;
+
+  constructor(transport: Transport, client: Client, context: ServerContext) {
+    this.#context = context;
+    this.#link = new ClientLink(transport, client, context, this);
+  }
+
+  /**
+   * Serves until the connection is closed. Never throws.
+   *
+   * A client that speaks HTTP/2 without having been asked is left alone: resolves with what it sent so far, and the connection is
+   * still open.
+   */
+  async run(): Promise<Uint8Array | undefined> {
+    const { sweep } = this.#context;
+    sweep.add(this);
+    try {
+      await this.#serveAll();
+      if (this.#speaksHttp2) return this.#takeInput();
+      await this.#linger();
+    } catch (error) {
+      await this.#refuse(error);
+    } finally {
+      sweep.delete(this);
+      if (!this.#speaksHttp2) this.#link.close();
+    }
+  }
+
+  /** Lets the request under way be the last; a connection that waits for one is closed. */
+  retire(): void {
+    this.#link.retiring = true;
+    const isIdle = this.#exchange === undefined && !this.#leaving &&
+      this.#link.input.buffer.available === 0;
+    if (isIdle) this.#link.close();
+  }
+
+  /** Cuts the connection. */
+  close(): void {
+    this.#link.close();
+  }
+
+  clientEnded(): void {
+    this.#exchange?.clientEnded();
+  }
+
+  clientLost(error: unknown): void {
+    this.#exchange?.clientLost(error);
+  }
+
+  expire(now: number): void {
+    const { transport } = this.#link;
+    if (now >= transport.writeDeadline) {
+      if (this.#exchange === undefined) this.#link.close();
+      else this.#exchange.writeExpired();
+    } else if (now >= transport.readDeadline) {
+      transport.readDeadline = Infinity;
+      if (this.#exchange === undefined) this.#headExpired();
+      else this.#exchange.readExpired();
+    }
+  }
+
+  async #serveAll(): Promise<void> {
+    for (;;) {
+      const head = await this.#readHead();
+      if (head === undefined) return;
+      this.#exchange = new Http1Exchange(head, this.#link);
+      const persists = await this.#exchange.run();
+      this.#link.input.stopReadingAhead();
+      this.#exchange = undefined;
+      this.#served++;
+      if (!persists) return;
+    }
+  }
+
+  /** The next head; `undefined` when there is none that we are to answer. */
+  async #readHead(): Promise<RequestHead | undefined> {
+    const { limits, sweep } = this.#context;
+    const { input, transport } = this.#link;
+    const { buffer } = input;
+    let searched = 0;
+    let deadline = this.#served > 0
+      ? undefined
+      : sweep.deadline(limits.requestHeadersTimeoutMs);
+    for (;;) {
+      if (searched < 2) skipEmptyLine(buffer);
+      const headEnd = locateHead(buffer, searched, limits.maxHeaderBytes);
+      if (headEnd >= 0) return this.#parseHead(headEnd);
+      searched = buffer.available;
+      if (searched > 0) {
+        deadline ??= sweep.deadline(limits.requestHeadersTimeoutMs);
+      }
+      transport.readDeadline = deadline ??
+        sweep.deadline(limits.keepAliveTimeoutMs);
+      if (!await input.fill() || this.#leaving) return undefined;
+    }
+  }
+
+  #parseHead(headEnd: number): RequestHead | undefined {
+    const { client, input: { buffer } } = this.#link;
+    const mayBeHttp2 = this.#served === 0 && client.scheme === "http";
+    if (mayBeHttp2 && startsWithPreface(buffer)) {
+      this.#speaksHttp2 = true;
+      return undefined;
+    }
+    const head = parseRequestHead(buffer.bytes, buffer.start, headEnd);
+    buffer.start = headEnd;
+    const { maxHeaderCount } = this.#context.limits;
+    if (head.headers.size <= maxHeaderCount) return head;
+    throw new HttpSyntaxError(
+      "too_large",
+      `Cannot accept the request: it has more than ${maxHeaderCount} headers`,
+    );
+  }
+
+  #takeInput(): Uint8Array {
+    const { buffer } = this.#link.input;
+    return buffer.take(buffer.available);
+  }
+
+  #headExpired(): void {
+    if (this.#leaving || this.#link.input.buffer.available === 0) {
+      this.#link.close();
+      return;
+    }
+    this.#leaving = true;
+    const error = new GatewayError(
+      "request_timeout",
+      "downstream",
+      "Cannot read the request: its head did not arrive in time",
+    );
+    void this.#link.reject(error).then(() => this.#link.close());
+  }
+
+  /** Answers what is not a request; other errors mean that there is nobody to answer. */
+  async #refuse(error: unknown): Promise<void> {
+    const isRefusal = error instanceof HttpSyntaxError ||
+      error instanceof GatewayError;
+    if (!isRefusal) return;
+    await this.#link.reject(toRequestError(error));
+    await this.#linger();
+  }
+
+  async #linger(): Promise<void> {
+    this.#leaving = true;
+    try {
+      await this.#link.linger();
+    } catch {
+      // The client has hung up, which is what we waited for.
+    }
+  }
+}

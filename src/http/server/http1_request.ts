@@ -1,0 +1,97 @@
+import { Cancellation } from "../../base/cancellation.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { Body } from "../body.ts";
+import { requestFraming } from "../framing.ts";
+import type { RequestHead } from "../head_parser.ts";
+import type { HeaderList } from "../header_list.ts";
+import { type ConnectionFields, takeConnectionFields } from "../hop_by_hop.ts";
+import type { RequestMessage } from "../message.ts";
+import type { Peer } from "../transport.ts";
+import type { Client } from "./client_link.ts";
+import { type RequestTarget, resolveTarget } from "./request_target.ts";
+
+/** Sends interim responses for a request. */
+export interface InformationalSender {
+  sendInformational(status: number, headers: HeaderList): void;
+}
+
+/** A request of HTTP/1.x, with what the connection wants to remember of it. */
+export class Http1Request implements RequestMessage {
+  readonly version: "1.0" | "1.1";
+  method: string;
+  scheme: string;
+  authority: string;
+  target: string;
+  headers: HeaderList;
+  body: Body | undefined;
+  readonly upgrade: string | undefined;
+  readonly expectsContinue: boolean;
+  readonly source: Peer;
+  readonly cancellation = new Cancellation();
+  /** The method as it was sent, by which the answer is framed. */
+  readonly sentMethod: string;
+  /** Length of the body, 0 when there is none. */
+  readonly framing: number | "chunked";
+  readonly acceptsTrailers: boolean;
+  /** Whether the client may send another request behind this one. */
+  readonly persists: boolean;
+  readonly #sender: InformationalSender;
+
+  /**
+   * Interprets a head, which is used up.
+   * @throws {HttpSyntaxError} When the framing is ambiguous.
+   * @throws {GatewayError} When the request breaks another rule of HTTP.
+   */
+  constructor(head: RequestHead, client: Client, sender: InformationalSender) {
+    const { headers } = head;
+    const resolved: RequestTarget = resolveTarget(head);
+    this.framing = requestFraming(headers, head.minorVersion);
+    this.expectsContinue = readExpectation(head);
+    headers.delete("host");
+    const fields = takeConnectionFields(headers);
+    this.version = head.minorVersion === 0 ? "1.0" : "1.1";
+    this.method = this.sentMethod = head.method;
+    this.scheme = client.scheme;
+    this.authority = resolved.authority;
+    this.target = resolved.target;
+    this.headers = headers;
+    this.acceptsTrailers = fields.acceptsTrailers;
+    this.upgrade = this.framing === 0
+      ? offeredUpgrade(head, fields)
+      : undefined;
+    this.persists = !fields.close &&
+      (head.minorVersion === 1 || fields.keepAlive);
+    this.source = client.peer;
+    this.#sender = sender;
+  }
+
+  sendInformational(status: number, headers: HeaderList): void {
+    this.#sender.sendInformational(status, headers);
+  }
+}
+
+/** Whether the client waits for a 100; HTTP/1.0 knows no expectations (RFC 9110 section 10.1.1). */
+function readExpectation(head: RequestHead): boolean {
+  const expectation = head.headers.get("expect");
+  if (expectation === undefined || head.minorVersion === 0) return false;
+  if (
+    expectation.toLowerCase() === "100-continue" &&
+    head.headers.count("expect") === 1
+  ) return true;
+  throw new GatewayError(
+    "expectation_failed",
+    "downstream",
+    'Cannot meet the expectation: expected "100-continue"',
+  );
+}
+
+/** Never `h2c`: a backend that agreed would be reached past all policies. */
+function offeredUpgrade(
+  head: RequestHead,
+  fields: ConnectionFields,
+): string | undefined {
+  if (head.minorVersion === 0 || fields.upgrade === undefined) return undefined;
+  return /(?:^|[\s,])h2c?(?:$|[\s,/])/i.test(fields.upgrade)
+    ? undefined
+    : fields.upgrade;
+}

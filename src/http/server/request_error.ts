@@ -1,0 +1,30 @@
+import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
+import { HttpSyntaxError, type SyntaxErrorKind } from "../http_syntax_error.ts";
+
+const CODES: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {
+  malformed: "bad_request",
+  truncated: "client_closed",
+  too_large: "head_too_large",
+  version: "version_not_supported",
+};
+
+/** What went wrong while reading from a client, as the client's fault. */
+export function toRequestError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof HttpSyntaxError) {
+    return new GatewayError(CODES[error.kind], "downstream", error.message, {
+      cause: error,
+    });
+  }
+  return new GatewayError(
+    "client_closed",
+    "downstream",
+    "Cannot read from the client: the connection broke",
+    { cause: error },
+  );
+}
+
+/** A request that breaks a rule of HTTP. */
+export function badRequest(message: string): GatewayError {
+  return new GatewayError("bad_request", "downstream", message);
+}

@@ -1,0 +1,80 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { RequestHead } from "../head_parser.ts";
+import { badRequest } from "./request_error.ts";
+
+/** Where a request goes. */
+export interface RequestTarget {
+  /** `host` or `host:port`; empty for an HTTP/1.0 request that names none. */
+  readonly authority: string;
+  /** Path and query, or `*`. */
+  readonly target: string;
+}
+
+const ABSOLUTE_FORM = /^https?:\/\/([^/?]*)(.*)$/i;
+/**
+ * Names, IPv4 and bracketed IPv6 addresses, with or without a port.
+ *
+ * Narrower than RFC 3986: no percent-encoding, no sub-delimiters, no user information. None is of use in a name and each is
+ * read differently by somebody.
+ */
+const AUTHORITY = /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
+const MAX_PORT = 65_535;
+
+/**
+ * Authority and path of a request, by RFC 9112 section 3.2.
+ * @throws {GatewayError} `bad_request`; `method_not_supported` for CONNECT.
+ */
+export function resolveTarget(head: RequestHead): RequestTarget {
+  if (head.method === "CONNECT") {
+    throw new GatewayError(
+      "method_not_supported",
+      "downstream",
+      "Cannot act as a tunnel: CONNECT is not supported",
+    );
+  }
+  const host = hostOf(head);
+  const { target } = head;
+  if (target.includes("#")) {
+    throw badRequest("Cannot accept a fragment in the request target");
+  }
+  if (target.startsWith("/")) return { authority: host, target };
+  if (target === "*") {
+    if (head.method === "OPTIONS") return { authority: host, target };
+    throw badRequest('Cannot accept the request target "*" except for OPTIONS');
+  }
+  return fromAbsoluteForm(head.method, target);
+}
+
+/**
+ * Whether `text` is a host with an optional port that we route by.
+ */
+export function isAuthority(text: string): boolean {
+  const match = AUTHORITY.exec(text);
+  return match !== null && Number(match[1] ?? 0) <= MAX_PORT;
+}
+
+function hostOf(head: RequestHead): string {
+  const host = head.headers.get("host");
+  if (host === undefined) {
+    if (head.minorVersion === 0) return "";
+    throw badRequest("Cannot accept an HTTP/1.1 request without Host");
+  }
+  if (head.headers.count("host") > 1) {
+    throw badRequest("Cannot accept two Host headers");
+  }
+  if (!isAuthority(host)) {
+    throw badRequest("Cannot read Host: expected a name with an optional port");
+  }
+  return host;
+}
+
+/** The target outranks `Host`, which had to be valid all the same (RFC 9112 section 3.2.2). */
+function fromAbsoluteForm(method: string, target: string): RequestTarget {
+  const [, authority = "", rest = ""] = ABSOLUTE_FORM.exec(target) ?? [];
+  if (!isAuthority(authority)) {
+    throw badRequest("Cannot read the request target");
+  }
+  if (rest.startsWith("/")) return { authority, target: rest };
+  if (rest === "" && method === "OPTIONS") return { authority, target: "*" };
+  return { authority, target: "/" + rest };
+}
