@@ -1,0 +1,102 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import config from "../../deno.json" with { type: "json" };
+import { describeError } from "../../src/base/errors.ts";
+
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+const suite = config.imports["@modelcontextprotocol/conformance"];
+const revision = "2025-11-25";
+const timeoutMs = 120_000;
+
+/** What a run of the MCP conformance suite found. */
+export interface ConformanceResult {
+  readonly passed: number;
+  readonly failed: number;
+  /** What failed or drew a warning, as `scenario: id: STATUS message`. */
+  readonly problems: readonly string[];
+  /** By scenario, its checks as `id: STATUS`, sorted; checks that only inform are left out. */
+  readonly scenarios: Readonly<Record<string, readonly string[]>>;
+}
+
+interface Check {
+  readonly id: string;
+  readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO";
+  readonly errorMessage?: string;
+}
+
+/**
+ * Runs every server scenario that MCP 2025-11-25 requires, and those it does not score, against `url`.
+ *
+ * @throws {Error} when the suite itself cannot run
+ */
+export function runConformance(url: string): Promise<ConformanceResult> {
+  return runSuite(["server", "--url", url, "--requirements", revision]);
+}
+
+/**
+ * Runs a scenario for clients: the suite starts a server and calls `command` with the server's URL added.
+ *
+ * @throws {Error} when the suite itself cannot run
+ */
+export function runClientConformance(
+  scenario: string,
+  command: readonly string[],
+): Promise<ConformanceResult> {
+  const flags = ["--scenario", scenario, "--spec-version", revision];
+  return runSuite(["client", "--command", command.join(" "), ...flags]);
+}
+
+async function runSuite(args: readonly string[]): Promise<ConformanceResult> {
+  const directory = await Deno.makeTempDir({ prefix: "conformance-" });
+  try {
+    const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", suite, ...args, "--output-dir", directory],
+      cwd: repository,
+      stdin: "null",
+      signal: AbortSignal.timeout(timeoutMs),
+    }).output();
+    const result = await readResult(directory);
+    if (Object.keys(result.scenarios).length > 0) return result;
+    const output = new TextDecoder().decode(
+      new Uint8Array([...stdout, ...stderr]),
+    );
+    throw new Error(`The conformance suite ran no scenario:\n${output}`);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+/** The suite writes one `<scenario>-<time>/checks.json` per scenario. */
+async function readResult(directory: string): Promise<ConformanceResult> {
+  const scenarios: Record<string, string[]> = {};
+  const problems: string[] = [];
+  let passed = 0;
+  let failed = 0;
+  for await (const { name } of Deno.readDir(directory)) {
+    const checks = await readChecks(join(directory, name, "checks.json"));
+    passed += checks.filter(({ status }) => status === "SUCCESS").length;
+    failed += checks.filter(({ status }) => status === "FAILURE").length;
+    const scenario = name.replace(/^server-/, "").replace(
+      /-\d{4}-\d\d-\d\dT.*$/,
+      "",
+    );
+    scenarios[scenario] = checks.filter(({ status }) => status !== "INFO")
+      .map(({ id, status }) => `${id}: ${status}`).sort();
+    for (const { id, status, errorMessage } of checks) {
+      if (status === "FAILURE" || status === "WARNING") {
+        problems.push(`${scenario}: ${id}: ${status} ${errorMessage}`);
+      }
+    }
+  }
+  return { passed, failed, problems, scenarios };
+}
+
+async function readChecks(file: string): Promise<Check[]> {
+  try {
+    return JSON.parse(await Deno.readTextFile(file));
+  } catch (error) {
+    throw new Error(`Cannot read "${file}": ${describeError(error)}`, {
+      cause: error,
+    });
+  }
+}
