@@ -60,7 +60,7 @@ Deno.test("every module is named in snake_case", () => {
 
 Deno.test("every unit test stands where the code it tests stands", () => {
   const rooms = new Set(
-    files.map((path) => /^(?:src\/)?([a-z_0-9]+)\//.exec(path)?.[1]),
+    files.map((path) => /^(?:src\/|\.)?([a-z_0-9]+)\//.exec(path)?.[1]),
   );
   const tests = files.filter((path) => /^tests\/unit\/[^/]+\//.test(path));
 

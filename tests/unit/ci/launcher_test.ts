@@ -6,7 +6,7 @@ import {
   type Report,
   Sandbox,
   stranger,
-} from "../harness/packed_probe.ts";
+} from "../../harness/packed_probe.ts";
 
 Deno.test("launcher starts with an empty environment in a read-only directory", async () => {
   using sandbox = await Sandbox.create();
