@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { startPlayground } from "../../../../cli/dev/playground.ts";
+
+Deno.test("playground frees its ports when it is disposed", async () => {
+  const urls: string[] = [];
+  {
+    await using playground = startPlayground();
+    urls.push(playground.mcpUrl, playground.llmUrl);
+    assert.match(playground.mcpUrl, /^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    assert.match(playground.llmUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
+  }
+
+  for (const url of urls) await assert.rejects(fetch(url));
+});
