@@ -15,7 +15,6 @@ interface Symbol {
   }[];
 }
 
-/** `deno doc` numbers lines from zero. */
 async function describeExports(
   files: string[],
 ): Promise<{ at: string; name: string; doc: string }[]> {
@@ -38,6 +37,7 @@ async function describeExports(
       if (first?.declarationKind !== "export") return [];
       const doc = declarations.map(({ jsDoc }) => jsDoc?.doc ?? "").join("");
       return [{
+        // `deno doc` numbers lines from zero.
         at: `${specifier.replace(root.href, "")}:${first.location.line + 1}`,
         name,
         doc,
@@ -46,7 +46,7 @@ async function describeExports(
   );
 }
 
-Deno.test("every export of src has a docstring that says more than that it is one", async () => {
+Deno.test("every export of src has a docstring that does not begin with "this"", async () => {
   const exports = await describeExports(
     (await productFiles()).filter((path) => /^(src\/|mod\.ts)/.test(path)),
   );
@@ -58,7 +58,7 @@ Deno.test("every export of src has a docstring that says more than that it is on
     ),
     [],
   );
-  const idle = /^(this|the) (function|method|class|interface|type)\b/i;
+  const idle = /^this (function|method|class|interface|type|file)\b/i;
   assert.deepEqual(
     exports.filter(({ doc }) => idle.test(doc)).map(({ at, name }) =>
       `${at} ${name}`
