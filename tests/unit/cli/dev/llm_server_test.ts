@@ -228,7 +228,8 @@ Deno.test("LLM server sends a compressed event before the next one exists", asyn
   await timersOf(llm.clock);
   llm.clock.advance(1000);
   const response = await pending;
-  const reader = response.body!.pipeThrough(new TextDecoderStream())
+  assert(response.body);
+  const reader = response.body.pipeThrough(new TextDecoderStream())
     .getReader();
   const { value } = await reader.read();
 

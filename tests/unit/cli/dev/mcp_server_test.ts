@@ -140,7 +140,8 @@ Deno.test("MCP server sends a broken-off answer to the client that resumes with 
   const resumed = await fetch(server.url, {
     headers: { ...headers, accept, "last-event-id": id },
   });
-  const reader = resumed.body!.pipeThrough(new TextDecoderStream()).getReader();
+  assert(resumed.body);
+  const reader = resumed.body.pipeThrough(new TextDecoderStream()).getReader();
   const { value } = await reader.read();
   await reader.cancel();
 
