@@ -46,7 +46,7 @@ async function describeExports(
   );
 }
 
-Deno.test("every export of src has a docstring that does not begin with "this"", async () => {
+Deno.test("every export of src has a docstring that does not begin with itself", async () => {
   const exports = await describeExports(
     (await productFiles()).filter((path) => /^(src\/|mod\.ts)/.test(path)),
   );
