@@ -21,6 +21,8 @@ export interface Connection {
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage>;
+  /** Takes no more requests and ends after those it has. */
+  retire(): void;
   /** Ends it and every request on it. */
   close(): void;
 }

@@ -100,9 +100,7 @@ export class ConnectionPool {
   /** Keeps no connection without requests from now on. */
   retire(): void {
     this.#retired = true;
-    for (const connection of this.#all) {
-      if (connection.active === 0) connection.close();
-    }
+    for (const connection of this.#all) connection.retire();
   }
 
   /** Closes everything now. */
@@ -170,12 +168,9 @@ export class ConnectionPool {
       waiter.succeed(connection);
       if (!hasRoom) return;
     }
-    if (this.#retired && connection.active === 0) {
-      connection.close();
-      return;
-    }
     this.#ready.push(connection);
-    if (this.#ready.length > MAX_READY) {
+    if (this.#retired) connection.retire();
+    else if (this.#ready.length > MAX_READY) {
       this.#ready.find(({ active }) => active === 0)?.close();
     }
   }

@@ -1,6 +1,10 @@
-import type { Transport } from "../transport.ts";
+import { connect } from "node:net";
+import { NodeTransport } from "../node_transport.ts";
 import type { Connection, ConnectionContext } from "./connection.ts";
 import { Http1Connection } from "./http1_connection.ts";
+import { connectHttp2 } from "./http2_connection.ts";
+import { openSocket } from "./open_socket.ts";
+import { createTlsDialer } from "./tls.ts";
 import type { UpstreamOptions } from "./upstream.ts";
 
 /** Opens a connection, ready to use; rejects when it cannot, or `signal` says not to. */
@@ -9,19 +13,28 @@ export type Dialer = (
   signal: AbortSignal,
 ) => Promise<Connection>;
 
-/** The way to connect to that upstream. */
+/** The way to connect to that upstream; which protocol it speaks may turn out on each connection. */
 export function createDialer(options: UpstreamOptions): Dialer {
-  return async (context, signal) =>
-    new Http1Connection(await dialTcp(options, signal), context);
-}
-
-/** Tries the addresses of the host one after the other (RFC 8305). */
-async function dialTcp(
-  { host, port }: UpstreamOptions,
-  signal: AbortSignal,
-): Promise<Transport> {
-  const connection = await Deno.connect({ hostname: host, port, signal });
-  // The signal would go on closing the connection after it was opened.
-  if (signal.aborted) connection.close();
-  return connection;
+  const { host, port, protocol, tls } = options;
+  if (tls !== undefined) {
+    const dialTls = createTlsDialer(options, tls);
+    return async (context, signal) => {
+      const socket = await dialTls(signal);
+      return socket.alpnProtocol === "h2"
+        ? await connectHttp2(socket, context, signal)
+        : new Http1Connection(new NodeTransport(socket), context);
+    };
+  }
+  if (protocol === "http2") {
+    return async (context, signal) => {
+      const socket = connect({ host, port });
+      await openSocket(socket, "connect", signal);
+      return await connectHttp2(socket, context, signal);
+    };
+  }
+  return async (context, signal) => {
+    // Tries the addresses of the host one after the other (RFC 8305).
+    const transport = await Deno.connect({ hostname: host, port, signal });
+    return new Http1Connection(transport, context);
+  };
 }

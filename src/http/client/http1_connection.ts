@@ -97,6 +97,10 @@ export class Http1Connection implements Connection, Timed {
     return { transport, early };
   }
 
+  retire(): void {
+    if (!this.#reserved) this.close();
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -2,24 +2,20 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../body.ts";
 import { type BodyOwner, FramedBody } from "../framed_body.ts";
-import { type BodyFraming, responseFraming } from "../framing.ts";
-import {
-  findHeadEnd,
-  parseResponseHead,
-  type ResponseHead,
-} from "../head_parser.ts";
-import { type ConnectionFields, takeConnectionFields } from "../hop_by_hop.ts";
+import { responseFraming } from "../framing.ts";
+import type { ResponseHead } from "../head_parser.ts";
+import { takeConnectionFields } from "../hop_by_hop.ts";
 import { HttpSyntaxError, malformed } from "../http_syntax_error.ts";
 import type { ResponseMessage } from "../message.ts";
 import {
   CONTINUE_WAIT_MS,
   MAX_HEAD_BYTES,
-  MAX_HEAD_FIELDS,
-  MAX_IDLE_MS,
   MAX_INTERIM_RESPONSES,
 } from "./connection.ts";
 import type { Http1Connection } from "./http1_connection.ts";
+import { keepAliveMs } from "./keep_alive.ts";
 import { requestHead } from "./request_head.ts";
+import { ResponseHeadReader } from "./response_head_reader.ts";
 import { Upload, type UploadObserver } from "./upload.ts";
 import {
   cancellationError,
@@ -28,9 +24,6 @@ import {
   UnansweredError,
 } from "./upstream_errors.ts";
 import type { UpstreamRequest } from "./upstream.ts";
-
-/** Less than what the upstream promises: our next request must get there before it closes. */
-const KEEP_ALIVE_MARGIN_MS = 1000;
 
 /**
  * One request and its response on an HTTP/1.1 connection.
@@ -42,12 +35,11 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
   readonly #connection: Http1Connection;
   readonly #request: UpstreamRequest;
   readonly #upload: Upload | undefined;
+  readonly #reader: ResponseHeadReader;
   readonly #unsubscribe: () => void;
   #sending: Promise<void> | undefined;
   #sent = false;
-  /** Bytes of the response have arrived. */
-  #answering = false;
-  /** The final head has. */
+  /** The final head has arrived. */
   #answered = false;
   #keepMs: number | undefined;
   #stopWaiting: (() => void) | undefined;
@@ -61,6 +53,7 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
   ) {
     this.#connection = connection;
     this.#request = request;
+    this.#reader = new ResponseHeadReader(connection);
     this.#upload = body === undefined
       ? undefined
       : new Upload(body, this, request.expectsContinue);
@@ -179,7 +172,7 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
 
   async #readFinalHead(): Promise<ResponseHead> {
     for (let interim = 0;; interim++) {
-      const head = await this.#readHead();
+      const head = await this.#reader.read();
       if (head.status >= 200 || head.status === 101) return head;
       if (interim === MAX_INTERIM_RESPONSES) {
         throw malformed("Too many interim responses");
@@ -191,41 +184,6 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
         this.#request.sendInformational(head.status, head.headers);
       }
     }
-  }
-
-  async #readHead(): Promise<ResponseHead> {
-    const { input } = this.#connection;
-    for (let searched = 0;;) {
-      const from = input.start + Math.max(0, searched - 3);
-      const end = findHeadEnd(input.bytes, from, input.end);
-      if ((end < 0 ? input.end : end) - input.start > MAX_HEAD_BYTES) {
-        throw headTooLarge();
-      }
-      if (end >= 0) return this.#parseHead(end);
-      searched = input.available;
-      const open = await this.#connection.fill();
-      if (!open) throw this.#closedInHead();
-      this.#answering = true;
-    }
-  }
-
-  #parseHead(end: number): ResponseHead {
-    const { input } = this.#connection;
-    const head = parseResponseHead(input.bytes, input.start, end);
-    if (head.headers.size > MAX_HEAD_FIELDS) throw headTooLarge();
-    input.start = end;
-    return head;
-  }
-
-  #closedInHead(): Error {
-    return this.#answering
-      ? new HttpSyntaxError(
-        "truncated",
-        "The connection was closed inside the head",
-      )
-      : new Deno.errors.UnexpectedEof(
-        "The connection was closed before an answer",
-      );
   }
 
   #respond(head: ResponseHead): ResponseMessage {
@@ -241,12 +199,10 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
       minorVersion,
     );
     const keepAlive = headers.get("keep-alive");
-    this.#keepMs = keepMsOf(
-      framing,
-      minorVersion,
-      takeConnectionFields(headers),
-      keepAlive,
-    );
+    const connection = takeConnectionFields(headers);
+    this.#keepMs = framing === "until-close"
+      ? undefined
+      : keepAliveMs(minorVersion, connection, keepAlive);
     if (status >= 300 && !this.#sent) this.#stopSending();
     if (framing === 0) {
       this.bodyEnded();
@@ -305,27 +261,6 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
     if (error instanceof GatewayError || error instanceof HttpSyntaxError) {
       return false;
     }
-    return !this.#answering && !this.#upload?.started;
+    return !this.#reader.started && !this.#upload?.started;
   }
-}
-
-/** How long the connection may be kept for another request; `undefined` when it may not. */
-function keepMsOf(
-  framing: BodyFraming,
-  minorVersion: number,
-  connection: ConnectionFields,
-  keepAlive: string | undefined,
-): number | undefined {
-  if (framing === "until-close" || connection.close) return undefined;
-  if (minorVersion === 0 && !connection.keepAlive) return undefined;
-  const promised = keepAlive === undefined
-    ? null
-    : /\btimeout=(\d{1,6})\b/.exec(keepAlive);
-  if (promised === null) return MAX_IDLE_MS;
-  const keepMs = Number(promised[1]) * 1000 - KEEP_ALIVE_MARGIN_MS;
-  return keepMs > 0 ? Math.min(keepMs, MAX_IDLE_MS) : undefined;
-}
-
-function headTooLarge(): HttpSyntaxError {
-  return new HttpSyntaxError("too_large", "The head is too large");
 }

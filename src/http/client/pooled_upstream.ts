@@ -2,7 +2,6 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Body } from "../body.ts";
 import type { ResponseMessage } from "../message.ts";
-import type { Connection } from "./connection.ts";
 import { ConnectionPool } from "./connection_pool.ts";
 import { createDialer } from "./dialer.ts";
 import { cancellationError, UnansweredError } from "./upstream_errors.ts";

@@ -1,0 +1,132 @@
+import { isIP } from "node:net";
+import {
+  checkServerIdentity,
+  connect,
+  createSecureContext,
+  getCACertificates,
+  type PeerCertificate,
+  type SecureContext,
+  type TLSSocket,
+} from "node:tls";
+import { describeError, GatewayError } from "../../base/errors.ts";
+import { openSocket } from "./open_socket.ts";
+import { endpointOf } from "./upstream_errors.ts";
+import type { UpstreamOptions, UpstreamTls } from "./upstream.ts";
+
+/** Opens a verified TLS connection. */
+export type TlsDialer = (signal: AbortSignal) => Promise<TLSSocket>;
+
+/**
+ * The way to connect to an upstream over TLS 1.2 or 1.3.
+ *
+ * There is no connection but one whose certificate was verified: chain, dates and name.
+ */
+export function createTlsDialer(
+  { host, port, protocol }: UpstreamOptions,
+  tls: UpstreamTls,
+): TlsDialer {
+  let context: SecureContext | undefined;
+  const verifyIdentity = (_host: string, certificate: PeerCertificate) =>
+    verifyNames(tls, certificate);
+  return async (signal) => {
+    try {
+      // Once for all connections: reading the roots takes longer than a handshake.
+      context ??= createContext(tls);
+      const socket = connect({
+        host,
+        port,
+        secureContext: context,
+        ALPNProtocols: applicationProtocols(protocol),
+        checkServerIdentity: verifyIdentity,
+        ...(isIP(tls.hostname) === 0 && { servername: tls.hostname }),
+      });
+      await openSocket(socket, "secureConnect", signal);
+      return expectVerified(socket, protocol);
+    } catch (error) {
+      throw asTlsError(endpointOf(host, port), error);
+    }
+  };
+}
+
+function createContext(tls: UpstreamTls): SecureContext {
+  const { caCertificates, clientCertificate } = tls;
+  return createSecureContext({
+    ca: caCertificates === undefined ? systemRoots() : [...caCertificates],
+    minVersion: "TLSv1.2",
+    ...clientCertificate,
+  });
+}
+
+/** The operating system's trusted roots; those that Deno brings along where it has none, as in a bare container. */
+function systemRoots(): string[] {
+  const roots = getCACertificates("system");
+  return roots.length > 0 ? roots : getCACertificates("bundled");
+}
+
+function applicationProtocols(protocol: UpstreamOptions["protocol"]): string[] {
+  if (protocol === "http1") return ["http/1.1"];
+  return protocol === "http2" ? ["h2"] : ["h2", "http/1.1"];
+}
+
+/** Checks twice what must never go wrong: the socket says itself whether it was verified. */
+function expectVerified(
+  socket: TLSSocket,
+  protocol: UpstreamOptions["protocol"],
+): TLSSocket {
+  let problem: string | undefined;
+  if (!socket.authorized) problem = "Cannot verify the certificate";
+  if (protocol === "http2" && socket.alpnProtocol !== "h2") {
+    problem = "Cannot agree on HTTP/2";
+  }
+  if (problem === undefined) return socket;
+  socket.destroy();
+  throw new Error(problem, { cause: socket.authorizationError });
+}
+
+/** Gateway API, `BackendTLSPolicyValidation`: one of `subjectAltNames` when there are any, else `hostname`. */
+function verifyNames(
+  { hostname, subjectAltNames }: UpstreamTls,
+  certificate: PeerCertificate,
+): Error | undefined {
+  if (subjectAltNames.length === 0) {
+    return checkServerIdentity(hostname, certificate);
+  }
+  const matches = subjectAltNames.some((name) =>
+    name.includes("://")
+      ? alternativeNames(certificate).includes(`URI:${name}`)
+      : checkServerIdentity(name, certificate) === undefined
+  );
+  if (matches) return undefined;
+  return new Error(
+    `Certificate is for other names: ${certificate.subjectaltname}`,
+  );
+}
+
+function alternativeNames({ subjectaltname }: PeerCertificate): string[] {
+  return subjectaltname?.split(", ") ?? [];
+}
+
+/** Who cannot be reached is told apart from who cannot be trusted. */
+function asTlsError(endpoint: string, cause: unknown): unknown {
+  if (isUnreachable(cause)) return cause;
+  return new GatewayError(
+    "upstream_tls_failed",
+    "upstream",
+    `Cannot establish TLS with "${endpoint}": ${describeError(cause)}`,
+    { cause },
+  );
+}
+
+const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+]);
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof Error && "code" in error &&
+    UNREACHABLE_CODES.has(error.code);
+}
