@@ -38,7 +38,7 @@ export interface CompileOptions {
 
 /** A configuration made ready for requests, and what is wrong with it. */
 export interface Compiled {
-  /** Safe to serve even when there are errors: what is invalid refuses. */
+  /** To be put into force when no diagnostic is an error; invalid policies in it refuse all the same. */
   readonly snapshot: Snapshot;
   readonly diagnostics: readonly Diagnostic[];
   /**

@@ -25,7 +25,7 @@ export function compilePorts(
   ).toArray();
 }
 
-/** Nothing for a TLS port that has no certificate: it could not answer anybody. */
+/** Nothing for a port of two protocols, or of TLS without a certificate: it could not answer as it should. */
 function compilePort(
   port: number,
   group: readonly CompiledSite[],
@@ -34,8 +34,9 @@ function compilePort(
   const sites = group.map(({ site }) => site);
   const shared: Shared = (field, valueOf) =>
     sharedValue(sites, field, { valueOf, report });
-  const isTls = shared("protocol", ({ protocol }) => protocol) === "HTTPS";
-  const tls = isTls
+  const protocol = shared("protocol", ({ protocol }) => protocol);
+  if (sites.some(({ spec }) => spec.protocol !== protocol)) return [];
+  const tls = protocol === "HTTPS"
     ? compilePortTls(sites, shared, { readFile, report })
     : undefined;
   if (tls?.certificates.length === 0) return [];
