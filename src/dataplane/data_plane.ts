@@ -1,5 +1,5 @@
 import type { ResourceSet } from "../api/resource_set.ts";
-import type { Diagnostic } from "../compile/compile.ts";
+import type { Diagnostic } from "../base/diagnostic.ts";
 
 /**
  * The part that carries traffic, as seen by everything that does not: plain data in, plain data out, so that it may
@@ -10,6 +10,8 @@ export interface DataPlane {
   apply(resources: ResourceSet): Promise<ApplyResult>;
   /** The configuration in force, as `/config_dump` shows it, secrets redacted. */
   describe(): Promise<DataPlaneDescription>;
+  /** Where requests are accepted now. */
+  addresses(): Promise<readonly PortAddress[]>;
   /** Metrics in the Prometheus text format. */
   collectMetrics(): Promise<string>;
   /** Replaces the log filter; see `LogFilter`. */
@@ -19,9 +21,20 @@ export interface DataPlane {
 }
 
 /** What became of a configuration. */
-export type ApplyResult =
-  | { readonly applied: true; readonly diagnostics: readonly Diagnostic[] }
-  | { readonly applied: false; readonly diagnostics: readonly Diagnostic[] };
+export interface ApplyResult {
+  readonly applied: boolean;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Why it was not applied although nothing is wrong with the resources, such as a port that is taken. */
+  readonly reason?: string;
+}
+
+/** An address that accepts requests. */
+export interface PortAddress {
+  /** As configured; 0 asked for any. */
+  readonly configuredPort: number;
+  readonly hostname: string;
+  readonly port: number;
+}
 
 /** Top-level keys of `/config_dump` that the data plane knows. */
 export interface DataPlaneDescription {

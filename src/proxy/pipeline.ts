@@ -17,6 +17,7 @@ import {
   type TrustsPeer,
 } from "./forwarding.ts";
 import type { Forwarder } from "./forwarder.ts";
+import { limitBody } from "./limited_body.ts";
 import { respondToError, toGatewayError } from "./respond.ts";
 
 /** What the pipeline needs of its surroundings. */
@@ -25,6 +26,8 @@ export interface PipelineOptions {
   readonly forwarder: Forwarder;
   readonly clock: Clock;
   readonly trustsPeer: TrustsPeer;
+  /** Larger request bodies are refused; no limit unless set. */
+  readonly maxBodyBytes: number | undefined;
   readonly onFinish: FinishObserver;
   /** Uniform in [0, 1); chooses among weighted backends. */
   readonly random: () => number;
@@ -73,7 +76,8 @@ export class Pipeline {
     exchange: Exchange,
     port: number,
   ): Promise<ResponseMessage> {
-    normalize(exchange);
+    normalizePath(exchange);
+    limitBody(exchange.request, this.#options.maxBodyBytes);
     const listener = enterListener(exchange, port);
     const fromGateway = await exchange.runRequestHooks(listener.policies);
     if (fromGateway !== undefined) return fromGateway;
@@ -128,7 +132,7 @@ export class Pipeline {
 }
 
 /** One spelling of the path for routing, policies and upstream; see `request_target.ts`. */
-function normalize({ request }: Exchange): void {
+function normalizePath({ request }: Exchange): void {
   const target = normalizeTarget(request.target);
   if (target === undefined) {
     throw new GatewayError(

@@ -1,0 +1,30 @@
+/**
+ * The gateway as a library: start it from a configuration, ask where it listens, stop it.
+ *
+ * @example
+ * ```ts
+ * import { Gateway, textSource } from "./mod.ts";
+ *
+ * await using gateway = await Gateway.start({
+ *   config: textSource(`
+ *     gateways: { default: { port: 8080, address: localhost } }
+ *     routes: [{ name: all, backends: [{ host: "127.0.0.1:9000" }] }]
+ *   `),
+ * });
+ * console.log(await gateway.addresses());
+ * ```
+ * @module
+ */
+export { ConfigurationError, validateConfiguration } from "./src/candidate.ts";
+export {
+  type ConfigurationSource,
+  fileSource,
+  textSource,
+} from "./src/config/configuration_source.ts";
+export {
+  Gateway,
+  type GatewayOptions,
+  type GatewayStatus,
+  type Readiness,
+  type RejectedConfiguration,
+} from "./src/gateway.ts";

@@ -1,0 +1,170 @@
+import type { ResourceSet } from "../api/resource_set.ts";
+import type { Settings } from "../api/settings.ts";
+import type { Clock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import type { Logger } from "../base/log.ts";
+import { parseLogFilter } from "../base/log_filter.ts";
+import { compile, type Compiled } from "../compile/compile.ts";
+import { observeFinishedRequests } from "../proxy/finish.ts";
+import { Forwarder } from "../proxy/forwarder.ts";
+import { Listeners } from "../proxy/listeners.ts";
+import { Pipeline } from "../proxy/pipeline.ts";
+import { trustedProxies } from "../proxy/trusted_proxies.ts";
+import { Upstreams } from "../proxy/upstreams.ts";
+import { SnapshotStore } from "../snapshot/snapshot_store.ts";
+import type { AccessLog } from "../telemetry/access_log.ts";
+import type { GatewayMetrics } from "../telemetry/gateway_metrics.ts";
+import type {
+  ApplyResult,
+  DataPlane,
+  DataPlaneDescription,
+  PortAddress,
+} from "./data_plane.ts";
+
+/** What the data plane needs of its process. */
+export interface LocalDataPlaneOptions {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: GatewayMetrics;
+  readonly accessLog: AccessLog;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** The data plane in this thread. */
+export class LocalDataPlane implements DataPlane {
+  readonly #options: LocalDataPlaneOptions;
+  readonly #snapshots = new SnapshotStore({ ports: [], backends: new Map() });
+  readonly #upstreams: Upstreams;
+  readonly #listeners: Listeners;
+  #compiled: Compiled | undefined;
+  /** One change at a time. */
+  #applying: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LocalDataPlaneOptions) {
+    this.#options = options;
+    this.#upstreams = new Upstreams(options.clock);
+    this.#listeners = this.#createListeners();
+    this.#exposeMetrics();
+  }
+
+  apply(resources: ResourceSet): Promise<ApplyResult> {
+    const result = this.#applying.then(() => this.#apply(resources));
+    this.#applying = result.catch(() => {});
+    return result;
+  }
+
+  describe(): Promise<DataPlaneDescription> {
+    const { sensitiveHeaders } = this.#options.settings;
+    const nothing = {
+      binds: [],
+      listeners: [],
+      routes: [],
+      backends: [],
+      policies: [],
+    };
+    return Promise.resolve(
+      this.#compiled?.describe(
+        sensitiveHeaders.map((name) => name.toLowerCase()),
+      ) ?? nothing,
+    );
+  }
+
+  addresses(): Promise<readonly PortAddress[]> {
+    return Promise.resolve(this.#listeners.addresses());
+  }
+
+  collectMetrics(): Promise<string> {
+    return Promise.resolve(this.#options.metrics.registry.collect());
+  }
+
+  setLogLevel(filter: string): Promise<void> {
+    this.#options.logger.setFilter(parseLogFilter(filter));
+    return Promise.resolve();
+  }
+
+  async drain(timeoutMs: number): Promise<void> {
+    await this.#listeners.drain(timeoutMs);
+    this.#upstreams.close();
+  }
+
+  /** Compile, open, swap, retire: what can fail comes before the swap. */
+  async #apply(resources: ResourceSet): Promise<ApplyResult> {
+    const compiled = compile(resources, { readFile: Deno.readTextFileSync });
+    const { diagnostics, snapshot } = compiled;
+    if (diagnostics.some(({ severity }) => severity === "error")) {
+      return { applied: false, diagnostics };
+    }
+    try {
+      const retireListeners = await this.#listeners.prepare(snapshot.ports);
+      this.#snapshots.swap(snapshot);
+      this.#compiled = compiled;
+      this.#upstreams.retainOnly(snapshot);
+      retireListeners();
+    } catch (error) {
+      return { applied: false, diagnostics, reason: describeError(error) };
+    }
+    return { applied: true, diagnostics };
+  }
+
+  #createListeners(): Listeners {
+    const { clock, logger, settings, accessLog, metrics, random } =
+      this.#options;
+    const log = logger.module("proxy");
+    const forwarder = new Forwarder({
+      upstreams: this.#upstreams,
+      clock,
+      random,
+      onMirrorFailure: ({ requestId }, { backend }, error) =>
+        log.warn("Cannot mirror a request", {
+          backend: backend.key,
+          request: requestId,
+          error,
+        }),
+    });
+    const pipeline = new Pipeline({
+      snapshots: this.#snapshots,
+      forwarder,
+      clock,
+      random,
+      trustsPeer: trustedProxies(settings.trustedProxies),
+      maxBodyBytes: settings.limits.maxBodyBytes,
+      onFinish: observeFinishedRequests(clock, (request) => {
+        accessLog(request);
+        metrics.recordRequest(request);
+      }),
+    });
+    return new Listeners({ pipeline, clock, log, limits: settings.limits });
+  }
+
+  #exposeMetrics(): void {
+    const { registry } = this.#options.metrics;
+    const reading = (value: number) => [{ labels: [], value }];
+    registry.computed(
+      "gauge",
+      "gateway_upstream_connections_active",
+      "Connections to upstreams with a request",
+      [],
+      () => reading(this.#upstreams.stats().active),
+    );
+    registry.computed(
+      "gauge",
+      "gateway_upstream_connections_idle",
+      "Connections to upstreams that wait for a request",
+      [],
+      () => reading(this.#upstreams.stats().idle),
+    );
+    registry.computed(
+      "gauge",
+      "gateway_downstream_connections_active",
+      "Connections of clients now open",
+      ["port"],
+      () =>
+        this.#listeners.stats().map(({ port, active }) => ({
+          labels: [String(port)],
+          value: active,
+        })),
+    );
+  }
+}

@@ -1,0 +1,249 @@
+import { parseDuration } from "./api/duration.ts";
+import type { Settings } from "./api/settings.ts";
+import { type Clock, systemClock } from "./base/clock.ts";
+import { describeError } from "./base/errors.ts";
+import { createLogger, type Log, type Logger } from "./base/log.ts";
+import { formatLogFilter, parseLogFilter } from "./base/log_filter.ts";
+import { version } from "./base/version.ts";
+import {
+  type Candidate,
+  ConfigurationError,
+  loadCandidate,
+  locateDiagnostics,
+} from "./candidate.ts";
+import type { ConfigurationSource } from "./config/configuration_source.ts";
+import { type Diagnostic, formatDiagnostic } from "./config/diagnostic.ts";
+import type { Environment } from "./config/substitute.ts";
+import type { DataPlane, PortAddress } from "./dataplane/data_plane.ts";
+import { LocalDataPlane } from "./dataplane/local_data_plane.ts";
+import { createAccessLog } from "./telemetry/access_log.ts";
+import {
+  createGatewayMetrics,
+  type GatewayMetrics,
+} from "./telemetry/gateway_metrics.ts";
+
+/** What a gateway is made from. */
+export interface GatewayOptions {
+  readonly config: ConfigurationSource;
+  /** For `${NAME}` in the configuration; default none. */
+  readonly environment?: Environment;
+  /** Receives log lines, each with its line break; default nobody. */
+  readonly writeLog?: (line: string) => void;
+  /** Receives one line per request; default nobody. */
+  readonly writeAccessLog?: (line: string) => void;
+  readonly clock?: Clock;
+}
+
+/** The configuration in force, and the last one that was not good enough. */
+export interface GatewayStatus {
+  /** SHA-256 of the configuration's text, hexadecimal. */
+  readonly hash: string;
+  /** RFC 3339. */
+  readonly appliedAt: string;
+  readonly lastRejected: RejectedConfiguration | undefined;
+}
+
+/** A configuration that was not applied. */
+export interface RejectedConfiguration {
+  readonly hash: string;
+  /** RFC 3339. */
+  readonly at: string;
+  /** One line each: `file:line:column: error: …`. */
+  readonly diagnostics: readonly string[];
+}
+
+/** Whether traffic should be sent here. */
+export type Readiness = "ready" | "draining";
+
+/**
+ * A running gateway: keeps a data plane in step with a configuration source.
+ *
+ * A configuration that is not good is reported and the running one stays.
+ */
+export class Gateway {
+  readonly settings: Settings;
+  readonly dataPlane: DataPlane;
+  readonly metrics: GatewayMetrics;
+  readonly #options: GatewayOptions;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #log: Log;
+  readonly #stopWatching = new AbortController();
+  #status: GatewayStatus = { hash: "", appliedAt: "", lastRejected: undefined };
+  #files: readonly string[] = [];
+  #watching: Promise<void> = Promise.resolve();
+  #stopping: Promise<void> | undefined;
+
+  private constructor(options: GatewayOptions, settings: Settings) {
+    this.settings = settings;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = createLogger({
+      write: options.writeLog ?? (() => {}),
+      clock: this.#clock,
+      format: settings.logging.format,
+      filter: parseLogFilter(settings.logging.level),
+    });
+    this.#log = this.#logger.module("gateway");
+    this.metrics = createGatewayMetrics({ clock: this.#clock, version });
+    this.dataPlane = this.#createDataPlane();
+  }
+
+  /**
+   * Starts listening as the configuration says, and follows its changes.
+   * @throws {ConfigurationError} When the configuration is invalid or a port cannot be opened.
+   * @throws {ConfigReadError} When it cannot be read.
+   */
+  static async start(options: GatewayOptions): Promise<Gateway> {
+    const candidate = await loadCandidate(options.config, options.environment);
+    const gateway = new Gateway(options, candidate.loaded.settings);
+    const diagnostics = await gateway.#apply(candidate);
+    if (gateway.#status.lastRejected !== undefined) {
+      await gateway.stop(0);
+      throw new ConfigurationError(diagnostics, candidate.sources);
+    }
+    gateway.#watching = gateway.#follow(await gateway.#watch());
+    return gateway;
+  }
+
+  status(): GatewayStatus {
+    return this.#status;
+  }
+
+  readiness(): Readiness {
+    return this.#stopping === undefined ? "ready" : "draining";
+  }
+
+  /** Such as `info,proxy=debug`. */
+  logFilter(): string {
+    return formatLogFilter(this.#logger.filter);
+  }
+
+  /** The log of a module of the process, such as `admin`. */
+  log(module: string): Log {
+    return this.#logger.module(module);
+  }
+
+  addresses(): Promise<readonly PortAddress[]> {
+    return this.dataPlane.addresses();
+  }
+
+  /** Stops accepting and lets requests finish for `timeoutMs`; `config.drainTimeout` unless given. Safe to call twice. */
+  stop(
+    timeoutMs: number = parseDuration(this.settings.drainTimeout),
+  ): Promise<void> {
+    this.#stopping ??= this.#stop(timeoutMs);
+    return this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop(0);
+  }
+
+  async #stop(timeoutMs: number): Promise<void> {
+    this.#log.info("Draining", { timeout: `${timeoutMs}ms` });
+    this.#stopWatching.abort();
+    await this.dataPlane.drain(timeoutMs);
+    await this.#watching;
+  }
+
+  /** Reads the configuration again now, as a change would. */
+  async reload(): Promise<void> {
+    try {
+      const { config, environment } = this.#options;
+      await this.#apply(await loadCandidate(config, environment));
+    } catch (error) {
+      this.#log.error("Cannot read the configuration", { error });
+      this.#reject("", [describeError(error)]);
+    }
+  }
+
+  #watch(): Promise<AsyncIterable<void>> {
+    return this.#options.config.watch({
+      clock: this.#clock,
+      signal: this.#stopWatching.signal,
+      files: () => this.#files,
+      onFallback: (error) =>
+        this.#log.warn("Looking for changes from time to time", { error }),
+    });
+  }
+
+  async #follow(changes: AsyncIterable<void>): Promise<void> {
+    for await (const _ of changes) await this.reload();
+  }
+
+  /** Applies a configuration if it is good; answers everything there is to say about it. */
+  async #apply(candidate: Candidate): Promise<readonly Diagnostic[]> {
+    const { loaded, hash } = candidate;
+    this.#files = loaded.files;
+    let diagnostics = loaded.diagnostics;
+    let applied = false;
+    if (!hasErrors(diagnostics)) {
+      const result = await this.dataPlane.apply(loaded.resources);
+      applied = result.applied;
+      diagnostics = [...diagnostics, ...locateDiagnostics(candidate, result)];
+    }
+    this.#logDiagnostics(diagnostics);
+    if (applied) this.#accept(candidate);
+    else this.#reject(hash, diagnostics.map(formatDiagnostic));
+    return diagnostics;
+  }
+
+  #accept({ hash, loaded }: Candidate): void {
+    const appliedAt = this.#timestamp();
+    this.#status = { hash, appliedAt, lastRejected: undefined };
+    this.metrics.configReloads.labels("applied").inc();
+    this.metrics.configSynchronized.set(1);
+    this.#log.info("Configuration applied", { hash });
+    if (JSON.stringify(loaded.settings) !== JSON.stringify(this.settings)) {
+      this.#log.warn('A change of "config" takes effect after a restart');
+    }
+  }
+
+  #reject(hash: string, diagnostics: readonly string[]): void {
+    const lastRejected = { hash, at: this.#timestamp(), diagnostics };
+    this.#status = { ...this.#status, lastRejected };
+    this.metrics.configReloads.labels("rejected").inc();
+    this.metrics.configSynchronized.set(0);
+    if (this.#status.hash !== "") {
+      this.#log.error("Configuration rejected, the running one stays", {
+        errors: diagnostics.length,
+      });
+    }
+  }
+
+  #logDiagnostics(diagnostics: readonly Diagnostic[]): void {
+    for (const diagnostic of diagnostics) {
+      const text = formatDiagnostic(diagnostic);
+      if (diagnostic.severity === "warning") this.#log.warn(text);
+      else if (this.#status.hash !== "") this.#log.error(text);
+    }
+  }
+
+  #createDataPlane(): DataPlane {
+    const { logging, accessLog } = this.settings;
+    const { writeAccessLog } = this.#options;
+    return new LocalDataPlane({
+      settings: this.settings,
+      clock: this.#clock,
+      logger: this.#logger,
+      metrics: this.metrics,
+      accessLog: writeAccessLog === undefined || !accessLog.enabled
+        ? () => {}
+        : createAccessLog({
+          write: writeAccessLog,
+          format: logging.format,
+          log: this.#logger.module("request"),
+        }),
+      random: Math.random,
+    });
+  }
+
+  #timestamp(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+}
+
+function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some(({ severity }) => severity === "error");
+}

@@ -1,0 +1,59 @@
+import type { Clock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import type { Outcome } from "../http/message.ts";
+import { pathEnd } from "../route/request_target.ts";
+import type { FinishedRequest } from "../telemetry/finished_request.ts";
+import type { Exchange, FinishObserver } from "./exchange.ts";
+import { toGatewayError } from "./respond.ts";
+
+/** Turns an exchange that is over into one record and hands it to `record`: access log, metrics. */
+export function observeFinishedRequests(
+  clock: Clock,
+  record: (request: FinishedRequest) => void,
+): FinishObserver {
+  return (exchange, outcome) => record(describe(exchange, outcome, clock));
+}
+
+function describe(
+  exchange: Exchange,
+  outcome: Outcome,
+  clock: Clock,
+): FinishedRequest {
+  const { asked, backend, listener, request } = exchange;
+  const durationMs = clock.monotonic() - exchange.startedAt;
+  return {
+    time: clock.now() - durationMs,
+    durationMs,
+    gateway: listener?.gateway,
+    listener: listener?.name,
+    route: exchange.route?.name,
+    backend: backend?.name,
+    endpoint: backend && `${backend.host}:${backend.port}`,
+    source: `${request.source.address}:${request.source.port}`,
+    method: asked.method,
+    host: asked.authority,
+    path: asked.target.slice(0, pathEnd(asked.target)),
+    version: request.version,
+    status: exchange.response.status,
+    bytesSent: outcome.bytesSent,
+    requestId: exchange.requestId,
+    upstreamDurationMs: exchange.upstreamMs,
+    reason: reasonOf(exchange, outcome),
+    error: errorOf(exchange, outcome),
+    retries: exchange.retries,
+  };
+}
+
+function reasonOf(
+  { error, upstreamMs }: Exchange,
+  outcome: Outcome,
+): FinishedRequest["reason"] {
+  if (error !== undefined) return error.code;
+  if (outcome.error !== undefined) return toGatewayError(outcome.error).code;
+  return upstreamMs === undefined ? "direct_response" : "upstream";
+}
+
+function errorOf({ error }: Exchange, outcome: Outcome): string | undefined {
+  const cause = error ?? outcome.error;
+  return cause === undefined ? undefined : describeError(cause);
+}
