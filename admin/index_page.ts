@@ -1,0 +1,38 @@
+import { respond } from "./respond.ts";
+import { allowedMethods, type Endpoint } from "./router.ts";
+
+/** A page that lists the endpoints; it needs nothing but itself. */
+export function indexPage(endpoints: readonly Endpoint[]): Response {
+  const rows = endpoints.map((endpoint) => {
+    const { path, purpose, methods } = endpoint;
+    const name = methods.GET === undefined
+      ? path
+      : `<a href="${path}">${path}</a>`;
+    return `<tr><td>${name}</td><td>${
+      allowedMethods(endpoint)
+    }</td><td>${purpose}</td></tr>`;
+  });
+  return respond(
+    200,
+    "text/html; charset=utf-8",
+    `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Gateway admin</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color-scheme: light dark }
+table { border-collapse: collapse; width: 100% }
+th, td { border-bottom: 1px solid #8884; padding: .4rem .8rem .4rem 0; text-align: left; vertical-align: top }
+</style>
+<h1>Gateway admin</h1>
+<table>
+<thead><tr><th>Path</th><th>Methods</th><th>Purpose</th></tr></thead>
+<tbody>
+${rows.join("\n")}
+</tbody>
+</table>
+</html>
+`,
+  );
+}

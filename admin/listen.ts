@@ -1,0 +1,215 @@
+import type { Address } from "../src/api/address.ts";
+import type { Clock } from "../src/base/clock.ts";
+import { describeError } from "../src/base/errors.ts";
+import type { Handler } from "./router.ts";
+
+/** A server that accepts requests. */
+export interface RunningServer {
+  /** Such as `http://127.0.0.1:15000` and `unix:/run/gateway.sock`; empty for `off`. */
+  readonly addresses: readonly string[];
+  /** Stops accepting; requests in progress have a second to end. */
+  close(): Promise<void>;
+}
+
+/** What is to be served where. */
+export interface ServeOptions {
+  /** How messages name the address: `config.adminAddr "localhost:15000"`. */
+  readonly name: string;
+  readonly address: Address;
+  readonly handler: Handler;
+  readonly clock: Clock;
+}
+
+/** An address that cannot be listened on. */
+export class ListenError extends Error {
+  override readonly name = "ListenError";
+
+  constructor(name: string, reason: string, options?: ErrorOptions) {
+    super(`Cannot listen on ${name}: ${reason}`, options);
+  }
+}
+
+const closeTimeoutMs = 1000;
+const portAttempts = 10;
+
+/** @throws {ListenError} When the address is taken or not ours. */
+export async function listen(options: ServeOptions): Promise<RunningServer> {
+  const { address } = options;
+  if (address.kind === "off") {
+    return {
+      addresses: [],
+      close: () => Promise.resolve(),
+    };
+  }
+  if (address.kind === "unix") {
+    return await listenOnSocket(options, address.path);
+  }
+  return await listenOnHosts(options, address.hosts, address.port);
+}
+
+/** All hosts on the same port; when any port will do, one that is free on each. */
+async function listenOnHosts(
+  options: ServeOptions,
+  hosts: readonly string[],
+  port: number,
+): Promise<RunningServer> {
+  for (let attempt = 1;; attempt++) {
+    const servers: Deno.HttpServer<Deno.NetAddr>[] = [];
+    try {
+      for (const hostname of hosts) {
+        const server = tryHost(
+          options,
+          hostname,
+          servers[0]?.addr.port ?? port,
+          hosts.length > 1,
+        );
+        if (server !== undefined) servers.push(server);
+      }
+      if (servers.length === 0) {
+        throw new Deno.errors.AddrNotAvailable(
+          "no such address on this machine",
+        );
+      }
+      return running(
+        servers,
+        servers.map(({ addr }) => toUrl(addr)),
+        options.clock,
+      );
+    } catch (error) {
+      await Promise.all(servers.map((server) => server.shutdown()));
+      const isWorthRetry = port === 0 &&
+        error instanceof Deno.errors.AddrInUse && attempt < portAttempts;
+      if (!isWorthRetry) {
+        throw new ListenError(options.name, reasonOf(error), { cause: error });
+      }
+    }
+  }
+}
+
+/** `undefined` when this machine lacks one of several addresses, as with `localhost` where IPv6 is off. */
+function tryHost(
+  { handler }: ServeOptions,
+  hostname: string,
+  port: number,
+  isOptional: boolean,
+): Deno.HttpServer<Deno.NetAddr> | undefined {
+  try {
+    return Deno.serve({
+      hostname,
+      port,
+      onListen() {},
+      handler: (request) => handler(request),
+    });
+  } catch (error) {
+    if (isOptional && error instanceof Deno.errors.AddrNotAvailable) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+async function listenOnSocket(
+  options: ServeOptions,
+  path: string,
+): Promise<RunningServer> {
+  try {
+    await removeStaleSocket(path);
+    const server = servePrivately(options, path);
+    const { close, addresses } = running(
+      [server],
+      [`unix:${path}`],
+      options.clock,
+    );
+    return {
+      addresses,
+      close: () => close().finally(() => removeIfThere(path)),
+    };
+  } catch (error) {
+    throw new ListenError(options.name, reasonOf(error), { cause: error });
+  }
+}
+
+/** With the mask from the first moment: a socket that is opened up and then closed off could be caught in between. */
+function servePrivately(
+  { handler }: ServeOptions,
+  path: string,
+): Deno.HttpServer<Deno.UnixAddr> {
+  const mask = Deno.umask(0o177);
+  try {
+    return Deno.serve({
+      path,
+      onListen() {},
+      handler: (request) => handler(request),
+    });
+  } finally {
+    Deno.umask(mask);
+  }
+}
+
+async function removeStaleSocket(path: string): Promise<void> {
+  let file: Deno.FileInfo;
+  try {
+    file = await Deno.lstat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  if (file.isSocket !== true) {
+    throw new Error("there is a file that is not a socket");
+  }
+  if (await answers(path)) throw new Error("another process is listening");
+  await Deno.remove(path);
+}
+
+async function answers(path: string): Promise<boolean> {
+  try {
+    (await Deno.connect({ transport: "unix", path })).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.ConnectionRefused) return false;
+    throw error;
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+function running(
+  servers: readonly Deno.HttpServer<Deno.Addr>[],
+  addresses: readonly string[],
+  clock: Clock,
+): RunningServer {
+  return {
+    addresses,
+    // Deno can not cut a connection after `shutdown`: one whose client reads nothing is left to the end of the process.
+    close: () =>
+      new Promise((resolve, reject) => {
+        const cancelTimer = clock.setTimer(resolve, closeTimeoutMs);
+        Promise.all(servers.map((server) => server.shutdown()))
+          .then(() => resolve(), reject)
+          .finally(cancelTimer);
+      }),
+  };
+}
+
+function toUrl({ hostname, port }: Deno.NetAddr): string {
+  return `http://${
+    hostname.includes(":") ? `[${hostname}]` : hostname
+  }:${port}`;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.AddrInUse) {
+    return "the port is in use by another process";
+  }
+  if (error instanceof Deno.errors.AddrNotAvailable) {
+    return "this machine does not have the address";
+  }
+  if (error instanceof Deno.errors.NotFound) return "the folder does not exist";
+  return describeError(error);
+}

@@ -1,0 +1,39 @@
+const securityHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy":
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+/** A plain-text answer; a line break is added. */
+export function text(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return respond(status, "text/plain; charset=utf-8", body + "\n", headers);
+}
+
+/** An indented JSON answer, for eyes as well as programs. */
+export function json(value: unknown): Response {
+  return respond(
+    200,
+    "application/json",
+    JSON.stringify(value, null, 2) + "\n",
+  );
+}
+
+/** An answer with the headers that every admin answer has. */
+export function respond(
+  status: number,
+  contentType: string,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(body, {
+    status,
+    headers: { ...securityHeaders, "content-type": contentType, ...headers },
+  });
+}

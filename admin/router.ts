@@ -1,0 +1,60 @@
+import { describeError } from "../src/base/errors.ts";
+import type { Log } from "../src/base/log.ts";
+import { text } from "./respond.ts";
+
+/** Answers one method of one path. The body of the request is never read, so it has no limit to keep. */
+export type Handler = (request: Request) => Response | Promise<Response>;
+
+/** A path and what it answers. */
+export interface Endpoint {
+  readonly path: string;
+  /** One sentence for the index page. */
+  readonly purpose: string;
+  /** `GET` answers `HEAD` as well. */
+  readonly methods: Readonly<Partial<Record<"GET" | "POST", Handler>>>;
+}
+
+/** Answers requests from a table of endpoints: unknown path 404, wrong method 405, a failing handler 500. */
+export function createRouter(
+  endpoints: readonly Endpoint[],
+  log: Log,
+): Handler {
+  const byPath = new Map(
+    endpoints.map((endpoint) => [endpoint.path, endpoint]),
+  );
+  return async (request) => {
+    const { pathname } = new URL(request.url);
+    const endpoint = byPath.get(pathname);
+    if (endpoint === undefined) return text(404, "not found");
+
+    const isHead = request.method === "HEAD";
+    const handler = findHandler(endpoint, isHead ? "GET" : request.method);
+    if (handler === undefined) {
+      return text(405, "method not allowed", {
+        allow: allowedMethods(endpoint),
+      });
+    }
+    try {
+      const response = await handler(request);
+      return isHead ? new Response(null, response) : response;
+    } catch (error) {
+      log.error("Cannot answer a request", { path: pathname, error });
+      return text(500, `internal error: ${describeError(error)}`);
+    }
+  };
+}
+
+/** Value of `Allow`, such as `GET, HEAD`. */
+export function allowedMethods({ methods }: Endpoint): string {
+  return Object.keys(methods).flatMap((method) =>
+    method === "GET" ? ["GET", "HEAD"] : [method]
+  ).join(", ");
+}
+
+function findHandler(
+  { methods }: Endpoint,
+  method: string,
+): Handler | undefined {
+  if (method === "GET") return methods.GET;
+  return method === "POST" ? methods.POST : undefined;
+}

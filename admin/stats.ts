@@ -1,0 +1,38 @@
+import { respond, text } from "./respond.ts";
+import type { Endpoint } from "./router.ts";
+import type { AdminTarget } from "./target.ts";
+
+const prometheusText = "text/plain; version=0.0.4; charset=utf-8";
+
+/** What monitoring asks for. */
+export function statsEndpoints(
+  target: AdminTarget,
+): readonly Endpoint[] {
+  const collectMetrics = async () =>
+    respond(200, prometheusText, await target.dataPlane.collectMetrics());
+  return [
+    {
+      path: "/metrics",
+      purpose: "Metrics for Prometheus",
+      methods: { GET: collectMetrics },
+    },
+    {
+      path: "/stats/prometheus",
+      purpose: "The same",
+      methods: { GET: collectMetrics },
+    },
+    {
+      path: "/healthz/ready",
+      purpose: "200 while traffic should be sent here",
+      methods: {
+        GET: () =>
+          text(target.readiness() === "ready" ? 200 : 503, target.readiness()),
+      },
+    },
+    {
+      path: "/healthz/live",
+      purpose: "200 while the process works",
+      methods: { GET: () => text(200, "ok") },
+    },
+  ];
+}

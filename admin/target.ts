@@ -1,0 +1,40 @@
+import type { Settings } from "../src/api/settings.ts";
+import type { DataPlane } from "../src/dataplane/data_plane.ts";
+
+/** What the admin and stats servers need of a gateway. */
+export interface AdminTarget {
+  readonly dataPlane: DataPlane;
+  /** The `config` section in force. */
+  readonly settings: Settings;
+  /** Facts about the build, such as `{ version: "0.1.0" }`. */
+  readonly version: Readonly<Record<string, string>>;
+  status(): ConfigurationStatus;
+  /** The log filter in force, as `formatLogFilter` prints it. */
+  logFilter(): string;
+  /** @param filter Complete and valid. */
+  setLogFilter(filter: string): Promise<void>;
+  /** Starts a graceful shutdown and returns at once. */
+  shutdown(): void;
+  readiness(): Readiness;
+}
+
+/** Which configuration is in force, and the last one that was not good enough. */
+export interface ConfigurationStatus {
+  /** Of the configuration's text. */
+  readonly hash: string;
+  /** RFC 3339. */
+  readonly appliedAt: string;
+  readonly lastRejected: RejectedConfiguration | undefined;
+}
+
+/** A configuration that was not applied; it is gone once a later one is. */
+export interface RejectedConfiguration {
+  readonly hash: string;
+  /** RFC 3339. */
+  readonly at: string;
+  /** One line each. */
+  readonly diagnostics: readonly string[];
+}
+
+/** Whether traffic should be sent here. */
+export type Readiness = "starting" | "ready" | "draining";
