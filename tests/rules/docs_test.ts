@@ -40,7 +40,7 @@ async function describeExports(
       if (first?.declarationKind !== "export") continue;
       // What is exported again is described where it is declared. `deno doc` counts lines from zero.
       const { line } = first.location;
-      if (/^export (type )?[{*]/.test(lines[line] ?? "")) continue;
+      if (!/^export (?!(type )?[{*])/.test(lines[line] ?? "")) continue;
       const doc = declarations.map(({ jsDoc }) => jsDoc?.doc ?? "").join("");
       exports.push({ at: `${path}:${line + 1}`, name, doc });
     }

@@ -107,7 +107,7 @@ export function findOffences(
   table: ImportTable,
 ): string[] {
   const rooms = Object.keys(table).sort((a, b) => b.length - a.length);
-  return edges.flatMap(({ from, to }) => {
+  const offences = edges.flatMap(({ from, to }) => {
     const room = rooms.find((room) => isWithin(from, room));
     if (room === undefined) {
       return [`${from} is in no room of the import table`];
@@ -120,6 +120,7 @@ export function findOffences(
       }`,
     ];
   });
+  return [...new Set(offences)];
 }
 
 function isWithin(path: string, room: string): boolean {
