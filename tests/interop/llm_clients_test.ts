@@ -1,14 +1,21 @@
 import Anthropic from "@anthropic-ai/sdk";
 import assert from "node:assert/strict";
-import { gunzipSync } from "node:zlib";
 import OpenAI from "openai";
-import { startPlayground } from "../../cli/dev/playground.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
+import { directly, openPlayground, paths } from "../harness/paths.ts";
 
 const messages = [{ role: "user" as const, content: "Hello there" }];
 const answer = "You said: Hello there";
 
-for (const encoding of ["gzip", "identity"]) {
+const ways = paths.flatMap((path) =>
+  ["gzip", "identity"].map((encoding) => ({
+    path,
+    encoding,
+    how: `${encoding} ${path.name}`,
+  }))
+);
+
+for (const { path, encoding, how } of ways) {
   const defaultHeaders = { "accept-encoding": encoding };
   const connectOpenAi = (url: string) =>
     new OpenAI({
@@ -25,8 +32,8 @@ for (const encoding of ["gzip", "identity"]) {
       defaultHeaders,
     });
 
-  Deno.test(`openai client reads a chat completion sent as ${encoding}`, async () => {
-    await using playground = startPlayground();
+  Deno.test(`openai client reads a chat completion sent as ${how}`, async () => {
+    await using playground = await openPlayground(path);
     const openai = connectOpenAi(playground.llmUrl);
 
     const completion = await openai.chat.completions.create({
@@ -39,8 +46,8 @@ for (const encoding of ["gzip", "identity"]) {
     assert.equal(completion.usage?.total_tokens, 9);
   });
 
-  Deno.test(`openai client reads a chat completion streamed as ${encoding}`, async () => {
-    await using playground = startPlayground();
+  Deno.test(`openai client reads a chat completion streamed as ${how}`, async () => {
+    await using playground = await openPlayground(path);
     const openai = connectOpenAi(playground.llmUrl);
 
     const stream = openai.chat.completions.stream({
@@ -55,8 +62,8 @@ for (const encoding of ["gzip", "identity"]) {
     assert.equal(completion.usage?.completion_tokens, 4);
   });
 
-  Deno.test(`openai client reads a response sent as ${encoding}`, async () => {
-    await using playground = startPlayground();
+  Deno.test(`openai client reads a response sent as ${how}`, async () => {
+    await using playground = await openPlayground(path);
     const openai = connectOpenAi(playground.llmUrl);
 
     const response = await openai.responses.create({
@@ -68,8 +75,8 @@ for (const encoding of ["gzip", "identity"]) {
     assert.equal(response.usage?.total_tokens, 9);
   });
 
-  Deno.test(`openai client reads a response streamed as ${encoding}`, async () => {
-    await using playground = startPlayground();
+  Deno.test(`openai client reads a response streamed as ${how}`, async () => {
+    await using playground = await openPlayground(path);
     const openai = connectOpenAi(playground.llmUrl);
 
     const stream = openai.responses.stream({
@@ -83,8 +90,8 @@ for (const encoding of ["gzip", "identity"]) {
     assert.equal(response.usage?.output_tokens, 4);
   });
 
-  Deno.test(`openai client reads embeddings and models sent as ${encoding}`, async () => {
-    await using playground = startPlayground();
+  Deno.test(`openai client reads embeddings and models sent as ${how}`, async () => {
+    await using playground = await openPlayground(path);
     const openai = connectOpenAi(playground.llmUrl);
 
     const input = ["one", "two"];
@@ -104,8 +111,8 @@ for (const encoding of ["gzip", "identity"]) {
     assert.equal(models.data[0]?.id, "playground-large");
   });
 
-  Deno.test(`anthropic client reads a message sent as ${encoding}`, async () => {
-    await using playground = startPlayground();
+  Deno.test(`anthropic client reads a message sent as ${how}`, async () => {
+    await using playground = await openPlayground(path);
     const anthropic = connectAnthropic(playground.llmUrl);
 
     const message = await anthropic.messages.create({
@@ -120,8 +127,8 @@ for (const encoding of ["gzip", "identity"]) {
     assert.equal(message.usage.output_tokens, 4);
   });
 
-  Deno.test(`anthropic client reads a message streamed as ${encoding}`, async () => {
-    await using playground = startPlayground();
+  Deno.test(`anthropic client reads a message streamed as ${how}`, async () => {
+    await using playground = await openPlayground(path);
     const anthropic = connectAnthropic(playground.llmUrl);
 
     const stream = anthropic.messages.stream({
@@ -137,93 +144,98 @@ for (const encoding of ["gzip", "identity"]) {
   });
 }
 
-Deno.test("openai client gets OpenAI's own error for a refused call", async () => {
-  await using playground = startPlayground();
-  const openai = new OpenAI({
-    baseURL: `${playground.llmUrl}/v1`,
-    apiKey: "none",
-    maxRetries: 0,
+for (const path of paths) {
+  Deno.test(`openai client gets OpenAI's own error ${path.name}`, async () => {
+    await using playground = await openPlayground(path);
+    const openai = new OpenAI({
+      baseURL: `${playground.llmUrl}/v1`,
+      apiKey: "none",
+      maxRetries: 0,
+    });
+
+    const refused = openai.chat.completions.create({
+      model: "any",
+      messages: [],
+    });
+
+    await assert.rejects(refused, (error) => {
+      assert(error instanceof OpenAI.BadRequestError);
+      assert.equal(error.param, "messages");
+      assert.equal(error.code, "invalid_type");
+      assert.match(error.requestID ?? "", /^req_/);
+      return true;
+    });
   });
 
-  const refused = openai.chat.completions.create({
-    model: "any",
-    messages: [],
-  });
+  Deno.test(`anthropic client gets Anthropic's own error ${path.name}`, async () => {
+    await using playground = await openPlayground(path);
+    const anthropic = new Anthropic({
+      baseURL: playground.llmUrl,
+      apiKey: "none",
+      maxRetries: 0,
+      defaultHeaders: { "x-playground-status": "529" },
+    });
 
-  await assert.rejects(refused, (error) => {
-    assert(error instanceof OpenAI.BadRequestError);
-    assert.equal(error.param, "messages");
-    assert.equal(error.code, "invalid_type");
-    assert.match(error.requestID ?? "", /^req_/);
-    return true;
-  });
-});
+    const refused = anthropic.messages.create({
+      model: "any",
+      max_tokens: 1,
+      messages,
+    });
 
-Deno.test("anthropic client gets Anthropic's own error for an overloaded server", async () => {
-  await using playground = startPlayground();
-  const anthropic = new Anthropic({
-    baseURL: playground.llmUrl,
-    apiKey: "none",
-    maxRetries: 0,
-    defaultHeaders: { "x-playground-status": "529" },
+    await assert.rejects(refused, (error) => {
+      assert(error instanceof Anthropic.APIError);
+      assert.equal(error.status, 529);
+      assert.equal(error.type, "overloaded_error");
+      return true;
+    });
   });
-
-  const refused = anthropic.messages.create({
-    model: "any",
-    max_tokens: 1,
-    messages,
-  });
-
-  await assert.rejects(refused, (error) => {
-    assert(error instanceof Anthropic.APIError);
-    assert.equal(error.status, 529);
-    assert.equal(error.type, "overloaded_error");
-    return true;
-  });
-});
+}
 
 for (
-  const { path, body } of [
-    { path: "/v1/chat/completions", body: { model: "any", messages } },
+  const { target, body } of [
+    { target: "/v1/chat/completions", body: { model: "any", messages } },
     {
-      path: "/v1/chat/completions",
+      target: "/v1/chat/completions",
       body: { model: "any", messages, stream: true },
     },
     {
-      path: "/v1/responses",
+      target: "/v1/responses",
       body: { model: "any", input: "Hello", stream: true },
     },
-    { path: "/v1/messages", body: { model: "any", max_tokens: 9, messages } },
+    { target: "/v1/messages", body: { model: "any", max_tokens: 9, messages } },
     {
-      path: "/v1/messages",
+      target: "/v1/messages",
       body: { model: "any", max_tokens: 9, messages, stream: true },
     },
   ]
 ) {
   const kind = "stream" in body ? "streamed" : "whole";
-  Deno.test(`LLM server sends equal bytes for equal calls of ${path}, ${kind}`, async () => {
-    await using playground = startPlayground();
-    const call = (encoding: string) =>
-      fetchRaw(playground.llmUrl + path, {
-        method: "POST",
+  for (const { path, encoding, how } of ways) {
+    Deno.test(`${target} gives equal bytes, ${kind}, as ${how}`, async () => {
+      await using far = await openPlayground(path);
+      await using near = await openPlayground(directly);
+      const call = {
+        method: "POST" as const,
         headers: {
           "content-type": "application/json",
           "accept-encoding": encoding,
         },
         body: JSON.stringify(body),
-      });
+      };
 
-    const [plain, plainAgain] = [
-      await call("identity"),
-      await call("identity"),
-    ];
-    const [packed, packedAgain] = [await call("gzip"), await call("gzip")];
+      const actual = await fetchRaw(far.llmUrl + target, call);
+      const expected = await fetchRaw(near.llmUrl + target, call);
 
-    assert.equal(plain.status, 200);
-    assert.equal(plain.headers["content-encoding"], undefined);
-    assert.equal(packed.headers["content-encoding"], "gzip");
-    assert.deepEqual(plainAgain.bytes, plain.bytes);
-    assert.deepEqual(packedAgain.bytes, packed.bytes);
-    assert.deepEqual(new Uint8Array(gunzipSync(packed.bytes)), plain.bytes);
-  });
+      assert.equal(actual.status, 200);
+      assert.deepEqual(actual.bytes, expected.bytes);
+      assert.equal(
+        actual.headers["content-encoding"],
+        expected.headers["content-encoding"],
+      );
+      assert.equal(
+        actual.headers["content-length"],
+        expected.headers["content-length"],
+      );
+    });
+  }
 }

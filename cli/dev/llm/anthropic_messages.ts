@@ -114,9 +114,5 @@ function promptUsage(blocks: readonly Block[]): JsonObject {
     input_tokens: count(blocks.slice(firstUncached)),
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: count(blocks.slice(0, firstUncached)),
-    cache_creation: {
-      ephemeral_5m_input_tokens: 0,
-      ephemeral_1h_input_tokens: 0,
-    },
   };
 }

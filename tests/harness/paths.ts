@@ -1,0 +1,44 @@
+import { startPlayground } from "../../cli/dev/playground.ts";
+
+/** A way from clients to a server. */
+export interface Path {
+  /** Completes "the client reads the answer …". */
+  readonly name: string;
+  /** Opens the way to the server at `origin`; disposing closes it, not the server. */
+  reach(origin: string): Promise<Reached>;
+}
+
+/** Where to find a server at the near end of a path. */
+export interface Reached extends AsyncDisposable {
+  readonly origin: string;
+}
+
+/** With nothing between client and server. */
+export const directly: Path = {
+  name: "directly",
+  reach: (origin) =>
+    Promise.resolve({ origin, [Symbol.asyncDispose]: () => Promise.resolve() }),
+};
+
+/** Every path; clients must not see a difference. */
+export const paths: readonly Path[] = [directly];
+
+/** The playground at the near end of a path. */
+export interface ReachedPlayground extends AsyncDisposable {
+  readonly mcpUrl: string;
+  readonly llmUrl: string;
+}
+
+/** Starts a playground and opens the path to it. */
+export async function openPlayground(path: Path): Promise<ReachedPlayground> {
+  await using opening = new AsyncDisposableStack();
+  const { mcpUrl, llmUrl } = opening.use(startPlayground());
+  const mcp = opening.use(await path.reach(new URL(mcpUrl).origin));
+  const llm = opening.use(await path.reach(llmUrl));
+  const open = opening.move();
+  return {
+    mcpUrl: `${mcp.origin}/mcp`,
+    llmUrl: llm.origin,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
