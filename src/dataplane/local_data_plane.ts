@@ -13,7 +13,10 @@ import { trustedProxies } from "../proxy/trusted_proxies.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import type { AccessLog } from "../telemetry/access_log.ts";
-import type { GatewayMetrics } from "../telemetry/gateway_metrics.ts";
+import {
+  addConnectionMetrics,
+  type GatewayMetrics,
+} from "../telemetry/gateway_metrics.ts";
 import type {
   ApplyResult,
   DataPlane,
@@ -139,32 +142,9 @@ export class LocalDataPlane implements DataPlane {
   }
 
   #exposeMetrics(): void {
-    const { registry } = this.#options.metrics;
-    const reading = (value: number) => [{ labels: [], value }];
-    registry.computed(
-      "gauge",
-      "gateway_upstream_connections_active",
-      "Connections to upstreams with a request",
-      [],
-      () => reading(this.#upstreams.stats().active),
-    );
-    registry.computed(
-      "gauge",
-      "gateway_upstream_connections_idle",
-      "Connections to upstreams that wait for a request",
-      [],
-      () => reading(this.#upstreams.stats().idle),
-    );
-    registry.computed(
-      "gauge",
-      "gateway_downstream_connections_active",
-      "Connections of clients now open",
-      ["port"],
-      () =>
-        this.#listeners.stats().map(({ port, active }) => ({
-          labels: [String(port)],
-          value: active,
-        })),
-    );
+    addConnectionMetrics(this.#options.metrics.registry, {
+      downstream: () => this.#listeners.stats(),
+      upstream: () => this.#upstreams.stats(),
+    });
   }
 }

@@ -54,6 +54,20 @@ export interface UpstreamConnections {
   readonly idle: number;
 }
 
+/** Connections that are open, and how many were opened since the start. */
+export interface ConnectionReadings {
+  readonly downstream: () => readonly {
+    readonly port: number;
+    readonly active: number;
+    readonly accepted: number;
+  }[];
+  readonly upstream: () => {
+    readonly active: number;
+    readonly idle: number;
+    readonly connects: number;
+  };
+}
+
 /** Every metric of the gateway. */
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
@@ -89,21 +103,6 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
       "gateway_retries_total",
       "Requests sent upstream again",
       ["backend"],
-    ),
-    downstreamConnections: registry.counter(
-      "gateway_downstream_connections_total",
-      "Connections accepted from clients",
-      ["port"],
-    ),
-    downstreamConnectionsActive: registry.gauge(
-      "gateway_downstream_connections_active",
-      "Connections of clients now open",
-      ["port"],
-    ),
-    upstreamConnects: registry.counter(
-      "gateway_upstream_connects_total",
-      "Connections to upstreams tried; result is ok or error",
-      ["backend", "result"],
     ),
     configReloads: registry.counter(
       "gateway_config_reloads_total",
@@ -169,6 +168,55 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
         ]),
     );
   }
+}
+
+/** The connections, counted where they are kept. */
+export function addConnectionMetrics(
+  registry: MetricRegistry,
+  { downstream, upstream }: ConnectionReadings,
+): void {
+  registry.computed(
+    "gauge",
+    "gateway_downstream_connections_active",
+    "Connections of clients now open",
+    ["port"],
+    () =>
+      downstream().map(({ port, active }) => ({
+        labels: [String(port)],
+        value: active,
+      })),
+  );
+  registry.computed(
+    "counter",
+    "gateway_downstream_connections_total",
+    "Connections accepted from clients",
+    ["port"],
+    () =>
+      downstream().map(({ port, accepted }) => ({
+        labels: [String(port)],
+        value: accepted,
+      })),
+  );
+  registry.computed(
+    "gauge",
+    "gateway_upstream_connections",
+    "Connections to upstreams now open",
+    ["state"],
+    () => {
+      const { active, idle } = upstream();
+      return [
+        { labels: ["active"], value: active },
+        { labels: ["idle"], value: idle },
+      ];
+    },
+  );
+  registry.computed(
+    "counter",
+    "gateway_upstream_connects_total",
+    "Connections opened to upstreams",
+    [],
+    () => [{ labels: [], value: upstream().connects }],
+  );
 }
 
 /** Under the names that dashboards for any process look for. */
