@@ -1,0 +1,69 @@
+import { Cancellation } from "../../../src/base/cancellation.ts";
+import { HeaderList } from "../../../src/http/header_list.ts";
+import type {
+  RequestMessage,
+  ResponseMessage,
+} from "../../../src/http/message.ts";
+import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
+
+/** Header fields as pairs, such as `{ origin: "https://a.example" }`. */
+type Headers = Readonly<Record<string, string>>;
+
+/** What a policy runs on; fields left out are those of a plain `GET http://gw.example/`. */
+export function context(
+  { matchedPrefix, headers = {}, ...fields }:
+    & Partial<
+      Pick<RequestMessage, "method" | "scheme" | "authority" | "target">
+    >
+    & { readonly headers?: Headers; readonly matchedPrefix?: string },
+): PolicyContext & { readonly request: RequestMessage } {
+  const request: RequestMessage = {
+    version: "1.1",
+    method: "GET",
+    scheme: "http",
+    authority: "gw.example",
+    target: "/",
+    headers: HeaderList.from(Object.entries(headers)),
+    body: undefined,
+    upgrade: undefined,
+    expectsContinue: false,
+    source: { address: "127.0.0.1", port: 50000 },
+    cancellation: new Cancellation(),
+    sendInformational: () => {},
+    ...fields,
+  };
+  return { request, requestId: "test", matchedPrefix };
+}
+
+/** A response as an upstream or another policy gives it. */
+export function response(headers: Headers = {}, status = 200): ResponseMessage {
+  return {
+    status,
+    headers: HeaderList.from(Object.entries(headers)),
+    body: undefined,
+  };
+}
+
+/** The answer of a request hook that is expected to answer. */
+export async function answer(
+  policy: Policy,
+  to: PolicyContext,
+): Promise<ResponseMessage> {
+  const verdict = await policy.onRequest?.(to);
+  if (verdict === undefined) throw new Error("the policy let the request pass");
+  return verdict;
+}
+
+/** Header fields as an object; the values of a repeated one joined. */
+export function headersOf(
+  { headers }: { readonly headers: HeaderList },
+): Record<string, string> {
+  const fields: Record<string, string> = {};
+  headers.forEach((name, value) => {
+    const key = name.toLowerCase();
+    fields[key] = fields[key] === undefined
+      ? value
+      : `${fields[key]}, ${value}`;
+  });
+  return fields;
+}

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import type { TrafficPolicy } from "../../../src/api/gateway_policy.ts";
+import {
+  backendPhaseKinds,
+  gatewayPhaseKinds,
+  routePhaseKinds,
+} from "../../../src/policy/registry.ts";
+import { answer, context } from "./exchange.ts";
+
+Deno.test("route phase runs its kinds in the documented order", () => {
+  assert.deepEqual(routePhaseKinds.map(({ kind }) => kind), [
+    "cors",
+    "jwtAuthentication",
+    "basicAuthentication",
+    "apiKeyAuthentication",
+    "authorization",
+    "rateLimit",
+    "transformation",
+    "requestHeaderModifier",
+    "responseHeaderModifier",
+    "urlRewrite",
+    "requestRedirect",
+    "directResponse",
+  ]);
+});
+
+Deno.test("gateway phase runs CORS first", () => {
+  assert.deepEqual(gatewayPhaseKinds.map(({ kind }) => kind), [
+    "cors",
+    "jwtAuthentication",
+    "basicAuthentication",
+    "apiKeyAuthentication",
+    "authorization",
+    "transformation",
+  ]);
+});
+
+Deno.test("backend phase transforms before it modifies headers", () => {
+  assert.deepEqual(backendPhaseKinds.map(({ kind }) => kind), [
+    "transformation",
+    "requestHeaderModifier",
+    "responseHeaderModifier",
+  ]);
+});
+
+Deno.test("authorization and rate limits of every level apply, other kinds replace", () => {
+  const accumulating = routePhaseKinds.filter(({ merge }) =>
+    merge === "accumulate"
+  );
+  assert.deepEqual(accumulating.map(({ kind }) => kind), [
+    "authorization",
+    "rateLimit",
+  ]);
+});
+
+const unsupported: TrafficPolicy[] = [
+  { jwtAuthentication: { mode: "Strict", providers: [] } as never },
+  { basicAuthentication: { mode: "Strict", users: ["a:b"] } as never },
+  { apiKeyAuthentication: { mode: "Strict", keys: [{ key: "k" }] } as never },
+  {
+    authorization: { action: "Allow", policy: { matchExpressions: ["true"] } },
+  },
+  {
+    rateLimit: {
+      local: [{ requests: 1, unit: "Minutes", overshoot: "Forgive" }],
+    },
+  },
+  { transformation: {} as never },
+];
+for (const traffic of unsupported) {
+  const [name = ""] = Object.keys(traffic);
+  const kind = routePhaseKinds.find((each) => each.kind === name);
+
+  Deno.test(`${name} is an error that says so`, () => {
+    const message = `Cannot use "${name}": it is not supported by this version`;
+    assert.deepEqual(kind?.check(traffic), [{ path: [], message }]);
+  });
+
+  Deno.test(`${name} lets no request pass`, () => {
+    const policy = kind?.create(traffic, { listenerPort: 80 });
+    assert.throws(() => policy?.onRequest?.(context({})), {
+      code: "invalid_policy",
+    });
+  });
+}
+
+Deno.test("a kind that is not configured makes no policy", () => {
+  for (const kind of routePhaseKinds) {
+    assert.equal(kind.create({}, { listenerPort: 80 }), undefined);
+    assert.deepEqual(kind.check({}), []);
+  }
+});
+
+Deno.test("a configuration with problems becomes a policy that refuses", () => {
+  const kind = routePhaseKinds.find((each) =>
+    each.kind === "requestHeaderModifier"
+  );
+  const policy = kind?.create({ requestHeaderModifier: { remove: ["Host"] } }, {
+    listenerPort: 80,
+  });
+  assert.throws(() => policy?.onRequest?.(context({})), {
+    code: "invalid_policy",
+    message: 'Cannot remove header "Host": the gateway writes it itself',
+  });
+});
+
+Deno.test("direct response answers with its text", async () => {
+  const kind = routePhaseKinds.find((each) => each.kind === "directResponse");
+  const policy = kind?.create({
+    directResponse: { status: 418, body: "no coffee" },
+  }, { listenerPort: 80 });
+  assert.ok(policy);
+  const { status, headers, body } = await answer(policy, context({}));
+  assert.equal(status, 418);
+  assert.equal(headers.get("content-type"), "text/plain; charset=utf-8");
+  assert.equal(new TextDecoder().decode(await body?.read()), "no coffee");
+});
