@@ -1,5 +1,6 @@
 import { Cancellation } from "../../src/base/cancellation.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { GatewayError } from "../../src/base/errors.ts";
 import type { Body } from "../../src/http/body.ts";
 import {
   createUpstream,
@@ -10,13 +11,13 @@ import {
 import { HeaderList } from "../../src/http/header_list.ts";
 import type { ResponseMessage } from "../../src/http/message.ts";
 
-/** The upstream at that port of the loopback. */
+/** The upstream at that port of the loopback, closed at the end of the scope. */
 export function upstreamAt(
   port: number,
   options: Partial<UpstreamOptions> = {},
   clock: Clock = systemClock,
-): Upstream {
-  return createUpstream({
+): Upstream & Disposable {
+  const upstream = createUpstream({
     host: "127.0.0.1",
     port,
     protocol: "auto",
@@ -28,6 +29,22 @@ export function upstreamAt(
     idleTimeoutMs: undefined,
     ...options,
   }, clock);
+  return Object.assign(upstream, {
+    [Symbol.dispose]: () => upstream.close(),
+  });
+}
+
+/** The error that the promise rejects with. */
+export async function failureOf(
+  promise: Promise<unknown>,
+): Promise<GatewayError> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error("Expected a failure, got none");
 }
 
 /** A request that differs from `GET /` by what is given. */
