@@ -1,6 +1,9 @@
 import { isIpAddress, isUpstreamHost } from "./scalars.ts";
 import * as s from "./schema.ts";
 
+const hostPortExample =
+  '"host:port" such as "api.example.com:443" or "[::1]:9000"';
+
 /** Where a server of our own listens. */
 export type Address =
   | {
@@ -53,20 +56,21 @@ export const listenAddress = s.textThat(
 
 /** An upstream `host:port`; the messages tell the usual mistakes apart. */
 export const hostAndPort = s.refine(
-  s.string(),
-  s.rule(
-    (text) => !text.includes("://"),
-    'expected "host:port" without a scheme',
-  ),
-  s.rule(
-    (text) => text.includes("://") || !/[/?#]/.test(text),
-    'expected "host:port" without a path',
-  ),
-  s.rule(
-    (text) => /[/?#]/.test(text) || isHostPort(text),
-    'expected "host:port" such as "api.example.com:443" or "[::1]:9000"',
-  ),
+  s.string(`expected ${hostPortExample}`),
+  s.rule(isHostPort, explainHostPort),
 );
+
+function explainHostPort(text: string): string {
+  if (/^https:/i.test(text)) {
+    return 'expected "host:port" without a scheme ("tls: {}" beside it makes it https)';
+  }
+  if (text.includes("://")) return 'expected "host:port" without a scheme';
+  if (/[/?#]/.test(text)) return 'expected "host:port" without a path';
+  if (isUpstreamHost(text)) {
+    return 'expected "host:port", but the port is missing';
+  }
+  return `expected ${hostPortExample}`;
+}
 
 function isHostPort(text: string): boolean {
   const parts = splitHostPort(text);

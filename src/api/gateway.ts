@@ -42,11 +42,7 @@ export const listenerTlsSchema = s.refine(
     ...tlsEntries,
   }),
   s.exactlyOne("certificates", "certificateRefs"),
-  s.rule(
-    (tls) =>
-      (tls.clientCa === undefined) === (tls.clientCertificate === undefined),
-    '"clientCa" and "clientCertificate" belong together',
-  ),
+  s.bothOrNeither("clientCa", "clientCertificate"),
 );
 
 /** Fields that listeners of the resource and of the short file form share. */
@@ -90,10 +86,12 @@ const listenerSchema = s.refine(
   s.rule(
     (listener) => listener.protocol !== "HTTPS" || listener.tls !== undefined,
     'protocol "HTTPS" needs "tls" with a certificate',
+    ["protocol"],
   ),
   s.rule(
     (listener) => listener.protocol !== "HTTP" || listener.tls === undefined,
     'protocol "HTTP" cannot have "tls"; use protocol "HTTPS"',
+    ["tls"],
   ),
 );
 
@@ -109,8 +107,8 @@ export const gatewaySchema = resource(
       s.list(listenerSchema, { min: 1, max: 64 }),
       s.unique((listener) => listener.name, "listener name"),
       s.unique(
-        (listener) => `${listener.port}/${listener.hostname ?? ""}`,
-        "combination of port and hostname",
+        (listener) => `${listener.hostname ?? "*"}:${listener.port}`,
+        "hostname and port",
       ),
     ),
   }),

@@ -90,31 +90,47 @@ const policySpec = s.refine(
   s.exactlyOne("traffic", "backend"),
   s.rule(
     (spec) =>
-      spec.backend === undefined ||
-      spec.targetRefs.every(({ kind }) => kind === "GatewayBackend"),
+      spec.backend === undefined || spec.traffic !== undefined ||
+      hasTargets(spec, ["GatewayBackend"]),
     '"backend" needs targets of kind "GatewayBackend"; use "traffic" for gateways and routes',
+    ["backend"],
   ),
   s.rule(
     (spec) =>
-      spec.traffic === undefined ||
-      spec.targetRefs.every(({ kind }) => kind !== "GatewayBackend"),
+      spec.traffic === undefined || hasTargets(spec, ["Gateway", "HTTPRoute"]),
     '"traffic" needs targets of kind "Gateway" or "HTTPRoute"; use "backend" for backends',
+    ["traffic"],
   ),
   s.rule(
-    (spec) =>
-      spec.phase === undefined ||
-      spec.targetRefs.every(({ kind }) => kind === "Gateway"),
+    (spec) => spec.phase === undefined || hasTargets(spec, ["Gateway"]),
     'phase "PreRouting" needs targets of kind "Gateway"',
+    ["phase"],
   ),
   s.rule(
-    (spec) =>
-      spec.phase === undefined ||
-      Object.keys(spec.traffic ?? {}).every((key) =>
-        gatewayPhaseKinds.includes(key)
-      ),
-    `phase "PreRouting" can only have ${gatewayPhaseKinds.join(", ")}`,
+    (spec) => spec.phase === undefined || misplacedKind(spec) === undefined,
+    `cannot run in phase "PreRouting", only ${
+      gatewayPhaseKinds.join(", ")
+    } can`,
+    (spec) => ["traffic", misplacedKind(spec) ?? ""],
   ),
 );
+
+interface Targeting {
+  readonly targetRefs: readonly { readonly kind: string }[];
+}
+
+function hasTargets(
+  { targetRefs }: Targeting,
+  kinds: readonly string[],
+): boolean {
+  return targetRefs.every(({ kind }) => kinds.includes(kind));
+}
+
+function misplacedKind(
+  { traffic = {} }: { readonly traffic?: object },
+): string | undefined {
+  return Object.keys(traffic).find((key) => !gatewayPhaseKinds.includes(key));
+}
 
 /** A policy and the resources that it is attached to. */
 export const gatewayPolicySchema = resource(

@@ -1,4 +1,4 @@
-import { headerName, isRegularExpression } from "./scalars.ts";
+import { headerName, regularExpressionFault } from "./scalars.ts";
 import * as s from "./schema.ts";
 
 const pathCharacters = /^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})+$/;
@@ -12,26 +12,49 @@ const pathMatch = s.refine(
     ),
     value: s.withDefault(s.text(1024), "/"),
   }),
-  s.rule(
-    (path) => path.type === "RegularExpression" || path.value.startsWith("/"),
-    'value must start with "/"',
+  pathRule(
+    (path) => path.startsWith("/"),
+    'expected a path that starts with "/"',
   ),
-  s.rule(
+  pathRule(
+    (path) => !hasForbiddenPart(path),
+    'expected a path without "//", "/./", "/../", "%2f" or "#" that does not end in "/." or "/.."',
+  ),
+  pathRule(
     (path) =>
-      path.type === "RegularExpression" || !hasForbiddenPart(path.value),
-    'value must not contain "//", "/./", "/../", "%2f" or "#", or end in "/." or "/.."',
+      hasForbiddenPart(path) || !path.startsWith("/") ||
+      pathCharacters.test(path),
+    "expected a path of URL characters without query, others percent-encoded",
   ),
-  s.rule(
-    (path) =>
-      path.type === "RegularExpression" || pathCharacters.test(path.value),
-    "value must hold only characters of a URL path, others percent-encoded",
-  ),
-  s.rule(
-    (path) =>
-      path.type !== "RegularExpression" || isRegularExpression(path.value),
-    "value is not a regular expression",
-  ),
+  regularExpressionRule(),
 );
+
+interface MatchValue {
+  readonly type: string;
+  readonly value: string;
+}
+
+function pathRule(
+  holds: (path: string) => boolean,
+  message: string,
+): s.Rule<MatchValue> {
+  return s.rule<MatchValue>(
+    ({ type, value }) => type === "RegularExpression" || holds(value),
+    message,
+    ["value"],
+  );
+}
+
+function regularExpressionRule(): s.Rule<MatchValue> {
+  return s.rule<MatchValue>(
+    ({ type, value }) =>
+      type !== "RegularExpression" ||
+      regularExpressionFault(value) === undefined,
+    ({ value }) =>
+      `expected a regular expression (${regularExpressionFault(value)})`,
+    ["value"],
+  );
+}
 
 function hasForbiddenPart(path: string): boolean {
   return forbiddenInPath.some((part) => path.includes(part)) ||
@@ -43,19 +66,13 @@ const valueEntries = {
   value: s.text(4096),
 };
 
-function isMatchValue(
-  match: { readonly type: string; readonly value: string },
-): boolean {
-  return match.type !== "RegularExpression" || isRegularExpression(match.value);
-}
-
 const headerMatch = s.refine(
   s.object({ name: headerName, ...valueEntries }),
-  s.rule(isMatchValue, "value is not a regular expression"),
+  regularExpressionRule(),
 );
 const queryParamMatch = s.refine(
   s.object({ name: s.text(256), ...valueEntries }),
-  s.rule(isMatchValue, "value is not a regular expression"),
+  regularExpressionRule(),
 );
 
 /** Conditions that must all hold; Gateway API `HTTPRouteMatch`. */

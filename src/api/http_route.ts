@@ -41,11 +41,15 @@ export const routeTimeoutsSchema = s.refine(
     request: s.optional(duration),
     backendRequest: s.optional(duration),
   }),
-  s.rule(({ request, backendRequest }) => {
-    if (request === undefined || backendRequest === undefined) return true;
-    const limit = parseDuration(request);
-    return limit === 0 || parseDuration(backendRequest) <= limit;
-  }, '"backendRequest" cannot be longer than "request"'),
+  s.rule(
+    ({ request, backendRequest }) => {
+      if (request === undefined || backendRequest === undefined) return true;
+      const limit = parseDuration(request);
+      return limit === 0 || parseDuration(backendRequest) <= limit;
+    },
+    'expected no more than "request"',
+    ["backendRequest"],
+  ),
 );
 
 /** When to try again; Gateway API `HTTPRouteRetry`. */
@@ -107,26 +111,33 @@ const ruleSchema = s.refine(
       (rule) =>
         (rule.filters?.filter((filter) => filter.type === type).length ?? 0) <=
           1,
-      `a rule can have only one filter of type "${type}"`,
+      `a second filter of type "${type}"; a route rule can have only one`,
+      (rule) => [
+        "filters",
+        rule.filters?.findLastIndex((filter) => filter.type === type) ?? 0,
+      ],
     )
   ),
   s.rule<Rule>(
     (rule) =>
       !(hasFilter(rule, "URLRewrite") && hasFilter(rule, "RequestRedirect")),
     'filters "URLRewrite" and "RequestRedirect" cannot be used together',
+    ["filters"],
   ),
   s.rule<Rule>(
     (rule) =>
       !hasFilter(rule, "RequestRedirect") ||
       (rule.backendRefs?.length ?? 0) === 0,
-    'a rule with a "RequestRedirect" filter cannot have backends',
+    'a route that redirects ("RequestRedirect") cannot have backends',
+    ["backendRefs"],
   ),
   s.rule<Rule>(
     (rule) =>
       !replacesPrefix(rule) ||
       (rule.matches.length === 1 &&
         rule.matches[0]?.path.type === "PathPrefix"),
-    '"ReplacePrefixMatch" needs exactly one match, of path type "PathPrefix"',
+    'a filter with "ReplacePrefixMatch" needs exactly one match, and of path type "PathPrefix"',
+    ["matches"],
   ),
 );
 

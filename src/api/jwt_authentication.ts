@@ -49,11 +49,11 @@ const tokenProvider = s.object({
   jwks,
 });
 
-const documentedMetadata = new Set([
+const documentedMetadata = [
   "resource",
   "scopesSupported",
   "bearerMethodsSupported",
-]);
+];
 
 const resourceMetadata = s.refine(
   s.objectWithRest(
@@ -65,13 +65,18 @@ const resourceMetadata = s.refine(
     s.unknown(),
   ),
   s.rule(
-    (metadata) =>
-      Object.keys(metadata).every((key) =>
-        documentedMetadata.has(key) || /^[^A-Z]+$/.test(key)
-      ),
-    'fields are "resource", "scopesSupported", "bearerMethodsSupported" and snake_case names of RFC 9728',
+    (metadata) => unknownMetadata(metadata) === undefined,
+    `unknown field; fields are ${
+      documentedMetadata.join(", ")
+    } and snake_case names of RFC 9728`,
+    (metadata) => [unknownMetadata(metadata) ?? ""],
   ),
 );
+
+function unknownMetadata(metadata: object): string | undefined {
+  return Object.keys(metadata)
+    .find((key) => !documentedMetadata.includes(key) && !/^[^A-Z]+$/.test(key));
+}
 
 const mcp = s.object({
   provider: s.optional(s.oneOf(["IdpA", "IdpB"])),

@@ -7,11 +7,15 @@ export const headerName = s.pattern(
   256,
 );
 
-/** A header value: printable, without line breaks or surrounding blanks. */
-export const headerValue = s.pattern(
-  /^(?:[\x21-\x7e\x80-\u{10ffff}](?:[\t\x20-\x7e\x80-\u{10ffff}]*[\x21-\x7e\x80-\u{10ffff}])?)?$/u,
-  "a header value without line breaks or surrounding blanks",
-  4096,
+/** A header value: printable, without line breaks or surrounding blanks. Messages do not show it. */
+export const headerValue = s.refine(
+  s.text(4096, 0),
+  s.rule(
+    // deno-lint-ignore no-control-regex
+    (value) =>
+      value.trim() === value && !/[\x00-\x08\x0a-\x1f\x7f]/.test(value),
+    "a header value cannot contain line breaks or control characters, or begin or end with a blank",
+  ),
 );
 
 /** A TCP port. */
@@ -99,17 +103,14 @@ export const urlPath = s.pattern(
 /** Source text of a Common Expression Language expression. */
 export const celExpression = s.text(16384);
 
-/** A regular expression in JavaScript syntax; it is matched against the whole subject. */
-export const regularExpression = s.textThat(
-  isRegularExpression,
-  "a regular expression",
-);
-
-/** Whether `text` compiles as the regular expression of a match. */
-export function isRegularExpression(text: string): boolean {
+/** What is wrong with the regular expression of a match, in JavaScript syntax; `undefined` when nothing is. */
+export function regularExpressionFault(text: string): string | undefined {
   try {
-    return new RegExp(`^(?:${text})$`, "u") !== undefined;
-  } catch {
-    return false;
+    new RegExp(`^(?:${text})$`, "u");
+    return undefined;
+  } catch (error) {
+    return error instanceof Error
+      ? error.message.replace(/^.*: /s, "")
+      : String(error);
   }
 }

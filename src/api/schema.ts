@@ -98,7 +98,7 @@ export function integer(min: number, max: number) {
 export function text(max: number, min = 1) {
   return v.pipe(
     v.string(),
-    v.minLength(min, "expected a text that is not empty"),
+    v.minLength(min, "expected a string that is not empty"),
     v.maxLength(max, `expected at most ${count(max, "character")}`),
   );
 }
@@ -106,7 +106,7 @@ export function text(max: number, min = 1) {
 /** A string that matches `pattern`, described as `what`: `a header name`. */
 export function pattern(regex: RegExp, what: string, max = 253) {
   return v.pipe(
-    v.string(),
+    v.string(`expected ${what}`),
     v.maxLength(max, `expected ${what} of at most ${count(max, "character")}`),
     v.regex(regex, `expected ${what}`),
   );
@@ -114,37 +114,44 @@ export function pattern(regex: RegExp, what: string, max = 253) {
 
 /** A string for which `test` holds, described as `what`. Not visible in the JSON Schema. */
 export function textThat(test: (value: string) => boolean, what: string) {
-  return v.pipe(v.string(), v.check(test, `expected ${what}`));
+  return v.pipe(
+    v.string(`expected ${what}`),
+    v.check(test, `expected ${what}`),
+  );
 }
 
 /** A value that must not appear in messages, such as a token. */
 export function secret() {
   return v.pipe(
-    v.string("expected a text that is not shown here"),
-    v.minLength(1, "expected a text that is not empty"),
+    v.string("must be a string; put the value in quotes"),
+    v.minLength(1, "must not be empty"),
   );
 }
 
 /** Something that must hold for a whole value, and what to say when it does not. */
 export interface Rule<T> {
   readonly holds: (value: T) => boolean;
-  readonly message: string | ((value: T) => string);
+  readonly message: (value: T) => string;
+  /** Way from the value to the part at fault; the whole value when left out. */
+  readonly at: (value: T) => readonly (string | number)[];
 }
 
-/** A rule about a whole value; `message` is what is wrong, in full, or begins with `expected`. */
+/**
+ * A rule about a whole value. `message` is what is wrong, in full; one that begins with `expected` is followed
+ * by the value found. `at` is the way to the part at fault.
+ */
 export function rule<T>(
   holds: (value: T) => boolean,
-  message: string,
+  message: string | ((value: T) => string),
+  at:
+    | readonly (string | number)[]
+    | ((value: T) => readonly (string | number)[]) = [],
 ): Rule<T> {
-  return { holds, message };
-}
-
-/** A rule whose message names the value. */
-export function ruleWith<T>(
-  holds: (value: T) => boolean,
-  message: (value: T) => string,
-): Rule<T> {
-  return { holds, message };
+  return {
+    holds,
+    message: typeof message === "string" ? () => message : message,
+    at: typeof at === "function" ? at : () => at,
+  };
 }
 
 /** `schema` with rules that are checked once the value is otherwise valid. Not visible in the JSON Schema. */
@@ -152,51 +159,121 @@ export function refine<S extends v.GenericSchema>(
   schema: S,
   ...rules: readonly Rule<v.InferOutput<S>>[]
 ): S {
-  const checks = rules.map(({ holds, message }) =>
-    v.check(
-      holds,
-      typeof message === "string" ? message : (issue) => message(issue.input),
-    )
+  const checks = rules.map(({ holds, message, at }) =>
+    v.rawCheck<v.InferOutput<S>>(({ dataset, addIssue }) => {
+      if (!dataset.typed || holds(dataset.value)) return;
+      const path = pathItems(dataset.value, at(dataset.value));
+      const input = path === undefined ? dataset.value : path.at(-1)?.value;
+      addIssue({
+        message: message(dataset.value),
+        input,
+        ...(path !== undefined && { path }),
+      });
+    })
   );
   return v.pipe(schema, ...checks) as unknown as S;
 }
 
+type PathItems = [v.IssuePathItem, ...v.IssuePathItem[]];
+
+function pathItems(
+  root: unknown,
+  path: readonly (string | number)[],
+): PathItems | undefined {
+  let input = root;
+  const items = path.map((key): v.IssuePathItem => {
+    const value = typeof input === "object" && input !== null
+      ? Reflect.get(input, key)
+      : undefined;
+    const item = {
+      type: "unknown",
+      origin: "value",
+      input,
+      key,
+      value,
+    } as const;
+    input = value;
+    return item;
+  });
+  const [first, ...rest] = items;
+  return first === undefined ? undefined : [first, ...rest];
+}
+
 /** Exactly one of `names` is present in the mapping. */
 export function exactlyOne(...names: readonly string[]): Rule<object> {
-  const quoted = names.map((name) => JSON.stringify(name)).join(", ");
   return rule<object>(
-    (value) => names.filter((name) => Object.hasOwn(value, name)).length === 1,
-    `exactly one of ${quoted} is required`,
+    (value) => present(value, names).length === 1,
+    (value) => {
+      const found = present(value, names);
+      return found.length === 0
+        ? `${quoted(names, "or")} is required`
+        : notTogether(found);
+    },
   );
 }
 
 /** At most one of `names` is present in the mapping. */
 export function atMostOne(...names: readonly string[]): Rule<object> {
-  const quoted = names.map((name) => JSON.stringify(name)).join(", ");
   return rule<object>(
-    (value) => names.filter((name) => Object.hasOwn(value, name)).length <= 1,
-    `at most one of ${quoted} is allowed`,
+    (value) => present(value, names).length <= 1,
+    (value) => notTogether(present(value, names)),
   );
 }
 
 /** At least one of `names` is present in the mapping. */
 export function atLeastOne(...names: readonly string[]): Rule<object> {
-  const quoted = names.map((name) => JSON.stringify(name)).join(", ");
   return rule<object>(
-    (value) => names.some((name) => Object.hasOwn(value, name)),
-    `at least one of ${quoted} is required`,
+    (value) => present(value, names).length > 0,
+    `${quoted(names, "or")} is required`,
   );
 }
 
-/** No two items of a list share a key. */
+/** `first` and `second` are both present in the mapping, or neither is. */
+export function bothOrNeither(first: string, second: string): Rule<object> {
+  return rule<object>(
+    (value) => present(value, [first, second]).length !== 1,
+    (value) => {
+      const [given] = present(value, [first, second]);
+      return `"${given}" needs "${given === first ? second : first}"`;
+    },
+  );
+}
+
+/** No two items of a list share a key, which is called `what`. */
 export function unique<T>(
   keyOf: (item: T) => string,
   what: string,
 ): Rule<readonly T[]> {
+  const repeated = (items: readonly T[]) => {
+    const keys = items.map(keyOf);
+    return keys.findIndex((key, index) => keys.indexOf(key) < index);
+  };
   return rule<readonly T[]>(
-    (items) => new Set(items.map(keyOf)).size === items.length,
-    `each ${what} may appear only once`,
+    (items) => repeated(items) < 0,
+    (items) => {
+      const item = items[repeated(items)];
+      return `${what}${
+        item === undefined ? "" : ` ${JSON.stringify(keyOf(item))}`
+      } appears twice`;
+    },
+    (items) => [repeated(items)],
   );
+}
+
+function present(value: object, names: readonly string[]): readonly string[] {
+  return names.filter((name) => Object.hasOwn(value, name));
+}
+
+function notTogether(names: readonly string[]): string {
+  return `${quoted(names, "and")} cannot be used together`;
+}
+
+function quoted(names: readonly string[], conjunction: string): string {
+  const all = names.map((name) => JSON.stringify(name));
+  const last = all.at(-1) ?? "";
+  return all.length < 2
+    ? last
+    : `${all.slice(0, -1).join(", ")} ${conjunction} ${last}`;
 }
 
 function count(amount: number, noun: string): string {

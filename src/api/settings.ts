@@ -76,7 +76,7 @@ export const settingsSchema = s.refine(
 function sensitiveHeader() {
   return s.refine(
     s.string(),
-    s.ruleWith(
+    s.rule(
       (name) => s.safeParse(headerName, name).success,
       (name) =>
         `invalid sensitive header ${

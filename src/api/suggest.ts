@@ -3,13 +3,16 @@ export function nearest(
   word: string,
   candidates: readonly string[],
 ): string | undefined {
-  const limit = Math.max(1, Math.floor(Math.min(word.length, 24) / 3));
+  const limit = Math.max(1, Math.floor(Math.min(word.length, 24) * 0.4));
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
+  best ??= candidates.find((candidate) =>
+    isPart(word, candidate) || isPart(candidate, word)
+  );
   return best === word ? undefined : best;
 }
 
@@ -31,6 +34,10 @@ export function editDistance(a: string, b: string): number {
     [beforeLast, last] = [last, row];
   }
   return at(last, b.length);
+}
+
+function isPart(part: string, whole: string): boolean {
+  return part.length >= 4 && whole.toLowerCase().includes(part.toLowerCase());
 }
 
 function at(row: readonly number[], index: number): number {

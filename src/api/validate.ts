@@ -60,7 +60,7 @@ export function show(value: unknown): string {
 type Issue = s.BaseIssue<unknown>;
 
 const expectedTypes = new Map([
-  ["string", "a text"],
+  ["string", "a string"],
   ["number", "a number"],
   ["boolean", "true or false"],
   ["array", "a list"],
@@ -142,7 +142,7 @@ function describeChoice(
   const list = choices.map((choice) =>
     /^\d+$/.test(choice) ? choice : JSON.stringify(choice)
   );
-  const suggestion = typeof issue.input === "string"
+  const suggestion = typeof issue.input === "string" && choices.length > 1
     ? nearest(issue.input, choices)
     : undefined;
   return {

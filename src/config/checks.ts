@@ -1,6 +1,12 @@
 import type { Gateway, Listener } from "../api/gateway.ts";
 import type { Diagnostic, Location } from "./diagnostic.ts";
-import { diagnose, originalPath, type Placed, placedKey } from "./placed.ts";
+import {
+  diagnose,
+  isGenerated,
+  originalPath,
+  type Placed,
+  placedKey,
+} from "./placed.ts";
 
 /** What is wrong with resources taken together: names used twice, ports claimed twice. */
 export function checkTogether(
@@ -9,7 +15,34 @@ export function checkTogether(
   return [
     ...duplicateNames(placed),
     ...portConflicts(placed.filter(isGateway)),
+    ...placed.flatMap(clusterReferences),
   ];
+}
+
+/** References to Secrets and ConfigMaps, which only a cluster has. */
+function clusterReferences(placed: Placed): readonly Diagnostic[] {
+  const { resource } = placed;
+  if (resource.kind === "Gateway") {
+    return resource.spec.listeners.flatMap(({ tls }, index) =>
+      tls?.certificateRefs === undefined ? [] : [diagnose(placed, {
+        path: ["spec", "listeners", index, "tls", "certificateRefs"],
+        at: "key",
+        message:
+          'a file cannot refer to a Secret; use "certificates" with "cert" and "key"',
+      })]
+    );
+  }
+  if (resource.kind !== "BackendTLSPolicy") return [];
+  return (resource.spec.validation.caCertificateRefs ?? []).flatMap((
+    { name },
+    index,
+  ) =>
+    name === undefined ? [] : [diagnose(placed, {
+      path: ["spec", "validation", "caCertificateRefs", index],
+      at: "value",
+      message: 'a file cannot refer to a ConfigMap; use "file" or "inline"',
+    })]
+  );
 }
 
 function isGateway(placed: Placed): placed is Placed<Gateway> {
@@ -18,21 +51,23 @@ function isGateway(placed: Placed): placed is Placed<Gateway> {
 
 function duplicateNames(placed: readonly Placed[]): readonly Diagnostic[] {
   const first = new Map<string, Placed>();
-  return placed.flatMap((item) => {
-    const key = placedKey(item);
-    const other = first.get(key);
-    if (other === undefined) {
-      first.set(key, item);
-      return [];
-    }
-    const { kind, metadata } = item.resource;
-    const message = `another ${kind} named "${metadata.name}" is defined at ${
-      formatLocation(locate(other, ["metadata", "name"]))
-    }`;
-    return [
-      diagnose(item, { path: ["metadata", "name"], at: "value", message }),
-    ];
-  });
+  return placed.filter(({ resource }) => !isGenerated(resource)).flatMap(
+    (item) => {
+      const key = placedKey(item);
+      const other = first.get(key);
+      if (other === undefined) {
+        first.set(key, item);
+        return [];
+      }
+      const { kind, metadata } = item.resource;
+      const message = `another ${kind} named "${metadata.name}" is defined at ${
+        formatLocation(locate(other, ["metadata", "name"]))
+      }`;
+      return [
+        diagnose(item, { path: ["metadata", "name"], at: "value", message }),
+      ];
+    },
+  );
 }
 
 interface PlacedListener {

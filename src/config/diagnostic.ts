@@ -64,7 +64,8 @@ export function formatDiagnostics(
   }).join("");
 }
 
-const mayBeSecret = /token|secret|password|key|users|-----/i;
+const mayBeSecret =
+  /authorization|bearer|token|secret|password|\busers\b|\bkeys?["']?\s*:|-----/i;
 
 function excerpt(
   { line, column }: Diagnostic,

@@ -161,6 +161,7 @@ class Loader {
 
   #report(document: ConfigDocument) {
     return (path: Path, problem: Omit<Problem, "path">): void => {
+      if (document.isBroken(path)) return;
       this.#diagnostics.push(diagnoseAt(document, path, { ...problem, path }));
     };
   }

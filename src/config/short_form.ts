@@ -26,10 +26,8 @@ const tls = s.refine(
     certificates: s.optional(s.list(certificateSchema, { min: 1, max: 64 })),
     ...tlsEntries,
   }),
-  s.rule(
-    (value) => (value.cert === undefined) === (value.key === undefined),
-    '"cert" and "key" belong together',
-  ),
+  s.bothOrNeither("cert", "key"),
+  s.bothOrNeither("clientCa", "clientCertificate"),
   s.exactlyOne("cert", "certificates"),
 );
 
@@ -42,15 +40,6 @@ const shortListener = s.object({
   ...otherListenerEntries,
   tls: s.optional(tls),
 });
-
-const ownByListeners = [
-  "hostname",
-  "tls",
-  "address",
-  "timeouts",
-  "maxConnections",
-  "allowedRoutes",
-];
 
 /** `gateways.<name>`: one listener, or `listeners` that share port and protocol. */
 export const shortGatewaySchema = s.refine(
@@ -70,14 +59,23 @@ export const shortGatewaySchema = s.refine(
   ),
   s.rule(
     (gateway) =>
-      gateway.listeners === undefined ||
-      ownByListeners.every((key) => !Object.hasOwn(gateway, key)),
-    `a gateway with "listeners" has ${
-      ownByListeners.map((key) => `"${key}"`).join(", ")
-    } ` +
-      "in its listeners",
+      gateway.listeners === undefined || ownByListener(gateway) === undefined,
+    'cannot stand next to "listeners"; move it into each listener',
+    (gateway) => [ownByListener(gateway) ?? ""],
   ),
 );
+
+function ownByListener(gateway: object): string | undefined {
+  return [
+    "hostname",
+    "tls",
+    "address",
+    "timeouts",
+    "maxConnections",
+    "allowedRoutes",
+  ]
+    .find((key) => Object.hasOwn(gateway, key));
+}
 
 /** TLS to a backend; the name to verify is the backend's host, and the CAs the system's, unless given. */
 export const shortTlsSchema = s.refine(
@@ -96,7 +94,8 @@ const routeBackend = s.refine(
   s.exactlyOne("host", "backend"),
   s.rule(
     (item) => item.backend === undefined || item.tls === undefined,
-    '"tls" of a named backend belongs to the backend in "backends"',
+    'the TLS settings of a named backend belong to it, in "backends"',
+    ["tls"],
   ),
 );
 

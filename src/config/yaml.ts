@@ -26,6 +26,8 @@ export interface ConfigDocument {
   locate(path: Path, at?: "key" | "value"): Location;
   /** Environment variables whose values the scalar at `path` holds. */
   substituted(path: Path): readonly string[];
+  /** Whether the value at `path` could not be read, which has been reported. */
+  isBroken(path: Path): boolean;
 }
 
 /** The documents of a source that could be read, and what is wrong with the others. */
@@ -68,7 +70,7 @@ export function parseYaml(
     );
     if (faults.length > 0) continue;
     const reader = new DocumentReader(document, environment, locate);
-    documents.push(reader);
+    if (!reader.stopped) documents.push(reader);
     diagnostics.push(...reader.diagnostics);
   }
   return { documents, diagnostics };
@@ -100,7 +102,7 @@ function syntaxError(
   const message = syntaxMessage(
     fault.code,
     fault.message,
-    text.slice(...fault.pos),
+    text.slice(fault.pos[0], fault.pos[0] + 256),
   );
   return { ...locate(fault.pos[0]), severity: "error", path: "", message };
 }
@@ -118,6 +120,7 @@ class DocumentReader implements ConfigDocument {
   readonly #environment: Environment;
   readonly #locateOffset: (offset: number) => Location;
   readonly #substituted = new Map<Node, readonly string[]>();
+  readonly #broken = new Set<Node>();
   #nodeCount = 0;
   #stopped = false;
 
@@ -139,6 +142,16 @@ class DocumentReader implements ConfigDocument {
       ? keyOffset
       : startOf(node, keyOffset);
     return this.#locateOffset(offset);
+  }
+
+  /** Whether the document was too large to be read to its end. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  isBroken(path: Path): boolean {
+    const { child, complete } = this.#find(path);
+    return complete && child.node !== undefined && this.#broken.has(child.node);
   }
 
   substituted(path: Path): readonly string[] {
@@ -192,17 +205,25 @@ class DocumentReader implements ConfigDocument {
       this.#stopped = true;
       this.#report(
         node,
-        path.slice(0, 4),
-        "aliases expand to too much data, or too many levels",
+        path.slice(0, 1),
+        "too much data once aliases are expanded, or too many levels",
       );
       return null;
     }
-    if (isAlias(node)) return this.#read(this.#resolve(node), [...path, "*"]);
+    if (isAlias(node)) return this.#readAlias(node, path);
     if (isMap<Node, Node | null>(node)) return this.#readMap(node, path);
     if (isSeq<Node>(node)) {
       return node.items.map((item, i) => this.#read(item, [...path, i]));
     }
     return isScalar(node) ? this.#readScalar(node, path) : null;
+  }
+
+  #readAlias(alias: Alias, path: Path): unknown {
+    const target = this.#resolve(alias);
+    if (target === undefined) {
+      this.#report(alias, path, `no anchor "&${alias.source}" comes before`);
+    }
+    return this.#read(target, [...path, "*"]);
   }
 
   #readMap(
@@ -250,6 +271,7 @@ class DocumentReader implements ConfigDocument {
   }
 
   #report(node: Node, path: Path, message: string): void {
+    this.#broken.add(node);
     const location = this.#locateOffset(startOf(node, 0));
     this.diagnostics.push({
       ...location,

@@ -10,26 +10,32 @@ export function resolvePlainScalar(
   return isNumber ? Number(text) : text;
 }
 
-/** What is wrong with the syntax, in words that say what to do where the parser's do not. */
+/**
+ * What is wrong with the syntax, in words that say what to do where the parser's do not.
+ * `rest` is the text from the fault on.
+ */
 export function syntaxMessage(
   code: string,
   message: string,
-  excerpt: string,
+  rest: string,
 ): string {
   switch (code) {
-    case "DUPLICATE_KEY": {
-      const key = /^[^\s:]*/.exec(excerpt)?.[0] ?? "";
-      return key === ""
-        ? "duplicate key"
-        : `duplicate key ${JSON.stringify(key)}`;
-    }
+    case "DUPLICATE_KEY":
+      return `duplicate key "${/^["']?([^\s:"']*)/.exec(rest)?.[1] ?? ""}"`;
     case "TAB_AS_INDENT":
       return "tab used as indentation; YAML allows only spaces";
     case "TAG_RESOLVE_FAILED":
       return `unknown YAML tag: ${message.replace(/^Unresolved tag: /, "")}`;
-    default:
-      return `invalid YAML: ${message.charAt(0).toLowerCase()}${
-        message.slice(1)
-      }`;
+    case "BLOCK_AS_IMPLICIT_KEY":
+      return 'invalid YAML: a second ": " in one line; put texts that contain it in quotes';
   }
+  const closing = /end with a (\S)$/.exec(message)?.[1];
+  if (closing !== undefined) {
+    return `invalid YAML: "${closing}" is missing or not indented enough`;
+  }
+  const quote = /^Missing closing (["'])quote$/.exec(message)?.[1];
+  if (quote !== undefined) {
+    return `invalid YAML: the closing quote (${quote}) is missing`;
+  }
+  return `invalid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }
