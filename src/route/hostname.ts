@@ -38,7 +38,7 @@ export function intersectHostnames(
 function covers(wide: string, narrow: string): boolean {
   if (wide === narrow || wide === "*") return true;
   if (!isWildcard(wide)) return false;
-  return narrow.length > wide.length && narrow.endsWith(wide.slice(1));
+  return narrow.length >= wide.length && narrow.endsWith(wide.slice(1));
 }
 
 /**

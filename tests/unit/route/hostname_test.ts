@@ -43,6 +43,7 @@ const intersections = [
       ["*.example.com", "*.example.com", "*.example.com"],
       ["*.example.com", "test.example.com", "test.example.com"],
       ["*.example.com", "foo.test.example.com", "foo.test.example.com"],
+      ["*.example.com", "a.example.com", "a.example.com"],
       ["*.example.com", "example.com", undefined],
       ["*.example.com", "test.example.net", undefined],
     ],
