@@ -3,6 +3,7 @@ import { parseDuration } from "../api/duration.ts";
 import type { GatewayBackend } from "../api/gateway_backend.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import { nearest } from "../api/suggest.ts";
+import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { describeError } from "../base/errors.ts";
 import type { Backend, BackendTls } from "../snapshot/snapshot.ts";
 import { compareAge, fullName } from "./age.ts";
@@ -11,36 +12,38 @@ import type { Report } from "./report.ts";
 
 /** Every backend by its key, each with the TLS policy that applies to it. */
 export function compileBackends(
-  resources: ResourceSet,
+  { gatewayBackends, backendTlsPolicies }: ResourceSet,
   readFile: ReadFile,
   report: Report,
 ): ReadonlyMap<string, Backend> {
-  const keys = resources.gatewayBackends.map(fullName);
-  const policies = resources.backendTlsPolicies.toSorted(compareAge);
-  const tls = new Map<string, BackendTls | "invalid">();
   const owners = new Map<string, BackendTlsPolicy>();
-  for (const policy of policies) {
+  const tls = new Map<string, Backend["tls"]>();
+  for (const policy of backendTlsPolicies.toSorted(compareAge)) {
     const compiled = compileTls(policy, readFile, report);
-    for (const key of targetsOf(policy, keys, report)) {
-      const owner = owners.get(key.name);
+    for (const { key, path } of targetsOf(policy, gatewayBackends, report)) {
+      const owner = owners.get(key);
       if (owner !== undefined) {
-        const message =
-          `Cannot apply to backend "${key.name}": BackendTLSPolicy "${
-            fullName(owner)
-          }" takes precedence`;
-        report.warning(policy, key.path, message);
+        const message = `Cannot apply to backend "${key}": BackendTLSPolicy "${
+          fullName(owner)
+        }" takes precedence`;
+        report.warning(policy, path, message);
         continue;
       }
-      owners.set(key.name, policy);
-      tls.set(key.name, compiled);
+      owners.set(key, policy);
+      tls.set(key, compiled);
     }
   }
   return new Map(
-    resources.gatewayBackends.map((resource) => {
+    gatewayBackends.map((resource) => {
       const key = fullName(resource);
       return [key, compileBackend(resource, tls.get(key))];
     }),
   );
+}
+
+interface Target {
+  readonly key: string;
+  readonly path: DiagnosticPath;
 }
 
 function compileBackend(
@@ -68,33 +71,31 @@ function milliseconds(duration: string | undefined): number | undefined {
   return duration === undefined ? undefined : parseDuration(duration);
 }
 
+/** Keys of the backends that a policy is for, each with where it says so. */
 function targetsOf(
   policy: BackendTlsPolicy,
-  backends: readonly string[],
+  backends: readonly GatewayBackend[],
   report: Report,
-) {
-  const targets: {
-    readonly name: string;
-    readonly path: readonly (string | number)[];
-  }[] = [];
-  for (const [index, target] of policy.spec.targetRefs.entries()) {
+): Target[] {
+  const { namespace } = policy.metadata;
+  const known = backends.filter(({ metadata }) =>
+    metadata.namespace === namespace
+  ).map(({ metadata }) => metadata.name);
+  return policy.spec.targetRefs.flatMap(({ kind, name }, index) => {
     const path = ["spec", "targetRefs", index];
-    const name = `${policy.metadata.namespace}/${target.name}`;
-    if (target.kind !== "GatewayBackend") {
+    if (kind !== "GatewayBackend") {
       const message =
-        `Cannot apply to kind "${target.kind}": expected "GatewayBackend"`;
+        `Cannot apply to kind "${kind}": expected "GatewayBackend"`;
       report.warning(policy, [...path, "kind"], message);
-    } else if (!backends.includes(name)) {
-      const message = `Cannot find backend "${name}"`;
-      report.warning(
-        policy,
-        [...path, "name"],
-        message,
-        nearest(name, backends),
-      );
-    } else targets.push({ name, path });
-  }
-  return targets;
+      return [];
+    }
+    if (!known.includes(name)) {
+      const message = `Cannot find backend "${namespace}/${name}"`;
+      report.warning(policy, [...path, "name"], message, nearest(name, known));
+      return [];
+    }
+    return [{ key: `${namespace}/${name}`, path }];
+  });
 }
 
 /** "Connections using an invalid CACertificateRef MUST fail" (Gateway API): so one bad reference spoils the policy. */

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { createAuthority } from "../../harness/certificates.ts";
+import {
+  backend,
+  compileAll,
+  gateway,
+  policy,
+  route,
+  tlsPolicy,
+  to,
+} from "./resources.ts";
+
+const authority = await createAuthority();
+const server = await authority.issueServer(["gw.example"]);
+
+/** As `/config_dump` prints it. */
+function dump(
+  compiled: ReturnType<typeof compileAll>,
+  sensitiveHeaders: string[] = [],
+) {
+  return JSON.parse(JSON.stringify(compiled.describe(sensitiveHeaders)));
+}
+
+Deno.test("the description says what each route does and where that is written", () => {
+  const description = dump(compileAll({
+    gateways: [gateway("gw")],
+    httpRoutes: [route("mcp", {
+      hostnames: ["mcp.example"],
+      rules: [{
+        matches: [{ path: { value: "/mcp" } }],
+        filters: [{
+          type: "URLRewrite",
+          urlRewrite: { hostname: "up.example" },
+        }],
+        timeouts: { request: "10s" },
+        backendRefs: [to("b", { weight: 2 }), to("gone")],
+      }],
+    })],
+    gatewayBackends: [backend("b")],
+    gatewayPolicies: [
+      policy("p", [{ kind: "Gateway", name: "gw" }], {
+        traffic: { cors: { allowOrigins: ["*"] } },
+      }),
+    ],
+    backendTlsPolicies: [
+      tlsPolicy("t", ["b"], {
+        hostname: "b.example",
+        wellKnownCACertificates: "System",
+      }),
+    ],
+  }));
+
+  assert.deepEqual(description.binds, [{
+    key: "bind/80",
+    address: "[::]:80",
+    protocol: "http",
+    timeouts: {},
+    listeners: ["default/gw/http"],
+  }]);
+  assert.deepEqual(description.listeners, [{
+    key: "default/gw/http",
+    gatewayName: "gw",
+    gatewayNamespace: "default",
+    listenerName: "http",
+    hostname: "*",
+    port: 80,
+    protocol: "HTTP",
+    policies: [],
+    routes: ["default/mcp/0"],
+  }]);
+  assert.deepEqual(description.routes, [{
+    key: "default/mcp/0",
+    name: "mcp",
+    namespace: "default",
+    listener: "default/gw/http",
+    hostnames: ["mcp.example"],
+    matches: [{ path: { type: "PathPrefix", value: "/mcp" } }],
+    backends: [
+      { weight: 2, backend: "default/b" },
+      { weight: 1, problem: 'Backend "default/gone" not found' },
+    ],
+    mirrors: [],
+    timeouts: { requestMs: 10_000 },
+    policies: [
+      {
+        kind: "cors",
+        source: "GatewayPolicy/default/p",
+        config: { allowOrigins: ["*"], maxAge: 5 },
+      },
+      {
+        kind: "urlRewrite",
+        source: "HTTPRoute/default/mcp",
+        config: { hostname: "up.example" },
+      },
+    ],
+  }]);
+  assert.deepEqual(description.backends, [{
+    key: "default/b",
+    name: "b",
+    target: "b.example:80",
+    protocol: "auto",
+    tls: {
+      hostname: "b.example",
+      subjectAltNames: [],
+      caCertificates: "System",
+    },
+  }]);
+  assert.deepEqual(description.policies, [{
+    key: "default/p",
+    targetRefs: [{
+      group: "gateway.networking.k8s.io",
+      kind: "Gateway",
+      name: "gw",
+    }],
+    traffic: { cors: { allowOrigins: ["*"], maxAge: 5 } },
+  }]);
+});
+
+Deno.test("the description holds no private key, credential or sensitive header", () => {
+  const set = [
+    { name: "Authorization", value: "Bearer s3cret" },
+    { name: "X-Api-Key", value: "s3cret" },
+    { name: "x-plain", value: "visible" },
+  ];
+  const compiled = compileAll({
+    gateways: [
+      gateway("gw", [{
+        port: 443,
+        protocol: "HTTPS",
+        tls: { certificates: [server] },
+      }]),
+    ],
+    httpRoutes: [route("r", {
+      rules: [{
+        filters: [{
+          type: "RequestHeaderModifier",
+          requestHeaderModifier: { set },
+        }],
+        backendRefs: [to("b")],
+      }],
+    })],
+    gatewayBackends: [backend("b")],
+    gatewayPolicies: [policy("p", [{ kind: "HTTPRoute", name: "r" }], {
+      traffic: {
+        basicAuthentication: { users: ["user:s3cret"] },
+        apiKeyAuthentication: { keys: [{ key: "s3cret" }] },
+      },
+    })],
+  });
+
+  const text = JSON.stringify(compiled.describe(["x-api-key"]));
+
+  assert.doesNotMatch(text, /s3cret|PRIVATE KEY/);
+  assert.match(text, /visible/);
+});
