@@ -21,7 +21,7 @@ export interface Acceptor {
 }
 
 /** Told of each connection. */
-export type OnConnection = (transport: Transport, peer: Peer) => void;
+export type OnConnection = (transport: Transport, peer: Peer) => unknown;
 
 /** Takes plain TCP connections. */
 export class TcpAcceptor implements Acceptor {
@@ -87,10 +87,10 @@ export function peerOf(
  * A machine that lacks one of the IP families listens on the other.
  * @throws What `open` throws; none is left open then.
  */
-export async function openAll<T extends Acceptor>(
+export async function openAll(
   { hostname, port, reusePort = false }: ListenAddress,
-  open: (address: Required<ListenAddress>) => T | Promise<T>,
-): Promise<T[]> {
+  open: (address: Required<ListenAddress>) => Acceptor | Promise<Acceptor>,
+): Promise<Acceptor[]> {
   if (hostname === undefined) {
     const everywhere = { hostname: "::", port, reusePort };
     try {

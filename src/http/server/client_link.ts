@@ -24,7 +24,6 @@ export class ClientLink {
   retiring = false;
   /** Body bytes of the present response that went out so far. */
   bytesSent = 0;
-  #closed = false;
 
   constructor(
     transport: Transport,
@@ -42,17 +41,12 @@ export class ClientLink {
     this.writer = new MessageWriter(this.transport);
   }
 
-  get closed(): boolean {
-    return this.#closed;
-  }
-
   readonly countBytes = (bytesSent: number): void => {
     this.bytesSent = bytesSent;
   };
 
   /** Cuts the connection. */
   close(): void {
-    this.#closed = true;
     this.transport.close();
   }
 
@@ -93,7 +87,7 @@ export class ClientLink {
   /** Ends our side and waits until the client did the same, so that it can read all before the connection is gone. */
   async linger(): Promise<void> {
     const { transport, input, context } = this;
-    if (this.#closed || !input.open) return;
+    if (transport.closed || !input.open) return;
     await transport.closeWrite();
     const deadline = context.sweep.deadline(context.limits.lingerTimeoutMs);
     let budget = context.limits.maxDrainBytes;

@@ -14,11 +14,16 @@ export class GuardedTransport implements Transport {
   pendingRead: Promise<number | null> | undefined;
   readonly #transport: Transport;
   readonly #writeTimeout: () => number;
+  #closed = false;
 
   /** @param writeTimeout Answers the deadline of a write that begins now. */
   constructor(transport: Transport, writeTimeout: () => number) {
     this.#transport = transport;
     this.#writeTimeout = writeTimeout;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
   }
 
   read(into: Uint8Array): Promise<number | null> {
@@ -44,6 +49,8 @@ export class GuardedTransport implements Transport {
   }
 
   close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
     this.#transport.close();
   }
 

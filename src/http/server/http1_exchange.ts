@@ -5,7 +5,11 @@ import type { HeaderList } from "../header_list.ts";
 import type { Reply, ResponseMessage } from "../message.ts";
 import type { ClientLink } from "./client_link.ts";
 import { Http1Request } from "./http1_request.ts";
-import { toRequestError } from "./request_error.ts";
+import {
+  handlerFailed,
+  responseComplete,
+  toRequestError,
+} from "./request_error.ts";
 import { informationalHead, prepareResponse } from "./response_head.ts";
 import { SWITCHING_PROTOCOLS, switchProtocols } from "./switch_protocols.ts";
 
@@ -51,8 +55,8 @@ export class Http1Exchange implements BodyOwner {
       reply = answer instanceof Promise ? await answer : answer;
     } catch (error) {
       link.context.report(error);
-      link.close();
-      return false;
+      const response = link.context.reject(handlerFailed(error));
+      reply = { response, finished: () => {} };
     }
     let persists = false;
     let error: unknown;
@@ -198,14 +202,6 @@ export class Http1Exchange implements BodyOwner {
     this.#link.close();
     this.#response?.body?.cancel(this.#failure);
   }
-}
-
-function responseComplete(): GatewayError {
-  return new GatewayError(
-    "client_closed",
-    "downstream",
-    "Cannot read the body further: the response is complete",
-  );
 }
 
 function timedOut(message: string): GatewayError {

@@ -28,3 +28,19 @@ export function toRequestError(error: unknown): GatewayError {
 export function badRequest(message: string): GatewayError {
   return new GatewayError("bad_request", "downstream", message);
 }
+
+/** A bug of ours: the handler threw. */
+export function handlerFailed(cause: unknown): GatewayError {
+  return new GatewayError("internal", "gateway", "Cannot handle the request", {
+    cause,
+  });
+}
+
+/** Why a body is not read any further. */
+export function responseComplete(): GatewayError {
+  return new GatewayError(
+    "client_closed",
+    "downstream",
+    "Cannot read the body further: the response is complete",
+  );
+}

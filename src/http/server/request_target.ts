@@ -18,6 +18,7 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?]*)(.*)$/i;
  * read differently by somebody.
  */
 const AUTHORITY = /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
+const ORIGIN_FORM = /^\/[!"$-~]*$/;
 const MAX_PORT = 65_535;
 
 /**
@@ -45,9 +46,13 @@ export function resolveTarget(head: RequestHead): RequestTarget {
   return fromAbsoluteForm(head.method, target);
 }
 
-/**
- * Whether `text` is a host with an optional port that we route by.
- */
+/** Whether `target` is a path, or the `*` of OPTIONS, in visible ASCII and without a fragment. */
+export function isTarget(method: string, target: string): boolean {
+  if (target === "*") return method === "OPTIONS";
+  return ORIGIN_FORM.test(target);
+}
+
+/** Whether `text` is a host, with or without a port, that can be routed by. */
 export function isAuthority(text: string): boolean {
   const match = AUTHORITY.exec(text);
   return match !== null && Number(match[1] ?? 0) <= MAX_PORT;

@@ -36,7 +36,8 @@ export function prepareResponse(
   const { request } = context;
   const { headers } = response;
   const isOld = request?.version === "1.0";
-  const framing = frame(response, request?.sentMethod, isOld);
+  setFraming(response, request?.sentMethod);
+  const framing = framingOf(response, request?.sentMethod, isOld);
   const persists = context.persists && framing !== "until-close";
   let head = statusLine(response.status) + headers.serialize();
   if (framing === "chunked") head += "Transfer-Encoding: chunked\r\n";
@@ -71,28 +72,39 @@ export function informationalHead(
   return statusLine(status) + (headers?.serialize() ?? "") + "\r\n";
 }
 
+/** Whether a response to that method has no body whatever its fields say (RFC 9110 section 6.4.1). */
+export function hasNoBody(
+  { status }: ResponseMessage,
+  method: string | undefined,
+): boolean {
+  return method === "HEAD" || status === NO_CONTENT || status === NOT_MODIFIED;
+}
+
+/** Makes `Content-Length` in the response's headers agree with its body. */
+export function setFraming(
+  response: ResponseMessage,
+  method: string | undefined,
+): void {
+  const { status, headers, body } = response;
+  headers.delete("transfer-encoding");
+  const length = body === undefined ? 0 : body.length;
+  const isSilent = hasNoBody(response, method);
+  if (status === NO_CONTENT || (length === undefined && !isSilent)) {
+    headers.delete("content-length");
+  } else if (length !== undefined && (body !== undefined || !isSilent)) {
+    setLength(headers, length);
+  }
+}
+
 /** RFC 9112 section 6.3, from the sender's side. */
-function frame(
+function framingOf(
   response: ResponseMessage,
   method: string | undefined,
   isOld: boolean,
 ): OutgoingFraming {
-  const { status, headers, body } = response;
-  headers.delete("transfer-encoding");
-  if (status === NO_CONTENT) {
-    headers.delete("content-length");
-    return "none";
-  }
-  if (method === "HEAD" || status === NOT_MODIFIED) {
-    if (body?.length !== undefined) setLength(headers, body.length);
-    return "none";
-  }
-  const length = body === undefined ? 0 : body.length;
-  if (length !== undefined) {
-    setLength(headers, length);
-    return "length";
-  }
-  headers.delete("content-length");
+  if (hasNoBody(response, method)) return "none";
+  const { body } = response;
+  if (body === undefined || body.length !== undefined) return "length";
   return isOld ? "until-close" : "chunked";
 }
 

@@ -1,10 +1,15 @@
-import type { Transport } from "../transport.ts";
+import type { Http2Server } from "node:http2";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import { NodeTransport } from "../node_transport.ts";
+import type { Peer, Transport } from "../transport.ts";
 import {
   type Acceptor,
   type ListenAddress,
   openAll,
   TcpAcceptor,
 } from "./acceptor.ts";
+import type { TlsConfig } from "./certificate_table.ts";
 import type { Client } from "./client_link.ts";
 import { Http1Connection } from "./http1_connection.ts";
 import {
@@ -12,7 +17,10 @@ import {
   type ServerContext,
   type ServerOptions,
 } from "./options.ts";
+import { createHttp2Engine, Http2Connection } from "./http2_connection.ts";
 import { Sweep } from "./sweep.ts";
+import { TlsAcceptor } from "./tls_acceptor.ts";
+import { TransportStream } from "./transport_stream.ts";
 
 /** A connection that is being served, in whichever version of HTTP. */
 interface ServedConnection {
@@ -30,9 +38,12 @@ export interface ConnectionCounts {
   readonly active: number;
 }
 
-/** Serves HTTP on one port. */
+/**
+ * Serves HTTP on one port: HTTP/1.1 and 1.0, over TLS also HTTP/2 by ALPN, without TLS also HTTP/2 to those who begin with it.
+ */
 export class HttpServer {
   readonly #context: ServerContext;
+  readonly #http2: Http2Server;
   readonly #connections = new Set<ServedConnection>();
   #acceptors: Acceptor[] = [];
   #accepted = 0;
@@ -46,6 +57,7 @@ export class HttpServer {
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       sweep: new Sweep(options.clock),
     };
+    this.#http2 = createHttp2Engine(this.#context.limits);
   }
 
   /** Where the server listens; the real port even if it was asked for 0. */
@@ -63,20 +75,28 @@ export class HttpServer {
 
   /**
    * Opens the port.
-   * @throws When the address cannot be listened on.
+   * @param tls Serves `https` with it, `http` if it is left out.
+   * @throws When the address cannot be listened on, or a certificate cannot be read.
    */
-  async start(address: ListenAddress): Promise<void> {
+  async start(address: ListenAddress, tls?: TlsConfig): Promise<void> {
     const { clock } = this.#context;
     this.#acceptors = await openAll(
       address,
       (address) =>
-        new TcpAcceptor(
-          address,
-          clock,
-          (transport, peer) =>
-            void this.#serve(transport, { peer, scheme: "http" }),
-        ),
+        tls === undefined
+          ? new TcpAcceptor(address, clock, this.#onConnection)
+          : this.#openTls(address, tls),
     );
+  }
+
+  /**
+   * Shows other certificates from now on; open connections stay.
+   * @throws {TypeError} When a certificate cannot be read; the old ones stay.
+   */
+  reloadCertificates(tls: TlsConfig): void {
+    for (const acceptor of this.#acceptors) {
+      if (acceptor instanceof TlsAcceptor) acceptor.reload(tls);
+    }
   }
 
   /** Takes no further connections or requests; resolves when those under way are answered. */
@@ -95,18 +115,71 @@ export class HttpServer {
     await this.#untilIdle();
   }
 
-  async #serve(transport: Transport, client: Client): Promise<void> {
-    this.#accepted++;
-    if (this.#connections.size >= this.#context.limits.maxConnections) {
-      this.#refused++;
-      transport.close();
-      return;
-    }
-    const connection = new Http1Connection(transport, client, this.#context);
-    await this.#whileOpen(connection, connection.run());
+  async #openTls(
+    address: Required<ListenAddress>,
+    tls: TlsConfig,
+  ): Promise<TlsAcceptor> {
+    const { tlsHandshakeTimeoutMs } = this.#context.limits;
+    const acceptor = new TlsAcceptor(
+      tls,
+      tlsHandshakeTimeoutMs,
+      this.#onTlsConnection,
+    );
+    await acceptor.listen(address);
+    return acceptor;
   }
 
-  async #whileOpen<T>(connection: ServedConnection, end: Promise<T>) {
+  readonly #onConnection = async (
+    transport: Transport,
+    peer: Peer,
+  ): Promise<void> => {
+    if (!this.#admit()) return transport.close();
+    const client: Client = { peer, scheme: "http" };
+    const early = await this.#serveHttp1(transport, client);
+    if (early === undefined) return;
+    await this.#serveHttp2(new TransportStream(transport, early), client);
+  };
+
+  readonly #onTlsConnection = async (
+    socket: TLSSocket,
+    peer: Peer,
+  ): Promise<void> => {
+    if (!this.#admit()) return void socket.destroy();
+    const client: Client = { peer, scheme: "https" };
+    if (socket.alpnProtocol === "h2") await this.#serveHttp2(socket, client);
+    else await this.#serveHttp1(new NodeTransport(socket), client);
+  };
+
+  #admit(): boolean {
+    this.#accepted++;
+    const { maxConnections } = this.#context.limits;
+    if (this.#connections.size < maxConnections) return true;
+    this.#refused++;
+    return false;
+  }
+
+  #serveHttp1(
+    transport: Transport,
+    client: Client,
+  ): Promise<Uint8Array | undefined> {
+    const connection = new Http1Connection(transport, client, this.#context);
+    return this.#whileOpen(connection, connection.run());
+  }
+
+  #serveHttp2(stream: Duplex, client: Client): Promise<void> {
+    const connection = new Http2Connection(
+      this.#http2,
+      stream,
+      client,
+      this.#context,
+    );
+    return this.#whileOpen(connection, connection.run());
+  }
+
+  async #whileOpen<T>(
+    connection: ServedConnection,
+    end: Promise<T>,
+  ): Promise<T> {
     this.#connections.add(connection);
     if (this.#draining) connection.retire();
     try {

@@ -1,0 +1,124 @@
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Duplex } from "node:stream";
+import type { Client } from "./client_link.ts";
+import { Http2Exchange } from "./http2_exchange.ts";
+import type { ServerContext, ServerLimits } from "./options.ts";
+import type { Expiring } from "./sweep.ts";
+
+const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM;
+const RESET_WINDOW_MS = 10_000;
+
+/** Makes what `Http2Connection` speaks HTTP/2 with; one for all connections. */
+export function createHttp2Engine(limits: ServerLimits): Http2Server {
+  return createServer({
+    settings: {
+      enablePush: false,
+      maxConcurrentStreams: limits.maxConcurrentStreams,
+      maxHeaderListSize: limits.maxHeaderBytes,
+    },
+    maxHeaderListPairs: limits.maxHeaderCount + 8,
+  });
+}
+
+/** Serves one client's connection of HTTP/2. */
+export class Http2Connection implements Expiring {
+  readonly #session: ServerHttp2Session;
+  readonly #client: Client;
+  readonly #context: ServerContext;
+  readonly #exchanges = new Set<Http2Exchange>();
+  #idleDeadline: number;
+  #resets = 0;
+  #resetsForgottenAt: number;
+
+  constructor(
+    engine: Http2Server,
+    stream: Duplex,
+    client: Client,
+    context: ServerContext,
+  ) {
+    this.#client = client;
+    this.#context = context;
+    this.#session = openSession(engine, stream);
+    this.#idleDeadline = this.#nextIdleDeadline();
+    this.#resetsForgottenAt = context.sweep.deadline(RESET_WINDOW_MS);
+    this.#session.on(
+      "stream",
+      (
+        stream: ServerHttp2Stream,
+        _headers: unknown,
+        flags: number,
+        fields: readonly string[],
+      ) => void this.#serve(stream, fields, (flags & END_STREAM) === 0),
+    );
+    // `close` follows and tells the same.
+    this.#session.on("error", () => {});
+    stream.on("error", () => {});
+  }
+
+  /** Serves until the connection is closed. Never throws. */
+  async run(): Promise<void> {
+    const { sweep } = this.#context;
+    sweep.add(this);
+    await new Promise<void>((resolve) => this.#session.once("close", resolve));
+    sweep.delete(this);
+  }
+
+  /** Tells the client to send no further requests (GOAWAY), and closes after those under way. */
+  retire(): void {
+    if (!this.#session.closed) this.#session.close();
+  }
+
+  /** Cuts the connection. */
+  close(): void {
+    this.#session.destroy();
+  }
+
+  expire(now: number): void {
+    if (now >= this.#resetsForgottenAt) {
+      this.#resets = 0;
+      this.#resetsForgottenAt = now + RESET_WINDOW_MS;
+    }
+    if (this.#exchanges.size === 0 && now >= this.#idleDeadline) this.retire();
+    for (const exchange of this.#exchanges) exchange.expire(now);
+  }
+
+  async #serve(
+    stream: ServerHttp2Stream,
+    fields: readonly string[],
+    hasBody: boolean,
+  ): Promise<void> {
+    const exchange = new Http2Exchange(stream, this.#client, this.#context);
+    this.#exchanges.add(exchange);
+    stream.once("aborted", () => this.#countReset());
+    await exchange.run(fields, hasBody);
+    this.#exchanges.delete(exchange);
+    this.#idleDeadline = this.#nextIdleDeadline();
+  }
+
+  /** Requests that are taken back at once cost us more than the client (CVE-2023-44487). */
+  #countReset(): void {
+    this.#resets++;
+    if (this.#resets <= this.#context.limits.maxStreamResets) return;
+    this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  #nextIdleDeadline(): number {
+    const { sweep, limits } = this.#context;
+    return sweep.deadline(limits.keepAliveTimeoutMs);
+  }
+}
+
+/** Node makes a session of whatever its server is told is a connection, and announces it at once. */
+function openSession(engine: Http2Server, stream: Duplex): ServerHttp2Session {
+  let session: ServerHttp2Session | undefined;
+  engine.once("session", (opened) => session = opened);
+  engine.emit("connection", stream);
+  if (session !== undefined) return session;
+  throw new TypeError("Cannot open an HTTP/2 session: none was announced");
+}
