@@ -14,6 +14,7 @@ import {
   addForwardingHeaders,
   addVia,
   requestIdOf,
+  setIfAbsent,
   type TrustsPeer,
 } from "./forwarding.ts";
 import type { Forwarder } from "./forwarder.ts";
@@ -59,7 +60,8 @@ export class Pipeline {
     let response = await this.#answer(exchange, port);
     response = await this.#decorate(exchange, response);
     addVia(response.headers, "1.1");
-    response.headers.set("x-request-id", requestId);
+    // LLM providers have request ids of their own, which their SDKs and their support ask for.
+    setIfAbsent(response.headers, "x-request-id", requestId);
     exchange.response = response;
     return exchange;
   }

@@ -1,4 +1,5 @@
 import { startPlayground } from "../../cli/dev/playground.ts";
+import { startTestGateway } from "./gateway.ts";
 
 /** A way from clients to a server. */
 export interface Path {
@@ -20,8 +21,23 @@ export const directly: Path = {
     Promise.resolve({ origin, [Symbol.asyncDispose]: () => Promise.resolve() }),
 };
 
+/** Through a gateway with one plain route. */
+export const throughGateway: Path = {
+  name: "through the gateway",
+  async reach(origin) {
+    const host = new URL(origin).host;
+    const running = await startTestGateway({
+      routes: [{ name: "all", backends: [{ host }] }],
+    });
+    return {
+      origin: running.origin,
+      [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+    };
+  },
+};
+
 /** Every path; clients must not see a difference. */
-export const paths: readonly Path[] = [directly];
+export const paths: readonly Path[] = [directly, throughGateway];
 
 /** The playground at the near end of a path. */
 export interface ReachedPlayground extends AsyncDisposable {

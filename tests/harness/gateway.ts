@@ -1,0 +1,40 @@
+import { Gateway, textSource } from "../../mod.ts";
+import { freePort } from "./free_port.ts";
+
+/** A gateway in this process, alone on its port. */
+export interface TestGateway extends AsyncDisposable {
+  readonly gateway: Gateway;
+  readonly port: number;
+  /** Such as `http://127.0.0.1:40123`. */
+  readonly origin: string;
+  /** Everything logged so far. */
+  readonly log: readonly string[];
+  /** The access log so far. */
+  readonly accessLog: readonly string[];
+}
+
+/** Starts a gateway with `gateways.default` on a free port and the rest of the short form as given. */
+export async function startTestGateway(
+  config: Readonly<Record<string, unknown>>,
+  listener: Readonly<Record<string, unknown>> = {},
+): Promise<TestGateway> {
+  const port = freePort();
+  const log: string[] = [];
+  const accessLog: string[] = [];
+  const gateway = await Gateway.start({
+    config: textSource(JSON.stringify({
+      gateways: { default: { port, address: "127.0.0.1", ...listener } },
+      ...config,
+    })),
+    writeLog: (line) => log.push(line),
+    writeAccessLog: (line) => accessLog.push(line),
+  });
+  return {
+    gateway,
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    log,
+    accessLog,
+    [Symbol.asyncDispose]: () => gateway.stop(0),
+  };
+}
