@@ -66,6 +66,9 @@ function explainHostPort(text: string): string {
   }
   if (text.includes("://")) return 'expected "host:port" without a scheme';
   if (/[/?#]/.test(text)) return 'expected "host:port" without a path';
+  if (/^[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]+$/i.test(text)) {
+    return 'expected an IPv6 address in brackets and a port such as "[::1]:9000"';
+  }
   if (isUpstreamHost(text)) {
     return 'expected "host:port", but the port is missing';
   }

@@ -11,6 +11,7 @@ import {
   type Pair,
   parseAllDocuments,
   type Scalar,
+  stringify,
   type YAMLError,
   type YAMLMap,
 } from "yaml";
@@ -66,7 +67,9 @@ export function parseYaml(
   for (const document of parsed) {
     const faults = [...document.errors, ...document.warnings];
     diagnostics.push(
-      ...faults.map((fault) => syntaxError(fault, source.text, locate)),
+      ...faults.filter(isRootFault).map((fault) =>
+        syntaxError(fault, source.text, locate)
+      ),
     );
     if (faults.length > 0) continue;
     const reader = new DocumentReader(document, environment, locate);
@@ -74,6 +77,11 @@ export function parseYaml(
     diagnostics.push(...reader.diagnostics);
   }
   return { documents, diagnostics };
+}
+
+/** Later syntax errors mostly follow from the first; repeated keys do not. */
+function isRootFault(fault: YAMLError, index: number): boolean {
+  return index === 0 || fault.code === "DUPLICATE_KEY";
 }
 
 function parseDocuments(
@@ -102,7 +110,7 @@ function syntaxError(
   const message = syntaxMessage(
     fault.code,
     fault.message,
-    text.slice(fault.pos[0], fault.pos[0] + 256),
+    text.slice(Math.max(0, fault.pos[0] - 1), fault.pos[0] + 256),
   );
   return { ...locate(fault.pos[0]), severity: "error", path: "", message };
 }
@@ -296,4 +304,9 @@ function isBlock(node: Node | undefined): boolean {
 
 function startOf(node: Node | undefined, fallback: number): number {
   return node?.range?.[0] ?? fallback;
+}
+
+/** YAML text of plain data. */
+export function printYaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
 }

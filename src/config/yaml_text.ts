@@ -12,16 +12,21 @@ export function resolvePlainScalar(
 
 /**
  * What is wrong with the syntax, in words that say what to do where the parser's do not.
- * `rest` is the text from the fault on.
+ * `around` is the text from the character before the fault on.
  */
 export function syntaxMessage(
   code: string,
   message: string,
-  rest: string,
+  around: string,
 ): string {
+  if (around.startsWith("${")) {
+    return '"${NAME}" cannot stand unquoted inside { } or [ ]; quote it, or give a number a line of its own';
+  }
   switch (code) {
     case "DUPLICATE_KEY":
-      return `duplicate key "${/^["']?([^\s:"']*)/.exec(rest)?.[1] ?? ""}"`;
+      return `duplicate key "${
+        /^["']?([^\s:"']*)/.exec(around.slice(1))?.[1] ?? ""
+      }"`;
     case "TAB_AS_INDENT":
       return "tab used as indentation; YAML allows only spaces";
     case "TAG_RESOLVE_FAILED":

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { parseAllDocuments } from "yaml";
+import { fileSchema } from "../../../src/config/file_schema.ts";
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+const validate = ajv.compile(await fileSchema());
+
+const folders = ["../../../examples/", "../../fixtures/config/good/"];
+
+for (const folder of folders.map((path) => new URL(path, import.meta.url))) {
+  for (const { name } of Deno.readDirSync(folder)) {
+    if (!name.endsWith(".yaml")) continue;
+    const text = Deno.readTextFileSync(new URL(name, folder))
+      .replace(/\$\{[A-Z_]+:-([^}]*)\}/g, "$1")
+      .replaceAll("${PORT}", "3000")
+      .replaceAll("${NAME}", "tools");
+
+    Deno.test(`fileSchema accepts ${name}`, () => {
+      for (const document of parseAllDocuments(text, { merge: true })) {
+        const value: unknown = document.toJS();
+        if (isList(value)) continue;
+        assert.ok(validate(value), JSON.stringify(validate.errors, null, 2));
+      }
+    });
+  }
+}
+
+for (
+  const [name, value] of Object.entries({
+    "an unknown section": { route: [] },
+    "an unknown field": { gateways: { a: { port: 1, prot: 2 } } },
+    "a port that is too large": { gateways: { a: { port: 70_000 } } },
+    "an unknown kind": { apiVersion: "v1", kind: "Pod" },
+    "a route without name": {
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "HTTPRoute",
+      metadata: {},
+      spec: {},
+    },
+  })
+) {
+  Deno.test(`fileSchema refuses ${name}`, () => {
+    assert.equal(validate(value), false);
+  });
+}
+
+function isList(value: unknown): boolean {
+  return typeof value === "object" && value !== null &&
+    Reflect.get(value, "kind") === "List";
+}

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { isInlinePolicy } from "../../../src/api/gateway_policy.ts";
+import { formatDiagnostic } from "../../../src/config/diagnostic.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+
+const shortForm = `gateways:
+  default: { port: 3000 }
+routes:
+- name: mcp
+  gateways: [default]
+  matches:
+  - path: { value: /mcp }
+  backends:
+  - { host: "127.0.0.1:9000", weight: 2 }
+  policies:
+    timeouts: { request: 10s }
+`;
+
+function loadText(text: string, environment = {}) {
+  return loadConfig([{ name: "gateway.yaml", text }], environment);
+}
+
+Deno.test("loadConfig reports the problems of all items at once", () => {
+  const { diagnostics } = loadText(`gateways:
+  default: { port: 0 }
+routes:
+- backends: [{ host: nowhere }]
+- hostnames: [UPPER]
+`);
+
+  assert.deepEqual(diagnostics.map(({ path }) => path), [
+    "gateways.default.port",
+    "routes[0].backends[0].host",
+    "routes[1].hostnames[0]",
+  ]);
+});
+
+Deno.test("loadConfig reports in the order of files and lines", () => {
+  const { diagnostics } = loadConfig([
+    { name: "b.yaml", text: "routes: 1\n" },
+    { name: "a.yaml", text: "gateways: 1\n" },
+  ], {});
+
+  assert.deepEqual(diagnostics.map(({ file }) => file), ["b.yaml", "a.yaml"]);
+});
+
+Deno.test("loadConfig joins the sections of several files", () => {
+  const { resources, diagnostics } = loadConfig([
+    {
+      name: "a.yaml",
+      text:
+        "gateways:\n  one: { port: 3000 }\nroutes:\n- backends: [{ host: 'a:1' }]\n",
+    },
+    {
+      name: "b.yaml",
+      text:
+        "gateways:\n  two: { port: 3001 }\nroutes:\n- backends: [{ host: 'b:1' }]\n",
+    },
+  ], {});
+
+  assert.deepEqual(diagnostics, []);
+  assert.deepEqual(resources.httpRoutes.map(({ metadata }) => metadata.name), [
+    "route0",
+    "route1",
+  ]);
+  assert.deepEqual(
+    resources.httpRoutes[0]?.spec.parentRefs.map(({ name }) => name),
+    ["one", "two"],
+  );
+});
+
+Deno.test("loadConfig marks policies written inside a route", () => {
+  const [policy] = loadText(shortForm).resources.gatewayPolicies;
+
+  assert.ok(policy !== undefined && isInlinePolicy(policy));
+});
+
+Deno.test("loadConfig resolves paths against the folder of the file", () => {
+  const { files } = loadConfig([{
+    name: "conf/gateway.yaml",
+    text:
+      "gateways:\n  a: { port: 1, protocol: HTTPS, tls: { cert: a.crt, key: /etc/a.key } }\n",
+  }], {});
+
+  assert.deepEqual(files, ["conf/a.crt", "/etc/a.key"]);
+});
+
+for (
+  const { path, place } of [
+    {
+      path: ["spec", "rules", 0, "matches", 0, "path", "value"],
+      place: "7:20 routes[0].matches[0].path.value",
+    },
+    {
+      path: ["spec", "rules", 0, "backendRefs", 0, "weight"],
+      place: "9:39 routes[0].backends[0].weight",
+    },
+    {
+      path: ["spec", "rules", 0, "backendRefs", 0, "name"],
+      place: "9:13 routes[0].backends[0].host",
+    },
+    {
+      path: ["spec", "parentRefs", 0, "name"],
+      place: "5:14 routes[0].gateways[0]",
+    },
+    { path: ["metadata", "name"], place: "4:9 routes[0].name" },
+  ]
+) {
+  Deno.test(`LoadedConfig locates ${path.join(".")} of a route in the short form`, () => {
+    const found = loadText(shortForm).locate("HTTPRoute/default/mcp", path);
+
+    assert.equal(`${found?.line}:${found?.column} ${found?.path}`, place);
+  });
+}
+
+Deno.test("LoadedConfig diagnoses a problem of an inline policy where it was written", () => {
+  const diagnostic = loadText(shortForm).diagnose(
+    "GatewayPolicy/default/mcp/policies",
+    {
+      path: ["spec", "traffic", "timeouts"],
+      at: "key",
+      message: "not supported by this version",
+    },
+  );
+
+  assert.equal(
+    formatDiagnostic(diagnostic),
+    "gateway.yaml:11:5: error: routes[0].policies.timeouts: not supported by this version",
+  );
+});
+
+Deno.test("LoadedConfig locates a part of a Kubernetes resource", () => {
+  const loaded = loadText(`apiVersion: policy.gateway.internal/v1alpha1
+kind: GatewayBackend
+metadata: { name: tools }
+spec:
+  static:
+    host: tools.example.com
+    port: 443
+`);
+
+  const found = loaded.locate("GatewayBackend/default/tools", [
+    "spec",
+    "static",
+    "port",
+  ]);
+
+  assert.equal(
+    `${found?.line}:${found?.column} ${found?.path}`,
+    "7:11 spec.static.port",
+  );
+});
+
+Deno.test("loadConfig does not show values of the environment in diagnostics", () => {
+  const { diagnostics } = loadText(
+    "gateways:\n  default: { port: '${SECRET}' }\n",
+    {
+      SECRET: "hunter2",
+    },
+  );
+
+  assert.deepEqual(diagnostics.map(formatDiagnostic), [
+    "gateway.yaml:2:20: error: gateways.default.port: expected a number, got the value of ${SECRET}",
+  ]);
+});
+
+Deno.test("loadConfig keeps the structure of a document whatever the environment holds", () => {
+  const { resources, diagnostics } = loadText(
+    shortForm.replace("{ value: /mcp }", "\n      value: ${P}"),
+    { P: "/a, b: [c]" },
+  );
+
+  assert.equal(resources.httpRoutes.length, 0);
+  assert.deepEqual(diagnostics.map(({ path }) => path), [
+    "routes[0].matches[0].path.value",
+  ]);
+});
