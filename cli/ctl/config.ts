@@ -1,0 +1,70 @@
+import { describeError } from "../../src/base/errors.ts";
+import { type AdminAddress, callAdmin } from "../admin_client.ts";
+import { Failure, UsageError } from "../exit.ts";
+import { print } from "../output.ts";
+
+/** Which dump to show, and how. */
+export interface ShowConfigOptions extends AdminAddress {
+  /** A saved dump; `-` is standard input. */
+  readonly file?: string;
+  readonly local?: boolean;
+  readonly output: "yaml" | "json";
+}
+
+/** Prints a configuration dump, of a running gateway or a saved one. */
+export async function showConfig(options: ShowConfigOptions): Promise<void> {
+  const { file, output } = options;
+  if (
+    file !== undefined &&
+    (options.port ?? options.admin ?? options.local) !== undefined
+  ) {
+    throw new UsageError(
+      'Cannot use "--file" together with "--local", "--port" or "--admin": choose one',
+    );
+  }
+  const text = file === undefined
+    ? await callAdmin(options, "GET", "/config_dump")
+    : await readDump(file);
+  const dump = parseDump(text, file ?? "the gateway's answer");
+  await print(
+    output === "json"
+      ? JSON.stringify(dump, null, 2) + "\n"
+      : await toYaml(dump),
+  );
+}
+
+async function readDump(file: string): Promise<string> {
+  try {
+    return file === "-"
+      ? await new Response(Deno.stdin.readable).text()
+      : await Deno.readTextFile(file);
+  } catch (error) {
+    const reason = error instanceof Deno.errors.NotFound
+      ? "no such file"
+      : describeError(error);
+    throw new Failure(`Cannot read "${file}": ${reason}`);
+  }
+}
+
+function parseDump(text: string, name: string): object {
+  try {
+    const dump: unknown = JSON.parse(text);
+    if (typeof dump === "object" && dump !== null && !Array.isArray(dump)) {
+      return dump;
+    }
+  } catch (error) {
+    throw new Failure(
+      `Cannot read "${name}": not the JSON of /config_dump: ${
+        describeError(error)
+      }`,
+    );
+  }
+  throw new Failure(
+    `Cannot read "${name}": expected the JSON object of /config_dump`,
+  );
+}
+
+async function toYaml(value: object): Promise<string> {
+  const { printYaml } = await import("../../src/config/yaml.ts");
+  return printYaml(value);
+}

@@ -1,0 +1,83 @@
+const exitCodes = `
+Exit codes: 0 success, 1 failure, 2 wrong usage`;
+
+/** What the program is. */
+export const gateway = "HTTP gateway for MCP servers and LLM providers";
+
+/** Shown below the options of `gateway`. */
+export const gatewayExamples = `
+Examples:
+  gateway dev                            try it out, with nothing to configure
+  gateway -f gateway.yaml                run; changes of the file take effect at once
+  gateway -f conf.d/                     run with every .yaml, .yml and .json file of a folder
+  gateway -f gateway.yaml --validate-only
+  gateway ctl proxy config all           what the running gateway does
+
+The smallest configuration:
+  gateways:
+    default: {port: 3000}
+  routes:
+  - name: all
+    backends: [{host: "127.0.0.1:9000"}]
+
+SIGTERM and SIGINT shut down gracefully; the second one ends the process at once.
+${exitCodes}`;
+
+/** What `gateway dev` is. */
+export const dev =
+  "Run a gateway with an MCP server and an LLM server to try it on";
+
+/** Shown below the options of `gateway dev`. */
+export const devExamples = `
+Examples:
+  gateway dev
+  gateway dev --port 8080
+  curl http://localhost:3000/v1/models   in another terminal`;
+
+/** Shown below the options of `gateway schema`. */
+export const schemaExamples = `
+Examples:
+  gateway schema > gateway.schema.json
+  # yaml-language-server: $schema=gateway.schema.json    as first line of gateway.yaml: your editor then helps`;
+
+/** What `gwctl` is. */
+export const control = "Look into a running gateway";
+
+/** Shown below the options of `gwctl`. */
+export function controlExamples(name: string): string {
+  return `
+Examples:
+  ${name} proxy config all
+  ${name} proxy log --level debug
+${exitCodes}`;
+}
+
+/** Shown below the options of `gwctl proxy config all`. */
+export function configExamples(name: string): string {
+  return `
+Examples:
+  ${name} proxy config all
+  ${name} proxy config all -p 15001 -o json | jq .routes
+  ${name} proxy config all --admin unix:/run/gateway/admin.sock
+  curl -s localhost:15000/config_dump > dump.json
+  ${name} proxy config all --file dump.json -o yaml`;
+}
+
+/** Shown below the options of `gwctl proxy log`. */
+export function logExamples(name: string): string {
+  return `
+Examples:
+  ${name} proxy log                        show the levels
+  ${name} proxy log --level debug          everything
+  ${name} proxy log --set proxy=trace --set request=off
+  ${name} proxy log --reset                back to the configured levels`;
+}
+
+/** Shown below the options of `completion`. */
+export function completionExamples(name: string): string {
+  return `
+Examples:
+  bash: source <(${name} completion bash)                              in ~/.bashrc
+  zsh:  source <(${name} completion zsh)                               in ~/.zshrc
+  fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish`;
+}

@@ -1,0 +1,135 @@
+import { startAdminServer, startStatsServer } from "../admin/server.ts";
+import type { AdminTarget } from "../admin/target.ts";
+import { systemClock } from "../src/base/clock.ts";
+import type { Log } from "../src/base/log.ts";
+import type { ConfigurationSource } from "../src/config/configuration_source.ts";
+import { Gateway } from "../src/gateway.ts";
+import { LineWriter } from "../src/telemetry/line_writer.ts";
+import { exitCodes } from "./exit.ts";
+import { listenForShutdown, type Shutdown } from "./shutdown.ts";
+import { buildFacts } from "./version.ts";
+
+/** A gateway that serves, with what was bound for it. */
+export interface Serving {
+  readonly gateway: Gateway;
+  /** Such as `http://127.0.0.1:15000`; empty when it is off. */
+  readonly admin: readonly string[];
+}
+
+/**
+ * Runs a gateway with its admin and stats servers until a signal or `/quitquitquit`; answers the exit code.
+ * @throws {ConfigurationError | ConfigReadError | ListenError}
+ */
+export async function serve(
+  config: ConfigurationSource,
+  onStarted: (serving: Serving) => Promise<void> = () => Promise.resolve(),
+): Promise<number> {
+  const clock = systemClock;
+  const logLines = new LineWriter({
+    write: (bytes) => Deno.stderr.write(bytes),
+    clock,
+    maxDelayMs: 0,
+  });
+  const accessLines = new LineWriter({
+    write: (bytes) => Deno.stdout.write(bytes),
+    clock,
+    maxDelayMs: 100,
+  });
+  const flush = () => Promise.all([logLines.flush(), accessLines.flush()]);
+  using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
+  try {
+    const gateway = await Gateway.start({
+      config,
+      environment: Deno.env.toObject(),
+      writeLog: (line) => logLines.write(line),
+      writeAccessLog: (line) => accessLines.write(line),
+    });
+    countDroppedLines(gateway, { log: logLines, access: accessLines });
+    surviveErrors(gateway.log("process"));
+    await serveUntilShutdown(gateway, shutdown, onStarted);
+    return exitCodes.ok;
+  } finally {
+    await flush();
+  }
+}
+
+async function serveUntilShutdown(
+  gateway: Gateway,
+  shutdown: Shutdown,
+  onStarted: (serving: Serving) => Promise<void>,
+): Promise<void> {
+  const log = gateway.log("admin");
+  const options = {
+    target: adminTarget(gateway, shutdown),
+    clock: systemClock,
+    log,
+  };
+  await using servers = new AsyncDisposableStack();
+  try {
+    const admin = await startAdminServer(options);
+    servers.defer(() => admin.close());
+    const stats = await startStatsServer(options);
+    servers.defer(() => stats.close());
+    log.info("Listening", {
+      admin: admin.addresses.join(" ") || "off",
+      stats: stats.addresses.join(" ") || "off",
+    });
+    await onStarted({ gateway, admin: admin.addresses });
+    await shutdown.requested;
+  } finally {
+    // The servers stay until the last request is done: they say that we are draining.
+    await gateway.stop();
+  }
+}
+
+function adminTarget(gateway: Gateway, shutdown: Shutdown): AdminTarget {
+  return {
+    dataPlane: gateway.dataPlane,
+    settings: gateway.settings,
+    version: buildFacts(),
+    status: () => gateway.status(),
+    logFilter: () => gateway.logFilter(),
+    setLogFilter: (filter) => gateway.dataPlane.setLogLevel(filter),
+    shutdown: () => shutdown.request(),
+    readiness: () => gateway.readiness(),
+  };
+}
+
+function countDroppedLines(
+  gateway: Gateway,
+  writers: Readonly<Record<string, LineWriter>>,
+): void {
+  gateway.metrics.registry.computed(
+    "counter",
+    "gateway_log_lines_dropped_total",
+    "Lines of the log that were lost because nobody read them fast enough",
+    ["log"],
+    () =>
+      Object.entries(writers).map(([name, { droppedLines }]) => ({
+        labels: [name],
+        value: droppedLines,
+      })),
+  );
+}
+
+/** A mistake of ours in one request must not end all the others. */
+function surviveErrors(log: Log): void {
+  addEventListener("error", (event) => {
+    event.preventDefault();
+    log.error("Uncaught error", {
+      error: event.error,
+      stack: stackOf(event.error),
+    });
+  });
+  addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("Unhandled rejection", {
+      error: event.reason,
+      stack: stackOf(event.reason),
+    });
+  });
+}
+
+function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
+}
