@@ -17,6 +17,10 @@ export class RawConnection {
     this.#socket = socket;
   }
 
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   /** The next request, head and body, as text; throws when the connection ends before. */
   async request(): Promise<string> {
     const head = await this.head();
@@ -37,6 +41,19 @@ export class RawConnection {
   async take(count: number): Promise<string> {
     while (this.#received.length < count) await this.#fill();
     return this.#cut(count);
+  }
+
+  /** Reads so many bytes and drops them. */
+  async skip(count: number): Promise<void> {
+    let left = count - this.#received.length;
+    this.#received = Buffer.alloc(0);
+    while (left > 0) {
+      const read = await this.#socket.read(this.#chunk);
+      if (read === null) {
+        throw new Deno.errors.UnexpectedEof("The gateway closed");
+      }
+      left -= read;
+    }
   }
 
   /** Writes each piece on its own. */

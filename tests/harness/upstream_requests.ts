@@ -11,15 +11,13 @@ import {
 import { HeaderList } from "../../src/http/header_list.ts";
 import type { ResponseMessage } from "../../src/http/message.ts";
 
-/** The upstream at that port of the loopback, closed at the end of the scope. */
-export function upstreamAt(
-  port: number,
-  options: Partial<UpstreamOptions> = {},
-  clock: Clock = systemClock,
-): Upstream & Disposable {
-  const upstream = createUpstream({
+/** Options that differ by what is given from `127.0.0.1:80` without limits of its own. */
+export function optionsOf(
+  changes: Partial<UpstreamOptions> = {},
+): UpstreamOptions {
+  return {
     host: "127.0.0.1",
-    port,
+    port: 80,
     protocol: "auto",
     tls: undefined,
     maxConnections: undefined,
@@ -27,8 +25,17 @@ export function upstreamAt(
     connectTimeoutMs: undefined,
     firstByteTimeoutMs: undefined,
     idleTimeoutMs: undefined,
-    ...options,
-  }, clock);
+    ...changes,
+  };
+}
+
+/** The upstream at that port of the loopback, closed at the end of the scope. */
+export function upstreamAt(
+  port: number,
+  options: Partial<UpstreamOptions> = {},
+  clock: Clock = systemClock,
+): Upstream & Disposable {
+  const upstream = createUpstream(optionsOf({ port, ...options }), clock);
   return Object.assign(upstream, {
     [Symbol.dispose]: () => upstream.close(),
   });

@@ -144,12 +144,15 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
     }
   }
 
-  /** The client's fault ends the exchange. The upstream's may come with an answer that says why, so the read decides. */
+  /** A fault of the body ends the exchange. One of the upstream may come with an answer that says why, so the read decides. */
   #sendFailed(error: unknown): void {
-    const failure = this.#upload?.failure;
-    if (failure !== undefined) {
+    if (this.#upload?.failure !== undefined) {
+      this.#abort(cancellationError(this.#upload.failure));
+    } else if (error instanceof RangeError) {
       this.#abort(
-        failure instanceof Error ? failure : cancellationError(failure),
+        new GatewayError("internal", "gateway", "Cannot send the request", {
+          cause: error,
+        }),
       );
     } else {
       this.#upload?.cancel(error);
