@@ -59,6 +59,7 @@ export class Http2Connection implements Expiring {
     // `close` follows and tells the same.
     this.#session.on("error", () => {});
     stream.on("error", () => {});
+    stream.on("end", () => this.#session.destroy());
   }
 
   /** Serves until the connection is closed. Never throws. */
