@@ -11,9 +11,7 @@ export const headerName = s.pattern(
 export const headerValue = s.refine(
   s.text(4096, 0),
   s.rule(
-    // deno-lint-ignore no-control-regex
-    (value) =>
-      value.trim() === value && !/[\x00-\x08\x0a-\x1f\x7f]/.test(value),
+    (value) => value.trim() === value && !/[^\P{Cc}\t]/u.test(value),
     "a header value cannot contain line breaks or control characters, or begin or end with a blank",
   ),
 );

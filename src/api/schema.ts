@@ -3,6 +3,9 @@
  * every unknown field and checks that say what they expected.
  */
 import * as v from "valibot";
+import type { Rule } from "./schema_rules.ts";
+
+export * from "./schema_rules.ts";
 
 export {
   boolean,
@@ -16,7 +19,6 @@ export {
   picklist as oneOf,
   pipe,
   record as map,
-  safeParse,
   string,
   union,
   unknown,
@@ -32,6 +34,19 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
   : T;
+
+/** What `schema` makes of `input`, defaults filled in, or everything that is wrong with it. */
+export function parse<S extends v.GenericSchema>(
+  schema: S,
+  input: unknown,
+):
+  | { readonly ok: true; readonly value: Infer<S> }
+  | { readonly ok: false; readonly issues: readonly v.BaseIssue<unknown>[] } {
+  const result = v.safeParse(schema, input);
+  return result.success
+    ? { ok: true, value: result.output as Infer<S> }
+    : { ok: false, issues: result.issues };
+}
 
 /** A mapping with exactly these fields; unlike valibot's own it refuses lists and names every unknown field. */
 export function object<const E extends v.ObjectEntries>(
@@ -128,32 +143,6 @@ export function secret() {
   );
 }
 
-/** Something that must hold for a whole value, and what to say when it does not. */
-export interface Rule<T> {
-  readonly holds: (value: T) => boolean;
-  readonly message: (value: T) => string;
-  /** Way from the value to the part at fault; the whole value when left out. */
-  readonly at: (value: T) => readonly (string | number)[];
-}
-
-/**
- * A rule about a whole value. `message` is what is wrong, in full; one that begins with `expected` is followed
- * by the value found. `at` is the way to the part at fault.
- */
-export function rule<T>(
-  holds: (value: T) => boolean,
-  message: string | ((value: T) => string),
-  at:
-    | readonly (string | number)[]
-    | ((value: T) => readonly (string | number)[]) = [],
-): Rule<T> {
-  return {
-    holds,
-    message: typeof message === "string" ? () => message : message,
-    at: typeof at === "function" ? at : () => at,
-  };
-}
-
 /** `schema` with rules that are checked once the value is otherwise valid. Not visible in the JSON Schema. */
 export function refine<S extends v.GenericSchema>(
   schema: S,
@@ -197,83 +186,6 @@ function pathItems(
   });
   const [first, ...rest] = items;
   return first === undefined ? undefined : [first, ...rest];
-}
-
-/** Exactly one of `names` is present in the mapping. */
-export function exactlyOne(...names: readonly string[]): Rule<object> {
-  return rule<object>(
-    (value) => present(value, names).length === 1,
-    (value) => {
-      const found = present(value, names);
-      return found.length === 0
-        ? `${quoted(names, "or")} is required`
-        : notTogether(found);
-    },
-  );
-}
-
-/** At most one of `names` is present in the mapping. */
-export function atMostOne(...names: readonly string[]): Rule<object> {
-  return rule<object>(
-    (value) => present(value, names).length <= 1,
-    (value) => notTogether(present(value, names)),
-  );
-}
-
-/** At least one of `names` is present in the mapping. */
-export function atLeastOne(...names: readonly string[]): Rule<object> {
-  return rule<object>(
-    (value) => present(value, names).length > 0,
-    `${quoted(names, "or")} is required`,
-  );
-}
-
-/** `first` and `second` are both present in the mapping, or neither is. */
-export function bothOrNeither(first: string, second: string): Rule<object> {
-  return rule<object>(
-    (value) => present(value, [first, second]).length !== 1,
-    (value) => {
-      const [given] = present(value, [first, second]);
-      return `"${given}" needs "${given === first ? second : first}"`;
-    },
-  );
-}
-
-/** No two items of a list share a key, which is called `what`. */
-export function unique<T>(
-  keyOf: (item: T) => string,
-  what: string,
-): Rule<readonly T[]> {
-  const repeated = (items: readonly T[]) => {
-    const keys = items.map(keyOf);
-    return keys.findIndex((key, index) => keys.indexOf(key) < index);
-  };
-  return rule<readonly T[]>(
-    (items) => repeated(items) < 0,
-    (items) => {
-      const item = items[repeated(items)];
-      return `${what}${
-        item === undefined ? "" : ` ${JSON.stringify(keyOf(item))}`
-      } appears twice`;
-    },
-    (items) => [repeated(items)],
-  );
-}
-
-function present(value: object, names: readonly string[]): readonly string[] {
-  return names.filter((name) => Object.hasOwn(value, name));
-}
-
-function notTogether(names: readonly string[]): string {
-  return `${quoted(names, "and")} cannot be used together`;
-}
-
-function quoted(names: readonly string[], conjunction: string): string {
-  const all = names.map((name) => JSON.stringify(name));
-  const last = all.at(-1) ?? "";
-  return all.length < 2
-    ? last
-    : `${all.slice(0, -1).join(", ")} ${conjunction} ${last}`;
 }
 
 function count(amount: number, noun: string): string {

@@ -77,7 +77,7 @@ function sensitiveHeader() {
   return s.refine(
     s.string(),
     s.rule(
-      (name) => s.safeParse(headerName, name).success,
+      (name) => s.parse(headerName, name).ok,
       (name) =>
         `invalid sensitive header ${
           JSON.stringify(name)

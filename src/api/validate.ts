@@ -27,11 +27,10 @@ export function validate<S extends s.GenericSchema>(
   schema: S,
   input: unknown,
 ): Validated<s.Infer<S>> {
-  const result = s.safeParse(schema, input);
-  if (!result.success) {
-    return { ok: false, problems: result.issues.map(describeIssue) };
-  }
-  return { ok: true, value: result.output as s.Infer<S> };
+  const result = s.parse(schema, input);
+  return result.ok
+    ? result
+    : { ok: false, problems: result.issues.map(describeIssue) };
 }
 
 /** The way to a value as people write it: `spec.rules[0].matches`. */

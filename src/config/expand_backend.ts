@@ -10,7 +10,7 @@ import {
   type ShortItem,
 } from "./placed.ts";
 import type { ShortBackend, ShortTls } from "./short_form.ts";
-import type { ConfigDocument } from "./yaml.ts";
+import type { ConfigDocument } from "./config_document.ts";
 
 /** The `GatewayBackend` of `backends[]`, and its `BackendTLSPolicy`. */
 export function expandBackend(

@@ -3,7 +3,7 @@ import { nearest } from "../api/suggest.ts";
 import { type Path, type Problem, show, validate } from "../api/validate.ts";
 import type { Placed } from "./placed.ts";
 import { isMapping, listOf, type Report } from "./short_document.ts";
-import type { ConfigDocument } from "./yaml.ts";
+import type { ConfigDocument } from "./config_document.ts";
 
 /** Whether a document is a Kubernetes resource and not the short form. */
 export function isKubernetes(

@@ -20,10 +20,7 @@ import {
   type Location,
   sortDiagnostics,
 } from "./diagnostic.ts";
-import { expandBackend } from "./expand_backend.ts";
-import { expandGateway } from "./expand_gateway.ts";
-import { expandPolicy } from "./expand_policy.ts";
-import { expandRoute, type GatewayName } from "./expand_route.ts";
+import { expandAll } from "./expand.ts";
 import { isKubernetes, readKubernetes } from "./kubernetes_document.ts";
 import { folderOf, normalise } from "./normalise.ts";
 import {
@@ -34,16 +31,15 @@ import {
   type Placed,
   placedKey,
 } from "./placed.ts";
-import { checkReferences, type DeclaredNames } from "./references.ts";
+import { checkReferences, declaredNames } from "./references.ts";
 import {
   isMapping,
-  listOf,
   mappingOf,
   readShortDocument,
   type ShortDocument,
 } from "./short_document.ts";
 import type { Environment } from "./substitute.ts";
-import { type ConfigDocument, parseYaml } from "./yaml.ts";
+import { type ConfigDocument, readDocuments } from "./config_document.ts";
 
 /** What a configuration says, and everything that is wrong with it. */
 export interface LoadedConfig {
@@ -87,7 +83,7 @@ class Loader {
   readonly #files = new Set<string>();
 
   read(source: ConfigSource, environment: Environment): void {
-    const { documents, diagnostics } = parseYaml(source, environment);
+    const { documents, diagnostics } = readDocuments(source, environment);
     this.#diagnostics.push(...diagnostics);
     if (
       diagnostics.length === 0 && documents.every(({ value }) => value === null)
@@ -226,65 +222,6 @@ function findPolicyApiGroup(
     }
   }
   return undefined;
-}
-
-/** Names as written, also of items that are not valid, so that one mistake is reported once. */
-function declaredNames(
-  documents: readonly Readonly<Record<string, unknown>>[],
-): DeclaredNames {
-  const kubernetes = documents.filter(isKubernetes).flatMap((value) =>
-    value["kind"] === "List"
-      ? listOf(value, "items").filter(isMapping)
-      : [value]
-  );
-  const short = documents.filter((value) => !isKubernetes(value));
-  const ofKind = (kind: string) =>
-    kubernetes.filter((value) => value["kind"] === kind)
-      .map((value) => nameOf(mappingOf(value, "metadata")));
-  const routes = short.flatMap((value) => listOf(value, "routes"));
-  return {
-    gateways: [
-      ...ofKind("Gateway"),
-      ...short.flatMap((value) => Object.keys(mappingOf(value, "gateways"))),
-    ],
-    backends: [
-      ...ofKind("GatewayBackend"),
-      ...short.flatMap((value) => listOf(value, "backends").map(nameOf)),
-    ],
-    routes: [
-      ...ofKind("HTTPRoute"),
-      ...routes.map((item, index) => nameOf(item) || `route${index}`),
-    ],
-  };
-}
-
-function nameOf(value: unknown): string {
-  const name = isMapping(value) ? value["name"] : undefined;
-  return typeof name === "string" ? name : "";
-}
-
-function expandAll(
-  shorts: readonly ShortDocument[],
-  kubernetes: readonly Placed[],
-): readonly Placed[] {
-  const own = shorts.flatMap(({ gateways }) => gateways.map(expandGateway));
-  const names: GatewayName[] = [...own, ...kubernetes]
-    .filter(({ resource }) => resource.kind === "Gateway")
-    .map(({ resource }) => resource.metadata);
-  const routes = shorts.flatMap(({ routes }, document) => {
-    const before = shorts.slice(0, document)
-      .reduce((sum, other) => sum + listOf(other.value, "routes").length, 0);
-    return routes.map((item) => ({
-      item,
-      name: item.value.name ?? `route${before + Number(item.path[1])}`,
-    }));
-  });
-  return [
-    ...own,
-    ...shorts.flatMap(({ backends }) => backends.flatMap(expandBackend)),
-    ...routes.flatMap(({ item, name }) => expandRoute(item, name, names)),
-    ...shorts.flatMap(({ policies }) => policies.map(expandPolicy)),
-  ];
 }
 
 function resourceSetOf(resources: readonly Resource[]): ResourceSet {

@@ -2,7 +2,7 @@ import { policyApiGroup } from "../api/group.ts";
 import { type Resource, resourceKey } from "../api/resource_set.ts";
 import type { Path, Problem } from "../api/validate.ts";
 import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
-import type { ConfigDocument } from "./yaml.ts";
+import type { ConfigDocument } from "./config_document.ts";
 
 /** Where a part of a resource was written. */
 export interface Origin {

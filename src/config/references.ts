@@ -1,7 +1,14 @@
 import { nearest } from "../api/suggest.ts";
 import type { Path } from "../api/validate.ts";
 import type { ShortItem } from "./placed.ts";
-import type { Report, ShortDocument } from "./short_document.ts";
+import { isKubernetes } from "./kubernetes_document.ts";
+import {
+  isMapping,
+  listOf,
+  mappingOf,
+  type Report,
+  type ShortDocument,
+} from "./short_document.ts";
 import type { ShortRoute } from "./short_form.ts";
 
 /** Names that references of the short form may point to, as written anywhere in the configuration. */
@@ -9,6 +16,41 @@ export interface DeclaredNames {
   readonly gateways: readonly string[];
   readonly backends: readonly string[];
   readonly routes: readonly string[];
+}
+
+/** Names as written, also of items that are not valid, so that one mistake is reported once. */
+export function declaredNames(
+  documents: readonly Readonly<Record<string, unknown>>[],
+): DeclaredNames {
+  const kubernetes = documents.filter(isKubernetes).flatMap((value) =>
+    value["kind"] === "List"
+      ? listOf(value, "items").filter(isMapping)
+      : [value]
+  );
+  const short = documents.filter((value) => !isKubernetes(value));
+  const ofKind = (kind: string) =>
+    kubernetes.filter((value) => value["kind"] === kind)
+      .map((value) => nameOf(mappingOf(value, "metadata")));
+  const routes = short.flatMap((value) => listOf(value, "routes"));
+  return {
+    gateways: [
+      ...ofKind("Gateway"),
+      ...short.flatMap((value) => Object.keys(mappingOf(value, "gateways"))),
+    ],
+    backends: [
+      ...ofKind("GatewayBackend"),
+      ...short.flatMap((value) => listOf(value, "backends").map(nameOf)),
+    ],
+    routes: [
+      ...ofKind("HTTPRoute"),
+      ...routes.map((item, index) => nameOf(item) || `route${index}`),
+    ],
+  };
+}
+
+function nameOf(value: unknown): string {
+  const name = isMapping(value) ? value["name"] : undefined;
+  return typeof name === "string" ? name : "";
 }
 
 /** Reports references of the short form to gateways, backends and routes that do not exist. */

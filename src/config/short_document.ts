@@ -14,7 +14,7 @@ import {
   shortRouteSchema,
 } from "./short_form.ts";
 import { lacksTlsHostname } from "./expand_backend.ts";
-import type { ConfigDocument } from "./yaml.ts";
+import type { ConfigDocument } from "./config_document.ts";
 
 /** The valid items of a document in the short form. */
 export interface ShortDocument {

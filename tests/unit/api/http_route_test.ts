@@ -25,10 +25,18 @@ const replacePrefix = {
   type: "URLRewrite",
   urlRewrite: { path: { type: "ReplacePrefixMatch", replacePrefixMatch: "/" } },
 };
-const matchOf = (type: string, value: string) => ({ path: { type, value } });
-const path = (value: string) => ({ matches: [matchOf("PathPrefix", value)] });
-const times = (count: number, item: (index: number) => unknown) =>
-  Array.from({ length: count }, (_, index) => item(index));
+
+function matchOf(type: string, value: string) {
+  return { path: { type, value } };
+}
+
+function path(value: string) {
+  return { matches: [matchOf("PathPrefix", value)] };
+}
+
+function times(count: number, item: (index: number) => unknown) {
+  return Array.from({ length: count }, (_, index) => item(index));
+}
 
 // Expectations come from the validation rules in the Gateway API's types (v1, `HTTPRoute`).
 const cases: readonly {

@@ -1,0 +1,31 @@
+import { expandBackend } from "./expand_backend.ts";
+import { expandGateway } from "./expand_gateway.ts";
+import { expandPolicy } from "./expand_policy.ts";
+import { expandRoute, type GatewayName } from "./expand_route.ts";
+import type { Placed } from "./placed.ts";
+import { listOf, type ShortDocument } from "./short_document.ts";
+
+/** The resources of all documents in the short form; `kubernetes` are those beside them. */
+export function expandAll(
+  shorts: readonly ShortDocument[],
+  kubernetes: readonly Placed[],
+): readonly Placed[] {
+  const own = shorts.flatMap(({ gateways }) => gateways.map(expandGateway));
+  const names: GatewayName[] = [...own, ...kubernetes]
+    .filter(({ resource }) => resource.kind === "Gateway")
+    .map(({ resource }) => resource.metadata);
+  const routes = shorts.flatMap(({ routes }, document) => {
+    const before = shorts.slice(0, document)
+      .reduce((sum, other) => sum + listOf(other.value, "routes").length, 0);
+    return routes.map((item) => ({
+      item,
+      name: item.value.name ?? `route${before + Number(item.path[1])}`,
+    }));
+  });
+  return [
+    ...own,
+    ...shorts.flatMap(({ backends }) => backends.flatMap(expandBackend)),
+    ...routes.flatMap(({ item, name }) => expandRoute(item, name, names)),
+    ...shorts.flatMap(({ policies }) => policies.map(expandPolicy)),
+  ];
+}
