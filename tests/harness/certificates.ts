@@ -21,6 +21,8 @@ export interface CertificateAuthority {
   readonly cert: string;
   /** A certificate for those names and addresses, such as `["a.example", "*.b.example", "127.0.0.1"]`. */
   issueServer(names: readonly string[]): Promise<KeyPair>;
+  /** The same, but it expired yesterday. */
+  issueExpired(names: readonly string[]): Promise<KeyPair>;
   /** A certificate that a client shows. */
   issueClient(commonName: string): Promise<KeyPair>;
 }
@@ -46,10 +48,11 @@ export async function createAuthority(
   const issue = async (
     subject: string,
     extensions: x509.Extension[],
+    notAfter?: Date,
   ): Promise<KeyPair> => {
     const own = await generateKeys();
     const certificate = await x509.X509CertificateGenerator.create({
-      ...validity(),
+      ...validity(notAfter),
       subject: `CN=${subject}`,
       issuer: authority.subject,
       signingAlgorithm: ALGORITHM,
@@ -65,12 +68,13 @@ export async function createAuthority(
   return {
     cert: authority.toString("pem"),
     issueServer: (names) =>
-      issue(names[0] ?? "server", [
-        new x509.SubjectAlternativeNameExtension(names.map(alternativeName)),
-        new x509.ExtendedKeyUsageExtension([
-          x509.ExtendedKeyUsage.serverAuth,
-        ]),
-      ]),
+      issue(names[0] ?? "server", serverExtensions(names)),
+    issueExpired: (names) =>
+      issue(
+        names[0] ?? "server",
+        serverExtensions(names),
+        new Date(Date.now() - DAY_MS),
+      ),
     issueClient: (name) =>
       issue(name, [
         new x509.ExtendedKeyUsageExtension([
@@ -80,16 +84,24 @@ export async function createAuthority(
   };
 }
 
+function serverExtensions(names: readonly string[]): x509.Extension[] {
+  return [
+    new x509.SubjectAlternativeNameExtension(names.map(alternativeName)),
+    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+  ];
+}
+
 function alternativeName(name: string): x509.JsonGeneralName {
   const isAddress = /^[\d.]+$|:/.test(name);
+  if (name.includes("://")) return { type: "url", value: name };
   return { type: isAddress ? "ip" : "dns", value: name };
 }
 
-function validity() {
+function validity(notAfter = new Date(Date.now() + DAY_MS)) {
   return {
     serialNumber: (++serial).toString(16).padStart(2, "0"),
-    notBefore: new Date(Date.now() - DAY_MS),
-    notAfter: new Date(Date.now() + DAY_MS),
+    notBefore: new Date(notAfter.getTime() - 2 * DAY_MS),
+    notAfter,
   };
 }
 

@@ -41,8 +41,7 @@ export class ConnectionPool {
     this.#maxPending = options.maxPendingRequests ?? DEFAULT_MAX_PENDING;
     this.#connectTimeoutMs = options.connectTimeoutMs ??
       DEFAULT_CONNECT_TIMEOUT_MS;
-    this.#sharesConnections = options.protocol === "http2" ||
-      (options.protocol === "auto" && options.tls !== undefined);
+    this.#sharesConnections = maySpeakHttp2(options);
     this.#context = {
       options,
       clock,
@@ -208,4 +207,9 @@ export class ConnectionPool {
       `Cannot send to "${this.#context.endpoint}": ${reason}`,
     );
   }
+}
+
+/** Whether connections to that upstream may turn out to be HTTP/2. */
+export function maySpeakHttp2({ protocol, tls }: UpstreamOptions): boolean {
+  return protocol === "http2" || (protocol === "auto" && tls !== undefined);
 }

@@ -2,7 +2,7 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Body } from "../body.ts";
 import type { ResponseMessage } from "../message.ts";
-import { ConnectionPool } from "./connection_pool.ts";
+import { ConnectionPool, maySpeakHttp2 } from "./connection_pool.ts";
 import { createDialer } from "./dialer.ts";
 import { cancellationError, UnansweredError } from "./upstream_errors.ts";
 import type {
@@ -24,19 +24,17 @@ const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
 /** An upstream over pooled connections of one or both protocol versions. */
 export class PooledUpstream implements Upstream {
   readonly #pool: ConnectionPool;
-  /** For requests that leave HTTP, which only HTTP/1.1 can. The same pool unless TLS may choose HTTP/2. */
+  /** For requests that leave HTTP, which only HTTP/1.1 can: the same pool unless that may speak HTTP/2. */
   readonly #upgradePool: ConnectionPool;
 
   constructor(options: UpstreamOptions, clock: Clock) {
     this.#pool = new ConnectionPool(options, createDialer(options), clock);
-    this.#upgradePool =
-      options.tls === undefined || options.protocol === "http1"
-        ? this.#pool
-        : new ConnectionPool(
-          options,
-          createDialer({ ...options, protocol: "http1" }),
-          clock,
-        );
+    if (!maySpeakHttp2(options)) {
+      this.#upgradePool = this.#pool;
+      return;
+    }
+    const http1 = { ...options, protocol: "http1" } as const;
+    this.#upgradePool = new ConnectionPool(http1, createDialer(http1), clock);
   }
 
   get stats(): UpstreamStats {
