@@ -14,9 +14,11 @@ export function expandAll(
   const names: GatewayName[] = [...own, ...kubernetes]
     .filter(({ resource }) => resource.kind === "Gateway")
     .map(({ resource }) => resource.metadata);
-  const routes = shorts.flatMap(({ routes }, document) => {
-    const before = shorts.slice(0, document)
-      .reduce((sum, other) => sum + listOf(other.value, "routes").length, 0);
+  // Unnamed routes are counted through all documents.
+  let routeCount = 0;
+  const routes = shorts.flatMap(({ routes, value }) => {
+    const before = routeCount;
+    routeCount += listOf(value, "routes").length;
     return routes.map((item) => ({
       item,
       name: item.value.name ?? `route${before + Number(item.path[1])}`,

@@ -7,6 +7,7 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  stringify,
   type YAMLError,
 } from "yaml";
 import type { ConfigSource, Diagnostic, Location } from "./diagnostic.ts";
@@ -99,6 +100,11 @@ export function parseYaml({ name, text }: ConfigSource): ParsedYaml {
     };
     return { roots: [], diagnostics: [diagnostic], locate };
   }
+}
+
+/** YAML text of plain data. */
+export function printYaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
 /** Later syntax errors mostly follow from the first; repeated keys do not. */
