@@ -14,8 +14,8 @@ export interface Body {
    * The next bytes, never empty; `undefined` at the end.
    *
    * A chunk is valid until the next call: it is a view into a buffer that is filled again. Answers
-   * without a promise when bytes are at hand.
-   * @throws {GatewayError} When the body is malformed, cut short or late.
+   * without a promise when bytes are at hand. Never throws: rejects with a `GatewayError` when the body is malformed, cut short
+   * or late.
    */
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** Gives up: the rest is not wanted and the sender may be disconnected. */

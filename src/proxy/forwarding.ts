@@ -75,6 +75,10 @@ function appendToList(headers: HeaderList, name: string, item: string): void {
 }
 
 /** Adds the field unless the message has it. */
-export function setIfAbsent(headers: HeaderList, name: string, value: string): void {
+export function setIfAbsent(
+  headers: HeaderList,
+  name: string,
+  value: string,
+): void {
   if (!headers.has(name)) headers.append(name, value);
 }

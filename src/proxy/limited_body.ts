@@ -44,12 +44,14 @@ class LimitedBody implements Body {
     this.#source.cancel(reason);
   }
 
-  #count(chunk: Uint8Array | undefined): Uint8Array | undefined {
+  #count(
+    chunk: Uint8Array | undefined,
+  ): Uint8Array | undefined | Promise<never> {
     this.#seenBytes += chunk?.length ?? 0;
     if (this.#seenBytes <= this.#maxBytes) return chunk;
     const error = bodyTooLarge(this.#maxBytes);
     this.#source.cancel(error);
-    throw error;
+    return Promise.reject(error);
   }
 }
 
