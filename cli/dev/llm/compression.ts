@@ -12,6 +12,7 @@ export function acceptsGzip(headers: Headers): boolean {
   });
 }
 
+/** Compresses a whole body; equal bytes give equal bytes. */
 export function gzip(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(gzipSync(bytes));
 }

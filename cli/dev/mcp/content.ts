@@ -18,18 +18,22 @@ export const redPixel =
 export const silence =
   "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
 
+/** Plain text. */
 export function text(text: string): Content {
   return { type: "text", text };
 }
 
+/** A PNG, from base64. */
 export function image(data: string): Content {
   return { type: "image", data, mimeType: "image/png" };
 }
 
+/** A WAV file, from base64. */
 export function audio(data: string): Content {
   return { type: "audio", data, mimeType: "audio/wav" };
 }
 
+/** A text resource with its contents, so that nobody has to fetch it. */
 export function embed(
   uri: string,
   text: string,
