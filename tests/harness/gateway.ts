@@ -13,19 +13,27 @@ export interface TestGateway extends AsyncDisposable {
   readonly accessLog: readonly string[];
 }
 
-/** Starts a gateway with `gateways.default` on a free port and the rest of the short form as given. */
+/**
+ * Starts a gateway with `gateways.default` on a free port and the rest of the short form as given.
+ * @param resources Kubernetes resources to go with it.
+ */
 export async function startTestGateway(
   config: Readonly<Record<string, unknown>>,
   listener: Readonly<Record<string, unknown>> = {},
+  resources: readonly unknown[] = [],
 ): Promise<TestGateway> {
   const port = freePort();
   const log: string[] = [];
   const accessLog: string[] = [];
+  const shortForm = {
+    gateways: { default: { port, address: "127.0.0.1", ...listener } },
+    ...config,
+  };
+  const documents = [shortForm, ...resources].map((document) =>
+    JSON.stringify(document)
+  );
   const gateway = await Gateway.start({
-    config: textSource(JSON.stringify({
-      gateways: { default: { port, address: "127.0.0.1", ...listener } },
-      ...config,
-    })),
+    config: textSource(documents.join("\n---\n")),
     writeLog: (line) => log.push(line),
     writeAccessLog: (line) => accessLog.push(line),
   });
