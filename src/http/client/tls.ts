@@ -57,10 +57,17 @@ function createContext(tls: UpstreamTls): SecureContext {
   });
 }
 
-/** The operating system's trusted roots; those that Deno brings along where it has none, as in a bare container. */
+/**
+ * The operating system's trusted roots, or those that `SSL_CERT_FILE` or `SSL_CERT_DIR` names.
+ *
+ * Deno would use a list of its own: what the operator removed from the system must not be trusted.
+ */
 function systemRoots(): string[] {
-  const roots = getCACertificates("system");
-  return roots.length > 0 ? roots : getCACertificates("bundled");
+  try {
+    return getCACertificates("system");
+  } catch (cause) {
+    throw new Error("Cannot read the system's trusted certificates", { cause });
+  }
 }
 
 function applicationProtocols(protocol: UpstreamOptions["protocol"]): string[] {
