@@ -1,0 +1,101 @@
+import { systemClock } from "../../src/base/clock.ts";
+import { type Body, textBody } from "../../src/http/body.ts";
+import { HeaderList } from "../../src/http/header_list.ts";
+import type { Outcome, RequestHandler } from "../../src/http/message.ts";
+import type { TlsConfig } from "../../src/http/server/certificate_table.ts";
+import type { ServerOptions } from "../../src/http/server/options.ts";
+import { HttpServer } from "../../src/http/server/server.ts";
+import { respondToError, toGatewayError } from "../../src/proxy/respond.ts";
+
+/** Answers every request with what was seen of it, as JSON. */
+export const echo: RequestHandler = async (request) => {
+  let seen: unknown;
+  let status = 200;
+  try {
+    const body = await readText(request.body);
+    const { version, method, scheme, authority, target, upgrade } = request;
+    seen = {
+      version,
+      method,
+      scheme,
+      authority,
+      target,
+      upgrade: upgrade ?? "",
+      headers: [...request.headers],
+      body,
+      trailers: [...request.body?.trailers ?? []],
+    };
+  } catch (error) {
+    const refusal = respondToError(toGatewayError(error));
+    status = refusal.status;
+  }
+  const headers = HeaderList.from([["content-type", "application/json"]]);
+  const response = {
+    status,
+    headers,
+    body: textBody(JSON.stringify(seen ?? {})),
+  };
+  return { response, finished: () => {} };
+};
+
+/** A server for one test; cut off at its end. */
+export class TestServer implements AsyncDisposable {
+  readonly server: HttpServer;
+  /** What should never happen. */
+  readonly reports: unknown[] = [];
+
+  constructor(options: Partial<ServerOptions> = {}) {
+    this.server = new HttpServer({
+      handler: echo,
+      reject: respondToError,
+      report: (error) => this.reports.push(error),
+      clock: systemClock,
+      ...options,
+    });
+  }
+
+  static async start(
+    options: Partial<ServerOptions> = {},
+    tls?: TlsConfig,
+  ): Promise<TestServer> {
+    const started = new TestServer(options);
+    await started.server.start({ hostname: "127.0.0.1", port: 0 }, tls);
+    return started;
+  }
+
+  get port(): number {
+    return this.server.addresses[0]?.port ?? 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server.close();
+  }
+}
+
+/** A handler with one answer, and the outcomes that it was told. */
+export function answering(
+  text: string,
+): { handler: RequestHandler; outcomes: Outcome[] } {
+  const outcomes: Outcome[] = [];
+  return {
+    outcomes,
+    handler: () => ({
+      response: {
+        status: 200,
+        headers: new HeaderList(),
+        body: textBody(text),
+      },
+      finished: (outcome) => void outcomes.push(outcome),
+    }),
+  };
+}
+
+/** A whole body as text of one character per byte. */
+export async function readText(body: Body | undefined): Promise<string> {
+  let text = "";
+  for (;;) {
+    const chunk = await body?.read();
+    if (chunk === undefined) return text;
+    for (const byte of chunk) text += String.fromCharCode(byte);
+  }
+}
