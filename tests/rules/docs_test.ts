@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createAuthority } from "../harness/certificates.ts";
 import { gatewayCommand } from "../harness/executable.ts";
 import { productFiles, readFile, repositoryFiles, root } from "./repository.ts";
 
@@ -94,6 +95,7 @@ for (const document of documents) {
     Deno.test(`the configuration at ${document}:${line} is accepted`, async () => {
       const directory = await Deno.makeTempDir();
       await Deno.writeTextFile(`${directory}/gateway.yaml`, text);
+      await writeCertificates(directory, text);
 
       const args = ["-f", `${directory}/gateway.yaml`, "--validate-only"];
       const { code, stderr } = await gatewayCommand({ args }).output();
@@ -101,6 +103,21 @@ for (const document of documents) {
       assert.equal(code, 0, new TextDecoder().decode(stderr));
       await Deno.remove(directory, { recursive: true });
     });
+  }
+}
+
+/** Makes the certificates that a configuration names, such as `tls/api.crt`. */
+async function writeCertificates(
+  directory: string,
+  config: string,
+): Promise<void> {
+  const authority = await createAuthority();
+  for (const [, path] of config.matchAll(/cert: ([\w/.-]+)\.crt/g)) {
+    const { cert, key } = await authority.issueServer(["example.com"]);
+    const folder = `${directory}/${path?.replace(/\/[^/]*$/, "")}`;
+    await Deno.mkdir(folder, { recursive: true });
+    await Deno.writeTextFile(`${directory}/${path}.crt`, cert);
+    await Deno.writeTextFile(`${directory}/${path}.key`, key);
   }
 }
 
