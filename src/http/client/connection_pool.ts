@@ -115,7 +115,7 @@ export class ConnectionPool {
   }
 
   #reserve(connection: Connection): boolean {
-    if (connection.served > 0) this.#reuses++;
+    if (connection.served > 0 || connection.active > 0) this.#reuses++;
     return connection.reserve();
   }
 
