@@ -69,7 +69,7 @@ export class Http2Exchange implements Http2BodyOwner {
     } catch (thrown) {
       error = this.#failure ?? thrown;
       this.#done = true;
-      this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      this.#reset(thrown);
       reply.response.body?.cancel(error);
     }
     reply.finished({ bytesSent: this.#bytesSent, error });
@@ -217,9 +217,15 @@ export class Http2Exchange implements Http2BodyOwner {
     this.#request?.cancellation.cancel(this.#failure);
     this.#body?.cancel(this.#failure);
     this.#failWrite?.(this.#failure);
-    if (!this.#stream.destroyed) {
-      this.#stream.close(constants.NGHTTP2_CANCEL);
-    }
+    this.#reset(this.#failure);
     this.#response?.body?.cancel(this.#failure);
+  }
+
+  /** Cuts the stream. Deno's `close` with a code would end the body as if it were complete; an error resets it. */
+  #reset(reason: unknown): void {
+    if (this.#stream.destroyed) return;
+    this.#stream.destroy(
+      reason instanceof Error ? reason : new Error(String(reason)),
+    );
   }
 }
