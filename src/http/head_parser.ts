@@ -35,12 +35,23 @@ export function findHeadEnd(
   end: number,
 ): number {
   for (
-    let i = bytes.indexOf(LF, from);
-    i >= 0 && i < end;
-    i = bytes.indexOf(LF, i + 1)
+    let i = indexOfByte(bytes, LF, from, end);
+    i >= 0;
+    i = indexOfByte(bytes, LF, i + 1, end)
   ) {
     if (i + 2 < end && bytes[i + 1] === CR && bytes[i + 2] === LF) return i + 3;
   }
+  return -1;
+}
+
+/** Where `byte` first stands in `bytes[from, end)`; -1 when it does not. `indexOf` would search the stale rest of the buffer. */
+export function indexOfByte(
+  bytes: Uint8Array,
+  byte: number,
+  from: number,
+  end: number,
+): number {
+  for (let i = from; i < end; i++) if (bytes[i] === byte) return i;
   return -1;
 }
 
@@ -107,6 +118,8 @@ export function parseResponseHead(
 
 /**
  * Reads the trailer fields of `bytes[start, end)`, which ends with a blank line.
+ *
+ * Refuses those about framing: whoever merges trailers into headers would read another message (RFC 9110 section 6.5.1).
  * @throws {HttpSyntaxError} `malformed`.
  */
 export function parseTrailers(
@@ -114,13 +127,12 @@ export function parseTrailers(
   start: number,
   end: number,
 ): HeaderList {
-  return readFields(
-    bytes,
-    bytes.toString("latin1", start, end),
-    start,
-    start,
-    end,
-  );
+  const text = bytes.toString("latin1", start, end);
+  const trailers = readFields(bytes, text, start, start, end);
+  if (trailers.has("content-length") || trailers.has("transfer-encoding")) {
+    throw malformed("Cannot accept trailers about the length of the body");
+  }
+  return trailers;
 }
 
 /** Checks bytes, cuts strings: `text` is the head decoded once, its first character is byte `base`. */

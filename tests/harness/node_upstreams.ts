@@ -23,7 +23,8 @@ export class NodeUpstream implements AsyncDisposable {
   readonly #server: NetServer | Http2Server | Http2SecureServer;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(server: NetServer | Http2Server | Http2SecureServer) {
+  /** @param server Not listening yet. */
+  constructor(server: NetServer | Http2Server | Http2SecureServer) {
     this.#server = server;
     server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);

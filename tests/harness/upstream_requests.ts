@@ -32,7 +32,7 @@ export function optionsOf(
 /** The upstream at that port of the loopback, closed at the end of the scope. */
 export function upstreamAt(
   port: number,
-  options: Partial<UpstreamOptions> = {},
+  options?: Partial<UpstreamOptions>,
   clock: Clock = systemClock,
 ): Upstream & Disposable {
   const upstream = createUpstream(optionsOf({ port, ...options }), clock);
@@ -73,7 +73,7 @@ export function requestOf(
 /** Sends a request with its body; nobody cancels it unless `cancellation` is given. */
 export function send(
   upstream: Upstream,
-  changes: Partial<UpstreamRequest> = {},
+  changes?: Partial<UpstreamRequest>,
   body?: Body,
   cancellation = new Cancellation(),
 ): Promise<ResponseMessage> {
@@ -97,7 +97,7 @@ export async function readText(body: Body | undefined): Promise<string> {
 /** Sends a request and reads the answer: `"200 ok"`. */
 export async function exchange(
   upstream: Upstream,
-  changes: Partial<UpstreamRequest> = {},
+  changes?: Partial<UpstreamRequest>,
   body?: Body,
 ): Promise<string> {
   const response = await send(upstream, changes, body);

@@ -178,6 +178,11 @@ const faults: readonly Fault[] = [
     error: [PROTOCOL, /header name/],
   },
   {
+    name: "sends a length in the trailers",
+    pieces: [CHUNKED + "0\r\nContent-Length: 3\r\n\r\n"],
+    error: [PROTOCOL, /trailers about the length/],
+  },
+  {
     name: "sends 1000 interim responses",
     pieces: [INTERIM.repeat(1000) + answer()],
     error: [PROTOCOL, /Too many interim responses/],

@@ -167,7 +167,7 @@ Deno.test("Upstream refuses to speak in plain text where TLS is asked for", asyn
   const failure = await failureOf(exchange(upstream));
 
   assertRefused(failure, /./);
-  assert.match(received, /^\x16\x03/);
+  assert.ok(received.startsWith("\x16\x03"), "Expected a ClientHello");
 });
 
 Deno.test("Upstream fails when the other side closes during the handshake", async () => {

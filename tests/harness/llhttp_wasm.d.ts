@@ -1,0 +1,2 @@
+declare const wasm: Uint8Array;
+export default wasm;
