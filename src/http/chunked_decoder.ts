@@ -1,4 +1,4 @@
-import { findHeadEnd, parseTrailers } from "./head_parser.ts";
+import { findHeadEnd, indexOfByte, parseTrailers } from "./head_parser.ts";
 import { VALUE_BYTES } from "./field_syntax.ts";
 import type { BodyDecoder } from "./framed_body.ts";
 import type { HeaderList } from "./header_list.ts";
@@ -55,12 +55,12 @@ export class ChunkedDecoder implements BodyDecoder {
 
   #readSize(input: InputBuffer): boolean {
     const { bytes, start, end } = input;
-    const lineFeed = bytes.indexOf(LF, start);
-    const complete = lineFeed >= 0 && lineFeed < end;
-    if ((complete ? lineFeed : end) - start > MAX_SIZE_LINE_BYTES) {
+    const searchEnd = Math.min(end, start + MAX_SIZE_LINE_BYTES);
+    const lineFeed = indexOfByte(bytes, LF, start, searchEnd);
+    if (lineFeed < 0) {
+      if (searchEnd === end) return false;
       throw malformed("Cannot read a chunk: its size line is too long");
     }
-    if (!complete) return false;
     this.#remaining = parseSizeLine(bytes, start, lineFeed);
     this.#state = this.#remaining === 0 ? "trailers" : "data";
     input.start = lineFeed + 1;

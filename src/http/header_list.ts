@@ -132,10 +132,9 @@ export class HeaderList {
     const fields = this.#fields;
     for (let i = from; i < fields.length; i += 2) {
       const candidate = fields[i];
-      if (candidate === name) return i;
-      if (
-        candidate?.length === name.length && candidate.toLowerCase() === name
-      ) return i;
+      if (candidate !== undefined && equalsIgnoringCase(candidate, name)) {
+        return i;
+      }
     }
     return -1;
   }
@@ -145,4 +144,16 @@ export class HeaderList {
       this.#fields.splice(i, 2);
     }
   }
+}
+
+/** Compares letter by letter: names mostly differ in the first one, and a lower-case copy of each would cost more. */
+function equalsIgnoringCase(candidate: string, lower: string): boolean {
+  const { length } = candidate;
+  if (length !== lower.length) return false;
+  for (let i = 0; i < length; i++) {
+    const code = candidate.charCodeAt(i);
+    const folded = code >= 0x41 && code <= 0x5a ? code + 0x20 : code;
+    if (folded !== lower.charCodeAt(i)) return false;
+  }
+  return true;
 }

@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import { TOKEN_BYTES } from "../field_syntax.ts";
-import { findHeadEnd } from "../head_parser.ts";
+import { findHeadEnd, indexOfByte } from "../head_parser.ts";
 import { HttpSyntaxError, malformed } from "../http_syntax_error.ts";
 import type { InputBuffer } from "../input_buffer.ts";
 
@@ -60,9 +60,9 @@ function expectBeginning(
   }
   const from = start + Math.max(0, searched - 1);
   for (
-    let i = bytes.indexOf(LF, from);
-    i >= 0 && i < end;
-    i = bytes.indexOf(LF, i + 1)
+    let i = indexOfByte(bytes, LF, from, end);
+    i >= 0;
+    i = indexOfByte(bytes, LF, i + 1, end)
   ) {
     if (i === start || bytes[i - 1] !== CR) {
       throw malformed("Cannot read the request: a line ends without CR");
