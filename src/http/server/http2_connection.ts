@@ -105,8 +105,14 @@ export class Http2Connection implements Expiring {
   /** Requests that are taken back at once cost us more than the client (CVE-2023-44487). */
   #countReset(): void {
     this.#resets++;
-    if (this.#resets <= this.#context.limits.maxStreamResets) return;
-    this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    const { limits, clock } = this.#context;
+    if (this.#resets !== limits.maxStreamResets + 1) return;
+    // Not from within the event: Deno 2.9 frees the session while it is still reading, and the process aborts.
+    clock.setTimer(
+      () =>
+        this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM),
+      0,
+    );
   }
 
   #nextIdleDeadline(): number {
