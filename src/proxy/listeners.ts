@@ -5,6 +5,7 @@ import { HttpServer } from "../http/server/server.ts";
 import type { Port } from "../snapshot/snapshot.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { respondToError } from "./respond.ts";
+import { addressOf, limitsOf, tlsOf } from "./server_settings.ts";
 
 /** What the listeners need of their surroundings. */
 export interface ListenersOptions {
@@ -24,7 +25,7 @@ interface OpenPort {
 /** The sockets in use: a port that stays in the configuration keeps its socket and its connections. */
 export class Listeners {
   readonly #options: ListenersOptions;
-  readonly #open = new Map<string, OpenPort>();
+  readonly #open = new Map<number, OpenPort>();
   readonly #draining = new Set<HttpServer>();
 
   constructor(options: ListenersOptions) {
@@ -50,23 +51,20 @@ export class Listeners {
   }
 
   /**
-   * Opens the ports that are new. What it answers adopts all settings and drains the ports that are gone.
-   * @throws When a port cannot be opened; nothing has changed then.
+   * Opens what is new. What it answers adopts all settings and drains the ports that are gone.
+   * @throws When a port cannot be opened or its certificates cannot be read; nothing has changed then.
    */
   async prepare(ports: readonly Port[]): Promise<() => void> {
-    const opened = new Map<string, OpenPort>();
-    try {
-      for (const port of ports) {
-        if (this.#open.has(socketKey(port))) continue;
-        opened.set(socketKey(port), await this.#openPort(port));
-      }
-    } catch (error) {
-      await Promise.all(
-        [...opened.values()].map(({ server }) => server.close()),
-      );
-      throw error;
+    await using undo = new AsyncDisposableStack();
+    const adoptions: (() => void)[] = [];
+    for (const port of ports) {
+      adoptions.push(await this.#preparePort(port, undo));
     }
-    return () => this.#adopt(ports, opened);
+    undo.move();
+    return () => {
+      this.#closeAllBut(new Set(ports.map(({ port }) => port)));
+      for (const adopt of adoptions) adopt();
+    };
   }
 
   /** Lets requests finish for `timeoutMs`, then cuts what is left. */
@@ -80,33 +78,71 @@ export class Listeners {
     stopTimer();
   }
 
-  async #openPort(port: Port): Promise<OpenPort> {
-    const { pipeline, clock, log, limits } = this.#options;
-    const server = new HttpServer({
+  async #preparePort(
+    port: Port,
+    undo: AsyncDisposableStack,
+  ): Promise<() => void> {
+    const open = this.#open.get(port.port);
+    if (open !== undefined && fitsSocket(open.port, port)) {
+      return this.#prepareChange(open, port);
+    }
+    if (open !== undefined) {
+      // One number cannot be listened on twice, so there is a moment without.
+      await open.server.stopAccepting();
+      undo.defer(() => this.#takeUpAgain(open));
+    }
+    const server = this.#createServer(port);
+    undo.defer(() => server.close());
+    await listen(server, port);
+    return () => {
+      if (open !== undefined) this.#retire(open.server);
+      this.#open.set(port.port, { server, port });
+      this.#options.log.info("Listening", { port: port.port });
+    };
+  }
+
+  /** The socket stays, and so do its connections. */
+  #prepareChange({ server, port: before }: OpenPort, port: Port): () => void {
+    const adoptTls = port.tls === undefined || isSame(before.tls, port.tls)
+      ? () => {}
+      : server.prepareTls(tlsOf(port.tls));
+    return () => {
+      adoptTls();
+      server.configure(this.#limitsOf(port));
+      this.#open.set(port.port, { server, port });
+    };
+  }
+
+  async #takeUpAgain({ server, port }: OpenPort): Promise<void> {
+    try {
+      await listen(server, port);
+    } catch (error) {
+      this.#options.log.error("Port lost", { port: port.port, error });
+    }
+  }
+
+  #closeAllBut(wanted: ReadonlySet<number>): void {
+    for (const [number, { server }] of this.#open) {
+      if (wanted.has(number)) continue;
+      this.#open.delete(number);
+      this.#retire(server);
+      this.#options.log.info("Port closed", { port: number });
+    }
+  }
+
+  #createServer(port: Port): HttpServer {
+    const { pipeline, clock, log } = this.#options;
+    return new HttpServer({
       handler: (request) => pipeline.handle(request, port.port),
       reject: respondToError,
       report: (error) => log.error("Cannot serve a connection", { error }),
       clock,
-      limits: { ...limits, ...limitsOf(port) },
+      limits: this.#limitsOf(port),
     });
-    await server.start(addressOf(port));
-    log.info("Listening", { port: port.port });
-    return { server, port };
   }
 
-  #adopt(ports: readonly Port[], opened: ReadonlyMap<string, OpenPort>): void {
-    const wanted = new Map(ports.map((port) => [socketKey(port), port]));
-    for (const [key, { server, port }] of this.#open) {
-      const next = wanted.get(key);
-      if (next !== undefined) {
-        this.#open.set(key, { server, port: next });
-        continue;
-      }
-      this.#open.delete(key);
-      this.#retire(server);
-      this.#options.log.info("Port closed", { port: port.port });
-    }
-    for (const [key, open] of opened) this.#open.set(key, open);
+  #limitsOf(port: Port): Partial<ServerLimits> {
+    return { ...this.#options.limits, ...limitsOf(port) };
   }
 
   #retire(server: HttpServer): void {
@@ -115,21 +151,39 @@ export class Listeners {
   }
 }
 
-function socketKey({ address, port }: Port): string {
-  return `${address ?? "*"}:${port}`;
+/** Whether the socket of one port can serve the other: what changes a connection from its first byte needs another. */
+function fitsSocket(one: Port, other: Port): boolean {
+  return one.address === other.address &&
+    (one.tls === undefined) === (other.tls === undefined);
 }
 
-function addressOf({ address, port }: Port) {
-  return address === undefined ? { port } : { hostname: address, port };
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
-function limitsOf({ maxConnections, timeouts }: Port): Partial<ServerLimits> {
-  const { requestHeadersMs, requestBodyMs, idleMs } = timeouts;
-  return {
-    ...(maxConnections !== undefined && { maxConnections }),
-    ...(requestHeadersMs !== undefined &&
-      { requestHeadersTimeoutMs: requestHeadersMs }),
-    ...(requestBodyMs !== undefined && { bodyIdleTimeoutMs: requestBodyMs }),
-    ...(idleMs !== undefined && { keepAliveTimeoutMs: idleMs }),
-  };
+/** @throws {Error} Such as `Cannot listen on port 80: permission denied`. */
+async function listen(server: HttpServer, port: Port): Promise<void> {
+  try {
+    await server.start(addressOf(port), port.tls && tlsOf(port.tls));
+  } catch (cause) {
+    const reason = reasonOf(cause);
+    const place = port.address === undefined
+      ? `port ${port.port}`
+      : `port ${port.port} of ${port.address}`;
+    throw reason === undefined
+      ? new Error(`Cannot listen on ${place}`, { cause })
+      : new Error(`Cannot listen on ${place}: ${reason}`);
+  }
+}
+
+const REASONS: ReadonlyMap<unknown, string> = new Map([
+  ["EADDRINUSE", "address already in use"],
+  ["EADDRNOTAVAIL", "this machine does not have the address"],
+  ["EACCES", "permission denied"],
+]);
+
+function reasonOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error
+    ? REASONS.get(error.code)
+    : undefined;
 }

@@ -40,12 +40,20 @@ export class CertificateTable {
     for (const certificate of others) this.#add(certificate, config);
   }
 
-  /** An exact name wins over a wildcard, which stands for one label. */
+  /** An exact name wins over a wildcard, which stands for any number of labels as in `Listener.hostname` (Gateway API). */
   find(serverName: string): SecureContext {
     const name = serverName.toLowerCase();
-    const wildcard = "*" + name.slice(Math.max(0, name.indexOf(".")));
-    return this.#byName.get(name) ?? this.#byName.get(wildcard) ??
-      this.#default;
+    const exact = this.#byName.get(name);
+    if (exact !== undefined) return exact;
+    for (
+      let dot = name.indexOf(".");
+      dot >= 0;
+      dot = name.indexOf(".", dot + 1)
+    ) {
+      const wildcard = this.#byName.get("*" + name.slice(dot));
+      if (wildcard !== undefined) return wildcard;
+    }
+    return this.#default;
   }
 
   #add(certificate: ServerCertificate, config: TlsConfig): SecureContext {

@@ -62,6 +62,7 @@ export interface ServerOptions {
 
 /** What all connections of a server share. */
 export interface ServerContext extends Omit<ServerOptions, "limits"> {
-  readonly limits: ServerLimits;
+  /** Those in force; they may change while connections are open. */
+  limits: ServerLimits;
   readonly sweep: Sweep;
 }

@@ -15,6 +15,7 @@ import { Http1Connection } from "./http1_connection.ts";
 import {
   DEFAULT_LIMITS,
   type ServerContext,
+  type ServerLimits,
   type ServerOptions,
 } from "./options.ts";
 import { createHttp2Engine, Http2Connection } from "./http2_connection.ts";
@@ -89,20 +90,33 @@ export class HttpServer {
     );
   }
 
+  /** Sets limits as the constructor does; open connections follow them from their next wait. */
+  configure(limits: Partial<ServerLimits>): void {
+    this.#context.limits = { ...DEFAULT_LIMITS, ...limits };
+  }
+
   /**
-   * Shows other certificates from now on; open connections stay.
-   * @throws {TypeError} When a certificate cannot be read; the old ones stay.
+   * Reads other TLS settings. What it answers puts them into force for new connections; those that are open stay.
+   * @throws {TypeError} When a certificate cannot be read.
    */
-  reloadCertificates(tls: TlsConfig): void {
-    for (const acceptor of this.#acceptors) {
-      if (acceptor instanceof TlsAcceptor) acceptor.reload(tls);
-    }
+  prepareTls(tls: TlsConfig): () => void {
+    const changes = this.#acceptors
+      .filter((acceptor) => acceptor instanceof TlsAcceptor)
+      .map((acceptor) => acceptor.prepare(tls));
+    return () => changes.forEach((change) => change());
+  }
+
+  /** Takes no further connections until the next `start`; those that are open go on. */
+  async stopAccepting(): Promise<void> {
+    const acceptors = this.#acceptors;
+    this.#acceptors = [];
+    await Promise.all(acceptors.map((acceptor) => acceptor.close()));
   }
 
   /** Takes no further connections or requests; resolves when those under way are answered. */
   async drain(): Promise<void> {
     this.#draining = true;
-    await this.#stopAccepting();
+    await this.stopAccepting();
     for (const connection of this.#connections) connection.retire();
     await this.#untilIdle();
   }
@@ -110,7 +124,7 @@ export class HttpServer {
   /** Cuts all connections. */
   async close(): Promise<void> {
     this.#draining = true;
-    await this.#stopAccepting();
+    await this.stopAccepting();
     for (const connection of this.#connections) connection.close();
     await this.#untilIdle();
   }
@@ -188,12 +202,6 @@ export class HttpServer {
       this.#connections.delete(connection);
       if (this.#connections.size === 0) this.#idle?.resolve();
     }
-  }
-
-  async #stopAccepting(): Promise<void> {
-    const acceptors = this.#acceptors;
-    this.#acceptors = [];
-    await Promise.all(acceptors.map((acceptor) => acceptor.close()));
   }
 
   #untilIdle(): Promise<void> {

@@ -1,6 +1,14 @@
 import { once } from "node:events";
-import { createServer, type Server, type TLSSocket } from "node:tls";
-import type { Socket } from "node:net";
+import {
+  createServer as createSocketServer,
+  type Server as SocketServer,
+  type Socket,
+} from "node:net";
+import {
+  createServer as createTlsServer,
+  type Server as TlsServer,
+  type TLSSocket,
+} from "node:tls";
 import type { Peer } from "../transport.ts";
 import { type Acceptor, type ListenAddress, peerOf } from "./acceptor.ts";
 import { CertificateTable, type TlsConfig } from "./certificate_table.ts";
@@ -8,11 +16,17 @@ import { CertificateTable, type TlsConfig } from "./certificate_table.ts";
 /** Told of each connection whose handshake is done. */
 export type OnTlsConnection = (socket: TLSSocket, peer: Peer) => unknown;
 
-/** Takes TLS connections, offering HTTP/2 and HTTP/1.1. */
+/**
+ * Takes TLS connections, offering HTTP/2 and HTTP/1.1.
+ *
+ * The socket outlives the settings: each connection is handed to the TLS server in force, which listens on nothing itself.
+ */
 export class TlsAcceptor implements Acceptor {
-  readonly #server: Server;
+  readonly #socket: SocketServer;
+  readonly #handshakeTimeoutMs: number;
+  readonly #onConnection: OnTlsConnection;
   readonly #handshaking = new Map<string, Socket>();
-  #table: CertificateTable;
+  #tls: TlsServer;
 
   /**
    * Call `listen` next.
@@ -23,42 +37,28 @@ export class TlsAcceptor implements Acceptor {
     handshakeTimeoutMs: number,
     onConnection: OnTlsConnection,
   ) {
-    this.#table = new CertificateTable(config);
-    const { clientCertificates } = config;
-    this.#server = createServer({
-      allowHalfOpen: true,
-      ALPNProtocols: ["h2", "http/1.1"],
-      handshakeTimeout: handshakeTimeoutMs,
-      minVersion: config.minVersion ?? "TLSv1.2",
-      ...config.certificates[0],
-      ...(clientCertificates && {
-        ca: clientCertificates.ca,
-        requestCert: true,
-        rejectUnauthorized: clientCertificates.mode === "required",
-      }),
-      // Asked at each handshake, also by clients that name nobody: what is in the table now counts.
-      SNICallback: (name, done) => done(null, this.#table.find(name)),
-    });
-    this.#server.on("connection", (socket) => this.#track(socket));
-    this.#server.on("secureConnection", (socket) => {
-      this.#handshaking.delete(keyOf(socket));
-      if (isForged(socket)) socket.destroy();
-      else onConnection(socket, peerOfSocket(socket));
-    });
-    // The handshake failed or took too long; the client has been told as far as TLS can.
-    this.#server.on("tlsClientError", (_error, socket) => socket.destroy());
+    this.#handshakeTimeoutMs = handshakeTimeoutMs;
+    this.#onConnection = onConnection;
+    this.#tls = this.#createTls(config);
+    this.#socket = createSocketServer(
+      { allowHalfOpen: true, noDelay: true },
+      (socket) => {
+        this.#track(socket);
+        this.#tls.emit("connection", socket);
+      },
+    );
   }
 
   /** @throws What Node throws, such as an error whose code is `EADDRINUSE`. */
   async listen({ hostname, port }: Required<ListenAddress>): Promise<void> {
-    this.#server.listen({ host: hostname, port });
-    await once(this.#server, "listening");
+    this.#socket.listen({ host: hostname, port });
+    await once(this.#socket, "listening");
     // Out of file descriptors: the port goes on.
-    this.#server.on("error", () => {});
+    this.#socket.on("error", () => {});
   }
 
   get address(): { hostname: string; port: number } {
-    const address = this.#server.address();
+    const address = this.#socket.address();
     if (address === null || typeof address === "string") {
       throw new TypeError("Cannot tell the address: the port is closed");
     }
@@ -66,18 +66,48 @@ export class TlsAcceptor implements Acceptor {
   }
 
   /**
-   * Shows other certificates from now on; connections stay. Whether clients are asked for theirs cannot change.
-   * @throws {TypeError} When a certificate cannot be read; the old ones stay.
+   * Reads other settings. What it answers puts them into force for new connections; those that are open stay.
+   * @throws {TypeError} When a certificate cannot be read.
    */
-  reload(config: TlsConfig): void {
-    this.#table = new CertificateTable(config);
+  prepare(config: TlsConfig): () => void {
+    const next = this.#createTls(config);
+    return () => {
+      this.#tls = next;
+    };
   }
 
   close(): Promise<void> {
     // Its callback would wait for the connections, which are not ours any more.
-    this.#server.close();
+    this.#socket.close();
     for (const socket of this.#handshaking.values()) socket.destroy();
     return Promise.resolve();
+  }
+
+  #createTls(config: TlsConfig): TlsServer {
+    const table = new CertificateTable(config);
+    const { clientCertificates } = config;
+    const server = createTlsServer({
+      allowHalfOpen: true,
+      ALPNProtocols: ["h2", "http/1.1"],
+      handshakeTimeout: this.#handshakeTimeoutMs,
+      minVersion: config.minVersion ?? "TLSv1.2",
+      ...config.certificates[0],
+      ...(clientCertificates && {
+        ca: clientCertificates.ca,
+        requestCert: true,
+        rejectUnauthorized: clientCertificates.mode === "required",
+      }),
+      // Asked at each handshake, also by clients that name nobody.
+      SNICallback: (name, done) => done(null, table.find(name)),
+    });
+    server.on("secureConnection", (socket) => {
+      this.#handshaking.delete(keyOf(socket));
+      if (isForged(socket)) socket.destroy();
+      else this.#onConnection(socket, peerOfSocket(socket));
+    });
+    // The handshake failed or took too long; the client has been told as far as TLS can.
+    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    return server;
   }
 
   #track(socket: Socket): void {

@@ -1,0 +1,50 @@
+import type { ListenAddress } from "../http/server/acceptor.ts";
+import type { TlsConfig } from "../http/server/certificate_table.ts";
+import type { ServerLimits } from "../http/server/options.ts";
+import type { Port, PortTls } from "../snapshot/snapshot.ts";
+
+/** Where a port listens. */
+export function addressOf({ address, port }: Port): ListenAddress {
+  return address === undefined ? { port } : { hostname: address, port };
+}
+
+/** What a port sets itself; the server has defaults for the rest. */
+export function limitsOf(
+  { maxConnections, timeouts }: Port,
+): Partial<ServerLimits> {
+  const { requestHeadersMs, requestBodyMs, idleMs } = timeouts;
+  return {
+    ...(maxConnections !== undefined && { maxConnections }),
+    ...(requestHeadersMs !== undefined &&
+      { requestHeadersTimeoutMs: requestHeadersMs }),
+    ...(requestBodyMs !== undefined && { bodyIdleTimeoutMs: requestBodyMs }),
+    ...(idleMs !== undefined && { keepAliveTimeoutMs: idleMs }),
+  };
+}
+
+/** How a port proves who it is; a certificate that is for every name is shown to those who ask for an unknown one. */
+export function tlsOf(tls: PortTls): TlsConfig {
+  const { certificates, clientCa, clientCertificate, minVersion } = tls;
+  const isForAll = certificates.filter(({ hostnames }) =>
+    hostnames.length === 0
+  );
+  const isForSome = certificates.filter(({ hostnames }) =>
+    hostnames.length > 0
+  );
+  const [first, ...others] = [...isForAll, ...isForSome].map(
+    ({ cert, key, hostnames }) => ({ cert, key, names: hostnames }),
+  );
+  if (first === undefined) {
+    throw new TypeError("Cannot serve TLS: there is no certificate");
+  }
+  return {
+    certificates: [first, ...others],
+    minVersion,
+    ...(clientCertificate !== "none" && {
+      clientCertificates: {
+        mode: clientCertificate === "require" ? "required" : "optional",
+        ca: clientCa ?? "",
+      },
+    }),
+  };
+}
