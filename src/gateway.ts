@@ -68,15 +68,22 @@ export class Gateway {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #log: Log;
-  readonly #stopWatching = new AbortController();
+  readonly #stopWatching: AbortController;
   #status: GatewayStatus = { hash: "", appliedAt: "", lastRejected: undefined };
   #files: readonly string[] = [];
   #watching: Promise<void> = Promise.resolve();
+  /** One reading after the other, so that the last one read is the last one applied. */
+  #reloading: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
-  private constructor(options: GatewayOptions, settings: Settings) {
+  private constructor(
+    options: GatewayOptions,
+    settings: Settings,
+    stopWatching: AbortController,
+  ) {
     this.settings = settings;
     this.#options = options;
+    this.#stopWatching = stopWatching;
     this.#clock = options.clock ?? systemClock;
     this.#logger = createLogger({
       write: options.writeLog ?? (() => {}),
@@ -95,14 +102,24 @@ export class Gateway {
    * @throws {ConfigReadError} When it cannot be read.
    */
   static async start(options: GatewayOptions): Promise<Gateway> {
+    const stopWatching = new AbortController();
+    let gateway: Gateway | undefined;
+    // Before the first reading, so that no change falls in between.
+    const changes = await options.config.watch({
+      clock: options.clock ?? systemClock,
+      signal: stopWatching.signal,
+      files: () => gateway?.#files ?? [],
+      onFallback: (error) =>
+        gateway?.#log.warn("Looking for changes from time to time", { error }),
+    });
     const candidate = await loadCandidate(options.config, options.environment);
-    const gateway = new Gateway(options, candidate.loaded.settings);
+    gateway = new Gateway(options, candidate.loaded.settings, stopWatching);
     const diagnostics = await gateway.#apply(candidate);
     if (gateway.#status.lastRejected !== undefined) {
       await gateway.stop(0);
       throw new ConfigurationError(diagnostics, candidate.sources);
     }
-    gateway.#watching = gateway.#follow(await gateway.#watch());
+    gateway.#watching = gateway.#follow(changes);
     return gateway;
   }
 
@@ -143,12 +160,19 @@ export class Gateway {
   async #stop(timeoutMs: number): Promise<void> {
     this.#log.info("Draining", { timeout: `${timeoutMs}ms` });
     this.#stopWatching.abort();
+    await this.#reloading;
     await this.dataPlane.drain(timeoutMs);
     await this.#watching;
   }
 
-  /** Reads the configuration again now, as a change would. */
-  async reload(): Promise<void> {
+  /** Reads the configuration again now, as a change would; does nothing once the gateway is stopping. */
+  reload(): Promise<void> {
+    this.#reloading = this.#reloading.then(() => this.#reload());
+    return this.#reloading;
+  }
+
+  async #reload(): Promise<void> {
+    if (this.#stopping !== undefined) return;
     try {
       const { config, environment } = this.#options;
       await this.#apply(await loadCandidate(config, environment));
@@ -156,16 +180,6 @@ export class Gateway {
       this.#log.error("Cannot read the configuration", { error });
       this.#reject("", [describeError(error)]);
     }
-  }
-
-  #watch(): Promise<AsyncIterable<void>> {
-    return this.#options.config.watch({
-      clock: this.#clock,
-      signal: this.#stopWatching.signal,
-      files: () => this.#files,
-      onFallback: (error) =>
-        this.#log.warn("Looking for changes from time to time", { error }),
-    });
   }
 
   async #follow(changes: AsyncIterable<void>): Promise<void> {
