@@ -50,6 +50,8 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   readonly #observer: FinishObserver;
   readonly #seen: Policy[] = [];
   #response: ResponseMessage | undefined;
+  #namedAuthority: string | undefined;
+  #hostname = "";
 
   constructor(
     request: RequestMessage,
@@ -76,7 +78,13 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   }
 
   get hostname(): string {
-    return hostnameOf(this.request.authority);
+    const { authority } = this.request;
+    // Asked once for the listener and once for the route, and rarely changed in between.
+    if (authority !== this.#namedAuthority) {
+      this.#namedAuthority = authority;
+      this.#hostname = hostnameOf(authority);
+    }
+    return this.#hostname;
   }
 
   header(name: string): string | undefined {
@@ -94,8 +102,25 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     this.#response = response;
   }
 
-  /** Runs the request hooks in order; a response ends the request phase. */
-  async runRequestHooks(
+  /** Runs the request hooks in order; a response ends the request phase. Without policies there is nothing to wait for. */
+  runRequestHooks(
+    policies: readonly Policy[],
+  ): Promise<ResponseMessage | undefined> | undefined {
+    return policies.length === 0 ? undefined : this.#runRequestHooks(policies);
+  }
+
+  /** Runs the response hooks of every policy that saw the request, last one first. */
+  runResponseHooks(response: ResponseMessage): Promise<void> | undefined {
+    return this.#seen.length === 0
+      ? undefined
+      : this.#runResponseHooks(response);
+  }
+
+  finished(outcome: Outcome): void {
+    this.#observer(this, outcome);
+  }
+
+  async #runRequestHooks(
     policies: readonly Policy[],
   ): Promise<ResponseMessage | undefined> {
     for (const policy of policies) {
@@ -107,14 +132,10 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     return undefined;
   }
 
-  /** Runs the response hooks of every policy that saw the request, last one first. */
-  async runResponseHooks(response: ResponseMessage): Promise<void> {
+  async #runResponseHooks(response: ResponseMessage): Promise<void> {
     for (let i = this.#seen.length - 1; i >= 0; i--) {
-      await this.#seen[i]?.onResponse?.(this, response);
+      const done = this.#seen[i]?.onResponse?.(this, response);
+      if (done instanceof Promise) await done;
     }
-  }
-
-  finished(outcome: Outcome): void {
-    this.#observer(this, outcome);
   }
 }

@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { Clock } from "../base/clock.ts";
 import type { FinishedRequest } from "./finished_request.ts";
-import { MetricRegistry } from "./metrics.ts";
+import { type Counter, type Histogram, MetricRegistry } from "./metrics.ts";
 
 /** Seconds; fine where a proxy's own time shows, reaching to the minutes of an LLM's answer. */
 const durationBounds = [
@@ -71,9 +71,21 @@ export interface ConnectionReadings {
 /** Every metric of the gateway. */
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
+/** The series that one request adds to. */
+interface RequestSeries {
+  readonly requests: Counter;
+  readonly requestDuration: Histogram;
+  readonly responseBytes: Counter;
+  readonly upstreamDuration: Histogram;
+  readonly retries: Counter;
+}
+
+const maxKnownWays = 2000;
+
 /** The metrics, all at zero; `collect()` of the registry is what `/metrics` answers. */
 export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
   const registry = new MetricRegistry();
+  const known = new Map<string, RequestSeries>();
   const served = ["gateway", "listener", "route", "backend"];
   const metrics = {
     registry,
@@ -124,35 +136,45 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
 
   /** Counts a finished request in every metric that it concerns. */
   function recordRequest(request: FinishedRequest): void {
-    const { gateway = "", listener = "", route = "", backend = "" } = request;
-    const method = knownMethods.has(request.method) ? request.method : "other";
-    metrics.requests
-      .labels(
-        gateway,
-        listener,
-        route,
-        backend,
-        method,
-        String(request.status),
-        request.reason,
-      ).inc();
-    metrics.requestDuration.labels(gateway, listener, route, backend).observe(
-      request.durationMs / 1000,
-    );
-    metrics.responseBytes.labels(gateway, listener, route, backend).inc(
-      request.bytesSent,
-    );
+    const series = seriesOf(request);
+    series.requests.inc();
+    series.requestDuration.observe(request.durationMs / 1000);
+    series.responseBytes.inc(request.bytesSent);
     if (request.upstreamDurationMs !== undefined) {
-      metrics.upstreamDuration.labels(backend).observe(
-        request.upstreamDurationMs / 1000,
-      );
+      series.upstreamDuration.observe(request.upstreamDurationMs / 1000);
     }
-    if (request.retries > 0) {
-      metrics.retries.labels(backend).inc(request.retries);
-    }
+    if (request.retries > 0) series.retries.inc(request.retries);
   }
 
-  /** Says where the connections that are open to upstreams can be counted; `read` runs at each collection. */
+  /** One look-up for requests that went the same way, in place of one for each metric. */
+  function seriesOf(request: FinishedRequest): RequestSeries {
+    const { gateway = "", listener = "", route = "", backend = "" } = request;
+    const method = knownMethods.has(request.method) ? request.method : "other";
+    const { status, reason } = request;
+    const key =
+      `${route}\0${backend}\0${listener}\0${gateway}\0${method}\0${status}\0${reason}`;
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const way = [gateway, listener, route, backend];
+    const series = {
+      requests: metrics.requests.labels(
+        ...way,
+        method,
+        String(status),
+        reason,
+      ),
+      requestDuration: metrics.requestDuration.labels(...way),
+      responseBytes: metrics.responseBytes.labels(...way),
+      upstreamDuration: metrics.upstreamDuration.labels(backend),
+      retries: metrics.retries.labels(backend),
+    };
+    if (known.size >= maxKnownWays) known.clear();
+    known.set(key, series);
+    return series;
+  }
+}
+
+/** Says where the connections that are open to upstreams can be counted; `read` runs at each collection. */
   function observeUpstreamConnections(
     read: () => readonly UpstreamConnections[],
   ): void {
