@@ -103,14 +103,16 @@ export class Gateway {
    */
   static async start(options: GatewayOptions): Promise<Gateway> {
     const stopWatching = new AbortController();
-    let gateway: Gateway | undefined;
+    let gateway: Gateway | undefined = undefined;
     // Before the first reading, so that no change falls in between.
     const changes = await options.config.watch({
       clock: options.clock ?? systemClock,
       signal: stopWatching.signal,
-      files: () => gateway?.#files ?? [],
+      files: () => gateway === undefined ? [] : gateway.#files,
       onFallback: (error) =>
-        gateway?.#log.warn("Looking for changes from time to time", { error }),
+        gateway?.log("gateway").warn("Looking for changes from time to time", {
+          error,
+        }),
     });
     const candidate = await loadCandidate(options.config, options.environment);
     gateway = new Gateway(options, candidate.loaded.settings, stopWatching);
