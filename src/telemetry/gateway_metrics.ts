@@ -47,13 +47,6 @@ export interface MetricsEnvironment {
   readonly version: string;
 }
 
-/** Connections open to one backend. */
-export interface UpstreamConnections {
-  readonly backend: string;
-  readonly active: number;
-  readonly idle: number;
-}
-
 /** Connections that are open, and how many were opened since the start. */
 export interface ConnectionReadings {
   readonly downstream: () => readonly {
@@ -126,7 +119,6 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
       "1 while the configuration in force is the latest one given, 0 after a rejected one",
     ).labels(),
     recordRequest,
-    observeUpstreamConnections,
   };
   registry.gauge("gateway_build_info", "Version of the gateway; always 1", [
     "version",
@@ -171,24 +163,6 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
     if (known.size >= maxKnownWays) known.clear();
     known.set(key, series);
     return series;
-  }
-}
-
-/** Says where the connections that are open to upstreams can be counted; `read` runs at each collection. */
-  function observeUpstreamConnections(
-    read: () => readonly UpstreamConnections[],
-  ): void {
-    registry.computed(
-      "gauge",
-      "gateway_upstream_connections",
-      "Connections to upstreams now open, carrying a request or idle",
-      ["backend", "state"],
-      () =>
-        read().flatMap(({ backend, active, idle }) => [
-          { labels: [backend, "active"], value: active },
-          { labels: [backend, "idle"], value: idle },
-        ]),
-    );
   }
 }
 
