@@ -1,0 +1,24 @@
+import type { FinishedRequest } from "../../../src/telemetry/finished_request.ts";
+
+/** A request that went well. */
+export const finishedRequest: FinishedRequest = {
+  time: Date.UTC(2026, 0, 1),
+  durationMs: 3.14159,
+  gateway: "default",
+  listener: "http",
+  route: "mcp",
+  backend: "tools",
+  endpoint: "127.0.0.1:9000",
+  source: "127.0.0.1:51000",
+  method: "GET",
+  host: "example.com",
+  path: "/mcp",
+  version: "1.1",
+  status: 200,
+  bytesSent: 300,
+  requestId: "id-1",
+  upstreamDurationMs: 2.5,
+  reason: "upstream",
+  error: undefined,
+  retries: 0,
+};
