@@ -1,5 +1,9 @@
 import type { Socket } from "node:net";
-import { type ClientHttp2Session, connect } from "node:http2";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+} from "node:http2";
 import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../body.ts";
@@ -43,7 +47,7 @@ export async function connectHttp2(
   const onAbort = () => session.destroy();
   signal.addEventListener("abort", onAbort);
   session.once("remoteSettings", () => resolve());
-  session.once("close", () => reject(notHttp2(context, undefined)));
+  session.once("close", () => reject(new Error("The connection was closed")));
   // Stays: what ends a session ends its streams, and those are listened to.
   session.on("error", (error) => reject(notHttp2(context, error)));
   try {
@@ -72,6 +76,7 @@ export class Http2Connection implements Connection, Timed {
     this.context = context;
     context.deadlines.add(this);
     context.deadlines.set(this, MAX_IDLE_MS);
+    session.on("stream", dismissStream);
     session.on("goaway", (_code, lastStreamId) => {
       this.#lastStreamId = lastStreamId;
       this.retire();
@@ -160,6 +165,17 @@ export class Http2Connection implements Connection, Timed {
     const { maxConcurrentStreams } = this.#session.remoteSettings;
     return this.active < (maxConcurrentStreams ?? DEFAULT_MAX_STREAMS);
   }
+}
+
+/**
+ * Drops a stream that the upstream opened.
+ *
+ * Push is disabled, but Deno takes the response to a request that was just cancelled for one; unheard, its error would end
+ * the process.
+ */
+function dismissStream(stream: ClientHttp2Stream): void {
+  stream.on("error", () => {});
+  stream.destroy();
 }
 
 function notHttp2(context: ConnectionContext, cause: unknown): GatewayError {

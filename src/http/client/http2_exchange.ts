@@ -263,6 +263,8 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
 
   #reset(code: number): void {
     if (!this.#stream.closed) this.#stream.close(code);
+    // Else the stream would wait until somebody reads what it holds.
+    this.#stream.destroy();
   }
 
   #setDeadline(delayMs: number | undefined): void {

@@ -198,6 +198,26 @@ Deno.test("Upstream resets the HTTP/2 stream of a body that is given up", async 
   body?.cancel("enough");
 
   assert.equal(await reset.promise, 8);
+  while (upstream.stats.active > 0) await turn();
+});
+
+Deno.test("Upstream survives answers to HTTP/2 requests that it just reset", async () => {
+  await using server = await NodeUpstream.http2((stream) => {
+    stream.respond({ ":status": 200 });
+    stream.write("x".repeat(10_000));
+    stream.close(2);
+  });
+  using upstream = upstreamAt(server.port, HTTP2);
+
+  for (let i = 0; i < 200; i++) {
+    const cancellation = new Cancellation();
+    const sending = send(upstream, {}, undefined, cancellation);
+    for (let turns = i % 4; turns > 0; turns--) await turn();
+    cancellation.cancel("gone");
+    await sending.catch(() => {});
+  }
+
+  while (upstream.stats.active > 0) await turn();
 });
 
 Deno.test("Upstream fails an HTTP/2 request that is not answered in time", async () => {
