@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { createGatewayMetrics } from "../../../src/telemetry/gateway_metrics.ts";
+import {
+  addConnectionMetrics,
+  createGatewayMetrics,
+} from "../../../src/telemetry/gateway_metrics.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { finishedRequest } from "./finished_request.ts";
 
@@ -75,22 +78,26 @@ Deno.test("GatewayMetrics tell about process and build", () => {
   assert.match(text, /^gateway_heap_bytes\{state="used"\} [1-9][0-9]+$/m);
 });
 
-Deno.test("GatewayMetrics tell how many upstream connections are open", () => {
+Deno.test("addConnectionMetrics tells how many connections are open", () => {
   const { metrics } = createTestMetrics();
 
-  metrics.observeUpstreamConnections(
-    () => [{ backend: "tools", active: 2, idle: 3 }],
-  );
+  addConnectionMetrics(metrics.registry, {
+    downstream: () => [{ port: 3000, active: 4, accepted: 9 }],
+    upstream: () => ({ active: 2, idle: 3, connects: 7 }),
+  });
 
   const text = metrics.registry.collect();
   assert.match(
     text,
-    /^gateway_upstream_connections\{backend="tools",state="active"\} 2$/m,
+    /^gateway_downstream_connections_active\{port="3000"\} 4$/m,
   );
   assert.match(
     text,
-    /^gateway_upstream_connections\{backend="tools",state="idle"\} 3$/m,
+    /^gateway_downstream_connections_total\{port="3000"\} 9$/m,
   );
+  assert.match(text, /^gateway_upstream_connections\{state="active"\} 2$/m);
+  assert.match(text, /^gateway_upstream_connections\{state="idle"\} 3$/m);
+  assert.match(text, /^gateway_upstream_connects_total 7$/m);
 });
 
 Deno.test("GatewayMetrics print only lines that a Prometheus server can read", () => {
