@@ -69,8 +69,8 @@ interface RequestSeries {
   readonly requests: Counter;
   readonly requestDuration: Histogram;
   readonly responseBytes: Counter;
-  readonly upstreamDuration: Histogram;
-  readonly retries: Counter;
+  /** None for requests that no backend was chosen for. */
+  readonly upstreamDuration: Histogram | undefined;
 }
 
 const maxKnownWays = 2000;
@@ -133,9 +133,11 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
     series.requestDuration.observe(request.durationMs / 1000);
     series.responseBytes.inc(request.bytesSent);
     if (request.upstreamDurationMs !== undefined) {
-      series.upstreamDuration.observe(request.upstreamDurationMs / 1000);
+      series.upstreamDuration?.observe(request.upstreamDurationMs / 1000);
     }
-    if (request.retries > 0) series.retries.inc(request.retries);
+    if (request.retries > 0) {
+      metrics.retries.labels(request.backend ?? "").inc(request.retries);
+    }
   }
 
   /** One look-up for requests that went the same way, in place of one for each metric. */
@@ -157,8 +159,9 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
       ),
       requestDuration: metrics.requestDuration.labels(...way),
       responseBytes: metrics.responseBytes.labels(...way),
-      upstreamDuration: metrics.upstreamDuration.labels(backend),
-      retries: metrics.retries.labels(backend),
+      upstreamDuration: request.backend === undefined
+        ? undefined
+        : metrics.upstreamDuration.labels(backend),
     };
     if (known.size >= maxKnownWays) known.clear();
     known.set(key, series);
