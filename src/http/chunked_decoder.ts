@@ -1,5 +1,4 @@
 import { findHeadEnd, indexOfByte, parseTrailers } from "./head_parser.ts";
-import { VALUE_BYTES } from "./field_syntax.ts";
 import type { BodyDecoder } from "./framed_body.ts";
 import type { HeaderList } from "./header_list.ts";
 import { HttpSyntaxError, malformed } from "./http_syntax_error.ts";
@@ -10,12 +9,16 @@ const LF = 0x0a;
 const SEMICOLON = 0x3b;
 const MAX_SIZE_LINE_BYTES = 1024;
 const MAX_SIZE_DIGITS = 12;
+const latin1 = new TextDecoder("latin1");
+/** `;name`, `;name=value` or `;name="value"`, without blanks (RFC 9112 section 7.1.1). */
+const EXTENSIONS =
+  /^(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)+$/;
 
 /**
  * Reads the chunked transfer coding (RFC 9112 section 7.1).
  *
- * Strict: CRLF only, no white space around the size, at most 1 KiB of size line. Chunk extensions are dropped,
- * as that section allows.
+ * Strict: CRLF only, no white space around the size, at most 1 KiB of size line. Chunk extensions are checked and
+ * dropped, as that section allows.
  */
 export class ChunkedDecoder implements BodyDecoder {
   readonly mayEndHere = false;
@@ -127,7 +130,9 @@ function parseSizeLine(
     );
   }
   if (bytes[position] === SEMICOLON) {
-    while (VALUE_BYTES[bytes[position] ?? 0] === 1) position++;
+    const extensions = bytes.subarray(position, lineFeed - 1);
+    // Latin-1 is one character per byte, whatever the sender meant.
+    if (EXTENSIONS.test(latin1.decode(extensions))) position = lineFeed - 1;
   }
   if (bytes[position] !== CR || position + 1 !== lineFeed) {
     throw malformed("Cannot read a chunk: its size line is malformed");
