@@ -1,0 +1,90 @@
+import type { Settings } from "../../../src/api/settings.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import { createLogger, type Log } from "../../../src/base/log.ts";
+import {
+  defaultLogFilter,
+  formatLogFilter,
+  parseLogFilter,
+} from "../../../src/base/log_filter.ts";
+import type {
+  AdminTarget,
+  ConfigurationStatus,
+  Readiness,
+} from "../../../admin/target.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+
+/** A gateway as the admin server sees it, without one behind it. */
+export class FakeTarget implements AdminTarget {
+  readonly settings: Settings;
+  readonly version = { version: "1.2.3" };
+  configuration: ConfigurationStatus = {
+    hash: "abc",
+    appliedAt: "2026-01-01T00:00:00.000Z",
+    lastRejected: undefined,
+  };
+  ready: Readiness = "ready";
+  shutdowns = 0;
+  /** Set to make the data plane fail. */
+  failure: Error | undefined;
+  #filter: string;
+
+  constructor(settings: Readonly<Record<string, unknown>> = {}) {
+    const text = JSON.stringify({ config: settings });
+    this.settings = loadConfig([{ name: "test", text }], {}).settings;
+    this.#filter = this.settings.logging.level;
+  }
+
+  readonly dataPlane = {
+    describe: () =>
+      this.failure === undefined
+        ? Promise.resolve({
+          binds: [],
+          listeners: [{ key: "http" }],
+          routes: [],
+          backends: [],
+          policies: [],
+        })
+        : Promise.reject(this.failure),
+    collectMetrics: () => Promise.resolve("up 1\n"),
+    apply: () => Promise.reject(new TypeError("not expected")),
+    addresses: () => Promise.resolve([]),
+    setLogLevel: () => Promise.resolve(),
+    drain: () => Promise.resolve(),
+  };
+
+  status(): ConfigurationStatus {
+    return this.configuration;
+  }
+
+  logFilter(): string {
+    return this.#filter;
+  }
+
+  setLogFilter(filter: string): Promise<void> {
+    this.#filter = formatLogFilter(parseLogFilter(filter));
+    return Promise.resolve();
+  }
+
+  shutdown(): void {
+    this.shutdowns++;
+  }
+
+  readiness(): Readiness {
+    return this.ready;
+  }
+}
+
+/** A log and its lines. */
+export function createTestLog(): {
+  readonly log: Log;
+  readonly lines: readonly string[];
+} {
+  const lines: string[] = [];
+  const logger = createLogger({
+    write: (line) => lines.push(line),
+    clock: new FakeClock(),
+    format: "text",
+    filter: defaultLogFilter,
+  });
+  return { log: logger.module("admin"), lines };
+}

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { listen, ListenError } from "../../../admin/listen.ts";
+import { parseAddress } from "../../../src/api/address.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+
+async function listenOn(text: string) {
+  const address = parseAddress(text);
+  assert(address !== undefined);
+  return await listen({
+    name: `test "${text}"`,
+    address,
+    handler: () => new Response("here"),
+    clock: systemClock,
+  });
+}
+
+async function withFolder(
+  run: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("listen opens localhost on both families at one port", async () => {
+  const server = await listenOn("localhost:0");
+
+  const ports = new Set(
+    server.addresses.map((address) => new URL(address).port),
+  );
+  const bodies = await Promise.all(
+    server.addresses.map(async (address) => (await fetch(address)).text()),
+  );
+  await server.close();
+
+  assert.equal(ports.size, 1);
+  assert.equal(bodies.length, server.addresses.length);
+  assert(bodies.every((body) => body === "here"));
+});
+
+Deno.test("listen opens nothing for off", async () => {
+  const server = await listenOn("off");
+
+  assert.deepEqual(server.addresses, []);
+  await server.close();
+});
+
+Deno.test("listen names an address that is taken and leaves nothing open", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = taken.addr;
+
+  await assert.rejects(listenOn(`localhost:${port}`), {
+    name: "ListenError",
+    message:
+      `Cannot listen on test "localhost:${port}": the port is in use by another process`,
+  });
+});
+
+Deno.test("listen names an address that is not of this machine", async () => {
+  await assert.rejects(listenOn("192.0.2.1:0"), {
+    name: "ListenError",
+    message:
+      'Cannot listen on test "192.0.2.1:0": this machine does not have the address',
+  });
+});
+
+Deno.test("listen makes a socket only for its user and removes it on close", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/admin.sock`;
+
+    const server = await listenOn(`unix:${path}`);
+    const { mode, isSocket } = await Deno.lstat(path);
+    await server.close();
+
+    assert.deepEqual(server.addresses, [`unix:${path}`]);
+    assert.equal(isSocket, true);
+    assert.equal((mode ?? 0) & 0o777, 0o600);
+    await assert.rejects(Deno.lstat(path), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("listen leaves the mask for new files as it was", async () => {
+  await withFolder(async (folder) => {
+    const before = Deno.umask();
+
+    const server = await listenOn(`unix:${folder}/admin.sock`);
+    await server.close();
+
+    assert.equal(Deno.umask(), before);
+  });
+});
+
+Deno.test("listen replaces a socket that nobody listens on", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/admin.sock`;
+    await leaveStaleSocket(path);
+
+    const server = await listenOn(`unix:${path}`);
+    using client = Deno.createHttpClient({
+      proxy: { transport: "unix", path },
+    });
+    const body = await (await fetch("http://localhost/", { client })).text();
+    await server.close();
+
+    assert.equal(body, "here");
+  });
+});
+
+Deno.test("listen leaves a socket alone that another process listens on", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/admin.sock`;
+    using _other = Deno.listen({ transport: "unix", path });
+
+    await assert.rejects(listenOn(`unix:${path}`), {
+      name: "ListenError",
+      message:
+        `Cannot listen on test "unix:${path}": another process is listening`,
+    });
+  });
+});
+
+const obstacles = [
+  {
+    name: "a file",
+    make: (path: string) => Deno.writeTextFile(path, "precious"),
+  },
+  { name: "a folder", make: (path: string) => Deno.mkdir(path) },
+  { name: "a link", make: (path: string) => Deno.symlink("/dev/null", path) },
+];
+
+for (const { name, make } of obstacles) {
+  Deno.test(`listen does not replace ${name} by a socket`, async () => {
+    await withFolder(async (folder) => {
+      const path = `${folder}/admin.sock`;
+      await make(path);
+      const before = await Deno.lstat(path);
+
+      await assert.rejects(listenOn(`unix:${path}`), {
+        name: "ListenError",
+        message:
+          `Cannot listen on test "unix:${path}": there is a file that is not a socket`,
+      });
+      assert.equal((await Deno.lstat(path)).ino, before.ino);
+    });
+  });
+}
+
+Deno.test("listen names a folder that is not there", async () => {
+  await assert.rejects(
+    listenOn("unix:/nonexistent/admin.sock"),
+    (error: unknown) =>
+      error instanceof ListenError &&
+      error.message ===
+        'Cannot listen on test "unix:/nonexistent/admin.sock": the folder does not exist',
+  );
+});
+
+/** A process that dies leaves its socket; here the file outlives its listener because it has a second name. */
+async function leaveStaleSocket(path: string): Promise<void> {
+  using _listener = Deno.listen({ transport: "unix", path: `${path}.new` });
+  await Deno.rename(`${path}.new`, path);
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { guard } from "../../../admin/request_guard.ts";
+
+interface Case {
+  readonly host?: string;
+  readonly origin?: string;
+  readonly bound?: readonly string[];
+}
+
+function isRefused(
+  { host = "localhost:15000", origin, bound = ["127.0.0.1", "::1"] }: Case,
+): boolean {
+  const headers = new Headers({ host });
+  if (origin !== undefined) headers.set("origin", origin);
+  const response = guard(
+    new Request("http://localhost:15000/", { headers }),
+    bound,
+  );
+  assert.ok(response === undefined || response.status === 403);
+  return response !== undefined;
+}
+
+const passing: readonly Case[] = [
+  { host: "localhost" },
+  { host: "LOCALHOST:1" },
+  { host: "127.0.0.1:15000" },
+  { host: "[::1]" },
+  { host: "[::1]:15000" },
+  { host: "10.0.0.7:15000", bound: ["10.0.0.7"] },
+  { host: "10.0.0.7:15000", bound: ["0.0.0.0"] },
+  { host: "[2001:db8::1]:15000", bound: ["::"] },
+  { origin: "http://localhost:15000" },
+  { origin: "http://localhost:3000" },
+  { origin: "http://127.0.0.1:8080" },
+  { origin: "http://[::1]:8080" },
+  {
+    host: "10.0.0.7:15000",
+    bound: ["0.0.0.0"],
+    origin: "http://10.0.0.7:15000",
+  },
+];
+
+for (const example of passing) {
+  Deno.test(`guard lets ${JSON.stringify(example)} pass`, () => {
+    assert.equal(isRefused(example), false);
+  });
+}
+
+const refused: readonly Case[] = [
+  { host: "evil.example.com" },
+  { host: "evil.example.com:15000" },
+  { host: "localhost.evil.example.com" },
+  { host: "127.0.0.1.evil.example.com" },
+  { host: "127.0.0.1@evil.example.com" },
+  { host: "evil.example.com:15000", bound: ["0.0.0.0"] },
+  { host: "10.0.0.7:15000" },
+  { host: "[2001:db8::1]:15000" },
+  { host: "" },
+  { host: "localhost:port" },
+  { host: "a:b:c" },
+  { origin: "https://evil.example.com" },
+  { origin: "http://localhost.evil.example.com" },
+  { origin: "null" },
+  { origin: "" },
+  { origin: "file://localhost" },
+  { origin: "http://localhost/path" },
+  {
+    host: "10.0.0.7:15000",
+    bound: ["0.0.0.0"],
+    origin: "http://10.0.0.7:8080",
+  },
+];
+
+for (const example of refused) {
+  Deno.test(`guard refuses ${JSON.stringify(example)}`, () => {
+    assert.equal(isRefused(example), true);
+  });
+}

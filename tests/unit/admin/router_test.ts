@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { createRouter } from "../../../admin/router.ts";
+import { createTestLog } from "./fake_target.ts";
+
+Deno.test("router answers a failing handler with 500 and logs it", async () => {
+  const { log, lines } = createTestLog();
+  const fail = () => Promise.reject(new Error("disk full"));
+  const route = createRouter([{
+    path: "/x",
+    purpose: "",
+    methods: { GET: fail },
+  }], log);
+
+  const response = await route(new Request("http://localhost/x?secret=1"));
+
+  assert.equal(response.status, 500);
+  assert.equal(await response.text(), "internal error: disk full\n");
+  assert.match(
+    lines.join(""),
+    /\terror\tadmin\tCannot answer a request path=\/x error="disk full"\n$/,
+  );
+});
+
+Deno.test("router answers HEAD as GET without a body", async () => {
+  const handler = () => new Response("text", { headers: { "x-kind": "a" } });
+  const route = createRouter([{
+    path: "/x",
+    purpose: "",
+    methods: { GET: handler },
+  }], createTestLog().log);
+
+  const response = await route(
+    new Request("http://localhost/x", { method: "HEAD" }),
+  );
+
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("x-kind"), "a");
+  assert.equal(response.body, null);
+});
