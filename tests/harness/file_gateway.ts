@@ -1,0 +1,53 @@
+import { join } from "node:path";
+import { fileSource, Gateway } from "../../mod.ts";
+import { LogLines } from "./log_lines.ts";
+
+/** A gateway in this process that follows a file, in a folder of its own. */
+export interface FileGateway extends AsyncDisposable {
+  readonly gateway: Gateway;
+  readonly folder: string;
+  readonly log: LogLines;
+}
+
+/** A new folder with one file, `gateway.yaml`. */
+export async function createConfigFolder(
+  config: unknown,
+): Promise<{ folder: string; file: string }> {
+  const folder = await Deno.makeTempDir();
+  const file = join(folder, "gateway.yaml");
+  await replaceFile(file, config);
+  return { folder, file };
+}
+
+/** Puts a file into place in one step; what is no text is written as JSON, which is YAML. */
+export async function replaceFile(
+  file: string,
+  content: unknown,
+): Promise<void> {
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  const draft = `${file}.draft`;
+  await Deno.writeTextFile(draft, text);
+  await Deno.rename(draft, file);
+}
+
+/** Starts a gateway on a file or folder; `folder` is removed at the end. */
+export async function followFile(
+  folder: string,
+  spec: string,
+): Promise<FileGateway> {
+  const log = new LogLines();
+  const gateway = await Gateway.start({
+    config: fileSource(spec),
+    writeLog: (line) => log.add(line),
+  });
+  await log.next(/Configuration applied/);
+  return {
+    gateway,
+    folder,
+    log,
+    async [Symbol.asyncDispose]() {
+      await gateway.stop(0);
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
