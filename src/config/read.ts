@@ -85,16 +85,14 @@ async function readText(
 
 function readError(name: string, error: unknown): ConfigReadError {
   if (error instanceof ConfigReadError) return error;
+  // Without the cause: the message says all of it, and a log would say it twice.
   if (error instanceof Deno.errors.NotFound) {
     return new ConfigReadError(
       `Cannot read "${name}": no such file or folder`,
-      { cause: error },
     );
   }
   const reason = error instanceof TypeError
     ? "the file is not UTF-8 text"
     : describeError(error);
-  return new ConfigReadError(`Cannot read "${name}": ${reason}`, {
-    cause: error,
-  });
+  return new ConfigReadError(`Cannot read "${name}": ${reason}`);
 }
