@@ -1,0 +1,402 @@
+import assert from "node:assert/strict";
+import { freePort } from "../harness/free_port.ts";
+import {
+  type GatewayProcess,
+  startGatewayProcess,
+} from "../harness/gateway_process.ts";
+
+type Address =
+  | {
+    readonly transport: "tcp";
+    readonly hostname: string;
+    readonly port: number;
+  }
+  | { readonly transport: "unix"; readonly path: string };
+
+interface AdminProcess extends AsyncDisposable {
+  readonly process: GatewayProcess;
+  readonly folder: string;
+}
+
+/** A gateway that serves nothing but its admin interface. */
+async function startAdmin(
+  config: Readonly<Record<string, unknown>>,
+): Promise<AdminProcess> {
+  const folder = await Deno.makeTempDir();
+  const adminAddr = String(config["adminAddr"]).replace("FOLDER", folder);
+  const file = `${folder}/gateway.yaml`;
+  await Deno.writeTextFile(
+    file,
+    JSON.stringify({
+      config: { statsAddr: "off", ...config, adminAddr },
+      gateways: { default: { port: freePort(), address: "127.0.0.1" } },
+      routes: [{ name: "all", backends: [{ host: "127.0.0.1:9" }] }],
+    }),
+  );
+  const process = startGatewayProcess({ args: ["-f", file] });
+  await process.waitFor(/\tadmin\tListening .*\n/);
+  return {
+    process,
+    folder,
+    async [Symbol.asyncDispose]() {
+      await process[Symbol.asyncDispose]();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+async function startOnTcp(): Promise<
+  AdminProcess & { readonly address: Address }
+> {
+  const admin = await startAdmin({ adminAddr: "localhost:0" });
+  const [, port] = await admin.process.waitFor(
+    /admin="?http:\/\/127\.0\.0\.1:([0-9]+)/,
+  );
+  return {
+    ...admin,
+    address: { transport: "tcp", hostname: "127.0.0.1", port: Number(port) },
+  };
+}
+
+async function startOnSocket(): Promise<
+  AdminProcess & { readonly address: Address }
+> {
+  const admin = await startAdmin({ adminAddr: "unix:FOLDER/admin.sock" });
+  return {
+    ...admin,
+    address: { transport: "unix", path: `${admin.folder}/admin.sock` },
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: string;
+  readonly body: string;
+}
+
+/** Sends exactly these bytes' worth of request and reads to the end. */
+async function ask(
+  address: Address,
+  method: string,
+  target: string,
+  headers: Readonly<Record<string, string>> = { Host: "localhost" },
+): Promise<Answer> {
+  using connection = address.transport === "tcp"
+    ? await Deno.connect(address)
+    : await Deno.connect(address);
+  const fields = Object.entries({ ...headers, Connection: "close" }).map((
+    [name, value],
+  ) => `${name}: ${value}\r\n`);
+  await connection.write(
+    new TextEncoder().encode(
+      `${method} ${target} HTTP/1.1\r\n${fields.join("")}\r\n`,
+    ),
+  );
+  const text = await new Response(connection.readable).text();
+  const [head = "", ...body] = text.split("\r\n\r\n");
+  return {
+    status: Number(head.split(" ")[1]),
+    headers: head.toLowerCase(),
+    body: body.join("\r\n\r\n"),
+  };
+}
+
+const usage = `usage:
+  GET  /logging                            shows the log filter
+  POST /logging?level=<level>              sets the level of all modules without one of their own
+  POST /logging?level=<module>=<level>     sets the level of one module
+  POST /logging?level=<level>,<module>=<level>,...
+  POST /logging?reset[&level=...]          forgets what was set and returns to the configured filter first
+levels: off, error, warn, info, debug, trace
+`;
+const notFound = [404, "not found\n"] as const;
+const wrongMethod = [405, "method not allowed\n"] as const;
+
+/** In order: the log level is the only state. */
+const rows: readonly (readonly [
+  method: string,
+  target: string,
+  status: number,
+  body: string | RegExp,
+])[] = [
+  [
+    "GET",
+    "/",
+    200,
+    /^<!doctype html>.*<a href="\/config_dump">.*<td>\/quitquitquit<\/td><td>POST<\/td>/s,
+  ],
+  ["HEAD", "/", 200, ""],
+  ["POST", "/", ...wrongMethod],
+  ["GET", "/config_dump", 200, /^\{\n  "binds": \[/],
+  ["GET", "/config_dump?anything=1", 200, /^\{\n  "binds": \[/],
+  ["HEAD", "/config_dump", 200, ""],
+  ["POST", "/config_dump", ...wrongMethod],
+  ["PUT", "/config_dump", ...wrongMethod],
+  ["DELETE", "/config_dump", ...wrongMethod],
+  ["OPTIONS", "/config_dump", ...wrongMethod],
+  ["GET", "/config_dump/", ...notFound],
+  ["GET", "/CONFIG_DUMP", ...notFound],
+  ["GET", "/logging", 200, "current log level is info\n"],
+  ["HEAD", "/logging", 200, ""],
+  ["PUT", "/logging", ...wrongMethod],
+  ["DELETE", "/logging?level=debug", ...wrongMethod],
+  [
+    "GET",
+    "/logging?level=debug",
+    400,
+    `Reading the log level takes no parameters\n${usage}`,
+  ],
+  ["POST", "/logging", 200, "current log level is info\n"],
+  ["POST", "/logging?level=debug", 200, "current log level is debug\n"],
+  [
+    "POST",
+    "/logging?level=proxy=trace",
+    200,
+    "current log level is debug,proxy=trace\n",
+  ],
+  [
+    "POST",
+    "/logging?level=http:off",
+    200,
+    "current log level is debug,http=off,proxy=trace\n",
+  ],
+  [
+    "POST",
+    "/logging?level=info,proxy%3Dwarn",
+    200,
+    "current log level is info,http=off,proxy=warn\n",
+  ],
+  [
+    "POST",
+    "/logging?level=error&level=http=info",
+    200,
+    "current log level is error,http=info,proxy=warn\n",
+  ],
+  [
+    "POST",
+    "/logging?level=loud",
+    400,
+    `Invalid level provided: loud\n${usage}`,
+  ],
+  ["POST", "/logging?level=", 400, `Invalid level provided: \n${usage}`],
+  [
+    "POST",
+    "/logging?level=proxy",
+    400,
+    `Invalid level provided: proxy\n${usage}`,
+  ],
+  [
+    "POST",
+    "/logging?level=debug,proxy=loud",
+    400,
+    `Invalid level provided: proxy=loud\n${usage}`,
+  ],
+  [
+    "POST",
+    "/logging?level=a%0Ab",
+    400,
+    `Invalid level provided: a\\nb\n${usage}`,
+  ],
+  ["POST", "/logging?lvl=debug", 400, `Unknown parameter: lvl\n${usage}`],
+  [
+    "POST",
+    "/logging?reset&level=loud",
+    400,
+    `Invalid level provided: loud\n${usage}`,
+  ],
+  [
+    "GET",
+    "/logging",
+    200,
+    "current log level is error,http=info,proxy=warn\n",
+  ],
+  [
+    "POST",
+    "/logging?reset&level=http=debug",
+    200,
+    "current log level is info,http=debug\n",
+  ],
+  ["POST", "/logging?reset", 200, "current log level is info\n"],
+  ["GET", "/quitquitquit", ...wrongMethod],
+  ["HEAD", "/quitquitquit", 405, ""],
+  ["PUT", "/quitquitquit", ...wrongMethod],
+  ["GET", "/debug/trace", ...notFound],
+  ["GET", "/memory", ...notFound],
+  ["GET", "/debug/pprof/profile", ...notFound],
+  ["GET", "/debug/pprof/heap", ...notFound],
+  ["GET", "/debug/tasks", ...notFound],
+  ["GET", "/ui", ...notFound],
+  ["GET", "/metrics", ...notFound],
+  ["GET", "/unknown", ...notFound],
+  ["POST", "/unknown", ...notFound],
+  ["HEAD", "/unknown", 404, ""],
+];
+
+for (
+  const { name, start } of [{ name: "TCP", start: startOnTcp }, {
+    name: "a unix socket",
+    start: startOnSocket,
+  }]
+) {
+  Deno.test(`admin answers every path, method and parameter on ${name}`, async (t) => {
+    await using admin = await start();
+
+    for (const [method, target, status, body] of rows) {
+      await t.step(`${method} ${target} is ${status}`, async () => {
+        const answer = await ask(admin.address, method, target);
+
+        assert.equal(answer.status, status);
+        if (typeof body === "string") assert.equal(answer.body, body);
+        else assert.match(answer.body, body);
+        assert.match(answer.headers, /\r\nx-content-type-options: nosniff\r\n/);
+      });
+    }
+  });
+
+  Deno.test(`admin shuts the process down through /quitquitquit on ${name}`, async () => {
+    await using admin = await start();
+
+    const answer = await ask(admin.address, "POST", "/quitquitquit");
+
+    assert.deepEqual([answer.status, answer.body], [200, "shutdown now\n"]);
+    assert.equal(await admin.process.exited, 0);
+    assert.match(admin.process.stderr(), /\tgateway\tDraining/);
+  });
+}
+
+Deno.test("admin names the methods that a path allows", async () => {
+  await using admin = await startOnTcp();
+
+  const answers = [
+    await ask(admin.address, "DELETE", "/logging"),
+    await ask(admin.address, "GET", "/quitquitquit"),
+    await ask(admin.address, "POST", "/config_dump"),
+  ];
+
+  assert.deepEqual(
+    answers.map(({ headers }) => /\r\nallow: ([^\r]*)/.exec(headers)?.[1]),
+    ["get, head, post", "post", "get, head"],
+  );
+});
+
+const foreign = [
+  {
+    name: "a name that an attacker's DNS points here",
+    headers: { Host: "evil.example.com" },
+  },
+  {
+    name: "the same with our port",
+    headers: { Host: "evil.example.com:15000" },
+  },
+  { name: "an address that is not bound", headers: { Host: "10.0.0.7:15000" } },
+  { name: "an empty Host", headers: { Host: "" } },
+  {
+    name: "another site",
+    headers: { Host: "localhost", Origin: "https://evil.example.com" },
+  },
+  { name: "an opaque origin", headers: { Host: "localhost", Origin: "null" } },
+];
+
+Deno.test("admin refuses what a web page elsewhere can send, on TCP", async (t) => {
+  await using admin = await startOnTcp();
+
+  for (const { name, headers } of foreign) {
+    await t.step(name, async () => {
+      const answers = [
+        await ask(admin.address, "GET", "/config_dump", headers),
+        await ask(admin.address, "POST", "/quitquitquit", headers),
+        await ask(admin.address, "GET", "/unknown", headers),
+      ];
+
+      assert.deepEqual(answers.map(({ status }) => status), [403, 403, 403]);
+      assert(answers.every(({ body }) => /^forbidden: .*\n$/.test(body)));
+    });
+  }
+  assert.equal((await ask(admin.address, "GET", "/logging")).status, 200);
+});
+
+Deno.test("admin on a unix socket does not look at Host", async () => {
+  await using admin = await startOnSocket();
+
+  const answer = await ask(admin.address, "GET", "/logging", {
+    Host: "anything.example.com",
+  });
+
+  assert.equal(answer.status, 200);
+});
+
+Deno.test("admin sends pages that load nothing and are in nobody's frame", async () => {
+  await using admin = await startOnTcp();
+
+  const { headers } = await ask(admin.address, "GET", "/");
+
+  assert.match(
+    headers,
+    /content-security-policy: default-src 'none';.* frame-ancestors 'none'/,
+  );
+  assert.match(headers, /cache-control: no-store/);
+  assert.doesNotMatch(headers, /access-control/);
+});
+
+Deno.test("admin off listens nowhere", async () => {
+  await using admin = await startAdmin({ adminAddr: "off" });
+
+  const listening = await admin.process.waitFor(/\tadmin\tListening (.*)\n/);
+
+  assert.equal(listening[1], "admin=off stats=off");
+});
+
+Deno.test("admin dump shows a rejected change and keeps the configuration in force", async () => {
+  await using admin = await startOnTcp();
+  const file = `${admin.folder}/gateway.yaml`;
+  const before = JSON.parse(
+    (await ask(admin.address, "GET", "/config_dump")).body,
+  );
+
+  await Deno.writeTextFile(file, "routes: 5\n");
+  await admin.process.waitFor(/Configuration rejected/);
+
+  const after = JSON.parse(
+    (await ask(admin.address, "GET", "/config_dump")).body,
+  );
+  assert.equal(before.lastRejected, null);
+  assert.equal(after.hash, before.hash);
+  assert.deepEqual(after.routes, before.routes);
+  assert.match(
+    after.lastRejected.diagnostics[0],
+    /^.*gateway\.yaml:1:9: error: routes: expected a list/,
+  );
+});
+
+Deno.test("stats answers under any name and turns red while draining", async () => {
+  await using admin = await startAdmin({
+    adminAddr: "off",
+    statsAddr: "127.0.0.1:0",
+  });
+  const [, port] = await admin.process.waitFor(
+    /stats="?http:\/\/127\.0\.0\.1:([0-9]+)/,
+  );
+  const address: Address = {
+    transport: "tcp",
+    hostname: "127.0.0.1",
+    port: Number(port),
+  };
+
+  const ready = await ask(address, "GET", "/healthz/ready", {
+    Host: "pod.example.com",
+  });
+  const metrics = await ask(address, "GET", "/metrics", {
+    Host: "pod.example.com",
+  });
+
+  assert.deepEqual([ready.status, ready.body], [200, "ready\n"]);
+  assert.match(metrics.body, /^gateway_build_info\{version="[0-9.]+"\} 1$/m);
+  assert.match(
+    metrics.body,
+    /^gateway_config_reloads_total\{result="applied"\} 1$/m,
+  );
+  assert.match(
+    metrics.body,
+    /^gateway_log_lines_dropped_total\{log="access"\} 0$/m,
+  );
+});

@@ -1,0 +1,118 @@
+import { Buffer } from "node:buffer";
+import { gatewayCommand } from "./executable.ts";
+import { createConfigFolder } from "./file_gateway.ts";
+import { freePort } from "./free_port.ts";
+import { LogLines } from "./log_lines.ts";
+
+/** How a test starts a gateway as a process. */
+export interface ProcessOptions {
+  /** The short form without its `gateways`, in the file that `-f` names. */
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Gives the configuration on standard input in place of a file. */
+  readonly stdin?: boolean;
+}
+
+/** A gateway as a process of its own, with one listener and its admin and stats servers on free ports. */
+export class GatewayProcess implements AsyncDisposable {
+  readonly log = new LogLines();
+  readonly accessLog = new LogLines();
+  /** Of the listener. */
+  readonly port: number;
+  readonly file: string;
+  /** Such as `http://127.0.0.1:40123`. */
+  admin = "";
+  stats = "";
+  readonly #folder: string;
+  readonly #child: Deno.ChildProcess;
+  readonly #output: Promise<unknown>;
+
+  /** Resolves when all its servers listen. */
+  static async start(options: ProcessOptions): Promise<GatewayProcess> {
+    const port = freePort();
+    const config = configFor(port, options.config);
+    const { folder, file } = await createConfigFolder(config);
+    const process = new GatewayProcess(port, { folder, file }, options);
+    if (options.stdin) await process.#writeInput(JSON.stringify(config));
+    await process.#ready();
+    return process;
+  }
+
+  private constructor(
+    port: number,
+    { folder, file }: { folder: string; file: string },
+    { env = {}, stdin = false }: ProcessOptions,
+  ) {
+    this.port = port;
+    this.file = file;
+    this.#folder = folder;
+    const args = ["-f", stdin ? "-" : file];
+    const command = gatewayCommand({
+      args,
+      env: { NO_COLOR: "1", ...env },
+      stdin: stdin ? "piped" : "null",
+    });
+    this.#child = command.spawn();
+    this.#output = Promise.all([
+      this.log.addAll(this.#child.stderr),
+      this.accessLog.addAll(this.#child.stdout),
+    ]);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  signal(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  /** Resolves when the process is over. */
+  async exitCode(): Promise<number> {
+    await this.#output;
+    return (await this.#child.status).code;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.signal("SIGKILL");
+    } catch {
+      // It is over already.
+    }
+    await this.exitCode();
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+
+  async #writeInput(text: string): Promise<void> {
+    const writer = this.#child.stdin.getWriter();
+    await writer.write(Buffer.from(text));
+    await writer.close();
+  }
+
+  async #ready(): Promise<void> {
+    const line = await this.log.next(/\tadmin\tListening/);
+    this.admin = /admin=(\S+)/.exec(line)?.[1] ?? "";
+    this.stats = /stats=(\S+)/.exec(line)?.[1] ?? "";
+  }
+}
+
+/** The whole configuration of a process that listens there. */
+export function configFor(
+  port: number,
+  config: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { config: settings, ...rest } = config;
+  return {
+    gateways: { default: { port, address: "127.0.0.1" } },
+    config: {
+      adminAddr: "127.0.0.1:0",
+      statsAddr: "127.0.0.1:0",
+      ...(typeof settings === "object" ? settings : {}),
+    },
+    ...rest,
+  };
+}
