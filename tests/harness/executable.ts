@@ -4,6 +4,8 @@ export interface GatewayCommand {
   /** Added to the test's own environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Nothing to read unless set. */
+  readonly stdin?: "piped" | "null";
 }
 
 /**
@@ -11,7 +13,7 @@ export interface GatewayCommand {
  * same end-to-end tests prove both.
  */
 export function gatewayCommand(
-  { args = [], env = {}, cwd }: GatewayCommand,
+  { args = [], env = {}, cwd, stdin = "null" }: GatewayCommand,
 ): Deno.Command {
   const built = Deno.env.get("GATEWAY_BIN");
   const main = new URL("../../main.ts", import.meta.url).href;
@@ -19,7 +21,7 @@ export function gatewayCommand(
     args: built === undefined ? ["run", "-A", main, ...args] : [...args],
     env,
     ...(cwd === undefined ? {} : { cwd }),
-    stdin: "null",
+    stdin,
     stdout: "piped",
     stderr: "piped",
   });

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { GatewayProcess } from "../harness/gateway_process.ts";
+import { connectRaw, statusOf } from "../harness/raw_exchange.ts";
+import {
+  answer,
+  type RawConnection,
+  RawUpstream,
+} from "../harness/raw_upstream.ts";
+
+const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+function routeTo({ port }: RawUpstream, settings = {}) {
+  return {
+    config: {
+      config: settings,
+      routes: [{ name: "all", backends: [{ host: `127.0.0.1:${port}` }] }],
+    },
+  };
+}
+
+/** An upstream that answers `/slow` once it is let, and everything else at once. */
+function slowUpstream() {
+  const asked = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const upstream = new RawUpstream(async (connection) => {
+    for (;;) {
+      const request = await connection.request();
+      const isSlow = request.startsWith("GET /slow ");
+      if (isSlow) asked.resolve();
+      if (isSlow) await Promise.race([go.promise, connection.closedByPeer()]);
+      await connection.send(answer("done"));
+    }
+  });
+  return { upstream, asked: asked.promise, go: () => go.resolve() };
+}
+
+async function connectIdle(port: number): Promise<RawConnection> {
+  const client = await connectRaw(port);
+  await client.send(GET);
+  assert.equal(statusOf(await client.request()), 200);
+  return client;
+}
+
+async function beginSlow(port: number): Promise<RawConnection> {
+  const client = await connectRaw(port);
+  await client.send(GET.replace("/", "/slow"));
+  return client;
+}
+
+const waysToStop = [
+  {
+    name: "on SIGTERM",
+    stop: (gateway: GatewayProcess) => gateway.signal("SIGTERM"),
+  },
+  {
+    name: "on SIGINT",
+    stop: (gateway: GatewayProcess) => gateway.signal("SIGINT"),
+  },
+  {
+    name: "when the admin interface is told to quit",
+    async stop({ admin }: GatewayProcess) {
+      const response = await fetch(`${admin}/quitquitquit`, { method: "POST" });
+      assert.equal(await response.text(), "shutdown now\n");
+    },
+  },
+];
+
+for (const { name, stop } of waysToStop) {
+  Deno.test(`gateway drains ${name}: finishes requests, takes no more, exits with 0`, async () => {
+    const { upstream, asked, go } = slowUpstream();
+    await using _ = upstream;
+    await using gateway = await GatewayProcess.start(
+      routeTo(upstream, { drainTimeout: "30s" }),
+    );
+    const ready = `${gateway.stats}/healthz/ready`;
+    const before = await fetch(ready);
+    const idle = await connectIdle(gateway.port);
+    const busy = await beginSlow(gateway.port);
+    await asked;
+
+    await stop(gateway);
+    await gateway.log.next(/Draining/);
+    await idle.closedByPeer();
+    const during = await fetch(ready);
+
+    assert.deepEqual([before.status, during.status], [200, 503]);
+    await before.body?.cancel();
+    await during.body?.cancel();
+    await assert.rejects(
+      connectRaw(gateway.port),
+      Deno.errors.ConnectionRefused,
+    );
+    go();
+    const response = await busy.request();
+    busy.close();
+    assert.match(response, /\r\n\r\ndone$/);
+    assert.match(response, /\r\nconnection: close\r\n/i);
+    assert.equal(await gateway.exitCode(), 0);
+    idle.close();
+  });
+}
+
+Deno.test("gateway cuts what takes longer than drainTimeout and exits with 0", async () => {
+  const { upstream, asked } = slowUpstream();
+  await using _ = upstream;
+  await using gateway = await GatewayProcess.start(
+    routeTo(upstream, { drainTimeout: "100ms" }),
+  );
+  const busy = await beginSlow(gateway.port);
+  await asked;
+
+  gateway.signal("SIGTERM");
+  await busy.closedByPeer();
+
+  assert.equal(await gateway.exitCode(), 0);
+  busy.close();
+});
+
+Deno.test("gateway cuts a stream of events at the end of drainTimeout", async () => {
+  await using upstream = new RawUpstream(async (connection) => {
+    await connection.request();
+    await connection.send(
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n",
+    );
+    await connection.closedByPeer();
+  });
+  await using gateway = await GatewayProcess.start(
+    routeTo(upstream, { drainTimeout: "100ms" }),
+  );
+  const response = await fetch(gateway.origin);
+  const reader = response.body?.getReader();
+  const first = await reader?.read();
+
+  gateway.signal("SIGTERM");
+
+  assert.equal(new TextDecoder().decode(first?.value), "data: 1\n\n");
+  await assert.rejects(reader?.read() ?? Promise.resolve());
+  assert.equal(await gateway.exitCode(), 0);
+  await gateway.accessLog.next(/ http\.status=200 /);
+});
+
+Deno.test("gateway exits at once on a second signal", async () => {
+  const { upstream, asked } = slowUpstream();
+  await using _ = upstream;
+  await using gateway = await GatewayProcess.start(
+    routeTo(upstream, { drainTimeout: "1h" }),
+  );
+  const busy = await beginSlow(gateway.port);
+  await asked;
+
+  gateway.signal("SIGINT");
+  await gateway.log.next(/Draining/);
+  gateway.signal("SIGTERM");
+
+  assert.equal(await gateway.exitCode(), 143);
+  await busy.closedByPeer();
+  busy.close();
+});
