@@ -118,7 +118,7 @@ export class Gateway {
     gateway = new Gateway(options, candidate.loaded.settings, stopWatching);
     const diagnostics = await gateway.#apply(candidate);
     if (gateway.#status.lastRejected !== undefined) {
-      await gateway.stop(0);
+      await gateway.dataPlane.drain(0);
       throw new ConfigurationError(diagnostics, candidate.sources);
     }
     gateway.#watching = gateway.#follow(changes);
