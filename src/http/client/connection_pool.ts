@@ -4,7 +4,12 @@ import { GatewayError } from "../../base/errors.ts";
 import type { Connection, ConnectionContext } from "./connection.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Dialer } from "./dialer.ts";
-import { connectFailed, endpointOf, timedOut } from "./upstream_errors.ts";
+import {
+  cancellationError,
+  connectFailed,
+  endpointOf,
+  timedOut,
+} from "./upstream_errors.ts";
 import type { UpstreamOptions, UpstreamStats } from "./upstream.ts";
 import { Waiter } from "./waiter.ts";
 
@@ -79,6 +84,7 @@ export class ConnectionPool {
    * @throws {GatewayError} `upstream_connect_failed`, `upstream_tls_failed`, `upstream_timeout`, `upstream_overloaded`.
    */
   async nextReady(cancellation: Cancellation): Promise<Connection> {
+    if (cancellation.cancelled) throw cancellationError(cancellation.reason);
     if (
       !this.#mayDial() &&
       this.#waiters.length - this.#dials.length >= this.#maxPending

@@ -291,6 +291,25 @@ Deno.test("Upstream reads an HTTP/2 response no faster than it is consumed", asy
   body?.cancel("enough");
 });
 
+Deno.test("Upstream lets no slow client of an HTTP/2 connection hold up the others", async () => {
+  const bytes = "x".repeat(1024 * 1024);
+  await using server = await NodeUpstream.http2((stream) => {
+    stream.respond({ ":status": 200 });
+    stream.end(bytes);
+  });
+  using upstream = upstreamAt(server.port, HTTP2);
+  const slow = await Promise.all(
+    Array.from({ length: 8 }, () => send(upstream)),
+  );
+  for (let i = 0; i < 20; i++) await turn();
+
+  const fast = await exchange(upstream);
+
+  assert.equal(fast, `200 ${bytes}`);
+  assert.equal(server.connections, 1);
+  for (const { body } of slow) body?.cancel("enough");
+});
+
 Deno.test("Upstream uploads no faster than the HTTP/2 side reads", async () => {
   await using server = await NodeUpstream.http2((stream) => {
     stream.pause();
