@@ -1,14 +1,19 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { type Body, textBody } from "../../src/http/body.ts";
 import { HeaderList } from "../../src/http/header_list.ts";
-import type { Outcome, RequestHandler } from "../../src/http/message.ts";
+import type {
+  Outcome,
+  Reply,
+  RequestHandler,
+  RequestMessage,
+} from "../../src/http/message.ts";
 import type { TlsConfig } from "../../src/http/server/certificate_table.ts";
 import type { ServerOptions } from "../../src/http/server/options.ts";
 import { HttpServer } from "../../src/http/server/server.ts";
 import { respondToError, toGatewayError } from "../../src/proxy/respond.ts";
 
 /** Answers every request with what was seen of it, as JSON. */
-export const echo: RequestHandler = async (request) => {
+export async function echo(request: RequestMessage): Promise<Reply> {
   let seen: unknown;
   let status = 200;
   try {
@@ -36,7 +41,7 @@ export const echo: RequestHandler = async (request) => {
     body: textBody(JSON.stringify(seen ?? {})),
   };
   return { response, finished: () => {} };
-};
+}
 
 /** A server for one test; cut off at its end. */
 export class TestServer implements AsyncDisposable {
@@ -55,7 +60,7 @@ export class TestServer implements AsyncDisposable {
   }
 
   static async start(
-    options: Partial<ServerOptions> = {},
+    options?: Partial<ServerOptions>,
     tls?: TlsConfig,
   ): Promise<TestServer> {
     const started = new TestServer(options);

@@ -24,6 +24,7 @@ export class Http1Exchange implements BodyOwner {
   #response: ResponseMessage | undefined;
   #continued = false;
   #skipping = false;
+  #finished = false;
   #interim: Promise<void> | undefined;
   /** Why the exchange was given up. */
   #failure: GatewayError | undefined;
@@ -68,6 +69,7 @@ export class Http1Exchange implements BodyOwner {
       reply.response.body?.cancel(error);
       reply.response.tunnel?.transport.close();
     }
+    this.#finished = true;
     this.#stopGrace?.();
     reply.finished({ bytesSent: link.bytesSent, error });
     return persists && (this.#bodyState === "ended" || await this.#skipBody());
@@ -75,6 +77,7 @@ export class Http1Exchange implements BodyOwner {
 
   /** The client ended its side; it may still read, so it is given a moment. */
   clientEnded(): void {
+    if (this.#finished) return;
     const { bytesSent, context } = this.#link;
     this.#stopGrace = context.clock.setTimer(() => {
       if (this.#link.bytesSent > bytesSent) this.clientEnded();

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { type BodyOwner, FramedBody } from "../../../src/http/framed_body.ts";
+import type { BodyFraming } from "../../../src/http/framing.ts";
+import { InputBuffer } from "../../../src/http/input_buffer.ts";
+import { readText } from "../../harness/echo_server.ts";
+import { MemoryTransport } from "../../harness/memory_transport.ts";
+
+/** A body, what its owner was told, and the connection behind it. */
+function subject(framing: BodyFraming, maxTrailerBytes = 1024) {
+  const transport = new MemoryTransport();
+  const input = new InputBuffer(transport);
+  const events: string[] = [];
+  const owner: BodyOwner = {
+    waitingForBody: () => void events.push("waiting"),
+    bodyEnded: () => void events.push("ended"),
+    bodyAbandoned: (reason) => void events.push(`abandoned: ${reason}`),
+    translateBodyError: (error) => new Error(`translated ${error}`),
+  };
+  const body = new FramedBody(input, framing, owner, maxTrailerBytes);
+  return { transport, input, events, body };
+}
+
+const CHUNKED = '5\r\nhello\r\n6;a="b\\"c"\r\n world\r\n0\r\nX-Sum: 1\r\n\r\n';
+
+Deno.test("FramedBody ends where its framing says", async (t) => {
+  const cases: readonly [BodyFraming, string, string, string][] = [
+    [5, "hello", "hello", "rest"],
+    [0, "", "", "rest"],
+    ["chunked", CHUNKED, "hello world", "rest"],
+    ["until-close", "hello", "hello", ""],
+  ];
+  for (const [framing, sent, expected, rest] of cases) {
+    for (const piece of [1, 2, 1000]) {
+      await t.step(`${framing} in pieces of ${piece}`, async () => {
+        const { transport, input, events, body } = subject(framing);
+        const all = sent + rest;
+        const reading = readText(body);
+        for (let at = 0; at < all.length; at += piece) {
+          transport.give(all.slice(at, at + piece));
+          await new Promise((resolve) => setTimeout(resolve, 0));
+        }
+        transport.end();
+
+        assert.equal(await reading, expected);
+        assert.equal(events.at(-1), "ended");
+        assert.equal(events.filter((event) => event === "ended").length, 1);
+        while (await input.fill());
+        assert.equal(
+          input.bytes.toString("latin1", input.start, input.end),
+          rest,
+        );
+        assert.equal(await body.read(), undefined);
+      });
+    }
+  }
+});
+
+Deno.test("FramedBody knows trailers at its end", async () => {
+  const { transport, body } = subject("chunked");
+  transport.give(CHUNKED);
+
+  await readText(body);
+
+  assert.deepEqual([...body.trailers ?? []], [["X-Sum", "1"]]);
+});
+
+Deno.test("FramedBody answers without a promise when bytes are at hand", async () => {
+  const { transport, input, events, body } = subject(5);
+  transport.give("hello");
+  await input.fill();
+
+  assert.ok(body.read() instanceof Uint8Array);
+  assert.equal(body.read(), undefined);
+  assert.deepEqual(events, ["ended"]);
+});
+
+Deno.test("FramedBody fails when the connection ends inside it", async () => {
+  for (const framing of [6, "chunked"] as const) {
+    const { transport, events, body } = subject(framing);
+    transport.give("5\r\nhi");
+    transport.end();
+    if (framing === 6) await body.read();
+
+    await assert.rejects(readText(body), /translated .*closed inside it/);
+
+    assert.match(events.at(-1) ?? "", /^abandoned: Error: translated/);
+  }
+});
+
+Deno.test("FramedBody does not pass for complete once it was cancelled", async () => {
+  const { transport, events, body } = subject("until-close");
+  transport.give("hello");
+  await body.read();
+  const reading = body.read();
+
+  body.cancel(new Error("enough"));
+  transport.end();
+
+  await assert.rejects(async () => await reading, /enough/);
+  await assert.rejects(async () => await body.read(), /enough/);
+  assert.deepEqual(events.slice(-1), ["abandoned: Error: enough"]);
+});
