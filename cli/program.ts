@@ -26,10 +26,10 @@ export async function parseCommandLine(
   let exitCode: ExitCode = exitCodes.ok;
   const program = createProgram(name, (code) => exitCode = code);
   addCompletionCommands(program, (code) => exitCode = code);
+  // Commands inherit this, so it comes after they were made; the action tells a wrong command from an argument.
+  program.allowExcessArguments(name === "gateway");
   forEachCommand(program, (command) => {
-    command.exitOverride().helpCommand(false).showHelpAfterError(
-      `(see "${pathOf(command)} --help")`,
-    ).configureOutput({
+    command.exitOverride().configureOutput({
       writeOut: (text) => texts.out += text,
       writeErr: (text) => texts.error += text,
     });
@@ -51,16 +51,22 @@ export function createProgram(
   name: "gateway" | "gwctl",
   finish: (code: ExitCode) => void,
 ): Program {
-  const program = new Command(name);
+  // Options belong to the command they follow: `-f` of the gateway is not that of a command.
+  const program = new Command(name).enablePositionalOptions();
   if (name === "gateway") addGatewayCommands(program, finish);
-  else {addControlCommands(
-      program.description(help.control).addHelpText(
-        "after",
-        help.controlExamples(name),
-      ),
-      name,
-      finish,
-    );}
+  else {
+    program.description(help.control).addHelpText(
+      "after",
+      help.controlExamples(name),
+    );
+    addControlCommands(program, name);
+    addVersionCommand(program);
+  }
+  forEachCommand(program, (command) => {
+    command.helpCommand(false).showHelpAfterError(
+      `(see "${pathOf(command)} --help")`,
+    );
+  });
   return program;
 }
 
@@ -76,7 +82,6 @@ function addGatewayCommands(
       "configuration: a file, a folder of files, or - for standard input",
     )
     .option("--validate-only", "check the configuration and exit")
-    .allowExcessArguments()
     .addHelpText("after", help.gatewayExamples)
     .action(async (options: { file?: string; validateOnly?: boolean }) => {
       const [unknown] = program.args;
@@ -110,13 +115,7 @@ function addGatewayCommands(
       const { runPlayground } = await import("./dev_command.ts");
       finish(await runPlayground(options));
     });
-  program.command("version")
-    .description("Print the version")
-    .option("--json", "with the versions of the runtime, as JSON")
-    .action(async ({ json }: { json?: boolean }) => {
-      const { printVersion } = await import("./version.ts");
-      await printVersion(json === true);
-    });
+  addVersionCommand(program);
   program.command("schema")
     .description("Print the JSON Schema of the configuration file")
     .addHelpText("after", help.schemaExamples)
@@ -128,15 +127,10 @@ function addGatewayCommands(
   addControlCommands(
     control.addHelpText("after", help.controlExamples("gateway ctl")),
     "gateway ctl",
-    finish,
   );
 }
 
-function addControlCommands(
-  program: Command,
-  name: string,
-  finish: (code: ExitCode) => void,
-): void {
+function addControlCommands(program: Command, name: string): void {
   const proxy = program.command("proxy").description(
     "Look into a running gateway and change how it logs",
   );
@@ -190,15 +184,16 @@ function addControlCommands(
         await controlLog(options);
       },
     );
-  if (program.parent === null) {
-    program.command("version").description("Print the version").action(
-      async () => {
-        const { printVersion } = await import("./version.ts");
-        await printVersion(false);
-      },
-    );
-  }
-  void finish;
+}
+
+function addVersionCommand(program: Command): void {
+  program.command("version")
+    .description("Print the version")
+    .option("--json", "with the versions of the runtime, as JSON")
+    .action(async ({ json }: { json?: boolean }) => {
+      const { printVersion } = await import("./version.ts");
+      await printVersion(json === true);
+    });
 }
 
 /** How a command finds the gateway that it talks to. */

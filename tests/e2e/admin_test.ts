@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { freePort } from "../harness/free_port.ts";
 import {
-  type GatewayProcess,
-  startGatewayProcess,
-} from "../harness/gateway_process.ts";
+  type RunningCommand,
+  startCommand,
+} from "../harness/running_command.ts";
 
 type Address =
   | {
@@ -14,7 +14,7 @@ type Address =
   | { readonly transport: "unix"; readonly path: string };
 
 interface AdminProcess extends AsyncDisposable {
-  readonly process: GatewayProcess;
+  readonly process: RunningCommand;
   readonly folder: string;
 }
 
@@ -33,7 +33,7 @@ async function startAdmin(
       routes: [{ name: "all", backends: [{ host: "127.0.0.1:9" }] }],
     }),
   );
-  const process = startGatewayProcess({ args: ["-f", file] });
+  const process = startCommand({ args: ["-f", file] });
   await process.waitFor(/\tadmin\tListening .*\n/);
   return {
     process,

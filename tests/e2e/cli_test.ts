@@ -1,0 +1,480 @@
+import assert from "node:assert/strict";
+import { gatewayCommand } from "../harness/executable.ts";
+import { freePort } from "../harness/free_port.ts";
+import { startCommand } from "../harness/running_command.ts";
+
+interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function gateway(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
+  const { code, stdout, stderr } = await gatewayCommand({ args, env }).output();
+  const decoder = new TextDecoder();
+  return {
+    code,
+    stdout: decoder.decode(stdout),
+    stderr: decoder.decode(stderr),
+  };
+}
+
+async function withFile(
+  text: string,
+  run: (file: string) => Promise<void>,
+): Promise<void> {
+  const file = await Deno.makeTempFile({ suffix: ".yaml" });
+  try {
+    await Deno.writeTextFile(file, text);
+    await run(file);
+  } finally {
+    await Deno.remove(file);
+  }
+}
+
+function configuration(port: number, adminPort: number): string {
+  return JSON.stringify({
+    config: { adminAddr: `127.0.0.1:${adminPort}`, statsAddr: "off" },
+    gateways: { default: { port, address: "127.0.0.1" } },
+    routes: [{ name: "all", backends: [{ host: "127.0.0.1:9" }] }],
+  });
+}
+
+const nothing = /^$/;
+const rows: readonly {
+  readonly args: readonly string[];
+  readonly code: number;
+  readonly stdout: RegExp;
+  readonly stderr: RegExp;
+}[] = [
+  {
+    args: ["version"],
+    code: 0,
+    stdout: /^gateway [0-9]+\.[0-9]+\.[0-9]+\n$/,
+    stderr: nothing,
+  },
+  {
+    args: ["version", "--json"],
+    code: 0,
+    stdout: /^\{\n  "version": "[0-9.]+",\n  "deno": /,
+    stderr: nothing,
+  },
+  {
+    args: ["schema"],
+    code: 0,
+    stdout: /^\{\n  "\$schema": "https:\/\/json-schema\.org/,
+    stderr: nothing,
+  },
+  {
+    args: ["--help"],
+    code: 0,
+    stdout: /Examples:\n {2}gateway dev .*Exit codes: 0/s,
+    stderr: nothing,
+  },
+  {
+    args: ["ctl", "proxy", "log", "--help"],
+    code: 0,
+    stdout: /--set proxy=trace/,
+    stderr: nothing,
+  },
+  { args: [], code: 2, stdout: nothing, stderr: /^Usage: gateway -f FILE/ },
+  {
+    args: ["verison"],
+    code: 2,
+    stdout: nothing,
+    stderr: /unknown command 'verison'\n\(Did you mean version\?\)/,
+  },
+  {
+    args: ["--validate-onyl"],
+    code: 2,
+    stdout: nothing,
+    stderr:
+      /unknown option '--validate-onyl'\n\(Did you mean --validate-only\?\)/,
+  },
+  {
+    args: ["-f"],
+    code: 2,
+    stdout: nothing,
+    stderr: /option '-f, --file <path>' argument missing/,
+  },
+  {
+    args: ["version", "now"],
+    code: 2,
+    stdout: nothing,
+    stderr: /too many arguments/,
+  },
+  { args: ["ctl"], code: 2, stdout: nothing, stderr: /^Usage: gateway ctl/ },
+  {
+    args: ["ctl", "proxy", "lgo"],
+    code: 2,
+    stdout: nothing,
+    stderr:
+      /unknown command 'lgo'\n\(Did you mean log\?\)\n\(see "gateway ctl proxy --help"\)/,
+  },
+  {
+    args: ["ctl", "proxy", "log", "-p", "x"],
+    code: 2,
+    stdout: nothing,
+    stderr: /Expected a port from 1 to 65535/,
+  },
+  {
+    args: ["ctl", "proxy", "log", "-p", "1", "--admin", "unix:/x"],
+    code: 2,
+    stdout: nothing,
+    stderr: /cannot be used with/,
+  },
+  {
+    args: ["ctl", "proxy", "log", "--admin", "nonsense"],
+    code: 2,
+    stdout: nothing,
+    stderr:
+      /^gateway: Cannot read admin address: expected "host:port" or "unix:<path>", got "nonsense"\n$/,
+  },
+  {
+    args: ["ctl", "proxy", "log", "--admin", "unix:/nonexistent.sock"],
+    code: 1,
+    stdout: nothing,
+    stderr:
+      /^gateway: Cannot reach the admin interface at unix:\/nonexistent\.sock: no such file or directory\n.*-p <port>/,
+  },
+  {
+    args: ["ctl", "proxy", "config", "all", "-o", "xml"],
+    code: 2,
+    stdout: nothing,
+    stderr: /Allowed choices are yaml, json/,
+  },
+  {
+    args: ["ctl", "proxy", "config", "all", "--file", "/nonexistent.json"],
+    code: 1,
+    stdout: nothing,
+    stderr: /^gateway: Cannot read "\/nonexistent\.json": no such file\n$/,
+  },
+  {
+    args: ["ctl", "proxy", "config", "all", "--file", "x", "--local"],
+    code: 2,
+    stdout: nothing,
+    stderr: /^gateway: Cannot use "--file" together with/,
+  },
+  {
+    args: ["completion", "tcsh"],
+    code: 2,
+    stdout: nothing,
+    stderr: /Allowed choices are bash, zsh, fish/,
+  },
+  {
+    args: ["complete", "--", "ctl", "proxy", ""],
+    code: 0,
+    stdout: /^config\t.*\nlog\t.*\n:4\n$/,
+    stderr: nothing,
+  },
+  {
+    args: ["complete", "--", "ver"],
+    code: 0,
+    stdout: /^version\t.*\n:4\n$/,
+    stderr: nothing,
+  },
+  {
+    args: ["-f", "/nonexistent.yaml"],
+    code: 1,
+    stdout: nothing,
+    stderr:
+      /^gateway: Cannot read "\/nonexistent\.yaml": no such file or folder\n$/,
+  },
+];
+
+for (const { args, code, stdout, stderr } of rows) {
+  Deno.test(`gateway ${args.join(" ")} exits with ${code}`, async () => {
+    const finished = await gateway(args);
+
+    assert.match(finished.stderr, stderr);
+    assert.match(finished.stdout, stdout);
+    assert.equal(finished.code, code);
+  });
+}
+
+for (const shell of ["bash", "zsh", "fish"]) {
+  Deno.test(`gateway completion prints a script for ${shell}`, async () => {
+    const { code, stdout } = await gateway(["completion", shell]);
+
+    assert.equal(code, 0);
+    assert.match(stdout, /gateway/);
+    assert.match(stdout, /complete --/);
+  });
+}
+
+Deno.test("gateway called gwctl is gwctl", async () => {
+  const help = await gateway(["--help"], { GATEWAY_ARGV0: "/usr/bin/gwctl" });
+  const wrong = await gateway(["proxy", "lgo"], { GATEWAY_ARGV0: "gwctl" });
+
+  assert.match(help.stdout, /^Usage: gwctl /);
+  assert.match(help.stdout, /gwctl proxy config all/);
+  assert.match(wrong.stderr, /Did you mean log/);
+});
+
+Deno.test("gateway --validate-only says when a configuration is valid", async () => {
+  await withFile(configuration(8080, 15000), async (file) => {
+    const { code, stdout, stderr } = await gateway([
+      "-f",
+      file,
+      "--validate-only",
+    ]);
+
+    assert.deepEqual([code, stdout, stderr], [
+      0,
+      "Configuration is valid\n",
+      "",
+    ]);
+  });
+});
+
+for (const more of [["--validate-only"], []]) {
+  Deno.test(`gateway -f FILE ${more.join(" ")} shows every mistake at its place`, async () => {
+    await withFile(
+      "gateways:\n  default: {port: http}\nroutse: []\n",
+      async (file) => {
+        const { code, stdout, stderr } = await gateway(["-f", file, ...more]);
+
+        assert.equal(code, 1);
+        assert.equal(stdout, "");
+        assert.match(stderr, /:2:19: error: gateways\.default\.port: /);
+        assert.match(stderr, /:3:1: error: .*did you mean "routes"\?/);
+      },
+    );
+  });
+}
+
+Deno.test("gateway runs until SIGTERM, logs to standard error and requests to standard output", async () => {
+  const port = freePort();
+  await withFile(configuration(port, freePort()), async (file) => {
+    await using process = startCommand({ args: ["-f", file] });
+    await process.waitFor(/\tadmin\tListening/);
+
+    const response = await fetch(`http://127.0.0.1:${port}/x?token=secret`);
+    await response.text();
+    process.signal("SIGTERM");
+
+    assert.equal(await process.exited, 0);
+    assert.match(
+      process.stdout(),
+      /^[^\n]*\tinfo\trequest gateway=default .*http\.path=\/x .*http\.status=503 .*\n$/,
+    );
+    assert.match(process.stderr(), /\tgateway\tDraining/);
+    assert.doesNotMatch(process.stdout() + process.stderr(), /secret/);
+  });
+});
+
+for (
+  const { signal, code } of [{ signal: "SIGINT", code: 130 }, {
+    signal: "SIGTERM",
+    code: 143,
+  }] as const
+) {
+  Deno.test(`gateway ends at once on a second ${signal}`, async () => {
+    const silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const port = freePort();
+    const text = configuration(port, freePort()).replace(
+      "127.0.0.1:9",
+      `127.0.0.1:${silent.addr.port}`,
+    );
+    await withFile(text, async (file) => {
+      await using process = startCommand({ args: ["-f", file] });
+      await process.waitFor(/\tadmin\tListening/);
+      using client = await Deno.connect({ hostname: "127.0.0.1", port });
+      await client.write(
+        new TextEncoder().encode("GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+      );
+      const upstream = await silent.accept();
+
+      process.signal(signal);
+      await process.waitFor(/Draining/);
+      process.signal(signal);
+
+      assert.equal(await process.exited, code);
+      upstream.close();
+    });
+    silent.close();
+  });
+}
+
+Deno.test("gateway says which port is taken", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = taken.addr;
+
+  await withFile(configuration(port, freePort()), async (file) => {
+    const { code, stderr } = await gateway(["-f", file]);
+
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`Cannot listen on .*${port}`));
+  });
+  await withFile(configuration(freePort(), port), async (file) => {
+    const { code, stderr } = await gateway(["-f", file]);
+
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      new RegExp(
+        `Cannot listen on config\\.adminAddr "127\\.0\\.0\\.1:${port}": the port is in use`,
+      ),
+    );
+  });
+});
+
+Deno.test("gwctl shows and changes a running gateway", async () => {
+  const adminPort = freePort();
+  // A proxy of the environment must not come between.
+  const env = {
+    HTTP_PROXY: "http://127.0.0.1:9",
+    http_proxy: "http://127.0.0.1:9",
+  };
+  await withFile(configuration(freePort(), adminPort), async (file) => {
+    await using process = startCommand({ args: ["-f", file] });
+    await process.waitFor(/\tadmin\tListening/);
+    const ctl = (...args: string[]) =>
+      gateway(["ctl", "proxy", ...args, "-p", String(adminPort)], env);
+
+    const json = await ctl("config", "all", "--local", "-o", "json");
+    const yaml = await ctl("config", "all");
+    const level = await ctl("log");
+    const changed = await ctl(
+      "log",
+      "--level",
+      "warn",
+      "--set",
+      "proxy:debug",
+      "--set",
+      "http=off",
+    );
+    const refused = await ctl("log", "--level", "loud");
+    const reset = await ctl("log", "--reset");
+
+    assert.equal(JSON.parse(json.stdout).routes[0].name, "all");
+    assert.match(yaml.stdout, /^routes:\n {2}- key: default\/all\/0\n/m);
+    assert.equal(level.stdout, "current log level is info\n");
+    assert.equal(
+      changed.stdout,
+      "current log level is warn,http=off,proxy=debug\n",
+    );
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /answered 400: Invalid level provided: loud/);
+    assert.equal(reset.stdout, "current log level is info\n");
+  });
+});
+
+Deno.test("gwctl renders a saved dump", async () => {
+  await withFile('{"binds":[],"config":{"adminAddr":"off"}}', async (file) => {
+    const yaml = await gateway([
+      "ctl",
+      "proxy",
+      "config",
+      "all",
+      "--file",
+      file,
+      "-o",
+      "yaml",
+    ]);
+    const json = await gateway([
+      "ctl",
+      "proxy",
+      "config",
+      "all",
+      "--file",
+      file,
+      "-o",
+      "json",
+    ]);
+
+    assert.deepEqual(yaml, {
+      code: 0,
+      stdout: "binds: []\nconfig:\n  adminAddr: off\n",
+      stderr: "",
+    });
+    assert.equal(
+      json.stdout,
+      '{\n  "binds": [],\n  "config": {\n    "adminAddr": "off"\n  }\n}\n',
+    );
+  });
+  await withFile("not a dump", async (file) => {
+    const { code, stderr } = await gateway([
+      "ctl",
+      "proxy",
+      "config",
+      "all",
+      "--file",
+      file,
+    ]);
+
+    assert.equal(code, 1);
+    assert.match(stderr, /not the JSON of \/config_dump/);
+  });
+});
+
+Deno.test("gateway is quiet when the reader of its output leaves", async () => {
+  const child = gatewayCommand({ args: ["schema"] }).spawn();
+  await child.stdout.cancel();
+
+  const stderr = await new Response(child.stderr).text();
+
+  assert.equal(stderr, "");
+  assert.equal((await child.status).code, 0);
+});
+
+Deno.test("gateway dev runs what its guide says", async () => {
+  const port = freePort();
+  const adminPort = freePort();
+  await using process = startCommand({
+    args: [
+      "dev",
+      "--port",
+      String(port),
+      "--admin",
+      `127.0.0.1:${adminPort}`,
+      "--stats",
+      "off",
+    ],
+  });
+  await process.waitFor(/Ctrl-C ends everything/);
+
+  const commands = process.stdout().replaceAll("\\\n", " ").split("\n").filter((
+    line,
+  ) => line.startsWith("  curl "));
+  const answers = await Promise.all(commands.map(runInShell));
+  process.signal("SIGINT");
+
+  assert.equal(answers.length, 5);
+  assert.match(
+    answers[0] ?? "",
+    /mcp-session-id: .*"protocolVersion":"2025-11-25"/s,
+  );
+  assert.match(answers[1] ?? "", /"object":"chat\.completion"/);
+  assert.match(answers[2] ?? "", /data: \[DONE\]/);
+  assert.match(answers[3] ?? "", /"type":"message"/);
+  assert.match(answers[4] ?? "", /"binds"/);
+  assert.equal(await process.exited, 0);
+});
+
+Deno.test("gateway dev says what to do when its port is taken", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+
+  const { code, stderr } = await gateway([
+    "dev",
+    "--port",
+    String(taken.addr.port),
+  ]);
+
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^gateway: Cannot listen on port [0-9]+: another program uses it\. .*--port <port>"\n$/,
+  );
+});
+
+async function runInShell(command: string): Promise<string> {
+  const { stdout } = await new Deno.Command("sh", {
+    args: ["-c", `${command} -s`],
+    stderr: "null",
+  }).output();
+  return new TextDecoder().decode(stdout);
+}
