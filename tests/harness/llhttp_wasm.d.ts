@@ -1,2 +1,3 @@
+// deno-lint-ignore-file house/no-default-export -- the package has no other
 declare const wasm: Uint8Array;
 export default wasm;

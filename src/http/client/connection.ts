@@ -45,8 +45,10 @@ export interface ConnectionContext {
 /** How long a connection without requests is kept. */
 export const MAX_IDLE_MS = 60_000;
 
-/** Largest head of a response, in bytes and in fields. */
+/** Largest head of a response. */
 export const MAX_HEAD_BYTES = 64 * 1024;
+
+/** Most fields in the head of a response. */
 export const MAX_HEAD_FIELDS = 256;
 
 /** More interim responses than this are taken for an attack on the client. */

@@ -34,7 +34,7 @@ export class ConnectionPool {
   readonly #all = new Set<Connection>();
   readonly #ready: Connection[] = [];
   readonly #waiters: Waiter[] = [];
-  readonly #dials: AbortController[] = [];
+  readonly #dials = new Set<AbortController>();
   #sharesConnections: boolean;
   #retired = false;
   #connects = 0;
@@ -87,7 +87,7 @@ export class ConnectionPool {
     if (cancellation.cancelled) throw cancellationError(cancellation.reason);
     if (
       !this.#mayDial() &&
-      this.#waiters.length - this.#dials.length >= this.#maxPending
+      this.#waiters.length - this.#dials.size >= this.#maxPending
     ) {
       throw this.#overloaded(`${this.#maxPending} requests wait already`);
     }
@@ -126,32 +126,36 @@ export class ConnectionPool {
   }
 
   #mayDial(): boolean {
-    const openOrOpening = this.#all.size + this.#dials.length;
+    const openOrOpening = this.#all.size + this.#dials.size;
     if (openOrOpening >= this.#maxConnections) return false;
-    return !this.#sharesConnections || this.#dials.length === 0;
+    return !this.#sharesConnections || this.#dials.size === 0;
   }
 
   #dialAsNeeded(): void {
-    while (this.#dials.length < this.#waiters.length && this.#mayDial()) {
+    while (this.#dials.size < this.#waiters.length && this.#mayDial()) {
       void this.#openConnection();
     }
   }
 
   async #openConnection(): Promise<void> {
     const dial = new AbortController();
-    this.#dials.push(dial);
+    this.#dials.add(dial);
     try {
       const connection = await this.#dial(this.#context, dial.signal);
-      this.#dials.splice(this.#dials.indexOf(dial), 1);
-      this.#connects++;
-      this.#all.add(connection);
-      this.#sharesConnections = connection.isShared;
-      this.#offer(connection);
+      this.#dials.delete(dial);
+      this.#connected(connection);
     } catch (error) {
-      this.#dials.splice(this.#dials.indexOf(dial), 1);
+      this.#dials.delete(dial);
       if (!dial.signal.aborted) this.#dialFailed(error);
     }
     this.#dialAsNeeded();
+  }
+
+  #connected(connection: Connection): void {
+    this.#connects++;
+    this.#all.add(connection);
+    this.#sharesConnections = connection.isShared;
+    this.#offer(connection);
   }
 
   #dialFailed(cause: unknown): void {
@@ -196,12 +200,14 @@ export class ConnectionPool {
     this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
     this.#context.deadlines.delete(waiter);
     if (!waiter.gaveUp) return;
-    for (const dial of this.#dials.slice(this.#waiters.length)) dial.abort();
+    for (const dial of [...this.#dials].slice(this.#waiters.length)) {
+      dial.abort();
+    }
   }
 
   #timeout(): GatewayError {
     const limit = `within ${this.#connectTimeoutMs} ms`;
-    return this.#dials.length > 0
+    return this.#dials.size > 0
       ? timedOut(`Cannot connect to "${this.#context.endpoint}" ${limit}`)
       : this.#overloaded(`no connection became free ${limit}`);
   }

@@ -80,8 +80,8 @@ export class Http1Connection implements Connection, Timed {
     else this.close();
   }
 
-  /** The exchange is over and the connection as good as new. */
-  release(keepMs: number = MAX_IDLE_MS): void {
+  /** The exchange is over and the connection as good as new, for `keepMs`. */
+  release(keepMs: number): void {
     if (this.#closed) return;
     this.#exchange = undefined;
     this.#reserved = false;
@@ -93,7 +93,6 @@ export class Http1Connection implements Connection, Timed {
   detach(): Tunnel {
     const early = this.input.take(this.input.available).slice();
     const transport = new TunnelTransport(this.#transport, () => this.close());
-    this.setDeadline(undefined);
     return { transport, early };
   }
 

@@ -191,10 +191,10 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
 
   #respond(head: ResponseHead): ResponseMessage {
     const { status, headers, minorVersion } = head;
-    if (status === 101) return this.#openTunnel(head);
     this.#answered = true;
     this.#stopWaiting?.();
     this.#connection.setDeadline(undefined);
+    if (status === 101) return this.#openTunnel(head);
     const framing = responseFraming(
       headers,
       status,
@@ -231,7 +231,6 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
     if (this.#request.upgrade === undefined) {
       throw malformed("The upstream switched protocols unasked");
     }
-    this.#answered = true;
     takeConnectionFields(headers);
     const tunnel = this.#connection.detach();
     return { status, headers, body: undefined, tunnel };
@@ -240,9 +239,8 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
   #complete(): void {
     this.#unsubscribe();
     const clean = this.#sent && this.#connection.input.available === 0;
-    if (clean && this.#keepMs !== undefined) {
-      this.#connection.release(this.#keepMs);
-    } else this.#connection.close();
+    if (!clean || this.#keepMs === undefined) this.#connection.close();
+    else this.#connection.release(this.#keepMs);
   }
 
   #abort(failure: Error): void {

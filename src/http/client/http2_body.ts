@@ -39,8 +39,11 @@ export class Http2Body implements Body {
     stream.on("end", () => this.#settle("ended"));
   }
 
+  /** @throws {HttpSyntaxError} When they could not be sent in HTTP/1.1. */
   setTrailers(raw: readonly string[]): void {
-    this.trailers = fieldsOf(raw);
+    const trailers = fieldsOf(raw);
+    trailers.delete("content-length");
+    this.trailers = trailers;
   }
 
   /** The stream is gone: what has not come does not. */

@@ -69,20 +69,10 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
 
   run(cancellation: Cancellation): Promise<ResponseMessage> {
     const stream = this.#stream;
-    stream.on(
-      "response",
-      (_: unknown, flags: number, raw: string[]) => this.#respond(raw, flags),
-    );
-    stream.on(
-      "headers",
-      (_: unknown, _flags: number, raw: string[]) => this.#informed(raw),
-    );
+    this.#onFields("response", (raw, flags) => this.#respond(raw, flags));
+    this.#onFields("headers", (raw) => this.#informed(raw));
+    this.#onFields("trailers", (raw) => this.#body?.setTrailers(raw));
     stream.on("continue", () => this.#upload?.release());
-    stream.on(
-      "trailers",
-      (_: unknown, _flags: number, raw: string[]) =>
-        this.#body?.setTrailers(raw),
-    );
     stream.on("wantTrailers", () => this.#sendTrailers());
     stream.on("error", (error) => this.#failWith(error));
     stream.on("close", () => this.#closed());
@@ -181,15 +171,23 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
     if (!this.#answered) this.#setDeadline(this.#limits.firstByteTimeoutMs);
   }
 
+  /** Listens to an event that brings fields; malformed ones end the exchange. */
+  #onFields(
+    event: "response" | "headers" | "trailers",
+    handle: (raw: readonly string[], flags: number) => void,
+  ): void {
+    this.#stream.on(event, (_: unknown, flags: number, raw: string[]) => {
+      try {
+        handle(raw, flags);
+      } catch (error) {
+        this.#abort(connectionError(this.#endpoint, error));
+      }
+    });
+  }
+
   #informed(raw: readonly string[]): void {
     if (++this.#interims > MAX_INTERIM_RESPONSES) {
-      this.#abort(
-        connectionError(
-          this.#endpoint,
-          malformed("Too many interim responses"),
-        ),
-      );
-      return;
+      throw malformed("Too many interim responses");
     }
     const status = statusOf(raw);
     if (status === 100) this.#upload?.release();
@@ -197,25 +195,20 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
   }
 
   #respond(raw: readonly string[], flags: number): void {
-    try {
-      const status = statusOf(raw);
-      const headers = fieldsOf(raw);
-      this.#answered = true;
-      this.#stopWaiting?.();
-      this.#setDeadline(undefined);
-      if (status >= 300) this.#stopSending();
-      if ((flags & END_STREAM) === 0) {
-        const length = contentLengthOf(headers);
-        this.#body = new Http2Body(this.#stream, length, this);
-      } else {
-        this.#stream.resume();
-        this.bodyEnded();
-      }
-      this.#response.resolve({ status, headers, body: this.#body });
-    } catch (error) {
-      this.#answered = false;
-      this.#abort(connectionError(this.#endpoint, error));
+    const status = statusOf(raw);
+    const headers = fieldsOf(raw);
+    const length = contentLengthOf(headers);
+    this.#answered = true;
+    this.#stopWaiting?.();
+    this.#setDeadline(undefined);
+    if (status >= 300) this.#stopSending();
+    if ((flags & END_STREAM) === 0) {
+      this.#body = new Http2Body(this.#stream, length, this);
+    } else {
+      this.#stream.resume();
+      this.bodyEnded();
     }
+    this.#response.resolve({ status, headers, body: this.#body });
   }
 
   /** Whoever refuses a request has no use for the rest of it. */

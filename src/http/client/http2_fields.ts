@@ -17,7 +17,8 @@ export function requestFields(
   if (body?.length !== undefined) {
     fields["content-length"] = String(body.length);
   }
-  if (!request.expectsContinue) delete fields["expect"];
+  if (request.expectsContinue) fields["expect"] = "100-continue";
+  else delete fields["expect"];
   // We pass trailers on, and gRPC servers insist on hearing that.
   fields["te"] = "trailers";
   return {

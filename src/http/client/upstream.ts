@@ -22,7 +22,7 @@ export interface Upstream {
    * Sends the request; resolves with the response as soon as its head is here.
    *
    * The response's body must be read to the end or cancelled: it holds a connection. When it rejects, `body` was either not
-   * touched or has been cancelled. A request is sent a second time, on a new connection, only when the first one cannot have
+   * touched or has been cancelled. A request is sent a second time, on another connection, only when the first one cannot have
    * been acted on, or is idempotent and went to a pooled connection that ended without a byte of an answer.
    * @throws {GatewayError} `upstream_*`, `client_closed`, or whatever `cancellation` or `body` gave as the reason.
    */
