@@ -1,3 +1,4 @@
+import { ListenError } from "../admin/listen.ts";
 import { textSource } from "../src/config/configuration_source.ts";
 import { type Playground, startPlayground } from "./dev/playground.ts";
 import { Failure } from "./exit.ts";
@@ -13,22 +14,28 @@ export interface PlaygroundAddresses {
 
 /**
  * Runs a gateway in front of an MCP server and an LLM server of our own; answers the exit code once it is shut down.
- * @throws {Failure} When the port is taken.
+ * @throws {Failure} When a port is taken.
  */
 export async function runPlayground(
   addresses: PlaygroundAddresses,
 ): Promise<number> {
   requireFreePort(addresses.port);
   await using playground = startPlayground();
-  return await serve(
-    textSource(configuration(addresses, playground), "<gateway dev>"),
-    async ({ gateway, admin }) => {
-      const [bound] = await gateway.addresses();
-      await print(
-        guide(`http://localhost:${bound?.port ?? addresses.port}`, admin),
-      );
-    },
+  const config = textSource(
+    configuration(addresses, playground),
+    "<gateway dev>",
   );
+  try {
+    return await serve(
+      config,
+      ({ admin }) => print(guide(`http://localhost:${addresses.port}`, admin)),
+    );
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    throw new Failure(
+      `${error.message}. Choose another with "gateway dev --admin <address> --stats <address>"`,
+    );
+  }
 }
 
 function configuration(

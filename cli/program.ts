@@ -1,9 +1,12 @@
 import {
   Command,
   CommanderError,
-  InvalidArgumentError,
+  forEachCommand,
   Option,
-} from "commander";
+  parsePort,
+  pathOf,
+} from "./command.ts";
+import { addControlCommands } from "./control_commands.ts";
 import { nearest } from "../src/api/suggest.ts";
 import { exitCodes } from "./exit.ts";
 import * as help from "./help.ts";
@@ -130,62 +133,6 @@ function addGatewayCommands(
   );
 }
 
-function addControlCommands(program: Command, name: string): void {
-  const proxy = program.command("proxy").description(
-    "Look into a running gateway and change how it logs",
-  );
-  const config = proxy.command("config").description(
-    "Show the configuration in force",
-  );
-  withAdminOptions(config.command("all"))
-    .description(
-      "Show everything that is in force: listeners, routes, backends, policies",
-    )
-    .option(
-      "--file <dump>",
-      "a saved /config_dump in place of a running gateway; - for standard input",
-    )
-    .addOption(
-      new Option("-o, --output <format>", "output format").choices([
-        "yaml",
-        "json",
-      ]).default("yaml"),
-    )
-    .addHelpText("after", help.configExamples(name))
-    .action(
-      async (
-        options: { file?: string; output: "yaml" | "json" } & AdminOptions,
-      ) => {
-        const { showConfig } = await import("./ctl/config.ts");
-        await showConfig(options);
-      },
-    );
-  withAdminOptions(proxy.command("log"))
-    .description("Show or change the log level")
-    .option(
-      "--level <level>",
-      "level of all modules without one of their own: off, error, warn, info, debug, trace",
-    )
-    .option(
-      "--set <module=level>",
-      "level of one module; may be repeated",
-      collect,
-      [],
-    )
-    .option("--reset", "return to the configured levels first")
-    .addHelpText("after", help.logExamples(name))
-    .action(
-      async (
-        options:
-          & { level?: string; set: string[]; reset?: boolean }
-          & AdminOptions,
-      ) => {
-        const { controlLog } = await import("./ctl/log.ts");
-        await controlLog(options);
-      },
-    );
-}
-
 function addVersionCommand(program: Command): void {
   program.command("version")
     .description("Print the version")
@@ -194,30 +141,6 @@ function addVersionCommand(program: Command): void {
       const { printVersion } = await import("./version.ts");
       await printVersion(json === true);
     });
-}
-
-/** How a command finds the gateway that it talks to. */
-export interface AdminOptions {
-  readonly local?: boolean;
-  readonly port?: number;
-  readonly admin?: string;
-}
-
-function withAdminOptions(command: Command): Command {
-  return command
-    .option("--local", "the gateway on this machine; the default")
-    .addOption(
-      new Option(
-        "-p, --port <port>",
-        "admin port on this machine (default: 15000)",
-      ).argParser(parsePort),
-    )
-    .addOption(
-      new Option(
-        "--admin <address>",
-        'admin address: "host:port" or "unix:<path>"',
-      ).conflicts("port"),
-    );
 }
 
 function addCompletionCommands(
@@ -252,31 +175,4 @@ function refuseCommand(program: Command, word: string): never {
   const near = nearest(word, program.commands.map((command) => command.name()));
   const hint = near === undefined ? "" : `\n(Did you mean ${near}?)`;
   return program.error(`error: unknown command '${word}'${hint}`);
-}
-
-function forEachCommand(
-  command: Command,
-  visit: (command: Command) => void,
-): void {
-  visit(command);
-  for (const child of command.commands) forEachCommand(child, visit);
-}
-
-/** Such as `gateway ctl proxy log`. */
-function pathOf(command: Command): string {
-  return command.parent === null
-    ? command.name()
-    : `${pathOf(command.parent)} ${command.name()}`;
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!/^[0-9]{1,5}$/.test(text) || port < 1 || port > 65535) {
-    throw new InvalidArgumentError("Expected a port from 1 to 65535.");
-  }
-  return port;
-}
-
-function collect(value: string, previous: string[]): string[] {
-  return [...previous, value];
 }

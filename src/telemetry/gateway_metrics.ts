@@ -1,7 +1,7 @@
-import process from "node:process";
 import type { Clock } from "../base/clock.ts";
 import type { FinishedRequest } from "./finished_request.ts";
 import { type Counter, type Histogram, MetricRegistry } from "./metrics.ts";
+import { addProcessMetrics } from "./process_metrics.ts";
 
 /** Seconds; fine where a proxy's own time shows, reaching to the minutes of an LLM's answer. */
 const durationBounds = [
@@ -215,56 +215,5 @@ export function addConnectionMetrics(
     "Connections opened to upstreams",
     [],
     () => [{ labels: [], value: upstream().connects }],
-  );
-}
-
-/** Under the names that dashboards for any process look for. */
-function addProcessMetrics(registry: MetricRegistry, clock: Clock): void {
-  const startedAt = clock.now();
-  const start = clock.monotonic();
-  const one = (value: number) => [{ labels: [], value }];
-  registry.computed(
-    "gauge",
-    "process_start_time_seconds",
-    "Start time since the epoch",
-    [],
-    () => one(startedAt / 1000),
-  );
-  registry.computed(
-    "gauge",
-    "gateway_uptime_seconds",
-    "Time since the start",
-    [],
-    () => one((clock.monotonic() - start) / 1000),
-  );
-  registry.computed(
-    "counter",
-    "process_cpu_seconds_total",
-    "Processor time used",
-    [],
-    () => {
-      const { user, system } = process.cpuUsage();
-      return one((user + system) / 1e6);
-    },
-  );
-  registry.computed(
-    "gauge",
-    "process_resident_memory_bytes",
-    "Memory in use",
-    [],
-    () => one(Deno.memoryUsage().rss),
-  );
-  registry.computed(
-    "gauge",
-    "gateway_heap_bytes",
-    "Memory of the JavaScript heap",
-    ["state"],
-    () => {
-      const { heapTotal, heapUsed } = Deno.memoryUsage();
-      return [{ labels: ["total"], value: heapTotal }, {
-        labels: ["used"],
-        value: heapUsed,
-      }];
-    },
   );
 }

@@ -1,3 +1,5 @@
+import { toHead, toLabelText, toNumber, toSample } from "./prometheus_text.ts";
+
 /** A number that only grows. */
 export interface Counter {
   /** @param amount At least 0; 1 when left out. */
@@ -231,35 +233,4 @@ class Distribution implements Histogram, Sampled {
     yield toSample(`${name}_sum`, labels, this.#sum);
     yield toSample(`${name}_count`, labels, total);
   }
-}
-
-function toHead(type: string, name: string, help: string): string {
-  return `# HELP ${name} ${
-    help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")
-  }\n# TYPE ${name} ${type}\n`;
-}
-
-function toSample(name: string, labels: string, value: number): string {
-  return `${name}${labels === "" ? "" : `{${labels}}`} ${toNumber(value)}\n`;
-}
-
-function toLabelText(
-  names: readonly string[],
-  values: readonly string[],
-): string {
-  return names.map((name, index) =>
-    `${name}="${escapeValue(values[index] ?? "")}"`
-  ).join(",");
-}
-
-function escapeValue(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll(
-    "\n",
-    "\\n",
-  );
-}
-
-function toNumber(value: number): string {
-  if (value === Infinity) return "+Inf";
-  return value === -Infinity ? "-Inf" : String(value);
 }

@@ -59,13 +59,13 @@ const rows: readonly {
   {
     args: ["version", "--json"],
     code: 0,
-    stdout: /^\{\n  "version": "[0-9.]+",\n  "deno": /,
+    stdout: /^\{\n {2}"version": "[0-9.]+",\n {2}"deno": /,
     stderr: nothing,
   },
   {
     args: ["schema"],
     code: 0,
-    stdout: /^\{\n  "\$schema": "https:\/\/json-schema\.org/,
+    stdout: /^\{\n {2}"\$schema": "https:\/\/json-schema\.org/,
     stderr: nothing,
   },
   {
@@ -468,6 +468,27 @@ Deno.test("gateway dev says what to do when its port is taken", async () => {
   assert.match(
     stderr,
     /^gateway: Cannot listen on port [0-9]+: another program uses it\. .*--port <port>"\n$/,
+  );
+});
+
+Deno.test("gateway dev says what to do when its admin port is taken", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const admin = `127.0.0.1:${taken.addr.port}`;
+
+  const { code, stderr } = await gateway([
+    "dev",
+    "--port",
+    String(freePort()),
+    "--admin",
+    admin,
+    "--stats",
+    "off",
+  ]);
+
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /Cannot listen on config\.adminAddr .*in use by another process\. .*--admin <address>/,
   );
 });
 

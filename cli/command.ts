@@ -1,0 +1,33 @@
+import { type Command, InvalidArgumentError } from "commander";
+
+export { Command, CommanderError, Option } from "commander";
+
+/** Visits a command and all below it. */
+export function forEachCommand(
+  command: Command,
+  visit: (command: Command) => void,
+): void {
+  visit(command);
+  for (const child of command.commands) forEachCommand(child, visit);
+}
+
+/** Such as `gateway ctl proxy log`. */
+export function pathOf(command: Command): string {
+  return command.parent === null
+    ? command.name()
+    : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+/** Reads the value of an option. */
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^[0-9]{1,5}$/.test(text) || port < 1 || port > 65535) {
+    throw new InvalidArgumentError("Expected a port from 1 to 65535.");
+  }
+  return port;
+}
+
+/** Reads an option that may be repeated. */
+export function collect(value: string, previous: string[]): string[] {
+  return [...previous, value];
+}
