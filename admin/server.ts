@@ -11,6 +11,8 @@ import { createRouter, type Endpoint, type Handler } from "./router.ts";
 import { statsEndpoints } from "./stats.ts";
 import type { AdminTarget } from "./target.ts";
 
+export { ListenError } from "./listen.ts";
+
 /** What the servers beside the data plane need. */
 export interface AdminOptions {
   readonly target: AdminTarget;

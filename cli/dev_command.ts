@@ -1,9 +1,8 @@
-import { ListenError } from "../admin/listen.ts";
 import { textSource } from "../src/config/configuration_source.ts";
 import { type Playground, startPlayground } from "./dev/playground.ts";
 import { Failure } from "./exit.ts";
 import { print } from "./output.ts";
-import { serve } from "./serve.ts";
+import { ListenError, serve } from "./serve.ts";
 
 /** Where the playground listens. */
 export interface PlaygroundAddresses {

@@ -9,12 +9,16 @@ import { exitCodes } from "./exit.ts";
 import { listenForShutdown, type Shutdown } from "./shutdown.ts";
 import { buildFacts } from "./version.ts";
 
+export { ListenError } from "../admin/server.ts";
+
 /** A gateway that serves, with what was bound for it. */
 export interface Serving {
   readonly gateway: Gateway;
   /** Such as `http://127.0.0.1:15000`; empty when it is off. */
   readonly admin: readonly string[];
 }
+
+const flushTimeoutMs = 1000;
 
 /**
  * Runs a gateway with its admin and stats servers until a signal or `/quitquitquit`; answers the exit code.
@@ -35,7 +39,6 @@ export async function serve(
     clock,
     maxDelayMs: 100,
   });
-  const flush = () => Promise.all([logLines.flush(), accessLines.flush()]);
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
   try {
     const gateway = await Gateway.start({
@@ -49,7 +52,7 @@ export async function serve(
     await serveUntilShutdown(gateway, shutdown, onStarted);
     return exitCodes.ok;
   } finally {
-    await flush();
+    await flush([logLines, accessLines]);
   }
 }
 
@@ -93,6 +96,17 @@ function adminTarget(gateway: Gateway, shutdown: Shutdown): AdminTarget {
     shutdown: () => shutdown.request(),
     readiness: () => gateway.readiness(),
   };
+}
+
+/** Gives a reader that has stopped reading a moment, not the power to keep the process alive. */
+function flush(writers: readonly LineWriter[]): Promise<void> {
+  return new Promise((resolve) => {
+    const cancelTimer = systemClock.setTimer(resolve, flushTimeoutMs);
+    Promise.all(writers.map((writer) => writer.flush())).finally(() => {
+      cancelTimer();
+      resolve();
+    });
+  });
 }
 
 function countDroppedLines(

@@ -299,6 +299,26 @@ for (
   });
 }
 
+Deno.test("gateway serves and ends although nobody reads its access log", async () => {
+  const port = freePort();
+  await withFile(configuration(port, freePort()), async (file) => {
+    await using child = gatewayCommand({ args: ["-f", file] }).spawn();
+    const log = child.stderr.getReader();
+    await readUntil(log, /\tadmin\tListening/);
+
+    // More lines than a pipe holds.
+    for (let i = 0; i < 400; i++) {
+      await (await fetch(`http://127.0.0.1:${port}/`)).text();
+    }
+    child.kill("SIGTERM");
+
+    const { code } = await child.status;
+    assert.equal(code, 0);
+    await log.cancel();
+    await child.stdout.cancel();
+  });
+});
+
 Deno.test("gateway says which port is taken", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = taken.addr;
@@ -491,6 +511,18 @@ Deno.test("gateway dev says what to do when its admin port is taken", async () =
     /Cannot listen on config\.adminAddr .*in use by another process\. .*--admin <address>/,
   );
 });
+
+async function readUntil(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  pattern: RegExp,
+): Promise<void> {
+  const decoder = new TextDecoder();
+  for (let text = ""; !pattern.test(text);) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`Ended without ${pattern}:\n${text}`);
+    text += decoder.decode(value, { stream: true });
+  }
+}
 
 async function runInShell(command: string): Promise<string> {
   const { stdout } = await new Deno.Command("sh", {
