@@ -124,7 +124,9 @@ export class MessageWriter {
     if (this.#used === 0) return;
     const bytes = this.#out.subarray(0, this.#used);
     this.#used = 0;
-    await writeAll(this.#transport, bytes);
+    const written = await this.#transport.write(bytes);
+    if (written === bytes.length) return;
+    await writeAll(this.#transport, bytes.subarray(written));
   }
 }
 

@@ -27,16 +27,18 @@ export class GuardedTransport implements Transport {
   }
 
   read(into: Uint8Array): Promise<number | null> {
-    return this.pendingRead = this.#read(into);
+    const reading = this.#transport.read(into);
+    this.pendingRead = reading;
+    // Ahead of whoever awaits it; a promise of our own would cost every request a turn.
+    reading.then(this.#readEnded, this.#readEnded);
+    return reading;
   }
 
-  async write(bytes: Uint8Array): Promise<number> {
+  write(bytes: Uint8Array): Promise<number> {
     this.writeDeadline = this.#writeTimeout();
-    try {
-      return await this.#transport.write(bytes);
-    } finally {
-      this.writeDeadline = NEVER;
-    }
+    const writing = this.#transport.write(bytes);
+    writing.then(this.#writeEnded, this.#writeEnded);
+    return writing;
   }
 
   async closeWrite(): Promise<void> {
@@ -54,12 +56,12 @@ export class GuardedTransport implements Transport {
     this.#transport.close();
   }
 
-  async #read(into: Uint8Array): Promise<number | null> {
-    try {
-      return await this.#transport.read(into);
-    } finally {
-      this.pendingRead = undefined;
-      this.readDeadline = NEVER;
-    }
-  }
+  readonly #readEnded = (): void => {
+    this.pendingRead = undefined;
+    this.readDeadline = NEVER;
+  };
+
+  readonly #writeEnded = (): void => {
+    this.writeDeadline = NEVER;
+  };
 }
