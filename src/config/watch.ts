@@ -209,14 +209,18 @@ async function digest(path: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 
-/** Whether configuration files came, went or changed, or a further file that was watched before changed. */
+/**
+ * Whether configuration files came, went or changed, or a further file changed.
+ *
+ * One that was not watched before counts as changed: it may have been since it was read.
+ */
 function differ(before: Contents, after: Contents): boolean {
   if (before.config.size !== after.config.size) return true;
   for (const [path, content] of after.config) {
     if (before.config.get(path) !== content) return true;
   }
   for (const [path, content] of after.files) {
-    if ((before.files.get(path) ?? content) !== content) return true;
+    if (before.files.get(path) !== content) return true;
   }
   return false;
 }
