@@ -85,11 +85,11 @@ export class MessageWriter {
 
   #putText(text: string): void {
     this.#reserve(text.length);
-    const { written } = encoder.encodeInto(
+    const { read, written } = encoder.encodeInto(
       text,
       this.#out.subarray(this.#used),
     );
-    if (written === text.length) {
+    if (read === written && read === text.length) {
       this.#used += written;
       return;
     }
@@ -120,13 +120,11 @@ export class MessageWriter {
     this.#out = larger;
   }
 
-  async #flush(): Promise<void> {
-    if (this.#used === 0) return;
+  #flush(): Promise<void> {
+    if (this.#used === 0) return Promise.resolve();
     const bytes = this.#out.subarray(0, this.#used);
     this.#used = 0;
-    const written = await this.#transport.write(bytes);
-    if (written === bytes.length) return;
-    await writeAll(this.#transport, bytes.subarray(written));
+    return writeAll(this.#transport, bytes);
   }
 }
 

@@ -47,6 +47,15 @@ Deno.test("MessageWriter writes Latin-1 heads as they are", async () => {
   assert.equal(transport.written, "X: \xe9\xff\r\n\r\n");
 });
 
+Deno.test("MessageWriter writes a Latin-1 head whole that just fits its buffer", async () => {
+  const head = "\u00e9" + "a".repeat(2047);
+  const transport = new MemoryTransport();
+
+  await new MessageWriter(transport).writeMessage(head, undefined, "none");
+
+  assert.equal(transport.written, head);
+});
+
 Deno.test("MessageWriter holds nothing back while it waits", async () => {
   const transport = new MemoryTransport();
   const writer = new MessageWriter(transport);
