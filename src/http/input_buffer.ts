@@ -14,7 +14,7 @@ export class InputBuffer {
   start = 0;
   end = 0;
   readonly #transport: Transport;
-  #isFilling = false;
+  #filling: Promise<boolean> | undefined;
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -26,22 +26,17 @@ export class InputBuffer {
 
   /** Whether a `fill` waits for bytes. */
   get isFilling(): boolean {
-    return this.#isFilling;
+    return this.#filling !== undefined;
   }
 
   /**
    * Reads more bytes behind those at hand; `false` at the end of the stream.
    *
-   * Moves or reallocates the buffer when it is full: views taken before are void.
+   * Moves or reallocates the buffer when it is full: views taken before are void. While a read is under way everybody waits
+   * for that one: a client's next request may arrive before the answer to the last is out.
    */
-  async fill(): Promise<boolean> {
-    this.#makeRoom();
-    this.#isFilling = true;
-    const count = await this.#transport.read(this.bytes.subarray(this.end));
-    this.#isFilling = false;
-    if (count === null) return false;
-    this.end += count;
-    return true;
+  fill(): Promise<boolean> {
+    return this.#filling ??= this.#fill();
   }
 
   /** Takes up to `limit` bytes as a view, valid until the next `fill`. */
@@ -54,14 +49,28 @@ export class InputBuffer {
 
   /** Makes the buffer large enough for relaying a body with few reads. */
   growForBody(): void {
-    if (this.bytes.length < BODY_BYTES) this.#reallocate(BODY_BYTES);
+    if (this.isFilling || this.bytes.length >= BODY_BYTES) return;
+    this.#reallocate(BODY_BYTES);
   }
 
   /** Gives back what a large body needed, provided that nothing is at hand. */
   shrink(): void {
-    if (this.start < this.end || this.bytes.length === INITIAL_BYTES) return;
+    const isInUse = this.isFilling || this.start < this.end;
+    if (isInUse || this.bytes.length === INITIAL_BYTES) return;
     this.bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
     this.start = this.end = 0;
+  }
+
+  async #fill(): Promise<boolean> {
+    this.#makeRoom();
+    try {
+      const count = await this.#transport.read(this.bytes.subarray(this.end));
+      if (count === null) return false;
+      this.end += count;
+      return true;
+    } finally {
+      this.#filling = undefined;
+    }
   }
 
   #makeRoom(): void {
