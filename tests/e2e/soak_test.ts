@@ -224,6 +224,7 @@ Deno.test("gateway loses, mixes up and leaks nothing under load while all around
   const seconds = (performance.now() - startedAt) / 1000;
   await rewriter[Symbol.asyncDispose]();
 
+  // deno-lint-ignore no-console -- who runs a soak test wants to see its numbers
   console.log(
     `${REQUESTS} requests in ${seconds.toFixed(1)} s: ${tally.exact} exact, ` +
       `${tally.excused} excused by ${flapping.restarts} restarts, ` +

@@ -68,7 +68,8 @@ const plugin: Deno.lint.Plugin = {
 
     "no-private-keyword": rule(isAnything, (report, _path, textOf) => {
       const check = (node: Deno.lint.Node) => {
-        if (/^(private|protected)\b/.test(textOf(node))) {
+        // A constructor has no other way to be private.
+        if (/^(private|protected)\b(?! constructor)/.test(textOf(node))) {
           report(node, "Use a #private field: it is private at run time too");
         }
       };

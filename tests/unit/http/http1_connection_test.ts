@@ -649,3 +649,21 @@ Deno.test("Http1Connection splices a tunnel", async (t) => {
     assert.ok(upstream.closed && subject.client.closed);
   });
 });
+
+Deno.test("Http1Connection reads the body of a request that arrived before the last answer was out", async () => {
+  const subject = new Subject(async ({ body }) =>
+    ok(textBody(`got ${await readText(body)}`))
+  );
+  const writable = Promise.withResolvers<void>();
+  subject.client.writable = writable.promise;
+  await subject.send(GET);
+  await subject.send(
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc",
+  );
+
+  writable.resolve();
+  const answers = await subject.send("def");
+
+  assert.match(answers, /\r\n\r\ngot HTTP[^]*\r\n\r\ngot abcdef$/);
+  await subject.hangUp();
+});
