@@ -46,7 +46,11 @@ export class MemoryTransport implements Transport {
         return count;
       }
       if (this.#inputEnded) return null;
+      if (this.#wake !== undefined) {
+        throw new Error("Cannot read: another read is under way");
+      }
       await new Promise<void>((resolve) => this.#wake = resolve);
+      this.#wake = undefined;
     }
   }
 
