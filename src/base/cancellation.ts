@@ -8,7 +8,9 @@ import type { Clock } from "./clock.ts";
 export class Cancellation {
   #reason: unknown;
   #cancelled = false;
-  #listeners: Set<(reason: unknown) => void> | undefined;
+  /** Most have one listener: a set is made for the second. */
+  #listener: Listener | undefined;
+  #others: Set<Listener> | undefined;
 
   get cancelled(): boolean {
     return this.#cancelled;
@@ -23,22 +25,33 @@ export class Cancellation {
     if (this.#cancelled) return;
     this.#cancelled = true;
     this.#reason = reason;
-    const listeners = this.#listeners;
-    this.#listeners = undefined;
-    for (const listener of listeners ?? []) listener(reason);
+    const first = this.#listener;
+    const others = this.#others;
+    this.#listener = this.#others = undefined;
+    first?.(reason);
+    for (const listener of others ?? []) listener(reason);
   }
 
   /** Calls `listener` on cancellation, at once when that has happened. The returned function unsubscribes. */
-  onCancel(listener: (reason: unknown) => void): () => void {
+  onCancel(listener: Listener): () => void {
     if (this.#cancelled) {
       listener(this.#reason);
       return () => {};
     }
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
-    return () => void this.#listeners?.delete(listener);
+    if (this.#listener === undefined) {
+      this.#listener = listener;
+      return () => {
+        if (this.#listener === listener) this.#listener = undefined;
+      };
+    }
+    this.#others ??= new Set();
+    this.#others.add(listener);
+    return () => void this.#others?.delete(listener);
   }
 }
+
+/** Hears why. */
+type Listener = (reason: unknown) => void;
 
 /** A cancellation that follows another one and also has an end of its own. */
 export interface Deadline {
@@ -61,7 +74,11 @@ export function createDeadline(
 }
 
 /** Resolves after `delayMs`; rejects with the reason when cancelled before. */
-export function sleep(clock: Clock, delayMs: number, cancellation: Cancellation): Promise<void> {
+export function sleep(
+  clock: Clock,
+  delayMs: number,
+  cancellation: Cancellation,
+): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const stopTimer = clock.setTimer(() => {
     unsubscribe();

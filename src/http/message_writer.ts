@@ -85,10 +85,8 @@ export class MessageWriter {
 
   #putText(text: string): void {
     this.#reserve(text.length);
-    const { read, written } = encoder.encodeInto(
-      text,
-      this.#out.subarray(this.#used),
-    );
+    const room = this.#used === 0 ? this.#out : this.#out.subarray(this.#used);
+    const { read, written } = encoder.encodeInto(text, room);
     if (read === written && read === text.length) {
       this.#used += written;
       return;

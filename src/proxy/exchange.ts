@@ -102,25 +102,13 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     this.#response = response;
   }
 
-  /** Runs the request hooks in order; a response ends the request phase. Without policies there is nothing to wait for. */
-  runRequestHooks(
-    policies: readonly Policy[],
-  ): Promise<ResponseMessage | undefined> | undefined {
-    return policies.length === 0 ? undefined : this.#runRequestHooks(policies);
+  /** Whether response hooks have to run. */
+  get seenByPolicies(): boolean {
+    return this.#seen.length > 0;
   }
 
-  /** Runs the response hooks of every policy that saw the request, last one first. */
-  runResponseHooks(response: ResponseMessage): Promise<void> | undefined {
-    return this.#seen.length === 0
-      ? undefined
-      : this.#runResponseHooks(response);
-  }
-
-  finished(outcome: Outcome): void {
-    this.#observer(this, outcome);
-  }
-
-  async #runRequestHooks(
+  /** Runs the request hooks in order; a response ends the request phase. */
+  async runRequestHooks(
     policies: readonly Policy[],
   ): Promise<ResponseMessage | undefined> {
     for (const policy of policies) {
@@ -132,10 +120,15 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     return undefined;
   }
 
-  async #runResponseHooks(response: ResponseMessage): Promise<void> {
+  /** Runs the response hooks of every policy that saw the request, last one first. */
+  async runResponseHooks(response: ResponseMessage): Promise<void> {
     for (let i = this.#seen.length - 1; i >= 0; i--) {
       const done = this.#seen[i]?.onResponse?.(this, response);
       if (done instanceof Promise) await done;
     }
+  }
+
+  finished(outcome: Outcome): void {
+    this.#observer(this, outcome);
   }
 }

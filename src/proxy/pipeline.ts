@@ -57,21 +57,20 @@ export class Pipeline {
       clock.monotonic(),
       onFinish,
     );
-    let response = await this.#answer(exchange, port);
-    response = await this.#decorate(exchange, response);
+    let response: ResponseMessage;
+    try {
+      response = await this.#process(exchange, port);
+    } catch (error) {
+      response = this.#reject(exchange, error);
+    }
+    if (exchange.seenByPolicies) {
+      response = await this.#decorate(exchange, response);
+    }
     addVia(response.headers, "1.1");
     // LLM providers have request ids of their own, which their SDKs and their support ask for.
     setIfAbsent(response.headers, "x-request-id", requestId);
     exchange.response = response;
     return exchange;
-  }
-
-  async #answer(exchange: Exchange, port: number): Promise<ResponseMessage> {
-    try {
-      return await this.#process(exchange, port);
-    } catch (error) {
-      return this.#reject(exchange, error);
-    }
   }
 
   async #process(
@@ -81,18 +80,21 @@ export class Pipeline {
     normalizePath(exchange);
     limitBody(exchange.request, this.#options.maxBodyBytes);
     const listener = enterListener(exchange, port);
-    const fromGateway = await exchange.runRequestHooks(listener.policies);
-    if (fromGateway !== undefined) return fromGateway;
-
+    if (listener.policies.length > 0) {
+      const response = await exchange.runRequestHooks(listener.policies);
+      if (response !== undefined) return response;
+    }
     const route = enterRoute(exchange, listener);
-    const fromRoute = await exchange.runRequestHooks(route.policies);
-    if (fromRoute !== undefined) return fromRoute;
-
+    if (route.policies.length > 0) {
+      const response = await exchange.runRequestHooks(route.policies);
+      if (response !== undefined) return response;
+    }
     const target = this.#chooseBackend(route);
     exchange.backend = target.backend;
-    const fromBackend = await exchange.runRequestHooks(target.policies);
-    if (fromBackend !== undefined) return fromBackend;
-
+    if (target.policies.length > 0) {
+      const response = await exchange.runRequestHooks(target.policies);
+      if (response !== undefined) return response;
+    }
     const { request, requestId, asked } = exchange;
     const trusted = this.#options.trustsPeer(request.source);
     addForwardingHeaders(request, requestId, asked.authority, trusted);
