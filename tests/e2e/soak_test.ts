@@ -136,11 +136,7 @@ async function runClient(
       flapping.wasDownSince(startedAt)
     ) tally.excused++;
     else {
-      tally.problems.push(
-        `${target} ${id}: ${answer?.status} ${
-          answer?.headers.get("x-gateway-error")
-        }`,
-      );
+      tally.problems.push(`${target} ${id}: ${describe(answer, responseBody)}`);
     }
     if (answer === undefined || answer.headers.get("connection") === "close") {
       client[Symbol.dispose]();
@@ -148,6 +144,16 @@ async function runClient(
     }
   }
   client[Symbol.dispose]();
+}
+
+function describe(answer: RawAnswer | undefined, expected: string): string {
+  if (answer === undefined) return "the connection was cut";
+  const { status, headers, body } = answer;
+  const from = headers.get("x-id") ?? headers.get("x-gateway-error");
+  const difference = body === expected
+    ? "as expected"
+    : `of ${body.length} bytes, expected ${expected.length}`;
+  return `${status} from ${from}, body ${difference}`;
 }
 
 /** `undefined` when the connection was cut before the end of the answer. */

@@ -90,7 +90,7 @@ function withLength(body: string): string {
 
 /** Up to three parts, none empty. */
 function pieces(text: string, random: () => number): string[] {
-  const cuts = [random(), random()].sort();
+  const cuts = [random(), random()].sort((a, b) => a - b);
   const [first = 0, second = 0] = cuts.map((cut) =>
     Math.floor(cut * text.length)
   );
