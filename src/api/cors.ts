@@ -1,3 +1,4 @@
+import { httpMethods } from "./http_method.ts";
 import { headerName } from "./scalars.ts";
 import * as s from "./schema.ts";
 
@@ -27,18 +28,7 @@ export const corsSchema = s.object({
   allowCredentials: s.optional(s.boolean()),
   allowMethods: s.optional(s.refine(
     s.list(
-      s.oneOf([
-        "GET",
-        "HEAD",
-        "POST",
-        "PUT",
-        "DELETE",
-        "CONNECT",
-        "OPTIONS",
-        "TRACE",
-        "PATCH",
-        "*",
-      ]),
+      s.oneOf([...httpMethods, "*"]),
       { max: 9 },
     ),
     s.rule(wildcardAlone, aloneMessage),

@@ -1,3 +1,4 @@
+import { httpMethods } from "./http_method.ts";
 import { headerName, regularExpressionFault } from "./scalars.ts";
 import * as s from "./schema.ts";
 
@@ -87,17 +88,7 @@ export const httpMatchSchema = s.object({
     s.unique((item) => item.name, "query parameter name"),
   )),
   method: s.optional(
-    s.oneOf([
-      "GET",
-      "HEAD",
-      "POST",
-      "PUT",
-      "DELETE",
-      "CONNECT",
-      "OPTIONS",
-      "TRACE",
-      "PATCH",
-    ]),
+    s.oneOf(httpMethods),
   ),
 });
 

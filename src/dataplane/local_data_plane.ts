@@ -7,6 +7,7 @@ import { parseLogFilter } from "../base/log_filter.ts";
 import { compile, type Compiled } from "../compile/compile.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
+import { Mirrors } from "../proxy/mirrors.ts";
 import { Listeners } from "../proxy/listeners.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
@@ -115,16 +116,19 @@ export class LocalDataPlane implements DataPlane {
     const { clock, logger, settings, accessLog, metrics, random } =
       this.#options;
     const log = logger.module("proxy");
-    const forwarder = new Forwarder({
+    const mirrors = new Mirrors({
       upstreams: this.#upstreams,
       clock,
       random,
-      onMirrorFailure: ({ requestId }, { backend }, error) =>
-        log.warn("Cannot mirror a request", {
-          backend: backend.key,
-          request: requestId,
-          error,
-        }),
+      onFailure: (backend, error) => {
+        metrics.mirrorFailures.labels(backend.name).inc();
+        log.debug("Cannot mirror a request", { backend: backend.key, error });
+      },
+    });
+    const forwarder = new Forwarder({
+      upstreams: this.#upstreams,
+      mirrors,
+      clock,
     });
     const pipeline = new Pipeline({
       snapshots: this.#snapshots,

@@ -1,45 +1,17 @@
+import { httpMethods } from "../api/http_method.ts";
 import type { Clock } from "../base/clock.ts";
 import type { FinishedRequest } from "./finished_request.ts";
 import { type Counter, type Histogram, MetricRegistry } from "./metrics.ts";
 import { addProcessMetrics } from "./process_metrics.ts";
 
 /** Seconds; fine where a proxy's own time shows, reaching to the minutes of an LLM's answer. */
+// deno-fmt-ignore
 const durationBounds = [
-  ...[
-    0.0005,
-    0.001,
-    0.0025,
-    0.005,
-    0.01,
-    0.025,
-    0.05,
-    0.1,
-    0.25,
-    0.5,
-    1,
-    2.5,
-    5,
-    10,
-    30,
-    60,
-    120,
-    300,
-  ],
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+  1, 2.5, 5, 10, 30, 60, 120, 300,
 ];
 
-const knownMethods = new Set([
-  ...[
-    "GET",
-    "HEAD",
-    "POST",
-    "PUT",
-    "DELETE",
-    "CONNECT",
-    "OPTIONS",
-    "TRACE",
-    "PATCH",
-  ],
-]);
+const knownMethods: ReadonlySet<string> = new Set(httpMethods);
 
 /** What the metrics tell of the process itself. */
 export interface MetricsEnvironment {
@@ -107,6 +79,11 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
     retries: registry.counter(
       "gateway_retries_total",
       "Requests sent upstream again",
+      ["backend"],
+    ),
+    mirrorFailures: registry.counter(
+      "gateway_mirror_failures_total",
+      "Copies of requests that did not reach their mirror",
       ["backend"],
     ),
     configReloads: registry.counter(

@@ -1,0 +1,108 @@
+import { Cancellation } from "../base/cancellation.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Upstream, UpstreamRequest } from "../http/client/upstream.ts";
+import type { Body } from "../http/body.ts";
+import type { RequestMessage } from "../http/message.ts";
+import type { Backend, Mirror } from "../snapshot/snapshot.ts";
+import { mirrorBody } from "./mirrored_body.ts";
+import { withinLimit } from "./time_limit.ts";
+import type { Upstreams } from "./upstreams.ts";
+
+/** How long a mirror may take, its answer included. */
+const LIMIT_MS = 30_000;
+
+/** How much of a mirror's answer is read, so that its connection can be used again. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/** Copies under way at a time: each may hold a body that its mirror is slow to take. */
+const MAX_COPIES = 256;
+
+/** What the mirrors need of their surroundings. */
+export interface MirrorsOptions {
+  readonly upstreams: Pick<Upstreams, "get">;
+  readonly clock: Clock;
+  /** Uniform in [0, 1); decides which requests are mirrored. */
+  readonly random: () => number;
+  /** Hears why a copy was lost; the client never does. */
+  readonly onFailure: (backend: Backend, error: unknown) => void;
+}
+
+/** Sends copies of requests to other backends and drops the answers. A mirror never delays or fails the request itself. */
+export class Mirrors {
+  readonly #options: MirrorsOptions;
+  #underWay = 0;
+
+  constructor(options: MirrorsOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the copies. From then on the request's body feeds them as it is read. */
+  send(request: RequestMessage, mirrors: readonly Mirror[]): void {
+    for (const { backend, fraction } of mirrors) {
+      if (this.#options.random() >= fraction) continue;
+      this.#sendCopy(request, backend).catch((error: unknown) =>
+        this.#options.onFailure(backend, error)
+      );
+    }
+  }
+
+  async #sendCopy(request: RequestMessage, backend: Backend): Promise<void> {
+    if (this.#underWay >= MAX_COPIES) {
+      throw new RangeError(`More than ${MAX_COPIES} copies under way`);
+    }
+    this.#underWay++;
+    try {
+      const upstream = this.#options.upstreams.get(backend);
+      const body = copyBody(request);
+      const limit = {
+        clock: this.#options.clock,
+        limitMs: LIMIT_MS,
+        code: "upstream_timeout",
+        backend: backend.key,
+      } as const;
+      await withinLimit(
+        new Cancellation(),
+        limit,
+        (cancellation) =>
+          exchange(upstream, copyHead(request), body, cancellation),
+      );
+    } finally {
+      this.#underWay--;
+    }
+  }
+}
+
+function copyHead(request: RequestMessage): UpstreamRequest {
+  const { method, authority, target, headers } = request;
+  return {
+    method,
+    authority,
+    target,
+    headers: headers.copy(),
+    upgrade: undefined,
+    expectsContinue: false,
+    sendInformational() {},
+  };
+}
+
+function copyBody(request: RequestMessage): Body | undefined {
+  if (request.body === undefined) return undefined;
+  const { original, copy } = mirrorBody(request.body);
+  request.body = original;
+  return copy;
+}
+
+/** Sends the copy and reads its answer to nowhere; a long one, such as a stream of events, is cut. */
+async function exchange(
+  upstream: Upstream,
+  head: UpstreamRequest,
+  copy: Body | undefined,
+  cancellation: Cancellation,
+): Promise<void> {
+  const { body } = await upstream.send(head, copy, cancellation);
+  let bytes = 0;
+  for (let chunk = await body?.read(); chunk; chunk = await body?.read()) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) return body?.cancel("long enough");
+  }
+}

@@ -1,0 +1,87 @@
+import { type Cancellation, sleep } from "../base/cancellation.ts";
+import type { Clock } from "../base/clock.ts";
+import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
+import type { Body } from "../http/body.ts";
+import type { ResponseMessage } from "../http/message.ts";
+import type { Retry } from "../snapshot/snapshot.ts";
+import type { Exchange } from "./exchange.ts";
+import { ReplayableBody } from "./replayable_body.ts";
+import { toGatewayError } from "./respond.ts";
+
+/** Bodies up to this size can be sent again. */
+const MAX_REPLAY_BYTES = 64 * 1024;
+
+const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "PUT",
+  "DELETE",
+  "TRACE",
+]);
+
+/** Failures after which the upstream cannot have acted on the request. */
+const NOT_SENT: ReadonlySet<GatewayErrorCode> = new Set([
+  "upstream_connect_failed",
+  "upstream_overloaded",
+]);
+
+/** Failures after which it may have: only idempotent requests are sent again (RFC 9110 section 9.2.2). */
+const MAYBE_SENT: ReadonlySet<GatewayErrorCode> = new Set([
+  "upstream_closed",
+  "upstream_timeout",
+]);
+
+/** One try. */
+export type Send = (body: Body | undefined) => Promise<ResponseMessage>;
+
+/**
+ * Sends a request until its outcome is good, or no try is left; the last outcome counts, whatever it is.
+ *
+ * Waits between tries, twice as long each time. A body that is too large to be kept is sent once.
+ */
+export async function sendUntilGood(
+  exchange: Exchange,
+  retry: Retry,
+  cancellation: Cancellation,
+  { clock, send }: { readonly clock: Clock; readonly send: Send },
+): Promise<ResponseMessage> {
+  const { body, method } = exchange.request;
+  const replay = body && new ReplayableBody(body, MAX_REPLAY_BYTES);
+  try {
+    for (;;) {
+      const outcome = await send(replay).catch(toGatewayError);
+      const mayRetry = exchange.retries < retry.attempts &&
+        (replay?.replayable ?? true);
+      if (!mayRetry || !isWorthRetrying(outcome, retry, method)) {
+        return resultOf(outcome);
+      }
+      if (!(outcome instanceof GatewayError)) {
+        outcome.body?.cancel("tried again");
+      }
+      const delayMs = retry.backoffMs * 2 ** exchange.retries;
+      await sleep(clock, delayMs, cancellation);
+      exchange.retries++;
+      replay?.rewind();
+    }
+  } finally {
+    replay?.settle();
+  }
+}
+
+function resultOf(outcome: ResponseMessage | GatewayError): ResponseMessage {
+  if (outcome instanceof GatewayError) throw outcome;
+  return outcome;
+}
+
+function isWorthRetrying(
+  outcome: ResponseMessage | GatewayError,
+  retry: Retry,
+  method: string,
+): boolean {
+  if (!(outcome instanceof GatewayError)) {
+    return retry.codes.has(outcome.status);
+  }
+  if (NOT_SENT.has(outcome.code)) return true;
+  return MAYBE_SENT.has(outcome.code) && IDEMPOTENT_METHODS.has(method);
+}

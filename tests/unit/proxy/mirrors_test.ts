@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { Cancellation } from "../../../src/base/cancellation.ts";
+import { describeError } from "../../../src/base/errors.ts";
+import { HeaderList } from "../../../src/http/header_list.ts";
+import type { RequestMessage } from "../../../src/http/message.ts";
+import type { Upstream } from "../../../src/http/client/upstream.ts";
+import { Mirrors } from "../../../src/proxy/mirrors.ts";
+import type { Backend } from "../../../src/snapshot/snapshot.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+
+const shadow: Backend = {
+  key: "default/shadow",
+  name: "shadow",
+  host: "127.0.0.1",
+  port: 9,
+  protocol: "auto",
+  tls: undefined,
+  maxConnections: undefined,
+  maxPendingRequests: undefined,
+  connectTimeoutMs: undefined,
+  firstByteTimeoutMs: undefined,
+  idleTimeoutMs: undefined,
+};
+
+/** An upstream that answers only when the request is given up, with why. */
+const silentUpstream: Upstream = {
+  send: (_request, _body, cancellation) =>
+    new Promise((_resolve, reject) => cancellation.onCancel(reject)),
+  retire() {},
+  close() {},
+  stats: { idle: 0, active: 0, pending: 0, connects: 0, reuses: 0 },
+};
+
+function request(): RequestMessage {
+  return {
+    version: "1.1",
+    method: "GET",
+    scheme: "http",
+    authority: "example.com",
+    target: "/",
+    headers: new HeaderList(),
+    body: undefined,
+    upgrade: undefined,
+    expectsContinue: false,
+    source: { address: "127.0.0.1", port: 4711 },
+    cancellation: new Cancellation(),
+    sendInformational() {},
+  };
+}
+
+function startMirrors() {
+  const clock = new FakeClock();
+  const failures: string[] = [];
+  const mirrors = new Mirrors({
+    upstreams: { get: () => silentUpstream },
+    clock,
+    random: () => 0.5,
+    onFailure: (_backend, error) => failures.push(describeError(error)),
+  });
+  return { clock, failures, mirrors };
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+Deno.test("Mirrors drop copies that are too many at a time", async () => {
+  const { failures, mirrors } = startMirrors();
+
+  for (let i = 0; i < 260; i++) {
+    mirrors.send(request(), [{ backend: shadow, fraction: 1 }]);
+  }
+  await settled();
+
+  assert.deepEqual(failures, Array(4).fill("More than 256 copies under way"));
+});
+
+Deno.test("Mirrors give a copy up that takes too long, and then have room again", async () => {
+  const { clock, failures, mirrors } = startMirrors();
+  mirrors.send(request(), [{ backend: shadow, fraction: 1 }]);
+
+  clock.advance(30_000);
+  await settled();
+
+  assert.deepEqual(failures, [
+    'No response from "default/shadow" within 30000 ms',
+  ]);
+});
+
+Deno.test("Mirrors copy the fraction of requests that is asked for", async () => {
+  const { clock, failures, mirrors } = startMirrors();
+
+  mirrors.send(request(), [
+    { backend: shadow, fraction: 0.4 },
+    { backend: shadow, fraction: 0.6 },
+  ]);
+  clock.advance(30_000);
+  await settled();
+
+  assert.equal(failures.length, 1);
+});
