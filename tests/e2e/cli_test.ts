@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { gatewayCommand } from "../harness/executable.ts";
+import { type GatewayCommand, gatewayCommand } from "../harness/executable.ts";
 import { freePort } from "../harness/free_port.ts";
 import { startCommand } from "../harness/running_command.ts";
 
@@ -9,11 +9,15 @@ interface Finished {
   readonly stderr: string;
 }
 
-async function gateway(
+function gateway(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Finished> {
-  const { code, stdout, stderr } = await gatewayCommand({ args, env }).output();
+  return finish({ args, env });
+}
+
+async function finish(command: GatewayCommand): Promise<Finished> {
+  const { code, stdout, stderr } = await gatewayCommand(command).output();
   const decoder = new TextDecoder();
   return {
     code,
@@ -206,8 +210,8 @@ for (const shell of ["bash", "zsh", "fish"]) {
 }
 
 Deno.test("gateway called gwctl is gwctl", async () => {
-  const help = await gateway(["--help"], { GATEWAY_ARGV0: "/usr/bin/gwctl" });
-  const wrong = await gateway(["proxy", "lgo"], { GATEWAY_ARGV0: "gwctl" });
+  const help = await finish({ args: ["--help"], asGwctl: true });
+  const wrong = await finish({ args: ["proxy", "lgo"], asGwctl: true });
 
   assert.match(help.stdout, /^Usage: gwctl /);
   assert.match(help.stdout, /gwctl proxy config all/);

@@ -6,6 +6,8 @@ export interface GatewayCommand {
   readonly cwd?: string;
   /** Nothing to read unless set. */
   readonly stdin?: "piped" | "null";
+  /** Starts it under its other name. */
+  readonly asGwctl?: boolean;
 }
 
 /**
@@ -13,13 +15,14 @@ export interface GatewayCommand {
  * same end-to-end tests prove both.
  */
 export function gatewayCommand(
-  { args = [], env = {}, cwd, stdin = "null" }: GatewayCommand,
+  { args = [], env = {}, cwd, stdin = "null", asGwctl = false }: GatewayCommand,
 ): Deno.Command {
-  const built = Deno.env.get("GATEWAY_BIN");
+  const executable = Deno.env.get("GATEWAY_BIN");
+  const built = asGwctl ? executable?.replace(/[^/]*$/, "gwctl") : executable;
   const main = new URL("../../main.ts", import.meta.url).href;
   return new Deno.Command(built ?? Deno.execPath(), {
     args: built === undefined ? ["run", "-A", main, ...args] : [...args],
-    env,
+    env: asGwctl ? { ...env, GATEWAY_ARGV0: "gwctl" } : env,
     ...(cwd === undefined ? {} : { cwd }),
     stdin,
     stdout: "piped",
