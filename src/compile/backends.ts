@@ -61,7 +61,8 @@ function compileBackend(
     maxPendingRequests: spec.limits?.maxPendingRequests,
     connectTimeoutMs: milliseconds(spec.timeouts?.connect),
     firstByteTimeoutMs: undefined,
-    idleTimeoutMs: milliseconds(spec.timeouts?.idle),
+    // `0s` is no limit.
+    idleTimeoutMs: milliseconds(spec.timeouts?.idle) || undefined,
   };
 }
 

@@ -10,16 +10,22 @@ export function addressOf({ address, port }: Port): ListenAddress {
 
 /** What a port sets itself; the server has defaults for the rest. */
 export function limitsOf(
-  { maxConnections, timeouts }: Port,
+  { maxConnections, timeouts }: Pick<Port, "maxConnections" | "timeouts">,
 ): Partial<ServerLimits> {
   const { requestHeadersMs, requestBodyMs, idleMs } = timeouts;
   return {
     ...(maxConnections !== undefined && { maxConnections }),
     ...(requestHeadersMs !== undefined &&
-      { requestHeadersTimeoutMs: requestHeadersMs }),
-    ...(requestBodyMs !== undefined && { bodyIdleTimeoutMs: requestBodyMs }),
-    ...(idleMs !== undefined && { keepAliveTimeoutMs: idleMs }),
+      { requestHeadersTimeoutMs: orUnlimited(requestHeadersMs) }),
+    ...(requestBodyMs !== undefined &&
+      { bodyIdleTimeoutMs: orUnlimited(requestBodyMs) }),
+    ...(idleMs !== undefined && { keepAliveTimeoutMs: orUnlimited(idleMs) }),
   };
+}
+
+/** `0s` in a configuration is no limit. */
+function orUnlimited(timeoutMs: number): number {
+  return timeoutMs === 0 ? Infinity : timeoutMs;
 }
 
 /** How a port proves who it is; a certificate that is for every name is shown to those who ask for an unknown one. */

@@ -34,6 +34,16 @@ Deno.test("a backend has its address, protocol, limits and timeouts", () => {
   });
 });
 
+Deno.test("a backend has no limit between pieces of a body with an idle timeout of zero", () => {
+  const { snapshot } = compileAll({
+    gatewayBackends: [backend("b", {
+      static: { host: "10.0.0.1", port: 8080 },
+      timeouts: { idle: "0s" },
+    })],
+  });
+  assert.equal(snapshot.backends.get("default/b")?.idleTimeoutMs, undefined);
+});
+
 Deno.test("a TLS policy says what to verify", () => {
   const { snapshot } = compileAll({
     gatewayBackends: [backend("b")],
