@@ -32,6 +32,7 @@ export interface ServerLimits {
   readonly maxStreamResets: number;
 }
 
+/** What holds where a server sets no limit of its own. */
 export const DEFAULT_LIMITS: ServerLimits = {
   maxConnections: 10_000,
   maxHeaderBytes: 64 * 1024,

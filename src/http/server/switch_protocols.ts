@@ -5,6 +5,7 @@ import type { Http1Request } from "./http1_request.ts";
 import { switchingProtocolsHead } from "./response_head.ts";
 import { splice } from "./splice.ts";
 
+/** Status of a connection that becomes a tunnel; RFC 9110 section 15.2.2. */
 export const SWITCHING_PROTOCOLS = 101;
 
 /**
