@@ -49,15 +49,21 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /** An address that `parseAddress` can read. */
-export const listenAddress = s.textThat(
-  (text) => parseAddress(text) !== undefined,
-  '"ip:port", "localhost:port", "unix:<path>" or "off"',
+export const listenAddress = s.named(
+  "listen address",
+  s.textThat(
+    (text) => parseAddress(text) !== undefined,
+    '"ip:port", "localhost:port", "unix:<path>" or "off"',
+  ),
 );
 
 /** An upstream `host:port`; the messages tell the usual mistakes apart. */
-export const hostAndPort = s.refine(
-  s.string(`expected ${hostPortExample}`),
-  s.rule(isHostPort, explainHostPort),
+export const hostAndPort = s.named(
+  "host:port",
+  s.refine(
+    s.string(`expected ${hostPortExample}`),
+    s.rule(isHostPort, explainHostPort),
+  ),
 );
 
 function explainHostPort(text: string): string {

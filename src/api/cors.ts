@@ -5,9 +5,12 @@ import * as s from "./schema.ts";
 const originPattern =
   /^(?:\*|[a-zA-Z][a-zA-Z0-9+.-]*:\/\/(?:\*|(?:\*\.)?[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:.]+\])(?::(?:[0-9]{1,5}|\*))?)$/;
 
-const origin = s.pattern(
-  originPattern,
-  'an origin such as "https://app.example.com" or "*"',
+const origin = s.named(
+  "origin",
+  s.pattern(
+    originPattern,
+    'an origin such as "https://app.example.com" or "*"',
+  ),
 );
 const aloneMessage = '"*" cannot be combined with other values';
 
@@ -22,25 +25,35 @@ const headerNames = s.refine(
 
 /** Cross-origin resource sharing; Gateway API `HTTPCORSFilter`. */
 export const corsSchema = s.object({
-  allowOrigins: s.optional(
-    s.refine(s.list(origin, { max: 64 }), s.rule(wildcardAlone, aloneMessage)),
+  allowOrigins: s.field(
+    "Origins that may read answers, such as `https://app.example.com` or `https://*.example.com`; `*` is all of them.",
+    s.optional(s.refine(
+      s.list(origin, { max: 64 }),
+      s.rule(wildcardAlone, aloneMessage),
+    )),
   ),
-  allowCredentials: s.optional(s.boolean()),
-  allowMethods: s.optional(s.refine(
-    s.list(
-      s.oneOf([...httpMethods, "*"]),
-      { max: 9 },
-    ),
-    s.rule(wildcardAlone, aloneMessage),
-  )),
-  allowHeaders: s.optional(headerNames),
-  exposeHeaders: s.optional(headerNames),
-  maxAge: s.withDefault(
-    s.pipe(
-      s.integer(1, 2 ** 31 - 1),
-      s.description("Seconds a browser may remember a preflight."),
-    ),
-    5,
+  allowCredentials: s.field(
+    "Whether pages may send cookies and credentials; no when left out.",
+    s.optional(s.boolean()),
+  ),
+  allowMethods: s.field(
+    "Methods that pages may use besides `GET`, `HEAD` and `POST`; `*` is all of them.",
+    s.optional(s.refine(
+      s.list(s.oneOf([...httpMethods, "*"]), { max: 9 }),
+      s.rule(wildcardAlone, aloneMessage),
+    )),
+  ),
+  allowHeaders: s.field(
+    "Request headers that pages may set; `*` is all of them.",
+    s.optional(headerNames),
+  ),
+  exposeHeaders: s.field(
+    "Response headers that pages may read, such as `Mcp-Session-Id`; `*` is all of them.",
+    s.optional(headerNames),
+  ),
+  maxAge: s.field(
+    "Seconds a browser may remember a preflight.",
+    s.withDefault(s.integer(1, 2 ** 31 - 1), 5),
   ),
 });
 

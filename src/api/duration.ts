@@ -7,10 +7,13 @@ const unitMs = new Map([["h", 3_600_000], ["m", 60_000], ["s", 1_000], [
 ]]);
 
 /** A duration as in Gateway API (GEP-2257): `500ms`, `10s`, `1m30s`; `0s` means no limit where that is allowed. */
-export const duration = s.pattern(
-  durationPattern,
-  'a duration such as "500ms", "10s" or "1m30s"',
-  32,
+export const duration = s.named(
+  "duration",
+  s.pattern(
+    durationPattern,
+    'a duration such as "500ms", "10s" or "1m30s"',
+    32,
+  ),
 );
 
 /** A duration longer than zero. */

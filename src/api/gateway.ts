@@ -11,34 +11,58 @@ import {
 } from "./scalars.ts";
 import * as s from "./schema.ts";
 
-const fileOrPem = s.pipe(
-  s.text(1 << 20),
-  s.description("Path of a PEM file, or the PEM text itself."),
-);
+const fileOrPem = s.named("file or PEM", s.text(1 << 20));
 
 /** A certificate chain and its private key, each a path or inline PEM. */
-export const certificateSchema = s.object({ cert: fileOrPem, key: fileOrPem });
+export const certificateEntries = {
+  cert: s.field("Certificate chain: a PEM file, or its text.", fileOrPem),
+  key: s.field("Private key: a PEM file, or its text.", fileOrPem),
+};
+
+/** A certificate chain and its private key. */
+export const certificateSchema = s.object(certificateEntries);
 
 const certificateRef = s.object({
-  group: s.withDefault(s.string(), ""),
-  kind: s.withDefault(s.string(), "Secret"),
-  name: referenceName,
-  namespace: s.optional(namespace),
+  group: s.field("API group of the kind.", s.withDefault(s.string(), "")),
+  kind: s.field("Kind of the resource.", s.withDefault(s.string(), "Secret")),
+  name: s.field("Name of the resource.", referenceName),
+  namespace: s.field("Namespace of the resource.", s.optional(namespace)),
 });
 
 /** TLS fields other than the certificates; the short file form has them too. */
 export const tlsEntries = {
-  mode: s.withDefault(s.oneOf(["Terminate"]), "Terminate"),
-  minVersion: s.withDefault(s.oneOf(["TLSv1.2", "TLSv1.3"]), "TLSv1.2"),
-  clientCa: s.optional(fileOrPem),
-  clientCertificate: s.optional(s.oneOf(["Require", "Request"])),
+  mode: s.field(
+    "TLS ends at the gateway.",
+    s.withDefault(s.oneOf(["Terminate"]), "Terminate"),
+  ),
+  minVersion: s.field(
+    "Oldest version that clients may use.",
+    s.withDefault(s.oneOf(["TLSv1.2", "TLSv1.3"]), "TLSv1.2"),
+  ),
+  clientCa: s.field(
+    "CA that client certificates come from: a PEM file, or its text; needs `clientCertificate`.",
+    s.optional(fileOrPem),
+  ),
+  clientCertificate: s.field(
+    "Whether clients must show a certificate of `clientCa`, or are only asked for it.",
+    s.optional(s.oneOf(["Require", "Request"])),
+  ),
 };
+
+/** Several certificates of a listener. */
+export const certificates = s.field(
+  "Certificates, chosen by the server name that the client asks for.",
+  s.optional(s.list(certificateSchema, { min: 1, max: 64 })),
+);
 
 /** How a listener terminates TLS; several certificates are chosen between by SNI. */
 export const listenerTlsSchema = s.refine(
   s.object({
-    certificates: s.optional(s.list(certificateSchema, { min: 1, max: 64 })),
-    certificateRefs: s.optional(s.list(certificateRef, { min: 1, max: 64 })),
+    certificates,
+    certificateRefs: s.unsupported(
+      "Certificates in Secrets of a cluster.",
+      s.optional(s.list(certificateRef, { min: 1, max: 64 })),
+    ),
     ...tlsEntries,
   }),
   s.exactlyOne("certificates", "certificateRefs"),
@@ -47,41 +71,84 @@ export const listenerTlsSchema = s.refine(
 
 /** Fields that listeners of the resource and of the short file form share. */
 export const listenerEntries = {
-  protocol: s.oneOf(["HTTP", "HTTPS"]),
-  hostname: s.optional(hostname),
-  address: s.optional(s.pipe(
-    s.textThat(
-      (text) => text === "localhost" || isIpAddress(text),
-      'an IP address or "localhost"',
-    ),
-    s.description(
-      "Address to bind; every address of the machine when left out.",
-    ),
-  )),
-  timeouts: s.optional(s.object({
-    requestHeaders: s.optional(duration),
-    requestBody: s.optional(duration),
-    idle: s.optional(duration),
-  })),
-  maxConnections: s.optional(s.integer(1, 1_000_000)),
-  allowedRoutes: s.optional(s.object({
-    namespaces: s.optional(s.object({
-      from: s.optional(s.oneOf(["All", "Same", "Selector", "None"])),
-      selector: s.optional(s.unknown()),
-    })),
-    kinds: s.optional(s.list(
-      s.object({ group: s.optional(s.string()), kind: s.string() }),
-      { max: 8 },
+  protocol: s.field(
+    "What clients speak; `HTTPS` needs `tls`.",
+    s.oneOf(["HTTP", "HTTPS"]),
+  ),
+  hostname: s.field(
+    "Host that is served, such as `api.example.com` or `*.example.com`; every host when left out.",
+    s.optional(hostname),
+  ),
+  address: s.field(
+    "Address to listen on; every address of the machine when left out.",
+    s.optional(s.named(
+      "IP address or `localhost`",
+      s.textThat(
+        (text) => text === "localhost" || isIpAddress(text),
+        'an IP address or "localhost"',
+      ),
     )),
-  })),
+  ),
+  timeouts: s.field(
+    "How long slow clients are waited for; `0s` is no limit.",
+    s.optional(s.object({
+      requestHeaders: s.field(
+        "For the headers of a request; `15s` when left out.",
+        s.optional(duration),
+      ),
+      requestBody: s.field(
+        "Between two pieces of a request body; `60s` when left out.",
+        s.optional(duration),
+      ),
+      idle: s.field(
+        "For the next request on a connection; `75s` when left out.",
+        s.optional(duration),
+      ),
+    })),
+  ),
+  maxConnections: s.field(
+    "Connections at a time, further ones are closed; 10000 when left out.",
+    s.optional(s.integer(1, 1_000_000)),
+  ),
+  allowedRoutes: s.field(
+    "Routes that may attach.",
+    s.optional(s.object({
+      namespaces: s.field(
+        "Namespaces that they may come from.",
+        s.optional(s.object({
+          from: s.field(
+            "Any, that of the gateway, or none; `Same` when left out. `Selector` allows none.",
+            s.optional(s.oneOf(["All", "Same", "Selector", "None"])),
+          ),
+          selector: s.field("Accepted and not used.", s.optional(s.unknown())),
+        })),
+      ),
+      kinds: s.field(
+        "Kinds that they may be of; `HTTPRoute` is the one that exists.",
+        s.optional(s.list(
+          s.object({
+            group: s.field(
+              "API group of the kind; that of the Gateway API when left out.",
+              s.optional(s.string()),
+            ),
+            kind: s.field("Kind of route.", s.string()),
+          }),
+          { max: 8 },
+        )),
+      ),
+    })),
+  ),
 };
 
 const listenerSchema = s.refine(
   s.object({
-    name: objectName,
-    port,
+    name: s.field(
+      "Name, unique in the gateway, for the `sectionName` of routes and policies.",
+      objectName,
+    ),
+    port: s.field("Port to listen on.", port),
     ...listenerEntries,
-    tls: s.optional(listenerTlsSchema),
+    tls: s.field("How TLS is spoken.", s.optional(listenerTlsSchema)),
   }),
   s.rule(
     (listener) => listener.protocol !== "HTTPS" || listener.tls !== undefined,
@@ -100,15 +167,21 @@ export const gatewaySchema = resource(
   gatewayApiVersion,
   "Gateway",
   s.object({
-    gatewayClassName: s.optional(s.string()),
-    addresses: s.optional(s.unknown()),
-    infrastructure: s.optional(s.unknown()),
-    listeners: s.refine(
-      s.list(listenerSchema, { min: 1, max: 64 }),
-      s.unique((listener) => listener.name, "listener name"),
-      s.unique(
-        (listener) => `${listener.hostname ?? "*"}:${listener.port}`,
-        "hostname and port",
+    gatewayClassName: s.field(
+      "Accepted and not used.",
+      s.optional(s.string()),
+    ),
+    addresses: s.field("Accepted and not used.", s.optional(s.unknown())),
+    infrastructure: s.field("Accepted and not used.", s.optional(s.unknown())),
+    listeners: s.field(
+      "Ports and hosts that are served.",
+      s.refine(
+        s.list(listenerSchema, { min: 1, max: 64 }),
+        s.unique((listener) => listener.name, "listener name"),
+        s.unique(
+          (listener) => `${listener.hostname ?? "*"}:${listener.port}`,
+          "hostname and port",
+        ),
       ),
     ),
   }),

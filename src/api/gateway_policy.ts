@@ -18,55 +18,102 @@ import { transformationSchema } from "./transformation.ts";
 
 /** Answers at once, without a backend. */
 export const directResponseSchema = s.object({
-  status: s.integer(200, 599),
-  body: s.optional(s.text(65536, 0)),
+  status: s.field("Status of the answer.", s.integer(200, 599)),
+  body: s.field("Body, as plain text.", s.optional(s.text(65536, 0))),
 });
 
 /** What runs on the requests of a route or gateway; one field per policy kind. */
 export const trafficSchema = s.object({
-  cors: s.optional(corsSchema),
-  jwtAuthentication: s.optional(jwtAuthenticationSchema),
-  basicAuthentication: s.optional(basicAuthenticationSchema),
-  apiKeyAuthentication: s.optional(apiKeyAuthenticationSchema),
-  authorization: s.optional(authorizationSchema),
-  rateLimit: s.optional(rateLimitSchema),
-  transformation: s.optional(transformationSchema),
-  requestHeaderModifier: s.optional(headerModifierSchema),
-  responseHeaderModifier: s.optional(headerModifierSchema),
-  urlRewrite: s.optional(urlRewriteSchema),
-  requestRedirect: s.optional(requestRedirectSchema),
-  directResponse: s.optional(directResponseSchema),
-  timeouts: s.optional(routeTimeoutsSchema),
-  retry: s.optional(routeRetrySchema),
+  cors: s.field(
+    "Lets web pages of other origins call the route.",
+    s.optional(corsSchema),
+  ),
+  jwtAuthentication: s.unsupported(
+    "Clients show a JSON Web Token.",
+    s.optional(jwtAuthenticationSchema),
+  ),
+  basicAuthentication: s.unsupported(
+    "Clients show user name and password.",
+    s.optional(basicAuthenticationSchema),
+  ),
+  apiKeyAuthentication: s.unsupported(
+    "Clients show a key of their own.",
+    s.optional(apiKeyAuthenticationSchema),
+  ),
+  authorization: s.unsupported(
+    "Rules that a request has to satisfy.",
+    s.optional(authorizationSchema),
+  ),
+  rateLimit: s.unsupported(
+    "Budgets of requests or LLM tokens.",
+    s.optional(rateLimitSchema),
+  ),
+  transformation: s.unsupported(
+    "Changes whose values are expressions.",
+    s.optional(transformationSchema),
+  ),
+  requestHeaderModifier: s.field(
+    "Changes headers on their way to the backend.",
+    s.optional(headerModifierSchema),
+  ),
+  responseHeaderModifier: s.field(
+    "Changes headers on their way to the client.",
+    s.optional(headerModifierSchema),
+  ),
+  urlRewrite: s.field(
+    "Changes host and path on their way to the backend.",
+    s.optional(urlRewriteSchema),
+  ),
+  requestRedirect: s.field(
+    "Answers with a redirect, without a backend.",
+    s.optional(requestRedirectSchema),
+  ),
+  directResponse: s.field(
+    "Answers with a status and a text, without a backend.",
+    s.optional(directResponseSchema),
+  ),
+  timeouts: s.field("Time limits.", s.optional(routeTimeoutsSchema)),
+  retry: s.field(
+    "When a request is sent again; never when left out.",
+    s.optional(routeRetrySchema),
+  ),
 });
 
 /** What runs on the requests to a backend. */
 export const backendPolicySchema = s.object({
-  transformation: s.optional(transformationSchema),
+  transformation: s.unsupported(
+    "Changes whose values are expressions.",
+    s.optional(transformationSchema),
+  ),
 });
 
 const targetEntries = {
-  name: referenceName,
-  sectionName: s.optional(objectName),
+  name: s.field("Name of the resource.", referenceName),
+  sectionName: s.field(
+    "One listener of a gateway, or one named rule of a route; all when left out.",
+    s.optional(objectName),
+  ),
 };
 
 const targetRef = s.variant("kind", [
-  s.object({
-    group: s.withDefault(s.literal(gatewayApiGroup), gatewayApiGroup),
-    kind: s.literal("Gateway"),
-    ...targetEntries,
-  }),
-  s.object({
-    group: s.withDefault(s.literal(gatewayApiGroup), gatewayApiGroup),
-    kind: s.literal("HTTPRoute"),
-    ...targetEntries,
-  }),
-  s.object({
-    group: s.withDefault(s.literal(policyApiGroup), policyApiGroup),
-    kind: s.literal("GatewayBackend"),
-    ...targetEntries,
-  }),
+  target(gatewayApiGroup, "Gateway"),
+  target(gatewayApiGroup, "HTTPRoute"),
+  target(policyApiGroup, "GatewayBackend"),
 ]);
+
+function target<const G extends string, const K extends string>(
+  group: G,
+  kind: K,
+) {
+  return s.object({
+    group: s.field(
+      "API group of the kind.",
+      s.withDefault(s.literal(group), group),
+    ),
+    kind: s.field("Kind of the resource.", s.literal(kind)),
+    ...targetEntries,
+  });
+}
 
 const gatewayPhaseKinds: readonly string[] = [
   "cors",
@@ -79,10 +126,22 @@ const gatewayPhaseKinds: readonly string[] = [
 
 /** Fields of a policy's `spec`; named policies of the short file form have them too. */
 export const policyEntries = {
-  targetRefs: s.list(targetRef, { min: 1, max: 16 }),
-  phase: s.optional(s.oneOf(["PreRouting"])),
-  traffic: s.optional(trafficSchema),
-  backend: s.optional(backendPolicySchema),
+  targetRefs: s.field(
+    "What the policy is attached to; the more specific target wins, field by field.",
+    s.list(targetRef, { min: 1, max: 16 }),
+  ),
+  phase: s.field(
+    "Runs the policy on every request of a gateway, before a route is chosen; for targets of kind `Gateway`.",
+    s.optional(s.oneOf(["PreRouting"])),
+  ),
+  traffic: s.field(
+    "What runs on requests; for targets of kind `Gateway` and `HTTPRoute`.",
+    s.optional(trafficSchema),
+  ),
+  backend: s.field(
+    "What runs once a backend is chosen; for targets of kind `GatewayBackend`.",
+    s.optional(backendPolicySchema),
+  ),
 };
 
 const policySpec = s.refine(

@@ -7,11 +7,17 @@ const forbiddenInPath = ["//", "/./", "/../", "%2f", "%2F", "#"];
 
 const pathMatch = s.refine(
   s.object({
-    type: s.withDefault(
-      s.oneOf(["Exact", "PathPrefix", "RegularExpression"]),
-      "PathPrefix",
+    type: s.field(
+      "The whole path, its beginning by segments, or an expression for the whole path.",
+      s.withDefault(
+        s.oneOf(["Exact", "PathPrefix", "RegularExpression"]),
+        "PathPrefix",
+      ),
     ),
-    value: s.withDefault(s.text(1024), "/"),
+    value: s.field(
+      "Path or expression, in the syntax of JavaScript; `/v1` as prefix covers `/v1/models`, not `/v10`.",
+      s.withDefault(s.text(1024), "/"),
+    ),
   }),
   pathRule(
     (path) => path.startsWith("/"),
@@ -63,33 +69,52 @@ function hasForbiddenPart(path: string): boolean {
 }
 
 const valueEntries = {
-  type: s.withDefault(s.oneOf(["Exact", "RegularExpression"]), "Exact"),
-  value: s.text(4096),
+  type: s.field(
+    "Whether `value` is the value or an expression for the whole of it.",
+    s.withDefault(s.oneOf(["Exact", "RegularExpression"]), "Exact"),
+  ),
+  value: s.field(
+    "Value or expression, in the syntax of JavaScript.",
+    s.text(4096),
+  ),
 };
 
 const headerMatch = s.refine(
-  s.object({ name: headerName, ...valueEntries }),
+  s.object({
+    name: s.field("Header name, in any case.", headerName),
+    ...valueEntries,
+  }),
   regularExpressionRule(),
 );
 const queryParamMatch = s.refine(
-  s.object({ name: s.text(256), ...valueEntries }),
+  s.object({
+    name: s.field("Parameter name; case counts.", s.text(256)),
+    ...valueEntries,
+  }),
   regularExpressionRule(),
 );
 
 /** Conditions that must all hold; Gateway API `HTTPRouteMatch`. */
 export const httpMatchSchema = s.object({
-  path: s.withDefault(pathMatch, { type: "PathPrefix", value: "/" }),
-  headers: s.optional(s.refine(
-    s.list(headerMatch, { max: 16 }),
-    s.unique((item) => item.name.toLowerCase(), "header name"),
-  )),
-  queryParams: s.optional(s.refine(
-    s.list(queryParamMatch, { max: 16 }),
-    s.unique((item) => item.name, "query parameter name"),
-  )),
-  method: s.optional(
-    s.oneOf(httpMethods),
+  path: s.field(
+    "Condition on the path.",
+    s.withDefault(pathMatch, { type: "PathPrefix", value: "/" }),
   ),
+  headers: s.field(
+    "Conditions on headers, all of which hold.",
+    s.optional(s.refine(
+      s.list(headerMatch, { max: 16 }),
+      s.unique((item) => item.name.toLowerCase(), "header name"),
+    )),
+  ),
+  queryParams: s.field(
+    "Conditions on query parameters, all of which hold; of a repeated parameter the first counts.",
+    s.optional(s.refine(
+      s.list(queryParamMatch, { max: 16 }),
+      s.unique((item) => item.name, "query parameter name"),
+    )),
+  ),
+  method: s.field("Method of the request.", s.optional(s.oneOf(httpMethods))),
 });
 
 /** Conditions that must all hold for a request. */

@@ -18,28 +18,54 @@ import {
 import * as s from "./schema.ts";
 
 const parentRef = s.object({
-  group: s.withDefault(s.string(), gatewayApiGroup),
-  kind: s.withDefault(s.text(63), "Gateway"),
-  namespace: s.optional(namespace),
-  name: referenceName,
-  sectionName: s.optional(objectName),
-  port: s.optional(port),
+  group: s.field(
+    "API group of the parent.",
+    s.withDefault(s.string(), gatewayApiGroup),
+  ),
+  kind: s.field("Kind of the parent.", s.withDefault(s.text(63), "Gateway")),
+  namespace: s.field(
+    "Namespace of the gateway; the route's own when left out.",
+    s.optional(namespace),
+  ),
+  name: s.field("Name of the gateway.", referenceName),
+  sectionName: s.field(
+    "One listener by its name; all when left out.",
+    s.optional(objectName),
+  ),
+  port: s.field(
+    "Listeners of one port; all when left out.",
+    s.optional(port),
+  ),
 });
 
-/** Share of the requests; 0 means none. Gateway API `BackendRef.weight`. */
-export const weight = s.integer(0, 1_000_000);
+/** How a rule uses a backend; Gateway API `BackendRef.weight`, `HTTPBackendRef.filters`. */
+export const backendUseEntries = {
+  weight: s.field(
+    "Share of the requests, relative to the other backends; 0 for none.",
+    s.withDefault(s.integer(0, 1_000_000), 1),
+  ),
+  filters: s.field(
+    "Changes to requests that go to this backend, and their responses.",
+    s.optional(s.list(backendFilterSchema, { max: 16 })),
+  ),
+};
 
 const backendRef = s.object({
   ...backendObjectEntries("", "Service"),
-  weight: s.withDefault(weight, 1),
-  filters: s.optional(s.list(backendFilterSchema, { max: 16 })),
+  ...backendUseEntries,
 });
 
 /** Time limits of a request; `0s` means none. Gateway API `HTTPRouteTimeouts`. */
 export const routeTimeoutsSchema = s.refine(
   s.object({
-    request: s.optional(duration),
-    backendRequest: s.optional(duration),
+    request: s.field(
+      "Until the response begins, all tries together, else 504; no limit when left out or `0s`.",
+      s.optional(duration),
+    ),
+    backendRequest: s.field(
+      "The same for each try.",
+      s.optional(duration),
+    ),
   }),
   s.rule(
     ({ request, backendRequest }) => {
@@ -54,22 +80,43 @@ export const routeTimeoutsSchema = s.refine(
 
 /** When to try again; Gateway API `HTTPRouteRetry`. */
 export const routeRetrySchema = s.object({
-  codes: s.optional(s.list(s.integer(400, 599), { max: 32 })),
-  attempts: s.optional(s.integer(0, 10)),
-  backoff: s.optional(positiveDuration),
+  codes: s.field(
+    "Statuses after which a request is sent again; failed connections are one more reason, for every request if it was not sent, else for idempotent ones.",
+    s.optional(s.list(s.integer(400, 599), { max: 32 })),
+  ),
+  attempts: s.field(
+    "Tries after the first; 1 when left out.",
+    s.optional(s.integer(0, 10)),
+  ),
+  backoff: s.field(
+    "Pause before the second try, doubled for each further one; `25ms` when left out.",
+    s.optional(positiveDuration),
+  ),
 });
 
 /** Fields of a rule that the short file form shares. */
 export const ruleEntries = {
-  matches: s.withDefault(
-    s.list(httpMatchSchema, { max: 64 }),
-    [{ path: { type: "PathPrefix", value: "/" } }],
+  matches: s.field(
+    "Which requests: those that fit at least one match.",
+    s.withDefault(
+      s.list(httpMatchSchema, { max: 64 }),
+      [{ path: { type: "PathPrefix", value: "/" } }],
+    ),
   ),
-  filters: s.optional(s.list(httpFilterSchema, { max: 16 })),
-  timeouts: s.optional(routeTimeoutsSchema),
-  retry: s.optional(routeRetrySchema),
-  sessionPersistence: s.optional(
-    s.refused("session persistence is not supported; remove the field"),
+  filters: s.field(
+    "What happens to them on their way.",
+    s.optional(s.list(httpFilterSchema, { max: 16 })),
+  ),
+  timeouts: s.field("Time limits.", s.optional(routeTimeoutsSchema)),
+  retry: s.field(
+    "When a request is sent again; never when left out.",
+    s.optional(routeRetrySchema),
+  ),
+  sessionPersistence: s.unsupported(
+    "Requests of a client stay with one backend.",
+    s.optional(
+      s.refused("session persistence is not supported; remove the field"),
+    ),
   ),
 };
 
@@ -102,9 +149,15 @@ function replacesPrefix(rule: Rule): boolean {
 
 const ruleSchema = s.refine(
   s.object({
-    name: s.optional(objectName),
+    name: s.field(
+      "Name for the `sectionName` of policies.",
+      s.optional(objectName),
+    ),
     ...ruleEntries,
-    backendRefs: s.optional(s.list(backendRef, { max: 16 })),
+    backendRefs: s.field(
+      "Where requests go, shared out by weight.",
+      s.optional(s.list(backendRef, { max: 16 })),
+    ),
   }),
   ...onceOnly.map((type) =>
     s.rule<Rule>(
@@ -146,14 +199,23 @@ export const httpRouteSchema = resource(
   gatewayApiVersion,
   "HTTPRoute",
   s.object({
-    parentRefs: s.withDefault(s.list(parentRef, { max: 32 }), []),
-    hostnames: s.optional(s.list(hostname, { max: 16 })),
-    rules: s.refine(
-      s.withDefault(s.list(ruleSchema, { min: 1, max: 16 }), [{}]),
-      s.rule(
-        (rules) =>
-          rules.reduce((sum, rule) => sum + rule.matches.length, 0) <= 128,
-        "the rules of a route can have at most 128 matches in all",
+    parentRefs: s.field(
+      "Gateways that the route attaches to.",
+      s.withDefault(s.list(parentRef, { max: 32 }), []),
+    ),
+    hostnames: s.field(
+      "Hosts that the route is for; every host of its listeners when left out.",
+      s.optional(s.list(hostname, { max: 16 })),
+    ),
+    rules: s.field(
+      "Which requests go where.",
+      s.refine(
+        s.withDefault(s.list(ruleSchema, { min: 1, max: 16 }), [{}]),
+        s.rule(
+          (rules) =>
+            rules.reduce((sum, rule) => sum + rule.matches.length, 0) <= 128,
+          "the rules of a route can have at most 128 matches in all",
+        ),
       ),
     ),
   }),

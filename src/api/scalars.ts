@@ -1,10 +1,13 @@
 import * as s from "./schema.ts";
 
 /** A header name: an RFC 9110 token. */
-export const headerName = s.pattern(
-  /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/,
-  'an HTTP header name such as "x-request-id"',
-  256,
+export const headerName = s.named(
+  "header name",
+  s.pattern(
+    /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/,
+    'an HTTP header name such as "x-request-id"',
+    256,
+  ),
 );
 
 /** A header value: printable, without line breaks or surrounding blanks. Messages do not show it. */
@@ -20,19 +23,25 @@ export const headerValue = s.refine(
 export const port = s.integer(1, 65535);
 
 /** A name of a resource: a Kubernetes name that may also hold capitals and `_`. */
-export const objectName = s.pattern(
-  /^[A-Za-z0-9](?:[-A-Za-z0-9._]*[A-Za-z0-9])?$/,
-  'a name of letters, digits, "-", "_" and "."',
+export const objectName = s.named(
+  "name",
+  s.pattern(
+    /^[A-Za-z0-9](?:[-A-Za-z0-9._]*[A-Za-z0-9])?$/,
+    'a name of letters, digits, "-", "_" and "."',
+  ),
 );
 
 /** A reference to a resource; may name a generated backend such as `mcp/backend0`. */
-export const referenceName = s.text(253);
+export const referenceName = s.named("name", s.text(253));
 
 /** A Kubernetes namespace. */
-export const namespace = s.pattern(
-  /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/,
-  'a namespace of lower-case letters, digits and "-"',
-  63,
+export const namespace = s.named(
+  "namespace",
+  s.pattern(
+    /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/,
+    'a namespace of lower-case letters, digits and "-"',
+    63,
+  ),
 );
 
 const label = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
@@ -62,21 +71,30 @@ function isHostname(text: string): boolean {
 }
 
 /** A DNS name in lower case, without port; Gateway API `PreciseHostname`. */
-export const preciseHostname = s.textThat(
-  isHostname,
-  'a host name in lower case such as "api.example.com"',
+export const preciseHostname = s.named(
+  "host name",
+  s.textThat(
+    isHostname,
+    'a host name in lower case such as "api.example.com"',
+  ),
 );
 
 /** A DNS name or `*.` and one; Gateway API `Hostname`. */
-export const hostname = s.textThat(
-  (text) => isHostname(text.startsWith("*.") ? text.slice(2) : text),
-  'a host name in lower case such as "api.example.com" or "*.example.com"',
+export const hostname = s.named(
+  "host name or wildcard",
+  s.textThat(
+    (text) => isHostname(text.startsWith("*.") ? text.slice(2) : text),
+    'a host name in lower case such as "api.example.com" or "*.example.com"',
+  ),
 );
 
 /** A host to connect to: DNS name (any case) or IP address, without scheme, port or brackets. */
-export const upstreamHost = s.textThat(
-  isUpstreamHost,
-  "a host name or IP address without scheme, port or path",
+export const upstreamHost = s.named(
+  "host name or IP address",
+  s.textThat(
+    isUpstreamHost,
+    "a host name or IP address without scheme, port or path",
+  ),
 );
 
 /** Whether `text` can be connected to as a host. */
@@ -86,20 +104,22 @@ export function isUpstreamHost(text: string): boolean {
 }
 
 /** An absolute `http` or `https` URL. */
-export const httpUrl = s.textThat(
-  (text) => URL.canParse(text) && /^https?:\/\//i.test(text),
-  'a URL such as "https://example.com/"',
+export const httpUrl = s.named(
+  "URL",
+  s.textThat(
+    (text) => URL.canParse(text) && /^https?:\/\//i.test(text),
+    'a URL such as "https://example.com/"',
+  ),
 );
 
 /** A path of a URL, without query. */
-export const urlPath = s.pattern(
-  /^\/[^?#\s]*$/,
-  'a path that starts with "/"',
-  1024,
+export const urlPath = s.named(
+  "path",
+  s.pattern(/^\/[^?#\s]*$/, 'a path that starts with "/"', 1024),
 );
 
 /** Source text of a Common Expression Language expression. */
-export const celExpression = s.text(16384);
+export const celExpression = s.named("CEL expression", s.text(16384));
 
 /** What is wrong with the regular expression of a match, in JavaScript syntax; `undefined` when nothing is. */
 export function regularExpressionFault(text: string): string | undefined {

@@ -9,7 +9,6 @@ export * from "./schema_rules.ts";
 
 export {
   boolean,
-  description,
   exactOptional as optional,
   literal,
   never as refused,
@@ -17,7 +16,6 @@ export {
   objectWithRest,
   optional as withDefault,
   picklist as oneOf,
-  pipe,
   record as map,
   string,
   union,
@@ -84,6 +82,30 @@ export function object<const E extends v.ObjectEntries>(
       return result as never;
     },
   };
+}
+
+/** A field with the sentence that editors and the reference show for it. */
+export function field<S extends v.GenericSchema>(
+  description: string,
+  schema: S,
+): S {
+  return v.pipe(schema, v.description(description)) as unknown as S;
+}
+
+/** A field that the model knows and this version refuses. */
+export function unsupported<S extends v.GenericSchema>(
+  description: string,
+  schema: S,
+): S {
+  return field(`${unsupportedNote} ${description}`, schema);
+}
+
+/** How the description of a field begins that this version refuses. */
+export const unsupportedNote = "Not supported by this version.";
+
+/** A schema with the name of what it accepts, such as `duration`, for editors and the reference. */
+export function named<S extends v.GenericSchema>(name: string, schema: S): S {
+  return v.pipe(schema, v.title(name)) as unknown as S;
 }
 
 /** A list of `min` to `max` items. */

@@ -1,3 +1,4 @@
+import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
 import { listenAddress } from "./address.ts";
 import { duration } from "./duration.ts";
 import {
@@ -8,19 +9,31 @@ import {
 } from "./scalars.ts";
 import * as s from "./schema.ts";
 
-const levels = ["error", "warn", "info", "debug", "trace"] as const;
-
-/** A log filter: a level, then a level per module: `info,http=debug`. */
-const logFilter = s.pattern(
-  new RegExp(
-    `^(?:${levels.join("|")})(?:,[a-z][a-z0-9_/.-]*=(?:${levels.join("|")}))*$`,
+/** A log filter, such as `info,http=debug`. */
+const logFilter = s.named(
+  "log filter",
+  s.refine(
+    s.string(),
+    s.rule(
+      (text) => logFilterFault(text) === undefined,
+      (text) => logFilterFault(text) ?? "",
+    ),
   ),
-  `a level (${levels.join(", ")}), then "<module>=<level>" separated by commas`,
 );
 
-const cidr = s.textThat(
-  isCidr,
-  'an address range such as "10.0.0.0/8" or "fd00::/8"',
+function logFilterFault(text: string): string | undefined {
+  try {
+    parseLogFilter(text);
+    return undefined;
+  } catch (error) {
+    if (error instanceof LogFilterError) return error.message;
+    throw error;
+  }
+}
+
+const cidr = s.named(
+  "address range",
+  s.textThat(isCidr, 'an address range such as "10.0.0.0/8" or "fd00::/8"'),
 );
 
 function isCidr(text: string): boolean {
@@ -33,55 +46,118 @@ function isCidr(text: string): boolean {
     Number(bits) <= (address.includes(":") ? 128 : 32);
 }
 
+/** For what is read, checked and has no effect yet. */
+const unused = "Accepted, and without effect in this version.";
+
 const kv = s.refine(
-  s.object({ path: s.optional(s.text(4096)), url: s.optional(httpUrl) }),
+  s.object({
+    path: s.field("File of an embedded store.", s.optional(s.text(4096))),
+    url: s.field("Address of a remote store.", s.optional(httpUrl)),
+  }),
   s.exactlyOne("path", "url"),
 );
 
 const limits = s.object({
-  maxHeaderBytes: s.withDefault(s.integer(1024, 1 << 20), 65536),
-  maxHeaderCount: s.withDefault(s.integer(8, 1000), 128),
-  maxBodyBytes: s.optional(s.integer(0, Number.MAX_SAFE_INTEGER)),
-  maxBufferBytes: s.withDefault(s.integer(1024, 1 << 30), 2 * 1024 * 1024),
+  maxHeaderBytes: s.field(
+    "Bytes of request line and headers together; more is a 431.",
+    s.withDefault(s.integer(1024, 1 << 20), 65536),
+  ),
+  maxHeaderCount: s.field(
+    "Headers of a request; more is a 431.",
+    s.withDefault(s.integer(8, 1000), 128),
+  ),
+  maxBodyBytes: s.field(
+    "Bytes of a request body, more is a 413; no limit when left out.",
+    s.optional(s.integer(0, Number.MAX_SAFE_INTEGER)),
+  ),
+  maxBufferBytes: s.field(
+    `${unused} Bytes of a body that a policy may hold in memory.`,
+    s.withDefault(s.integer(1024, 1 << 30), 2 * 1024 * 1024),
+  ),
 });
 
 const logging = s.object({
-  level: s.withDefault(logFilter, "info"),
-  format: s.withDefault(s.oneOf(["text", "json"]), "text"),
+  level: s.field(
+    "Least severe level that is written (`error`, `warn`, `info`, `debug`, `trace`, or `off` for none), then exceptions by module: `info,proxy=debug`. `POST /logging` changes it at runtime.",
+    s.withDefault(logFilter, "info"),
+  ),
+  format: s.field(
+    "How log and access log are written: for people, or one JSON object per line.",
+    s.withDefault(s.oneOf(["text", "json"]), "text"),
+  ),
 });
 
 const accessLog = s.object({
-  enabled: s.withDefault(s.boolean(), true),
+  enabled: s.field(
+    "Whether each request is a line on standard output.",
+    s.withDefault(s.boolean(), true),
+  ),
 });
 
 /** The `config` section: settings of the process, read at start only. */
 export const settingsSchema = s.refine(
   s.object({
-    adminAddr: s.withDefault(listenAddress, "localhost:15000"),
-    statsAddr: s.withDefault(listenAddress, "localhost:15020"),
-    sensitiveHeaders: s.withDefault(s.list(sensitiveHeader()), []),
-    logging: s.withDefault(logging, {}),
-    accessLog: s.withDefault(accessLog, {}),
-    trustedProxies: s.withDefault(s.list(cidr), []),
-    kv: s.optional(kv),
-    adminToken: s.optional(s.secret()),
-    adminTokenFile: s.optional(s.text(4096)),
-    drainTimeout: s.withDefault(duration, "5s"),
-    policyApiGroup: s.optional(preciseHostname),
-    limits: s.withDefault(limits, {}),
+    adminAddr: s.field(
+      'Where the admin interface listens: "ip:port", "localhost:port", "unix:<path>" or "off".',
+      s.withDefault(listenAddress, "localhost:15000"),
+    ),
+    statsAddr: s.field(
+      "Where metrics and health are served, written like `adminAddr`.",
+      s.withDefault(listenAddress, "localhost:15020"),
+    ),
+    sensitiveHeaders: s.field(
+      "Headers to redact in debug output, besides `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie`; backends still get them.",
+      s.withDefault(s.list(sensitiveHeader()), []),
+    ),
+    logging: s.field(
+      "The log, on standard error.",
+      s.withDefault(logging, {}),
+    ),
+    accessLog: s.field(
+      "The access log, on standard output.",
+      s.withDefault(accessLog, {}),
+    ),
+    trustedProxies: s.field(
+      "Addresses of proxies in front of the gateway: what they say in `X-Forwarded-*` and `Forwarded` is kept, what others say is replaced.",
+      s.withDefault(s.list(cidr), []),
+    ),
+    kv: s.field(`${unused} Store that processes share.`, s.optional(kv)),
+    adminToken: s.field(
+      `${unused} Token that the admin interface asks for.`,
+      s.optional(s.secret()),
+    ),
+    adminTokenFile: s.field(
+      `${unused} File that holds \`adminToken\`.`,
+      s.optional(s.text(4096)),
+    ),
+    drainTimeout: s.field(
+      "How long a stop waits for requests under way; `0s` cuts them.",
+      s.withDefault(duration, "5s"),
+    ),
+    policyApiGroup: s.field(
+      "API group under which this file writes `GatewayPolicy` and `GatewayBackend`, if not `policy.gateway.internal`.",
+      s.optional(preciseHostname),
+    ),
+    limits: s.field(
+      "Sizes that requests are held to, on every listener.",
+      s.withDefault(limits, {}),
+    ),
   }),
   s.atMostOne("adminToken", "adminTokenFile"),
 );
 
 function sensitiveHeader() {
-  return s.refine(
-    s.string(),
-    s.rule(
-      (name) => s.parse(headerName, name).ok,
-      (name) =>
-        `invalid sensitive header ${
-          JSON.stringify(name)
-        }: expected an HTTP header name`,
+  return s.named(
+    "header name",
+    s.refine(
+      s.string(),
+      s.rule(
+        (name) => s.parse(headerName, name).ok,
+        (name) =>
+          `invalid sensitive header ${
+            JSON.stringify(name)
+          }: expected an HTTP header name`,
+      ),
     ),
   );
 }

@@ -1,14 +1,15 @@
 import { hostAndPort } from "../api/address.ts";
 import { backendTlsEntries } from "../api/backend_tls_policy.ts";
 import {
-  certificateSchema,
+  certificateEntries,
+  certificates,
   listenerEntries,
   tlsEntries,
 } from "../api/gateway.ts";
 import { backendEntries } from "../api/gateway_backend.ts";
 import { policyEntries, trafficSchema } from "../api/gateway_policy.ts";
-import { backendFilterSchema, shortFilterSchema } from "../api/http_filter.ts";
-import { ruleEntries, weight } from "../api/http_route.ts";
+import { shortFilterSchema } from "../api/http_filter.ts";
+import { backendUseEntries, ruleEntries } from "../api/http_route.ts";
 import {
   hostname,
   objectName,
@@ -21,9 +22,9 @@ import { settingsSchema } from "../api/settings.ts";
 
 const tls = s.refine(
   s.object({
-    cert: s.optional(s.text(1 << 20)),
-    key: s.optional(s.text(1 << 20)),
-    certificates: s.optional(s.list(certificateSchema, { min: 1, max: 64 })),
+    cert: s.optional(certificateEntries.cert),
+    key: s.optional(certificateEntries.key),
+    certificates,
     ...tlsEntries,
   }),
   s.bothOrNeither("cert", "key"),
@@ -31,24 +32,32 @@ const tls = s.refine(
   s.exactlyOne("cert", "certificates"),
 );
 
-const { protocol: protocolSchema, ...otherListenerEntries } = listenerEntries;
+const shortListenerEntries = {
+  port: s.field("Port to listen on.", s.optional(port)),
+  ...listenerEntries,
+  protocol: s.field(
+    "What clients speak, `HTTP` when left out; `HTTPS` needs `tls`.",
+    s.optional(listenerEntries.protocol),
+  ),
+  tls: s.field("How TLS is spoken.", s.optional(tls)),
+};
 
 const shortListener = s.object({
-  name: s.optional(objectName),
-  port: s.optional(port),
-  protocol: s.optional(protocolSchema),
-  ...otherListenerEntries,
-  tls: s.optional(tls),
+  name: s.field(
+    "Name for the `sectionName` of policies; `listener0`, `listener1` and so on when left out.",
+    s.optional(objectName),
+  ),
+  ...shortListenerEntries,
 });
 
 /** `gateways.<name>`: one listener, or `listeners` that share port and protocol. */
 export const shortGatewaySchema = s.refine(
   s.object({
-    port: s.optional(port),
-    protocol: s.optional(protocolSchema),
-    ...otherListenerEntries,
-    tls: s.optional(tls),
-    listeners: s.optional(s.list(shortListener, { min: 1, max: 64 })),
+    ...shortListenerEntries,
+    listeners: s.field(
+      "Several listeners; `port` and `protocol` beside them are for all that state none.",
+      s.optional(s.list(shortListener, { min: 1, max: 64 })),
+    ),
   }),
   s.rule(
     (gateway) =>
@@ -79,17 +88,30 @@ function ownByListener(gateway: object): string | undefined {
 
 /** TLS to a backend; the name to verify is the backend's host, and the CAs the system's, unless given. */
 export const shortTlsSchema = s.refine(
-  s.object({ ...backendTlsEntries, hostname: s.optional(preciseHostname) }),
+  s.object({
+    ...backendTlsEntries,
+    hostname: s.field(
+      "Server name that is sent, and that the certificate has to be for; the backend's host when left out.",
+      s.optional(preciseHostname),
+    ),
+  }),
   s.atMostOne("wellKnownCACertificates", "caCertificateRefs"),
+);
+
+const shortTls = s.field(
+  "Speaks TLS to the backend; `{}` is enough for a public certificate.",
+  s.optional(shortTlsSchema),
 );
 
 const routeBackend = s.refine(
   s.object({
-    host: s.optional(hostAndPort),
-    backend: s.optional(referenceName),
-    weight: s.withDefault(weight, 1),
-    filters: s.optional(s.list(backendFilterSchema, { max: 16 })),
-    tls: s.optional(shortTlsSchema),
+    host: s.field("Host and port to connect to.", s.optional(hostAndPort)),
+    backend: s.field(
+      "Name of one of `backends`, in place of `host`.",
+      s.optional(referenceName),
+    ),
+    ...backendUseEntries,
+    tls: shortTls,
   }),
   s.exactlyOne("host", "backend"),
   s.rule(
@@ -101,36 +123,66 @@ const routeBackend = s.refine(
 
 /** `routes[]`: a route with one rule. */
 export const shortRouteSchema = s.object({
-  name: s.optional(objectName),
-  gateways: s.optional(s.list(referenceName, { min: 1, max: 32 })),
-  hostnames: s.optional(s.list(hostname, { max: 16 })),
+  name: s.field(
+    "Name in logs, metrics and `targetRefs`; `route0`, `route1` and so on when left out.",
+    s.optional(objectName),
+  ),
+  gateways: s.field(
+    "Names of the gateways it is for; all when left out.",
+    s.optional(s.list(referenceName, { min: 1, max: 32 })),
+  ),
+  hostnames: s.field(
+    "Hosts it is for; every host of its gateways when left out.",
+    s.optional(s.list(hostname, { max: 16 })),
+  ),
   ...ruleEntries,
-  filters: s.optional(s.list(shortFilterSchema, { max: 16 })),
-  backends: s.optional(s.list(routeBackend, { max: 16 })),
-  policies: s.optional(trafficSchema),
+  filters: s.field(
+    "What happens to requests on their way.",
+    s.optional(s.list(shortFilterSchema, { max: 16 })),
+  ),
+  backends: s.field(
+    "Where requests go, shared out by weight.",
+    s.optional(s.list(routeBackend, { max: 16 })),
+  ),
+  policies: s.field("What else runs on requests.", s.optional(trafficSchema)),
 });
 
 /** `backends[]`: a `GatewayBackend`, with its TLS policy inline. */
 export const shortBackendSchema = s.object({
-  name: objectName,
+  name: s.field("Name for routes to refer to.", objectName),
   ...backendEntries,
-  tls: s.optional(shortTlsSchema),
+  tls: shortTls,
 });
 
 /** `policies[]`: a `GatewayPolicy`. */
 export const shortPolicySchema = s.object({
-  name: objectName,
+  name: s.field("Name in messages and `/config_dump`.", objectName),
   ...policyEntries,
 });
 
 /** The short file form as a whole. `ui` is read by a later version. */
 export const shortFormSchema = s.object({
-  config: s.optional(settingsSchema),
-  gateways: s.optional(s.map(objectName, shortGatewaySchema)),
-  backends: s.optional(s.list(shortBackendSchema, { max: 10_000 })),
-  routes: s.optional(s.list(shortRouteSchema, { max: 10_000 })),
-  policies: s.optional(s.list(shortPolicySchema, { max: 10_000 })),
-  ui: s.optional(s.unknown()),
+  config: s.field(
+    "Settings of the process, read at start only.",
+    s.optional(settingsSchema),
+  ),
+  gateways: s.field(
+    "Listeners, by the name of their gateway.",
+    s.optional(s.map(objectName, shortGatewaySchema)),
+  ),
+  routes: s.field(
+    "Which requests go where, and what happens to them.",
+    s.optional(s.list(shortRouteSchema, { max: 10_000 })),
+  ),
+  backends: s.field(
+    "Backends with settings of their own, for routes to refer to.",
+    s.optional(s.list(shortBackendSchema, { max: 10_000 })),
+  ),
+  policies: s.field(
+    "Policies for several routes, gateways or backends.",
+    s.optional(s.list(shortPolicySchema, { max: 10_000 })),
+  ),
+  ui: s.unsupported("The web UI.", s.optional(s.unknown())),
 });
 
 /** `gateways.<name>` after validation. */
