@@ -1,4 +1,5 @@
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import type { RequestIdentity } from "./request_identity.ts";
 
 /** What policies see of the request that they run on. */
 export interface PolicyContext {
@@ -6,6 +7,8 @@ export interface PolicyContext {
   readonly request: RequestMessage;
   /** Value of `x-request-id`. */
   readonly requestId: string;
+  /** Filled in by the policies that authenticate. */
+  readonly identity: RequestIdentity;
   /** Path that the chosen route matched by prefix, such as `/v1`; `undefined` before routing and for other matches. */
   readonly matchedPrefix: string | undefined;
 }

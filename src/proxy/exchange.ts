@@ -6,6 +6,7 @@ import type {
   ResponseMessage,
 } from "../http/message.ts";
 import type { Policy, PolicyContext } from "../policy/policy.ts";
+import type { RequestIdentity } from "../policy/request_identity.ts";
 import { hostnameOf } from "../route/hostname.ts";
 import type { RoutableRequest } from "../route/route_table.ts";
 import type {
@@ -36,6 +37,7 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   readonly startedAt: number;
   /** What the client asked for; policies may rewrite the request itself. */
   readonly asked: Asked;
+  readonly identity: RequestIdentity = {};
 
   listener: Listener | undefined;
   route: Route | undefined;

@@ -32,7 +32,7 @@ export function context(
     sendInformational: () => {},
     ...fields,
   };
-  return { request, requestId: "test", matchedPrefix };
+  return { request, requestId: "test", identity: {}, matchedPrefix };
 }
 
 /** A response as an upstream or another policy gives it. */
