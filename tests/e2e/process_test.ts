@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { freePort } from "../harness/free_port.ts";
 import { GatewayProcess } from "../harness/gateway_process.ts";
 import { connectRaw } from "../harness/raw_exchange.ts";
 import { answer, RawUpstream } from "../harness/raw_upstream.ts";
@@ -41,6 +42,21 @@ Deno.test("gateway fills its configuration in from the environment", async () =>
   const response = await fetch(`${gateway.origin}/from-env`);
 
   assert.match(await response.text(), /^GET \/from-env HTTP\/1\.1\r\n/);
+});
+
+Deno.test("gateway listens where its configuration says, whatever Deno is told", async () => {
+  await using upstream = echoUpstream();
+  await using gateway = await GatewayProcess.start({
+    env: { DENO_SERVE_ADDRESS: `tcp:127.0.0.1:${freePort()}` },
+    config: {
+      routes: [{ backends: [{ host: `127.0.0.1:${upstream.port}` }] }],
+    },
+  });
+
+  const response = await fetch(`${gateway.admin}/config_dump`);
+  await response.body?.cancel();
+
+  assert.equal(response.status, 200);
 });
 
 Deno.test("gateway survives whatever it is sent", async () => {
