@@ -37,6 +37,7 @@ Examples:
 /** Shown below the options of `gateway schema`. */
 export const schemaExamples = `
 Examples:
+  gateway schema --markdown | less
   gateway schema > gateway.schema.json
   # yaml-language-server: $schema=gateway.schema.json    as first line of gateway.yaml: your editor then helps`;
 

@@ -121,10 +121,11 @@ function addGatewayCommands(
   addVersionCommand(program);
   program.command("schema")
     .description("Print the JSON Schema of the configuration file")
+    .option("--markdown", "a reference of all fields, in Markdown")
     .addHelpText("after", help.schemaExamples)
-    .action(async () => {
+    .action(async ({ markdown }: { markdown?: boolean }) => {
       const { printSchema } = await import("./schema.ts");
-      await printSchema();
+      await printSchema(markdown === true);
     });
   const control = program.command("ctl").description(help.control);
   addControlCommands(

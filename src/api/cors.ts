@@ -33,8 +33,9 @@ export const corsSchema = s.object({
     )),
   ),
   allowCredentials: s.field(
-    "Whether pages may send cookies and credentials; no when left out.",
+    "Whether pages may send cookies and credentials.",
     s.optional(s.boolean()),
+    false,
   ),
   allowMethods: s.field(
     "Methods that pages may use besides `GET`, `HEAD` and `POST`; `*` is all of them.",

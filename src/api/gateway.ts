@@ -1,5 +1,5 @@
 import { duration } from "./duration.ts";
-import { gatewayApiVersion } from "./group.ts";
+import { gatewayApiGroup, gatewayApiVersion } from "./group.ts";
 import { resource } from "./resource.ts";
 import {
   hostname,
@@ -93,22 +93,26 @@ export const listenerEntries = {
     "How long slow clients are waited for; `0s` is no limit.",
     s.optional(s.object({
       requestHeaders: s.field(
-        "For the headers of a request; `15s` when left out.",
+        "For the headers of a request.",
         s.optional(duration),
+        "15s",
       ),
       requestBody: s.field(
-        "Between two pieces of a request body; `60s` when left out.",
+        "Between two pieces of a request body.",
         s.optional(duration),
+        "60s",
       ),
       idle: s.field(
-        "For the next request on a connection; `75s` when left out.",
+        "For the next request on a connection.",
         s.optional(duration),
+        "75s",
       ),
     })),
   ),
   maxConnections: s.field(
-    "Connections at a time, further ones are closed; 10000 when left out.",
+    "Connections at a time; further ones are closed.",
     s.optional(s.integer(1, 1_000_000)),
+    10000,
   ),
   allowedRoutes: s.field(
     "Routes that may attach.",
@@ -117,8 +121,9 @@ export const listenerEntries = {
         "Namespaces that they may come from.",
         s.optional(s.object({
           from: s.field(
-            "Any, that of the gateway, or none; `Same` when left out. `Selector` allows none.",
+            "Any, that of the gateway, or none; `Selector` allows none.",
             s.optional(s.oneOf(["All", "Same", "Selector", "None"])),
+            "Same",
           ),
           selector: s.field("Accepted and not used.", s.optional(s.unknown())),
         })),
@@ -128,8 +133,9 @@ export const listenerEntries = {
         s.optional(s.list(
           s.object({
             group: s.field(
-              "API group of the kind; that of the Gateway API when left out.",
+              "API group of the kind.",
               s.optional(s.string()),
+              gatewayApiGroup,
             ),
             kind: s.field("Kind of route.", s.string()),
           }),

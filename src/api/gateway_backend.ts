@@ -21,12 +21,14 @@ export const backendEntries = {
     "How much is asked of the backend at a time.",
     s.optional(s.object({
       maxConnections: s.field(
-        "Open connections; 1024 when left out.",
+        "Open connections.",
         s.optional(s.integer(1, 65535)),
+        1024,
       ),
       maxPendingRequests: s.field(
-        "Requests that wait for a connection, further ones are a 503; 1024 when left out.",
+        "Requests that wait for a connection; further ones are a 503.",
         s.optional(s.integer(0, 1_000_000)),
+        1024,
       ),
     })),
   ),
@@ -34,8 +36,9 @@ export const backendEntries = {
     "How long the backend is waited for.",
     s.optional(s.object({
       connect: s.field(
-        "For a connection, TLS included, else 503; `10s` when left out.",
+        "For a connection, TLS included, else 503.",
         s.optional(positiveDuration),
+        "10s",
       ),
       idle: s.field(
         "Between two pieces of a body; no limit when left out or `0s`.",

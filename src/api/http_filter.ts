@@ -144,8 +144,9 @@ function requestMirror(group: string, kind: string) {
         s.object(backendObjectEntries(group, kind)),
       ),
       percent: s.field(
-        "Share of requests that are copied; all when left out.",
+        "Share of requests that are copied.",
         s.optional(s.integer(0, 100)),
+        100,
       ),
       fraction: s.field(
         "Share of requests that are copied, finer than `percent`.",

@@ -81,16 +81,18 @@ export const routeTimeoutsSchema = s.refine(
 /** When to try again; Gateway API `HTTPRouteRetry`. */
 export const routeRetrySchema = s.object({
   codes: s.field(
-    "Statuses after which a request is sent again; failed connections are one more reason, for every request if it was not sent, else for idempotent ones.",
+    "Statuses after which a request is sent again; so is one that did not reach the backend, and an idempotent one without an answer. Bodies over 64 KiB are sent once.",
     s.optional(s.list(s.integer(400, 599), { max: 32 })),
   ),
   attempts: s.field(
-    "Tries after the first; 1 when left out.",
+    "Tries after the first.",
     s.optional(s.integer(0, 10)),
+    1,
   ),
   backoff: s.field(
-    "Pause before the second try, doubled for each further one; `25ms` when left out.",
+    "Pause before the second try, doubled for each further one.",
     s.optional(positiveDuration),
+    "25ms",
   ),
 });
 

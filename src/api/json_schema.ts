@@ -1,7 +1,29 @@
 import type { GenericSchema } from "./schema.ts";
 
-/** A JSON Schema, draft 2020-12, as plain data. */
-export type JsonSchema = { readonly [keyword: string]: unknown };
+/** A JSON Schema, draft 2020-12, as plain data; the keywords that the resource schemas use are typed. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+  /** Such as `#/$defs/Match`. */
+  readonly $ref?: string;
+  readonly $defs?: JsonDefinitions;
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: JsonSchema;
+  readonly properties?: JsonDefinitions;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+}
+
+/** Schemas by name. */
+export type JsonDefinitions = Readonly<Record<string, JsonSchema>>;
 
 /**
  * JSON Schema of what each of `schemas` accepts, as definitions that refer to one another.
@@ -9,11 +31,46 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
  */
 export async function toJsonDefinitions(
   schemas: Readonly<Record<string, GenericSchema>>,
-): Promise<Readonly<Record<string, JsonSchema>>> {
+): Promise<JsonDefinitions> {
   const { toJsonSchemaDefs } = await import("@valibot/to-json-schema");
-  return toJsonSchemaDefs({ ...schemas }, {
+  const definitions = toJsonSchemaDefs({ ...schemas }, {
     typeMode: "input",
     errorMode: "ignore",
     target: "draft-2020-12",
-  }) as unknown as Readonly<Record<string, JsonSchema>>;
+  });
+  return share(definitions) as JsonDefinitions;
+}
+
+/** The converter writes out a definition that has a description at its place; there it becomes a reference too. */
+function share(definitions: object): unknown {
+  const names = new Map(
+    Object.entries(definitions).map((
+      [name, schema],
+    ) => [contentOf(schema), name]),
+  );
+  const visit = (value: unknown, depth: number): unknown => {
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) {
+      return value.map((item) => visit(item, depth + 1));
+    }
+    // The definitions themselves are at depth 1.
+    const name = depth > 1 ? names.get(contentOf(value)) : undefined;
+    if (name !== undefined) {
+      const { description, default: fallback } = value as JsonSchema;
+      return { $ref: `#/$defs/${name}`, description, default: fallback };
+    }
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, visit(item, depth + 1)]),
+    );
+  };
+  return visit(definitions, 0);
+}
+
+/** What a schema accepts, as a text to compare by. */
+function contentOf(schema: object): string {
+  return JSON.stringify({
+    ...schema,
+    description: undefined,
+    default: undefined,
+  });
 }

@@ -81,7 +81,7 @@ export const preciseHostname = s.named(
 
 /** A DNS name or `*.` and one; Gateway API `Hostname`. */
 export const hostname = s.named(
-  "host name or wildcard",
+  "host name pattern",
   s.textThat(
     (text) => isHostname(text.startsWith("*.") ? text.slice(2) : text),
     'a host name in lower case such as "api.example.com" or "*.example.com"',

@@ -84,12 +84,20 @@ export function object<const E extends v.ObjectEntries>(
   };
 }
 
-/** A field with the sentence that editors and the reference show for it. */
+/**
+ * A field with the sentence that editors and the reference show for it. `assumed` is what they show as its default
+ * when the schema has none, because it is filled in later.
+ */
 export function field<S extends v.GenericSchema>(
   description: string,
   schema: S,
+  assumed?: string | number | boolean,
 ): S {
-  return v.pipe(schema, v.description(description)) as unknown as S;
+  const metadata = {
+    description,
+    ...(assumed !== undefined && { default: assumed }),
+  };
+  return v.pipe(schema, v.metadata(metadata)) as unknown as S;
 }
 
 /** A field that the model knows and this version refuses. */

@@ -98,7 +98,7 @@ const accessLog = s.object({
 export const settingsSchema = s.refine(
   s.object({
     adminAddr: s.field(
-      'Where the admin interface listens: "ip:port", "localhost:port", "unix:<path>" or "off".',
+      "Where the admin interface listens: `ip:port`, `localhost:port`, `unix:<path>` or `off`.",
       s.withDefault(listenAddress, "localhost:15000"),
     ),
     statsAddr: s.field(

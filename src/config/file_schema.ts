@@ -1,6 +1,38 @@
+import {
+  backendFilterSchema,
+  headerModifierSchema,
+  httpFilterSchema,
+  pathModifierSchema,
+  requestRedirectSchema,
+  shortFilterSchema,
+  urlRewriteSchema,
+} from "../api/http_filter.ts";
+import { corsSchema } from "../api/cors.ts";
+import { trafficSchema } from "../api/gateway_policy.ts";
+import { httpMatchSchema } from "../api/http_match.ts";
+import { routeRetrySchema, routeTimeoutsSchema } from "../api/http_route.ts";
 import { type JsonSchema, toJsonDefinitions } from "../api/json_schema.ts";
+import { metadataSchema } from "../api/resource.ts";
 import { kindSchemas } from "../api/resource_set.ts";
-import { shortFormSchema } from "./short_form.ts";
+import { shortFormSchema, shortTlsSchema } from "./short_form.ts";
+
+/** What stands in several places of a file, and is defined once. */
+const partSchemas = {
+  Match: httpMatchSchema,
+  Filter: shortFilterSchema,
+  HTTPRouteFilter: httpFilterSchema,
+  BackendFilter: backendFilterSchema,
+  Traffic: trafficSchema,
+  CORS: corsSchema,
+  HeaderModifier: headerModifierSchema,
+  URLRewrite: urlRewriteSchema,
+  RequestRedirect: requestRedirectSchema,
+  PathModifier: pathModifierSchema,
+  Timeouts: routeTimeoutsSchema,
+  Retry: routeRetrySchema,
+  BackendTLS: shortTlsSchema,
+  Metadata: metadataSchema,
+};
 
 /**
  * JSON Schema (draft 2020-12) of one document of a configuration file, in either form, for editors.
@@ -10,6 +42,7 @@ export async function fileSchema(): Promise<JsonSchema> {
   const definitions = await toJsonDefinitions({
     ShortForm: shortFormSchema,
     ...kindSchemas,
+    ...partSchemas,
   });
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -33,11 +33,15 @@ const tls = s.refine(
 );
 
 const shortListenerEntries = {
-  port: s.field("Port to listen on.", s.optional(port)),
+  port: s.field(
+    "Port to listen on; a listener without one uses that of its gateway.",
+    s.optional(port),
+  ),
   ...listenerEntries,
   protocol: s.field(
-    "What clients speak, `HTTP` when left out; `HTTPS` needs `tls`.",
+    "What clients speak; `HTTPS` needs `tls`.",
     s.optional(listenerEntries.protocol),
+    "HTTP",
   ),
   tls: s.field("How TLS is spoken.", s.optional(tls)),
 };

@@ -73,6 +73,12 @@ const rows: readonly {
     stderr: nothing,
   },
   {
+    args: ["schema", "--markdown"],
+    code: 0,
+    stdout: /^# Reference.*`config\.adminAddr` \| listen address/s,
+    stderr: nothing,
+  },
+  {
     args: ["--help"],
     code: 0,
     stdout: /Examples:\n {2}gateway dev .*Exit codes: 0/s,

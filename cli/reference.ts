@@ -1,0 +1,158 @@
+import type { JsonDefinitions, JsonSchema } from "../src/api/json_schema.ts";
+import { kindSchemas } from "../src/api/resource_set.ts";
+import { unsupportedNote } from "../src/api/schema.ts";
+
+const introduction = `# Reference of the configuration file
+
+Made by \`gateway schema --markdown\`; do not edit.
+
+\`[]\` stands for the items of a list, \`<name>\` for a name of your choice. A
+duration is one or more numbers with a unit (\`h\`, \`m\`, \`s\`, \`ms\`), such as
+\`500ms\` or \`1m30s\`. Paths of files start from the folder of the file that names
+them.`;
+
+/** The reference of the configuration file, in Markdown, made from its JSON Schema. */
+export function describeFile({ $defs = {} }: JsonSchema): string {
+  const { ShortForm = {}, ...others } = $defs;
+  const isKind = (name: string) => Object.hasOwn(kindSchemas, name);
+  const sections = Object.entries(ShortForm.properties ?? {}).map((
+    [name, schema],
+  ) => describeSection(`\`${name}\``, schema, name));
+  const definitions = Object.entries(others).map(([name, schema]) => ({
+    name,
+    text: describeSection(name, schema, ""),
+  }));
+  return [
+    introduction,
+    "## Short form",
+    ...sections,
+    "## Kubernetes resources",
+    ...definitions.filter(({ name }) => isKind(name)).map(({ text }) => text),
+    "## Parts that stand in several places",
+    ...definitions.filter(({ name }) => !isKind(name)).map(({ text }) => text),
+  ].join("\n\n") + "\n";
+}
+
+function describeSection(
+  title: string,
+  schema: JsonSchema,
+  path: string,
+): string {
+  const rows = isUnsupported(schema) ? [] : describeFields(schema, path);
+  const table = [
+    "| field | value | default | meaning |",
+    "| --- | --- | --- | --- |",
+    ...rows,
+  ].join("\n");
+  return [
+    `### ${title}`,
+    ...(schema.description === undefined ? [] : [schema.description]),
+    ...(rows.length === 0 ? [] : [table]),
+  ].join("\n\n");
+}
+
+/** A row for each field below `schema`; those of a field that is refused are left out. */
+function describeFields(schema: JsonSchema, path: string): readonly string[] {
+  const { items, additionalProperties } = schema;
+  if (items !== undefined) return describeFields(items, `${path}[]`);
+  if (typeof additionalProperties === "object") {
+    return describeFields(additionalProperties, `${path}.<name>`);
+  }
+  return Object.entries(propertiesOf(schema)).flatMap(([name, property]) => {
+    const at = path === "" ? name : `${path}.${name}`;
+    const row = [
+      `\`${at}\``,
+      valueOf(property),
+      isRequired(schema, name) ? "required" : defaultOf(property),
+      property.description ?? "",
+    ];
+    const rest = isUnsupported(property) ? [] : describeFields(property, at);
+    return [`| ${row.join(" | ")} |`, ...rest];
+  });
+}
+
+/** The fields of a mapping; those of all its variants together, if it has some. */
+function propertiesOf(schema: JsonSchema): JsonDefinitions {
+  const properties: Record<string, JsonSchema> = {};
+  for (const variant of variantsOf(schema)) {
+    for (const [name, property] of Object.entries(variant.properties ?? {})) {
+      properties[name] = unite(properties[name], property);
+    }
+  }
+  return properties;
+}
+
+/** One field for the same field of two variants, which differ in the constants they accept. */
+function unite(
+  first: JsonSchema | undefined,
+  second: JsonSchema,
+): JsonSchema {
+  if (first === undefined) return second;
+  const { const: _, default: fallback, ...rest } = first;
+  const choices = new Set([...choicesOf(first), ...choicesOf(second)]);
+  return {
+    ...rest,
+    enum: [...choices],
+    ...(fallback === second.default && { default: fallback }),
+  };
+}
+
+function isRequired(schema: JsonSchema, name: string): boolean {
+  return variantsOf(schema).every(({ required }) => required?.includes(name));
+}
+
+function variantsOf(schema: JsonSchema): readonly JsonSchema[] {
+  return schema.oneOf ?? schema.anyOf ?? [schema];
+}
+
+function isUnsupported({ description }: JsonSchema): boolean {
+  return description?.startsWith(unsupportedNote) ?? false;
+}
+
+/** What a field accepts, in a few words: `list of header names`, `integer 1–65535`. */
+function valueOf(schema: JsonSchema): string {
+  const { $ref, title, items, additionalProperties, minimum, maximum } = schema;
+  const name = $ref?.replace("#/$defs/", "");
+  if (name !== undefined) return `[${name}](#${name.toLowerCase()})`;
+  if (title !== undefined) return title;
+  const choices = choicesOf(schema);
+  if (choices.length > 0) return choices.map(asCode).join(", ");
+  if (items !== undefined) return `list of ${pluralOf(valueOf(items))}`;
+  if (schema.anyOf !== undefined) {
+    return schema.anyOf.map(valueOf).filter((value) => value !== "null")
+      .join(" or ");
+  }
+  if (schema.type === "integer") {
+    return maximum === undefined || maximum >= 2 ** 31 - 1
+      ? `integer from ${minimum}`
+      : `integer ${minimum}–${maximum}`;
+  }
+  if (schema.type === "boolean") return "`true`, `false`";
+  const isMapping = schema.type === "object" || schema.oneOf !== undefined;
+  if (isMapping && typeof additionalProperties === "object") {
+    return `mapping of ${pluralOf(valueOf(additionalProperties))}`;
+  }
+  if (isMapping) return "mapping";
+  return schema.type ?? ("not" in schema ? "" : "anything");
+}
+
+function pluralOf(noun: string): string {
+  const [kind, ...bounds] = noun.split(" ");
+  if (kind === "integer") return ["integers", ...bounds].join(" ");
+  return /[a-zA-Z]$/.test(noun) ? `${noun}s` : noun;
+}
+
+function choicesOf(schema: JsonSchema): readonly unknown[] {
+  return schema.enum ?? (schema.const === undefined ? [] : [schema.const]);
+}
+
+/** Nothing for a mapping or list without content: its fields state their own defaults. */
+function defaultOf({ default: fallback }: JsonSchema): string {
+  const isEmpty = fallback === undefined || fallback === "" ||
+    /^[[\]{}]+$/.test(JSON.stringify(fallback));
+  return isEmpty ? "" : asCode(fallback);
+}
+
+function asCode(value: unknown): string {
+  return `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
+}

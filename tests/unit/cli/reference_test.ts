@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describeFile } from "../../../cli/reference.ts";
+import { fileSchema } from "../../../src/config/file_schema.ts";
+import { DEFAULT_LIMITS } from "../../../src/http/server/options.ts";
+import { routePhaseKinds } from "../../../src/policy/registry.ts";
+
+const file = new URL("../../../examples/REFERENCE.md", import.meta.url);
+const reference = describeFile(await fileSchema());
+
+/** Cells of the row of a field in a section. */
+function rowOf(section: string, field: string): readonly string[] {
+  const text = reference.split(/^### /m)
+    .find((part) => part.startsWith(`${section}\n`)) ?? "";
+  const row = text.split("\n").find((line) =>
+    line.startsWith(`| \`${field}\``)
+  );
+  assert.ok(row, `${section} has no row for ${field}`);
+  return row.split("|").slice(1, -1).map((cell) => cell.trim());
+}
+
+Deno.test("the reference in the examples is the one that the schema gives", () => {
+  if (Deno.env.get("GOLDEN") === "update") {
+    Deno.writeTextFileSync(file, reference);
+  }
+
+  assert.equal(
+    Deno.readTextFileSync(file),
+    reference,
+    "run `make golden` and read the diff",
+  );
+});
+
+Deno.test("describeFile has a sentence for every field", () => {
+  const rows = reference.split("\n").filter((line) => line.startsWith("| `"));
+
+  assert.ok(rows.length > 200);
+  assert.deepEqual(rows.filter((row) => !/[.] \|$/.test(row)), []);
+});
+
+Deno.test("describeFile links to sections that exist", () => {
+  const sections = new Set(
+    [...reference.matchAll(/^### (.*)$/gm)].map(([, title = ""]) =>
+      title.toLowerCase()
+    ),
+  );
+  const links = [...reference.matchAll(/\]\(#([^)]*)\)/g)].map(([, to]) => to);
+
+  assert.ok(links.length > 0);
+  assert.deepEqual(links.filter((to = "") => !sections.has(to)), []);
+});
+
+for (const policy of routePhaseKinds) {
+  const { kind } = policy;
+  const isRefused = policy.check({ [kind]: {} }).some(({ message }) =>
+    message.includes("not supported by this version")
+  );
+  Deno.test(`describeFile says whether ${kind} is supported`, () => {
+    const [, , , meaning = ""] = rowOf("Traffic", kind);
+
+    assert.equal(
+      meaning.startsWith("Not supported by this version."),
+      isRefused,
+    );
+  });
+}
+
+Deno.test("describeFile states the defaults of a listener that the server has", () => {
+  const defaultOf = (field: string) =>
+    rowOf("`gateways`", `gateways.<name>.${field}`)[2];
+
+  assert.deepEqual(
+    [
+      defaultOf("timeouts.requestHeaders"),
+      defaultOf("timeouts.requestBody"),
+      defaultOf("timeouts.idle"),
+      defaultOf("maxConnections"),
+    ],
+    [
+      `\`${DEFAULT_LIMITS.requestHeadersTimeoutMs / 1000}s\``,
+      `\`${DEFAULT_LIMITS.bodyIdleTimeoutMs / 1000}s\``,
+      `\`${DEFAULT_LIMITS.keepAliveTimeoutMs / 1000}s\``,
+      `\`${DEFAULT_LIMITS.maxConnections}\``,
+    ],
+  );
+});
