@@ -56,15 +56,21 @@ export async function validateConfiguration(
 ): Promise<{ diagnostics: readonly Diagnostic[]; text: string }> {
   const candidate = await loadCandidate(source, environment);
   const { loaded, sources } = candidate;
-  const isLoaded = loaded.diagnostics.every(({ severity }) =>
-    severity !== "error"
-  );
-  const { diagnostics: found } = isLoaded
-    ? compile(loaded.resources, { readFile: Deno.readTextFileSync })
-    : { diagnostics: [] };
-  const located = locateDiagnostics(candidate, { diagnostics: found });
+  const located = locateDiagnostics(candidate, {
+    diagnostics: compileLoaded(loaded),
+  });
   const diagnostics = [...loaded.diagnostics, ...located];
   return { diagnostics, text: formatDiagnostics(diagnostics, sources) };
+}
+
+/** What compiling has to say, once there is something to compile. */
+function compileLoaded(
+  { diagnostics, resources }: LoadedConfig,
+): readonly ResourceDiagnostic[] {
+  const isLoaded = diagnostics.every(({ severity }) => severity !== "error");
+  return isLoaded
+    ? compile(resources, { readFile: Deno.readTextFileSync }).diagnostics
+    : [];
 }
 
 /** The data plane's diagnostics at their places in the files. */
