@@ -58,9 +58,9 @@ export class TcpAcceptor implements Acceptor {
         const connection = await this.#listener.accept();
         connection.setNoDelay(true);
         onConnection(connection, peerOf(connection.remoteAddr));
-      } catch {
-        // Out of file descriptors, or a client that left the queue: neither ends the port.
-        if (!this.#closed) await this.#pause();
+      } catch (error) {
+        // Out of file descriptors: that does not end the port, and others may free some.
+        if (!this.#closed && !hasLeft(error)) await this.#pause();
       }
     }
   }
@@ -68,6 +68,13 @@ export class TcpAcceptor implements Acceptor {
   #pause(): Promise<void> {
     return new Promise((resolve) => this.#clock.setTimer(resolve, BACK_OFF_MS));
   }
+}
+
+/** Whether it is only that client who is gone: to pause for each would let a few hundred of them close the port to everybody. */
+function hasLeft(error: unknown): boolean {
+  return error instanceof Deno.errors.NotConnected ||
+    error instanceof Deno.errors.ConnectionReset ||
+    error instanceof Deno.errors.ConnectionAborted;
 }
 
 /** IPv4 clients of a dual-stack socket are known by their IPv4 address. */
