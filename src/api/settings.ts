@@ -121,13 +121,13 @@ export const settingsSchema = s.refine(
       "Addresses of proxies in front of the gateway: what they say in `X-Forwarded-*` and `Forwarded` is kept, what others say is replaced.",
       s.withDefault(s.list(cidr), []),
     ),
-    kv: s.field(`${unused} Store that processes share.`, s.optional(kv)),
-    adminToken: s.field(
-      `${unused} Token that the admin interface asks for.`,
+    kv: s.unsupported("Store that processes share.", s.optional(kv)),
+    adminToken: s.unsupported(
+      "Token that the admin interface asks for.",
       s.optional(s.secret()),
     ),
-    adminTokenFile: s.field(
-      `${unused} File that holds \`adminToken\`.`,
+    adminTokenFile: s.unsupported(
+      "File that holds `adminToken`.",
       s.optional(s.text(4096)),
     ),
     drainTimeout: s.field(
@@ -143,8 +143,19 @@ export const settingsSchema = s.refine(
       s.withDefault(limits, {}),
     ),
   }),
-  s.atMostOne("adminToken", "adminTokenFile"),
+  notSupported("adminToken"),
+  notSupported("adminTokenFile"),
+  notSupported("kv"),
 );
+
+/** Refused, not ignored: whoever sets a token relies on it. */
+function notSupported(name: "adminToken" | "adminTokenFile" | "kv") {
+  return s.rule<{ readonly [name in typeof name]?: unknown }>(
+    (settings) => settings[name] === undefined,
+    "not supported by this version; remove the field",
+    () => [name],
+  );
+}
 
 function sensitiveHeader() {
   return s.named(

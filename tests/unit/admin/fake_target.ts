@@ -29,8 +29,9 @@ export class FakeTarget implements AdminTarget {
   #filter: string;
 
   constructor(settings: Readonly<Record<string, unknown>> = {}) {
-    const text = JSON.stringify({ config: settings });
-    this.settings = loadConfig([{ name: "test", text }], {}).settings;
+    const text = JSON.stringify({ config: {} });
+    const { settings: defaults } = loadConfig([{ name: "test", text }], {});
+    this.settings = { ...defaults, ...settings };
     this.#filter = this.settings.logging.level;
   }
 
