@@ -1,0 +1,147 @@
+import { type Ast, functionNames, type Parsed } from "./library.ts";
+import {
+  fieldsOf,
+  isVariable,
+  type VariableName,
+  variableNames,
+} from "./variables.ts";
+
+/** A name that nothing has, and what there is instead. */
+export interface UnknownName {
+  readonly message: string;
+  readonly offset: number;
+  readonly name: string;
+  readonly candidates: readonly string[];
+}
+
+/** What an expression reads. */
+export interface Usage {
+  readonly variables: ReadonlySet<VariableName>;
+  /** The first name that cannot be right. */
+  readonly unknown: UnknownName | undefined;
+}
+
+/** Finds the variables that an expression reads, and names that it cannot mean. */
+export function checkNames(parsed: Parsed): Usage {
+  const walk = new Walk(parsed);
+  walk.visit(parsed.ast, noNames);
+  return { variables: walk.variables, unknown: walk.unknown };
+}
+
+const noNames: ReadonlySet<string> = new Set();
+
+/** Types are values in CEL: `type(jwt.sub) == string`. */
+const typeNames: ReadonlySet<string> = new Set([
+  "bool",
+  "bytes",
+  "double",
+  "int",
+  "list",
+  "map",
+  "null_type",
+  "string",
+  "type",
+  "uint",
+]);
+
+/** Expanded by the parser, so never seen as calls. */
+const macroNames = ["all", "exists", "exists_one", "filter", "has", "map"];
+
+class Walk {
+  readonly variables = new Set<VariableName>();
+  unknown: UnknownName | undefined;
+  readonly #parsed: Parsed;
+
+  constructor(parsed: Parsed) {
+    this.#parsed = parsed;
+  }
+
+  /** @param local Names that macros around `part` have introduced. */
+  visit(part: Ast, local: ReadonlySet<string>): void {
+    const { exprKind: kind } = part;
+    switch (kind.case) {
+      case "identExpr":
+        return this.#visitName(part, kind.value.name, local);
+      case "selectExpr":
+        this.#visitField(part, local);
+        return this.#visitAll([kind.value.operand], local);
+      case "callExpr": {
+        const { function: name, target, args } = kind.value;
+        this.#visitFunction(part, name);
+        // `strings.quote(x)`: the namespace of a function is no variable.
+        const isNamespace = functionNames.has(`${nameOf(target)}.${name}`);
+        return this.#visitAll(isNamespace ? args : [target, ...args], local);
+      }
+      case "listExpr":
+        return this.#visitAll(kind.value.elements, local);
+      case "structExpr":
+        return this.#visitAll(
+          kind.value.entries.flatMap(({ keyKind, value }) => [
+            keyKind.case === "mapKey" ? keyKind.value : undefined,
+            value,
+          ]),
+          local,
+        );
+      case "comprehensionExpr": {
+        const { iterVar, iterVar2, accuVar, ...parts } = kind.value;
+        const inner = new Set([...local, iterVar, iterVar2, accuVar]);
+        this.#visitAll([parts.iterRange, parts.accuInit], local);
+        const { loopCondition, loopStep, result } = parts;
+        return this.#visitAll([loopCondition, loopStep, result], inner);
+      }
+    }
+  }
+
+  #visitAll(
+    parts: readonly (Ast | undefined)[],
+    local: ReadonlySet<string>,
+  ): void {
+    for (const part of parts) if (part !== undefined) this.visit(part, local);
+  }
+
+  #visitName(part: Ast, written: string, local: ReadonlySet<string>): void {
+    const name = written.replace(/^\./, "");
+    if (local.has(name) || typeNames.has(name)) return;
+    if (isVariable(name)) this.variables.add(name);
+    else this.#report(part, "variable", name, variableNames);
+  }
+
+  #visitField(part: Ast, local: ReadonlySet<string>): void {
+    if (part.exprKind.case !== "selectExpr") return;
+    const { operand, field } = part.exprKind.value;
+    const variable = nameOf(operand);
+    if (variable === undefined || local.has(variable)) return;
+    const fields = isVariable(variable) ? fieldsOf(variable) : undefined;
+    if (fields === undefined || fields.includes(field)) return;
+    this.#report(part, `field of ${variable}`, field, fields);
+  }
+
+  #visitFunction(part: Ast, name: string): void {
+    // Operators have names that cannot be written, such as `_&&_`.
+    if (!/^[A-Za-z]\w*$/.test(name)) return;
+    const known = [...functionNames].map((full) => full.replace(/^.*\./, ""));
+    if (known.includes(name)) return;
+    const callable = known.filter((each) => /^[A-Za-z]\w*$/.test(each));
+    this.#report(part, "function", name, [...callable, ...macroNames]);
+  }
+
+  #report(
+    part: Ast,
+    what: string,
+    name: string,
+    candidates: readonly string[],
+  ): void {
+    this.unknown ??= {
+      message: `unknown ${what} "${name}"`,
+      offset: this.#parsed.offsetOf(part),
+      name,
+      candidates,
+    };
+  }
+}
+
+function nameOf(part: Ast | undefined): string | undefined {
+  return part?.exprKind.case === "identExpr"
+    ? part.exprKind.value.name
+    : undefined;
+}

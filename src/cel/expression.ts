@@ -1,0 +1,105 @@
+import { describeError } from "../base/errors.ts";
+import { checkNames } from "./check.ts";
+import {
+  type Ast,
+  EvaluationFailure,
+  parseExpression,
+  planExpression,
+  type Value,
+} from "./library.ts";
+import { membershipsOf } from "./membership.ts";
+import type { VariableName, Variables } from "./variables.ts";
+
+/** Why a text is not an expression that the gateway can evaluate. */
+export interface ExpressionFault {
+  /** Such as `unknown variable "jtw" at column 1`. */
+  readonly message: string;
+  /** Where in the text, in UTF-16 units from its beginning. */
+  readonly offset: number;
+  /** A name that is not known and those that are, when that is what is wrong. */
+  readonly unknown?: {
+    readonly name: string;
+    readonly candidates: readonly string[];
+  };
+}
+
+/** An expression, compiled once and evaluated for every request. */
+export class Expression {
+  readonly text: string;
+  /** The variables that it reads, if it gets to them. */
+  readonly variables: ReadonlySet<VariableName>;
+  readonly #ast: Ast;
+  readonly #evaluate: ReturnType<typeof planExpression>;
+
+  constructor(text: string, ast: Ast, variables: ReadonlySet<VariableName>) {
+    this.text = text;
+    this.variables = variables;
+    this.#ast = ast;
+    this.#evaluate = planExpression(ast);
+  }
+
+  /** Whether the same claims always give the same result. */
+  get readsOnlyClaims(): boolean {
+    return this.variables.size === 1 && this.variables.has("jwt");
+  }
+
+  /** The value, or why there is none. Never throws. */
+  evaluate(variables: Variables): unknown | EvaluationFailure {
+    try {
+      const bindings: Record<string, Value> = {};
+      for (const name of this.variables) {
+        const value = variables[name];
+        if (value !== undefined) bindings[name] = value;
+      }
+      return this.#evaluate(bindings);
+    } catch (error) {
+      return new EvaluationFailure(describeError(error));
+    }
+  }
+
+  /** Whether it holds; anything but a boolean is a failure. Never throws. */
+  test(variables: Variables): boolean | EvaluationFailure {
+    const value = this.evaluate(variables);
+    if (typeof value === "boolean" || value instanceof EvaluationFailure) {
+      return value;
+    }
+    return new EvaluationFailure(`expected a boolean, got a ${typeof value}`);
+  }
+
+  /**
+   * The OAuth scopes without which the expression cannot hold, when that is all it asks for: `["a"]` for
+   * `'a' in jwt.scope.split(' ')`. `undefined` when it asks for anything else.
+   */
+  get requiredScopes(): readonly string[] | undefined {
+    const memberships = membershipsOf(this.#ast);
+    const isScopes = memberships?.every(({ claim }) => scopeClaims.has(claim));
+    return isScopes ? memberships?.map(({ member }) => member) : undefined;
+  }
+}
+
+/** Claims that hold OAuth scopes: RFC 8693 section 4.2, and what providers call it. */
+const scopeClaims: ReadonlySet<string> = new Set(["scope", "scp", "scopes"]);
+
+/** Compiles an expression, or says what is wrong with it. */
+export function compileExpression(text: string): Expression | ExpressionFault {
+  const parsed = parseExpression(text);
+  if (!("ast" in parsed)) return fault(text, parsed.message, parsed.offset);
+  const { variables, unknown } = checkNames(parsed);
+  if (unknown !== undefined) {
+    const { message, offset, name, candidates } = unknown;
+    return {
+      ...fault(text, message, offset),
+      unknown: { name, candidates },
+    };
+  }
+  return new Expression(text, parsed.ast, variables);
+}
+
+function fault(text: string, message: string, offset: number): ExpressionFault {
+  const before = text.slice(0, offset).split("\n");
+  const column = (before.at(-1) ?? "").length + 1;
+  const place = before.length === 1
+    ? `column ${column}`
+    : `line ${before.length}, column ${column}`;
+  return { message: `${message} at ${place}`, offset };
+}

@@ -1,0 +1,44 @@
+import type { Value } from "./library.ts";
+
+/**
+ * What expressions can read. The fields of those that have any are checked when the expression is compiled; `jwt`, `apiKey` and
+ * `env` have whatever the request's token, its key and the environment have.
+ */
+const fields = {
+  request: [
+    "method",
+    "uri",
+    "host",
+    "scheme",
+    "path",
+    "pathAndQuery",
+    "version",
+    "headers",
+  ],
+  source: ["address", "port"],
+  jwt: undefined,
+  apiKey: undefined,
+  basicAuth: ["username"],
+  backend: ["name"],
+  env: ["podName", "namespace"],
+  mcp: ["methodName", "tool", "prompt", "resource"],
+} as const;
+
+/** Name of a variable. */
+export type VariableName = keyof typeof fields;
+
+/** Values of the variables; what a request does not have is `undefined`, and reading it an error. */
+export type Variables = { readonly [name in VariableName]?: Value | undefined };
+
+/** Every variable. */
+export const variableNames: readonly string[] = Object.keys(fields);
+
+/** Whether there is a variable of that name. */
+export function isVariable(name: string): name is VariableName {
+  return Object.hasOwn(fields, name);
+}
+
+/** The fields of a variable; `undefined` when they depend on the request. */
+export function fieldsOf(name: VariableName): readonly string[] | undefined {
+  return fields[name];
+}

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { compileExpression, Expression } from "../../../src/cel/expression.ts";
+import { claimsValue, lazyMap } from "../../../src/cel/values.ts";
+
+function compile(text: string): Expression {
+  const compiled = compileExpression(text);
+  assert.ok(compiled instanceof Expression, JSON.stringify(compiled));
+  return compiled;
+}
+
+/** `true`, `false`, or `failure`. */
+function test(text: string, claims: Record<string, unknown> = {}) {
+  const result = compile(text).test({ jwt: claimsValue(claims) });
+  return typeof result === "boolean" ? result : "failure";
+}
+
+const holding: [string, Record<string, unknown>][] = [
+  ["'a' in jwt.permissions", { permissions: ["b", "a"] }],
+  ["'a' in jwt.scope.split(' ')", { scope: "b a" }],
+  ["jwt.sub == 'x' && jwt.email.endsWith('@example.com')", {
+    sub: "x",
+    email: "a@example.com",
+  }],
+  ["jwt.level >= 3 && jwt.level == 3", { level: 3 }],
+  ["jwt.ratio == 0.5", { ratio: 0.5 }],
+  ["2 in jwt.levels", { levels: [1, 2] }],
+  ["jwt.roles.exists(r, r.startsWith('admin'))", { roles: ["x", "admin:a"] }],
+  ["jwt.tenants.exists(t, 'admin' in jwt.tenants[t].roles)", {
+    tenants: { T1: { roles: ["admin"] } },
+  }],
+  ["has(jwt.sub) && !has(jwt.act)", { sub: "x" }],
+  ["'sub' in jwt", { sub: "x" }],
+  ["jwt['https://example.com/roles'] == ['a']", {
+    "https://example.com/roles": ["a"],
+  }],
+  ["jwt.email.lowerAscii() == 'a'", { email: "A" }],
+  ["type(jwt.sub) == string", { sub: "x" }],
+  ["jwt.email.matches('^[a-z]+@example[.]com$')", { email: "a@example.com" }],
+  ["strings.quote(jwt.sub) == '\"x\"'", { sub: "x" }],
+  ["'k' in {'k': 1}", {}],
+];
+for (const [text, claims] of holding) {
+  Deno.test(`${text} holds for ${JSON.stringify(claims)}`, () => {
+    assert.equal(test(text, claims), true);
+  });
+}
+
+// A membership must not hold, nor its negation, for anything that is not a list.
+for (
+  const permissions of [
+    "admin",
+    "a admin b",
+    { admin: true },
+    { admin: false },
+    1,
+    true,
+    null,
+    undefined,
+  ]
+) {
+  const claims = permissions === undefined ? {} : { permissions };
+  const shown = JSON.stringify(claims);
+
+  Deno.test(`membership fails for ${shown}`, () => {
+    assert.equal(test("'admin' in jwt.permissions", claims), "failure");
+    assert.equal(test("!('admin' in jwt.permissions)", claims), "failure");
+  });
+}
+
+for (
+  const text of [
+    "jwt.sub",
+    "1",
+    "null",
+    "jwt.missing == 'x'",
+    "jwt.sub.missing == 'x'",
+    "jwt.sub < 3",
+    "jwt.list[9] == 'a'",
+    "jwt.sub.matches('(')",
+  ]
+) {
+  Deno.test(`${text} is a failure, not a result`, () => {
+    assert.equal(test(text, { sub: "x", list: ["a"] }), "failure");
+  });
+}
+
+Deno.test("an expression fails when a variable has no value", () => {
+  const { message } = compile("jwt.sub == 'x'").test({}) as {
+    message: string;
+  };
+  assert.match(message, /jwt|unresolved|not found|no such/i);
+});
+
+Deno.test("claims with names of prototypes and CEL keywords are claims like others", () => {
+  const claims = JSON.parse(
+    '{"__proto__": {"roles": ["admin"]}, "in": "x", "true": 1, "constructor": "c", "toString": 1}',
+  );
+  assert.equal(test("jwt['__proto__'].roles == ['admin']", claims), true);
+  assert.equal(test("jwt['in'] == 'x' && jwt['true'] == 1", claims), true);
+  assert.equal(test("jwt.constructor == 'c'", claims), true);
+  assert.equal(test("'admin' in jwt.roles", claims), "failure");
+  assert.equal(test("has(jwt.constructor) || has(jwt.hasOwnProperty)"), false);
+});
+
+Deno.test("claims that are nested too deep or too many are refused", () => {
+  let deep: unknown = "x";
+  for (let i = 0; i < 1000; i++) deep = [deep];
+  assert.throws(() => claimsValue({ deep }), RangeError);
+  const many = Array.from({ length: 30_000 }, (_, index) => index);
+  assert.throws(() => claimsValue({ many }), RangeError);
+});
+
+Deno.test("claims are converted once", () => {
+  const claims = { sub: "x" };
+  assert.equal(claimsValue(claims), claimsValue(claims));
+});
+
+Deno.test("a lazy map is read only where the expression asks", () => {
+  const read: string[] = [];
+  const request = lazyMap(() => ["method", "path"], (name) => {
+    read.push(name);
+    return name === "method" ? "GET" : undefined;
+  });
+  const expression = compile("request.method == 'GET'");
+  assert.equal(expression.test({ request }), true);
+  assert.deepEqual(read, ["method"]);
+  assert.equal(compile("size(request) == 1").test({ request }), true);
+  assert.equal(
+    compile("request.exists(name, request[name] == 'GET')").test({ request }),
+    true,
+  );
+});
+
+const faults: [string, string][] = [
+  ["", "unexpected end of input at column 1"],
+  ["jwt.a @ 1", "unexpected @ at column 7"],
+  ["jwt.in", "reserved keyword at column 5"],
+  ["jwt.a\n  && &", "unexpected & at line 2, column 3"],
+  ["jtw.sub == 'x'", 'unknown variable "jtw" at column 1'],
+  ["'a' in permissions", 'unknown variable "permissions" at column 8'],
+  ["request.metod == 'GET'", 'unknown field of request "metod" at column 8'],
+  [
+    "jwt.a.exist(x, x == 1)",
+    'unknown function "exist" at column 6',
+  ],
+  ["(".repeat(16_000), ""],
+];
+for (const [text, message] of faults) {
+  Deno.test(`compileExpression explains ${text.slice(0, 30)}`, () => {
+    const compiled = compileExpression(text);
+    assert.ok(!(compiled instanceof Expression));
+    if (message !== "") assert.equal(compiled.message, message);
+  });
+}
+
+Deno.test("a name of a macro is no variable outside of it", () => {
+  compile("jwt.a.all(each, each != '') && [1, 2].map(n, n + 1)[0] == 2");
+  const compiled = compileExpression("jwt.a.all(each, true) && each");
+  assert.ok(!(compiled instanceof Expression));
+  assert.equal(compiled.unknown?.name, "each");
+});
+
+Deno.test("an expression knows what it reads", () => {
+  assert.deepEqual(
+    [...compile("request.path == '/' && mcp.methodName in jwt.m").variables],
+    ["request", "mcp", "jwt"],
+  );
+  assert.equal(compile("'a' in jwt.b").readsOnlyClaims, true);
+  assert.equal(compile("request.path in jwt.b").readsOnlyClaims, false);
+  assert.equal(compile("true").readsOnlyClaims, false);
+});
+
+const scopes: [string, string[] | undefined][] = [
+  ["'a' in jwt.scope.split(' ')", ["a"]],
+  ["'a' in jwt['scope'].split(' ')", ["a"]],
+  ["'a' in jwt.scp && 'b' in jwt.scp", ["a", "b"]],
+  ["'a' in jwt.scopes", ["a"]],
+  ["'a' in jwt.roles", undefined],
+  ["'a' in jwt.scp || 'b' in jwt.scp", undefined],
+  ["'a' in jwt.scp && jwt.sub == 'x'", undefined],
+  ["!('a' in jwt.scp)", undefined],
+  ["'a' in request.headers.scope.split(' ')", undefined],
+  ["'a' in jwt.scope.split(',')", undefined],
+  ["jwt.a in jwt.scp", undefined],
+  ["true", undefined],
+];
+for (const [text, expected] of scopes) {
+  Deno.test(`requiredScopes of ${text}`, () => {
+    assert.deepEqual(compile(text).requiredScopes, expected);
+  });
+}
