@@ -7,6 +7,7 @@ import {
 import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../body.ts";
+import { destroyLater } from "../http2_session.ts";
 import type { ResponseMessage } from "../message.ts";
 import {
   type Connection,
@@ -43,6 +44,7 @@ export async function connectHttp2(
       maxHeaderListSize: MAX_HEAD_BYTES,
     },
   });
+  destroyLater(session);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onAbort = () => session.destroy();
   signal.addEventListener("abort", onAbort);

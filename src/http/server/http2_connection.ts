@@ -6,6 +6,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Duplex } from "node:stream";
+import { destroyLater } from "../http2_session.ts";
 import type { Client } from "./client_link.ts";
 import { Http2Exchange } from "./http2_exchange.ts";
 import type { ServerContext, ServerLimits } from "./options.ts";
@@ -105,14 +106,9 @@ export class Http2Connection implements Expiring {
   /** Requests that are taken back at once cost us more than the client (CVE-2023-44487). */
   #countReset(): void {
     this.#resets++;
-    const { limits, clock } = this.#context;
+    const { limits } = this.#context;
     if (this.#resets !== limits.maxStreamResets + 1) return;
-    // Not from within the event: Deno 2.9 frees the session while it is still reading, and the process aborts.
-    clock.setTimer(
-      () =>
-        this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM),
-      0,
-    );
+    this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   #nextIdleDeadline(): number {
@@ -124,7 +120,10 @@ export class Http2Connection implements Expiring {
 /** Node makes a session of whatever its server is told is a connection, and announces it at once. */
 function openSession(engine: Http2Server, stream: Duplex): ServerHttp2Session {
   let session: ServerHttp2Session | undefined;
-  engine.once("session", (opened) => session = opened);
+  engine.once("session", (opened) => {
+    destroyLater(opened);
+    session = opened;
+  });
   engine.emit("connection", stream);
   if (session !== undefined) return session;
   throw new TypeError("Cannot open an HTTP/2 session: none was announced");

@@ -13,6 +13,18 @@ const authority = await createAuthority();
 const pair = await authority.issueServer(["localhost"]);
 const tls = { certificates: [pair] as const };
 
+const RST_STREAM = 3;
+const SETTINGS = 4;
+const PING = 6;
+const GOAWAY = 7;
+const ACK = 1;
+
+/** A frame of HTTP/2 with less than 256 bytes. */
+function frame(type: number, flags: number, payload: string, stream = 0) {
+  return String.fromCharCode(0, 0, payload.length, type, flags, 0, 0, 0) +
+    String.fromCharCode(stream) + payload;
+}
+
 async function connect(
   port: number,
   scheme: "http" | "https",
@@ -250,6 +262,29 @@ Deno.test("HttpServer disconnects an HTTP/2 client that resets stream after stre
   await closed;
 
   assert.ok(sent > 20 && sent < 100, `${sent}`);
+});
+
+Deno.test("HttpServer survives HTTP/2 clients that break off in mid-frame", async () => {
+  const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, "");
+  const reset = frame(RST_STREAM, 0, "\0\0\0\x02", 1);
+  const breaks = [
+    frame(PING, ACK, "12345678") + reset,
+    frame(GOAWAY, 0, "\0\0\0\0\0\0\0\x01") + reset,
+  ];
+  await using test = await TestServer.start();
+
+  for (let i = 0; i < 40; i++) {
+    using client = await RawClient.connect(test.port);
+    await client.send(preface + breaks[i % 2]);
+    while (await client.transport.read(new Uint8Array(1024)) !== null);
+  }
+
+  const session = await connect(test.port, "http");
+  const stream = session.request({ ":path": "/" });
+  const [headers] = await once(stream, "response");
+  assert.equal(headers[":status"], 200);
+  stream.resume();
+  await close(session);
 });
 
 Deno.test("HttpServer drains HTTP/2 connections", async () => {
