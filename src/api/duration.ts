@@ -25,9 +25,14 @@ export const positiveDuration = s.refine(
   ),
 );
 
+/** Whether `text` is a duration, `0s` included. */
+export function isDuration(text: string): boolean {
+  return durationPattern.test(text);
+}
+
 /** Milliseconds of a valid duration: `1m30s` is 90 000. @throws {TypeError} when `text` is none. */
 export function parseDuration(text: string): number {
-  if (!durationPattern.test(text)) {
+  if (!isDuration(text)) {
     throw new TypeError(`Cannot parse duration "${text}"`);
   }
   let total = 0;

@@ -1,4 +1,9 @@
-import { duration, parseDuration, positiveDuration } from "./duration.ts";
+import {
+  duration,
+  isDuration,
+  parseDuration,
+  positiveDuration,
+} from "./duration.ts";
 import { gatewayApiGroup, gatewayApiVersion } from "./group.ts";
 import {
   backendFilterSchema,
@@ -70,6 +75,7 @@ export const routeTimeoutsSchema = s.refine(
   s.rule(
     ({ request, backendRequest }) => {
       if (request === undefined || backendRequest === undefined) return true;
+      if (!isDuration(request) || !isDuration(backendRequest)) return true;
       const limit = parseDuration(request);
       return limit === 0 || parseDuration(backendRequest) <= limit;
     },

@@ -173,14 +173,23 @@ export function secret() {
   );
 }
 
-/** `schema` with rules that are checked once the value is otherwise valid. Not visible in the JSON Schema. */
+/**
+ * `schema` with rules that are checked once the value is otherwise valid. Not visible in the JSON Schema.
+ *
+ * Of a mapping or list only the types are known to be right: other faults of its parts do not keep rules about the
+ * whole from being reported.
+ */
 export function refine<S extends v.GenericSchema>(
   schema: S,
   ...rules: readonly Rule<v.InferOutput<S>>[]
 ): S {
   const checks = rules.map(({ holds, message, at }) =>
     v.rawCheck<v.InferOutput<S>>(({ dataset, addIssue }) => {
-      if (!dataset.typed || holds(dataset.value)) return;
+      if (!dataset.typed) return;
+      // Rules of a scalar may rely on what was checked before them, such as its pattern.
+      const isScalar = typeof dataset.value !== "object";
+      if (isScalar && dataset.issues !== undefined) return;
+      if (holds(dataset.value)) return;
       const path = pathItems(dataset.value, at(dataset.value));
       const input = path === undefined ? dataset.value : path.at(-1)?.value;
       addIssue({

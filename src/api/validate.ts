@@ -1,3 +1,4 @@
+import { describeError } from "../base/errors.ts";
 import * as s from "./schema.ts";
 import { nearest } from "./suggest.ts";
 
@@ -27,10 +28,16 @@ export function validate<S extends s.GenericSchema>(
   schema: S,
   input: unknown,
 ): Validated<s.Infer<S>> {
-  const result = s.parse(schema, input);
-  return result.ok
-    ? result
-    : { ok: false, problems: result.issues.map(describeIssue) };
+  try {
+    const result = s.parse(schema, input);
+    return result.ok
+      ? result
+      : { ok: false, problems: result.issues.map(describeIssue) };
+  } catch (error) {
+    // A fault of a rule, not of the user: it still has to say which value it was about.
+    const message = `cannot be checked: ${describeError(error)}`;
+    return { ok: false, problems: [{ path: [], at: "value", message }] };
+  }
 }
 
 /** The way to a value as people write it: `spec.rules[0].matches`. */
