@@ -15,7 +15,7 @@ const pathMatch = s.refine(
       ),
     ),
     value: s.field(
-      "Path or expression, in the syntax of JavaScript; `/v1` as prefix covers `/v1/models`, not `/v10`.",
+      "Path or expression, in the syntax of JavaScript without back references and looking around; `/v1` as prefix covers `/v1/models`, not `/v10`. A path over 8 KiB fits no expression.",
       s.withDefault(s.text(1024), "/"),
     ),
   }),
@@ -74,7 +74,7 @@ const valueEntries = {
     s.withDefault(s.oneOf(["Exact", "RegularExpression"]), "Exact"),
   ),
   value: s.field(
-    "Value or expression, in the syntax of JavaScript.",
+    "Value or expression, in the syntax of JavaScript without back references and looking around. A value over 8 KiB fits no expression.",
     s.text(4096),
   ),
 };

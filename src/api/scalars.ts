@@ -1,3 +1,5 @@
+import { describeError } from "../base/errors.ts";
+import { Pattern } from "../base/pattern.ts";
 import * as s from "./schema.ts";
 
 /** A header name: an RFC 9110 token. */
@@ -121,14 +123,13 @@ export const urlPath = s.named(
 /** Source text of a Common Expression Language expression. */
 export const celExpression = s.named("CEL expression", s.text(16384));
 
-/** What is wrong with the regular expression of a match, in JavaScript syntax; `undefined` when nothing is. */
+/** What is wrong with the regular expression of a match (see `Pattern`); `undefined` when nothing is. */
 export function regularExpressionFault(text: string): string | undefined {
   try {
-    new RegExp(`^(?:${text})$`, "u");
+    new Pattern(text);
     return undefined;
   } catch (error) {
-    return error instanceof Error
-      ? error.message.replace(/^.*: /s, "")
-      : String(error);
+    return describeError(error)
+      .replace(/^Invalid regular expression: .*: /s, "");
   }
 }

@@ -3,6 +3,7 @@ import type {
   HttpMatch,
   QueryParamMatch,
 } from "../api/http_match.ts";
+import { Pattern } from "../base/pattern.ts";
 import { queryParam } from "./query.ts";
 import { normalizePath, pathEnd } from "./request_target.ts";
 import type { RoutableRequest } from "./route_table.ts";
@@ -16,7 +17,7 @@ export type PathCondition =
   | {
     readonly type: "RegularExpression";
     readonly value: string;
-    readonly pattern: RegExp;
+    readonly pattern: Pattern;
   };
 
 /** An `HTTPRouteMatch` made ready for requests. */
@@ -74,7 +75,7 @@ const rankOfPath = {
 
 function compilePath({ type, value }: HttpMatch["path"]): PathCondition {
   if (type === "RegularExpression") {
-    return { type, value, pattern: wholeMatch(value) };
+    return { type, value, pattern: new Pattern(value) };
   }
   const normal = normalizePath(value) ?? value;
   const isPrefixWithSlash = type === "PathPrefix" && normal.endsWith("/");
@@ -84,7 +85,7 @@ function compilePath({ type, value }: HttpMatch["path"]): PathCondition {
 function compileHeader({ name, type, value }: HeaderMatch): Condition {
   const key = name.toLowerCase();
   if (type === "Exact") return (request) => request.header(key) === value;
-  const pattern = wholeMatch(value);
+  const pattern = new Pattern(value);
   return (request) => {
     const actual = request.header(key);
     return actual !== undefined && pattern.test(actual);
@@ -95,7 +96,7 @@ function compileQueryParam({ name, type, value }: QueryParamMatch): Condition {
   if (type === "Exact") {
     return ({ target }) => queryParam(queryOf(target), name) === value;
   }
-  const pattern = wholeMatch(value);
+  const pattern = new Pattern(value);
   return ({ target }) => {
     const actual = queryParam(queryOf(target), name);
     return actual !== undefined && pattern.test(actual);
@@ -104,10 +105,6 @@ function compileQueryParam({ name, type, value }: QueryParamMatch): Condition {
 
 function queryOf(target: string): string {
   return target.slice(pathEnd(target) + 1);
-}
-
-function wholeMatch(pattern: string): RegExp {
-  return new RegExp(`^(?:${pattern})$`, "u");
 }
 
 function firstOfEach<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
