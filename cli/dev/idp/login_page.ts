@@ -1,0 +1,84 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+// @ts-types="@types/oidc-provider"
+import type { Provider } from "oidc-provider";
+
+/**
+ * Answers `GET` with a page on which a user logs in and allows the client in one click, and `POST` with the way back
+ * to the client.
+ */
+export async function handleLogin(
+  provider: Provider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { params, prompt, grantId } = await provider.interactionDetails(
+    request,
+    response,
+  );
+  const clientId = String(params.client_id);
+  if (request.method !== "POST") {
+    response.setHeader("content-type", "text/html; charset=utf-8");
+    response.setHeader("cache-control", "no-store");
+    response.end(renderPage(provider.issuer, clientId, prompt.name));
+    return;
+  }
+  const form = new URLSearchParams(await readText(request));
+  if (form.get("answer") !== "allow") {
+    await provider.interactionFinished(request, response, {
+      error: "access_denied",
+      error_description: "The user said no",
+    });
+    return;
+  }
+  const accountId = form.get("account") || "ada";
+  const known = grantId === undefined
+    ? undefined
+    : await provider.Grant.find(grantId);
+  const grant = known ?? new provider.Grant({ accountId, clientId });
+  const scope = String(params.scope ?? "");
+  grant.addOIDCScope(scope);
+  if (typeof params.resource === "string") {
+    grant.addResourceScope(params.resource, scope);
+  }
+  await provider.interactionFinished(request, response, {
+    login: { accountId },
+    consent: { grantId: await grant.save() },
+  });
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of request) {
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function renderPage(issuer: string, clientId: string, prompt: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Log in</title>
+<style>
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 26rem; margin: 10vh auto; padding: 0 1rem; }
+  input, button { font: inherit; padding: .4rem .8rem; margin: .3rem 0; }
+  code { overflow-wrap: anywhere; }
+</style>
+<h1>Log in</h1>
+<p>The client <code>${escapeHtml(clientId)}</code> asks <code>${
+    escapeHtml(issuer)
+  }</code> for access. Any name will do; this server is for trying things out.</p>
+<form method="post" data-prompt="${escapeHtml(prompt)}">
+  <p><label>Name <input name="account" value="ada" autocomplete="off"></label></p>
+  <button name="answer" value="allow">Log in and allow</button>
+  <button name="answer" value="deny">Deny</button>
+</form>
+</html>
+`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+}

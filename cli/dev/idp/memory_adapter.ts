@@ -1,0 +1,45 @@
+// @ts-types="@types/oidc-provider"
+import type { Adapter, AdapterPayload } from "oidc-provider";
+
+/** Rows of all models of one authorization server, by model and id. */
+export type MemoryStore = Map<string, AdapterPayload>;
+
+/**
+ * Keeps the rows of one model in `store`. The adapter of `oidc-provider` itself has one store for all servers of a
+ * process. What expired stays until the end, and `oidc-provider` refuses it: a playground is not worth a timer.
+ */
+export function createMemoryAdapter(
+  store: MemoryStore,
+  model: string,
+): Adapter {
+  const keyOf = (id: string) => `${model}:${id}`;
+  const findBy = (field: "uid" | "userCode", value: string) =>
+    Promise.resolve(
+      [...store].find(([key, row]) =>
+        key.startsWith(keyOf("")) && row[field] === value
+      )?.[1],
+    );
+  return {
+    async upsert(id, row) {
+      await Promise.resolve(store.set(keyOf(id), row));
+    },
+    find: (id) => Promise.resolve(store.get(keyOf(id))),
+    findByUid: (uid) => findBy("uid", uid),
+    findByUserCode: (userCode) => findBy("userCode", userCode),
+    async consume(id) {
+      const row = store.get(keyOf(id));
+      // Any truthy value says that a code is used up.
+      if (row !== undefined) row.consumed = true;
+      await Promise.resolve();
+    },
+    async destroy(id) {
+      await Promise.resolve(store.delete(keyOf(id)));
+    },
+    async revokeByGrantId(grantId) {
+      for (const [key, row] of store) {
+        if (row.grantId === grantId) store.delete(key);
+      }
+      await Promise.resolve();
+    },
+  };
+}

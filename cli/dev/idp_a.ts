@@ -1,0 +1,86 @@
+// @ts-types="@types/oidc-provider"
+import type { Configuration, KoaContextWithOIDC } from "oidc-provider";
+import { account } from "./idp/configuration.ts";
+import { type Idp, type IdpOptions, startIdp } from "./idp/idp.ts";
+
+/** What can be chosen about `IdpA`; every field has a default. */
+export interface IdpAOptions extends IdpOptions {
+  /** The claim `permissions` of users, as given, so that it can have a wrong shape; left out by default. */
+  readonly permissions?: unknown;
+  /** The same for programs. */
+  readonly machinePermissions?: unknown;
+  /** Whether clients may register themselves; true by default. */
+  readonly registration?: boolean;
+  /** Whether it names itself in callbacks (RFC 9207), which strict clients compare; false by default. */
+  readonly sendsIssuer?: boolean;
+}
+
+/**
+ * Starts a provider of the kind `IdpA`: the issuer is a tenant with a trailing slash, `resource` is ignored, and who asks
+ * without `audience` gets an opaque access token.
+ */
+export function startIdpA(options: IdpAOptions = {}): Promise<Idp> {
+  const { permissions, machinePermissions } = options;
+  const { registration = true, sendsIssuer = false } = options;
+  return startIdp({
+    mountPath: "",
+    issuerPath: "/",
+    jwksPath: "/.well-known/jwks.json",
+    tokenPath: "/oauth/token",
+    audienceParameter: "audience",
+    locate: dropResource,
+    sendsIssuer,
+    userClaims: permissions === undefined ? {} : { permissions },
+    machineClaims: machinePermissions === undefined
+      ? {}
+      : { permissions: machinePermissions },
+    configuration: configure(registration, options.scopes ?? []),
+  }, options);
+}
+
+function dropResource(target: string): string {
+  if (!target.startsWith("/authorize?")) return target;
+  const query = new URLSearchParams(target.slice("/authorize?".length));
+  query.delete("resource");
+  return `/authorize?${query}`;
+}
+
+function configure(
+  registration: boolean,
+  scopes: readonly string[],
+): Configuration {
+  return {
+    routes: {
+      authorization: "/authorize",
+      jwks: "/.well-known/jwks.json",
+      registration: "/oidc/register",
+      token: "/oauth/token",
+      userinfo: "/userinfo",
+    },
+    extraParams: ["audience"],
+    features: {
+      registration: { enabled: registration },
+      // The package knows audiences only as resource indicators.
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: findAudience,
+        getResourceServerInfo: (_context, audience) => ({
+          audience,
+          scope: scopes.join(" "),
+          accessTokenFormat: "jwt",
+        }),
+        useGrantedResource: () => true,
+      },
+    },
+    // The one hook between reading a token request and looking at its resource.
+    findAccount({ oidc }, sub) {
+      if (oidc.route === "token") delete oidc.params?.resource;
+      return account(sub);
+    },
+  };
+}
+
+function findAudience({ oidc }: KoaContextWithOIDC): string | undefined {
+  const audience = oidc.params?.audience ?? oidc.body?.audience;
+  return typeof audience === "string" ? audience : undefined;
+}
