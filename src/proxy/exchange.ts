@@ -32,6 +32,8 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   readonly request: RequestMessage;
   /** The configuration in force when the request was accepted; it holds to the end. */
   readonly snapshot: Snapshot;
+  /** Port of the configuration that it arrived on. */
+  readonly port: number;
   readonly requestId: string;
   /** Monotonic time of acceptance, in milliseconds. */
   readonly startedAt: number;
@@ -58,12 +60,14 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   constructor(
     request: RequestMessage,
     snapshot: Snapshot,
+    port: number,
     requestId: string,
     startedAt: number,
     observer: FinishObserver,
   ) {
     this.request = request;
     this.snapshot = snapshot;
+    this.port = port;
     this.requestId = requestId;
     this.startedAt = startedAt;
     const { method, authority, target } = request;

@@ -24,6 +24,7 @@ function describe(
   return {
     time: clock.now() - durationMs,
     durationMs,
+    port: exchange.port,
     gateway: listener?.gateway,
     listener: listener?.name,
     route: exchange.route?.name,

@@ -53,13 +53,14 @@ export class Pipeline {
     const exchange = new Exchange(
       request,
       snapshots.current,
+      port,
       requestId,
       clock.monotonic(),
       onFinish,
     );
     let response: ResponseMessage;
     try {
-      response = await this.#process(exchange, port);
+      response = await this.#process(exchange);
     } catch (error) {
       response = this.#reject(exchange, error);
     }
@@ -73,13 +74,12 @@ export class Pipeline {
     return exchange;
   }
 
-  async #process(
-    exchange: Exchange,
-    port: number,
-  ): Promise<ResponseMessage> {
-    normalizePath(exchange);
-    limitBody(exchange.request, this.#options.maxBodyBytes);
-    const listener = enterListener(exchange, port);
+  async #process(exchange: Exchange): Promise<ResponseMessage> {
+    const listener = enterListener(exchange);
+    const { request, requestId, asked } = exchange;
+    // One spelling of the path for routing, policies and upstream.
+    request.target = normalizeTarget(request.target);
+    limitBody(request, this.#options.maxBodyBytes);
     if (listener.policies.length > 0) {
       const response = await exchange.runRequestHooks(listener.policies);
       if (response !== undefined) return response;
@@ -95,7 +95,6 @@ export class Pipeline {
       const response = await exchange.runRequestHooks(target.policies);
       if (response !== undefined) return response;
     }
-    const { request, requestId, asked } = exchange;
     const trusted = this.#options.trustsPeer(request.source);
     addForwardingHeaders(request, requestId, asked.authority, trusted);
     return await this.#options.forwarder.forward(exchange, route, target);
@@ -135,21 +134,8 @@ export class Pipeline {
   }
 }
 
-/** One spelling of the path for routing, policies and upstream; see `request_target.ts`. */
-function normalizePath({ request }: Exchange): void {
-  const target = normalizeTarget(request.target);
-  if (target === undefined) {
-    throw new GatewayError(
-      "bad_request",
-      "downstream",
-      "Cannot accept an ambiguous path",
-    );
-  }
-  request.target = target;
-}
-
-function enterListener(exchange: Exchange, port: number): Listener {
-  const { hostname, snapshot } = exchange;
+function enterListener(exchange: Exchange): Listener {
+  const { hostname, snapshot, port } = exchange;
   const listeners =
     snapshot.ports.find((each) => each.port === port)?.listeners ?? [];
   const listener = selectListener(listeners, hostname);

@@ -1,3 +1,5 @@
+import { GatewayError } from "../base/errors.ts";
+
 /**
  * The one form of a request target on which routing and policies decide and which is sent upstream.
  *
@@ -9,20 +11,30 @@
  * - dot segments are resolved, also those spelled `%2e` (RFC 3986 section 5.2.4);
  * - repeated slashes stay and `%2F` is not a slash: names such as `models/meta%2Fllama` hold it as data;
  * - what upstreams read in different ways is refused: dot segments that leave the root, `..` joined to an encoded slash,
- *   backslash or path parameter (`..%2Fadmin`, `..;/`), a raw backslash, `#` and `%00`.
+ *   backslash or path parameter (`..%2Fadmin`, `..;/`), a raw backslash, `#`, `%00`, and a `%` that begins no escape (`%zz`).
  *
- * The query is left alone.
+ * Escapes need not be UTF-8: `%E4` passes. The query is left alone.
+ * @throws {GatewayError} `bad_request`, and why.
  */
-export function normalizeTarget(target: string): string | undefined {
+export function normalizeTarget(target: string): string {
   if (!suspicious.test(target)) return target;
   const end = pathEnd(target);
-  const path = normalizePath(target.slice(0, end));
   const query = target.slice(end);
-  if (path === undefined || query.includes("#")) return undefined;
-  return path + query;
+  const { path, problem } = query.includes("#")
+    ? { problem: 'it holds "#"' }
+    : normalizePath(target.slice(0, end));
+  if (path !== undefined) return path + query;
+  const message = `Cannot accept the path: ${problem}`;
+  throw new GatewayError("bad_request", "downstream", message);
 }
 
+/** A path in its one form, or why it has none. */
+export type NormalPath =
+  | { readonly path: string; readonly problem?: undefined }
+  | { readonly path?: undefined; readonly problem: string };
+
 const suspicious = /[%\\#]|\/\.\.?(?:[/;?]|$)/;
+const malformedEscape = /%(?![0-9a-fA-F]{2}).{0,2}/;
 const refused = /[\\#]|%00/;
 const escapes = /%([0-9a-fA-F]{2})/g;
 const unreserved = /^[A-Za-z0-9._~-]$/;
@@ -31,14 +43,24 @@ const disguisedDots = /(?:^|%2F|%5C)\.{1,2}(?:%2F|%5C|;)|(?:%2F|%5C)\.{1,2}$/;
 
 /**
  * The path part of `normalizeTarget`; also for paths in configuration, so that both are compared in the same form.
- * `undefined` when the path is refused.
  */
-export function normalizePath(path: string): string | undefined {
+export function normalizePath(path: string): NormalPath {
+  const malformed = malformedEscape.exec(path);
+  if (malformed !== null) {
+    return { problem: `"${malformed[0]}" is not a percent-encoded byte` };
+  }
   const decoded = path.replace(escapes, normalizeEscape);
-  if (refused.test(decoded)) return undefined;
+  const forbidden = refused.exec(decoded);
+  if (forbidden !== null) return { problem: `it holds "${forbidden[0]}"` };
   const segments = decoded.split("/");
-  if (segments.some((segment) => disguisedDots.test(segment))) return undefined;
-  return removeDotSegments(segments);
+  const disguised = segments.find((segment) => disguisedDots.test(segment));
+  if (disguised !== undefined) {
+    return { problem: `some servers read "${disguised}" as dot segments` };
+  }
+  const resolved = removeDotSegments(segments);
+  return resolved === undefined
+    ? { problem: 'its ".." segments lead above the root' }
+    : { path: resolved };
 }
 
 function normalizeEscape(escape: string, hex: string): string {

@@ -77,7 +77,7 @@ function compilePath({ type, value }: HttpMatch["path"]): PathCondition {
   if (type === "RegularExpression") {
     return { type, value, pattern: new Pattern(value) };
   }
-  const normal = normalizePath(value) ?? value;
+  const normal = normalizePath(value).path ?? value;
   const isPrefixWithSlash = type === "PathPrefix" && normal.endsWith("/");
   return { type, value: isPrefixWithSlash ? normal.slice(0, -1) : normal };
 }

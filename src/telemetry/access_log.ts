@@ -16,7 +16,7 @@ export interface AccessLogOptions {
   readonly log: Log;
 }
 
-/** Writes one line per finished request. */
+/** Writes one line per finished request, as a warning when it is the gateway that failed. */
 export type AccessLog = (request: FinishedRequest) => void;
 
 /** An access log; its lines are safe from what clients send. */
@@ -28,25 +28,42 @@ export function createAccessLog(
   let time = 0;
   let timeText = formatTime(time);
   return (request) => {
-    if (!log.isEnabled("info")) return;
+    const level = levelOf(request);
+    if (!log.isEnabled(level)) return;
     if (request.time !== time) {
       time = request.time;
       timeText = formatTime(time);
     }
-    write(toLine(timeText, request));
+    write(toLine(timeText, level, request));
   };
 }
 
 type Add = (key: string, value: string | number) => void;
 
-function toTextLine(time: string, request: FinishedRequest): string {
-  let line = `${time}\tinfo\trequest`;
+type Level = "info" | "warn";
+
+/** An error that an upstream or a policy answers is not the gateway's. */
+function levelOf({ status, reason }: FinishedRequest): Level {
+  if (status < 500 || reason === "upstream") return "info";
+  return reason === "direct_response" ? "info" : "warn";
+}
+
+function toTextLine(
+  time: string,
+  level: Level,
+  request: FinishedRequest,
+): string {
+  let line = `${time}\t${level}\trequest`;
   eachField(request, (key, value) => line += formatField(key, value));
   return line + "\n";
 }
 
-function toJsonLine(time: string, request: FinishedRequest): string {
-  let line = `{"level":"info","time":"${time}","scope":"request"`;
+function toJsonLine(
+  time: string,
+  level: Level,
+  request: FinishedRequest,
+): string {
+  let line = `{"level":"${level}","time":"${time}","scope":"request"`;
   eachField(request, (key, value) => {
     line += `,"${key}":${typeof value === "number" ? value : quote(value)}`;
   });
@@ -55,25 +72,28 @@ function toJsonLine(time: string, request: FinishedRequest): string {
 
 function eachField(request: FinishedRequest, add: Add): void {
   if (request.gateway !== undefined) add("gateway", request.gateway);
+  else add("port", request.port);
   if (request.listener !== undefined) add("listener", request.listener);
   if (request.route !== undefined) add("route", request.route);
   if (request.backend !== undefined) add("backend", request.backend);
   if (request.endpoint !== undefined) add("endpoint", request.endpoint);
   add("src.addr", request.source);
-  add("http.method", request.method);
-  add("http.host", request.host);
-  add("http.path", request.path);
-  add("http.version", `HTTP/${request.version}`);
+  if (request.method !== "") add("http.method", request.method);
+  if (request.host !== "") add("http.host", request.host);
+  if (request.path !== "") add("http.path", request.path);
+  if (request.version !== "") add("http.version", `HTTP/${request.version}`);
   add("http.status", request.status);
   add("bytes", request.bytesSent);
-  add("request.id", request.requestId);
+  if (request.requestId !== "") add("request.id", request.requestId);
   add("reason", request.reason);
   if (request.error !== undefined) add("error", request.error);
   if (request.retries > 0) add("retry.attempt", request.retries);
   if (request.upstreamDurationMs !== undefined) {
     add("upstream.duration", toMilliseconds(request.upstreamDurationMs));
   }
-  add("duration", toMilliseconds(request.durationMs));
+  if (request.durationMs !== undefined) {
+    add("duration", toMilliseconds(request.durationMs));
+  }
 }
 
 function toMilliseconds(duration: number): string {

@@ -4,8 +4,10 @@ import type { GatewayErrorCode } from "../base/errors.ts";
 export interface FinishedRequest {
   /** When it was accepted, in milliseconds since the epoch. */
   readonly time: number;
-  /** From acceptance to the last byte. */
-  readonly durationMs: number;
+  /** From acceptance to the last byte; `undefined` for what was refused before it was a request. */
+  readonly durationMs: number | undefined;
+  /** Port of the configuration that it arrived on. */
+  readonly port: number;
   /** Names or keys of what served it; `undefined` when it did not get that far. */
   readonly gateway: string | undefined;
   readonly listener: string | undefined;
@@ -15,6 +17,7 @@ export interface FinishedRequest {
   readonly endpoint: string | undefined;
   /** Address of the client, such as `127.0.0.1:51000`. */
   readonly source: string;
+  /** This and the other texts of the request are empty when it was refused before they were read. */
   readonly method: string;
   /** As the client sent it. */
   readonly host: string;

@@ -107,7 +107,9 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
   function recordRequest(request: FinishedRequest): void {
     const series = seriesOf(request);
     series.requests.inc();
-    series.requestDuration.observe(request.durationMs / 1000);
+    if (request.durationMs !== undefined) {
+      series.requestDuration.observe(request.durationMs / 1000);
+    }
     series.responseBytes.inc(request.bytesSent);
     if (request.upstreamDurationMs !== undefined) {
       series.upstreamDuration?.observe(request.upstreamDurationMs / 1000);

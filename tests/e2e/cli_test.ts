@@ -269,7 +269,7 @@ Deno.test("gateway runs until SIGTERM, logs to standard error and requests to st
     assert.equal(await process.exited, 0);
     assert.match(
       process.stdout(),
-      /^[^\n]*\tinfo\trequest gateway=default .*http\.path=\/x .*http\.status=503 .*\n$/,
+      /^[^\n]*\twarn\trequest gateway=default .*http\.path=\/x .*http\.status=503 .*\n$/,
     );
     assert.match(process.stderr(), /\tgateway\tDraining/);
     assert.doesNotMatch(process.stdout() + process.stderr(), /secret/);

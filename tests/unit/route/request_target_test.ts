@@ -16,6 +16,8 @@ const kept = [
   "/a;v=1/b",
   "/%252e%252e/x",
   "/caf%C3%A9",
+  "/caf%E9",
+  "/a?b=%zz&c=%",
 ];
 for (const target of kept) {
   Deno.test(`normalizeTarget keeps ${target}`, () => {
@@ -46,6 +48,10 @@ for (const [target, expected] of changed) {
 }
 
 const refused = [
+  "/mcp/%zz",
+  "/%",
+  "/%4",
+  "/a%%36d",
   "/..",
   "/../etc/passwd",
   "/a/../../b",
@@ -65,8 +71,34 @@ const refused = [
 ];
 for (const target of refused) {
   Deno.test(`normalizeTarget refuses ${target}`, () => {
-    assert.equal(normalizeTarget(target), undefined);
+    assert.throws(() => normalizeTarget(target), { code: "bad_request" });
   });
+}
+
+const reasons = [
+  ["/mcp/%zz", '"%zz" is not a percent-encoded byte'],
+  ["/100%", '"%" is not a percent-encoded byte'],
+  ["/a%00", 'it holds "%00"'],
+  ["/a\\b", 'it holds "\\"'],
+  ["/a?b#c", 'it holds "#"'],
+  ["/open/..%2fadmin", 'some servers read "..%2Fadmin" as dot segments'],
+  ["/a/../../b", 'its ".." segments lead above the root'],
+] as const;
+for (const [target, reason] of reasons) {
+  Deno.test(`normalizeTarget says why it refuses ${target}`, () => {
+    assert.throws(() => normalizeTarget(target), {
+      message: `Cannot accept the path: ${reason}`,
+    });
+  });
+}
+
+/** The normal form, `undefined` when there is none. */
+function normalOrNone(target: string): string | undefined {
+  try {
+    return normalizeTarget(target);
+  } catch {
+    return undefined;
+  }
 }
 
 const pathPieces = fc.array(
@@ -92,14 +124,14 @@ const pathPieces = fc.array(
 
 Deno.test("normalizeTarget leaves its own result alone", () => {
   fc.assert(fc.property(pathPieces, (pieces) => {
-    const normal = normalizeTarget("/" + pieces.join(""));
+    const normal = normalOrNone("/" + pieces.join(""));
     if (normal !== undefined) assert.equal(normalizeTarget(normal), normal);
   }));
 });
 
 Deno.test("normalizeTarget leaves no dot segments, also after another decoding", () => {
   fc.assert(fc.property(pathPieces, (pieces) => {
-    const normal = normalizeTarget("/" + pieces.join(""));
+    const normal = normalOrNone("/" + pieces.join(""));
     const [path = ""] = (normal ?? "").split("?");
     const decoded = path.replaceAll(/%2F|%5C/g, "/").replaceAll(/;[^/]*/g, "");
     assert.doesNotMatch(decoded, /\/\.\.?(\/|$)/);

@@ -85,6 +85,70 @@ Deno.test("AccessLog leaves out what a rejected request did not reach and says w
   );
 });
 
+for (
+  const { name, level, fields } of [
+    {
+      name: "a failure of the gateway as a warning",
+      level: "warn",
+      fields: { status: 503, reason: "upstream_connect_failed" },
+    },
+    {
+      name: "a failure that the upstream answered as information",
+      level: "info",
+      fields: { status: 503, reason: "upstream" },
+    },
+    {
+      name: "a failure that a policy answered as information",
+      level: "info",
+      fields: { status: 503, reason: "direct_response" },
+    },
+    {
+      name: "a refused client as information",
+      level: "info",
+      fields: { status: 404, reason: "route_not_found" },
+    },
+  ] as const
+) {
+  Deno.test(`AccessLog writes ${name}`, () => {
+    const text = createTestLog();
+    const json = createTestLog("json");
+
+    text.accessLog({ ...finishedRequest, ...fields });
+    json.accessLog({ ...finishedRequest, ...fields });
+
+    assert.equal(text.lines.join("").split("\t")[1], level);
+    assert.equal(JSON.parse(json.lines.join("")).level, level);
+  });
+}
+
+Deno.test("AccessLog knows a request that reached no gateway by its port", () => {
+  const { accessLog, lines } = createTestLog();
+
+  accessLog({
+    ...finishedRequest,
+    durationMs: undefined,
+    upstreamDurationMs: undefined,
+    gateway: undefined,
+    listener: undefined,
+    route: undefined,
+    backend: undefined,
+    endpoint: undefined,
+    method: "",
+    host: "",
+    path: "",
+    version: "",
+    requestId: "",
+    status: 431,
+    reason: "head_too_large",
+    error: "too large",
+  });
+
+  assert.deepEqual(lines, [
+    "2026-01-01T00:00:00.000Z\tinfo\trequest port=3000 src.addr=127.0.0.1:51000 http.status=431 bytes=300 " +
+    'reason=head_too_large error="too large"\n',
+  ]);
+});
+
 for (const format of ["text", "json"] as const) {
   Deno.test(`AccessLog keeps what a client sends inside its ${format} field`, () => {
     const { accessLog, lines } = createTestLog(format);

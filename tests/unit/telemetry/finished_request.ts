@@ -4,6 +4,7 @@ import type { FinishedRequest } from "../../../src/telemetry/finished_request.ts
 export const finishedRequest: FinishedRequest = {
   time: Date.UTC(2026, 0, 1),
   durationMs: 3.14159,
+  port: 3000,
   gateway: "default",
   listener: "http",
   route: "mcp",
