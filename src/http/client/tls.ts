@@ -8,7 +8,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from "node:tls";
-import { describeError, GatewayError } from "../../base/errors.ts";
+import { GatewayError } from "../../base/errors.ts";
 import { openSocket } from "./open_socket.ts";
 import { endpointOf } from "./upstream_errors.ts";
 import type { UpstreamOptions, UpstreamTls } from "./upstream.ts";
@@ -116,12 +116,21 @@ function alternativeNames({ subjectaltname }: PeerCertificate): string[] {
 /** Who cannot be reached is told apart from who cannot be trusted. */
 function asTlsError(endpoint: string, cause: unknown): unknown {
   if (isUnreachable(cause)) return cause;
+  const [message, options] = speaksNoTls(cause)
+    ? [`"${endpoint}" does not speak TLS; is it a plain HTTP port?`]
+    : [`Cannot establish TLS with "${endpoint}"`, { cause }];
   return new GatewayError(
     "upstream_tls_failed",
     "upstream",
-    `Cannot establish TLS with "${endpoint}": ${describeError(cause)}`,
-    { cause },
+    message,
+    options,
   );
+}
+
+/** Whether the first bytes of the answer were not TLS. */
+function speaksNoTls(error: unknown): boolean {
+  return error instanceof Error && "code" in error &&
+    error.code === "ERR_SSL_WRONG_VERSION_NUMBER";
 }
 
 const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([

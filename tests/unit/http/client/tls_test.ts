@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import type { GatewayError } from "../../../../src/base/errors.ts";
+import {
+  describeError,
+  type GatewayError,
+} from "../../../../src/base/errors.ts";
 import { Cancellation } from "../../../../src/base/cancellation.ts";
 import type { UpstreamTls } from "../../../../src/http/client/upstream.ts";
 import {
@@ -251,6 +254,23 @@ Deno.test("Upstream shows its certificate to a side that asks", async () => {
   assert.match(failure.code, /^upstream_/);
 });
 
+Deno.test("Upstream says so when the server does not speak TLS", async () => {
+  const authority = await createAuthority();
+  await using server = new RawUpstream(async (connection) => {
+    await connection.send(answer("HTTP only"));
+    await connection.closedByPeer();
+  });
+  using upstream = upstreamAt(server.port, { tls: tlsOf(authority) });
+
+  const failure = await failureOf(exchange(upstream));
+
+  assert.equal(failure.code, "upstream_tls_failed");
+  assert.equal(
+    describeError(failure),
+    `"127.0.0.1:${server.port}" does not speak TLS; is it a plain HTTP port?`,
+  );
+});
+
 async function serverWith(
   authority: CertificateAuthority,
   names: readonly string[],
@@ -261,5 +281,5 @@ async function serverWith(
 function assertRefused(failure: GatewayError, message: RegExp): void {
   assert.equal(failure.code, "upstream_tls_failed");
   assert.equal(failure.source, "upstream");
-  assert.match(failure.message, message);
+  assert.match(describeError(failure), message);
 }
