@@ -32,6 +32,8 @@ export interface GatewayOptions {
   /** Receives one line per request; default nobody. */
   readonly writeAccessLog?: (line: string) => void;
   readonly clock?: Clock;
+  /** Runs once the configuration is read and before a port is opened; what it throws ends the start. */
+  readonly beforeListening?: (gateway: Gateway) => Promise<void>;
 }
 
 /** The configuration in force, and the last one that was not good enough. */
@@ -53,7 +55,7 @@ export interface RejectedConfiguration {
 }
 
 /** Whether traffic should be sent here. */
-export type Readiness = "ready" | "draining";
+export type Readiness = "starting" | "ready" | "draining";
 
 /**
  * A running gateway: keeps a data plane in step with a configuration source.
@@ -116,6 +118,9 @@ export class Gateway {
     });
     const candidate = await loadCandidate(options.config, options.environment);
     gateway = new Gateway(options, candidate.loaded.settings, stopWatching);
+    if (!hasErrors(candidate.loaded.diagnostics)) {
+      await options.beforeListening?.(gateway);
+    }
     const diagnostics = await gateway.#apply(candidate);
     if (gateway.#status.lastRejected !== undefined) {
       await gateway.dataPlane.drain(0);
@@ -130,7 +135,8 @@ export class Gateway {
   }
 
   readiness(): Readiness {
-    return this.#stopping === undefined ? "ready" : "draining";
+    if (this.#stopping !== undefined) return "draining";
+    return this.#status.hash === "" ? "starting" : "ready";
   }
 
   /** Such as `info,proxy=debug`. */
@@ -199,7 +205,8 @@ export class Gateway {
       applied = result.applied;
       diagnostics = [...diagnostics, ...locateDiagnostics(candidate, result)];
     }
-    this.#logDiagnostics(diagnostics);
+    // A first configuration that is refused is for the caller to show.
+    if (applied || this.#status.hash !== "") this.#logDiagnostics(diagnostics);
     if (applied) this.#accept(candidate);
     else this.#reject(hash, diagnostics.map(formatDiagnostic));
     return diagnostics;
@@ -210,7 +217,12 @@ export class Gateway {
     this.#status = { hash, appliedAt, lastRejected: undefined };
     this.metrics.configReloads.labels("applied").inc();
     this.metrics.configSynchronized.set(1);
-    this.#log.info("Configuration applied", { hash });
+    const { gateways, httpRoutes } = loaded.resources;
+    this.#log.info("Configuration applied", {
+      hash: hash.slice(0, 12),
+      gateways: gateways.length,
+      routes: httpRoutes.length,
+    });
     if (JSON.stringify(loaded.settings) !== JSON.stringify(this.settings)) {
       this.#log.warn('A change of "config" takes effect after a restart');
     }
@@ -232,7 +244,7 @@ export class Gateway {
     for (const diagnostic of diagnostics) {
       const text = formatDiagnostic(diagnostic);
       if (diagnostic.severity === "warning") this.#log.warn(text);
-      else if (this.#status.hash !== "") this.#log.error(text);
+      else this.#log.error(text);
     }
   }
 

@@ -97,7 +97,11 @@ export class Listeners {
     return () => {
       if (open !== undefined) this.#retire(open.server);
       this.#open.set(port.port, { server, port });
-      this.#options.log.info("Listening", { port: port.port });
+      this.#options.log.info("Listening", {
+        address: server.addresses.map(toText).join(" "),
+        port: port.port,
+        protocol: port.tls === undefined ? "HTTP" : "HTTPS",
+      });
     };
   }
 
@@ -149,6 +153,15 @@ export class Listeners {
     this.#draining.add(server);
     void server.drain().finally(() => this.#draining.delete(server));
   }
+}
+
+/** Such as `[::]:3000`, which is every interface. */
+function toText(
+  { hostname, port }: { readonly hostname: string; readonly port: number },
+): string {
+  return hostname.includes(":")
+    ? `[${hostname}]:${port}`
+    : `${hostname}:${port}`;
 }
 
 /** Whether the socket of one port can serve the other: what changes a connection from its first byte needs another. */
