@@ -95,6 +95,8 @@ export class Http2Connection implements Expiring {
     fields: readonly string[],
     hasBody: boolean,
   ): Promise<void> {
+    // One read can bring a thousand more behind the reset that was too many.
+    if (this.#resetsTooOften) return void stream.destroy();
     const exchange = new Http2Exchange(stream, this.#client, this.#context);
     this.#exchanges.add(exchange);
     stream.once("aborted", () => this.#countReset());
@@ -106,9 +108,12 @@ export class Http2Connection implements Expiring {
   /** Requests that are taken back at once cost us more than the client (CVE-2023-44487). */
   #countReset(): void {
     this.#resets++;
-    const { limits } = this.#context;
-    if (this.#resets !== limits.maxStreamResets + 1) return;
+    if (!this.#resetsTooOften) return;
     this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  get #resetsTooOften(): boolean {
+    return this.#resets > this.#context.limits.maxStreamResets;
   }
 
   #nextIdleDeadline(): number {

@@ -13,16 +13,24 @@ const authority = await createAuthority();
 const pair = await authority.issueServer(["localhost"]);
 const tls = { certificates: [pair] as const };
 
+const HEADERS = 1;
 const RST_STREAM = 3;
 const SETTINGS = 4;
 const PING = 6;
 const GOAWAY = 7;
 const ACK = 1;
+const END_STREAM = 1;
+const END_HEADERS = 4;
+const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, "");
 
 /** A frame of HTTP/2 with less than 256 bytes. */
 function frame(type: number, flags: number, payload: string, stream = 0) {
   return String.fromCharCode(0, 0, payload.length, type, flags, 0, 0, 0) +
     String.fromCharCode(stream) + payload;
+}
+
+async function closedByServer({ transport }: RawClient): Promise<void> {
+  while (await transport.read(new Uint8Array(1024)) !== null);
 }
 
 async function connect(
@@ -264,8 +272,31 @@ Deno.test("HttpServer disconnects an HTTP/2 client that resets stream after stre
   assert.ok(sent > 20 && sent < 100, `${sent}`);
 });
 
+Deno.test("HttpServer handles no more of what an HTTP/2 client resets at once than it allows", async () => {
+  let handled = 0;
+  await using test = await TestServer.start({
+    handler: () => {
+      handled++;
+      return new Promise(() => {});
+    },
+    limits: { maxStreamResets: 5 },
+  });
+  using client = await RawClient.connect(test.port);
+  // GET http://a/, the names out of the static table of RFC 7541.
+  const fields = "\x82\x86\x84\x01\x01a";
+  let flood = PREFACE;
+  for (let stream = 1; stream < 101; stream += 2) {
+    flood += frame(HEADERS, END_STREAM | END_HEADERS, fields, stream);
+    flood += frame(RST_STREAM, 0, "\0\0\0\x08", stream);
+  }
+
+  await client.send(flood);
+  await closedByServer(client);
+
+  assert.equal(handled, 6);
+});
+
 Deno.test("HttpServer survives HTTP/2 clients that break off in mid-frame", async () => {
-  const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, "");
   const reset = frame(RST_STREAM, 0, "\0\0\0\x02", 1);
   const breaks = [
     frame(PING, ACK, "12345678") + reset,
@@ -275,8 +306,8 @@ Deno.test("HttpServer survives HTTP/2 clients that break off in mid-frame", asyn
 
   for (let i = 0; i < 40; i++) {
     using client = await RawClient.connect(test.port);
-    await client.send(preface + breaks[i % 2]);
-    while (await client.transport.read(new Uint8Array(1024)) !== null);
+    await client.send(PREFACE + breaks[i % 2]);
+    await closedByServer(client);
   }
 
   const session = await connect(test.port, "http");
