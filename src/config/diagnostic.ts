@@ -1,3 +1,4 @@
+import { excerpt } from "./excerpt.ts";
 import { formatPath, type Path, type Problem } from "../api/validate.ts";
 
 /** A place in a configuration file; line and column count from 1. */
@@ -50,7 +51,7 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   return `${file}:${line}:${column}: ${severity}: ${where}${message}${hint}`;
 }
 
-/** All diagnostics, each with the line it is about and a caret. Lines that may hold a secret are not quoted. */
+/** All diagnostics, each with the line it is about and a caret. Values that may be secret are masked. */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
   sources: readonly ConfigSource[],
@@ -60,27 +61,9 @@ export function formatDiagnostics(
   );
   return diagnostics.map((diagnostic) => {
     const line = lines.get(diagnostic.file)?.[diagnostic.line - 1];
-    return formatDiagnostic(diagnostic) + "\n" + excerpt(diagnostic, line);
+    return formatDiagnostic(diagnostic) + "\n" +
+      excerpt(diagnostic, diagnostic.path, line ?? "");
   }).join("");
-}
-
-const mayBeSecret =
-  /authorization|bearer|token|secret|password|\busers\b|\bkeys?["']?\s*:|-----/i;
-
-function excerpt(
-  { line, column }: Diagnostic,
-  text: string | undefined,
-): string {
-  if (text === undefined || text.trim() === "" || mayBeSecret.test(text)) {
-    return "";
-  }
-  const start = Math.max(0, column - 80);
-  const shown = text.slice(start, start + 120);
-  const gutter = String(line);
-  const indent = text.slice(start, column - 1).replace(/[^\t]/g, " ");
-  return `  ${gutter} | ${shown}\n  ${
-    " ".repeat(gutter.length)
-  } | ${indent}^\n`;
 }
 
 /** Diagnostics in the order of files and lines. */

@@ -1,0 +1,67 @@
+import type { Location } from "./diagnostic.ts";
+
+/** The line that a diagnostic is about with a caret below it; empty when there is nothing to show. */
+export function excerpt(
+  { line, column }: Location,
+  path: string,
+  text: string,
+): string {
+  if (text.trim() === "" || text.includes("-----")) return "";
+  const { shown, caret } = secretWords.test(text) || secretPath.test(path)
+    ? maskValues(text, column - 1)
+    : { shown: text, caret: column - 1 };
+  const start = Math.max(0, caret - 79);
+  const gutter = String(line);
+  const indent = shown.slice(start, caret).replace(/[^\t]/g, " ");
+  return `  ${gutter} | ${shown.slice(start, start + 120)}\n  ${
+    " ".repeat(gutter.length)
+  } | ${indent}^\n`;
+}
+
+const secretWords =
+  /authorization|bearer|token|secret|password|\busers\b|\bkeys?["']?\s*:/i;
+const secretPath = /token|secret|password|\busers\b|\bkeys?\b/i;
+
+/** A text in quotes, or what stands between the marks of YAML. */
+const scalar =
+  /"(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?|\$\{[^}]*\}|(?!:(?:\s|$)|-\s)[^\s{}[\],"'#][^{}[\],"'#]*?(?=\s*[{}[\],"'#]|:?\s*$|:\s)/g;
+const keyBefore = /(?:^|[{,]|-)\s*$/;
+const keyAfter = /^\s*:(?:\s|$)/;
+const plainKey = /^["']?[\w.-]{1,63}["']?$/;
+const harmlessKeys = ["name", "type", "kind", "group", "hostname", "protocol"];
+const harmlessValue =
+  /^["']?(?:[\w./~-]+\.(?:pem|crt|cer|key|json)|\$\{\w+\}|true|false|null|[-|>:]+)["']?$/;
+
+/** A line of YAML with every value replaced that may be secret, and where the caret goes then. */
+function maskValues(
+  text: string,
+  caret: number,
+): { readonly shown: string; readonly caret: number } {
+  let shown = "";
+  let end = 0;
+  let moved = caret;
+  let key = "";
+  for (const { 0: found, index } of text.matchAll(scalar)) {
+    const before = text.slice(0, index);
+    const after = text.slice(index + found.length);
+    if (
+      keyBefore.test(before) && keyAfter.test(after) && plainKey.test(found)
+    ) {
+      key = found.replace(/["']/g, "");
+      continue;
+    }
+    if (isHarmless(key, found)) continue;
+    shown += text.slice(end, index) + mask;
+    end = index + found.length;
+    if (caret >= end) moved += mask.length - found.length;
+    else if (caret > index) moved += index - caret;
+  }
+  return { shown: shown + text.slice(end), caret: moved };
+}
+
+const mask = "***";
+
+function isHarmless(key: string, value: string): boolean {
+  return harmlessKeys.includes(key) || harmlessValue.test(value) ||
+    (/^\d{1,5}$/.test(value) && !secretWords.test(`${key}:`));
+}

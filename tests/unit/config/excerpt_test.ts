@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { excerpt } from "../../../src/config/excerpt.ts";
+
+for (
+  const [text, at, shown] of [
+    [
+      "tls: { cert: tls/api.crt, key: tls/api.key }",
+      "tls/api.key",
+      "tls: { cert: tls/api.crt, key: tls/api.key }",
+    ],
+    ["    key: ./a.pem", "key", "    key: ./a.pem"],
+    ["  key: s3cr3t", "s3cr3t", "  key: ***"],
+    [
+      "adminToken: s3cr3t, more: s3cr3t",
+      "adminToken",
+      "adminToken: ***, more: ***",
+    ],
+    [
+      '- { name: Authorization, value: "Bearer s3cr3t", x: y }',
+      "x:",
+      "- { name: Authorization, value: ***, x: *** }",
+    ],
+    ["password: s3cr3t: s3cr3t", "password", "password: ***: ***"],
+    ['token: "s3cr3t, s3cr3t', "token", "token: ***"],
+    ["token: 's3cr3t' s3cr3t # s3cr3t", "token", "token: *** *** # ***"],
+    ["secret: [s3cr3t, {a: s3cr3t}]", "secret", "secret: [***, {a: ***}]"],
+    [
+      "local: { tokens: 12345, requests: 3 }",
+      "3 }",
+      "local: { tokens: ***, requests: 3 }",
+    ],
+    ["password: ${DB}", "password", "password: ${DB}"],
+    ["hostname: a.example", "a.example", "hostname: a.example"],
+  ] as const
+) {
+  Deno.test(`excerpt shows ${shown}`, () => {
+    const column = text.indexOf(at) + 1;
+
+    const [line = "", caret = ""] = excerpt(
+      { file: "f", line: 7, column },
+      "",
+      text,
+    ).split("\n");
+
+    assert.equal(line, `  7 | ${shown}`);
+    const pointed = line.slice(caret.indexOf("^"));
+    assert.ok(pointed.startsWith(at) || pointed.startsWith("***"), pointed);
+  });
+}
+
+Deno.test("excerpt masks the values of a field that holds secrets", () => {
+  const text = '  - "ann:$2y$05$hash"';
+
+  assert.equal(
+    excerpt(
+      { file: "f", line: 7, column: 5 },
+      "basicAuthentication.users[0]",
+      text,
+    ),
+    "  7 |   - ***\n    |     ^\n",
+  );
+});
+
+Deno.test("excerpt shows nothing of a PEM text", () => {
+  assert.equal(
+    excerpt({ file: "f", line: 7, column: 1 }, "", "key: -----BEGIN X-----"),
+    "",
+  );
+});
