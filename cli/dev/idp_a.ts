@@ -1,5 +1,5 @@
-// @ts-types="@types/oidc-provider"
-import type { Configuration, KoaContextWithOIDC } from "oidc-provider";
+// @ts-types="./idp/oidc_provider.d.ts"
+import type { Configuration, Context } from "oidc-provider";
 import { account } from "./idp/configuration.ts";
 import { type Idp, type IdpOptions, startIdp } from "./idp/idp.ts";
 
@@ -80,7 +80,7 @@ function configure(
   };
 }
 
-function findAudience({ oidc }: KoaContextWithOIDC): string | undefined {
+function findAudience({ oidc }: Context): string | undefined {
   const audience = oidc.params?.audience ?? oidc.body?.audience;
   return typeof audience === "string" ? audience : undefined;
 }

@@ -1,4 +1,4 @@
-// @ts-types="@types/oidc-provider"
+// @ts-types="./idp/oidc_provider.d.ts"
 import type { Configuration } from "oidc-provider";
 import { type Idp, type IdpOptions, startIdp } from "./idp/idp.ts";
 import type { JsonObject } from "./json.ts";

@@ -1,5 +1,5 @@
-// @ts-types="@types/oidc-provider"
-import type { Configuration, KoaContextWithOIDC } from "oidc-provider";
+// @ts-types="./oidc_provider.d.ts"
+import type { Configuration, Context } from "oidc-provider";
 import { isJsonObject } from "../json.ts";
 import type { IdpOptions, IdpTraits } from "./idp.ts";
 import { createMemoryAdapter, type MemoryStore } from "./memory_adapter.ts";
@@ -65,7 +65,7 @@ export function configure(
 
 /** Middleware that undoes RFC 9207, which the package has no switch for. */
 export async function hideIssuer(
-  context: KoaContextWithOIDC,
+  context: Context,
   next: () => Promise<void>,
 ): Promise<void> {
   await next();

@@ -1,4 +1,4 @@
-// @ts-types="@types/oidc-provider"
+// @ts-types="./oidc_provider.d.ts"
 import type { Configuration, Provider } from "oidc-provider";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import {
@@ -139,7 +139,7 @@ async function loadProvider(): Promise<typeof Provider> {
   // deno-lint-ignore no-console -- As above.
   console.warn = () => {};
   try {
-    // @ts-types="@types/oidc-provider"
+    // @ts-types="./oidc_provider.d.ts"
     const { Provider } = await import("oidc-provider");
     return Provider;
   } finally {

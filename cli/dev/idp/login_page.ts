@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-// @ts-types="@types/oidc-provider"
+// @ts-types="./oidc_provider.d.ts"
 import type { Provider } from "oidc-provider";
 
 /**
@@ -11,7 +11,7 @@ export async function handleLogin(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { params, prompt, grantId } = await provider.interactionDetails(
+  const { params, grantId } = await provider.interactionDetails(
     request,
     response,
   );
@@ -19,7 +19,7 @@ export async function handleLogin(
   if (request.method !== "POST") {
     response.setHeader("content-type", "text/html; charset=utf-8");
     response.setHeader("cache-control", "no-store");
-    response.end(renderPage(provider.issuer, clientId, prompt.name));
+    response.end(renderPage(provider.issuer, clientId));
     return;
   }
   const form = new URLSearchParams(await readText(request));
@@ -55,7 +55,7 @@ async function readText(request: IncomingMessage): Promise<string> {
   return text + decoder.decode();
 }
 
-function renderPage(issuer: string, clientId: string, prompt: string): string {
+function renderPage(issuer: string, clientId: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -70,7 +70,7 @@ function renderPage(issuer: string, clientId: string, prompt: string): string {
 <p>The client <code>${escapeHtml(clientId)}</code> asks <code>${
     escapeHtml(issuer)
   }</code> for access. Any name will do; this server is for trying things out.</p>
-<form method="post" data-prompt="${escapeHtml(prompt)}">
+<form method="post">
   <p><label>Name <input name="account" value="ada" autocomplete="off"></label></p>
   <button name="answer" value="allow">Log in and allow</button>
   <button name="answer" value="deny">Deny</button>

@@ -1,4 +1,4 @@
-// @ts-types="@types/oidc-provider"
+// @ts-types="./oidc_provider.d.ts"
 import type { Adapter, AdapterPayload } from "oidc-provider";
 
 /** Rows of all models of one authorization server, by model and id. */

@@ -1,8 +1,7 @@
-// @ts-types="@types/oidc-provider"
-import type { JWK } from "oidc-provider";
-
 /** Makes a new private RS256 key with an id nobody has seen. */
-export async function createSigningKey(): Promise<JWK> {
+export async function createSigningKey(): Promise<
+  JsonWebKey & { kid: string }
+> {
   const { privateKey } = await crypto.subtle.generateKey(
     {
       name: "RSASSA-PKCS1-v1_5",
@@ -13,8 +12,9 @@ export async function createSigningKey(): Promise<JWK> {
     true,
     ["sign", "verify"],
   );
-  const { kty = "RSA", n, e, d, p, q, dp, dq, qi } = await crypto.subtle
-    .exportKey("jwk", privateKey);
-  const kid = crypto.randomUUID();
-  return { kty, n, e, d, p, q, dp, dq, qi, kid, use: "sig", alg: "RS256" };
+  const { key_ops: _, ext: __, ...key } = await crypto.subtle.exportKey(
+    "jwk",
+    privateKey,
+  );
+  return { ...key, kid: crypto.randomUUID(), use: "sig", alg: "RS256" };
 }

@@ -1,0 +1,118 @@
+/**
+ * What this folder uses of the npm package `oidc-provider`, which has no types. Those of `@types/oidc-provider` bring a
+ * version of Node's that does not agree with Deno's.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+export interface Context {
+  readonly oidc: {
+    readonly route: string;
+    readonly params?: Record<string, unknown>;
+    readonly body?: Readonly<Record<string, unknown>>;
+  };
+  body: unknown;
+  readonly response: {
+    /** An empty string when there is no such header. */
+    get(header: string): string;
+    set(header: string, value: string): void;
+  };
+}
+
+export interface AdapterPayload {
+  uid?: string;
+  userCode?: string;
+  grantId?: string;
+  consumed?: unknown;
+}
+
+export interface Adapter {
+  upsert(id: string, payload: AdapterPayload): Promise<void>;
+  find(id: string): Promise<AdapterPayload | undefined>;
+  findByUserCode(userCode: string): Promise<AdapterPayload | undefined>;
+  findByUid(uid: string): Promise<AdapterPayload | undefined>;
+  consume(id: string): Promise<void>;
+  destroy(id: string): Promise<void>;
+  revokeByGrantId(grantId: string): Promise<void>;
+}
+
+export interface Account {
+  readonly accountId: string;
+  claims(): { readonly sub: string };
+}
+
+export interface ResourceServer {
+  readonly audience: string;
+  readonly scope: string;
+  readonly accessTokenFormat: "jwt" | "opaque";
+}
+
+export interface Features {
+  readonly clientCredentials?: { readonly enabled: boolean };
+  readonly devInteractions?: { readonly enabled: boolean };
+  readonly registration?: {
+    readonly enabled: boolean;
+    readonly initialAccessToken?: string;
+  };
+  readonly resourceIndicators?: {
+    readonly enabled: boolean;
+    defaultResource?(
+      context: Context,
+      client: unknown,
+      oneOf?: readonly string[],
+    ): string | undefined;
+    getResourceServerInfo(context: Context, resource: string): ResourceServer;
+    useGrantedResource(): boolean;
+  };
+}
+
+export interface Configuration {
+  readonly adapter?: (model: string) => Adapter;
+  readonly clientBasedCORS?: () => boolean;
+  readonly clients?: readonly Readonly<Record<string, unknown>>[];
+  readonly cookies?: { readonly keys: readonly string[] };
+  readonly extraParams?: readonly string[];
+  readonly extraTokenClaims?: (
+    context: Context,
+    token: { readonly kind: string },
+  ) => Readonly<Record<string, unknown>>;
+  readonly features?: Features;
+  readonly findAccount?: (context: Context, sub: string) => Account;
+  readonly interactions?: {
+    url(context: Context, interaction: { readonly uid: string }): string;
+  };
+  readonly jwks?: { readonly keys: readonly JsonWebKey[] };
+  readonly routes?: Readonly<Record<string, string>>;
+  readonly scopes?: readonly string[];
+  readonly ttl?: Readonly<Record<string, number>>;
+}
+
+export interface Grant {
+  addOIDCScope(scope: string): void;
+  addResourceScope(resource: string, scope: string): void;
+  save(): Promise<string>;
+}
+
+export class Provider {
+  constructor(issuer: string, configuration: Configuration);
+  readonly issuer: string;
+  readonly Grant: {
+    new (owner: { accountId: string; clientId: string }): Grant;
+    find(id: string): Promise<Grant | undefined>;
+  };
+  use(
+    middleware: (context: Context, next: () => Promise<void>) => Promise<void>,
+  ): void;
+  callback(): (request: IncomingMessage, response: ServerResponse) => unknown;
+  interactionDetails(
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<{
+    readonly params: Readonly<Record<string, unknown>>;
+    readonly grantId?: string;
+  }>;
+  interactionFinished(
+    request: IncomingMessage,
+    response: ServerResponse,
+    result: Readonly<Record<string, unknown>>,
+  ): Promise<void>;
+}
