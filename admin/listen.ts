@@ -18,14 +18,16 @@ export interface ServeOptions {
   readonly address: Address;
   readonly handler: Handler;
   readonly clock: Clock;
+  /** Addresses that this process listens on already, by what messages call them. */
+  readonly ours?: Readonly<Record<string, Address>>;
 }
 
 /** An address that cannot be listened on. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
 
-  constructor(name: string, reason: string, options?: ErrorOptions) {
-    super(`Cannot listen on ${name}: ${reason}`, options);
+  constructor(name: string, reason: string) {
+    super(`Cannot listen on ${name}: ${reason}`);
   }
 }
 
@@ -80,7 +82,8 @@ async function listenOnHosts(
       const isWorthRetry = port === 0 &&
         error instanceof Deno.errors.AddrInUse && attempt < portAttempts;
       if (!isWorthRetry) {
-        throw new ListenError(options.name, reasonOf(error), { cause: error });
+        const reason = ownerOf(port, error, options) ?? reasonOf(error);
+        throw new ListenError(options.name, reason);
       }
     }
   }
@@ -125,7 +128,7 @@ async function listenOnSocket(
       close: () => close().finally(() => removeIfThere(path)),
     };
   } catch (error) {
-    throw new ListenError(options.name, reasonOf(error), { cause: error });
+    throw new ListenError(options.name, reasonOf(error));
   }
 }
 
@@ -203,6 +206,20 @@ function toUrl({ hostname, port }: Deno.NetAddr): string {
   }:${port}`;
 }
 
+/** Who has the port, when it is this process itself. */
+function ownerOf(
+  port: number,
+  error: unknown,
+  { ours = {} }: ServeOptions,
+): string | undefined {
+  if (!(error instanceof Deno.errors.AddrInUse)) return undefined;
+  const [name] =
+    Object.entries(ours).find(([, address]) =>
+      address.kind === "tcp" && address.port === port
+    ) ?? [];
+  return name === undefined ? undefined : `${name} has the same port`;
+}
+
 function reasonOf(error: unknown): string {
   if (error instanceof Deno.errors.AddrInUse) {
     return "the port is in use by another process";
@@ -210,6 +227,8 @@ function reasonOf(error: unknown): string {
   if (error instanceof Deno.errors.AddrNotAvailable) {
     return "this machine does not have the address";
   }
-  if (error instanceof Deno.errors.NotFound) return "the folder does not exist";
+  if (error instanceof Deno.errors.NotFound) {
+    return "the directory does not exist";
+  }
   return describeError(error);
 }

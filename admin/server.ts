@@ -51,6 +51,9 @@ export async function startStatsServer(
     address: readAddress("statsAddr", target.settings.statsAddr),
     handler: createRouter(statsEndpoints(target), log),
     clock,
+    ours: {
+      "config.adminAddr": readAddress("adminAddr", target.settings.adminAddr),
+    },
   });
 }
 

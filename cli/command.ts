@@ -27,6 +27,14 @@ export function parsePort(text: string): number {
   return port;
 }
 
+/** Reads an option that says one thing only, where Commander would take the last. */
+export function once(value: string, previous: string | undefined): string {
+  if (previous === undefined) return value;
+  throw new InvalidArgumentError(
+    "Expected this option once; a directory holds several files.",
+  );
+}
+
 /** Reads an option that may be repeated. */
 export function collect(value: string, previous: string[]): string[] {
   return [...previous, value];

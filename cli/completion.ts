@@ -1,9 +1,25 @@
 import tab from "@bomb.sh/tab";
 import describeTo from "@bomb.sh/tab/commander";
+import { logLevels } from "../src/base/log_filter.ts";
+import { UsageError } from "./exit.ts";
+import { logModules } from "./log_modules.ts";
 import type { Program } from "./program.ts";
+import { shells } from "./shells.ts";
 
-/** Prints the script that makes `shell` ask `<name> complete` for words. */
+type Offer = (value: string, description: string) => void;
+
+/**
+ * Prints the script that makes `shell` ask `<name> complete` for words.
+ * @throws {UsageError} When we have none for this shell.
+ */
 export function printCompletionScript(name: string, shell: string): void {
+  if (!shells.includes(shell)) {
+    throw new UsageError(
+      `Cannot print a completion script: expected ${
+        shells.join(", ")
+      }, got "${shell}"`,
+    );
+  }
   tab.setup(name, name, shell);
 }
 
@@ -17,27 +33,37 @@ export async function completeWords(
 ): Promise<void> {
   describeTo(program, { completionCommandName: "completion" });
   const paths = await pathsFor(words.at(-1) ?? "");
-  const offerPaths = (
-    complete: (value: string, description: string) => void,
-  ) => {
-    for (const path of paths) complete(path, "");
-  };
-  tab.option("file", "configuration", offerPaths, "f");
+  tab.option("file", "configuration", offer(paths), "f");
+  tab.commands.get("completion")?.argument("shell", offer(shells));
+  const control = program.name() === "gwctl" ? "proxy" : "ctl proxy";
+  tab.commands.get(`${control} config all`)
+    ?.option("file", "a saved dump", offer(paths));
+  tab.commands.get(`${control} log`)
+    ?.option("level", "level", offer(["off", ...logLevels]))
+    .option("set", "module=level", offer(logModules.map((name) => `${name}=`)));
   tab.parse([...words]);
 }
 
-/** Entries of the folder that `start` leads into; folders end with a slash. */
+function offer(values: readonly string[]): (complete: Offer) => void {
+  return (complete) => {
+    for (const value of values) complete(value, "");
+  };
+}
+
+/** Entries of the directory that `start` leads into; directories end with a slash. */
 async function pathsFor(start: string): Promise<readonly string[]> {
-  const folder = start.slice(0, start.lastIndexOf("/") + 1);
+  const directory = start.slice(0, start.lastIndexOf("/") + 1);
   const paths: string[] = [];
   try {
     for await (
-      const { name, isDirectory } of Deno.readDir(folder === "" ? "." : folder)
+      const { name, isDirectory } of Deno.readDir(
+        directory === "" ? "." : directory,
+      )
     ) {
-      paths.push(folder + name + (isDirectory ? "/" : ""));
+      paths.push(directory + name + (isDirectory ? "/" : ""));
     }
   } catch {
-    // No such folder, or not ours to read: nothing to offer.
+    // No such directory, or not ours to read: nothing to offer.
     return [];
   }
   return paths.sort();

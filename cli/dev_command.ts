@@ -25,14 +25,16 @@ export async function runPlayground(
     "<gateway dev>",
   );
   try {
-    return await serve(
-      config,
-      ({ admin }) => print(guide(`http://localhost:${addresses.port}`, admin)),
-    );
+    return await serve(config, {
+      onStarted: ({ admin }) =>
+        print(guide(`http://localhost:${addresses.port}`, admin)),
+    });
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     throw new Failure(
-      `${error.message}. Choose another with "gateway dev --admin <address> --stats <address>"`,
+      `${error.message}. Choose another with ${
+        howTo("--admin <address> --stats <address>")
+      }`,
     );
   }
 }
@@ -75,9 +77,18 @@ function requireFreePort(port: number): void {
   } catch (error) {
     if (!(error instanceof Deno.errors.AddrInUse)) throw error;
     throw new Failure(
-      `Cannot listen on port ${port}: another program uses it. Choose one with "gateway dev --port <port>"`,
+      `Cannot listen on port ${port}: another program uses it. Choose one with ${
+        howTo("--port <port>")
+      }`,
     );
   }
+}
+
+/** The command that the user typed, with options. `make run` says that it was the one. */
+function howTo(options: string): string {
+  return Deno.env.get("GATEWAY_STARTED_BY") === "make"
+    ? `make run ARGS="${options}"`
+    : `"gateway dev ${options}"`;
 }
 
 function guide(gateway: string, [admin]: readonly string[]): string {

@@ -1,5 +1,7 @@
+import { logModules } from "./log_modules.ts";
+
 const exitCodes = `
-Exit codes: 0 success, 1 failure, 2 wrong usage`;
+Exit codes: 0 success, 1 failure, 2 wrong usage; 130 and 143 when a second SIGINT or SIGTERM ended it`;
 
 /** What the program is. */
 export const gateway = "HTTP gateway for MCP servers and LLM providers";
@@ -9,7 +11,7 @@ export const gatewayExamples = `
 Examples:
   gateway dev                            try it out, with nothing to configure
   gateway -f gateway.yaml                run; changes of the file take effect at once
-  gateway -f conf.d/                     run with every .yaml, .yml and .json file of a folder
+  gateway -f conf.d/                     run with every .yaml, .yml and .json file of a directory
   gateway -f gateway.yaml --validate-only
   gateway ctl proxy config all           what the running gateway does
 
@@ -20,7 +22,8 @@ The smallest configuration:
   - name: all
     backends: [{host: "127.0.0.1:9000"}]
 
-SIGTERM and SIGINT shut down gracefully; the second one ends the process at once.
+SIGTERM and SIGINT shut down gracefully; the second one ends the process at once. SIGHUP reads the configuration again.
+The log goes to standard error, one line per request to standard output.
 ${exitCodes}`;
 
 /** What `gateway dev` is. */
@@ -71,7 +74,9 @@ Examples:
   ${name} proxy log                        show the levels
   ${name} proxy log --level debug          everything
   ${name} proxy log --set proxy=trace --set request=off
-  ${name} proxy log --reset                back to the configured levels`;
+  ${name} proxy log --reset                back to the configured levels
+
+Modules: ${logModules.join(", ")}`;
 }
 
 /** Shown below the options of `completion`. */

@@ -2,15 +2,18 @@ import {
   Command,
   CommanderError,
   forEachCommand,
+  once,
   Option,
   parsePort,
   pathOf,
 } from "./command.ts";
 import { addControlCommands } from "./control_commands.ts";
 import { nearest } from "../src/api/suggest.ts";
+import { version } from "../src/base/version.ts";
 import { exitCodes } from "./exit.ts";
 import * as help from "./help.ts";
 import { print, printError } from "./output.ts";
+import { shells } from "./shells.ts";
 
 /** The commands, described; what they do is loaded when one of them runs. */
 export type Program = Command;
@@ -70,7 +73,9 @@ export function createProgram(
       `(see "${pathOf(command)} --help")`,
     );
   });
-  return program;
+  return program
+    .helpCommand("help [command]", "Show what a command does")
+    .version(`gateway ${version}`, "-V, --version", "print the version");
 }
 
 function addGatewayCommands(
@@ -80,9 +85,11 @@ function addGatewayCommands(
   program
     .description(help.gateway)
     .usage("-f FILE|DIR|-\n       gateway <command>")
-    .option(
-      "-f, --file <path>",
-      "configuration: a file, a folder of files, or - for standard input",
+    .addOption(
+      new Option(
+        "-f, --file <path>",
+        "configuration: a file, a directory of files, or - for standard input",
+      ).argParser(once),
     )
     .option("--validate-only", "check the configuration and exit")
     .addHelpText("after", help.gatewayExamples)
@@ -149,14 +156,11 @@ function addCompletionCommands(
   finish: (code: ExitCode) => void,
 ): void {
   const name = program.name() === "gwctl" ? "gwctl" : "gateway";
-  const shells = ["bash", "zsh", "fish"];
   program.command("completion")
     .description(
       "Print a script that completes commands and options in your shell",
     )
-    .addArgument(
-      program.createArgument("<shell>", "your shell").choices(shells),
-    )
+    .argument("<shell>", `your shell: ${shells.join(", ")}`)
     .addHelpText("after", help.completionExamples(name))
     .action(async (shell: string) => {
       const { printCompletionScript } = await import("./completion.ts");
@@ -173,7 +177,8 @@ function addCompletionCommands(
 
 /** Unlike Commander, which cannot tell a command from an argument once there is a default action. */
 function refuseCommand(program: Command, word: string): never {
-  const near = nearest(word, program.commands.map((command) => command.name()));
+  const names = ["help", ...program.commands.map((command) => command.name())];
+  const near = /[./]/.test(word) ? `gateway -f ${word}` : nearest(word, names);
   const hint = near === undefined ? "" : `\n(Did you mean ${near}?)`;
   return program.error(`error: unknown command '${word}'${hint}`);
 }

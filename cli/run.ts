@@ -1,4 +1,4 @@
-import { validateConfiguration } from "../src/candidate.ts";
+import { ConfigurationError, validateConfiguration } from "../src/candidate.ts";
 import { fileSource } from "../src/config/configuration_source.ts";
 import { exitCodes } from "./exit.ts";
 import { print, printError } from "./output.ts";
@@ -6,7 +6,16 @@ import { serve } from "./serve.ts";
 
 /** Runs the gateway with the configuration that `-f` names; answers the exit code once it is shut down. */
 export async function run(file: string): Promise<number> {
-  return await serve(fileSource(file));
+  try {
+    return await serve(fileSource(file), {
+      hangup: file === "-" ? "is refused" : "reloads",
+    });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    // As it is: editors and terminals make a link of the place that begins each line.
+    await printError(error.message);
+    return exitCodes.failure;
+  }
 }
 
 /** Prints everything that is wrong with the configuration; answers the exit code. */
@@ -16,9 +25,13 @@ export async function validate(file: string): Promise<number> {
     Deno.env.toObject(),
   );
   await printError(text);
-  if (diagnostics.some(({ severity }) => severity === "error")) {
-    return exitCodes.failure;
-  }
-  await print("Configuration is valid\n");
+  const warnings = diagnostics.filter(({ severity }) => severity === "warning");
+  if (warnings.length < diagnostics.length) return exitCodes.failure;
+  await print(`Configuration is valid${countOf(warnings.length)}\n`);
   return exitCodes.ok;
+}
+
+function countOf(warnings: number): string {
+  if (warnings === 0) return "";
+  return warnings === 1 ? ", 1 warning" : `, ${warnings} warnings`;
 }

@@ -1,4 +1,3 @@
-import { startAdminServer, startStatsServer } from "../admin/server.ts";
 import type { AdminTarget } from "../admin/target.ts";
 import { systemClock } from "../src/base/clock.ts";
 import type { Log } from "../src/base/log.ts";
@@ -6,7 +5,9 @@ import type { ConfigurationSource } from "../src/config/configuration_source.ts"
 import { Gateway } from "../src/gateway.ts";
 import { LineWriter } from "../src/telemetry/line_writer.ts";
 import { exitCodes } from "./exit.ts";
+import { listenForHangups } from "./hangup.ts";
 import { listenForShutdown, type Shutdown } from "./shutdown.ts";
+import { SideServers } from "./side_servers.ts";
 import { buildFacts } from "./version.ts";
 
 export { ListenError } from "../admin/server.ts";
@@ -18,6 +19,13 @@ export interface Serving {
   readonly admin: readonly string[];
 }
 
+/** How a gateway is served. */
+export interface ServeOptions {
+  /** What SIGHUP does: the default, `ends`, ends the process as closing its terminal should. */
+  readonly hangup?: "ends" | "reloads" | "is refused";
+  readonly onStarted?: (serving: Serving) => Promise<void>;
+}
+
 const flushTimeoutMs = 1000;
 
 /**
@@ -26,7 +34,7 @@ const flushTimeoutMs = 1000;
  */
 export async function serve(
   config: ConfigurationSource,
-  onStarted: (serving: Serving) => Promise<void> = () => Promise.resolve(),
+  { hangup = "ends", onStarted }: ServeOptions = {},
 ): Promise<number> {
   const clock = systemClock;
   const logLines = new LineWriter({
@@ -40,16 +48,26 @@ export async function serve(
     maxDelayMs: 100,
   });
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
+  using hangups = hangup === "ends" ? undefined : listenForHangups();
   try {
+    // Bound before the first request is accepted, closed after the last one is done: they say that we are draining.
+    await using servers = new SideServers();
     const gateway = await Gateway.start({
       config,
       environment: Deno.env.toObject(),
       writeLog: (line) => logLines.write(line),
       writeAccessLog: (line) => accessLines.write(line),
+      beforeListening: (gateway) =>
+        servers.start({
+          target: adminTarget(gateway, shutdown),
+          clock,
+          log: gateway.log("admin"),
+        }),
     });
     countDroppedLines(gateway, { log: logLines, access: accessLines });
     surviveErrors(gateway.log("process"));
-    await serveUntilShutdown(gateway, shutdown, onStarted);
+    hangups?.follow(() => reload(gateway, hangup === "reloads"));
+    await serveUntilShutdown(gateway, servers, shutdown, onStarted);
     return exitCodes.ok;
   } finally {
     await flush([logLines, accessLines]);
@@ -58,30 +76,32 @@ export async function serve(
 
 async function serveUntilShutdown(
   gateway: Gateway,
+  { admin, stats }: SideServers,
   shutdown: Shutdown,
-  onStarted: (serving: Serving) => Promise<void>,
+  onStarted: ServeOptions["onStarted"],
 ): Promise<void> {
-  const log = gateway.log("admin");
-  const options = {
-    target: adminTarget(gateway, shutdown),
-    clock: systemClock,
-    log,
-  };
-  await using servers = new AsyncDisposableStack();
   try {
-    const admin = await startAdminServer(options);
-    servers.defer(() => admin.close());
-    const stats = await startStatsServer(options);
-    servers.defer(() => stats.close());
-    log.info("Listening", {
-      admin: admin.addresses.join(" ") || "off",
-      stats: stats.addresses.join(" ") || "off",
+    gateway.log("admin").info("Listening", {
+      admin: admin.join(" ") || "off",
+      stats: stats.join(" ") || "off",
     });
-    await onStarted({ gateway, admin: admin.addresses });
+    await onStarted?.({ gateway, admin });
     await shutdown.requested;
   } finally {
-    // The servers stay until the last request is done: they say that we are draining.
     await gateway.stop();
+  }
+}
+
+/** What SIGHUP asks for. */
+function reload(gateway: Gateway, isPossible: boolean): void {
+  const log = gateway.log("process");
+  if (isPossible) {
+    log.info("Reloading", { signal: "SIGHUP" });
+    void gateway.reload();
+  } else {
+    log.warn("Cannot reload: standard input can be read once", {
+      signal: "SIGHUP",
+    });
   }
 }
 

@@ -98,6 +98,72 @@ const rows: readonly {
     stderr: /unknown command 'verison'\n\(Did you mean version\?\)/,
   },
   {
+    args: ["--version"],
+    code: 0,
+    stdout: /^gateway [0-9]+\.[0-9]+\.[0-9]+\n$/,
+    stderr: nothing,
+  },
+  {
+    args: ["-V"],
+    code: 0,
+    stdout: /^gateway [0-9]+\.[0-9]+\.[0-9]+\n$/,
+    stderr: nothing,
+  },
+  {
+    args: ["--verison"],
+    code: 2,
+    stdout: nothing,
+    stderr: /\(Did you mean --version\?\)/,
+  },
+  {
+    args: ["help"],
+    code: 0,
+    stdout: /^Usage: gateway -f FILE/,
+    stderr: nothing,
+  },
+  {
+    args: ["help", "schema"],
+    code: 0,
+    stdout: /^Usage: gateway schema/,
+    stderr: nothing,
+  },
+  {
+    args: ["hlep"],
+    code: 2,
+    stdout: nothing,
+    stderr: /\(Did you mean help\?\)/,
+  },
+  {
+    args: ["my.yaml"],
+    code: 2,
+    stdout: nothing,
+    stderr: /\(Did you mean gateway -f my\.yaml\?\)/,
+  },
+  {
+    args: ["-f", "a.yaml", "-f", "b.yaml"],
+    code: 2,
+    stdout: nothing,
+    stderr: /Expected this option once; a directory holds several files/,
+  },
+  {
+    args: ["ctl", "proxy", "log", "--set", "nonsense=debug"],
+    code: 2,
+    stdout: nothing,
+    stderr: /expected one of .*proxy, request, got "nonsense"/,
+  },
+  {
+    args: ["complete", "--", "completion", ""],
+    code: 0,
+    stdout: /^bash\t\nzsh\t\nfish\t\n:4\n$/,
+    stderr: nothing,
+  },
+  {
+    args: ["complete", "--", "ctl", "proxy", "log", "--level", "d"],
+    code: 0,
+    stdout: /^debug\t\n:4\n$/,
+    stderr: nothing,
+  },
+  {
     args: ["--validate-onyl"],
     code: 2,
     stdout: nothing,
@@ -172,7 +238,7 @@ const rows: readonly {
     args: ["completion", "tcsh"],
     code: 2,
     stdout: nothing,
-    stderr: /Allowed choices are bash, zsh, fish/,
+    stderr: /^gateway: .*expected bash, zsh, fish, got "tcsh"\n$/,
   },
   {
     args: ["complete", "--", "ctl", "proxy", ""],
@@ -191,7 +257,7 @@ const rows: readonly {
     code: 1,
     stdout: nothing,
     stderr:
-      /^gateway: Cannot read "\/nonexistent\.yaml": no such file or folder\n$/,
+      /^gateway: Cannot read "\/nonexistent\.yaml": no such file or (folder|directory)\n$/,
   },
 ];
 
@@ -237,6 +303,53 @@ Deno.test("gateway --validate-only says when a configuration is valid", async ()
       "Configuration is valid\n",
       "",
     ]);
+  });
+});
+
+/** A route without a gateway takes effect nowhere, which is a warning. */
+const strayRoutes = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    `---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: stray-${index} }
+spec:
+  parentRefs: [{ name: nobody }]
+  rules: [{}]
+`).join("");
+
+for (
+  const { count, said } of [{ count: 1, said: "1 warning" }, {
+    count: 2,
+    said: "2 warnings",
+  }]
+) {
+  Deno.test(`gateway --validate-only counts ${said}`, async () => {
+    const text = configuration(8080, 15000) + "\n" + strayRoutes(count);
+    await withFile(text, async (file) => {
+      const { code, stdout, stderr } = await gateway([
+        "-f",
+        file,
+        "--validate-only",
+      ]);
+
+      assert.equal(stdout, `Configuration is valid, ${said}\n`);
+      assert.equal(stderr.match(/: warning: /g)?.length, count);
+      assert.equal(code, 0);
+    });
+  });
+}
+
+Deno.test("gateway that cannot start says each warning once, the place first", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const text = configuration(taken.addr.port, freePort()) + "\n" +
+    strayRoutes(1);
+  await withFile(text, async (file) => {
+    const { code, stderr } = await gateway(["-f", file]);
+
+    assert.equal(code, 1);
+    assert.equal(stderr.match(/: warning: /g)?.length, 1, stderr);
+    assert(stderr.startsWith(`${file}:`), stderr);
   });
 });
 
@@ -309,6 +422,25 @@ for (
   });
 }
 
+Deno.test({
+  name: "gateway reads its configuration again on SIGHUP",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await withFile(configuration(freePort(), freePort()), async (file) => {
+      await using process = startCommand({ args: ["-f", file] });
+      await process.waitFor(/\tadmin\tListening/);
+
+      process.signal("SIGHUP");
+      await process.waitFor(
+        /\tprocess\tReloading signal=SIGHUP\n.*\tgateway\tConfiguration applied/,
+      );
+      process.signal("SIGTERM");
+
+      assert.equal(await process.exited, 0);
+    });
+  },
+});
+
 Deno.test("gateway serves and ends although nobody reads its access log", async () => {
   const port = freePort();
   await withFile(configuration(port, freePort()), async (file) => {
@@ -352,6 +484,37 @@ Deno.test("gateway says which port is taken", async () => {
   });
 });
 
+Deno.test("gateway says that its admin and stats addresses are the same", async () => {
+  const port = freePort();
+  const text = configuration(freePort(), port).replace(
+    '"statsAddr":"off"',
+    `"statsAddr":"127.0.0.1:${port}"`,
+  );
+  await withFile(text, async (file) => {
+    const { code, stdout, stderr } = await gateway(["-f", file]);
+
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^gateway: Cannot listen on config\.statsAddr .*: config\.adminAddr has the same port\n$/,
+    );
+    assert.equal(stdout, "");
+  });
+});
+
+Deno.test("gateway opens no port for requests when its admin port is taken", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  await withFile(configuration(freePort(), taken.addr.port), async (file) => {
+    const { code, stderr } = await gateway(["-f", file]);
+
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^gateway: Cannot listen on config\.adminAddr [^\n]*\n$/,
+    );
+  });
+});
+
 Deno.test("gwctl shows and changes a running gateway", async () => {
   const adminPort = freePort();
   // A proxy of the environment must not come between.
@@ -375,7 +538,7 @@ Deno.test("gwctl shows and changes a running gateway", async () => {
       "--set",
       "proxy:debug",
       "--set",
-      "http=off",
+      "request=off",
     );
     const refused = await ctl("log", "--level", "loud");
     const reset = await ctl("log", "--reset");
@@ -385,7 +548,7 @@ Deno.test("gwctl shows and changes a running gateway", async () => {
     assert.equal(level.stdout, "current log level is info\n");
     assert.equal(
       changed.stdout,
-      "current log level is warn,http=off,proxy=debug\n",
+      "current log level is warn,proxy=debug,request=off\n",
     );
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /answered 400: Invalid level provided: loud/);

@@ -8,7 +8,7 @@ export interface RunningCommand extends AsyncDisposable {
   stderr(): string;
   /** Resolves once the output matches; fails when the process ends before. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
-  signal(name: "SIGTERM" | "SIGINT"): void;
+  signal(name: Deno.Signal): void;
   /** Exit code, once it ended. */
   readonly exited: Promise<number>;
 }

@@ -148,13 +148,13 @@ for (const { name, make } of obstacles) {
   });
 }
 
-Deno.test("listen names a folder that is not there", async () => {
+Deno.test("listen names a directory that is not there", async () => {
   await assert.rejects(
     listenOn("unix:/nonexistent/admin.sock"),
     (error: unknown) =>
       error instanceof ListenError &&
       error.message ===
-        'Cannot listen on test "unix:/nonexistent/admin.sock": the folder does not exist',
+        'Cannot listen on test "unix:/nonexistent/admin.sock": the directory does not exist',
   );
 });
 

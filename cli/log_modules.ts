@@ -1,0 +1,8 @@
+/** The modules that write log lines; each may have a level of its own. */
+export const logModules: readonly string[] = [
+  "admin",
+  "gateway",
+  "process",
+  "proxy",
+  "request",
+];

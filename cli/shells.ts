@@ -1,0 +1,2 @@
+/** Whose completion we know how to write. */
+export const shells: readonly string[] = ["bash", "zsh", "fish"];
