@@ -1,0 +1,99 @@
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { DocumentAddress } from "./document_client.ts";
+import type { KeyCache } from "./key_cache.ts";
+import { type KeyLocation, RemoteKeys } from "./remote_keys.ts";
+import {
+  createRemoteMetadata,
+  type RemoteMetadata,
+} from "./remote_metadata.ts";
+
+/** What a configuration uses of the store, until it gives it back. */
+export interface IdentityLease {
+  /** The keys of a location; equal locations share them, over configurations too. */
+  keys(location: KeyLocation): RemoteKeys;
+  /** The metadata of an authorization server, shared likewise. */
+  metadata(addresses: readonly DocumentAddress[]): RemoteMetadata;
+  /** What nobody else uses is forgotten; requests under way may go on using it. */
+  release(): void;
+}
+
+/** What the store needs of its surroundings. */
+export interface IdentityStoreOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly cache: KeyCache;
+}
+
+/** Keys and metadata of identity providers: they outlive the configurations that name them. */
+export class IdentityStore {
+  readonly #options: IdentityStoreOptions;
+  readonly #keys = new SharedMap<RemoteKeys>();
+  readonly #metadata = new SharedMap<RemoteMetadata>();
+
+  constructor(options: IdentityStoreOptions) {
+    this.#options = options;
+  }
+
+  lease(): IdentityLease {
+    const releases: (() => void)[] = [];
+    const share = <T>(map: SharedMap<T>, key: unknown, create: () => T): T => {
+      const { value, release } = map.acquire(JSON.stringify(key), create);
+      releases.push(release);
+      return value;
+    };
+    return {
+      keys: (location) =>
+        share(
+          this.#keys,
+          location,
+          () => new RemoteKeys(location, this.#options),
+        ),
+      metadata: (addresses) =>
+        share(
+          this.#metadata,
+          addresses,
+          () => createRemoteMetadata(addresses, this.#options),
+        ),
+      release() {
+        for (const release of releases.splice(0)) release();
+      },
+    };
+  }
+
+  /** Every key set in use. */
+  describe() {
+    return [...this.#keys.values()].map((keys) => keys.describe());
+  }
+
+  /** Asks for the keys that were never asked for, so that the first request finds them. */
+  warmUp(): void {
+    for (const keys of this.#keys.values()) keys.warmUp();
+  }
+
+  async close(): Promise<void> {
+    await this.#options.cache.close();
+  }
+}
+
+/** Values under keys, each for as long as somebody uses it. */
+class SharedMap<T> {
+  readonly #entries = new Map<string, { readonly value: T; users: number }>();
+
+  acquire(
+    key: string,
+    create: () => T,
+  ): { readonly value: T; readonly release: () => void } {
+    const entry = this.#entries.get(key) ?? { value: create(), users: 0 };
+    entry.users++;
+    this.#entries.set(key, entry);
+    const release = () => {
+      if (--entry.users === 0) this.#entries.delete(key);
+    };
+    return { value: entry.value, release };
+  }
+
+  *values(): Iterable<T> {
+    for (const { value } of this.#entries.values()) yield value;
+  }
+}

@@ -1,0 +1,37 @@
+import { appendedMetadataUrl } from "./metadata_url.ts";
+import type { ProviderAdapter } from "./provider.ts";
+
+/**
+ * A provider with an issuer for each MCP server and keys for each project, such as
+ * `https://api.example.com/v1/apps/agentic/<project>/<server>`. It knows resource indicators; its registration asks for
+ * a management key, and browsers cannot reach it.
+ */
+export const idpB: ProviderAdapter = {
+  names: ["IdpB", "Descope"],
+  metadataUrls: (issuer) => [appendedMetadataUrl(issuer)],
+  adaptMetadata(metadata, { issuer }) {
+    const agentic = readAgenticIssuer(issuer);
+    if (agentic === undefined) return metadata;
+    const { origin, project } = agentic;
+    return {
+      ...metadata,
+      jwks_uri: `${origin}/${project}/.well-known/jwks.json`,
+    };
+  },
+  registersAtGateway: true,
+  registrationUrl(issuer) {
+    const agentic = readAgenticIssuer(issuer);
+    if (agentic === undefined) return undefined;
+    const { origin, project, server } = agentic;
+    return `${origin}/v1/mgmt/mcp/client/${project}/${server}/register`;
+  },
+};
+
+function readAgenticIssuer(issuer: string) {
+  const { origin, pathname } = new URL(issuer);
+  const [, project, server] =
+    /^\/v1\/apps\/agentic\/([^/]+)\/([^/]+)\/?$/.exec(pathname) ?? [];
+  return project === undefined || server === undefined
+    ? undefined
+    : { origin, project, server };
+}

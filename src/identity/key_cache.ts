@@ -1,0 +1,104 @@
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+
+/** The text of a key set and when it was fetched. */
+export interface CachedKeys {
+  readonly text: string;
+  /** Milliseconds since the epoch. */
+  readonly fetchedAt: number;
+  readonly freshMs: number;
+}
+
+/** Keeps key sets over restarts, for all processes that share it. Nothing of it ever rejects or waits for long. */
+export interface KeyCache {
+  load(source: string): Promise<CachedKeys | undefined>;
+  save(source: string, keys: CachedKeys): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A cache that forgets at once. */
+export const noKeyCache: KeyCache = {
+  load: () => Promise.resolve(undefined),
+  save: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+/** What the cache in Deno KV needs. */
+export interface KvKeyCacheOptions {
+  /** File, or URL of a remote store. */
+  readonly store: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const patienceMs = 2000;
+/** A value of Deno KV has at most 64 KiB. */
+const maxTextLength = 60_000;
+const keepMs = 24 * 60 * 60 * 1000;
+
+/** A cache in Deno KV. A store that is missing, locked or corrupt is logged, and traffic goes on without it. */
+export class KvKeyCache implements KeyCache {
+  readonly #options: KvKeyCacheOptions;
+  readonly #kv: Promise<Deno.Kv | undefined>;
+
+  constructor(options: KvKeyCacheOptions) {
+    this.#options = options;
+    this.#kv = this.#attempt("open", () => Deno.openKv(options.store));
+  }
+
+  async load(source: string): Promise<CachedKeys | undefined> {
+    const entry = await this.#attempt(
+      "read",
+      async () => await (await this.#kv)?.get(["jwks", source]),
+    );
+    return decodeCachedKeys(entry?.value);
+  }
+
+  async save(source: string, keys: CachedKeys): Promise<void> {
+    if (keys.text.length > maxTextLength) return;
+    await this.#attempt(
+      "write",
+      async () =>
+        await (await this.#kv)?.set(["jwks", source], keys, {
+          expireIn: keepMs,
+        }),
+    );
+  }
+
+  async close(): Promise<void> {
+    (await this.#kv)?.close();
+  }
+
+  /** `undefined` when it fails or takes too long. */
+  async #attempt<T>(
+    what: string,
+    action: () => Promise<T>,
+  ): Promise<T | undefined> {
+    const { clock, log, store } = this.#options;
+    const late = Promise.withResolvers<never>();
+    const stopTimer = clock.setTimer(
+      () => late.reject(new Error(`no answer after ${patienceMs} ms`)),
+      patienceMs,
+    );
+    try {
+      return await Promise.race([action(), late.promise]);
+    } catch (error) {
+      log.warn(`Cannot ${what} the key cache`, { store, error });
+      return undefined;
+    } finally {
+      stopTimer();
+    }
+  }
+}
+
+function decodeCachedKeys(value: unknown): CachedKeys | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (!("text" in value && "fetchedAt" in value && "freshMs" in value)) {
+    return undefined;
+  }
+  const { text, fetchedAt, freshMs } = value;
+  return typeof text === "string" && typeof fetchedAt === "number" &&
+      typeof freshMs === "number"
+    ? { text, fetchedAt, freshMs }
+    : undefined;
+}

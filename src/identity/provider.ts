@@ -1,0 +1,32 @@
+import { idpA } from "./idp_a.ts";
+import { idpB } from "./idp_b.ts";
+import type { JsonObject } from "./json.ts";
+
+/** An identity provider as the configuration describes it. */
+export interface ProviderSettings {
+  /** Such as `https://tenant.example.com/`. */
+  readonly issuer: string;
+  /** The first of the audiences. */
+  readonly audience: string | undefined;
+}
+
+/** What differs between identity providers; a new one is a file and a line in `adapters`. */
+export interface ProviderAdapter {
+  /** Values of `mcp.provider` that select it. */
+  readonly names: readonly string[];
+  /** URLs where the authorization-server metadata may lie, tried in order. */
+  metadataUrls(issuer: string): readonly string[];
+  /** The provider's metadata as MCP clients need it. */
+  adaptMetadata(metadata: JsonObject, settings: ProviderSettings): JsonObject;
+  /** Whether clients always register with the gateway. */
+  readonly registersAtGateway: boolean;
+  /** Where the gateway registers clients for which no client id is configured. */
+  registrationUrl(issuer: string): string | undefined;
+}
+
+const adapters: readonly ProviderAdapter[] = [idpA, idpB];
+
+/** The adapter of that name, such as `IdpA`. */
+export function adapterOf(name: string): ProviderAdapter | undefined {
+  return adapters.find(({ names }) => names.includes(name));
+}

@@ -1,0 +1,65 @@
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import {
+  describeAddress,
+  type DocumentAddress,
+  fetchDocument,
+} from "./document_client.ts";
+import { isJsonObject, type JsonObject } from "./json.ts";
+import { RemoteDocument } from "./remote_document.ts";
+
+/** The metadata of an authorization server; it is kept for five minutes, and while the server is down. */
+export type RemoteMetadata = RemoteDocument<JsonObject>;
+
+const freshMs = 5 * 60_000;
+const maxAgeMs = 24 * 60 * 60_000;
+
+/** @param addresses Tried in order. */
+export function createRemoteMetadata(
+  addresses: readonly DocumentAddress[],
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): RemoteMetadata {
+  return new RemoteDocument({
+    clock,
+    maxAgeMs,
+    coolDownMs: freshMs,
+    fetch: async () => ({
+      value: await fetchFirst(addresses, clock),
+      fetchedAt: clock.now(),
+      freshMs,
+    }),
+    onFailed: (error) =>
+      log.warn("Cannot get authorization server metadata", {
+        source: addresses.map(describeAddress).join(" "),
+        error,
+      }),
+  });
+}
+
+async function fetchFirst(
+  addresses: readonly DocumentAddress[],
+  clock: Clock,
+): Promise<JsonObject> {
+  const problems: unknown[] = [];
+  for (const address of addresses) {
+    try {
+      return await fetchMetadata(address, clock);
+    } catch (error) {
+      problems.push(error);
+    }
+  }
+  throw problems.at(-1) ?? new Error("Cannot get metadata: no address");
+}
+
+async function fetchMetadata(
+  address: DocumentAddress,
+  clock: Clock,
+): Promise<JsonObject> {
+  const { status, text } = await fetchDocument(address, clock);
+  if (status !== 200) {
+    throw new Error(`Cannot use answer: expected status 200, got ${status}`);
+  }
+  const document: unknown = JSON.parse(text);
+  if (isJsonObject(document)) return document;
+  throw new TypeError("Cannot use answer: expected a JSON object");
+}

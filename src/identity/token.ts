@@ -1,0 +1,94 @@
+import { isDeeperThan, isJsonObject, type JsonObject } from "./json.ts";
+import { signatureAlgorithms } from "./public_key.ts";
+
+/** Longer tokens are refused unread. */
+export const maxTokenLength = 16 * 1024;
+const maxDepth = 32;
+
+/** A token that is not accepted; the message says which check failed, never a value. */
+export class TokenError extends Error {
+  override readonly name = "TokenError";
+}
+
+/** A token that is read but not verified: nothing in it is true yet. */
+export interface UnverifiedToken {
+  readonly text: string;
+  readonly algorithm: string;
+  readonly kid: string | undefined;
+  readonly claims: JsonObject;
+}
+
+const compactForm = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/** Reads a token in compact form (RFC 7515 section 7.1). @throws {TokenError} */
+export function readToken(text: string): UnverifiedToken {
+  if (text.length > maxTokenLength) throw new TokenError("token is too long");
+  if (!text.includes(".")) {
+    throw new TokenError(
+      "token is opaque, not a JWT; the client has to ask the provider for the audience of this server",
+    );
+  }
+  if (!compactForm.test(text)) throw new TokenError("token is malformed");
+  const [head = "", payload = "", signature = ""] = text.split(".");
+  const header = readPart(head, "header");
+  const { alg, kid } = header;
+  if (typeof alg !== "string" || !signatureAlgorithms.has(alg)) {
+    throw new TokenError("token algorithm is not allowed");
+  }
+  checkHeader(header);
+  if (signature === "") throw new TokenError("token has no signature");
+  decodePart(signature, "signature");
+  if (kid !== undefined && typeof kid !== "string") {
+    throw new TokenError("token key id is not text");
+  }
+  return { text, algorithm: alg, kid, claims: readPart(payload, "payload") };
+}
+
+/** A key or an extension that the token itself brings along is never used; one that it insists on ends it. */
+function checkHeader({ crit, b64, typ, cty }: JsonObject): void {
+  if (crit !== undefined) {
+    throw new TokenError("token header has extensions that are not supported");
+  }
+  if (b64 !== undefined) throw new TokenError("token payload is not encoded");
+  if (typ !== undefined && !isAccessTokenType(typ)) {
+    throw new TokenError("token type is not an access token");
+  }
+  if (typeof cty === "string" && /^jwt$/i.test(cty)) {
+    throw new TokenError("nested tokens are not supported");
+  }
+}
+
+/** RFC 9068 section 2.1, and what providers write. */
+function isAccessTokenType(typ: unknown): boolean {
+  return typeof typ === "string" &&
+    /^(?:application\/)?(?:at\+jwt|jwt)$/i.test(typ);
+}
+
+function readPart(part: string, name: string): JsonObject {
+  let value: unknown;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+      .decode(decodePart(part, name));
+    value = JSON.parse(text);
+  } catch (error) {
+    if (error instanceof TokenError) throw error;
+    throw new TokenError(`token ${name} is not JSON`);
+  }
+  if (!isJsonObject(value)) throw new TokenError(`token ${name} is no object`);
+  if (isDeeperThan(value, maxDepth)) {
+    throw new TokenError(`token ${name} is nested too deeply`);
+  }
+  return value;
+}
+
+function decodePart(part: string, name: string): Uint8Array {
+  try {
+    // Strict: the unused bits at the end are zero, so that one token has one spelling.
+    return Uint8Array.fromBase64(part + "=".repeat(-part.length & 3), {
+      alphabet: "base64url",
+      lastChunkHandling: "strict",
+    });
+  } catch {
+    throw new TokenError(`token ${name} is not base64url`);
+  }
+}

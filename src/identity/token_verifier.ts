@@ -1,0 +1,128 @@
+import type { Clock } from "../base/clock.ts";
+import { checkClaims, type ClaimRules } from "./claims.ts";
+import { isSignedBy } from "./jose.ts";
+import type { JsonObject } from "./json.ts";
+import { candidateKeys, type KeySet } from "./key_set.ts";
+import type { KeySource } from "./key_source.ts";
+import type { PublicKey } from "./public_key.ts";
+import { readToken, TokenError, type UnverifiedToken } from "./token.ts";
+import { TokenMemory } from "./token_memory.ts";
+
+/** Whose tokens are accepted. */
+export interface TokenProvider {
+  /** Equal to the `iss` claim, character by character. */
+  readonly issuer: string;
+  readonly audiences: readonly string[] | undefined;
+  readonly keys: KeySource;
+}
+
+/** What a verifier is made from. */
+export interface TokenVerifierOptions {
+  readonly providers: readonly TokenProvider[];
+  readonly clockSkewMs: number;
+  readonly clock: Clock;
+}
+
+interface VerifiedToken {
+  readonly text: string;
+  readonly claims: JsonObject;
+  readonly provider: TokenProvider;
+  /** Those in force when it was verified. */
+  readonly keys: KeySet;
+  readonly expiresAt: number;
+}
+
+/**
+ * Verifies access tokens: provider by `iss`, key by `kid` inside that provider, signature, claims.
+ *
+ * A verified token is remembered until it expires or the keys of its provider change.
+ */
+export class TokenVerifier {
+  readonly #providers: ReadonlyMap<string, TokenProvider>;
+  readonly #clockSkewMs: number;
+  readonly #clock: Clock;
+  readonly #memory = new TokenMemory<VerifiedToken>();
+
+  constructor({ providers, clockSkewMs, clock }: TokenVerifierOptions) {
+    this.#providers = new Map(providers.map((each) => [each.issuer, each]));
+    this.#clockSkewMs = clockSkewMs;
+    this.#clock = clock;
+  }
+
+  /**
+   * The claims of a token; the same object for the same token, without a promise when it is remembered.
+   * @throws {TokenError} When it is not accepted.
+   * @throws {DocumentUnavailableError} When there are no keys to verify it with.
+   */
+  verify(text: string): JsonObject | Promise<JsonObject> {
+    const known = this.#memory.get(text, this.#clock.now());
+    if (known === undefined) return this.#verify(text);
+    const keys = known.provider.keys.get();
+    if (keys === known.keys) return known.claims;
+    this.#memory.delete(text);
+    return keys instanceof Promise
+      ? keys.then(() => this.#verify(text))
+      : this.#verify(text);
+  }
+
+  async #verify(text: string): Promise<JsonObject> {
+    const token = readToken(text);
+    const provider = this.#providerOf(token);
+    const keys = await this.#verifySignature(token, provider);
+    const { claims } = token;
+    const expiresAt = checkClaims(claims, this.#rules(provider), this.#now());
+    this.#memory.add({ text, claims, provider, keys, expiresAt });
+    return claims;
+  }
+
+  #providerOf({ claims }: UnverifiedToken): TokenProvider {
+    const { iss } = claims;
+    const provider = typeof iss === "string"
+      ? this.#providers.get(iss)
+      : undefined;
+    if (provider !== undefined) return provider;
+    throw new TokenError(
+      iss === undefined
+        ? "token has no issuer"
+        : "token is from another issuer",
+    );
+  }
+
+  async #verifySignature(
+    token: UnverifiedToken,
+    { keys: source }: TokenProvider,
+  ): Promise<KeySet> {
+    let keys = await source.get();
+    let candidates = candidateKeys(keys, token.kid, token.algorithm);
+    if (candidates.length === 0) {
+      keys = await source.newer(keys);
+      candidates = candidateKeys(keys, token.kid, token.algorithm);
+    }
+    if (candidates.length === 0) {
+      throw new TokenError(
+        token.kid === undefined
+          ? "token names no key and more or less than one fits"
+          : "token key is unknown",
+      );
+    }
+    for (const key of candidates) {
+      if (await isSignedWith(token, key)) return keys;
+    }
+    throw new TokenError("token signature is wrong");
+  }
+
+  #rules({ audiences }: TokenProvider): ClaimRules {
+    return { audiences, clockSkewMs: this.#clockSkewMs };
+  }
+
+  #now(): number {
+    return this.#clock.now();
+  }
+}
+
+async function isSignedWith(
+  { text, algorithm }: UnverifiedToken,
+  key: PublicKey,
+): Promise<boolean> {
+  return await isSignedBy(text, await key.forAlgorithm(algorithm), algorithm);
+}
