@@ -6,28 +6,28 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 run: ## start the gateway with its offline playground
-	@$(DENO) task run $(ARGS)
+	@sh .ci/playground $(ARGS)
 
 test: ## run the tests, against the source
-	@$(DENO) task test $(ARGS)
+	@$(DENO) task --quiet test $(ARGS)
 
 check: ## format, lint, types and the rules of the house
-	@$(DENO) task check
+	@$(DENO) task --quiet check
 
 fmt: ## format everything
 	@$(DENO) fmt
 
 e2e: build ## run the end-to-end tests against the executable
-	@$(DENO) task e2e $(ARGS)
+	@$(DENO) task --quiet e2e $(ARGS)
 
 golden: ## accept what the golden files should now say; read the diff
-	@$(DENO) task golden
+	@$(DENO) task --quiet golden
 
 bench: ## compare with nginx and a naive proxy
-	@$(DENO) task bench $(ARGS)
+	@$(DENO) task --quiet bench $(ARGS)
 
 build: ## make one executable, dist/gateway
-	@$(DENO) task build
+	@$(DENO) task --quiet build
 
 clean: ## remove what was built and fetched
 	rm -rf dist .tools

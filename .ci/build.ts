@@ -51,7 +51,6 @@ async function compile(required: boolean): Promise<boolean> {
   const { success, errorText } = await deno(
     "compile",
     ...runFlags,
-    "--allow-run=curl",
     "--target",
     target,
     "-o",

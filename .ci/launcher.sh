@@ -2,7 +2,8 @@
 # The gateway in one file: this script, the bundled program and the Deno executable, each filled up to whole
 # blocks. The first start unpacks both into a cache directory that only this user can change; every start then
 # runs them in place of this shell, so the process id, signals and exit code are the gateway's own.
-# The names in the cache carry the hash of the content: two builds never mix, and old entries may be deleted.
+# The names in the cache carry the hash of the content: two builds never mix. Nothing is deleted here, because no
+# portable test tells an old entry from one in use; people may delete any, it is unpacked again.
 set -uf
 
 block_bytes=@BLOCK_BYTES@
@@ -83,9 +84,7 @@ start() {
   GATEWAY_ARGV0=$0
   DENO_NO_UPDATE_CHECK=1
   export DENO_DIR GATEWAY_ARGV0 DENO_NO_UPDATE_CHECK
-  # Deno complains about a program that it cannot find.
-  curl=$(command -v curl) || curl=
-  exec "$runtime" run @RUN_FLAGS@ ${curl:+"--allow-run=$curl"} "$program" "$@"
+  exec "$runtime" run @RUN_FLAGS@ "$program" "$@"
 }
 
 # Settings of the Deno and Node tools that would change what the gateway does. Trust and tokens stay.

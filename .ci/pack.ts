@@ -3,8 +3,8 @@ import config from "../deno.json" with { type: "json" };
 
 /**
  * What the gateway may do, as narrow as Deno can say it. Configuration decides which hosts, files and variables it
- * touches, so those cannot be listed here. No native code, no import at run time, no question to the terminal; the one
- * program it may start is `curl`, for `gwctl proxy trace`.
+ * touches, so those cannot be listed here. No other program, no native code, no import at run time, no question to the
+ * terminal.
  */
 const permissions = [
   "--no-prompt",
@@ -28,7 +28,7 @@ const isolation = [
  */
 const engine = ["--v8-flags=--max-semi-space-size=4"];
 
-/** Flags of `deno run` and `deno compile` for the bundled program; `--allow-run=curl` comes on top. */
+/** Flags of `deno run` and `deno compile` for the bundled program. */
 export const runFlags: readonly string[] = [
   ...isolation,
   ...permissions,

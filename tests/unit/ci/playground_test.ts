@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { freePort } from "../../harness/free_port.ts";
+
+const root = new URL("../../../", import.meta.url);
+const escape = "\x1b";
+
+function makeRun(...options: string[]): Deno.Command {
+  return new Deno.Command("make", {
+    args: ["run", `ARGS=${options.join(" ")} --stats off`],
+    cwd: root,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  });
+}
+
+Deno.test("make run prints its guide and nothing else, and ends with 0", async () => {
+  const admin = `127.0.0.1:${freePort()}`;
+  const child = makeRun("--port", String(freePort()), "--admin", admin).spawn();
+  const log = new Response(child.stderr).text();
+  let guide = "";
+  for await (
+    const text of child.stdout.pipeThrough(new TextDecoderStream()).values({
+      preventCancel: true,
+    })
+  ) {
+    guide += text;
+    if (guide.includes("Ctrl-C ends everything.")) break;
+  }
+
+  const response = await fetch(`http://${admin}/quitquitquit`, {
+    method: "POST",
+  });
+  await response.text();
+
+  assert.equal((await child.status).code, 0);
+  assert(guide.startsWith("\nThe gateway is running"), guide);
+  const lines = (await log).split("\n").filter((line) =>
+    line !== "" && line !== "Fetching dependencies…"
+  );
+  assert.deepEqual(
+    lines.filter((line) => !/^[0-9-]+T[0-9:.]+Z\tinfo\t/.test(line)),
+    [],
+  );
+  assert(!(guide + lines.join()).includes(escape));
+});
+
+Deno.test("make run says how to choose another port", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+
+  const { code, stderr } = await makeRun("--port", String(taken.addr.port))
+    .output();
+
+  assert.notEqual(code, 0);
+  assert.match(
+    new TextDecoder().decode(stderr),
+    /another program uses it\. Choose one with make run ARGS="--port <port>"\n/,
+  );
+});
