@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { TARGET_BYTES, TOKEN_BYTES, VALUE_BYTES } from "./field_syntax.ts";
 import { HeaderList } from "./header_list.ts";
+import { takeConnectionFields } from "./hop_by_hop.ts";
 import { HttpSyntaxError, malformed } from "./http_syntax_error.ts";
 
 const CR = 0x0d;
@@ -119,7 +120,8 @@ export function parseResponseHead(
 /**
  * Reads the trailer fields of `bytes[start, end)`, which ends with a blank line.
  *
- * Refuses those about framing: whoever merges trailers into headers would read another message (RFC 9110 section 6.5.1).
+ * Refuses those about framing: whoever merges trailers into headers would read another message (RFC 9110 section 6.5.1). Drops
+ * those about the connection.
  * @throws {HttpSyntaxError} `malformed`.
  */
 export function parseTrailers(
@@ -132,6 +134,7 @@ export function parseTrailers(
   if (trailers.has("content-length") || trailers.has("transfer-encoding")) {
     throw malformed("Cannot accept trailers about the length of the body");
   }
+  takeConnectionFields(trailers);
   return trailers;
 }
 

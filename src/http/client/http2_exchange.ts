@@ -4,6 +4,7 @@ import {
   constants,
 } from "node:http2";
 import type { Cancellation } from "../../base/cancellation.ts";
+import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../body.ts";
 import { malformed } from "../http_syntax_error.ts";
 import type { ResponseMessage } from "../message.ts";
@@ -158,7 +159,18 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
 
   #sendTrailers(): void {
     const trailers = this.#upload?.trailers;
-    this.#stream.sendTrailers(trailers === undefined ? {} : toObject(trailers));
+    try {
+      this.#stream.sendTrailers(trailers ? toObject(trailers) : {});
+    } catch (cause) {
+      this.#abort(
+        new GatewayError(
+          "bad_request",
+          "downstream",
+          `Cannot send the trailers to "${this.#endpoint}" in HTTP/2`,
+          { cause },
+        ),
+      );
+    }
   }
 
   #awaitContinue(upload: Upload): void {

@@ -34,7 +34,8 @@ export function requestFields(
 export function toObject(
   headers: HeaderList,
 ): Record<string, string | string[]> {
-  const fields: Record<string, string | string[]> = {};
+  // Without a prototype: a field may be called "constructor".
+  const fields: Record<string, string | string[]> = Object.create(null);
   headers.forEach((spelled, value) => {
     const name = spelled.toLowerCase();
     const present = fields[name];

@@ -179,11 +179,23 @@ export class Http2Exchange implements Http2BodyOwner {
         `Cannot finish the response: expected ${body.length} bytes, got ${this.#bytesSent}`,
       );
     }
-    this.#stream.once("wantTrailers", () => {
-      const { trailers } = body;
-      this.#stream.sendTrailers(trailers ? outgoingTrailers(trailers) : {});
-    });
+    this.#stream.once("wantTrailers", () => this.#sendTrailers(body));
     await this.#written((done) => this.#stream.end(done));
+  }
+
+  #sendTrailers({ trailers }: Body): void {
+    try {
+      this.#stream.sendTrailers(trailers ? outgoingTrailers(trailers) : {});
+    } catch (cause) {
+      this.#failWrite?.(
+        new GatewayError(
+          "upstream_protocol_error",
+          "upstream",
+          "Cannot send the trailers in HTTP/2",
+          { cause },
+        ),
+      );
+    }
   }
 
   /** Lets an upload that nobody reads run out, for a while: a reset would overtake the response. */

@@ -27,7 +27,8 @@ export function outgoingFields(
 
 /** Fields by lower-case name, repeated ones as a list. */
 export function outgoingTrailers(headers: HeaderList): OutgoingHttpHeaders {
-  const fields: OutgoingHttpHeaders = {};
+  // Without a prototype: a field may be called "constructor".
+  const fields: OutgoingHttpHeaders = Object.create(null);
   headers.forEach((name, value) => {
     const lower = name.toLowerCase();
     if (isConnectionSpecific(lower)) return;

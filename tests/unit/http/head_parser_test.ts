@@ -62,6 +62,16 @@ Deno.test("parseResponseHead reads status lines", async (t) => {
   }
 });
 
+Deno.test("parseTrailers drops what is about the connection", () => {
+  const bytes = Buffer.from(
+    "TE: x\r\nConnection: X-A\r\nX-A: 1\r\nX-B: 2\r\n\r\n",
+  );
+
+  const trailers = parseTrailers(bytes, 0, bytes.length);
+
+  assert.deepEqual([...trailers], [["X-B", "2"]]);
+});
+
 Deno.test("parseTrailers reads fields alone", () => {
   const bytes = bytesOf("X-A: 1\r\nX-B: 2\r\n\r\n");
 

@@ -123,6 +123,31 @@ Deno.test("HttpServer passes trailers both ways over HTTP/2", async () => {
   await close(session);
 });
 
+Deno.test("HttpServer resets an HTTP/2 stream whose trailers have no place in it", async () => {
+  const ended = Promise.withResolvers<Outcome>();
+  await using test = await TestServer.start({
+    handler: () => {
+      const body: Body = {
+        length: undefined,
+        trailers: HeaderList.from([["http2-settings", "AAMAAABk"]]),
+        read: () => undefined,
+        cancel: () => {},
+      };
+      const response = { status: 200, headers: new HeaderList(), body };
+      return { response, finished: ended.resolve };
+    },
+  });
+  const session = await connect(test.port, "http");
+
+  const stream = session.request({ te: "trailers" });
+  stream.on("error", () => {});
+  stream.resume();
+  const { error } = await ended.promise;
+
+  assert.match(String(error), /Cannot send the trailers/);
+  await close(session);
+});
+
 Deno.test("HttpServer refuses odd HTTP/2 requests", async (t) => {
   await using test = await TestServer.start({}, tls);
   const cases: readonly [string, Record<string, string>, number][] = [

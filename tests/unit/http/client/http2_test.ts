@@ -119,6 +119,34 @@ Deno.test("Upstream passes trailers both ways in HTTP/2", async () => {
   assert.equal(await seen.promise, "42");
 });
 
+Deno.test("Upstream refuses trailers that HTTP/2 has no place for", async () => {
+  await using server = await NodeUpstream.http2((stream) => {
+    stream.on("error", () => {});
+    stream.resume();
+  });
+  using upstream = upstreamAt(server.port, HTTP2);
+  const body = new PushBody();
+  body.end(new HeaderList(["Http2-Settings", "AAMAAABk"]));
+
+  const failure = await failureOf(send(upstream, { method: "POST" }, body));
+
+  assert.equal(failure.code, "bad_request");
+});
+
+Deno.test("Upstream sends fields named like what every object has", async () => {
+  const names = ["constructor", "__proto__"];
+  await using server = await NodeUpstream.http2((stream, headers) => {
+    stream.respond({ ":status": 200 });
+    stream.end(names.map((name) => headers[name]).join());
+  });
+  using upstream = upstreamAt(server.port, HTTP2);
+  const headers = HeaderList.from(names.map((name) => [name, "x"]));
+
+  const response = await send(upstream, { headers });
+
+  assert.equal(await readText(response.body), "x,x");
+});
+
 Deno.test("Upstream takes an HTTP/2 response without a body", async () => {
   await using server = await NodeUpstream.http2((stream) =>
     stream.respond({ ":status": 204 }, { endStream: true })
