@@ -3,10 +3,19 @@ import * as s from "./schema.ts";
 
 /** Rules over the verified token and the request. `Allow`: every rule must hold; `Deny`: none may. */
 export const authorizationSchema = s.object({
-  action: s.withDefault(s.oneOf(["Allow", "Deny"]), "Allow"),
-  policy: s.object({
-    matchExpressions: s.list(celExpression, { min: 1, max: 256 }),
-  }),
+  action: s.field(
+    "`Allow`: every rule must hold. `Deny`: none may. A rule that cannot be evaluated refuses in both.",
+    s.withDefault(s.oneOf(["Allow", "Deny"]), "Allow"),
+  ),
+  policy: s.field(
+    "The rules.",
+    s.object({
+      matchExpressions: s.field(
+        "Rules over `request`, `source`, `jwt`, `apiKey`, `basicAuth`, `mcp` and `env`, such as `'admin' in jwt.roles`.",
+        s.list(celExpression, { min: 1, max: 256 }),
+      ),
+    }),
+  ),
 });
 
 /** Rules over the verified token and the request. */

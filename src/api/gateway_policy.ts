@@ -32,16 +32,16 @@ export const trafficSchema = s.object({
     "Clients show a JSON Web Token.",
     s.optional(jwtAuthenticationSchema),
   ),
-  basicAuthentication: s.unsupported(
+  basicAuthentication: s.field(
     "Clients show user name and password.",
     s.optional(basicAuthenticationSchema),
   ),
-  apiKeyAuthentication: s.unsupported(
+  apiKeyAuthentication: s.field(
     "Clients show a key of their own.",
     s.optional(apiKeyAuthenticationSchema),
   ),
-  authorization: s.unsupported(
-    "Rules that a request has to satisfy.",
+  authorization: s.field(
+    "Rules that a request has to satisfy; those of gateway and route all apply.",
     s.optional(authorizationSchema),
   ),
   rateLimit: s.unsupported(

@@ -27,7 +27,10 @@ const fields = {
 /** Name of a variable. */
 export type VariableName = keyof typeof fields;
 
-/** Values of the variables; what a request does not have is `undefined`, and reading it an error. */
+/**
+ * Values of the variables. What a request does not have is `undefined`: reading it is a failure, `has(jwt.sub)` is false. A getter
+ * that throws makes the whole expression fail.
+ */
 export type Variables = { readonly [name in VariableName]?: Value | undefined };
 
 /** Every variable. */

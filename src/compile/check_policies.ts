@@ -7,27 +7,37 @@ import {
   gatewayPhaseKinds,
   routePhaseKinds,
 } from "../policy/registry.ts";
-import type { PolicyKind } from "../policy/policy_kind.ts";
+import type { PolicyKind, ReadFile } from "../policy/policy_kind.ts";
 import type { Named, Report } from "./report.ts";
 
+interface CheckContext {
+  readonly readFile: ReadFile;
+  readonly report: Report;
+}
+
 /** Reports what is wrong with policies and filters, attached or not. */
-export function checkPolicies(resources: ResourceSet, report: Report): void {
+export function checkPolicies(
+  resources: ResourceSet,
+  readFile: ReadFile,
+  report: Report,
+): void {
+  const context = { readFile, report };
   for (const policy of resources.gatewayPolicies) {
     const { traffic = {}, backend = {}, phase } = policy.spec;
     const kinds = phase === "PreRouting" ? gatewayPhaseKinds : routePhaseKinds;
-    check(policy, ["spec", "traffic"], traffic, kinds, report);
-    check(policy, ["spec", "backend"], backend, backendPhaseKinds, report);
+    check(policy, ["spec", "traffic"], traffic, kinds, context);
+    check(policy, ["spec", "backend"], backend, backendPhaseKinds, context);
   }
   for (const route of resources.httpRoutes) {
     for (const [index, rule] of route.spec.rules.entries()) {
       const path = ["spec", "rules", index];
-      checkFilters(route, path, rule.filters, report);
+      checkFilters(route, path, rule.filters, context);
       for (const [number, ref] of (rule.backendRefs ?? []).entries()) {
         checkFilters(
           route,
           [...path, "backendRefs", number],
           ref.filters,
-          report,
+          context,
         );
       }
     }
@@ -58,11 +68,11 @@ function checkFilters(
   route: Named,
   path: DiagnosticPath,
   filters: readonly (HttpFilter | BackendFilter)[] | undefined,
-  report: Report,
+  context: CheckContext,
 ): void {
   for (const [index, filter] of (filters ?? []).entries()) {
     const where = [...path, "filters", index];
-    check(route, where, trafficOfFilter(filter), routePhaseKinds, report);
+    check(route, where, trafficOfFilter(filter), routePhaseKinds, context);
   }
 }
 
@@ -71,14 +81,15 @@ function check(
   path: DiagnosticPath,
   traffic: TrafficPolicy,
   kinds: readonly PolicyKind[],
-  report: Report,
+  { readFile, report }: CheckContext,
 ): void {
   for (const kind of kinds) {
-    for (const problem of kind.check(traffic)) {
+    for (const problem of kind.check(traffic, readFile)) {
       report.error(
         resource,
         [...path, kind.kind, ...problem.path],
         problem.message,
+        problem.suggestion,
       );
     }
   }

@@ -58,11 +58,11 @@ export function compile(
   options: CompileOptions,
 ): Compiled {
   const report = new Report();
-  checkPolicies(resources, report);
+  checkPolicies(resources, options.readFile, report);
   const context: ForwardingContext = {
     backends: compileBackends(resources, options.readFile, report),
     attachments: attachPolicies(resources, report),
-    factory: new PolicyFactory(),
+    factory: new PolicyFactory(options.readFile),
     report,
   };
   const rules = new Map(

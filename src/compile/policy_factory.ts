@@ -1,11 +1,16 @@
 import type { TrafficPolicy } from "../api/gateway_policy.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { PolicyKind } from "../policy/policy_kind.ts";
+import type { PolicyKind, ReadFile } from "../policy/policy_kind.ts";
 import type { EffectivePolicy } from "./effective_policy.ts";
 
 /** Makes policies, one for each configuration however many routes it is attached to. */
 export class PolicyFactory {
+  readonly #readFile: ReadFile;
   readonly #made = new Map<TrafficPolicy, Map<string, Policy>>();
+
+  constructor(readFile: ReadFile) {
+    this.#readFile = readFile;
+  }
 
   /** The policies that run for a listener's port, in order. */
   createAll(
@@ -27,7 +32,10 @@ export class PolicyFactory {
     const key = `${kind.kind}:${listenerPort}`;
     const known = this.#made.get(traffic)?.get(key);
     if (known !== undefined) return known;
-    const policy = kind.create(traffic, { listenerPort });
+    const policy = kind.create(traffic, {
+      listenerPort,
+      readFile: this.#readFile,
+    });
     if (policy === undefined) return undefined;
     const ofTraffic = this.#made.get(traffic) ?? new Map<string, Policy>();
     this.#made.set(traffic, ofTraffic.set(key, policy));

@@ -10,12 +10,19 @@ import type { Policy } from "./policy.ts";
 export interface PolicyProblem {
   readonly path: DiagnosticPath;
   readonly message: string;
+  /** A value that may have been meant. */
+  readonly suggestion?: string;
 }
+
+/** Reads a text file whose path is as it stands in the configuration; throws when it cannot. */
+export type ReadFile = (path: string) => string;
 
 /** What a policy needs to know about the place where it runs. */
 export interface PolicyOptions {
   /** Port of the listener that accepted the request. */
   readonly listenerPort: number;
+  /** Reads the files that the configuration names. */
+  readonly readFile: ReadFile;
 }
 
 /** A policy that can be configured: how it is checked, merged and made. */
@@ -25,7 +32,7 @@ export interface PolicyKind {
   /** `replace`: the most specific configuration counts; `accumulate`: all of them apply, the least specific first. */
   readonly merge: "replace" | "accumulate";
   /** Everything about the configuration that its schema cannot see. */
-  check(traffic: TrafficPolicy): readonly PolicyProblem[];
+  check(traffic: TrafficPolicy, readFile: ReadFile): readonly PolicyProblem[];
   /** `undefined` when `traffic` does not configure this kind. A configuration with problems becomes a policy that refuses. */
   create(traffic: TrafficPolicy, options: PolicyOptions): Policy | undefined;
 }
@@ -35,7 +42,7 @@ type ConfigOf<K extends TrafficPolicyKind> = NonNullable<TrafficPolicy[K]>;
 /** How the configuration of one kind is checked and made into a policy. */
 export interface PolicyDefinition<C> {
   readonly merge?: PolicyKind["merge"];
-  check?(config: C): readonly PolicyProblem[];
+  check?(config: C, readFile: ReadFile): readonly PolicyProblem[];
   create(config: C, options: PolicyOptions): Policy;
 }
 
@@ -44,21 +51,24 @@ export function definePolicy<K extends TrafficPolicyKind>(
   kind: K,
   definition: PolicyDefinition<ConfigOf<K>>,
 ): PolicyKind {
-  function problemsOf(config: ConfigOf<K>): readonly PolicyProblem[] {
-    return definition.check?.(config) ?? [];
+  function problemsOf(
+    config: ConfigOf<K>,
+    readFile: ReadFile,
+  ): readonly PolicyProblem[] {
+    return definition.check?.(config, readFile) ?? [];
   }
 
   return {
     kind,
     merge: definition.merge ?? "replace",
-    check(traffic) {
+    check(traffic, readFile) {
       const config = traffic[kind];
-      return config === undefined ? [] : problemsOf(config);
+      return config === undefined ? [] : problemsOf(config, readFile);
     },
     create(traffic, options) {
       const config = traffic[kind];
       if (config === undefined) return undefined;
-      const [problem] = problemsOf(config);
+      const [problem] = problemsOf(config, options.readFile);
       return problem === undefined
         ? definition.create(config, options)
         : refusingPolicy(kind, problem.message);

@@ -1,3 +1,12 @@
+import {
+  checkApiKeyAuthentication,
+  createApiKeyAuthentication,
+} from "./api_key_authentication.ts";
+import { checkAuthorization, createAuthorization } from "./authorization.ts";
+import {
+  checkBasicAuthentication,
+  createBasicAuthentication,
+} from "./basic_authentication.ts";
 import { createCors } from "./cors.ts";
 import { createDirectResponse } from "./direct_response.ts";
 import {
@@ -16,9 +25,19 @@ import { createUrlRewrite } from "./url_rewrite.ts";
 
 const cors = definePolicy("cors", { create: createCors });
 const jwtAuthentication = unsupportedPolicy("jwtAuthentication");
-const basicAuthentication = unsupportedPolicy("basicAuthentication");
-const apiKeyAuthentication = unsupportedPolicy("apiKeyAuthentication");
-const authorization = unsupportedPolicy("authorization", "accumulate");
+const basicAuthentication = definePolicy("basicAuthentication", {
+  check: checkBasicAuthentication,
+  create: (config, { readFile }) => createBasicAuthentication(config, readFile),
+});
+const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {
+  check: checkApiKeyAuthentication,
+  create: createApiKeyAuthentication,
+});
+const authorization = definePolicy("authorization", {
+  merge: "accumulate",
+  check: checkAuthorization,
+  create: createAuthorization,
+});
 const rateLimit = unsupportedPolicy("rateLimit", "accumulate");
 const transformation = unsupportedPolicy("transformation");
 

@@ -16,6 +16,4 @@ export interface RequestIdentity {
 export interface ProtectedResource {
   /** URL of its metadata, as `resource_metadata` of a challenge. */
   metadataUrl(context: PolicyContext): string;
-  /** URL of the protected-resource metadata of an MCP route; challenges after authentication name it too. */
-  resourceMetadata?: string;
 }

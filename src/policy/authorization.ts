@@ -1,0 +1,86 @@
+import type { Authorization } from "../api/authorization.ts";
+import type { ResponseMessage } from "../http/message.ts";
+import { refuseWith } from "./auth_responses.ts";
+import {
+  createRule,
+  type EvaluatedRule,
+  evaluateRules,
+  ruleProblem,
+} from "./authorization_rule.ts";
+import { bearerChallenge } from "./challenge.ts";
+import { readMcpVariable } from "./mcp_variable.ts";
+import type { Policy, PolicyContext } from "./policy.ts";
+import type { PolicyProblem } from "./policy_kind.ts";
+import { RequestVariables } from "./request_variables.ts";
+import { missingScopes } from "./scopes.ts";
+
+/** What is wrong with the rules. */
+export function checkAuthorization(
+  { policy }: Authorization,
+): readonly PolicyProblem[] {
+  return policy.matchExpressions.flatMap((text, index) =>
+    ruleProblem(text, ["policy", "matchExpressions", index]) ?? []
+  );
+}
+
+/**
+ * Lets requests pass by rules. `Allow`: every rule must be true. `Deny`: every rule must be false. A rule that fails, or whose
+ * result is not a boolean, refuses in both.
+ */
+export function createAuthorization(
+  { action, policy }: Authorization,
+): Policy {
+  const rules = policy.matchExpressions.map(createRule);
+  const readsMcp = rules.some((rule) => rule.readsMcp);
+  const passing = action === "Allow";
+
+  function decide(context: PolicyContext, variables: RequestVariables) {
+    const { jwt } = context.identity;
+    const refusing = evaluateRules(rules, variables, jwt)
+      .filter(({ result }) => result !== passing);
+    return refusing.length === 0
+      ? undefined
+      : refuse(context, passing ? refusing : []);
+  }
+
+  return {
+    kind: "authorization",
+    onRequest(context) {
+      return readsMcp
+        ? decideWithBody(context, decide)
+        : decide(context, new RequestVariables(context));
+    },
+  };
+}
+
+async function decideWithBody(
+  context: PolicyContext,
+  decide: (
+    context: PolicyContext,
+    variables: RequestVariables,
+  ) => ResponseMessage | undefined,
+): Promise<ResponseMessage | undefined> {
+  const mcp = await readMcpVariable(context.request);
+  return decide(context, new RequestVariables(context, mcp));
+}
+
+/** @param wanted Rules that would have to hold. */
+function refuse(
+  context: PolicyContext,
+  wanted: readonly EvaluatedRule[],
+): ResponseMessage {
+  const { jwt, protectedResource } = context.identity;
+  const missing = jwt && missingScopes(jwt, wanted.map(({ rule }) => rule));
+  if (missing === undefined) {
+    return refuseWith("forbidden", "The request is not allowed");
+  }
+  const description = "The token lacks a scope that the request needs";
+  return refuseWith("insufficient_scope", description, {
+    "www-authenticate": bearerChallenge({
+      resourceMetadata: protectedResource?.metadataUrl(context),
+      error: "insufficient_scope",
+      description,
+      scope: missing.join(" "),
+    }),
+  });
+}

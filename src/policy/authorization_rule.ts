@@ -1,0 +1,84 @@
+import { nearest } from "../api/suggest.ts";
+import { compileExpression, Expression } from "../cel/expression.ts";
+import type { EvaluationFailure } from "../cel/library.ts";
+import type { Variables } from "../cel/variables.ts";
+import type { PolicyProblem } from "./policy_kind.ts";
+import type { RequestIdentity } from "./request_identity.ts";
+
+/** What a rule says about a request; a failure is neither true nor false. */
+export type RuleResult = boolean | EvaluationFailure;
+
+/** A rule and what it says about a request, for whoever wants to know why. */
+export interface EvaluatedRule {
+  readonly rule: AuthorizationRule;
+  readonly result: RuleResult;
+}
+
+/** One of `matchExpressions`. */
+export class AuthorizationRule {
+  readonly text: string;
+  /** The scopes it asks for, when it asks for nothing else. */
+  readonly requiredScopes: readonly string[] | undefined;
+  readonly readsMcp: boolean;
+  readonly #expression: Expression;
+  /** Results by the claims of verified tokens, which stay the same object as long as a token is remembered. */
+  readonly #decided: WeakMap<object, RuleResult> | undefined;
+
+  constructor(expression: Expression) {
+    this.text = expression.text;
+    this.requiredScopes = expression.requiredScopes;
+    this.readsMcp = expression.variables.has("mcp");
+    this.#expression = expression;
+    this.#decided = expression.readsOnlyClaims ? new WeakMap() : undefined;
+  }
+
+  /** @param claims Those that `variables.jwt` shows. */
+  test(variables: Variables, claims: RequestIdentity["jwt"]): RuleResult {
+    if (this.#decided === undefined || claims === undefined) {
+      return this.#expression.test(variables);
+    }
+    let result = this.#decided.get(claims);
+    if (result === undefined) {
+      result = this.#expression.test(variables);
+      this.#decided.set(claims, result);
+    }
+    return result;
+  }
+}
+
+/** What every rule says about a request. */
+export function evaluateRules(
+  rules: readonly AuthorizationRule[],
+  variables: Variables,
+  claims: RequestIdentity["jwt"],
+): readonly EvaluatedRule[] {
+  return rules.map((rule) => ({ rule, result: rule.test(variables, claims) }));
+}
+
+/** What is wrong with the text of a rule; `undefined` when nothing is. */
+export function ruleProblem(
+  text: string,
+  path: PolicyProblem["path"],
+): PolicyProblem | undefined {
+  const compiled = compileExpression(text);
+  if (!(compiled instanceof Expression)) {
+    const { message, unknown } = compiled;
+    const suggestion = unknown && nearest(unknown.name, unknown.candidates);
+    return {
+      path,
+      message: `Cannot use the expression: ${message}`,
+      ...(suggestion !== undefined && { suggestion }),
+    };
+  }
+  if (!compiled.variables.has("backend")) return undefined;
+  const message =
+    'Cannot use "backend" in a rule: rules run before a backend is chosen';
+  return { path, message };
+}
+
+/** The rule of a text without problems. @throws {TypeError} When it has any. */
+export function createRule(text: string): AuthorizationRule {
+  const compiled = compileExpression(text);
+  if (compiled instanceof Expression) return new AuthorizationRule(compiled);
+  throw new TypeError(compiled.message);
+}

@@ -1,0 +1,21 @@
+/** Password hashes of OpenBSD's bcrypt, which are slow to compute on purpose. */
+import { compare, truncates } from "bcryptjs";
+
+/** Highest cost that is computed: some 50 ms, for which nothing else runs. */
+export const MAX_BCRYPT_COST = 10;
+
+const bcryptHash = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+
+/** The cost of a hash such as `$2y$05$…`; `undefined` for what is no bcrypt hash. */
+export function bcryptCost(hash: string): number | undefined {
+  const cost = bcryptHash.exec(hash)?.[1];
+  return cost === undefined ? undefined : Number(cost);
+}
+
+/** Whether the password is the one that was hashed. Passwords over 72 bytes, whose rest bcrypt ignores, never are. */
+export async function matchesBcrypt(
+  password: string,
+  hash: string,
+): Promise<boolean> {
+  return !truncates(password) && await compare(password, hash);
+}

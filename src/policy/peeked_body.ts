@@ -1,0 +1,75 @@
+import type { Body } from "../http/body.ts";
+import type { HeaderList } from "../http/header_list.ts";
+import type { RequestMessage } from "../http/message.ts";
+
+/**
+ * The whole body of a request, which goes on unchanged; `undefined` when it is longer than `maxBytes`.
+ *
+ * Holds at most `maxBytes` and one chunk in memory.
+ */
+export async function peekBody(
+  request: RequestMessage,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  const { body } = request;
+  if (body === undefined) return new Uint8Array();
+  if (body instanceof PeekedBody) return body.whole;
+  if (body.length !== undefined && body.length > maxBytes) return undefined;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  while (size <= maxBytes) {
+    const chunk = await body.read();
+    if (chunk === undefined) {
+      const whole = join(chunks, size);
+      request.body = new PeekedBody(whole, body, whole);
+      return whole;
+    }
+    // A chunk is only valid until the next is read.
+    chunks.push(chunk.slice());
+    size += chunk.length;
+  }
+  request.body = new PeekedBody(join(chunks, size), body, undefined);
+  return undefined;
+}
+
+/** Bytes that have been read, followed by those that have not. */
+class PeekedBody implements Body {
+  readonly length: number | undefined;
+  /** Everything, when everything has been read. */
+  readonly whole: Uint8Array | undefined;
+  readonly #source: Body;
+  #seen: Uint8Array | undefined;
+
+  constructor(seen: Uint8Array, source: Body, whole: Uint8Array | undefined) {
+    this.length = source.length;
+    this.whole = whole;
+    this.#source = source;
+    this.#seen = seen.length > 0 ? seen : undefined;
+  }
+
+  get trailers(): HeaderList | undefined {
+    return this.#source.trailers;
+  }
+
+  read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    const seen = this.#seen;
+    this.#seen = undefined;
+    if (seen !== undefined) return seen;
+    return this.whole === undefined ? this.#source.read() : undefined;
+  }
+
+  cancel(reason: unknown): void {
+    this.#seen = undefined;
+    this.#source.cancel(reason);
+  }
+}
+
+function join(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const bytes = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
