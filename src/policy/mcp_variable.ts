@@ -18,8 +18,12 @@ export async function readMcpVariable(
   const bytes = await peekBody(request, MAX_MESSAGE_BYTES);
   if (bytes === undefined) return undefined;
   if (bytes.length === 0) return mapValue(new Map());
-  const message = parseObject(bytes);
-  return message && describeMessage(message);
+  try {
+    const message = parse(bytes);
+    return isObject(message) ? describeMessage(message) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** By method: the field of `mcp`, and the parameter that names what is asked for. */
@@ -47,20 +51,21 @@ function describeMessage(message: object): Value | undefined {
   return mapValue(fields);
 }
 
-function parseObject(bytes: Uint8Array): object | undefined {
-  try {
-    const decoder = new TextDecoder("utf-8", { fatal: true });
-    const json: unknown = JSON.parse(decoder.decode(bytes));
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
+/** @throws {SyntaxError | TypeError} */
+function parse(bytes: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 }
 
+/** @throws {TypeError} When there is a field of that name in another case: some servers would read that one. */
 function ownField(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
+  if (!isObject(value)) return undefined;
+  for (const key of Object.keys(value)) {
+    // Both ways, because of letters such as the long s that only fold in one.
+    if (key !== name && key.toUpperCase().toLowerCase() === name) {
+      throw new TypeError(`ambiguous field ${JSON.stringify(key)}`);
+    }
+  }
+  return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }
 
 function isObject(value: unknown): value is object {

@@ -243,6 +243,16 @@ const messages: [string, string, string][] = [
   ["!has(mcp.tool)", call({}), refused],
   ["!has(mcp.tool)", `[${call("drop")}]`, refused],
   ["!has(mcp.tool)", '{"method": ["tools/call"]}', refused],
+  [
+    "!has(mcp.tool)",
+    '{"method":"ping","Method":"tools/call","params":{"name":"drop"}}',
+    refused,
+  ],
+  [
+    "mcp.tool.name == 'search'",
+    '{"method":"tools/call","params":{"name":"search"},"paramſ":{"name":"drop"}}',
+    refused,
+  ],
   ["!has(mcp.tool)", '{"jsonrpc":"2.0","id":1,"result":{}}', "pass"],
   ["!has(mcp.tool)", call("x", "__proto__"), "pass"],
   ["mcp.prompt.name == 'p'", call("p", "prompts/get"), "pass"],
