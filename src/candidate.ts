@@ -89,14 +89,10 @@ export function locateDiagnostics(
 
 function locate(
   loaded: LoadedConfig,
-  { severity, resource, path, message, suggestion }: ResourceDiagnostic,
+  { severity, resource, ...problem }: ResourceDiagnostic,
 ): Diagnostic {
   const { kind, namespace, name } = resource;
   const key = resourceKey({ kind, metadata: { namespace, name } });
-  const problem = { path, at: "value" as const, message };
-  const located = loaded.diagnose(
-    key,
-    suggestion === undefined ? problem : { ...problem, suggestion },
-  );
+  const located = loaded.diagnose(key, { ...problem, at: "value" });
   return { ...located, severity };
 }

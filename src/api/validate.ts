@@ -16,6 +16,8 @@ export interface Problem {
   readonly got?: string;
   /** What was probably meant. */
   readonly suggestion?: string;
+  /** Where in the text at `path` it is, in UTF-16 units from its beginning. */
+  readonly offset?: number;
 }
 
 /** A value that fits its schema with defaults filled in, or everything that is wrong with it. */

@@ -8,6 +8,8 @@ export interface Diagnostic {
   readonly message: string;
   /** A value that may have been meant. */
   readonly suggestion?: string;
+  /** Where in the text at `path`, such as an expression, it is: UTF-16 units from its beginning. */
+  readonly offset?: number;
 }
 
 /** Fields and indexes that lead to a value. */

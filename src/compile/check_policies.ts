@@ -90,6 +90,7 @@ function check(
         [...path, kind.kind, ...problem.path],
         problem.message,
         problem.suggestion,
+        problem.offset,
       );
     }
   }

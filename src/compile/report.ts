@@ -18,14 +18,18 @@ export class Report {
     return [...this.#diagnostics.values()];
   }
 
-  /** @param suggestion A value that may have been meant. */
+  /**
+   * @param suggestion A value that may have been meant.
+   * @param offset Where in the text at `path` it is.
+   */
   error(
     resource: Named,
     path: DiagnosticPath,
     message: string,
     suggestion?: string,
+    offset?: number,
   ): void {
-    this.#add("error", resource, path, message, suggestion);
+    this.#add("error", resource, path, message, suggestion, offset);
   }
 
   /** @param suggestion A value that may have been meant. */
@@ -44,6 +48,7 @@ export class Report {
     path: DiagnosticPath,
     message: string,
     suggestion: string | undefined,
+    offset?: number,
   ): void {
     const diagnostic = {
       severity,
@@ -51,6 +56,7 @@ export class Report {
       path,
       message,
       ...(suggestion !== undefined && { suggestion }),
+      ...(offset !== undefined && { offset }),
     };
     this.#diagnostics.set(JSON.stringify(diagnostic), diagnostic);
   }

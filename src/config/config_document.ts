@@ -7,13 +7,16 @@ import {
   type YamlNode,
   type YamlScalar,
 } from "./yaml.ts";
-import { resolvePlainScalar } from "./yaml_text.ts";
+import { offsetWithin, resolvePlainScalar } from "./yaml_text.ts";
 
 /** One YAML document as plain data that still knows where every value was written. */
 export interface ConfigDocument {
   readonly value: unknown;
-  /** Place of the value at `path` or of its key; of the nearest enclosing value when there is none. */
-  locate(path: Path, at?: "key" | "value"): Location;
+  /**
+   * Place of the value at `path` or of its key; of the nearest enclosing value when there is none.
+   * @param offset Points into a text, when that is written on one line as it is.
+   */
+  locate(path: Path, at?: "key" | "value", offset?: number): Location;
   /** Environment variables whose values the scalar at `path` holds. */
   substituted(path: Path): readonly string[];
   /** Whether the value at `path` could not be read, which has been reported. */
@@ -36,7 +39,7 @@ export function readDocuments(
 ): ParsedSource {
   const { roots, diagnostics, locate } = parseYaml(source);
   const readers = roots.map((root) =>
-    new DocumentReader(root, environment, locate)
+    new DocumentReader(root, environment, source.text, locate)
   );
   return {
     documents: readers.filter(({ stopped }) => !stopped),
@@ -58,6 +61,7 @@ class DocumentReader implements ConfigDocument {
   readonly diagnostics: Diagnostic[] = [];
   readonly #root: YamlNode | undefined;
   readonly #environment: Environment;
+  readonly #text: string;
   readonly #locate: (offset: number) => Location;
   readonly #substituted = new Map<YamlNode, readonly string[]>();
   readonly #broken = new Set<YamlNode>();
@@ -67,10 +71,12 @@ class DocumentReader implements ConfigDocument {
   constructor(
     root: YamlNode | undefined,
     environment: Environment,
+    text: string,
     locate: (offset: number) => Location,
   ) {
     this.#root = root;
     this.#environment = environment;
+    this.#text = text;
     this.#locate = locate;
     this.value = this.#read(root, []);
   }
@@ -80,8 +86,17 @@ class DocumentReader implements ConfigDocument {
     return this.#stopped;
   }
 
-  locate(path: Path, at: "key" | "value" = "value"): Location {
+  locate(
+    path: Path,
+    at?: "key" | "value",
+    offset?: number,
+  ): Location {
     const { node, keyStart, found } = this.#find(path);
+    if (found && offset !== undefined && node?.kind === "scalar") {
+      const isAsWritten = !this.#substituted.has(node);
+      const within = isAsWritten ? offsetWithin(node, this.#text, offset) : 0;
+      return this.#locate(node.start + within);
+    }
     const isBlock = (node?.kind === "map" || node?.kind === "list") &&
       !node.flow;
     return this.#locate(

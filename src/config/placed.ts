@@ -42,7 +42,7 @@ export function diagnoseAt(
   path: Path,
   problem: Problem,
 ): Diagnostic {
-  const location = document.locate(path, problem.at);
+  const location = document.locate(path, problem.at, problem.offset);
   const names = document.substituted(path);
   if (problem.got === undefined || names.length === 0) {
     return diagnosticOf(problem, location, path);

@@ -44,3 +44,23 @@ export function syntaxMessage(
   }
   return `invalid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }
+
+/**
+ * How far a place in the value of a scalar is from where the scalar begins in `text`; 0 when the value is not written as it is:
+ * with escapes or over several lines.
+ */
+export function offsetWithin(
+  scalar: {
+    readonly start: number;
+    readonly value: unknown;
+    readonly plain: boolean;
+  },
+  text: string,
+  offset: number,
+): number {
+  const { start, value, plain } = scalar;
+  const quote = plain ? 0 : 1;
+  const isVerbatim = typeof value === "string" &&
+    text.startsWith(value, start + quote);
+  return isVerbatim ? quote + offset : 0;
+}

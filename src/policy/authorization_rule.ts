@@ -62,11 +62,12 @@ export function ruleProblem(
 ): PolicyProblem | undefined {
   const compiled = compileExpression(text);
   if (!(compiled instanceof Expression)) {
-    const { message, unknown } = compiled;
+    const { message, offset, unknown } = compiled;
     const suggestion = unknown && nearest(unknown.name, unknown.candidates);
     return {
       path,
       message: `Cannot use the expression: ${message}`,
+      offset,
       ...(suggestion !== undefined && { suggestion }),
     };
   }

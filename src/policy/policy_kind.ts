@@ -12,6 +12,8 @@ export interface PolicyProblem {
   readonly message: string;
   /** A value that may have been meant. */
   readonly suggestion?: string;
+  /** Where in the text at `path` it is, in UTF-16 units from its beginning. */
+  readonly offset?: number;
 }
 
 /** Reads a text file whose path is as it stands in the configuration; throws when it cannot. */

@@ -201,7 +201,7 @@ routes:
   assert.match(text, /:11:\d+: error: .*keys\[1\]: Cannot use the key twice/);
   assert.match(
     text,
-    /:15:\d+: error: .*\[0\]: .*unknown variable "jtw" at column 12; did you mean "jwt"\?/,
+    /:15:23: error: .*\[0\]: .*unknown variable "jtw" at column 12; did you mean "jwt"\?/,
   );
-  assert.match(text, /:16:\d+: error: .*\[1\]: .*unexpected = at column 14/);
+  assert.match(text, /:16:24: error: .*\[1\]: .*unexpected = at column 14/);
 });

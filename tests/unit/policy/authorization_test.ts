@@ -337,11 +337,13 @@ Deno.test("checkAuthorization locates bad rules and suggests names", () => {
     {
       path: ["policy", "matchExpressions", 1],
       message: 'Cannot use the expression: unknown variable "jtw" at column 1',
+      offset: 0,
       suggestion: "jwt",
     },
     {
       path: ["policy", "matchExpressions", 2],
       message: "Cannot use the expression: unexpected b at column 3",
+      offset: 2,
     },
     {
       path: ["policy", "matchExpressions", 3],
