@@ -33,7 +33,10 @@ export function startIdpB(options: IdpBOptions = {}): Promise<Idp> {
     jwksPath,
     tokenPath: "/token",
     audienceParameter: "resource",
-    locate: (target) => locate(target, mountPath, jwksPath),
+    locate: (target) =>
+      target === `/v1/mgmt/mcp/client/${projectId}/${serverId}/register`
+        ? "/register"
+        : locate(target, mountPath, jwksPath),
     sendsIssuer: true,
     userClaims: claimRoles(roles, tenant),
     machineClaims: claimRoles(machineRoles, tenant),

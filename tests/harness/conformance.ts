@@ -46,6 +46,18 @@ export function runClientConformance(
   return runSuite(["client", "--command", command.join(" "), ...flags]);
 }
 
+/**
+ * Runs a scenario for authorization servers against the one that protects `url`.
+ *
+ * @throws {Error} when the suite itself cannot run
+ */
+export function runAuthorizationConformance(
+  url: string,
+  scenario: string,
+): Promise<ConformanceResult> {
+  return runSuite(["authorization", "--url", url, "--scenario", scenario]);
+}
+
 async function runSuite(args: readonly string[]): Promise<ConformanceResult> {
   const directory = await Deno.makeTempDir({ prefix: "conformance-" });
   try {

@@ -144,8 +144,12 @@ for (
 }
 
 Deno.test("IdpB registers a client only with the management key", async () => {
-  await using idp = await startIdpB({ managementKey: "K1" });
-  const endpoint = `${idp.issuer}/register`;
+  await using idp = await startIdpB({
+    projectId: "P1",
+    serverId: "MS1",
+    managementKey: "K1",
+  });
+  const endpoint = `${idp.origin}/v1/mgmt/mcp/client/P1/MS1/register`;
 
   const refused = await register(endpoint);
   const accepted = await register(endpoint, { authorization: "Bearer K1" });
