@@ -2,6 +2,8 @@
 export const logModules: readonly string[] = [
   "admin",
   "gateway",
+  "http",
+  "identity",
   "process",
   "proxy",
   "request",

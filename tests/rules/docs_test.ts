@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
 import { createAuthority } from "../harness/certificates.ts";
+import { logModules } from "../../cli/log_modules.ts";
+import { describeFile } from "../../cli/reference.ts";
+import { fileSchema } from "../../src/config/file_schema.ts";
+import { respondToError } from "../../src/proxy/respond.ts";
+import { GatewayError, type GatewayErrorCode } from "../../src/base/errors.ts";
 import { gatewayCommand } from "../harness/executable.ts";
 import { productFiles, readFile, repositoryFiles, root } from "./repository.ts";
 
@@ -161,4 +166,134 @@ Deno.test("every relative link of a document leads to a file", async () => {
   }
 
   assert.deepEqual(broken, []);
+});
+
+const readme = await readFile("README.md");
+
+/** The rows of the table whose head begins with `| first |`, cell by cell. */
+function tableRows(first: string): string[][] {
+  const [, table = ""] = readme.split(new RegExp(`^\\| ${first} .*\n`, "m"));
+  const rows = /^(?:\|.*\n)+/.exec(table)?.[0].trimEnd().split("\n") ?? [];
+  return rows.slice(1).map((row) =>
+    row.split("|").slice(1, -1).map((cell) => cell.trim())
+  );
+}
+
+/** What stands between backticks. */
+function codeIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
+}
+
+/** What `pattern` finds in the modules of the product, the playground aside. */
+async function findInSource(pattern: RegExp): Promise<string[]> {
+  const paths = (await productFiles()).filter((path) =>
+    !path.startsWith("cli/dev/")
+  );
+  const texts = await Promise.all(paths.map(readFile));
+  const found = texts.flatMap((text) =>
+    [...text.matchAll(pattern)].map(([, name = ""]) => name)
+  );
+  return [...new Set(found)].sort();
+}
+
+Deno.test("README shows the mistake as the gateway does", async () => {
+  const [config = ""] = blocksOf(readme, "yaml").map(({ text }) => text)
+    .filter((text) => text.startsWith("# gateway.yaml"));
+  const [, shown] =
+    /^\$ \S+ -f gateway\.yaml --validate-only\n(gateway\.yaml:.*)/ms
+      .exec(
+        blocksOf(readme, "console").map(({ text }) => text).find((text) =>
+          text.includes(": error: ")
+        ) ?? "",
+      ) ?? [];
+  const directory = await Deno.makeTempDir();
+  await Deno.writeTextFile(
+    `${directory}/gateway.yaml`,
+    config.replace("type: PathPrefix", "type: Prefix"),
+  );
+
+  const { stderr } = await gatewayCommand({
+    args: ["-f", "gateway.yaml", "--validate-only"],
+    cwd: directory,
+  }).output();
+
+  assert.equal(new TextDecoder().decode(stderr), shown);
+  await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test("README shows a request that make run prints", async () => {
+  const guide = await readFile("cli/dev_command.ts");
+  const [request = ""] = blocksOf(readme, "console").map(({ text }) => text)
+    .filter((text) => text.startsWith("$ curl http://localhost:3000"));
+  const words = (text: string) =>
+    text.replace(/\\+\n/g, "").replaceAll(/\s+/g, " ");
+
+  assert.notEqual(request, "");
+  assert(
+    words(guide.replaceAll("${gateway}", "http://localhost:3000")).includes(
+      words(request.slice("$ ".length)).trim(),
+    ),
+  );
+});
+
+Deno.test("README explains every reason with its status", async () => {
+  const codes = [
+    ...(await readFile("src/base/errors.ts")).matchAll(/^ {2}\| "([a-z_]+)"/gm),
+  ].map(([, code]) => code as GatewayErrorCode);
+  const expected = codes.map((code) => {
+    const { status } = respondToError(new GatewayError(code, "gateway", ""));
+    return `${code} ${status}`;
+  });
+
+  assert.deepEqual(
+    tableRows("`reason`").map(([name = "", status]) =>
+      `${codeIn(name)} ${status}`
+    ).sort(),
+    [...expected, "upstream any", "direct_response any"].sort(),
+  );
+});
+
+Deno.test("README lists every field of an access log line", async () => {
+  const added = [
+    ...(await readFile("src/telemetry/access_log.ts")).matchAll(
+      /\badd\("([a-z.]+)"/g,
+    ),
+  ].map(([, field]) => field);
+  const listed = tableRows("field").flatMap((cells) => codeIn(cells.join(" ")));
+
+  assert.deepEqual(added.filter((name) => !listed.includes(name ?? "")), []);
+});
+
+Deno.test("README lists every metric and no other", async () => {
+  const listed = tableRows("metric").flatMap(([names = ""]) => codeIn(names));
+
+  assert.deepEqual(
+    listed.sort(),
+    await findInSource(/"((?:gateway|process)_[a-z_]+)"/g),
+  );
+});
+
+Deno.test("README and gwctl know every module that logs", async () => {
+  const [, listed = ""] =
+    /`level` sets modules apart: ([^.]*)\./.exec(readme) ??
+      [];
+
+  assert.deepEqual(
+    logModules,
+    await findInSource(/\.(?:module|log)\("([a-z.]+)"\)/g),
+  );
+  assert.deepEqual(codeIn(listed), logModules);
+});
+
+Deno.test("README names every kind of policy that is supported", async () => {
+  const [, listed = ""] = /^This version has ([^.]*)\./m.exec(readme) ?? [];
+  const [, table = ""] = describeFile(await fileSchema()).split(
+    "\n### Traffic\n",
+  );
+  const [traffic = ""] = table.split("\n### ");
+  const supported = [...traffic.matchAll(/^\| `([A-Za-z]+)` \|(.*)$/gm)].filter(
+    ([, , row = ""]) => !row.includes("Not supported by this version"),
+  ).map(([, kind]) => kind);
+
+  assert.deepEqual(codeIn(listed), supported);
 });
