@@ -12,6 +12,8 @@ export class GuardedTransport implements Transport {
   writeDeadline = NEVER;
   /** The read that is under way. */
   pendingRead: Promise<number | null> | undefined;
+  /** Whether a write failed: the client is gone. */
+  broken = false;
   readonly #transport: Transport;
   readonly #writeTimeout: () => number;
   #closed = false;
@@ -37,7 +39,7 @@ export class GuardedTransport implements Transport {
   write(bytes: Uint8Array): Promise<number> {
     this.writeDeadline = this.#writeTimeout();
     const writing = this.#transport.write(bytes);
-    writing.then(this.#writeEnded, this.#writeEnded);
+    writing.then(this.#writeEnded, this.#writeFailed);
     return writing;
   }
 
@@ -62,6 +64,11 @@ export class GuardedTransport implements Transport {
   };
 
   readonly #writeEnded = (): void => {
+    this.writeDeadline = NEVER;
+  };
+
+  readonly #writeFailed = (): void => {
+    this.broken = true;
     this.writeDeadline = NEVER;
   };
 }

@@ -6,6 +6,7 @@ import type { Reply, ResponseMessage } from "../message.ts";
 import type { ClientLink } from "./client_link.ts";
 import { Http1Request } from "./http1_request.ts";
 import {
+  clientGone,
   handlerFailed,
   responseComplete,
   toRequestError,
@@ -64,7 +65,8 @@ export class Http1Exchange implements BodyOwner {
     try {
       persists = await this.#send(reply.response);
     } catch (thrown) {
-      error = this.#failure ?? thrown;
+      error = this.#failure ??
+        (link.transport.broken ? clientGone(thrown) : thrown);
       link.close();
       reply.response.body?.cancel(error);
       reply.response.tunnel?.transport.close();

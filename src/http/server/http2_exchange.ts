@@ -16,6 +16,7 @@ import { type Http2BodyOwner, Http2StreamBody } from "./http2_stream_body.ts";
 import type { ServerContext } from "./options.ts";
 import {
   badRequest,
+  clientGone,
   handlerFailed,
   responseComplete,
   toRequestError,
@@ -67,7 +68,8 @@ export class Http2Exchange implements Http2BodyOwner {
       await this.#send(reply.response);
       this.#done = true;
     } catch (thrown) {
-      error = this.#failure ?? thrown;
+      error = this.#failure ??
+        (this.#stream.destroyed ? clientGone(thrown) : thrown);
       this.#done = true;
       this.#reset(thrown);
       reply.response.body?.cancel(error);

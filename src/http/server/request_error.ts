@@ -24,6 +24,17 @@ export function toRequestError(error: unknown): GatewayError {
   );
 }
 
+/** Why a response could not be written; an error of ours stays what it is. */
+export function clientGone(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  return new GatewayError(
+    "client_closed",
+    "downstream",
+    "Cannot answer: the connection broke",
+    { cause },
+  );
+}
+
 /** A request that breaks a rule of HTTP. */
 export function badRequest(message: string): GatewayError {
   return new GatewayError("bad_request", "downstream", message);

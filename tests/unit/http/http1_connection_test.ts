@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { GatewayError } from "../../../src/base/errors.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
 import type {
@@ -429,6 +430,20 @@ Deno.test("Http1Connection answers a client that ended its side in time", async 
   assert.match(subject.client.written, /Connection: close.*late$/s);
   assert.equal(subject.outcomes[0]?.error, undefined);
   assert.equal(subject.clock.pending, 0);
+});
+
+Deno.test("Http1Connection says that the client is gone when it cannot write", async () => {
+  const subject = new Subject(() => ok(textBody("hello")));
+  const broken = Promise.reject(new Deno.errors.BrokenPipe("gone"));
+  broken.catch(() => {});
+  subject.client.writable = broken;
+
+  await subject.send(GET);
+  await subject.done;
+
+  const error = subject.outcomes[0]?.error;
+  assert.ok(error instanceof GatewayError);
+  assert.equal(error.code, "client_closed");
 });
 
 Deno.test("Http1Connection finishes a reply that comes too late", async () => {
