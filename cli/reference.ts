@@ -8,7 +8,7 @@ Made by \`gateway schema --markdown\`; do not edit.
 
 \`[]\` stands for the items of a list, \`<name>\` for a name of your choice. A
 duration is one or more numbers with a unit (\`h\`, \`m\`, \`s\`, \`ms\`), such as
-\`500ms\` or \`1m30s\`. Paths of files start from the folder of the file that names
+\`500ms\` or \`1m30s\`. Paths of files start from the directory of the file that names
 them.`;
 
 /** The reference of the configuration file, in Markdown, made from its JSON Schema. */

@@ -46,7 +46,7 @@ export async function listConfigFiles(
     throw readError(spec, error);
   }
   throw new ConfigReadError(
-    `Cannot read "${spec}": no .yaml, .yml or .json file in this folder`,
+    `Cannot read "${spec}": no .yaml, .yml or .json file in this directory`,
   );
 }
 
@@ -88,7 +88,7 @@ function readError(name: string, error: unknown): ConfigReadError {
   // Without the cause: the message says all of it, and a log would say it twice.
   if (error instanceof Deno.errors.NotFound) {
     return new ConfigReadError(
-      `Cannot read "${name}": no such file or folder`,
+      `Cannot read "${name}": no such file or directory`,
     );
   }
   const reason = error instanceof TypeError

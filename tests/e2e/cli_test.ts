@@ -257,7 +257,7 @@ const rows: readonly {
     code: 1,
     stdout: nothing,
     stderr:
-      /^gateway: Cannot read "\/nonexistent\.yaml": no such file or (folder|directory)\n$/,
+      /^gateway: Cannot read "\/nonexistent\.yaml": no such file or directory\n$/,
   },
 ];
 

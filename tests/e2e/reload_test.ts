@@ -173,7 +173,7 @@ Deno.test("gateway keeps its configuration while the file is gone", async () => 
 
   assert.match(
     test.gateway.status().lastRejected?.diagnostics[0] ?? "",
-    /^Cannot read ".*gateway\.yaml": no such file or folder$/,
+    /^Cannot read ".*gateway\.yaml": no such file or directory$/,
   );
   assert.equal(await textOf(port), "one");
   await replaceFile(file, routed(one, port));

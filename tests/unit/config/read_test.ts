@@ -50,7 +50,7 @@ for (
     {
       name: "missing.yaml",
       content: undefined,
-      message: /no such file or folder$/,
+      message: /no such file or directory$/,
     },
     {
       name: "large.yaml",
