@@ -1,3 +1,4 @@
+import { SideServers } from "../admin/side_servers.ts";
 import type { AdminTarget } from "../admin/target.ts";
 import { systemClock } from "../src/base/clock.ts";
 import type { Log } from "../src/base/log.ts";
@@ -7,7 +8,6 @@ import { LineWriter } from "../src/telemetry/line_writer.ts";
 import { exitCodes } from "./exit.ts";
 import { listenForHangups } from "./hangup.ts";
 import { listenForShutdown, type Shutdown } from "./shutdown.ts";
-import { SideServers } from "./side_servers.ts";
 import { buildFacts } from "./version.ts";
 
 export { ListenError } from "../admin/server.ts";

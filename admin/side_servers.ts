@@ -2,7 +2,7 @@ import {
   type AdminOptions,
   startAdminServer,
   startStatsServer,
-} from "../admin/server.ts";
+} from "./server.ts";
 
 /** The admin and stats servers, beside the data plane. */
 export class SideServers implements AsyncDisposable {
