@@ -6,6 +6,7 @@ import {
   type ConfigSource,
   type Diagnostic,
   formatDiagnostics,
+  sortDiagnostics,
 } from "./config/diagnostic.ts";
 import { loadConfig, type LoadedConfig } from "./config/load.ts";
 import type { Environment } from "./config/substitute.ts";
@@ -17,6 +18,8 @@ export interface Candidate {
   readonly loaded: LoadedConfig;
   /** SHA-256 of the texts, hexadecimal. */
   readonly hash: string;
+  /** SHA-256 of the texts and of the files that they refer to, hexadecimal: the same when nothing has changed. */
+  readonly fingerprint: string;
 }
 
 /** A configuration that cannot be started with; the message shows every diagnostic at its place. */
@@ -37,13 +40,21 @@ export async function loadCandidate(
   environment: Environment = {},
 ): Promise<Candidate> {
   const sources = await source.read();
-  const text = new TextEncoder().encode(JSON.stringify(sources));
-  const digest = await crypto.subtle.digest("SHA-256", text);
-  return {
-    sources,
-    loaded: loadConfig(sources, environment),
-    hash: new Uint8Array(digest).toHex(),
-  };
+  const loaded = loadConfig(sources, environment);
+  const hash = await sha256(JSON.stringify(sources));
+  const files = await Promise.all(loaded.files.map(readOrNothing));
+  const fingerprint = await sha256(JSON.stringify([hash, ...files]));
+  return { sources, loaded, hash, fingerprint };
+}
+
+/** What cannot be read is reported where it is used. */
+async function readOrNothing(path: string): Promise<string | null> {
+  return await Deno.readTextFile(path).catch(() => null);
+}
+
+async function sha256(text: string): Promise<string> {
+  const bytes = new TextEncoder().encode(text);
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 
 /**
@@ -55,36 +66,66 @@ export async function validateConfiguration(
   environment: Environment,
 ): Promise<{ diagnostics: readonly Diagnostic[]; text: string }> {
   const candidate = await loadCandidate(source, environment);
-  const { loaded, sources } = candidate;
-  const located = locateDiagnostics(candidate, {
-    diagnostics: compileLoaded(loaded),
-  });
-  const diagnostics = [...loaded.diagnostics, ...located];
-  return { diagnostics, text: formatDiagnostics(diagnostics, sources) };
+  const diagnostics = checkCandidate(candidate);
+  return {
+    diagnostics,
+    text: formatDiagnostics(diagnostics, candidate.sources),
+  };
 }
 
-/** What compiling has to say, once there is something to compile. */
-function compileLoaded(
-  { diagnostics, resources }: LoadedConfig,
-): readonly ResourceDiagnostic[] {
-  const isLoaded = diagnostics.every(({ severity }) => severity !== "error");
-  return isLoaded
-    ? compile(resources, { readFile: Deno.readTextFileSync }).diagnostics
-    : [];
+/** Everything that is wrong with a configuration, as far as it can be told without opening its ports. */
+export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
+  const { resources, diagnostics } = candidate.loaded;
+  const compiled = compile(resources, { readFile: Deno.readTextFileSync });
+  const isWhole = diagnostics.every(({ severity }) => severity !== "error");
+  // Without the resources that are not valid, only what gateways say of their own files is sure to be true.
+  const found = isWhole
+    ? compiled.diagnostics
+    : compiled.diagnostics.filter(({ resource, severity }) =>
+      resource.kind === "Gateway" && severity === "error"
+    );
+  return locateDiagnostics(candidate, { diagnostics: found });
 }
 
-/** The data plane's diagnostics at their places in the files. */
+/** What was found when reading, and by the data plane, at its places in the files and in their order. */
 export function locateDiagnostics(
   { loaded, sources }: Candidate,
-  { diagnostics, reason }: Pick<ApplyResult, "diagnostics" | "reason">,
-): Diagnostic[] {
+  { diagnostics, reason, port }: Pick<
+    ApplyResult,
+    "diagnostics" | "reason" | "port"
+  >,
+): readonly Diagnostic[] {
   const located = diagnostics.map((diagnostic) => locate(loaded, diagnostic));
-  if (reason === undefined) return located;
-  const file = sources[0]?.name ?? "";
-  return [
-    ...located,
-    { file, line: 1, column: 1, severity: "error", path: "", message: reason },
+  const refusal = reason === undefined ? [] : [
+    locatePort(loaded, port, reason) ?? {
+      ...{ file: sources[0]?.name ?? "", line: 1, column: 1, path: "" },
+      ...{ severity: "error" as const, message: reason },
+    },
   ];
+  return sortDiagnostics(
+    [...loaded.diagnostics, ...located, ...refusal],
+    sources,
+  );
+}
+
+/** The diagnostic at the first listener of a port that cannot be opened. */
+function locatePort(
+  { resources, diagnose }: LoadedConfig,
+  port: number | undefined,
+  reason: string,
+): Diagnostic | undefined {
+  for (const gateway of resources.gateways) {
+    const index = gateway.spec.listeners.findIndex((listener) =>
+      listener.port === port
+    );
+    if (index < 0) continue;
+    return diagnose(resourceKey(gateway), {
+      path: ["spec", "listeners", index, "port"],
+      at: "value",
+      message: `${reason} (gateway "${gateway.metadata.name}")`,
+    });
+  }
+  return undefined;
 }
 
 function locate(

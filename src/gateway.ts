@@ -7,6 +7,7 @@ import { formatLogFilter, parseLogFilter } from "./base/log_filter.ts";
 import { version } from "./base/version.ts";
 import {
   type Candidate,
+  checkCandidate,
   ConfigurationError,
   loadCandidate,
   locateDiagnostics,
@@ -73,6 +74,8 @@ export class Gateway {
   readonly #stopWatching: AbortController;
   #status: GatewayStatus = { hash: "", appliedAt: "", lastRejected: undefined };
   #files: readonly string[] = [];
+  /** Of the configuration that was last tried, applied or not. */
+  #fingerprint = "";
   #watching: Promise<void> = Promise.resolve();
   /** One reading after the other, so that the last one read is the last one applied. */
   #reloading: Promise<void> = Promise.resolve();
@@ -173,42 +176,58 @@ export class Gateway {
     await this.#watching;
   }
 
-  /** Reads the configuration again now, as a change would; does nothing once the gateway is stopping. */
+  /** Reads and applies the configuration again now, changed or not; does nothing once the gateway is stopping. */
   reload(): Promise<void> {
-    this.#reloading = this.#reloading.then(() => this.#reload());
+    return this.#reloadIf(() => true);
+  }
+
+  #reloadIf(isWanted: (candidate: Candidate) => boolean): Promise<void> {
+    this.#reloading = this.#reloading.then(() => this.#reload(isWanted));
     return this.#reloading;
   }
 
-  async #reload(): Promise<void> {
+  async #reload(isWanted: (candidate: Candidate) => boolean): Promise<void> {
     if (this.#stopping !== undefined) return;
     try {
       const { config, environment } = this.#options;
-      await this.#apply(await loadCandidate(config, environment));
+      const candidate = await loadCandidate(config, environment);
+      if (isWanted(candidate)) await this.#apply(candidate);
     } catch (error) {
+      this.#fingerprint = "";
       this.#log.error("Cannot read the configuration", { error });
-      this.#reject("", [describeError(error)]);
+      this.#reject("", [describeError(error)], 1);
     }
   }
 
   async #follow(changes: AsyncIterable<void>): Promise<void> {
-    for await (const _ of changes) await this.reload();
+    for await (const _ of changes) {
+      await this.#reloadIf(({ fingerprint }) =>
+        fingerprint !== this.#fingerprint
+      );
+    }
   }
 
   /** Applies a configuration if it is good; answers everything there is to say about it. */
   async #apply(candidate: Candidate): Promise<readonly Diagnostic[]> {
-    const { loaded, hash } = candidate;
+    const { loaded, hash, fingerprint } = candidate;
     this.#files = loaded.files;
-    let diagnostics = loaded.diagnostics;
+    this.#fingerprint = fingerprint;
     let applied = false;
-    if (!hasErrors(diagnostics)) {
+    let diagnostics: readonly Diagnostic[];
+    if (hasErrors(loaded.diagnostics)) {
+      diagnostics = checkCandidate(candidate);
+    } else {
       const result = await this.dataPlane.apply(loaded.resources);
       applied = result.applied;
-      diagnostics = [...diagnostics, ...locateDiagnostics(candidate, result)];
+      diagnostics = locateDiagnostics(candidate, result);
     }
     // A first configuration that is refused is for the caller to show.
     if (applied || this.#status.hash !== "") this.#logDiagnostics(diagnostics);
     if (applied) this.#accept(candidate);
-    else this.#reject(hash, diagnostics.map(formatDiagnostic));
+    else {
+      const errors = diagnostics.filter(isError).length;
+      this.#reject(hash, diagnostics.map(formatDiagnostic), errors);
+    }
     return diagnostics;
   }
 
@@ -228,14 +247,14 @@ export class Gateway {
     }
   }
 
-  #reject(hash: string, diagnostics: readonly string[]): void {
+  #reject(hash: string, diagnostics: readonly string[], errors: number): void {
     const lastRejected = { hash, at: this.#timestamp(), diagnostics };
     this.#status = { ...this.#status, lastRejected };
     this.metrics.configReloads.labels("rejected").inc();
     this.metrics.configSynchronized.set(0);
     if (this.#status.hash !== "") {
       this.#log.error("Configuration rejected, the running one stays", {
-        errors: diagnostics.length,
+        errors,
       });
     }
   }
@@ -273,5 +292,9 @@ export class Gateway {
 }
 
 function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
-  return diagnostics.some(({ severity }) => severity === "error");
+  return diagnostics.some(isError);
+}
+
+function isError({ severity }: Diagnostic): boolean {
+  return severity === "error";
 }

@@ -40,6 +40,10 @@ export function expandGateway(
         const at = ["spec", "listeners", index];
         const from = itemPath(index);
         const origins: Origin[] = [{ at, from }];
+        for (const field of ["port", "protocol"] as const) {
+          if (Object.hasOwn(item, field)) continue;
+          origins.push({ at: [...at, field], from: [...path, field] });
+        }
         if (item.tls?.cert !== undefined) {
           origins.push({
             at: [...at, "tls", "certificates", 0],

@@ -11,7 +11,7 @@ export interface WatchOptions {
   readonly files: () => readonly string[];
   /** Told when file events cannot be had, so that changes are found by looking every `pollMs`. */
   readonly onFallback?: (error: unknown) => void;
-  /** Quiet time after which a burst of changes counts as over; default 50. */
+  /** Quiet time after which a burst of changes, such as to a certificate and its key, counts as over; default 200. */
   readonly debounceMs?: number;
   /** How often to look without being told; default 2 000. */
   readonly pollMs?: number;
@@ -39,10 +39,11 @@ async function* changes(
 ): AsyncGenerator<void> {
   if (atStart === undefined) return;
   let last = atStart;
-  const { clock, signal, debounceMs = 50, pollMs = 2_000 } = options;
+  const { clock, signal, debounceMs = 200, pollMs = 2_000 } = options;
   using events = new DirectoryEvents(options.onFallback);
   while (!signal.aborted) {
     events.watch(await foldersOf(spec, options.files()));
+    await events.settle(clock, debounceMs, signal);
     // What changed before the folders were watched raised no event, so look before waiting.
     const current = await readContents(spec, options.files());
     const changed = differ(last, current);
@@ -52,7 +53,6 @@ async function* changes(
       continue;
     }
     await events.next(clock, pollMs, signal);
-    await events.settle(clock, debounceMs, signal);
   }
 }
 

@@ -26,6 +26,8 @@ export interface ApplyResult {
   readonly diagnostics: readonly Diagnostic[];
   /** Why it was not applied although nothing is wrong with the resources, such as a port that is taken. */
   readonly reason?: string;
+  /** The port, as configured, that `reason` is about. */
+  readonly port?: number;
 }
 
 /** An address that accepts requests. */

@@ -8,7 +8,7 @@ import { compile, type Compiled } from "../compile/compile.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
-import { Listeners } from "../proxy/listeners.ts";
+import { Listeners, PortError } from "../proxy/listeners.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
@@ -107,7 +107,10 @@ export class LocalDataPlane implements DataPlane {
       this.#upstreams.retainOnly(snapshot);
       retireListeners();
     } catch (error) {
-      return { applied: false, diagnostics, reason: describeError(error) };
+      const reason = describeError(error);
+      return error instanceof PortError
+        ? { applied: false, diagnostics, reason, port: error.port }
+        : { applied: false, diagnostics, reason };
     }
     return { applied: true, diagnostics };
   }

@@ -22,6 +22,16 @@ interface OpenPort {
   readonly port: Port;
 }
 
+/** A port that cannot be opened. */
+export class PortError extends Error {
+  override readonly name = "PortError";
+
+  /** @param port As configured. */
+  constructor(readonly port: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
 /** The sockets in use: a port that stays in the configuration keeps its socket and its connections. */
 export class Listeners {
   readonly #options: ListenersOptions;
@@ -174,7 +184,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** @throws {Error} Such as `Cannot listen on port 80: permission denied`. */
+/** @throws {PortError} Such as `Cannot listen on port 80: permission denied`. */
 async function listen(server: HttpServer, port: Port): Promise<void> {
   try {
     await server.start(addressOf(port), port.tls && tlsOf(port.tls));
@@ -184,8 +194,8 @@ async function listen(server: HttpServer, port: Port): Promise<void> {
       ? `port ${port.port}`
       : `port ${port.port} of ${port.address}`;
     throw reason === undefined
-      ? new Error(`Cannot listen on ${place}`, { cause })
-      : new Error(`Cannot listen on ${place}: ${reason}`);
+      ? new PortError(port.port, `Cannot listen on ${place}`, { cause })
+      : new PortError(port.port, `Cannot listen on ${place}: ${reason}`);
   }
 }
 
