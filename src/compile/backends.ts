@@ -7,7 +7,12 @@ import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { describeError } from "../base/errors.ts";
 import type { Backend, BackendTls } from "../snapshot/snapshot.ts";
 import { compareAge, fullName } from "./age.ts";
-import { loadPem, parseCertificates, type ReadFile } from "./certificates.ts";
+import {
+  loadPem,
+  nameOfPem,
+  parseCertificates,
+  type ReadFile,
+} from "./certificates.ts";
 import type { Report } from "./report.ts";
 
 /** Every backend by its key, each with the TLS policy that applies to it. */
@@ -143,6 +148,6 @@ function loadCa(
     throw new TypeError(`${kind} "${name}" is not available here`);
   }
   const pem = loadPem(source, readFile);
-  parseCertificates(pem);
+  parseCertificates(pem, nameOfPem(source));
   return pem;
 }

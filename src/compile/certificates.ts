@@ -7,26 +7,53 @@ export type ReadFile = (path: string) => string;
 
 /** The PEM text itself, or that of the file that `pathOrPem` names. @throws When the file cannot be read. */
 export function loadPem(pathOrPem: string, readFile: ReadFile): string {
-  return pathOrPem.includes("-----BEGIN ") ? pathOrPem : readFile(pathOrPem);
+  if (isPem(pathOrPem)) return pathOrPem;
+  try {
+    return readFile(pathOrPem);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new TypeError(`no such file "${pathOrPem}"`);
+  }
+}
+
+/** What messages call a PEM text: the file that it comes from, if it does. */
+export function nameOfPem(pathOrPem: string): string {
+  return isPem(pathOrPem) ? "the text" : `"${pathOrPem}"`;
+}
+
+function isPem(pathOrPem: string): boolean {
+  return pathOrPem.includes("-----BEGIN ");
+}
+
+/** The first certificate of a chain that messages call `name`. @throws {TypeError} When there is none or it is broken. */
+export function parseLeaf(cert: string, name: string): X509Certificate {
+  const [leaf] = parseCertificates(cert, name);
+  if (leaf === undefined) throw new TypeError(`${name} holds no certificate`);
+  return leaf;
 }
 
 /**
- * A certificate chain with its key, for the host names that the certificate itself states.
- * @throws {TypeError} When a text is not what it should be or the two do not belong together.
+ * The certificate chain `cert`, which begins with `leaf`, with its key, for the host names that `leaf` states.
+ * @throws {TypeError} When the key is not what it should be or belongs to another certificate.
  */
-export function parseCertificate(cert: string, key: string): Certificate {
-  const [leaf] = parseCertificates(cert);
-  if (leaf === undefined) throw new TypeError("it holds no certificate");
+export function pairWithKey(
+  leaf: X509Certificate,
+  cert: string,
+  key: string,
+): Certificate {
   if (!leaf.checkPrivateKey(parseKey(key))) {
     throw new TypeError("the private key belongs to another certificate");
   }
   return { hostnames: dnsNames(leaf), cert, key };
 }
 
-/** The certificates of a PEM text. @throws {TypeError} When there are none or one is broken. */
-export function parseCertificates(pem: string): X509Certificate[] {
+/** The certificates of a PEM text that messages call `name`. @throws {TypeError} When there are none or one is broken. */
+export function parseCertificates(
+  pem: string,
+  name: string,
+): X509Certificate[] {
   const blocks = pem.match(certificateBlock) ?? [];
-  if (blocks.length === 0) throw new TypeError("it holds no certificate");
+  if (blocks.length === 0) throw new TypeError(`${name} holds no certificate`);
   return blocks.map((block) => {
     try {
       return new X509Certificate(block);

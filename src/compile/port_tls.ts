@@ -2,8 +2,10 @@ import { describeError } from "../base/errors.ts";
 import type { Certificate, PortTls } from "../snapshot/snapshot.ts";
 import {
   loadPem,
-  parseCertificate,
+  nameOfPem,
+  pairWithKey,
   parseCertificates,
+  parseLeaf,
   type ReadFile,
 } from "./certificates.ts";
 import { type ListenerSite, pathOf } from "./listeners.ts";
@@ -42,8 +44,9 @@ function loadClientCa(
   report: Report,
 ): string {
   try {
-    const pem = loadPem(site.spec.tls?.clientCa ?? "", readFile);
-    parseCertificates(pem);
+    const source = site.spec.tls?.clientCa ?? "";
+    const pem = loadPem(source, readFile);
+    parseCertificates(pem, nameOfPem(source));
     return pem;
   } catch (error) {
     const message = `Cannot use the CA for client certificates: ${
@@ -67,18 +70,21 @@ function certificatesOf(
     report.error(site.gateway, [...path, "certificateRefs", index], message);
   }
   return certificates.flatMap(({ cert, key }, index) => {
+    const at = [...path, "certificates", index];
+    let field = "cert";
     try {
-      const parsed = parseCertificate(
-        loadPem(cert, readFile),
-        loadPem(key, readFile),
-      );
+      const chain = loadPem(cert, readFile);
+      const leaf = parseLeaf(chain, nameOfPem(cert));
+      field = "key";
+      const privateKey = loadPem(key, readFile);
+      const parsed = pairWithKey(leaf, chain, privateKey);
       return [{
         ...parsed,
         hostnames: namesFor(parsed, site, certificates.length),
       }];
     } catch (error) {
       const message = `Cannot use the certificate: ${describeError(error)}`;
-      report.error(site.gateway, [...path, "certificates", index], message);
+      report.error(site.gateway, [...at, field], message);
       return [];
     }
   });

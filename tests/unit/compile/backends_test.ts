@@ -80,7 +80,7 @@ Deno.test("CA certificates come from files and from the resource", () => {
 // Gateway API: "Connections using an invalid CACertificateRef MUST fail".
 const invalid = [
   [{ file: "missing.pem" }, 'No such file "missing.pem"'],
-  [{ file: "empty.pem" }, "it holds no certificate"],
+  [{ file: "empty.pem" }, '"empty.pem" holds no certificate'],
   [
     { kind: "ConfigMap", group: "", name: "ca" },
     'ConfigMap "ca" is not available here',

@@ -165,25 +165,31 @@ Deno.test("client certificates are asked for as configured", () => {
 });
 
 const broken = [
-  [{ cert: "none.pem", key: "one.key" }, 'No such file "none.pem"'],
-  [{ cert: "one.key", key: "one.key" }, "it holds no certificate"],
+  ["cert", { cert: "none.pem", key: "one.key" }, 'No such file "none.pem"'],
   [
+    "cert",
+    { cert: "one.key", key: "one.key" },
+    '"one.key" holds no certificate',
+  ],
+  [
+    "key",
     { cert: "one.pem", key: "one.pem" },
     "the private key is not PEM or is encrypted",
   ],
   [
+    "key",
     { cert: "one.pem", key: "two.key" },
     "the private key belongs to another certificate",
   ],
 ] as const;
-for (const [pair, reason] of broken) {
+for (const [field, pair, reason] of broken) {
   Deno.test(`a certificate that cannot be used is an error: ${reason}`, () => {
     const compiled = compileAll({
       gateways: [gateway("gw", [https({}, { certificates: [pair] })])],
     }, files);
     assert.deepEqual(compiled.snapshot.ports, []);
     assert.deepEqual(diagnosticLines(compiled), [
-      `error Gateway/default/gw spec.listeners.0.tls.certificates.0: Cannot use the certificate: ${reason}`,
+      `error Gateway/default/gw spec.listeners.0.tls.certificates.0.${field}: Cannot use the certificate: ${reason}`,
     ]);
   });
 }
