@@ -16,6 +16,8 @@ export interface Problem {
   readonly got?: string;
   /** What was probably meant. */
   readonly suggestion?: string;
+  /** What to do about the value found: `remove the quotes`. */
+  readonly remedy?: string;
   /** Where in the text at `path` it is, in UTF-16 units from its beginning. */
   readonly offset?: number;
 }
@@ -100,7 +102,20 @@ function describeIssue(issue: Issue): Problem {
     at: "value",
     message: `expected ${expected}`,
     got: show(issue.input),
+    ...hintFor(expected, issue.input),
   };
+}
+
+/** What was probably meant, for the mistakes of those who are new to YAML. */
+function hintFor(expected: string, input: unknown): { remedy?: string } {
+  if (typeof input === "number" && expected === "a string") {
+    return { remedy: `quote it: "${input}"` };
+  }
+  const isNumeric = typeof input === "string" && /^-?[0-9]+$/.test(input);
+  if (isNumeric && expected === "a number") {
+    return { remedy: "remove the quotes" };
+  }
+  return {};
 }
 
 function pathOf(issue: Issue): Path {
@@ -139,7 +154,20 @@ function describeRule(issue: Issue, path: Path): Problem {
     at: "value",
     message,
     ...(showsValue && { got: show(issue.input) }),
+    ...(message.startsWith("expected a duration ")
+      ? durationHint(issue.input)
+      : showsValue && issue.type === "string" &&
+        hintFor("a string", issue.input)),
   };
+}
+
+/** `30` and `30 sec` are probably `30s`. */
+function durationHint(input: unknown): { suggestion?: string } {
+  const [, amount, unit = "s"] =
+    /^([0-9]{1,5}) ?(ms|s|m|h)?(?:ec(?:onds?)?|in(?:utes?)?)?$/.exec(
+      String(input),
+    ) ?? [];
+  return amount === undefined ? {} : { suggestion: `${amount}${unit}` };
 }
 
 function describeChoice(

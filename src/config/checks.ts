@@ -1,4 +1,6 @@
+import { parseAddress } from "../api/address.ts";
 import type { Gateway, Listener } from "../api/gateway.ts";
+import type { Settings } from "../api/settings.ts";
 import type { Diagnostic, Location } from "./diagnostic.ts";
 import {
   diagnose,
@@ -8,15 +10,50 @@ import {
   placedKey,
 } from "./placed.ts";
 
-/** What is wrong with resources taken together: names used twice, ports claimed twice. */
+/** What is wrong with resources and settings taken together: names used twice, ports claimed twice. */
 export function checkTogether(
   placed: readonly Placed[],
+  settings: Settings,
 ): readonly Diagnostic[] {
+  const gateways = placed.filter(isGateway);
   return [
     ...duplicateNames(placed),
-    ...portConflicts(placed.filter(isGateway)),
+    ...portConflicts(gateways),
+    ...gateways.flatMap((gateway) => ownPorts(gateway, settings)),
     ...placed.flatMap(clusterReferences),
   ];
+}
+
+/** Ports that the admin interface or the metrics have already. */
+function ownPorts(
+  gateway: Placed<Gateway>,
+  settings: Settings,
+): readonly Diagnostic[] {
+  return (["adminAddr", "statsAddr"] as const).flatMap((field) => {
+    const own = parseAddress(settings[field]);
+    if (own?.kind !== "tcp") return [];
+    return gateway.resource.spec.listeners.flatMap((listener, index) =>
+      listener.port !== own.port || !sharesAddress(listener, own.hosts)
+        ? []
+        : [diagnose(gateway, {
+          path: ["spec", "listeners", index, "port"],
+          at: "value",
+          message: `port ${own.port} is also that of config.${field} (${
+            settings[field]
+          }); change one of the two`,
+        })]
+    );
+  });
+}
+
+function sharesAddress(
+  { address }: Listener,
+  hosts: readonly string[],
+): boolean {
+  const everywhere = ["0.0.0.0", "::"];
+  return address === undefined || everywhere.includes(address) ||
+    (address === "localhost" && hosts.includes("127.0.0.1")) ||
+    hosts.some((host) => host === address || everywhere.includes(host));
 }
 
 /** References to Secrets and ConfigMaps, which only a cluster has. */

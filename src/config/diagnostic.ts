@@ -31,11 +31,12 @@ export function diagnosticOf(
   path: Path,
 ): Diagnostic {
   const got = problem.got === undefined ? "" : `, got ${problem.got}`;
+  const remedy = problem.remedy === undefined ? "" : `; ${problem.remedy}`;
   return {
     ...location,
     severity: "error",
     path: formatPath(path),
-    message: problem.message + got,
+    message: problem.message + got + remedy,
     ...(problem.suggestion !== undefined && { suggestion: problem.suggestion }),
   };
 }

@@ -129,8 +129,9 @@ class Loader {
     for (const item of expandAll(shorts, placed)) {
       placed.push(...this.#validated(item));
     }
-    this.#diagnostics.push(...checkTogether(placed));
-    return this.#result(placed, this.#settings(shorts), sources);
+    const settings = this.#settings(shorts);
+    this.#diagnostics.push(...checkTogether(placed, settings));
+    return this.#result(placed, settings, sources);
   }
 
   /** Applies the rules of the kind, which the short form does not know, to a resource made from it. */

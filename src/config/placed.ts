@@ -50,7 +50,14 @@ export function diagnoseAt(
   const got = `the value of ${
     names.map((name) => `\${${name}}`).join(" and ")
   }`;
-  return diagnosticOf({ ...problem, got }, location, path);
+  // What is made of a value in quotes is a text, whatever the variable holds.
+  const remedy = problem.message === "expected a number" &&
+    /^"[0-9]+"$/.test(problem.got) &&
+    `write it without quotes, on a line of its own: ${path.at(-1)}: \${${
+      names.join("")
+    }}`;
+  const shown = { ...problem, got, ...(remedy && { remedy }) };
+  return diagnosticOf(shown, location, path);
 }
 
 /** The diagnostic of a problem at a way within a resource. */
