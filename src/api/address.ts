@@ -75,6 +75,10 @@ function explainHostPort(text: string): string {
   if (/^[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]+$/i.test(text)) {
     return 'expected an IPv6 address in brackets and a port such as "[::1]:9000"';
   }
+  const [, tooLarge] = /:([0-9]{5,})$/.exec(text) ?? [];
+  if (tooLarge !== undefined && Number(tooLarge) > 65535) {
+    return `expected "host:port", but port ${tooLarge} is above 65535`;
+  }
   if (isUpstreamHost(text)) {
     return 'expected "host:port", but the port is missing';
   }

@@ -102,12 +102,21 @@ function describeIssue(issue: Issue): Problem {
     at: "value",
     message: `expected ${expected}`,
     got: show(issue.input),
-    ...hintFor(expected, issue.input),
+    ...hintFor(expected, issue.input, path.at(-1)),
   };
 }
 
 /** What was probably meant, for the mistakes of those who are new to YAML. */
-function hintFor(expected: string, input: unknown): { remedy?: string } {
+function hintFor(
+  expected: string,
+  input: unknown,
+  field?: string | number,
+): { remedy?: string } {
+  if (
+    expected === "a mapping" && field === "path" && typeof input === "string"
+  ) {
+    return { remedy: `write { type: PathPrefix, value: ${input} }` };
+  }
   if (typeof input === "number" && expected === "a string") {
     return { remedy: `quote it: "${input}"` };
   }

@@ -152,7 +152,9 @@ class DocumentReader implements ConfigDocument {
         this.#report(
           node.start,
           path,
-          `no anchor "&${node.name}" comes before`,
+          node.name.startsWith(".")
+            ? `"*" starts a YAML alias; quote it: "*${node.name}"`
+            : `no anchor "&${node.name}" comes before`,
           node,
         );
         return null;
