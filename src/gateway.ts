@@ -169,11 +169,14 @@ export class Gateway {
   }
 
   async #stop(timeoutMs: number): Promise<void> {
+    const startedAt = this.#clock.monotonic();
     this.#log.info("Draining", { timeout: `${timeoutMs}ms` });
     this.#stopWatching.abort();
     await this.#reloading;
-    await this.dataPlane.drain(timeoutMs);
+    const { drained, cut } = await this.dataPlane.drain(timeoutMs);
     await this.#watching;
+    const durationMs = Math.round(this.#clock.monotonic() - startedAt);
+    this.#log.info("Stopped", { drained, cut, duration: `${durationMs}ms` });
   }
 
   /** Reads and applies the configuration again now, changed or not; does nothing once the gateway is stopping. */
@@ -214,7 +217,7 @@ export class Gateway {
     this.#fingerprint = fingerprint;
     let applied = false;
     let diagnostics: readonly Diagnostic[];
-    if (hasErrors(loaded.diagnostics)) {
+    if (loaded.diagnostics.some(isError)) {
       diagnostics = checkCandidate(candidate);
     } else {
       const result = await this.dataPlane.apply(loaded.resources);
@@ -289,10 +292,6 @@ export class Gateway {
   #timestamp(): string {
     return new Date(this.#clock.now()).toISOString();
   }
-}
-
-function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
-  return diagnostics.some(isError);
 }
 
 function isError({ severity }: Diagnostic): boolean {

@@ -23,6 +23,7 @@ export type GatewayErrorCode =
   | "upstream_timeout"
   | "route_timeout"
   | "version_not_supported"
+  | "drain_timeout"
   | "internal";
 
 /** A failure while handling a request; the client sees the code, log and trace see the message. */

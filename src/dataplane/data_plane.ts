@@ -17,7 +17,14 @@ export interface DataPlane {
   /** Replaces the log filter; see `LogFilter`. */
   setLogLevel(filter: string): Promise<void>;
   /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when all is closed. */
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number): Promise<DrainResult>;
+}
+
+/** Requests that were under way at the stop. */
+export interface DrainResult {
+  readonly drained: number;
+  /** Still running when the time was over. */
+  readonly cut: number;
 }
 
 /** What became of a configuration. */

@@ -11,9 +11,12 @@ import { Mirrors } from "../proxy/mirrors.ts";
 import { Listeners, PortError } from "../proxy/listeners.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
+import { ServerWatch } from "../proxy/server_watch.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
+import type { Snapshot } from "../snapshot/snapshot.ts";
 import { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import type { AccessLog } from "../telemetry/access_log.ts";
+import type { FinishedRequest } from "../telemetry/finished_request.ts";
 import {
   addConnectionMetrics,
   type GatewayMetrics,
@@ -22,6 +25,7 @@ import type {
   ApplyResult,
   DataPlane,
   DataPlaneDescription,
+  DrainResult,
   PortAddress,
 } from "./data_plane.ts";
 
@@ -48,7 +52,10 @@ export class LocalDataPlane implements DataPlane {
 
   constructor(options: LocalDataPlaneOptions) {
     this.#options = options;
-    this.#upstreams = new Upstreams(options.clock);
+    this.#upstreams = new Upstreams(
+      options.clock,
+      options.logger.module("proxy"),
+    );
     this.#listeners = this.#createListeners();
     this.#exposeMetrics();
   }
@@ -88,9 +95,10 @@ export class LocalDataPlane implements DataPlane {
     return Promise.resolve();
   }
 
-  async drain(timeoutMs: number): Promise<void> {
-    await this.#listeners.drain(timeoutMs);
+  async drain(timeoutMs: number): Promise<DrainResult> {
+    const result = await this.#listeners.drain(timeoutMs);
     this.#upstreams.close();
+    return result;
   }
 
   /** Compile, open, swap, retire: what can fail comes before the swap. */
@@ -116,8 +124,7 @@ export class LocalDataPlane implements DataPlane {
   }
 
   #createListeners(): Listeners {
-    const { clock, logger, settings, accessLog, metrics, random } =
-      this.#options;
+    const { clock, logger, settings, metrics, random } = this.#options;
     const log = logger.module("proxy");
     const mirrors = new Mirrors({
       upstreams: this.#upstreams,
@@ -132,6 +139,7 @@ export class LocalDataPlane implements DataPlane {
       upstreams: this.#upstreams,
       mirrors,
       clock,
+      log,
     });
     const pipeline = new Pipeline({
       snapshots: this.#snapshots,
@@ -140,12 +148,34 @@ export class LocalDataPlane implements DataPlane {
       random,
       trustsPeer: trustedProxies(settings.trustedProxies),
       maxBodyBytes: settings.limits.maxBodyBytes,
-      onFinish: observeFinishedRequests(clock, (request) => {
-        accessLog(request);
-        metrics.recordRequest(request);
-      }),
+      log,
+      onFinish: observeFinishedRequests(clock, this.#record),
     });
-    return new Listeners({ pipeline, clock, log, limits: settings.limits });
+    const observe = (port: number) => this.#watch(port);
+    return new Listeners({
+      pipeline,
+      clock,
+      log,
+      observe,
+      limits: settings.limits,
+    });
+  }
+
+  readonly #record = (request: FinishedRequest): void => {
+    this.#options.accessLog(request);
+    this.#options.metrics.recordRequest(request);
+  };
+
+  #watch(port: number): ServerWatch {
+    const { clock, logger, metrics } = this.#options;
+    return new ServerWatch({
+      port,
+      gateway: () => gatewayOf(this.#snapshots.current, port),
+      clock,
+      log: logger.module("http"),
+      metrics,
+      record: this.#record,
+    });
   }
 
   #exposeMetrics(): void {
@@ -154,4 +184,11 @@ export class LocalDataPlane implements DataPlane {
       upstream: () => this.#upstreams.stats(),
     });
   }
+}
+
+/** The gateway whose port it is, unless several share it. */
+function gatewayOf({ ports }: Snapshot, port: number): string | undefined {
+  const listeners = ports.find((each) => each.port === port)?.listeners ?? [];
+  const [name, ...others] = new Set(listeners.map(({ gateway }) => gateway));
+  return others.length === 0 ? name : undefined;
 }

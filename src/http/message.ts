@@ -25,6 +25,8 @@ export interface RequestMessage {
   /** True for `Expect: 100-continue`: the client holds its body back until the first `body.read()`. */
   readonly expectsContinue: boolean;
   readonly source: Peer;
+  /** The name that the client asked for when it opened TLS (SNI); `undefined` without one. */
+  readonly serverName: string | undefined;
   /** Cancelled when the client is gone. */
   readonly cancellation: Cancellation;
   /** Sends an interim response such as 103 to the client; does nothing once the final one started. */

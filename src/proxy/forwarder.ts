@@ -1,6 +1,7 @@
 import type { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
 import type { Upstream } from "../http/client/upstream.ts";
 import type { Body } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
@@ -16,6 +17,7 @@ export interface ForwarderOptions {
   readonly upstreams: Upstreams;
   readonly mirrors: Mirrors;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** One request to one backend. */
@@ -87,8 +89,8 @@ export class Forwarder {
     const send = (body: Body | undefined) =>
       this.#sendOnce(call, body, cancellation);
     if (retry === undefined) return send(exchange.request.body);
-    const { clock } = this.#options;
-    return sendUntilGood(exchange, retry, cancellation, { clock, send });
+    const { clock, log } = this.#options;
+    return sendUntilGood(exchange, retry, cancellation, { clock, log, send });
   }
 
   /** One try, within the limit for each. */

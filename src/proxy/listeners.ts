@@ -1,5 +1,7 @@
 import type { Clock } from "../base/clock.ts";
+import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import type { ServerObserver } from "../http/server/observer.ts";
 import type { ServerLimits } from "../http/server/options.ts";
 import { HttpServer } from "../http/server/server.ts";
 import type { Port } from "../snapshot/snapshot.ts";
@@ -12,6 +14,8 @@ export interface ListenersOptions {
   readonly pipeline: Pipeline;
   readonly clock: Clock;
   readonly log: Log;
+  /** Makes who hears what happens on a port apart from requests. */
+  readonly observe: (port: number) => ServerObserver;
   /** For every port; a port's own timeouts and connections come on top. */
   readonly limits: Pick<ServerLimits, "maxHeaderBytes" | "maxHeaderCount">;
 }
@@ -30,6 +34,12 @@ export class PortError extends Error {
   constructor(readonly port: number, message: string, options?: ErrorOptions) {
     super(message, options);
   }
+}
+
+/** Requests under way at a stop: how many finished, and how many did not in time. */
+export interface DrainCounts {
+  readonly drained: number;
+  readonly cut: number;
 }
 
 /** The sockets in use: a port that stays in the configuration keeps its socket and its connections. */
@@ -77,15 +87,22 @@ export class Listeners {
     };
   }
 
-  /** Lets requests finish for `timeoutMs`, then cuts what is left. */
-  async drain(timeoutMs: number): Promise<void> {
-    for (const { server } of this.#open.values()) this.#retire(server);
+  /** Lets requests finish for `timeoutMs`, then cuts what is left; answers how many there were of both. */
+  async drain(timeoutMs: number): Promise<DrainCounts> {
+    for (const { server } of this.#open.values()) this.#draining.add(server);
     this.#open.clear();
     const servers = [...this.#draining];
-    const cut = () => servers.forEach((server) => void server.close());
-    const stopTimer = this.#options.clock.setTimer(cut, timeoutMs);
+    const underWay = countRequests(servers);
+    let cut = 0;
+    const stopTimer = this.#options.clock.setTimer(() => {
+      cut = countRequests(servers);
+      const reason = drainTimeout(timeoutMs);
+      for (const server of servers) void server.close(reason);
+    }, timeoutMs);
     await Promise.all(servers.map((server) => server.drain()));
     stopTimer();
+    this.#draining.clear();
+    return { drained: Math.max(0, underWay - cut), cut };
   }
 
   async #preparePort(
@@ -145,11 +162,12 @@ export class Listeners {
   }
 
   #createServer(port: Port): HttpServer {
-    const { pipeline, clock, log } = this.#options;
+    const { pipeline, clock, log, observe } = this.#options;
     return new HttpServer({
       handler: (request) => pipeline.handle(request, port.port),
       reject: respondToError,
       report: (error) => log.error("Cannot serve a connection", { error }),
+      observer: observe(port.port),
       clock,
       limits: this.#limitsOf(port),
     });
@@ -163,6 +181,17 @@ export class Listeners {
     this.#draining.add(server);
     void server.drain().finally(() => this.#draining.delete(server));
   }
+}
+
+function countRequests(servers: readonly HttpServer[]): number {
+  return servers.reduce((sum, { activeRequests }) => sum + activeRequests, 0);
+}
+
+/** Why a request ends that outlasts the draining. */
+function drainTimeout(timeoutMs: number): GatewayError {
+  const message =
+    `Cut off: still running ${timeoutMs} ms after the gateway was told to stop`;
+  return new GatewayError("drain_timeout", "gateway", message);
 }
 
 /** Such as `[::]:3000`, which is every interface. */

@@ -1,11 +1,12 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
 import type {
   Reply,
   RequestMessage,
   ResponseMessage,
 } from "../http/message.ts";
-import { selectListener } from "../route/hostname.ts";
+import { hostnameOf, selectListener } from "../route/hostname.ts";
 import { normalizeTarget } from "../route/request_target.ts";
 import type { Listener, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
@@ -26,6 +27,7 @@ export interface PipelineOptions {
   readonly snapshots: SnapshotStore;
   readonly forwarder: Forwarder;
   readonly clock: Clock;
+  readonly log: Log;
   readonly trustsPeer: TrustsPeer;
   /** Larger request bodies are refused; no limit unless set. */
   readonly maxBodyBytes: number | undefined;
@@ -91,6 +93,8 @@ export class Pipeline {
     }
     const target = this.#chooseBackend(route);
     exchange.backend = target.backend;
+    const { log } = this.#options;
+    if (log.isEnabled("debug")) logChoice(log, exchange, route, target);
     if (target.policies.length > 0) {
       const response = await exchange.runRequestHooks(target.policies);
       if (response !== undefined) return response;
@@ -147,7 +151,41 @@ function enterListener(exchange: Exchange): Listener {
     );
   }
   exchange.listener = listener;
+  expectOwnConnection(exchange, listeners, listener);
   return listener;
+}
+
+/**
+ * A connection that was opened for the name of one listener must not be used to reach another, whose certificate and demands on
+ * clients the handshake did not see (Gateway API, `Listener`; RFC 9110 section 15.5.20).
+ */
+function expectOwnConnection(
+  { request: { serverName }, hostname }: Exchange,
+  listeners: readonly Listener[],
+  listener: Listener,
+): void {
+  if (serverName === undefined || serverName === hostname) return;
+  const opened = selectListener(listeners, hostnameOf(serverName));
+  if (opened === undefined || opened === listener) return;
+  throw new GatewayError(
+    "misdirected_request",
+    "downstream",
+    `Cannot answer for "${hostname}" on a connection that was opened for "${serverName}": they belong to different listeners`,
+  );
+}
+
+function logChoice(
+  log: Log,
+  { requestId }: Exchange,
+  route: Route,
+  { backend, problem }: WeightedBackend,
+): void {
+  log.debug("Route chosen", {
+    "request.id": requestId,
+    route: route.key,
+    backend: backend?.key,
+    problem,
+  });
 }
 
 function enterRoute(exchange: Exchange, listener: Listener): Route {

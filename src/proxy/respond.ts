@@ -32,6 +32,7 @@ const ANSWERS: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
   upstream_protocol_error: { status: 502, text: "bad upstream response" },
   upstream_timeout: { status: 504, text: "upstream timeout" },
   route_timeout: { status: 504, text: "request timeout" },
+  drain_timeout: { status: 503, text: "gateway is shutting down" },
   internal: { status: 500, text: "internal error" },
 };
 

@@ -1,6 +1,7 @@
 import { type Cancellation, sleep } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
 import type { Body } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { Retry } from "../snapshot/snapshot.ts";
@@ -35,6 +36,13 @@ const MAYBE_SENT: ReadonlySet<GatewayErrorCode> = new Set([
 /** One try. */
 export type Send = (body: Body | undefined) => Promise<ResponseMessage>;
 
+/** What trying again takes. */
+export interface RetryTools {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly send: Send;
+}
+
 /**
  * Sends a request until its outcome is good, or no try is left; the last outcome counts, whatever it is.
  *
@@ -44,7 +52,7 @@ export async function sendUntilGood(
   exchange: Exchange,
   retry: Retry,
   cancellation: Cancellation,
-  { clock, send }: { readonly clock: Clock; readonly send: Send },
+  { clock, log, send }: RetryTools,
 ): Promise<ResponseMessage> {
   const { body, method } = exchange.request;
   const replay = body && new ReplayableBody(body, MAX_REPLAY_BYTES);
@@ -60,6 +68,12 @@ export async function sendUntilGood(
         outcome.body?.cancel("tried again");
       }
       const delayMs = retry.backoffMs * 2 ** exchange.retries;
+      log.debug("Trying again", {
+        "request.id": exchange.requestId,
+        after: outcome instanceof GatewayError ? outcome : outcome.status,
+        attempt: exchange.retries + 1,
+        delay: `${delayMs}ms`,
+      });
       await sleep(clock, delayMs, cancellation);
       exchange.retries++;
       replay?.rewind();

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
 import {
   createUpstream,
   type Upstream,
@@ -14,12 +15,14 @@ import type { Backend, Snapshot } from "../snapshot/snapshot.ts";
  */
 export class Upstreams {
   readonly #clock: Clock;
+  readonly #log: Log;
   readonly #byConnection = new Map<string, Upstream>();
   /** Saves the look-up by text for each request; dies with its snapshot. */
   #byBackend = new WeakMap<Backend, Upstream>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, log: Log) {
     this.#clock = clock;
+    this.#log = log;
   }
 
   /**
@@ -74,7 +77,11 @@ export class Upstreams {
     const key = connectionKey(backend);
     const known = this.#byConnection.get(key);
     if (known !== undefined) return known;
-    const upstream = createUpstream({ ...backend, tls }, this.#clock);
+    const upstream = createUpstream(
+      { ...backend, tls },
+      this.#clock,
+      this.#log,
+    );
     this.#byConnection.set(key, upstream);
     return upstream;
   }

@@ -81,6 +81,16 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
       "Requests sent upstream again",
       ["backend"],
     ),
+    handshakeFailures: registry.counter(
+      "gateway_downstream_handshake_failures_total",
+      "TLS handshakes with clients that failed",
+      ["port", "reason"],
+    ),
+    rejectedConnections: registry.counter(
+      "gateway_downstream_connections_rejected_total",
+      "Connections of clients turned away",
+      ["port", "reason"],
+    ),
     mirrorFailures: registry.counter(
       "gateway_mirror_failures_total",
       "Copies of requests that did not reach their mirror",

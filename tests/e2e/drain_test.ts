@@ -96,6 +96,7 @@ for (const { name, stop } of waysToStop) {
     assert.match(response, /\r\n\r\ndone$/);
     assert.match(response, /\r\nconnection: close\r\n/i);
     assert.equal(await gateway.exitCode(), 0);
+    await gateway.log.next(/\tgateway\tStopped drained=1 cut=0 duration=/);
     idle.close();
   });
 }
@@ -113,6 +114,14 @@ Deno.test("gateway cuts what takes longer than drainTimeout and exits with 0", a
   await busy.closedByPeer();
 
   assert.equal(await gateway.exitCode(), 0);
+  assert.match(
+    await gateway.accessLog.next(/http\.path=\/slow/),
+    /\twarn\trequest .* http\.status=503 .* reason=drain_timeout error="Cut off: still running 100 ms after/,
+  );
+  assert.match(
+    gateway.log.all.at(-1) ?? "",
+    /\tgateway\tStopped drained=0 cut=1 duration=\d+ms$/,
+  );
   busy.close();
 });
 
@@ -136,7 +145,7 @@ Deno.test("gateway cuts a stream of events at the end of drainTimeout", async ()
   assert.equal(new TextDecoder().decode(first?.value), "data: 1\n\n");
   await assert.rejects(reader?.read() ?? Promise.resolve());
   assert.equal(await gateway.exitCode(), 0);
-  await gateway.accessLog.next(/ http\.status=200 /);
+  await gateway.accessLog.next(/ http\.status=200 .* reason=drain_timeout /);
 });
 
 Deno.test("gateway exits at once on a second signal", async () => {

@@ -8,6 +8,10 @@ import type {
   RequestMessage,
 } from "../../src/http/message.ts";
 import type { TlsConfig } from "../../src/http/server/certificate_table.ts";
+import type {
+  RefusedRequest,
+  ServerObserver,
+} from "../../src/http/server/observer.ts";
 import type { ServerOptions } from "../../src/http/server/options.ts";
 import { HttpServer } from "../../src/http/server/server.ts";
 import { respondToError, toGatewayError } from "../../src/proxy/respond.ts";
@@ -43,17 +47,39 @@ export async function echo(request: RequestMessage): Promise<Reply> {
   return { response, finished: () => {} };
 }
 
+/** Hears of connections and does not care. */
+export const silentObserver: ServerObserver = {
+  connectionOpened: () => {},
+  connectionClosed: () => {},
+  connectionRejected: () => {},
+  handshakeFailed: () => {},
+  requestRefused: () => {},
+};
+
 /** A server for one test; cut off at its end. */
 export class TestServer implements AsyncDisposable {
   readonly server: HttpServer;
   /** What should never happen. */
   readonly reports: unknown[] = [];
+  /** What was seen apart from requests, in the order in which it happened. */
+  readonly events: string[] = [];
+  readonly refused: RefusedRequest[] = [];
+  readonly observer: ServerObserver = {
+    connectionOpened: (_peer, protocol) =>
+      this.events.push(`opened ${protocol}`),
+    connectionClosed: (_peer, reason) => this.#add(`closed: ${reason}`),
+    connectionRejected: () => this.#add("rejected"),
+    handshakeFailed: (_peer, { reason }) => this.#add(`handshake: ${reason}`),
+    requestRefused: (request) => this.refused.push(request),
+  };
+  readonly #waiting = new Map<string, () => void>();
 
   constructor(options: Partial<ServerOptions> = {}) {
     this.server = new HttpServer({
       handler: echo,
       reject: respondToError,
       report: (error) => this.reports.push(error),
+      observer: this.observer,
       clock: systemClock,
       ...options,
     });
@@ -72,8 +98,19 @@ export class TestServer implements AsyncDisposable {
     return this.server.addresses[0]?.port ?? 0;
   }
 
+  /** Resolves once `event` has happened. */
+  async saw(event: string): Promise<void> {
+    if (this.events.includes(event)) return;
+    await new Promise<void>((resolve) => this.#waiting.set(event, resolve));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.server.close();
+  }
+
+  #add(event: string): void {
+    this.events.push(event);
+    this.#waiting.get(event)?.();
   }
 }
 

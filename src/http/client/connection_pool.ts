@@ -1,6 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
 import type { Connection, ConnectionContext } from "./connection.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Dialer } from "./dialer.ts";
@@ -27,6 +28,7 @@ const MAX_READY = 256;
  */
 export class ConnectionPool {
   readonly #dial: Dialer;
+  readonly #log: Log | undefined;
   readonly #context: ConnectionContext;
   readonly #maxConnections: number;
   readonly #maxPending: number;
@@ -40,8 +42,14 @@ export class ConnectionPool {
   #connects = 0;
   #reuses = 0;
 
-  constructor(options: UpstreamOptions, dial: Dialer, clock: Clock) {
+  constructor(
+    options: UpstreamOptions,
+    dial: Dialer,
+    clock: Clock,
+    log?: Log,
+  ) {
     this.#dial = dial;
+    this.#log = log;
     this.#maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
     this.#maxPending = options.maxPendingRequests ?? DEFAULT_MAX_PENDING;
     this.#connectTimeoutMs = options.connectTimeoutMs ??
@@ -153,13 +161,17 @@ export class ConnectionPool {
 
   #connected(connection: Connection): void {
     this.#connects++;
+    const { endpoint } = this.#context;
+    this.#log?.debug("Upstream connection opened", { endpoint });
     this.#all.add(connection);
     this.#sharesConnections = connection.isShared;
     this.#offer(connection);
   }
 
   #dialFailed(cause: unknown): void {
-    const error = connectFailed(this.#context.endpoint, cause);
+    const { endpoint } = this.#context;
+    const error = connectFailed(endpoint, cause);
+    this.#log?.debug("Upstream connection failed", { endpoint, error });
     const affected = this.#sharesConnections
       ? this.#waiters.slice()
       : this.#waiters.slice(0, 1);
@@ -190,6 +202,11 @@ export class ConnectionPool {
   }
 
   #forget(connection: Connection): void {
+    const { endpoint } = this.#context;
+    this.#log?.debug("Upstream connection closed", {
+      endpoint,
+      requests: connection.served,
+    });
     this.#all.delete(connection);
     this.#withdraw(connection);
     this.#dialAsNeeded();

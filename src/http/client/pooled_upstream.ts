@@ -1,5 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
 import type { Body } from "../body.ts";
 import type { ResponseMessage } from "../message.ts";
 import { ConnectionPool, maySpeakHttp2 } from "./connection_pool.ts";
@@ -27,14 +28,19 @@ export class PooledUpstream implements Upstream {
   /** For requests that leave HTTP, which only HTTP/1.1 can: the same pool unless that may speak HTTP/2. */
   readonly #upgradePool: ConnectionPool;
 
-  constructor(options: UpstreamOptions, clock: Clock) {
-    this.#pool = new ConnectionPool(options, createDialer(options), clock);
+  constructor(options: UpstreamOptions, clock: Clock, log?: Log) {
+    this.#pool = new ConnectionPool(options, createDialer(options), clock, log);
     if (!maySpeakHttp2(options)) {
       this.#upgradePool = this.#pool;
       return;
     }
     const http1 = { ...options, protocol: "http1" } as const;
-    this.#upgradePool = new ConnectionPool(http1, createDialer(http1), clock);
+    this.#upgradePool = new ConnectionPool(
+      http1,
+      createDialer(http1),
+      clock,
+      log,
+    );
   }
 
   get stats(): UpstreamStats {

@@ -1,5 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
 import type { Body } from "../body.ts";
 import type { RequestMessage, ResponseMessage } from "../message.ts";
 import { PooledUpstream } from "./pooled_upstream.ts";
@@ -83,10 +84,14 @@ export interface UpstreamTls {
   readonly clientCertificate?: { readonly cert: string; readonly key: string };
 }
 
-/** Makes the upstream; it connects when the first request comes. */
+/**
+ * Makes the upstream; it connects when the first request comes.
+ * @param log Hears of its connections.
+ */
 export function createUpstream(
   options: UpstreamOptions,
   clock: Clock,
+  log?: Log,
 ): Upstream {
-  return new PooledUpstream(options, clock);
+  return new PooledUpstream(options, clock, log);
 }

@@ -11,6 +11,14 @@ import { prepareResponse } from "./response_head.ts";
 export interface Client {
   readonly peer: Peer;
   readonly scheme: "http" | "https";
+  /** The name that the client asked for when it opened TLS (SNI); `undefined` when it asked for none. */
+  readonly serverName: string | undefined;
+}
+
+/** What a refused client was answered. */
+export interface Rejection {
+  readonly status: number;
+  readonly bytesSent: number;
 }
 
 /** A client's connection: what the requests on it have in common. */
@@ -51,17 +59,20 @@ export class ClientLink {
   }
 
   /** Refuses what the client sent; the connection is good for nothing else then. */
-  async reject(error: GatewayError): Promise<void> {
+  async reject(error: GatewayError): Promise<Rejection> {
     const response = this.context.reject(error);
     const { head, body, framing } = prepareResponse(response, {
       request: undefined,
       persists: false,
       date: this.context.sweep.date,
     });
+    const { status } = response;
     try {
-      await this.writer.writeMessage(head, body, framing);
+      const bytesSent = await this.writer.writeMessage(head, body, framing);
+      return { status, bytesSent };
     } catch {
       // A client that is gone need not be told.
+      return { status, bytesSent: 0 };
     }
   }
 

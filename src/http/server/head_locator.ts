@@ -6,6 +6,8 @@ import type { InputBuffer } from "../input_buffer.ts";
 
 const CR = 0x0d;
 const LF = 0x0a;
+const TLS_HANDSHAKE = 0x16;
+const TLS_MAJOR_VERSION = 0x03;
 const PREFACE = "PRI * HTTP/2.0\r\n";
 
 /**
@@ -55,6 +57,11 @@ function expectBeginning(
   searched: number,
 ): void {
   const first = bytes[start] ?? 0;
+  if (first === TLS_HANDSHAKE && bytes[start + 1] === TLS_MAJOR_VERSION) {
+    throw malformed(
+      "Cannot read the request: the client speaks TLS, this port is plain HTTP",
+    );
+  }
   if (TOKEN_BYTES[first] !== 1 && !(first === CR && end - start === 1)) {
     throw malformed("Cannot read the request: it does not begin with a method");
   }

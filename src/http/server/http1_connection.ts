@@ -10,6 +10,7 @@ import {
   startsWithPreface,
 } from "./head_locator.ts";
 import { Http1Exchange } from "./http1_exchange.ts";
+import type { RefusedRequest } from "./observer.ts";
 import type { ServerContext } from "./options.ts";
 import { toRequestError } from "./request_error.ts";
 import type { Expiring } from "./sweep.ts";
@@ -24,14 +25,25 @@ export class Http1Connection implements ReadAheadListener, Expiring {
   readonly #context: ServerContext;
   /** The request and response under way. */
   #exchange: Http1Exchange | undefined;
+  /** A head whose request has not begun. */
+  #head: RequestHead | undefined;
   #served = 0;
   #speaksHttp2 = false;
   /** Whether no further request is taken. */
   #leaving = false;
+  #endReason: string | undefined;
 
   constructor(transport: Transport, client: Client, context: ServerContext) {
     this.#context = context;
     this.#link = new ClientLink(transport, client, context, this);
+  }
+
+  get endReason(): string {
+    return this.#endReason ?? "client closed";
+  }
+
+  get activeRequests(): number {
+    return this.#exchange === undefined ? 0 : 1;
   }
 
   /**
@@ -60,12 +72,13 @@ export class Http1Connection implements ReadAheadListener, Expiring {
     this.#link.retiring = true;
     const isIdle = this.#exchange === undefined && !this.#leaving &&
       this.#link.input.buffer.available === 0;
-    if (isIdle) this.#link.close();
+    if (isIdle) this.#end("draining");
   }
 
-  /** Cuts the connection. */
-  close(): void {
-    this.#link.close();
+  /** Cuts the connection; the request under way fails with `reason`. */
+  close(reason?: GatewayError): void {
+    if (reason !== undefined) this.#exchange?.cut(reason);
+    this.#end("cut");
   }
 
   clientEnded(): void {
@@ -79,7 +92,7 @@ export class Http1Connection implements ReadAheadListener, Expiring {
   expire(now: number): void {
     const { transport } = this.#link;
     if (now >= transport.writeDeadline) {
-      if (this.#exchange === undefined) this.#link.close();
+      if (this.#exchange === undefined) this.#end("write timeout");
       else this.#exchange.writeExpired();
     } else if (now >= transport.readDeadline) {
       transport.readDeadline = Infinity;
@@ -92,13 +105,21 @@ export class Http1Connection implements ReadAheadListener, Expiring {
     for (;;) {
       const head = await this.#readHead();
       if (head === undefined) return;
+      this.#head = head;
       this.#exchange = new Http1Exchange(head, this.#link);
+      this.#head = undefined;
       const persists = await this.#exchange.run();
       this.#link.input.stopReadingAhead();
       this.#exchange = undefined;
       this.#served++;
-      if (!persists) return;
+      if (!persists) return this.#keepLastReason();
     }
+  }
+
+  #keepLastReason(): void {
+    const { transport, retiring } = this.#link;
+    if (transport.closed) this.#endReason ??= "request cut";
+    else this.#endReason ??= retiring ? "draining" : "last request";
   }
 
   /** The next head; `undefined` when there is none that we are to answer. */
@@ -148,8 +169,7 @@ export class Http1Connection implements ReadAheadListener, Expiring {
 
   #headExpired(): void {
     if (this.#leaving || this.#link.input.buffer.available === 0) {
-      this.#link.close();
-      return;
+      return this.#end("idle timeout");
     }
     this.#leaving = true;
     const error = new GatewayError(
@@ -157,16 +177,37 @@ export class Http1Connection implements ReadAheadListener, Expiring {
       "downstream",
       "Cannot read the request: its head did not arrive in time",
     );
-    void this.#link.reject(error).then(() => this.#link.close());
+    void this.#reject(error).then(() => this.#link.close());
+  }
+
+  #end(reason: string): void {
+    this.#endReason ??= reason;
+    this.#link.close();
   }
 
   /** Answers what is not a request; other errors mean that there is nobody to answer. */
   async #refuse(error: unknown): Promise<void> {
     const isRefusal = error instanceof HttpSyntaxError ||
       error instanceof GatewayError;
-    if (!isRefusal) return;
-    await this.#link.reject(toRequestError(error));
+    if (!isRefusal) {
+      this.#endReason ??= "connection broke";
+      return;
+    }
+    await this.#reject(toRequestError(error));
     await this.#linger();
+  }
+
+  async #reject(error: GatewayError): Promise<void> {
+    this.#endReason ??= error.code;
+    const rejection = await this.#link.reject(error);
+    const source = this.#link.client.peer;
+    const seen = describeHead(this.#head);
+    this.#context.observer.requestRefused({
+      error,
+      source,
+      ...seen,
+      ...rejection,
+    });
   }
 
   async #linger(): Promise<void> {
@@ -177,4 +218,20 @@ export class Http1Connection implements ReadAheadListener, Expiring {
       // The client has hung up, which is what we waited for.
     }
   }
+}
+
+/** What can be told of a request that was refused. */
+function describeHead(
+  head: RequestHead | undefined,
+): Pick<RefusedRequest, "version" | "method" | "authority" | "target"> {
+  if (head === undefined) {
+    return { version: "", method: "", authority: "", target: "" };
+  }
+  const { method, target, headers, minorVersion } = head;
+  return {
+    version: minorVersion === 0 ? "1.0" : "1.1",
+    method,
+    authority: headers.get("host") ?? "",
+    target,
+  };
 }

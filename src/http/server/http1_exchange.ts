@@ -89,7 +89,15 @@ export class Http1Exchange implements BodyOwner {
 
   /** The client's connection broke. */
   clientLost(error: unknown): void {
-    this.#cut(toRequestError(error));
+    this.cut(toRequestError(error));
+  }
+
+  /** Gives the exchange up: the handler, the body and the outcome get `failure` as the reason. */
+  cut(failure: GatewayError): void {
+    this.#failure ??= failure;
+    this.request.cancellation.cancel(this.#failure);
+    this.#link.close();
+    this.#response?.body?.cancel(this.#failure);
   }
 
   /** The client did not send its body in time. */
@@ -198,14 +206,7 @@ export class Http1Exchange implements BodyOwner {
   }
 
   #giveUp(code: "client_closed", message: string): void {
-    this.#cut(new GatewayError(code, "downstream", message));
-  }
-
-  #cut(failure: GatewayError): void {
-    this.#failure ??= failure;
-    this.request.cancellation.cancel(this.#failure);
-    this.#link.close();
-    this.#response?.body?.cancel(this.#failure);
+    this.cut(new GatewayError(code, "downstream", message));
   }
 }
 

@@ -27,6 +27,7 @@ export class Http1Request implements RequestMessage {
   readonly upgrade: string | undefined;
   readonly expectsContinue: boolean;
   readonly source: Peer;
+  readonly serverName: string | undefined;
   readonly cancellation = new Cancellation();
   /** The method as it was sent, by which the answer is framed. */
   readonly sentMethod: string;
@@ -62,6 +63,7 @@ export class Http1Request implements RequestMessage {
     this.persists = !fields.close &&
       (head.minorVersion === 1 || fields.keepAlive);
     this.source = client.peer;
+    this.serverName = client.serverName;
     this.#sender = sender;
   }
 

@@ -7,6 +7,7 @@ import {
 } from "node:http2";
 import type { Duplex } from "node:stream";
 import { destroyLater } from "../http2_session.ts";
+import type { GatewayError } from "../../base/errors.ts";
 import type { Client } from "./client_link.ts";
 import { Http2Exchange } from "./http2_exchange.ts";
 import type { ServerContext, ServerLimits } from "./options.ts";
@@ -34,6 +35,10 @@ export class Http2Connection implements Expiring {
   readonly #context: ServerContext;
   readonly #exchanges = new Set<Http2Exchange>();
   #idleDeadline: number;
+  readonly #idle = Promise.withResolvers<void>();
+  #endReason: string | undefined;
+  /** Whether requests were cut: then somebody waits for their outcome. */
+  #cut = false;
   #resets = 0;
   #resetsForgottenAt: number;
 
@@ -63,21 +68,36 @@ export class Http2Connection implements Expiring {
     stream.on("end", () => this.#session.destroy());
   }
 
-  /** Serves until the connection is closed. Never throws. */
+  get endReason(): string {
+    return this.#endReason ?? "client closed";
+  }
+
+  get activeRequests(): number {
+    return this.#exchanges.size;
+  }
+
+  /** Serves until the connection is closed, and requests that were cut are over. Never throws. */
   async run(): Promise<void> {
     const { sweep } = this.#context;
     sweep.add(this);
     await new Promise<void>((resolve) => this.#session.once("close", resolve));
     sweep.delete(this);
+    if (this.#cut && this.#exchanges.size > 0) await this.#idle.promise;
   }
 
   /** Tells the client to send no further requests (GOAWAY), and closes after those under way. */
   retire(): void {
+    this.#endReason ??= "draining";
     if (!this.#session.closed) this.#session.close();
   }
 
-  /** Cuts the connection. */
-  close(): void {
+  /** Cuts the connection; the requests under way fail with `reason`. */
+  close(reason?: GatewayError): void {
+    this.#endReason ??= "cut";
+    if (reason !== undefined && !this.#session.destroyed) {
+      this.#cut = true;
+      for (const exchange of this.#exchanges) exchange.cut(reason);
+    }
     this.#session.destroy();
   }
 
@@ -86,7 +106,10 @@ export class Http2Connection implements Expiring {
       this.#resets = 0;
       this.#resetsForgottenAt = now + RESET_WINDOW_MS;
     }
-    if (this.#exchanges.size === 0 && now >= this.#idleDeadline) this.retire();
+    if (this.#exchanges.size === 0 && now >= this.#idleDeadline) {
+      this.#endReason ??= "idle timeout";
+      this.retire();
+    }
     for (const exchange of this.#exchanges) exchange.expire(now);
   }
 
@@ -102,6 +125,9 @@ export class Http2Connection implements Expiring {
     stream.once("aborted", () => this.#countReset());
     await exchange.run(fields, hasBody);
     this.#exchanges.delete(exchange);
+    if (this.#exchanges.size === 0 && this.#session.destroyed) {
+      this.#idle.resolve();
+    }
     this.#idleDeadline = this.#nextIdleDeadline();
   }
 
@@ -109,6 +135,7 @@ export class Http2Connection implements Expiring {
   #countReset(): void {
     this.#resets++;
     if (!this.#resetsTooOften) return;
+    this.#endReason ??= "too many resets";
     this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 

@@ -4,14 +4,14 @@ import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../body.ts";
 import type { HeaderList } from "../header_list.ts";
 import { HttpSyntaxError } from "../http_syntax_error.ts";
-import type { Reply, ResponseMessage } from "../message.ts";
+import type { Outcome, Reply, ResponseMessage } from "../message.ts";
 import type { Client } from "./client_link.ts";
 import {
   incomingTrailers,
   outgoingFields,
   outgoingTrailers,
 } from "./http2_fields.ts";
-import { Http2Request } from "./http2_request.ts";
+import { describeFields, Http2Request } from "./http2_request.ts";
 import { type Http2BodyOwner, Http2StreamBody } from "./http2_stream_body.ts";
 import type { ServerContext } from "./options.ts";
 import {
@@ -118,17 +118,28 @@ export class Http2Exchange implements Http2BodyOwner {
     fields: readonly string[],
     hasBody: boolean,
   ): Promise<Reply> {
-    const { handler, reject, report } = this.#context;
-    const finished = () => {};
+    const { handler, reject, report, observer } = this.#context;
     try {
       const request = this.#open(fields, hasBody);
       return await handler(request);
     } catch (error) {
       const isRefusal = error instanceof GatewayError ||
         error instanceof HttpSyntaxError;
-      if (!isRefusal) report(error);
-      const refusal = isRefusal ? toRequestError(error) : handlerFailed(error);
-      return { response: reject(refusal), finished };
+      if (!isRefusal) {
+        report(error);
+        return { response: reject(handlerFailed(error)), finished: () => {} };
+      }
+      const refusal = toRequestError(error);
+      const response = reject(refusal);
+      const finished = ({ bytesSent }: Outcome) =>
+        observer.requestRefused({
+          error: refusal,
+          source: this.#client.peer,
+          ...describeFields(fields),
+          status: response.status,
+          bytesSent,
+        });
+      return { response, finished };
     }
   }
 
@@ -226,7 +237,11 @@ export class Http2Exchange implements Http2BodyOwner {
   }
 
   #giveUp(message: string): void {
-    const failure = new GatewayError("client_closed", "downstream", message);
+    this.cut(new GatewayError("client_closed", "downstream", message));
+  }
+
+  /** Gives the exchange up: the handler, the body and the outcome get `failure` as the reason. */
+  cut(failure: GatewayError): void {
     this.#failure ??= failure;
     this.#request?.cancellation.cancel(this.#failure);
     this.#body?.cancel(this.#failure);

@@ -9,6 +9,7 @@ import type { Peer } from "../transport.ts";
 import type { Client } from "./client_link.ts";
 import { isConnectionSpecific } from "./http2_fields.ts";
 import type { InformationalSender } from "./http1_request.ts";
+import type { RefusedRequest } from "./observer.ts";
 import { badRequest } from "./request_error.ts";
 import { isAuthority, isTarget } from "./request_target.ts";
 
@@ -24,6 +25,7 @@ export class Http2Request implements RequestMessage {
   readonly upgrade = undefined;
   readonly expectsContinue: boolean;
   readonly source: Peer;
+  readonly serverName: string | undefined;
   readonly cancellation = new Cancellation();
   readonly sentMethod: string;
   /** Length that the client announced. */
@@ -64,12 +66,29 @@ export class Http2Request implements RequestMessage {
     headers.delete("host");
     this.headers = headers;
     this.source = client.peer;
+    this.serverName = client.serverName;
     this.#sender = sender;
   }
 
   sendInformational(status: number, headers: HeaderList): void {
     this.#sender.sendInformational(status, headers);
   }
+}
+
+/** What can be told of a header block that was refused. */
+export function describeFields(
+  fields: readonly string[],
+): Pick<RefusedRequest, "version" | "method" | "authority" | "target"> {
+  const valueOf = (name: string) => {
+    const index = fields.indexOf(name);
+    return index < 0 ? "" : fields[index + 1] ?? "";
+  };
+  return {
+    version: "2",
+    method: valueOf(":method"),
+    authority: valueOf(":authority"),
+    target: valueOf(":path"),
+  };
 }
 
 /** Fields of a header block; the crumbs of a cookie put together (RFC 9113 section 8.2.3). */

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { RequestHandler, ResponseMessage } from "../message.ts";
+import type { ServerObserver } from "./observer.ts";
 import type { Sweep } from "./sweep.ts";
 
 /** What a server allows its clients; sizes in bytes, times in milliseconds, `Infinity` for no bound. */
@@ -57,6 +58,7 @@ export interface ServerOptions {
   readonly reject: (error: GatewayError) => ResponseMessage;
   /** Told what should never happen, such as a handler that throws. */
   readonly report: (error: unknown) => void;
+  readonly observer: ServerObserver;
   readonly clock: Clock;
   readonly limits?: Partial<ServerLimits>;
 }

@@ -1,6 +1,7 @@
 import type { Http2Server } from "node:http2";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
+import type { GatewayError } from "../../base/errors.ts";
 import { NodeTransport } from "../node_transport.ts";
 import type { Peer, Transport } from "../transport.ts";
 import {
@@ -27,8 +28,11 @@ import { TransportStream } from "./transport_stream.ts";
 interface ServedConnection {
   /** Lets the requests under way be the last. */
   retire(): void;
-  /** Cuts the connection. */
-  close(): void;
+  /** Cuts the connection; requests under way fail with `reason`. */
+  close(reason?: GatewayError): void;
+  /** Why it ended, for the log. */
+  readonly endReason: string;
+  readonly activeRequests: number;
 }
 
 /** How many connections a server has seen. */
@@ -72,6 +76,13 @@ export class HttpServer {
       refused: this.#refused,
       active: this.#connections.size,
     };
+  }
+
+  /** Requests under way. */
+  get activeRequests(): number {
+    let count = 0;
+    for (const { activeRequests } of this.#connections) count += activeRequests;
+    return count;
   }
 
   /**
@@ -121,11 +132,11 @@ export class HttpServer {
     await this.#untilIdle();
   }
 
-  /** Cuts all connections. */
-  async close(): Promise<void> {
+  /** Cuts all connections; requests under way fail with `reason`. */
+  async close(reason?: GatewayError): Promise<void> {
     this.#draining = true;
     await this.stopAccepting();
-    for (const connection of this.#connections) connection.close();
+    for (const connection of this.#connections) connection.close(reason);
     await this.#untilIdle();
   }
 
@@ -137,7 +148,11 @@ export class HttpServer {
     const acceptor = new TlsAcceptor(
       tls,
       tlsHandshakeTimeoutMs,
-      this.#onTlsConnection,
+      {
+        onConnection: this.#onTlsConnection,
+        onFailure: (peer, failure) =>
+          this.#context.observer.handshakeFailed(peer, failure),
+      },
     );
     await acceptor.listen(address);
     return acceptor;
@@ -147,8 +162,8 @@ export class HttpServer {
     transport: Transport,
     peer: Peer,
   ): Promise<void> => {
-    if (!this.#admit()) return transport.close();
-    const client: Client = { peer, scheme: "http" };
+    if (!this.#admit(peer)) return transport.close();
+    const client: Client = { peer, scheme: "http", serverName: undefined };
     const early = await this.#serveHttp1(transport, client);
     if (early === undefined) return;
     await this.#serveHttp2(new TransportStream(transport, early), client);
@@ -157,18 +172,20 @@ export class HttpServer {
   readonly #onTlsConnection = async (
     socket: TLSSocket,
     peer: Peer,
+    serverName: string | undefined,
   ): Promise<void> => {
-    if (!this.#admit()) return void socket.destroy();
-    const client: Client = { peer, scheme: "https" };
+    if (!this.#admit(peer)) return void socket.destroy();
+    const client: Client = { peer, scheme: "https", serverName };
     if (socket.alpnProtocol === "h2") await this.#serveHttp2(socket, client);
     else await this.#serveHttp1(new NodeTransport(socket), client);
   };
 
-  #admit(): boolean {
+  #admit(peer: Peer): boolean {
     this.#accepted++;
     const { maxConnections } = this.#context.limits;
     if (this.#connections.size < maxConnections) return true;
     this.#refused++;
+    this.#context.observer.connectionRejected(peer);
     return false;
   }
 
@@ -177,7 +194,8 @@ export class HttpServer {
     client: Client,
   ): Promise<Uint8Array | undefined> {
     const connection = new Http1Connection(transport, client, this.#context);
-    return this.#whileOpen(connection, connection.run());
+    this.#context.observer.connectionOpened(client.peer, "http/1.1");
+    return this.#whileOpen(client, connection, connection.run());
   }
 
   #serveHttp2(stream: Duplex, client: Client): Promise<void> {
@@ -187,10 +205,12 @@ export class HttpServer {
       client,
       this.#context,
     );
-    return this.#whileOpen(connection, connection.run());
+    this.#context.observer.connectionOpened(client.peer, "h2");
+    return this.#whileOpen(client, connection, connection.run());
   }
 
   async #whileOpen<T>(
+    { peer }: Client,
     connection: ServedConnection,
     end: Promise<T>,
   ): Promise<T> {
@@ -200,6 +220,7 @@ export class HttpServer {
       return await end;
     } finally {
       this.#connections.delete(connection);
+      this.#context.observer.connectionClosed(peer, connection.endReason);
       if (this.#connections.size === 0) this.#idle?.resolve();
     }
   }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import {
   createServer as createSocketServer,
   type Server as SocketServer,
-  type Socket,
+  Socket,
 } from "node:net";
 import {
   createServer as createTlsServer,
@@ -11,10 +11,24 @@ import {
 } from "node:tls";
 import type { Peer } from "../transport.ts";
 import { type Acceptor, type ListenAddress, peerOf } from "./acceptor.ts";
+import { describeHandshakeFailure } from "./handshake_failure.ts";
+import type { HandshakeFailure } from "./observer.ts";
 import { CertificateTable, type TlsConfig } from "./certificate_table.ts";
 
-/** Told of each connection whose handshake is done. */
-export type OnTlsConnection = (socket: TLSSocket, peer: Peer) => unknown;
+/** Told what became of each connection. */
+export interface TlsListener {
+  /**
+   * The handshake is done.
+   * @param serverName The name that the client asked for.
+   */
+  onConnection(
+    socket: TLSSocket,
+    peer: Peer,
+    serverName: string | undefined,
+  ): unknown;
+  /** It failed. */
+  onFailure(peer: Peer | undefined, failure: HandshakeFailure): void;
+}
 
 /**
  * Takes TLS connections, offering HTTP/2 and HTTP/1.1.
@@ -24,7 +38,7 @@ export type OnTlsConnection = (socket: TLSSocket, peer: Peer) => unknown;
 export class TlsAcceptor implements Acceptor {
   readonly #socket: SocketServer;
   readonly #handshakeTimeoutMs: number;
-  readonly #onConnection: OnTlsConnection;
+  readonly #listener: TlsListener;
   readonly #handshaking = new Map<string, Socket>();
   #tls: TlsServer;
 
@@ -35,10 +49,10 @@ export class TlsAcceptor implements Acceptor {
   constructor(
     config: TlsConfig,
     handshakeTimeoutMs: number,
-    onConnection: OnTlsConnection,
+    listener: TlsListener,
   ) {
     this.#handshakeTimeoutMs = handshakeTimeoutMs;
-    this.#onConnection = onConnection;
+    this.#listener = listener;
     this.#tls = this.#createTls(config);
     this.#socket = createSocketServer(
       { allowHalfOpen: true, noDelay: true },
@@ -102,11 +116,26 @@ export class TlsAcceptor implements Acceptor {
     });
     server.on("secureConnection", (socket) => {
       this.#handshaking.delete(keyOf(socket));
-      if (isForged(socket)) socket.destroy();
-      else this.#onConnection(socket, peerOfSocket(socket));
+      const peer = peerOfSocket(socket);
+      if (!isForged(socket)) {
+        this.#listener.onConnection(socket, peer, serverNameOf(socket));
+        return;
+      }
+      socket.destroy();
+      this.#listener.onFailure(peer, forged);
     });
     // The handshake failed or took too long; the client has been told as far as TLS can.
-    server.on("tlsClientError", (_error, socket) => socket.destroy());
+    server.on("tlsClientError", (error, socket) => {
+      const connection = connectionBelow(socket);
+      const bytesRead = connection?.bytesRead ?? 0;
+      const asksForCertificate = clientCertificates !== undefined;
+      const peer = connection && peerOfSocket(connection);
+      socket.destroy();
+      this.#listener.onFailure(
+        peer,
+        describeHandshakeFailure({ error, bytesRead, asksForCertificate }),
+      );
+    });
     return server;
   }
 
@@ -116,6 +145,26 @@ export class TlsAcceptor implements Acceptor {
     socket.on("close", () => this.#handshaking.delete(key));
     socket.on("error", () => {});
   }
+}
+
+const forged: HandshakeFailure = {
+  reason: "bad_client_certificate",
+  message: "The client's certificate does not verify",
+};
+
+/** Missing in the types of Node. */
+function serverNameOf(socket: TLSSocket): string | undefined {
+  if (!("servername" in socket)) return undefined;
+  const { servername } = socket;
+  return typeof servername === "string" && servername !== ""
+    ? servername
+    : undefined;
+}
+
+/** Deno's TLS socket forgets its peer when the handshake fails; the connection that it was made of remembers. */
+function connectionBelow(socket: TLSSocket): Socket | undefined {
+  const below: unknown = Reflect.get(socket, "_parent");
+  return below instanceof Socket ? below : undefined;
 }
 
 /** Whether the client shows a certificate that does not verify; showing none is fine where it is optional. */

@@ -50,7 +50,7 @@ export class FakeTarget implements AdminTarget {
     apply: () => Promise.reject(new TypeError("not expected")),
     addresses: () => Promise.resolve([]),
     setLogLevel: () => Promise.resolve(),
-    drain: () => Promise.resolve(),
+    drain: () => Promise.resolve({ drained: 0, cut: 0 }),
   };
 
   status(): ConfigurationStatus {

@@ -16,7 +16,7 @@ import {
 import { Sweep } from "../../../src/http/server/sweep.ts";
 import { respondToError } from "../../../src/proxy/respond.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
-import { readText } from "../../harness/echo_server.ts";
+import { readText, silentObserver } from "../../harness/echo_server.ts";
 import { MemoryTransport, settle } from "../../harness/memory_transport.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -48,11 +48,16 @@ class Subject {
     };
     this.connection = new Http1Connection(
       this.client,
-      { peer: { address: "192.0.2.1", port: 1 }, scheme: "http" },
+      {
+        peer: { address: "192.0.2.1", port: 1 },
+        scheme: "http",
+        serverName: undefined,
+      },
       {
         handler,
         reject: respondToError,
         report: (error) => this.reports.push(error),
+        observer: silentObserver,
         clock: this.clock,
         limits: { ...DEFAULT_LIMITS, ...limits },
         sweep: new Sweep(this.clock),

@@ -28,6 +28,7 @@ export function context(
     upgrade: undefined,
     expectsContinue: false,
     source: { address: "127.0.0.1", port: 50000 },
+    serverName: undefined,
     cancellation: new Cancellation(),
     sendInformational: () => {},
     ...fields,

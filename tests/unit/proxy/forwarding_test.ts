@@ -27,6 +27,7 @@ function requestFrom(
     upgrade: undefined,
     expectsContinue: false,
     source: { address, port: 4711 },
+    serverName: undefined,
     cancellation: new Cancellation(),
     sendInformational() {},
   };

@@ -43,6 +43,7 @@ function request(): RequestMessage {
     upgrade: undefined,
     expectsContinue: false,
     source: { address: "127.0.0.1", port: 4711 },
+    serverName: undefined,
     cancellation: new Cancellation(),
     sendInformational() {},
   };

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { describeError } from "../../../../src/base/errors.ts";
 import { Cancellation } from "../../../../src/base/cancellation.ts";
 import { textBody } from "../../../../src/http/body.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
@@ -504,7 +505,7 @@ Deno.test("Upstream refuses HTTP/1.1 where HTTP/2 is asked for", async () => {
   const failure = await failureOf(exchange(upstream));
 
   assert.equal(failure.code, "upstream_tls_failed");
-  assert.match(failure.message, /Cannot agree on HTTP\/2/);
+  assert.match(describeError(failure), /Cannot agree on HTTP\/2/);
 });
 
 Deno.test("Upstream closes an idle HTTP/2 connection after a minute", async () => {
