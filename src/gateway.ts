@@ -121,7 +121,7 @@ export class Gateway {
     });
     const candidate = await loadCandidate(options.config, options.environment);
     gateway = new Gateway(options, candidate.loaded.settings, stopWatching);
-    if (!hasErrors(candidate.loaded.diagnostics)) {
+    if (!candidate.loaded.diagnostics.some(isError)) {
       await options.beforeListening?.(gateway);
     }
     const diagnostics = await gateway.#apply(candidate);
