@@ -79,6 +79,27 @@ Deno.test("gateway chooses among several certificates of one listener by the nam
   assert.match(await namesShown(gateway.port, "c.example"), /DNS:localhost/);
 });
 
+Deno.test("gateway answers 421 on a connection that was opened for another listener's name", async () => {
+  await using upstream = echoUpstream();
+  await using gateway = await startTestGateway(routeTo(upstream), {
+    address: undefined,
+    protocol: "HTTPS",
+    listeners: ["a.example", "*.w.example"].map((hostname) => ({
+      hostname,
+      address: "127.0.0.1",
+      tls: own,
+    })),
+  });
+  using client = new TlsClient(gateway.port, { rejectUnauthorized: false });
+  const get = async (servername: string, host: string) =>
+    (await client.get("/", servername, host)).slice(0, 3);
+
+  assert.equal(await get("a.example", "x.w.example"), "421");
+  assert.equal(await get("x.w.example", "y.w.example"), "200");
+  assert.equal(await get("", "a.example"), "200");
+  assert.match(gateway.accessLog[0] ?? "", / reason=misdirected_request /);
+});
+
 const alice = await authority.issueClient("alice");
 const mallory = await (await createAuthority("Other CA")).issueClient(
   "mallory",

@@ -36,7 +36,11 @@ export class TlsClient implements Disposable {
   }
 
   /** The answer to `GET path`: `200 hello`. */
-  async get(path = "/", servername = "localhost"): Promise<string> {
+  async get(
+    path = "/",
+    servername = "localhost",
+    host = servername,
+  ): Promise<string> {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request({
         agent: this.#agent,
@@ -44,7 +48,7 @@ export class TlsClient implements Disposable {
         port: this.#port,
         servername,
         path,
-        headers: { host: servername },
+        headers: { host },
       }, resolve).on("error", reject).end();
     });
     return `${response.statusCode} ${await text(response)}`;
