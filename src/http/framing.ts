@@ -41,10 +41,11 @@ export function responseFraming(
   method: string,
   minorVersion: number,
 ): BodyFraming {
+  // Checked also where no body comes: the client reads the field all the same.
+  const length = contentLength(headers);
   if (method === "HEAD" || status === 204 || status === 304 || status < 200) {
     return 0;
   }
-  const length = contentLength(headers);
   if (!headers.has("transfer-encoding")) return length ?? "until-close";
   if (length !== undefined || minorVersion === 0) {
     throw malformed(

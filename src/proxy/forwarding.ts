@@ -3,6 +3,9 @@ import type { RequestMessage } from "../http/message.ts";
 import type { Peer } from "../http/transport.ts";
 
 const MAX_REQUEST_ID_LENGTH = 128;
+const UNREPLACED = /^(?:x-real-ip|x-forwarded-port|proxy)$/i;
+const IDENTITY =
+  /^(?:x-real-ip|x-forwarded-.*|x-request-id|forwarded|via|authorization)$/i;
 const REQUEST_ID = /^[\x21-\x7e]+$/;
 
 /** Name under which the gateway stands in `Via`. */
@@ -38,7 +41,7 @@ export function addForwardingHeaders(
     setIfAbsent(headers, "x-forwarded-host", authority);
     appendToList(headers, "forwarded", element);
   } else {
-    headers.delete("x-forwarded-port");
+    headers.deleteWhere(claimsIdentity);
     headers.set("x-forwarded-for", source.address);
     headers.set("x-forwarded-proto", scheme);
     headers.set("x-forwarded-host", authority);
@@ -46,6 +49,15 @@ export function addForwardingHeaders(
   }
   addVia(headers, request.version);
   headers.set("x-request-id", requestId);
+}
+
+/**
+ * Fields by which a client could pass for somebody else: those that we do not replace, `Proxy`, which CGI takes for a setting
+ * (httpoxy), and names with an underscore, which CGI and WSGI cannot tell from ours.
+ */
+function claimsIdentity(name: string): boolean {
+  if (name.includes("_")) return IDENTITY.test(name.replaceAll("_", "-"));
+  return UNREPLACED.test(name);
 }
 
 /** Adds the gateway to `Via` (RFC 9110 section 7.6.3). */

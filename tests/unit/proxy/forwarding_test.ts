@@ -60,6 +60,23 @@ Deno.test("addForwardingHeaders replaces what an untrusted client says of itself
   });
 });
 
+Deno.test("addForwardingHeaders removes what would pass for the word of a proxy", () => {
+  const request = requestFrom("192.0.2.7", [
+    ["X-Real-IP", "10.0.0.1"],
+    ["X_Forwarded_For", "10.0.0.1"],
+    ["Proxy", "http://evil.example"],
+    ["X_Harmless", "kept"],
+  ]);
+
+  addForwardingHeaders(request, "id-1", "example.com", false);
+
+  const names = Object.keys(forwardingHeadersOf(request));
+  deepStrictEqual(
+    names.filter((name) => /real|_|^proxy$/.test(name)),
+    ["x_harmless"],
+  );
+});
+
 Deno.test("addForwardingHeaders extends what a trusted proxy says", () => {
   const request = requestFrom("10.0.0.2", [
     ["x-forwarded-for", "203.0.113.9"],
