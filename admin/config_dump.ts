@@ -5,7 +5,7 @@ import type { AdminTarget } from "./target.ts";
 
 /** Everything that is in force, as one JSON document without secrets. */
 export async function dumpConfig(target: AdminTarget): Promise<Response> {
-  const { binds, listeners, routes, backends, policies } = await target
+  const { binds, listeners, routes, backends, policies, keySets } = await target
     .dataPlane.describe();
   const { hash, appliedAt, lastRejected } = target.status();
   return json({
@@ -17,6 +17,7 @@ export async function dumpConfig(target: AdminTarget): Promise<Response> {
     workloads: [],
     services: [],
     policies,
+    keySets,
     version: target.version,
     config: redactSettings(target.settings),
     hash,

@@ -28,7 +28,7 @@ export const trafficSchema = s.object({
     "Lets web pages of other origins call the route.",
     s.optional(corsSchema),
   ),
-  jwtAuthentication: s.unsupported(
+  jwtAuthentication: s.field(
     "Clients show a JSON Web Token.",
     s.optional(jwtAuthenticationSchema),
   ),

@@ -12,11 +12,23 @@ import * as s from "./schema.ts";
 
 /** A backend that a policy itself calls, such as the key server of an identity provider. */
 export const policyBackendRefSchema = s.object({
-  group: s.withDefault(s.string(), policyApiGroup),
-  kind: s.withDefault(s.text(63), "GatewayBackend"),
-  name: referenceName,
-  namespace: s.optional(namespace),
-  port: s.optional(port),
+  group: s.field(
+    "Group of the backend.",
+    s.withDefault(s.string(), policyApiGroup),
+  ),
+  kind: s.field(
+    "Kind of the backend.",
+    s.withDefault(s.text(63), "GatewayBackend"),
+  ),
+  name: s.field("Name of the backend.", referenceName),
+  namespace: s.field(
+    "Namespace of the backend; that of the policy when left out.",
+    s.optional(namespace),
+  ),
+  port: s.field(
+    "Port of the backend; the backend itself decides.",
+    s.optional(port),
+  ),
 });
 
 /** Where a credential is found in a request. */
@@ -50,20 +62,35 @@ export const credentialLocationSchema = s.refine(
 
 const jwks = s.refine(
   s.object({
-    remote: s.optional(
-      s.object({ backendRef: policyBackendRefSchema, jwksPath: urlPath }),
+    remote: s.field(
+      "On a backend, called with its TLS policy.",
+      s.optional(
+        s.object({
+          backendRef: s.field("The backend.", policyBackendRefSchema),
+          jwksPath: s.field("Path of the document there.", urlPath),
+        }),
+      ),
     ),
-    url: s.optional(httpUrl),
-    inline: s.optional(s.text(1 << 20)),
-    file: s.optional(s.text(4096)),
+    url: s.field("At a URL, called directly.", s.optional(httpUrl)),
+    inline: s.field("The document itself.", s.optional(s.text(1 << 20))),
+    file: s.field(
+      "In a file; it is read again each minute.",
+      s.optional(s.text(4096)),
+    ),
   }),
   s.exactlyOne("remote", "url", "inline", "file"),
 );
 
 const tokenProvider = s.object({
-  issuer: s.text(2048),
-  audiences: s.optional(s.list(s.text(2048), { min: 1, max: 64 })),
-  jwks,
+  issuer: s.field(
+    "Equal to the `iss` claim, character by character.",
+    s.text(2048),
+  ),
+  audiences: s.field(
+    "One of them must be in the `aud` claim; any audience when left out.",
+    s.optional(s.list(s.text(2048), { min: 1, max: 64 })),
+  ),
+  jwks: s.field("Keys of the provider (JWKS).", jwks),
 });
 
 const documentedMetadata = [
@@ -75,9 +102,18 @@ const documentedMetadata = [
 const resourceMetadata = s.refine(
   s.objectWithRest(
     {
-      resource: s.optional(httpUrl),
-      scopesSupported: s.optional(s.list(s.text(256))),
-      bearerMethodsSupported: s.optional(s.list(s.text(64))),
+      resource: s.field(
+        "Identifier of the MCP server; its origin is the base of all addresses.",
+        s.optional(httpUrl),
+      ),
+      scopesSupported: s.field(
+        "Scopes that clients may ask for.",
+        s.optional(s.list(s.text(256))),
+      ),
+      bearerMethodsSupported: s.field(
+        "How tokens are sent.",
+        s.optional(s.list(s.text(64))),
+      ),
     },
     s.unknown(),
   ),
@@ -96,24 +132,54 @@ function unknownMetadata(metadata: object): string | undefined {
 }
 
 const mcp = s.object({
-  provider: s.optional(s.oneOf(["IdpA", "IdpB"])),
-  clientId: s.optional(s.text(2048)),
-  resourceMetadata: s.optional(resourceMetadata),
-  issuerMode: s.optional(s.oneOf(["Gateway", "Upstream"])),
-  registration: s.optional(s.oneOf(["Gateway", "Upstream"])),
-  forwardToken: s.withDefault(s.boolean(), false),
+  provider: s.field(
+    "Identity provider whose peculiarities are met; none when left out. `Auth0` is `IdpA`, `Descope` is `IdpB`.",
+    s.optional(s.oneOf(["IdpA", "IdpB", "Auth0", "Descope"])),
+  ),
+  clientId: s.field(
+    "Client that is registered at the provider; the gateway answers registrations with it.",
+    s.optional(s.text(2048)),
+  ),
+  resourceMetadata: s.field(
+    "Members of the protected-resource metadata; they replace what is computed.",
+    s.optional(resourceMetadata),
+  ),
+  issuerMode: s.field(
+    "Who is the authorization server for clients; `Gateway` with a provider, else `Upstream`.",
+    s.optional(s.oneOf(["Gateway", "Upstream"])),
+  ),
+  registration: s.field(
+    "Where clients of `IdpA` register; `Gateway` takes a `clientId`.",
+    s.optional(s.oneOf(["Gateway", "Upstream"])),
+  ),
+  forwardToken: s.field(
+    "Whether the MCP server gets the token, which MCP forbids.",
+    s.withDefault(s.boolean(), false),
+  ),
 });
 
 /** Verification of JSON Web Tokens, with the OAuth endpoints of an MCP server as an option. */
 export const jwtAuthenticationSchema = s.object({
-  mode: s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
-  providers: s.refine(
-    s.list(tokenProvider, { min: 1, max: 64 }),
-    s.unique((provider) => provider.issuer, "issuer"),
+  mode: s.field(
+    "`Strict` demands a token, `Optional` lets requests without one pass, `Permissive` also those with a bad one, without claims.",
+    s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
   ),
-  location: s.optional(credentialLocationSchema),
-  clockSkew: s.withDefault(duration, "60s"),
-  mcp: s.optional(mcp),
+  providers: s.field(
+    "Whose tokens are accepted; the `iss` claim chooses.",
+    s.refine(
+      s.list(tokenProvider, { min: 1, max: 64 }),
+      s.unique((provider) => provider.issuer, "issuer"),
+    ),
+  ),
+  location: s.field(
+    "Where the token is; `Authorization: Bearer` when left out.",
+    s.optional(credentialLocationSchema),
+  ),
+  clockSkew: s.field(
+    "By how much clocks may differ.",
+    s.withDefault(duration, "60s"),
+  ),
+  mcp: s.field("Serves the OAuth endpoints of an MCP server.", s.optional(mcp)),
 });
 
 /** Verification of JSON Web Tokens. */

@@ -1,6 +1,10 @@
 import type { HttpRoute } from "../api/http_route.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Diagnostic } from "../base/diagnostic.ts";
+import {
+  inertServices,
+  type PolicyServices,
+} from "../policy/policy_services.ts";
 import { gatewayPhaseKinds } from "../policy/registry.ts";
 import { createRouteTable } from "../route/route_table.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
@@ -8,6 +12,7 @@ import { attachPolicies } from "./attach_policies.ts";
 import { type AttachedRoute, attachRoutes } from "./attach_routes.ts";
 import { compileBackends } from "./backends.ts";
 import type { ReadFile } from "./certificates.ts";
+import { checkKeyBackends } from "./check_key_backends.ts";
 import { checkPolicies } from "./check_policies.ts";
 import {
   type CompiledListener,
@@ -17,6 +22,7 @@ import {
 import { mergePolicies } from "./effective_policy.ts";
 import type { ForwardingContext } from "./forwarding.ts";
 import { type ListenerSite, listListeners } from "./listeners.ts";
+import { mcpEntries } from "./mcp_entries.ts";
 import { PolicyFactory } from "./policy_factory.ts";
 import { compilePorts } from "./ports.ts";
 import { Report } from "./report.ts";
@@ -34,6 +40,8 @@ export type { Diagnostic } from "../base/diagnostic.ts";
 export interface CompileOptions {
   /** Reads the PEM files that resources name; throws when it cannot. */
   readonly readFile: ReadFile;
+  /** For policies that will run; left out when the result is only looked at. */
+  readonly services?: PolicyServices;
 }
 
 /** A configuration made ready for requests, and what is wrong with it. */
@@ -59,10 +67,16 @@ export function compile(
 ): Compiled {
   const report = new Report();
   checkPolicies(resources, options.readFile, report);
+  const backends = compileBackends(resources, options.readFile, report);
+  checkKeyBackends(resources, backends, report);
   const context: ForwardingContext = {
-    backends: compileBackends(resources, options.readFile, report),
+    backends,
     attachments: attachPolicies(resources, report),
-    factory: new PolicyFactory(options.readFile),
+    factory: new PolicyFactory({
+      readFile: options.readFile,
+      services: options.services ?? inertServices(),
+      backends,
+    }),
     report,
   };
   const rules = new Map(
@@ -131,13 +145,14 @@ function compileListener(
       name: spec.name,
       hostname,
       policies: context.factory.createAll(effective, spec.port),
-      routes: createRouteTable(
-        served.map(({ rule, route, hostnames }) => ({
+      routes: createRouteTable([
+        ...served.map(({ rule, route, hostnames }) => ({
           hostnames,
           matches: rule.spec.matches,
           value: route,
         })),
-      ),
+        ...mcpEntries(served),
+      ]),
     },
   };
 }

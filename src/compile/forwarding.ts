@@ -100,7 +100,9 @@ function backendPolicies(
     ...attached.slice(0, 1).map(({ spec }) => spec.backend ?? {}),
   ];
   return layers.flatMap((traffic) =>
-    backendPhaseKinds.map((kind) => factory.create(kind, traffic, 0))
+    backendPhaseKinds.map((kind) =>
+      factory.create(kind, traffic, { listenerPort: 0, namespace })
+    )
   ).filter((policy) => policy !== undefined);
 }
 

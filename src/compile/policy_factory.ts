@@ -1,15 +1,28 @@
 import type { TrafficPolicy } from "../api/gateway_policy.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { PolicyKind, ReadFile } from "../policy/policy_kind.ts";
+import type { PolicyKind, PolicyOptions } from "../policy/policy_kind.ts";
+import type { Backend } from "../snapshot/snapshot.ts";
 import type { EffectivePolicy } from "./effective_policy.ts";
+
+/** Where a policy runs, and the namespace of the resource that has it. */
+interface PolicySite {
+  readonly listenerPort: number;
+  readonly namespace: string;
+}
+
+/** What every policy is made with. */
+export interface PolicyFactoryOptions
+  extends Pick<PolicyOptions, "readFile" | "services"> {
+  readonly backends: ReadonlyMap<string, Backend>;
+}
 
 /** Makes policies, one for each configuration however many routes it is attached to. */
 export class PolicyFactory {
-  readonly #readFile: ReadFile;
+  readonly #options: PolicyFactoryOptions;
   readonly #made = new Map<TrafficPolicy, Map<string, Policy>>();
 
-  constructor(readFile: ReadFile) {
-    this.#readFile = readFile;
+  constructor(options: PolicyFactoryOptions) {
+    this.#options = options;
   }
 
   /** The policies that run for a listener's port, in order. */
@@ -18,8 +31,12 @@ export class PolicyFactory {
     listenerPort: number,
   ): Policy[] {
     return effective.flatMap(({ kind, layers }) =>
-      layers.map(({ traffic }) => this.create(kind, traffic, listenerPort))
-        .filter((policy) => policy !== undefined)
+      layers.map(({ traffic, resource }) =>
+        this.create(kind, traffic, {
+          listenerPort,
+          namespace: resource.metadata.namespace,
+        })
+      ).filter((policy) => policy !== undefined)
     );
   }
 
@@ -27,14 +44,24 @@ export class PolicyFactory {
   create(
     kind: PolicyKind,
     traffic: TrafficPolicy,
-    listenerPort: number,
+    { listenerPort, namespace }: PolicySite,
   ): Policy | undefined {
     const key = `${kind.kind}:${listenerPort}`;
     const known = this.#made.get(traffic)?.get(key);
     if (known !== undefined) return known;
+    const { readFile, services, backends } = this.#options;
     const policy = kind.create(traffic, {
       listenerPort,
-      readFile: this.#readFile,
+      readFile,
+      services,
+      connectionOf(ref) {
+        const key = `${ref.namespace ?? namespace}/${ref.name}`;
+        const backend = backends.get(key);
+        if (backend === undefined || backend.tls === "invalid") {
+          return undefined;
+        }
+        return { ...backend, tls: backend.tls };
+      },
     });
     if (policy === undefined) return undefined;
     const ofTraffic = this.#made.get(traffic) ?? new Map<string, Policy>();

@@ -52,4 +52,6 @@ export interface DataPlaneDescription {
   readonly routes: readonly unknown[];
   readonly backends: readonly unknown[];
   readonly policies: readonly unknown[];
+  /** State of the keys of identity providers: source, age, last error. */
+  readonly keySets: readonly unknown[];
 }

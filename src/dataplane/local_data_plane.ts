@@ -5,6 +5,11 @@ import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import { compile, type Compiled } from "../compile/compile.ts";
+import {
+  type IdentityLease,
+  IdentityStore,
+} from "../identity/identity_store.ts";
+import { noKeyCache } from "../identity/key_cache.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
@@ -19,6 +24,7 @@ import type { AccessLog } from "../telemetry/access_log.ts";
 import type { FinishedRequest } from "../telemetry/finished_request.ts";
 import {
   addConnectionMetrics,
+  addKeySetMetrics,
   type GatewayMetrics,
 } from "../telemetry/gateway_metrics.ts";
 import type {
@@ -46,6 +52,9 @@ export class LocalDataPlane implements DataPlane {
   readonly #snapshots = new SnapshotStore({ ports: [], backends: new Map() });
   readonly #upstreams: Upstreams;
   readonly #listeners: Listeners;
+  readonly #identity: IdentityStore;
+  /** What the configuration in force uses of `#identity`. */
+  #identityLease: IdentityLease | undefined;
   #compiled: Compiled | undefined;
   /** One change at a time. */
   #applying: Promise<unknown> = Promise.resolve();
@@ -56,6 +65,11 @@ export class LocalDataPlane implements DataPlane {
       options.clock,
       options.logger.module("proxy"),
     );
+    this.#identity = new IdentityStore({
+      clock: options.clock,
+      log: options.logger.module("identity"),
+      cache: noKeyCache,
+    });
     this.#listeners = this.#createListeners();
     this.#exposeMetrics();
   }
@@ -68,6 +82,7 @@ export class LocalDataPlane implements DataPlane {
 
   describe(): Promise<DataPlaneDescription> {
     const { sensitiveHeaders } = this.#options.settings;
+    const keySets = this.#identity.describe();
     const nothing = {
       binds: [],
       listeners: [],
@@ -75,11 +90,9 @@ export class LocalDataPlane implements DataPlane {
       backends: [],
       policies: [],
     };
-    return Promise.resolve(
-      this.#compiled?.describe(
-        sensitiveHeaders.map((name) => name.toLowerCase()),
-      ) ?? nothing,
-    );
+    const names = sensitiveHeaders.map((name) => name.toLowerCase());
+    const description = this.#compiled?.describe(names) ?? nothing;
+    return Promise.resolve({ ...description, keySets });
   }
 
   addresses(): Promise<readonly PortAddress[]> {
@@ -103,9 +116,19 @@ export class LocalDataPlane implements DataPlane {
 
   /** Compile, open, swap, retire: what can fail comes before the swap. */
   async #apply(resources: ResourceSet): Promise<ApplyResult> {
-    const compiled = compile(resources, { readFile: Deno.readTextFileSync });
+    const lease = this.#identity.lease();
+    const { clock, settings } = this.#options;
+    const compiled = compile(resources, {
+      readFile: Deno.readTextFileSync,
+      services: {
+        clock,
+        trustsPeer: trustedProxies(settings.trustedProxies),
+        identity: lease,
+      },
+    });
     const { diagnostics, snapshot } = compiled;
     if (diagnostics.some(({ severity }) => severity === "error")) {
+      lease.release();
       return { applied: false, diagnostics };
     }
     try {
@@ -113,8 +136,12 @@ export class LocalDataPlane implements DataPlane {
       this.#snapshots.swap(snapshot);
       this.#compiled = compiled;
       this.#upstreams.retainOnly(snapshot);
+      this.#identityLease?.release();
+      this.#identityLease = lease;
+      this.#identity.warmUp();
       retireListeners();
     } catch (error) {
+      lease.release();
       const reason = describeError(error);
       return error instanceof PortError
         ? { applied: false, diagnostics, reason, port: error.port }
@@ -179,6 +206,10 @@ export class LocalDataPlane implements DataPlane {
   }
 
   #exposeMetrics(): void {
+    addKeySetMetrics(
+      this.#options.metrics.registry,
+      () => this.#identity.describe(),
+    );
     addConnectionMetrics(this.#options.metrics.registry, {
       downstream: () => this.#listeners.stats(),
       upstream: () => this.#upstreams.stats(),

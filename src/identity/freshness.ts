@@ -18,7 +18,12 @@ export function freshnessOf(
   }
   const expires = headers.get("expires");
   if (expires === undefined) return undefined;
-  const date = Date.parse(headers.get("date") ?? "");
-  const lifetime = Date.parse(expires) - (Number.isNaN(date) ? now : date);
+  const date = parseDate(headers.get("date") ?? "");
+  const lifetime = parseDate(expires) - (Number.isNaN(date) ? now : date);
   return Number.isNaN(lifetime) ? 0 : Math.max(0, lifetime);
+}
+
+/** `NaN` for what is no HTTP date, such as the usual `0` or `-1`. */
+function parseDate(text: string): number {
+  return text.endsWith("GMT") ? Date.parse(text) : NaN;
 }

@@ -94,6 +94,7 @@ export class RemoteDocument<T> {
     if (this.#fetching === undefined && (isTooSoon || now < this.#retryAt)) {
       return than;
     }
+    this.#lastAskedAt = now;
     await this.#refresh();
     return this.#current?.value ?? than;
   }
@@ -156,7 +157,6 @@ export class RemoteDocument<T> {
   }
 
   async #fetch(): Promise<void> {
-    this.#lastAskedAt = this.#now();
     this.#refreshes++;
     try {
       const version = await this.#options.fetch();

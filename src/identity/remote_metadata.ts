@@ -14,7 +14,7 @@ export type RemoteMetadata = RemoteDocument<JsonObject>;
 const freshMs = 5 * 60_000;
 const maxAgeMs = 24 * 60 * 60_000;
 
-/** @param addresses Tried in order. */
+/** The metadata at the first address that has it. @param addresses Tried in order. */
 export function createRemoteMetadata(
   addresses: readonly DocumentAddress[],
   { clock, log }: { readonly clock: Clock; readonly log: Log },

@@ -11,6 +11,8 @@ export interface PolicyContext {
   readonly identity: RequestIdentity;
   /** Path that the chosen route matched by prefix, such as `/v1`; `undefined` before routing and for other matches. */
   readonly matchedPrefix: string | undefined;
+  /** Path of the MCP server when the request looks for it without naming it, such as `/mcp`. */
+  readonly mcpPath?: string | undefined;
 }
 
 /**

@@ -4,7 +4,10 @@ import type {
   TrafficPolicy,
   TrafficPolicyKind,
 } from "../api/gateway_policy.ts";
+import type { PolicyBackendRef } from "../api/jwt_authentication.ts";
+import type { UpstreamOptions } from "../http/client/upstream.ts";
 import type { Policy } from "./policy.ts";
+import type { PolicyServices } from "./policy_services.ts";
 
 /** What is wrong with the configuration of a policy; `path` starts inside that configuration. */
 export interface PolicyProblem {
@@ -25,6 +28,9 @@ export interface PolicyOptions {
   readonly listenerPort: number;
   /** Reads the files that the configuration names. */
   readonly readFile: ReadFile;
+  readonly services: PolicyServices;
+  /** How to connect to a backend that the policy itself calls; `undefined` when it does not exist or its TLS is invalid. */
+  connectionOf(ref: PolicyBackendRef): UpstreamOptions | undefined;
 }
 
 /** A policy that can be configured: how it is checked, merged and made. */

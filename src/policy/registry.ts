@@ -15,6 +15,8 @@ import {
   createRequestHeaderModifier,
   createResponseHeaderModifier,
 } from "./header_modifier.ts";
+import { createJwtAuthentication } from "./jwt_authentication.ts";
+import { checkJwtAuthentication } from "./jwt_checks.ts";
 import {
   definePolicy,
   type PolicyKind,
@@ -24,7 +26,10 @@ import { createRequestRedirect } from "./request_redirect.ts";
 import { createUrlRewrite } from "./url_rewrite.ts";
 
 const cors = definePolicy("cors", { create: createCors });
-const jwtAuthentication = unsupportedPolicy("jwtAuthentication");
+const jwtAuthentication = definePolicy("jwtAuthentication", {
+  check: checkJwtAuthentication,
+  create: createJwtAuthentication,
+});
 const basicAuthentication = definePolicy("basicAuthentication", {
   check: checkBasicAuthentication,
   create: (config, { readFile }) => createBasicAuthentication(config, readFile),

@@ -75,6 +75,10 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     this.#observer = observer;
   }
 
+  get mcpPath(): string | undefined {
+    return this.route?.mcpPath;
+  }
+
   get method(): string {
     return this.request.method;
   }

@@ -67,6 +67,8 @@ export interface Route {
   readonly key: string;
   /** Name of the HTTPRoute. */
   readonly name: string;
+  /** Path of the MCP server that the rule protects with OAuth, such as `/mcp`. */
+  readonly mcpPath?: string;
   /** Route phase, in order. */
   readonly policies: readonly Policy[];
   readonly backends: readonly WeightedBackend[];

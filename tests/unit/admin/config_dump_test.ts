@@ -17,6 +17,7 @@ Deno.test("dumpConfig shows what is in force under the documented keys", async (
       "workloads",
       "services",
       "policies",
+      "keySets",
       "version",
       "config",
     ],

@@ -44,6 +44,7 @@ export class FakeTarget implements AdminTarget {
           routes: [],
           backends: [],
           policies: [],
+          keySets: [],
         })
         : Promise.reject(this.failure),
     collectMetrics: () => Promise.resolve("up 1\n"),

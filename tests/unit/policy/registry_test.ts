@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import type { TrafficPolicy } from "../../../src/api/gateway_policy.ts";
+import type { PolicyOptions } from "../../../src/policy/policy_kind.ts";
+import { inertServices } from "../../../src/policy/policy_services.ts";
 import {
   backendPhaseKinds,
   gatewayPhaseKinds,
@@ -53,10 +55,14 @@ Deno.test("authorization and rate limits of every level apply, other kinds repla
   ]);
 });
 
-const options = { listenerPort: 80, readFile: () => "" };
+const options: PolicyOptions = {
+  listenerPort: 8080,
+  readFile: () => "",
+  services: inertServices(),
+  connectionOf: () => undefined,
+};
 
 const unsupported: TrafficPolicy[] = [
-  { jwtAuthentication: { mode: "Strict", providers: [] } as never },
   {
     rateLimit: {
       local: [{ requests: 1, unit: "Minutes", overshoot: "Forgive" }],

@@ -1,0 +1,115 @@
+import { parseDuration } from "../api/duration.ts";
+import type { JwtAuthentication } from "../api/jwt_authentication.ts";
+import type { ResponseMessage } from "../http/message.ts";
+import type { JsonObject } from "../identity/json.ts";
+import { DocumentUnavailableError } from "../identity/remote_document.ts";
+import { TokenError } from "../identity/token.ts";
+import { TokenVerifier } from "../identity/token_verifier.ts";
+import { refuseWith } from "./auth_responses.ts";
+import { bearerChallenge } from "./challenge.ts";
+import { credentialPlace } from "./credential.ts";
+import { jwksServer, keySource } from "./jwt_keys.ts";
+import { McpOAuth } from "./mcp_oauth.ts";
+import type { Policy, PolicyContext, RequestVerdict } from "./policy.ts";
+import type { PolicyOptions } from "./policy_kind.ts";
+
+/**
+ * Verifies the access token of a request and leaves its claims in `context.identity.jwt`.
+ *
+ * With an `mcp` block it also answers the OAuth endpoints of the MCP server, and the token stays here: MCP forbids passing it on.
+ */
+export function createJwtAuthentication(
+  config: JwtAuthentication,
+  options: PolicyOptions,
+): Policy {
+  const { services } = options;
+  const verifier = new TokenVerifier({
+    providers: config.providers.map((provider) => ({
+      issuer: provider.issuer,
+      audiences: provider.audiences,
+      keys: keySource(provider.jwks, options),
+    })),
+    clockSkewMs: parseDuration(config.clockSkew),
+    clock: services.clock,
+  });
+  const place = credentialPlace(config.location);
+  const mcp = createMcpOAuth(config, options);
+  const keepsToken = mcp !== undefined && config.mcp?.forwardToken !== true;
+
+  function refuse(context: PolicyContext, error: unknown): RequestVerdict {
+    if (config.mode === "Permissive" && isRefusal(error)) return undefined;
+    const url = mcp?.metadataUrl(context);
+    if (error instanceof TokenError) return refuseToken(error.message, url);
+    if (error instanceof DocumentUnavailableError) {
+      return refuseWith(
+        "temporarily_unavailable",
+        "the keys of the identity provider are not available",
+        { "retry-after": String(error.retryAfter) },
+      );
+    }
+    throw error;
+  }
+
+  return {
+    kind: "jwtAuthentication",
+    onRequest(context) {
+      const { request, identity } = context;
+      if (mcp !== undefined) {
+        const answer = mcp.answer(context);
+        if (answer !== undefined) return answer;
+        identity.protectedResource = mcp;
+      }
+      const token = place.read(request);
+      if (token === undefined) {
+        return config.mode === "Strict"
+          ? demandToken(mcp?.metadataUrl(context))
+          : undefined;
+      }
+      if (keepsToken) place.remove(request);
+      const accept = (claims: JsonObject): void => void (identity.jwt = claims);
+      const claims = verifier.verify(token);
+      if (!(claims instanceof Promise)) return accept(claims);
+      return claims.then(accept, (error) => refuse(context, error));
+    },
+  };
+}
+
+function createMcpOAuth(
+  { mcp, providers }: JwtAuthentication,
+  options: PolicyOptions,
+): McpOAuth | undefined {
+  const [provider] = providers;
+  if (mcp === undefined || provider === undefined) return undefined;
+  return new McpOAuth(mcp, {
+    issuer: provider.issuer,
+    audience: provider.audiences?.[0],
+    server: jwksServer(provider.jwks, options),
+    services: options.services,
+  });
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof TokenError ||
+    error instanceof DocumentUnavailableError;
+}
+
+/** RFC 6750 section 3.1: without a token there is no error code. */
+function demandToken(resourceMetadata: string | undefined): ResponseMessage {
+  return refuseWith("unauthorized", "a bearer token is required", {
+    "www-authenticate": bearerChallenge({ resourceMetadata }),
+  });
+}
+
+function refuseToken(
+  description: string,
+  resourceMetadata: string | undefined,
+): ResponseMessage {
+  const error = "invalid_token";
+  return refuseWith(error, description, {
+    "www-authenticate": bearerChallenge({
+      resourceMetadata,
+      error,
+      description,
+    }),
+  });
+}

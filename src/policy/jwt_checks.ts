@@ -1,0 +1,50 @@
+import type { JwtAuthentication } from "../api/jwt_authentication.ts";
+import type { DiagnosticPath } from "../base/diagnostic.ts";
+import { describeError } from "../base/errors.ts";
+import { parseJwks } from "../identity/key_set.ts";
+import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
+
+/** What the schema cannot see: key sets that are no key sets, and what an MCP server cannot have. */
+export function checkJwtAuthentication(
+  { providers, mcp, location }: JwtAuthentication,
+  readFile: ReadFile,
+): readonly PolicyProblem[] {
+  const problems: PolicyProblem[] = providers.flatMap(({ jwks }, index) => {
+    const path = ["providers", index, "jwks"];
+    const { inline, file } = jwks;
+    if (inline !== undefined) {
+      return checkKeys([...path, "inline"], () => inline);
+    }
+    if (file !== undefined) {
+      return checkKeys([...path, "file"], () => readFile(file));
+    }
+    return [];
+  });
+  if (mcp === undefined) return problems;
+  const [first] = providers;
+  if (providers.length > 1) {
+    const message = "Cannot protect an MCP server: expected one provider";
+    problems.push({ path: ["providers"], message });
+  }
+  if (first !== undefined && !/^https?:\/\/[^/?#]/i.test(first.issuer)) {
+    const message = "Cannot get the metadata of the issuer: expected a URL";
+    problems.push({ path: ["providers", 0, "issuer"], message });
+  }
+  if (location?.queryParameter !== undefined) {
+    const message = "Cannot accept the token in the query: MCP forbids it";
+    problems.push({ path: ["location", "queryParameter"], message });
+  }
+  return problems;
+}
+
+function checkKeys(
+  path: DiagnosticPath,
+  read: () => string,
+): readonly PolicyProblem[] {
+  try {
+    parseJwks(read());
+    return [];
+  } catch (error) {
+    return [{ path, message: `Cannot use keys: ${describeError(error)}` }];
+  }
+}

@@ -1,0 +1,41 @@
+import { protectedResourcePrefix } from "./resource_url.ts";
+
+/** An OAuth endpoint of an MCP server, told by its path. */
+export interface McpEndpoint {
+  readonly kind: "resource" | "server" | "registration" | "unknown";
+  /** Path of the MCP server, such as `/mcp`; empty in the root form. */
+  readonly path: string;
+}
+
+const serverPrefix = "/.well-known/oauth-authorization-server";
+const openIdPrefix = "/.well-known/openid-configuration";
+const registration = /\/(?:client-registration|register)$/;
+
+/** The endpoint of a path; `unknown` for one where clients look in vain, `undefined` when it has nothing to do with OAuth. */
+export function findEndpoint(path: string): McpEndpoint | undefined {
+  if (!path.includes("/.well-known/")) return undefined;
+  const resource = restOf(path, protectedResourcePrefix);
+  if (resource !== undefined) return { kind: "resource", path: resource };
+  const server = restOf(path, serverPrefix);
+  if (server !== undefined) {
+    return registration.test(server)
+      ? { kind: "registration", path: server.replace(registration, "") }
+      : endpointUnlessRoot("server", server);
+  }
+  const openId = restOf(path, openIdPrefix);
+  if (openId !== undefined) return endpointUnlessRoot("server", openId);
+  return path.endsWith(openIdPrefix) || path.endsWith(serverPrefix)
+    ? { kind: "unknown", path: "" }
+    : undefined;
+}
+
+/** Without a path the document would be that of another issuer (RFC 8414 section 3.3). */
+function endpointUnlessRoot(kind: "server", path: string): McpEndpoint {
+  return { kind: path === "" ? "unknown" : kind, path };
+}
+
+/** What follows the prefix, without a slash at its end; `undefined` when the path is not below it. */
+function restOf(path: string, prefix: string): string | undefined {
+  if (path !== prefix && !path.startsWith(`${prefix}/`)) return undefined;
+  return path.slice(prefix.length).replace(/\/$/, "");
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { RemoteDocument } from "../../../src/identity/remote_document.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** A document whose server can be switched off and which says how often it was asked. */
+function setUp() {
+  const clock = new FakeClock();
+  const server = { up: true, version: 1, fetches: 0 };
+  const document = new RemoteDocument<number>({
+    clock,
+    maxAgeMs: 24 * hour,
+    coolDownMs: 10_000,
+    fetch() {
+      server.fetches++;
+      return server.up
+        ? Promise.resolve({
+          value: server.version,
+          fetchedAt: clock.now(),
+          freshMs: 15 * minute,
+        })
+        : Promise.reject(new Error("down"));
+    },
+  });
+  return { clock, server, document };
+}
+
+async function settle(): Promise<void> {
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+}
+
+Deno.test("a document is fetched once for all who wait for it", async () => {
+  const { server, document } = setUp();
+
+  const values = await Promise.all([1, 2, 3].map(() => document.get()));
+
+  assert.deepEqual(values, [1, 1, 1]);
+  assert.equal(server.fetches, 1);
+  assert.equal(document.get(), 1);
+});
+
+Deno.test("an old version serves while its server is down, for a day", async () => {
+  const { clock, server, document } = setUp();
+  await document.get();
+  server.up = false;
+
+  for (let passed = 0; passed < 23 * hour; passed += 10 * minute) {
+    clock.advance(10 * minute);
+    assert.equal(await document.get(), 1);
+    await settle();
+  }
+  clock.advance(2 * hour);
+  await assert.rejects(Promise.resolve(document.get()), { retryAfter: 60 });
+});
+
+Deno.test("a server that is down is asked after 1 s, 2 s, 4 s, and once a minute at most", async () => {
+  const { clock, server, document } = setUp();
+  server.up = false;
+  await assert.rejects(Promise.resolve(document.get()), { retryAfter: 1 });
+
+  const fetchesBySecond: number[] = [];
+  for (let second = 1; second <= 8; second++) {
+    clock.advance(1000);
+    await assert.rejects(Promise.resolve(document.get()));
+    fetchesBySecond.push(server.fetches);
+  }
+  assert.deepEqual(fetchesBySecond, [2, 2, 3, 3, 3, 3, 4, 4]);
+
+  clock.advance(hour);
+  await assert.rejects(Promise.resolve(document.get()));
+  server.up = true;
+  clock.advance(minute);
+  assert.equal(await document.get(), 1);
+});
+
+Deno.test("ten thousand requests for something newer fetch once per cool-down", async () => {
+  const { clock, server, document } = setUp();
+  const old = await document.get();
+  clock.advance(1000);
+  for (let i = 0; i < 10_000; i++) await document.newer(old);
+  assert.equal(server.fetches, 2);
+
+  clock.advance(10_000);
+  server.version = 2;
+  assert.equal(await document.newer(old), 2);
+  assert.equal(await document.newer(old), 2);
+  assert.equal(server.fetches, 3);
+});
+
+Deno.test("describe tells age, counts and the last error", async () => {
+  const { clock, server, document } = setUp();
+  await document.get();
+  clock.advance(20 * minute);
+  server.up = false;
+  document.get();
+  await settle();
+
+  assert.deepEqual(document.describe(), {
+    fetchedAt: "2026-01-01T00:00:00.000Z",
+    ageSeconds: 1200,
+    refreshes: 2,
+    failures: 1,
+    lastError: "down",
+  });
+});
