@@ -1,4 +1,7 @@
 import { textSource } from "../src/config/configuration_source.ts";
+import type { Idp } from "./dev/idp/idp.ts";
+import { startIdpA } from "./dev/idp_a.ts";
+import { startIdpB } from "./dev/idp_b.ts";
 import { type Playground, startPlayground } from "./dev/playground.ts";
 import { Failure } from "./exit.ts";
 import { print } from "./output.ts";
@@ -20,14 +23,18 @@ export async function runPlayground(
 ): Promise<number> {
   requireFreePort(addresses.port);
   await using playground = startPlayground();
+  await using idpA = await startIdpA({ permissions: ["call:mcp"] });
+  await using idpB = await startIdpB({ roles: ["editor"] });
   const config = textSource(
-    configuration(addresses, playground),
+    configuration(addresses, playground, { idpA, idpB }),
     "<gateway dev>",
   );
   try {
     return await serve(config, {
       onStarted: ({ admin }) =>
-        print(guide(`http://localhost:${addresses.port}`, admin)),
+        print(
+          guide(`http://localhost:${addresses.port}`, admin, idpB.clientId),
+        ),
     });
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
@@ -42,7 +49,9 @@ export async function runPlayground(
 function configuration(
   { port, admin, stats }: PlaygroundAddresses,
   { mcpUrl, llmUrl }: Playground,
+  { idpA, idpB }: { readonly idpA: Idp; readonly idpB: Idp },
 ): string {
+  const mcpHost = new URL(mcpUrl).host;
   return JSON.stringify({
     config: { adminAddr: admin, statsAddr: stats },
     gateways: { default: { port, address: "localhost" } },
@@ -50,17 +59,20 @@ function configuration(
       {
         name: "mcp",
         matches: [{ path: { type: "PathPrefix", value: "/mcp" } }],
-        filters: [{
-          type: "CORS",
-          cors: {
-            allowOrigins: ["*"],
-            allowMethods: ["*"],
-            allowHeaders: ["*"],
-            exposeHeaders: ["Mcp-Session-Id"],
-          },
-        }],
-        backends: [{ host: new URL(mcpUrl).host }],
+        filters: [cors],
+        backends: [{ host: mcpHost }],
       },
+      protectedRoute(port, mcpHost, idpA, {
+        path: "/idp-a/mcp",
+        rule: "'call:mcp' in jwt.permissions",
+        mcp: { provider: "IdpA" },
+      }),
+      protectedRoute(port, mcpHost, idpB, {
+        path: "/idp-b/mcp",
+        rule: "'editor' in jwt.roles",
+        // It names itself in callbacks, so strict clients accept no other issuer.
+        mcp: { provider: "IdpB", issuerMode: "Upstream" },
+      }),
       {
         name: "llm",
         matches: [{ path: { type: "PathPrefix", value: "/v1" } }],
@@ -68,6 +80,67 @@ function configuration(
       },
     ],
   });
+}
+
+const cors = {
+  type: "CORS",
+  cors: {
+    allowOrigins: ["*"],
+    allowMethods: ["*"],
+    // A star would not stand for the first of them.
+    allowHeaders: [
+      "authorization",
+      "content-type",
+      "last-event-id",
+      "mcp-protocol-version",
+      "mcp-session-id",
+    ],
+    exposeHeaders: ["Mcp-Session-Id", "WWW-Authenticate"],
+  },
+};
+
+/** The MCP server once more, behind a login. */
+function protectedRoute(
+  port: number,
+  mcpHost: string,
+  idp: Idp,
+  { path, rule, mcp }: {
+    readonly path: string;
+    readonly rule: string;
+    readonly mcp: Readonly<Record<string, string>>;
+  },
+) {
+  const prefixes = [
+    path,
+    `/.well-known/oauth-protected-resource${path}`,
+    `/.well-known/oauth-authorization-server${path}`,
+  ];
+  return {
+    name: path.slice(1).replace("/", "-"),
+    matches: prefixes.map((value) => ({
+      path: { type: "PathPrefix", value },
+    })),
+    filters: [cors, {
+      type: "URLRewrite",
+      urlRewrite: {
+        path: { type: "ReplaceFullPath", replaceFullPath: "/mcp" },
+      },
+    }],
+    backends: [{ host: mcpHost }],
+    policies: {
+      jwtAuthentication: {
+        providers: [{
+          issuer: idp.issuer,
+          audiences: ["localhost", "127.0.0.1"].map((host) =>
+            `http://${host}:${port}${path}`
+          ),
+          jwks: { url: idp.origin + idp.jwksPath },
+        }],
+        mcp,
+      },
+      authorization: { policy: { matchExpressions: [rule] } },
+    },
+  };
 }
 
 /** Said in its own words: a newcomer has no configuration file to look into. */
@@ -91,7 +164,11 @@ function howTo(options: string): string {
     : `"gateway dev ${options}"`;
 }
 
-function guide(gateway: string, [admin]: readonly string[]): string {
+function guide(
+  gateway: string,
+  [admin]: readonly string[],
+  clientId: string,
+): string {
   const adminLine = admin === undefined
     ? ""
     : `\nWhat the gateway does with a request, and why:\n  curl ${admin}/config_dump\n`;
@@ -101,6 +178,10 @@ The gateway is running in front of an MCP server and an LLM server. Try, in anot
 An MCP session begins:
   curl -i ${gateway}/mcp -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' \\
     -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"1"}}}'
+
+The same MCP server behind a login, at two kinds of identity providers. An MCP client opens the page:
+  npx mcp-remote ${gateway}/idp-a/mcp
+  npx mcp-remote ${gateway}/idp-b/mcp --static-oauth-client-info '{"client_id":"${clientId}"}'
 
 A chat with a model, as the OpenAI and Anthropic clients have it:
   curl ${gateway}/v1/chat/completions -H 'content-type: application/json' \\

@@ -1,0 +1,94 @@
+import type { Idp } from "../../cli/dev/idp/idp.ts";
+import { startMcpServer } from "../../cli/dev/mcp_server.ts";
+import { freePort } from "./free_port.ts";
+import { startTestGateway } from "./gateway.ts";
+
+/** How the gateway protects the MCP server. */
+export interface Protection {
+  readonly provider: "IdpA" | "IdpB";
+  /** Audience of tokens; the URL of the MCP endpoint by default. */
+  readonly audience?: string;
+  /** Rules of `authorization`; none by default. */
+  readonly rules?: readonly string[];
+  /** More fields of `jwtAuthentication.mcp`. */
+  readonly mcp?: Readonly<Record<string, unknown>>;
+  /** Origins of web pages that may call; `*` by default. */
+  readonly allowOrigins?: readonly string[];
+}
+
+/** A gateway before an MCP server, with the identity provider that goes with it. */
+export interface ProtectedGateway extends AsyncDisposable {
+  /** Endpoint of the MCP server at the gateway. */
+  readonly url: string;
+  readonly origin: string;
+  /** Every request in the order in which it ended: `POST /mcp 401`. */
+  requests(): string[];
+}
+
+/** Starts all that a client needs; disposing also stops `idp`. */
+export async function startProtectedGateway(
+  idp: Idp,
+  { provider, audience, rules = [], mcp = {}, allowOrigins = ["*"] }:
+    Protection,
+): Promise<ProtectedGateway> {
+  await using opening = new AsyncDisposableStack();
+  opening.use(idp);
+  const server = opening.adopt(startMcpServer(), (server) => server.close());
+  const port = freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const url = `${origin}/mcp`;
+  const { accessLog } = opening.use(
+    await startTestGateway({
+      routes: [{
+        name: "mcp",
+        matches: prefixes.map((value) => ({
+          path: { type: "PathPrefix", value },
+        })),
+        filters: [{ type: "CORS", cors: { ...cors, allowOrigins } }],
+        backends: [{ host: new URL(server.origin).host }],
+        policies: {
+          jwtAuthentication: {
+            providers: [{
+              issuer: idp.issuer,
+              audiences: [audience ?? url],
+              jwks: { url: idp.origin + idp.jwksPath },
+            }],
+            mcp: { provider, ...mcp },
+          },
+          ...(rules.length > 0 &&
+            { authorization: { policy: { matchExpressions: rules } } }),
+        },
+      }],
+    }, { port }),
+  );
+  const open = opening.move();
+  return {
+    url,
+    origin,
+    requests: () => accessLog.map(shorten),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+const prefixes = [
+  "/mcp",
+  "/.well-known/oauth-protected-resource/mcp",
+  "/.well-known/oauth-authorization-server/mcp",
+];
+
+const cors = {
+  allowMethods: ["GET", "POST", "DELETE"],
+  allowHeaders: [
+    "authorization",
+    "content-type",
+    "mcp-protocol-version",
+    "mcp-session-id",
+  ],
+  exposeHeaders: ["Mcp-Session-Id", "WWW-Authenticate"],
+};
+
+function shorten(line: string): string {
+  const value = (name: string) =>
+    new RegExp(` http\\.${name}=(\\S+)`).exec(line)?.[1];
+  return `${value("method")} ${value("path")} ${value("status")}`;
+}

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { freePort } from "../harness/free_port.ts";
+import { clientV2, mcpRemote, sdkV1 } from "../harness/mcp_clients.ts";
+import { startCommand } from "../harness/running_command.ts";
+
+Deno.test("MCP clients log in at both identity providers of gateway dev as its guide says", async () => {
+  const port = freePort();
+  await using playground = startCommand({
+    args: ["dev", "--port", `${port}`, "--admin", "off", "--stats", "off"],
+  });
+  await playground.waitFor(/Ctrl-C ends everything/);
+  const guide = playground.stdout();
+  const [, urlA = ""] = /npx mcp-remote (\S+idp-a\/mcp)\n/.exec(guide) ?? [];
+  const [, urlB = "", clientId = ""] =
+    /npx mcp-remote (\S+idp-b\/mcp) .*"client_id":"([^"]+)"/.exec(guide) ?? [];
+
+  for (const client of [sdkV1, clientV2, mcpRemote]) {
+    const tools = [
+      await client.visit({ url: urlA }),
+      await client.visit({ url: urlB, clientId }),
+    ];
+
+    for (const names of tools) assert(names.includes("echo"), names.join());
+  }
+  assert.doesNotMatch(guide + playground.stderr(), /oidc-provider/);
+});
