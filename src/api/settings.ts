@@ -121,7 +121,10 @@ export const settingsSchema = s.refine(
       "Addresses of proxies in front of the gateway: what they say in `X-Forwarded-*` and `Forwarded` is kept, what others say is replaced.",
       s.withDefault(s.list(cidr), []),
     ),
-    kv: s.unsupported("Store that processes share.", s.optional(kv)),
+    kv: s.field(
+      "Store in which keys of identity providers outlive a restart, shared by processes.",
+      s.optional(kv),
+    ),
     adminToken: s.unsupported(
       "Token that the admin interface asks for.",
       s.optional(s.secret()),
@@ -145,11 +148,10 @@ export const settingsSchema = s.refine(
   }),
   notSupported("adminToken"),
   notSupported("adminTokenFile"),
-  notSupported("kv"),
 );
 
 /** Refused, not ignored: whoever sets a token relies on it. */
-function notSupported(name: "adminToken" | "adminTokenFile" | "kv") {
+function notSupported(name: "adminToken" | "adminTokenFile") {
   return s.rule<{ readonly [name in typeof name]?: unknown }>(
     (settings) => settings[name] === undefined,
     "not supported by this version; remove the field",

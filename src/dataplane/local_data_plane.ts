@@ -9,7 +9,11 @@ import {
   type IdentityLease,
   IdentityStore,
 } from "../identity/identity_store.ts";
-import { noKeyCache } from "../identity/key_cache.ts";
+import {
+  type KeyCache,
+  KvKeyCache,
+  noKeyCache,
+} from "../identity/key_cache.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
@@ -68,7 +72,7 @@ export class LocalDataPlane implements DataPlane {
     this.#identity = new IdentityStore({
       clock: options.clock,
       log: options.logger.module("identity"),
-      cache: noKeyCache,
+      cache: createKeyCache(options),
     });
     this.#listeners = this.#createListeners();
     this.#exposeMetrics();
@@ -111,6 +115,9 @@ export class LocalDataPlane implements DataPlane {
   async drain(timeoutMs: number): Promise<DrainResult> {
     const result = await this.#listeners.drain(timeoutMs);
     this.#upstreams.close();
+    this.#identityLease?.release();
+    this.#identityLease = undefined;
+    await this.#identity.close();
     return result;
   }
 
@@ -222,4 +229,12 @@ function gatewayOf({ ports }: Snapshot, port: number): string | undefined {
   const listeners = ports.find((each) => each.port === port)?.listeners ?? [];
   const [name, ...others] = new Set(listeners.map(({ gateway }) => gateway));
   return others.length === 0 ? name : undefined;
+}
+
+function createKeyCache(
+  { settings: { kv }, clock, logger }: LocalDataPlaneOptions,
+): KeyCache {
+  const store = kv?.url ?? kv?.path;
+  if (store === undefined) return noKeyCache;
+  return new KvKeyCache({ store, clock, log: logger.module("identity") });
 }

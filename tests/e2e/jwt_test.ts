@@ -54,8 +54,10 @@ function protect(
   mcp: object | undefined,
   issuer = `${origin}/`,
   more: object = {},
+  config: object = {},
 ) {
   return startTestGateway({
+    config,
     routes: [{
       name: "mcp",
       matches: [
@@ -173,6 +175,25 @@ Deno.test("a key that has just appeared is accepted", async () => {
   const answer = await call(`${gateway.origin}/mcp`, await fresh.sign());
   assert.equal(answer.status, 200);
   assert.equal(servers.state.asked.length, asked + 1);
+});
+
+Deno.test("with a key store a restart while the provider is down locks nobody out", async () => {
+  const directory = await Deno.makeTempDir();
+  const config = { kv: { path: `${directory}/keys.sqlite` } };
+  await using servers = startServers();
+  const issuer = await createTokenIssuer({ issuer: `${servers.origin}/` });
+  servers.state.jwks = jwksOf(issuer);
+  const token = await issuer.sign();
+  {
+    await using before = await protect(servers, {}, undefined, {}, config);
+    assert.equal((await call(`${before.origin}/mcp`, token)).status, 200);
+  }
+  servers.state.up = false;
+
+  await using after = await protect(servers, {}, undefined, {}, config);
+
+  assert.equal((await call(`${after.origin}/mcp`, token)).status, 200);
+  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("without keys the server is closed, with the time to wait", async () => {
