@@ -11,7 +11,7 @@ export interface WatchOptions {
   readonly files: () => readonly string[];
   /** Told when file events cannot be had, so that changes are found by looking every `pollMs`. */
   readonly onFallback?: (error: unknown) => void;
-  /** Quiet time after which a burst of changes, such as to a certificate and its key, counts as over; default 200. */
+  /** Quiet time after which a burst of changes, such as to a certificate and its key, counts as over; default 100. */
   readonly debounceMs?: number;
   /** How often to look without being told; default 2 000. */
   readonly pollMs?: number;
@@ -39,7 +39,7 @@ async function* changes(
 ): AsyncGenerator<void> {
   if (atStart === undefined) return;
   let last = atStart;
-  const { clock, signal, debounceMs = 200, pollMs = 2_000 } = options;
+  const { clock, signal, debounceMs = 100, pollMs = 2_000 } = options;
   using events = new DirectoryEvents(options.onFallback);
   while (!signal.aborted) {
     events.watch(await foldersOf(spec, options.files()));
@@ -87,7 +87,7 @@ class DirectoryEvents implements Disposable {
     if (!this.#pending) await this.#sleep(clock, pollMs, signal, true);
   }
 
-  /** Resolves once nothing has happened for `quietMs`, at the latest after twenty times that. */
+  /** Resolves once nothing has happened for `quietMs`, at the latest after twice that. */
   async settle(
     clock: Clock,
     quietMs: number,
@@ -95,7 +95,7 @@ class DirectoryEvents implements Disposable {
   ): Promise<void> {
     for (
       let round = 0;
-      round < 20 && this.#pending && !signal.aborted;
+      round < 2 && this.#pending && !signal.aborted;
       round++
     ) {
       this.#pending = false;

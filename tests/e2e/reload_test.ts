@@ -319,8 +319,8 @@ Deno.test("gateway rejects a configuration whose port is taken, and changes noth
   );
   await test.log.next(rejected);
 
-  const [diagnostic = ""] =
-    test.gateway.status().lastRejected?.diagnostics ?? [];
+  const [diagnostic = ""] = test.gateway.status().lastRejected?.diagnostics ??
+    [];
   const column = Deno.readTextFileSync(file).lastIndexOf(`${two.port}}`) + 1;
   assert.equal(
     diagnostic,

@@ -8,6 +8,8 @@ function makeRun(...options: string[]): Deno.Command {
   return new Deno.Command("make", {
     args: ["run", `ARGS=${options.join(" ")} --stats off`],
     cwd: root,
+    // As typed by a person: a make around this one would have it name its directory.
+    env: { MAKEFLAGS: "", MAKELEVEL: "" },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
