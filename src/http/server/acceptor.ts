@@ -16,6 +16,8 @@ export interface ListenAddress {
 /** A port that takes connections. */
 export interface Acceptor {
   readonly address: { readonly hostname: string; readonly port: number };
+  /** Connections taken that are not handed on yet. */
+  readonly handshakes: number;
   /** Takes no further connections; those taken go on. */
   close(): Promise<void>;
 }
@@ -25,6 +27,7 @@ export type OnConnection = (transport: Transport, peer: Peer) => unknown;
 
 /** Takes plain TCP connections. */
 export class TcpAcceptor implements Acceptor {
+  readonly handshakes = 0;
   readonly #listener: Deno.TcpListener;
   readonly #clock: Clock;
   readonly #accepting: Promise<void>;

@@ -149,6 +149,7 @@ export class HttpServer {
       tls,
       tlsHandshakeTimeoutMs,
       {
+        admits: (peer) => this.#admit(peer),
         onConnection: this.#onTlsConnection,
         onFailure: (peer, failure) =>
           this.#context.observer.handshakeFailed(peer, failure),
@@ -174,7 +175,6 @@ export class HttpServer {
     peer: Peer,
     serverName: string | undefined,
   ): Promise<void> => {
-    if (!this.#admit(peer)) return void socket.destroy();
     const client: Client = { peer, scheme: "https", serverName };
     if (socket.alpnProtocol === "h2") await this.#serveHttp2(socket, client);
     else await this.#serveHttp1(new NodeTransport(socket), client);
@@ -182,8 +182,9 @@ export class HttpServer {
 
   #admit(peer: Peer): boolean {
     this.#accepted++;
-    const { maxConnections } = this.#context.limits;
-    if (this.#connections.size < maxConnections) return true;
+    let count = this.#connections.size;
+    for (const { handshakes } of this.#acceptors) count += handshakes;
+    if (count < this.#context.limits.maxConnections) return true;
     this.#refused++;
     this.#context.observer.connectionRejected(peer);
     return false;

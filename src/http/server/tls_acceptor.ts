@@ -17,6 +17,8 @@ import { CertificateTable, type TlsConfig } from "./certificate_table.ts";
 
 /** Told what became of each connection. */
 export interface TlsListener {
+  /** Asked before the handshake; `false` closes the connection. */
+  admits(peer: Peer): boolean;
   /**
    * The handshake is done.
    * @param serverName The name that the client asked for.
@@ -57,6 +59,9 @@ export class TlsAcceptor implements Acceptor {
     this.#socket = createSocketServer(
       { allowHalfOpen: true, noDelay: true },
       (socket) => {
+        if (!listener.admits(peerOfSocket(socket))) {
+          return void socket.destroy();
+        }
         this.#track(socket);
         this.#tls.emit("connection", socket);
       },
@@ -77,6 +82,10 @@ export class TlsAcceptor implements Acceptor {
       throw new TypeError("Cannot tell the address: the port is closed");
     }
     return { hostname: address.address, port: address.port };
+  }
+
+  get handshakes(): number {
+    return this.#handshaking.size;
   }
 
   /**

@@ -165,6 +165,21 @@ Deno.test("HttpServer closes what does not shake hands", async (t) => {
   }
 });
 
+Deno.test("HttpServer counts those who shake hands as connections", async () => {
+  await using test = await TestServer.start({ limits: { maxConnections: 1 } }, {
+    certificates: [first],
+  });
+  using _silent = await Deno.connect({
+    hostname: "127.0.0.1",
+    port: test.port,
+  });
+
+  await assert.rejects(handshake(test.port, "localhost"));
+
+  await test.saw("rejected");
+  assert.equal(test.server.connections.refused, 1);
+});
+
 Deno.test("HttpServer without TLS refuses a TLS client", async () => {
   await using test = await TestServer.start();
 
