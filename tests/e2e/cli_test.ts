@@ -307,8 +307,8 @@ Deno.test("gateway --validate-only says when a configuration is valid", async ()
 });
 
 /** A route without a gateway takes effect nowhere, which is a warning. */
-const strayRoutes = (count: number) =>
-  Array.from({ length: count }, (_, index) =>
+function strayRoutes(count: number): string {
+  return Array.from({ length: count }, (_, index) =>
     `---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -317,6 +317,7 @@ spec:
   parentRefs: [{ name: nobody }]
   rules: [{}]
 `).join("");
+}
 
 for (
   const { count, said } of [{ count: 1, said: "1 warning" }, {

@@ -321,7 +321,8 @@ Deno.test("gateway rejects a configuration whose port is taken, and changes noth
 
   const [diagnostic = ""] = test.gateway.status().lastRejected?.diagnostics ??
     [];
-  const column = Deno.readTextFileSync(file).lastIndexOf(`${two.port}}`) + 1;
+  const text = await Deno.readTextFile(file);
+  const column = text.lastIndexOf(`${two.port}}`) + 1;
   assert.equal(
     diagnostic,
     `${file}:1:${column}: error: gateways.gateway2.port: Cannot listen on port ${two.port} of 127.0.0.1: address already in use (gateway "gateway2")`,
