@@ -8,18 +8,10 @@ import type { Retry } from "../snapshot/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 import { ReplayableBody } from "./replayable_body.ts";
 import { toGatewayError } from "./respond.ts";
+import { isIdempotent } from "../http/idempotent.ts";
 
 /** Bodies up to this size can be sent again. */
 const MAX_REPLAY_BYTES = 64 * 1024;
-
-const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "OPTIONS",
-  "PUT",
-  "DELETE",
-  "TRACE",
-]);
 
 /** Failures after which the upstream cannot have acted on the request. */
 const NOT_SENT: ReadonlySet<GatewayErrorCode> = new Set([
@@ -97,5 +89,5 @@ function isWorthRetrying(
     return retry.codes.has(outcome.status);
   }
   if (NOT_SENT.has(outcome.code)) return true;
-  return MAYBE_SENT.has(outcome.code) && IDEMPOTENT_METHODS.has(method);
+  return MAYBE_SENT.has(outcome.code) && isIdempotent(method);
 }

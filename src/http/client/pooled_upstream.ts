@@ -12,15 +12,7 @@ import type {
   UpstreamRequest,
   UpstreamStats,
 } from "./upstream.ts";
-
-const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "OPTIONS",
-  "TRACE",
-  "PUT",
-  "DELETE",
-]);
+import { isIdempotent } from "../idempotent.ts";
 
 /** An upstream over pooled connections of one or both protocol versions. */
 export class PooledUpstream implements Upstream {
@@ -92,5 +84,5 @@ function isWorthAnother(
   request: UpstreamRequest,
 ): boolean {
   if (!(error instanceof UnansweredError)) return false;
-  return error.refused || (isReused && IDEMPOTENT_METHODS.has(request.method));
+  return error.refused || (isReused && isIdempotent(request.method));
 }
