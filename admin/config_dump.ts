@@ -1,5 +1,5 @@
 import type { Settings } from "../src/api/settings.ts";
-import { redactionMarker } from "../src/telemetry/redaction.ts";
+import { redactionMarker } from "../src/base/redaction.ts";
 import { json } from "./respond.ts";
 import type { AdminTarget } from "./target.ts";
 

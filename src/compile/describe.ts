@@ -1,9 +1,10 @@
+import { redactionMarker } from "../base/redaction.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Backend, Listener, Port } from "../snapshot/snapshot.ts";
 import { fullName } from "./age.ts";
 import type { EffectivePolicy } from "./effective_policy.ts";
 import type { ListenerSite } from "./listeners.ts";
-import { redacted, redactPolicy } from "./redact.ts";
+import { redactPolicy } from "./redact.ts";
 import type { CompiledRule } from "./route_rules.ts";
 
 /** A listener together with what it was compiled from. */
@@ -72,7 +73,7 @@ function describePort({ port, address, tls, listeners, ...limits }: Port) {
     tls: tls && {
       certificates: tls.certificates.map(({ hostnames }) => ({
         hostnames,
-        key: redacted,
+        key: redactionMarker,
       })),
       clientCertificate: tls.clientCertificate,
       minVersion: tls.minVersion,

@@ -1,12 +1,4 @@
-/** What stands in place of a secret. */
-export const redacted = "<redacted>";
-
-const alwaysSensitive: readonly string[] = [
-  "authorization",
-  "proxy-authorization",
-  "cookie",
-  "set-cookie",
-];
+import { createSensitiveHeaders, redactionMarker } from "../base/redaction.ts";
 
 /** Fields of policies that hold secrets: `apiKeyAuthentication.keys`, `basicAuthentication.users`. */
 const secretFields: ReadonlySet<string> = new Set(["keys", "users"]);
@@ -20,7 +12,7 @@ export function redactPolicy(
   value: unknown,
   sensitiveHeaders: ReadonlySet<string>,
 ): unknown {
-  const headers = new Set([...alwaysSensitive, ...sensitiveHeaders]);
+  const headers = createSensitiveHeaders(sensitiveHeaders);
   return redactValue(value, headers);
 }
 
@@ -36,6 +28,6 @@ function redactValue(value: unknown, headers: ReadonlySet<string>): unknown {
   return Object.fromEntries(entries.map(([field, item]) => {
     const isSecret = secretFields.has(field) ||
       (isSensitive && field === "value");
-    return [field, isSecret ? redacted : redactValue(item, headers)];
+    return [field, isSecret ? redactionMarker : redactValue(item, headers)];
   }));
 }
