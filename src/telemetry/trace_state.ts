@@ -1,0 +1,65 @@
+/** The variables of expressions, without those that have no value yet. */
+export interface RequestState {
+  readonly request: {
+    readonly method: string;
+    readonly uri: string;
+    readonly path: string;
+    readonly pathAndQuery: string;
+    readonly host: string;
+    readonly scheme: string;
+    /** Such as `HTTP/1.1`. */
+    readonly version: string;
+    readonly headers: TraceHeaders;
+    /** RFC 3339. */
+    readonly startTime: string;
+  };
+  readonly source: {
+    /** Of the client, as trusted proxies report it. */
+    readonly address: string;
+    readonly port: number;
+    /** Of the connection. */
+    readonly rawAddress: string;
+    readonly rawPort: number;
+  };
+  readonly env: {
+    readonly podName?: string;
+    readonly namespace?: string;
+    readonly gateway?: string;
+  };
+  readonly jwt?: JsonObject;
+  readonly apiKey?: JsonObject;
+  readonly basicAuth?: { readonly username: string };
+  readonly mcp?: JsonObject;
+  readonly llm?: JsonObject;
+  readonly backend?: {
+    readonly name: string;
+    /** Such as `static`. */
+    readonly type: string;
+    /** Such as `http`. */
+    readonly protocol: string;
+  };
+  readonly response?: {
+    readonly code: number;
+    readonly headers: TraceHeaders;
+  };
+  /** Seconds, such as `0.0034s`. */
+  readonly proxy?: {
+    readonly requestProcessingDuration?: string;
+    readonly upstreamDuration?: string;
+  };
+}
+
+/** Names in lower case; a list for a field that is repeated. */
+export type TraceHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+/** A value that JSON can say. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | JsonObject;
+
+/** An object that JSON can say. */
+export type JsonObject = { readonly [name: string]: JsonValue };
