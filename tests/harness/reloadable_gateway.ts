@@ -1,0 +1,73 @@
+import { type ConfigurationSource, Gateway } from "../../mod.ts";
+import type { Clock } from "../../src/base/clock.ts";
+import { freePort } from "./free_port.ts";
+
+/** The short form without its `gateways`, and the Kubernetes resources that go with it. */
+export type Documents = readonly [
+  Readonly<Record<string, unknown>>,
+  ...unknown[],
+];
+
+/** A gateway in this process whose configuration a test replaces, and which it may stop and start again. */
+export interface ReloadableGateway extends AsyncDisposable {
+  readonly gateway: Gateway;
+  /** Such as `http://127.0.0.1:40123`; the same after a restart. */
+  readonly origin: string;
+  /** Everything logged so far. */
+  readonly log: readonly string[];
+  /** Puts a configuration into force; answers whether it was accepted. */
+  reload(documents: Documents): Promise<boolean>;
+  /** A new gateway, with the configuration that was accepted last. */
+  restart(): Promise<void>;
+}
+
+/** Starts a gateway with one listener on a free port. */
+export async function startReloadableGateway(
+  documents: Documents,
+  { clock }: { readonly clock?: Clock } = {},
+): Promise<ReloadableGateway> {
+  const port = freePort();
+  const log: string[] = [];
+  let accepted = write(port, documents);
+  let text = accepted;
+  const config: ConfigurationSource = {
+    watch: () => Promise.resolve((async function* () {})()),
+    read: () => Promise.resolve([{ name: "<config>", text }]),
+  };
+  const start = () =>
+    Gateway.start({
+      config,
+      writeLog: (line) => log.push(line),
+      ...(clock && { clock }),
+    });
+  let gateway = await start();
+  return {
+    get gateway() {
+      return gateway;
+    },
+    origin: `http://127.0.0.1:${port}`,
+    log,
+    async reload(next) {
+      text = write(port, next);
+      await gateway.reload();
+      const isAccepted = gateway.status().lastRejected === undefined;
+      if (isAccepted) accepted = text;
+      return isAccepted;
+    },
+    async restart() {
+      await gateway.stop(0);
+      text = accepted;
+      gateway = await start();
+    },
+    [Symbol.asyncDispose]: () => gateway.stop(0),
+  };
+}
+
+function write(port: number, [config, ...resources]: Documents): string {
+  const shortForm = {
+    gateways: { default: { port, address: "127.0.0.1" } },
+    ...config,
+  };
+  return [shortForm, ...resources].map((document) => JSON.stringify(document))
+    .join("\n---\n");
+}
