@@ -5,7 +5,7 @@ import {
   type DocumentAddress,
   fetchDocument,
 } from "./document_client.ts";
-import { isJsonObject, type JsonObject } from "./json.ts";
+import { isJsonObject, type JsonObject, stringMember } from "./json.ts";
 import { RemoteDocument } from "./remote_document.ts";
 
 /** The metadata of an authorization server; it is kept for five minutes, and while the server is down. */
@@ -60,6 +60,14 @@ async function fetchMetadata(
     throw new Error(`Cannot use answer: expected status 200, got ${status}`);
   }
   const document: unknown = JSON.parse(text);
-  if (isJsonObject(document)) return document;
-  throw new TypeError("Cannot use answer: expected a JSON object");
+  if (isJsonObject(document) && hasEndpoints(document)) return document;
+  throw new TypeError(
+    "Cannot use answer: expected authorization_endpoint and token_endpoint",
+  );
+}
+
+/** What is not even that would only replace a document that works. */
+function hasEndpoints(document: JsonObject): boolean {
+  return stringMember(document, "authorization_endpoint") !== undefined &&
+    stringMember(document, "token_endpoint") !== undefined;
 }
