@@ -117,7 +117,18 @@ export class EvaluationFailure {
   constructor(message: string) {
     this.message = message;
   }
+
+  /** The message for those who must not see values of the request; names that stand in the expression stay. */
+  withoutValues(expression: string): string {
+    const [, name] = /^field not found: (.*)$/s.exec(this.message) ?? [];
+    if (name !== undefined && expression.includes(name)) return this.message;
+    return typesOnly.test(this.message) ? this.message : "it has no value";
+  }
 }
+
+/** Messages that name types and never values: the library's, then our own. */
+const typesOnly =
+  /^(?:found no matching overload for|type mismatch:|a variable has|expected a boolean, got|the right side of|the body is no|the claims are)/;
 
 /** The function that an expression is; planned once, called for every request. Never throws. */
 export function planExpression(
@@ -126,6 +137,14 @@ export function planExpression(
   const evaluate = plan(environment, ast);
   return (bindings) => {
     const result = evaluate(bindings);
-    return isCelError(result) ? new EvaluationFailure(result.message) : result;
+    return isCelError(result) ? failureOf(result.message) : result;
   };
+}
+
+function failureOf(message: string): EvaluationFailure {
+  return new EvaluationFailure(
+    message === "unresolved attribute"
+      ? "a variable has no value in this request"
+      : message,
+  );
 }

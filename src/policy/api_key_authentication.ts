@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { ApiKeyAuthentication } from "../api/api_key_authentication.ts";
-import type { ResponseMessage } from "../http/message.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { bearerLocation, credentialPlace } from "./credential.ts";
 import type { Policy } from "./policy.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
+import { Refusal } from "./refusal.ts";
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -59,12 +59,13 @@ export function createApiKeyAuthentication(
 function refuse(
   description: string,
   { header }: NonNullable<ApiKeyAuthentication["location"]>,
-): ResponseMessage {
+): Refusal {
   const isBearer = header?.name.toLowerCase() === "authorization" &&
     header.prefix?.trim().toLowerCase() === "bearer";
-  return refuseWith("unauthorized", description, {
+  const response = refuseWith("unauthorized", description, {
     "www-authenticate": isBearer ? bearerChallenge({}) : undefined,
   });
+  return new Refusal("api_key_auth", description, response);
 }
 
 function hashOf({ key, keyHash }: ApiKeyAuthentication["keys"][number]) {

@@ -3,6 +3,7 @@ import type { ResponseMessage } from "../http/message.ts";
 import { refuseWith } from "./auth_responses.ts";
 import {
   createRule,
+  describeResult,
   type EvaluatedRule,
   evaluateRules,
   ruleProblem,
@@ -11,6 +12,7 @@ import { bearerChallenge } from "./challenge.ts";
 import { readMcpVariable } from "./mcp_variable.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
+import { Refusal } from "./refusal.ts";
 import { RequestVariables } from "./request_variables.ts";
 import { missingScopes } from "./scopes.ts";
 
@@ -40,7 +42,7 @@ export function createAuthorization(
       .filter(({ result }) => result !== passing);
     return refusing.length === 0
       ? undefined
-      : refuse(context, passing ? refusing : []);
+      : refuse(context, refusing, passing);
   }
 
   return {
@@ -58,29 +60,43 @@ async function decideWithBody(
   decide: (
     context: PolicyContext,
     variables: RequestVariables,
-  ) => ResponseMessage | undefined,
-): Promise<ResponseMessage | undefined> {
+  ) => Refusal | undefined,
+): Promise<Refusal | undefined> {
   const mcp = await readMcpVariable(context.request);
   return decide(context, new RequestVariables(context, mcp));
 }
 
-/** @param wanted Rules that would have to hold. */
+/** @param isAllow Whether the rules would have to hold. */
 function refuse(
   context: PolicyContext,
-  wanted: readonly EvaluatedRule[],
+  refusing: readonly EvaluatedRule[],
+  isAllow: boolean,
+): Refusal {
+  const { jwt } = context.identity;
+  const wanted = isAllow ? refusing.map(({ rule }) => rule) : [];
+  const missing = jwt && missingScopes(jwt, wanted);
+  return new Refusal(
+    "authorization",
+    refusing.map(describeResult).join("; "),
+    missing === undefined
+      ? refuseWith("forbidden", "The request is not allowed")
+      : demandScopes(context, missing),
+  );
+}
+
+function demandScopes(
+  context: PolicyContext,
+  scopes: readonly string[],
 ): ResponseMessage {
-  const { jwt, protectedResource } = context.identity;
-  const missing = jwt && missingScopes(jwt, wanted.map(({ rule }) => rule));
-  if (missing === undefined) {
-    return refuseWith("forbidden", "The request is not allowed");
-  }
   const description = "The token lacks a scope that the request needs";
   return refuseWith("insufficient_scope", description, {
     "www-authenticate": bearerChallenge({
-      resourceMetadata: protectedResource?.metadataUrl(context),
+      resourceMetadata: context.identity.protectedResource?.metadataUrl(
+        context,
+      ),
       error: "insufficient_scope",
       description,
-      scope: missing.join(" "),
+      scope: scopes.join(" "),
     }),
   });
 }

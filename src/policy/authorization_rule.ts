@@ -1,6 +1,6 @@
 import { nearest } from "../api/suggest.ts";
 import { compileExpression, Expression } from "../cel/expression.ts";
-import type { EvaluationFailure } from "../cel/library.ts";
+import { EvaluationFailure } from "../cel/library.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 import type { RequestIdentity } from "./request_identity.ts";
@@ -53,6 +53,14 @@ export function evaluateRules(
   claims: RequestIdentity["jwt"],
 ): readonly EvaluatedRule[] {
   return rules.map((rule) => ({ rule, result: rule.test(variables, claims) }));
+}
+
+/** Such as `rule "'a' in jwt.roles" fails: field not found: roles`; for the log, so without values from the request. */
+export function describeResult({ rule, result }: EvaluatedRule): string {
+  const outcome = result instanceof EvaluationFailure
+    ? `fails: ${result.withoutValues(rule.text)}`
+    : `is ${result}`;
+  return `rule ${JSON.stringify(rule.text)} ${outcome}`;
 }
 
 /** What is wrong with the text of a rule; `undefined` when nothing is. */

@@ -1,7 +1,6 @@
 import type { BasicAuthentication } from "../api/basic_authentication.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
-import type { ResponseMessage } from "../http/message.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { credentialPlace } from "./credential.ts";
 import {
@@ -13,6 +12,7 @@ import {
 import { PasswordVerifier } from "./password_verifier.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
+import { Refusal } from "./refusal.ts";
 
 const DEFAULT_REALM = "Restricted";
 
@@ -70,7 +70,7 @@ export function createBasicAuthentication(
   async function authenticate(
     { request, identity }: PolicyContext,
     credentials: string,
-  ): Promise<ResponseMessage | undefined> {
+  ): Promise<Refusal | undefined> {
     const [username, password] = decode(credentials) ?? [];
     if (username === undefined || password === undefined) {
       return refuse("The credentials are malformed", challenge);
@@ -78,9 +78,10 @@ export function createBasicAuthentication(
     const verdict = await verifier.verify(username, password);
     if (verdict === "busy") {
       const description = "Too many passwords are being checked";
-      return refuseWith("temporarily_unavailable", description, {
+      const response = refuseWith("temporarily_unavailable", description, {
         "retry-after": "1",
       });
+      return new Refusal("basic_auth", description, response);
     }
     if (verdict === "wrong") {
       return refuse("User name or password is wrong", challenge);
@@ -106,10 +107,11 @@ const place = credentialPlace({
   header: { name: "authorization", prefix: "Basic " },
 });
 
-function refuse(description: string, challenge: string): ResponseMessage {
-  return refuseWith("unauthorized", description, {
+function refuse(description: string, challenge: string): Refusal {
+  const response = refuseWith("unauthorized", description, {
     "www-authenticate": challenge,
   });
+  return new Refusal("basic_auth", description, response);
 }
 
 function usersOf(

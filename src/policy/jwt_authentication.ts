@@ -1,6 +1,6 @@
 import { parseDuration } from "../api/duration.ts";
 import type { JwtAuthentication } from "../api/jwt_authentication.ts";
-import type { ResponseMessage } from "../http/message.ts";
+import { describeError } from "../base/errors.ts";
 import type { JsonObject } from "../identity/json.ts";
 import { DocumentUnavailableError } from "../identity/remote_document.ts";
 import { TokenError } from "../identity/token.ts";
@@ -12,6 +12,7 @@ import { jwksServer, keySource } from "./jwt_keys.ts";
 import { McpOAuth } from "./mcp_oauth.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "./policy.ts";
 import type { PolicyOptions } from "./policy_kind.ts";
+import { Refusal } from "./refusal.ts";
 
 /**
  * Verifies the access token of a request and leaves its claims in `context.identity.jwt`.
@@ -41,10 +42,13 @@ export function createJwtAuthentication(
     const url = mcp?.metadataUrl(context);
     if (error instanceof TokenError) return refuseToken(error.message, url);
     if (error instanceof DocumentUnavailableError) {
-      return refuseWith(
-        "temporarily_unavailable",
-        "the keys of the identity provider are not available",
-        { "retry-after": String(error.retryAfter) },
+      const description = "the keys of the identity provider are not available";
+      return new Refusal(
+        "jwt_auth",
+        `${description}: ${describeError(error)}`,
+        refuseWith("temporarily_unavailable", description, {
+          "retry-after": String(error.retryAfter),
+        }),
       );
     }
     throw error;
@@ -94,22 +98,25 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** RFC 6750 section 3.1: without a token there is no error code. */
-function demandToken(resourceMetadata: string | undefined): ResponseMessage {
-  return refuseWith("unauthorized", "a bearer token is required", {
+function demandToken(resourceMetadata: string | undefined): Refusal {
+  const description = "a bearer token is required";
+  const response = refuseWith("unauthorized", description, {
     "www-authenticate": bearerChallenge({ resourceMetadata }),
   });
+  return new Refusal("jwt_auth", description, response);
 }
 
 function refuseToken(
   description: string,
   resourceMetadata: string | undefined,
-): ResponseMessage {
+): Refusal {
   const error = "invalid_token";
-  return refuseWith(error, description, {
+  const response = refuseWith(error, description, {
     "www-authenticate": bearerChallenge({
       resourceMetadata,
       error,
       description,
     }),
   });
+  return new Refusal("jwt_auth", description, response);
 }

@@ -12,16 +12,19 @@ import {
 import { adapterOf, type ProviderAdapter } from "../identity/provider.ts";
 import { DocumentUnavailableError } from "../identity/remote_document.ts";
 import type { RemoteMetadata } from "../identity/remote_metadata.ts";
-import type { ResponseMessage } from "../http/message.ts";
-import { type AuthRefusal, refuseWith } from "./auth_responses.ts";
+import { describeError } from "../base/errors.ts";
 import {
   adaptServerMetadata,
   protectedResourceMetadata,
 } from "./mcp_metadata.ts";
-import { publicHeaders, publicJson, publicPreflight } from "./mcp_responses.ts";
+import {
+  publicJson,
+  publicPreflight,
+  refusePublicly,
+} from "./mcp_responses.ts";
 import { registerClient } from "./mcp_registration.ts";
 import { findEndpoint, type McpEndpoint } from "./mcp_endpoint.ts";
-import type { PolicyContext } from "./policy.ts";
+import type { PolicyAnswer, PolicyContext } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";
 import type { ProtectedResource } from "./request_identity.ts";
 import { clientOrigin, pathOf, resourceMetadataUrl } from "./resource_url.ts";
@@ -73,7 +76,7 @@ export class McpOAuth implements ProtectedResource {
   /** The answer of an endpoint; `undefined` when the request is for the MCP server itself. */
   answer(
     context: PolicyContext,
-  ): ResponseMessage | Promise<ResponseMessage> | undefined {
+  ): PolicyAnswer | Promise<PolicyAnswer> | undefined {
     const { target, method } = context.request;
     const endpoint = findEndpoint(pathOf(target));
     if (endpoint === undefined) return undefined;
@@ -84,7 +87,7 @@ export class McpOAuth implements ProtectedResource {
     }
     if (!methods.split(", ").includes(method)) {
       return refusePublicly("method_not_allowed", `use ${methods}`, {
-        allow: `${methods}, OPTIONS`,
+        headers: { allow: `${methods}, OPTIONS` },
       });
     }
     return this.#serve(endpoint, context);
@@ -93,7 +96,7 @@ export class McpOAuth implements ProtectedResource {
   #serve(
     { kind, path }: McpEndpoint,
     context: PolicyContext,
-  ): ResponseMessage | Promise<ResponseMessage> {
+  ): PolicyAnswer | Promise<PolicyAnswer> {
     const origin = this.#origin(context);
     const resource = origin + (path === "" ? context.mcpPath ?? "" : path);
     switch (kind) {
@@ -116,7 +119,7 @@ export class McpOAuth implements ProtectedResource {
     origin: string,
     resource: string,
     path: string,
-  ): Promise<ResponseMessage> {
+  ): Promise<PolicyAnswer> {
     try {
       return publicJson(
         adaptServerMetadata(await this.#metadata.get(), {
@@ -133,7 +136,10 @@ export class McpOAuth implements ProtectedResource {
       return refusePublicly(
         "temporarily_unavailable",
         "the metadata of the identity provider is not available",
-        { "retry-after": String(error.retryAfter) },
+        {
+          cause: describeError(error),
+          headers: { "retry-after": String(error.retryAfter) },
+        },
       );
     }
   }
@@ -144,7 +150,7 @@ export class McpOAuth implements ProtectedResource {
       (clientId !== undefined && registration === "Gateway");
   }
 
-  #register({ request }: PolicyContext): Promise<ResponseMessage> {
+  #register({ request }: PolicyContext): Promise<PolicyAnswer> {
     const { clientId } = this.#config;
     const { issuer, services } = this.#provider;
     const url = this.#adapter?.registrationUrl(issuer);
@@ -183,12 +189,4 @@ function pathOfResource({ matchedPrefix, request }: PolicyContext): string {
     ? pathOf(request.target)
     : matchedPrefix;
   return path.replace(/\/$/, "");
-}
-
-function refusePublicly(
-  error: AuthRefusal,
-  description: string,
-  headers: Readonly<Record<string, string>> = {},
-): ResponseMessage {
-  return refuseWith(error, description, { ...publicHeaders, ...headers });
 }

@@ -5,8 +5,9 @@ import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import { type FetchedDocument, readText } from "../identity/document_client.ts";
 import { isJsonObject, type JsonObject } from "../identity/json.ts";
-import { refuseWith } from "./auth_responses.ts";
-import { publicHeaders } from "./mcp_responses.ts";
+import { publicHeaders, refusePublicly } from "./mcp_responses.ts";
+import type { PolicyAnswer } from "./policy.ts";
+import type { Refusal } from "./refusal.ts";
 
 const maxRequestBytes = 64 * 1024;
 
@@ -23,7 +24,7 @@ export interface Registration {
 export async function registerClient(
   body: Body | undefined,
   { clientId, clock, forward }: Registration,
-): Promise<ResponseMessage> {
+): Promise<PolicyAnswer> {
   let metadata: unknown;
   try {
     metadata = JSON.parse(await readText(body, maxRequestBytes));
@@ -40,20 +41,16 @@ export async function registerClient(
     return answer(201, JSON.stringify(asClient(metadata, clientId, now)));
   }
   if (forward === undefined) {
-    return refuseWith(
-      "not_found",
-      "clients do not register here",
-      publicHeaders,
-    );
+    return refusePublicly("not_found", "clients do not register here");
   }
   try {
     const { status, text } = await forward(JSON.stringify(metadata));
     return answer(status, text);
-  } catch {
-    return refuseWith(
+  } catch (error) {
+    return refusePublicly(
       "bad_gateway",
       "the identity provider cannot be reached",
-      publicHeaders,
+      { cause: describeError(error) },
     );
   }
 }
@@ -85,8 +82,8 @@ function asClient(
   };
 }
 
-function refuse(description: string): ResponseMessage {
-  return refuseWith("invalid_client_metadata", description, publicHeaders);
+function refuse(description: string): Refusal {
+  return refusePublicly("invalid_client_metadata", description);
 }
 
 function answer(status: number, text: string): ResponseMessage {

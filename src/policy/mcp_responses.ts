@@ -2,9 +2,31 @@ import { textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { JsonObject } from "../identity/json.ts";
+import { type AuthRefusal, refuseWith } from "./auth_responses.ts";
+import { Refusal } from "./refusal.ts";
 
 /** For documents that any page may read: there is nothing secret in them. A CORS policy of the route replaces it. */
 export const publicHeaders = { "access-control-allow-origin": "*" } as const;
+
+/** What only some refusals have. */
+export interface PublicRefusalDetails {
+  /** For the log only. */
+  readonly cause?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An OAuth endpoint that does not do what it was asked for. */
+export function refusePublicly(
+  error: AuthRefusal,
+  description: string,
+  { cause, headers }: PublicRefusalDetails = {},
+): Refusal {
+  return new Refusal(
+    "mcp_oauth",
+    cause === undefined ? description : `${description}: ${cause}`,
+    refuseWith(error, description, { ...publicHeaders, ...headers }),
+  );
+}
 
 /** A metadata document. */
 export function publicJson(document: JsonObject): ResponseMessage {

@@ -1,4 +1,5 @@
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import type { Refusal } from "./refusal.ts";
 import type { RequestIdentity } from "./request_identity.ts";
 
 /** What policies see of the request that they run on. */
@@ -18,8 +19,8 @@ export interface PolicyContext {
 /**
  * One effect on requests, responses or both: the unit that configuration attaches and the pipeline runs.
  *
- * `onRequest` runs in the order of `registry.ts`; answering a response ends the request phase (a direct response), throwing a
- * `GatewayError` rejects the request. Either way `onResponse` then runs, in reverse order, on every policy that saw the request,
+ * `onRequest` runs in the order of `registry.ts`; answering a response (a direct response) or a refusal ends the request phase,
+ * throwing a `GatewayError` rejects the request. In each case `onResponse` then runs, in reverse order, on every policy that saw the request,
  * so that CORS still decorates a rejection. A hook that has nothing to wait for answers without a promise.
  *
  * Everything that can be decided from the configuration is decided when the policy is created; hooks only look at the message.
@@ -34,5 +35,8 @@ export interface Policy {
   ): void | Promise<void>;
 }
 
-/** Go on, or answer this. */
-export type RequestVerdict = ResponseMessage | void;
+/** What ends the request phase. */
+export type PolicyAnswer = ResponseMessage | Refusal;
+
+/** Go on, or answer. */
+export type RequestVerdict = PolicyAnswer | void;

@@ -6,6 +6,7 @@ import type {
   ResponseMessage,
 } from "../http/message.ts";
 import type { Policy, PolicyContext } from "../policy/policy.ts";
+import { Refusal } from "../policy/refusal.ts";
 import type { RequestIdentity } from "../policy/request_identity.ts";
 import { hostnameOf } from "../route/hostname.ts";
 import type { RoutableRequest } from "../route/route_table.ts";
@@ -47,6 +48,8 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   matchedPrefix: string | undefined;
   /** Why the gateway answered in place of the upstream. */
   error: GatewayError | undefined;
+  /** Set when a policy turned the request down. */
+  refusal: Refusal | undefined;
   /** Time until the upstream's response head, over all tries; `undefined` when no upstream was asked. */
   upstreamMs: number | undefined;
   retries = 0;
@@ -117,15 +120,18 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     return this.#seen.length > 0;
   }
 
-  /** Runs the request hooks in order; a response ends the request phase. */
+  /** Runs the request hooks in order; the first answer ends the request phase. */
   async runRequestHooks(
     policies: readonly Policy[],
   ): Promise<ResponseMessage | undefined> {
     for (const policy of policies) {
       this.#seen.push(policy);
       const verdict = policy.onRequest?.(this);
-      const response = verdict instanceof Promise ? await verdict : verdict;
-      if (response !== undefined) return response;
+      const answer = verdict instanceof Promise ? await verdict : verdict;
+      if (answer === undefined) continue;
+      if (!(answer instanceof Refusal)) return answer;
+      this.refusal = answer;
+      return answer.response;
     }
     return undefined;
   }

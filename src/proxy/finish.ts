@@ -46,15 +46,19 @@ function describe(
 }
 
 function reasonOf(
-  { error, upstreamMs }: Exchange,
+  { error, refusal, upstreamMs }: Exchange,
   outcome: Outcome,
 ): FinishedRequest["reason"] {
   if (error !== undefined) return error.code;
   if (outcome.error !== undefined) return toGatewayError(outcome.error).code;
+  if (refusal !== undefined) return refusal.reason;
   return upstreamMs === undefined ? "direct_response" : "upstream";
 }
 
-function errorOf({ error }: Exchange, outcome: Outcome): string | undefined {
+function errorOf(
+  { error, refusal }: Exchange,
+  outcome: Outcome,
+): string | undefined {
   const cause = error ?? outcome.error;
-  return cause === undefined ? undefined : describeError(cause);
+  return cause === undefined ? refusal?.message : describeError(cause);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { inlineAnnotation } from "../../../src/api/gateway_policy.ts";
-import { context } from "../policy/exchange.ts";
+import { context, responseOf } from "../policy/exchange.ts";
 import {
   backend,
   compileAll,
@@ -42,7 +42,7 @@ function compilePolicies(
 
 async function locationOf(compiled: ReturnType<typeof compilePolicies>) {
   const [first] = routeFor(compiled)?.policies ?? [];
-  const answer = await first?.onRequest?.(context({}));
+  const answer = responseOf(await first?.onRequest?.(context({})));
   return answer?.headers.get("location");
 }
 

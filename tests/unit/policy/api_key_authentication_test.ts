@@ -5,7 +5,7 @@ import {
   checkApiKeyAuthentication,
   createApiKeyAuthentication,
 } from "../../../src/policy/api_key_authentication.ts";
-import { context, headersOf } from "./exchange.ts";
+import { context, headersOf, responseOf } from "./exchange.ts";
 
 const keyHash = `sha256:${
   createHash("sha256").update("hashed-key").digest("hex")
@@ -27,7 +27,7 @@ async function authenticate(
     keys,
     ...config,
   });
-  const verdict = await policy.onRequest?.(on);
+  const verdict = responseOf(await policy.onRequest?.(on));
   if (verdict !== undefined) {
     const body = new TextDecoder().decode(await verdict.body?.read());
     return { status: verdict.status, body, headers: headersOf(verdict) };

@@ -11,7 +11,7 @@ import {
   evaluateRules,
 } from "../../../src/policy/authorization_rule.ts";
 import { claimsValue } from "../../../src/cel/values.ts";
-import { context, headersOf } from "./exchange.ts";
+import { context, headersOf, responseOf } from "./exchange.ts";
 
 type Claims = Record<string, unknown>;
 
@@ -44,7 +44,7 @@ async function decide(
   if (body !== undefined) {
     on.request.body = typeof body === "string" ? textBody(body) : body;
   }
-  const verdict = await policy.onRequest?.(on);
+  const verdict = responseOf(await policy.onRequest?.(on));
   if (verdict === undefined) return "pass";
   const { error } = JSON.parse(
     new TextDecoder().decode(await verdict.body?.read()),

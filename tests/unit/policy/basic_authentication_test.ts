@@ -8,7 +8,7 @@ import {
 } from "../../../src/policy/basic_authentication.ts";
 import { PasswordVerifier } from "../../../src/policy/password_verifier.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
-import { context, headersOf } from "./exchange.ts";
+import { context, headersOf, responseOf } from "./exchange.ts";
 
 const bcrypt = hashSync("secret", 4);
 const users = [
@@ -37,7 +37,7 @@ async function authenticate(
     { mode: "Strict", users, ...config },
     () => "",
   );
-  const verdict = await policy.onRequest?.(on);
+  const verdict = responseOf(await policy.onRequest?.(on));
   if (verdict !== undefined) {
     const body = new TextDecoder().decode(await verdict.body?.read());
     return { status: verdict.status, body, headers: headersOf(verdict) };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Cors } from "../../../src/api/cors.ts";
 import { createCors } from "../../../src/policy/cors.ts";
-import { context, headersOf, response } from "./exchange.ts";
+import { context, headersOf, response, responseOf } from "./exchange.ts";
 
 const page = "https://app.example.com";
 
@@ -13,7 +13,7 @@ async function exchange(
 ) {
   const policy = createCors({ maxAge: 5, ...config });
   const on = context(request);
-  const verdict = await policy.onRequest?.(on);
+  const verdict = responseOf(await policy.onRequest?.(on));
   const result = verdict ?? response(upstream);
   await policy.onResponse?.(on, result);
   return {

@@ -4,7 +4,12 @@ import type {
   RequestMessage,
   ResponseMessage,
 } from "../../../src/http/message.ts";
-import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
+import type {
+  Policy,
+  PolicyContext,
+  RequestVerdict,
+} from "../../../src/policy/policy.ts";
+import { Refusal } from "../../../src/policy/refusal.ts";
 
 /** Header fields as pairs, such as `{ origin: "https://a.example" }`. */
 type Headers = Readonly<Record<string, string>>;
@@ -50,9 +55,30 @@ export async function answer(
   policy: Policy,
   to: PolicyContext,
 ): Promise<ResponseMessage> {
-  const verdict = await policy.onRequest?.(to);
-  if (verdict === undefined) throw new Error("the policy let the request pass");
-  return verdict;
+  const response = responseOf(await policy.onRequest?.(to));
+  if (response === undefined) {
+    throw new Error("the policy let the request pass");
+  }
+  return response;
+}
+
+/** What the client is answered; `undefined` when the request goes on. */
+export function responseOf(
+  verdict: RequestVerdict,
+): ResponseMessage | undefined {
+  return verdict instanceof Refusal ? verdict.response : verdict ?? undefined;
+}
+
+/** Why a policy turns a request down, as the access log has it. */
+export async function refusalOf(
+  policy: Policy,
+  on: PolicyContext,
+): Promise<{ readonly reason: string; readonly error: string }> {
+  const verdict = await policy.onRequest?.(on);
+  if (!(verdict instanceof Refusal)) {
+    throw new Error("the policy did not refuse");
+  }
+  return { reason: verdict.reason, error: verdict.message };
 }
 
 /** Header fields as an object; the values of a repeated one joined. */

@@ -1,0 +1,14 @@
+import type { ResponseMessage } from "../http/message.ts";
+import type { RefusalReason } from "../telemetry/finished_request.ts";
+
+/** A request turned down by a policy: what the client is answered, and why, which log, metrics and trace tell. */
+export class Refusal {
+  /**
+   * @param message One sentence, such as `Rule "'a' in jwt.roles" is false`; never a value from a credential.
+   */
+  constructor(
+    readonly reason: RefusalReason,
+    readonly message: string,
+    readonly response: ResponseMessage,
+  ) {}
+}

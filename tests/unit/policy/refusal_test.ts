@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { createApiKeyAuthentication } from "../../../src/policy/api_key_authentication.ts";
+import { createAuthorization } from "../../../src/policy/authorization.ts";
+import { createBasicAuthentication } from "../../../src/policy/basic_authentication.ts";
+import { createJwtAuthentication } from "../../../src/policy/jwt_authentication.ts";
+import type { Policy } from "../../../src/policy/policy.ts";
+import { inertServices } from "../../../src/policy/policy_services.ts";
+import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";
+import { context, refusalOf } from "./exchange.ts";
+
+const issuer = await createTokenIssuer();
+
+/** @param inline Without it, the keys are at a backend that does not exist. */
+function jwtAuthentication(inline: string | undefined): Policy {
+  const remote = {
+    backendRef: { name: "gone", kind: "GatewayBackend", group: "", port: 443 },
+    jwksPath: "/keys",
+  } as const;
+  return createJwtAuthentication(
+    {
+      mode: "Strict",
+      clockSkew: "60s",
+      providers: [{
+        issuer: issuer.issuer,
+        audiences: ["https://gw.example/mcp"],
+        jwks: inline === undefined ? { remote } : { inline },
+      }],
+      mcp: { provider: "IdpA", forwardToken: false },
+    },
+    {
+      listenerPort: 80,
+      readFile: () => "",
+      services: inertServices(),
+      connectionOf: () => undefined,
+    },
+  );
+}
+
+const jwt = jwtAuthentication(jwksOf(issuer));
+const withoutKeys = jwtAuthentication(undefined);
+const apiKey = createApiKeyAuthentication({
+  mode: "Strict",
+  keys: [{ key: "known" }],
+});
+const basic = createBasicAuthentication({
+  mode: "Strict",
+  users: ["anna:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ="],
+}, () => "");
+const rules = (action: "Allow" | "Deny", ...matchExpressions: string[]) =>
+  createAuthorization({ action, policy: { matchExpressions } });
+async function bearer(claims = {}): Promise<string> {
+  return `Bearer ${await issuer.sign(claims)}`;
+}
+
+const cases: {
+  readonly name: string;
+  readonly policy: Policy;
+  readonly authorization?: string;
+  readonly target?: string;
+  readonly reason: string;
+  readonly error: string | RegExp;
+}[] = [
+  {
+    name: "no token",
+    policy: jwt,
+    reason: "jwt_auth",
+    error: "a bearer token is required",
+  },
+  {
+    name: "a token for another audience",
+    policy: jwt,
+    authorization: await bearer({ aud: "https://secret.example" }),
+    reason: "jwt_auth",
+    error: "token is for another audience",
+  },
+  {
+    name: "keys that cannot be had",
+    policy: withoutKeys,
+    authorization: await bearer(),
+    reason: "jwt_auth",
+    error:
+      "the keys of the identity provider are not available: Cannot call key backend",
+  },
+  {
+    name: "an OAuth endpoint that is none",
+    policy: jwt,
+    target: "/.well-known/openid-configuration",
+    reason: "mcp_oauth",
+    error: "nothing is served here",
+  },
+  {
+    name: "no API key",
+    policy: apiKey,
+    reason: "api_key_auth",
+    error: "API key required",
+  },
+  {
+    name: "an unknown API key",
+    policy: apiKey,
+    authorization: "Bearer secret",
+    reason: "api_key_auth",
+    error: "The API key is not known",
+  },
+  {
+    name: "no password",
+    policy: basic,
+    reason: "basic_auth",
+    error: "User name and password required",
+  },
+  {
+    name: "a wrong password",
+    policy: basic,
+    authorization: "Basic YW5uYTp3cm9uZw==",
+    reason: "basic_auth",
+    error: "User name or password is wrong",
+  },
+];
+for (const { name, policy, authorization, target, reason, error } of cases) {
+  Deno.test(`the log says why ${name} is refused`, async () => {
+    const on = context({
+      ...(target !== undefined && { target }),
+      headers: authorization === undefined ? {} : { authorization },
+    });
+    assert.deepEqual(await refusalOf(policy, on), { reason, error });
+  });
+}
+
+const claims = {
+  sub: "secret",
+  roles: "secret",
+  map: { secret: 1 },
+  list: ["secret"],
+  no: false,
+};
+const ruleCases: [Policy, string][] = [
+  [
+    rules("Allow", "jwt.no", "true", "'a' in jwt.list"),
+    `rule "jwt.no" is false; rule "'a' in jwt.list" is false`,
+  ],
+  [rules("Deny", "jwt.sub != ''"), `rule "jwt.sub != ''" is true`],
+  [
+    rules("Allow", "'a' in jwt.gone"),
+    `rule "'a' in jwt.gone" fails: field not found: gone`,
+  ],
+  [
+    rules("Allow", "'a' in jwt.map"),
+    `rule "'a' in jwt.map" fails: the right side of \`in\` is an object, not a list`,
+  ],
+  [
+    rules("Allow", "jwt.sub"),
+    'rule "jwt.sub" fails: expected a boolean, got a string',
+  ],
+  [
+    rules("Allow", "jwt.map[jwt.roles + '!'] == 1"),
+    `rule "jwt.map[jwt.roles + '!'] == 1" fails: it has no value`,
+  ],
+  [
+    rules("Allow", "bool(jwt.sub)"),
+    'rule "bool(jwt.sub)" fails: it has no value',
+  ],
+  [
+    rules("Allow", "apiKey.team == 'a'"),
+    `rule "apiKey.team == 'a'" fails: a variable has no value in this request`,
+  ],
+];
+for (const [policy, error] of ruleCases) {
+  Deno.test(`the log says that ${error}`, async () => {
+    const on = context({});
+    on.identity.jwt = claims;
+    const refusal = await refusalOf(policy, on);
+
+    assert.deepEqual(refusal, { reason: "authorization", error });
+    assert.doesNotMatch(refusal.error, /secret/);
+  });
+}
