@@ -1,0 +1,163 @@
+/**
+ * A rate limit service over real gRPC, made from the proto that Envoy publishes.
+ *
+ * @module
+ */
+import * as grpc from "@grpc/grpc-js";
+import shipped from "@grpc/grpc-js-xds/package.json" with { type: "json" };
+import { loadSync } from "@grpc/proto-loader";
+import type { KeyPair } from "./certificates.ts";
+
+/** `RateLimitRequest` as proto-loader reads it; absent messages are `null`. */
+export interface ReceivedRequest {
+  readonly domain: string;
+  readonly hits_addend: number;
+  readonly descriptors: readonly {
+    readonly entries: readonly {
+      readonly key: string;
+      readonly value: string;
+    }[];
+    readonly limit: {
+      readonly requests_per_unit: number;
+      readonly unit: string;
+    } | null;
+    readonly hits_addend: { readonly value: string } | null;
+  }[];
+}
+
+/** `RateLimitResponse` in the spelling of the proto; every field may be left out. */
+export type Reply = Readonly<Record<string, unknown>>;
+
+/** A running service. */
+export interface RateLimitService extends AsyncDisposable {
+  readonly port: number;
+  /** Everything asked so far, in order. */
+  readonly received: readonly ReceivedRequest[];
+  /** Resolves once `count` requests have come. */
+  waitFor(count: number): Promise<void>;
+  /** Stops at once and breaks connections, as a crash does. */
+  stop(): void;
+}
+
+/** How to answer. */
+export interface RateLimitServiceOptions {
+  /** Default: OK to everything. May reject, which the client sees as an error of the service. */
+  readonly reply?: (request: ReceivedRequest) => Reply | Promise<Reply>;
+  /** Default: any free one. */
+  readonly port?: number;
+  readonly tls?: KeyPair;
+}
+
+/** Starts a service on this machine. */
+export async function startRateLimitService(
+  options: RateLimitServiceOptions = {},
+): Promise<RateLimitService> {
+  const { reply = () => ({ overall_code: "OK" }) } = options;
+  const received: ReceivedRequest[] = [];
+  const waiting = new Set<() => void>();
+  const server = new grpc.Server();
+  server.addService(rateLimitService(), {
+    async ShouldRateLimit(
+      call: grpc.ServerUnaryCall<ReceivedRequest, Reply>,
+      callback: grpc.sendUnaryData<Reply>,
+    ) {
+      received.push(call.request);
+      for (const check of waiting) check();
+      try {
+        callback(null, await reply(call.request));
+      } catch (error) {
+        callback({ code: grpc.status.UNKNOWN, message: String(error) });
+      }
+    },
+  });
+  const port = await listen(server, options);
+  return {
+    port,
+    received,
+    waitFor: (count) =>
+      new Promise((resolve) => {
+        function check(): void {
+          if (received.length < count) return;
+          waiting.delete(check);
+          resolve();
+        }
+        waiting.add(check);
+        check();
+      }),
+    stop: () => server.forceShutdown(),
+    [Symbol.asyncDispose]: () => {
+      server.forceShutdown();
+      return Promise.resolve();
+    },
+  };
+}
+
+function listen(
+  server: grpc.Server,
+  { port = 0, tls }: RateLimitServiceOptions,
+): Promise<number> {
+  const credentials = tls === undefined
+    ? grpc.ServerCredentials.createInsecure()
+    : grpc.ServerCredentials.createSsl(null, [{
+      cert_chain: Buffer.from(tls.cert),
+      private_key: Buffer.from(tls.key),
+    }]);
+  return new Promise((resolve, reject) =>
+    server.bindAsync(
+      `127.0.0.1:${port}`,
+      credentials,
+      (error, bound) => error === null ? resolve(bound) : reject(error),
+    )
+  );
+}
+
+const COMMON = "envoy/extensions/common/ratelimit/v3/ratelimit.proto";
+let cached: grpc.ServiceDefinition | undefined;
+
+function rateLimitService(): grpc.ServiceDefinition {
+  cached ??= loadService();
+  return cached;
+}
+
+function loadService(): grpc.ServiceDefinition {
+  const root = new URL(
+    "./",
+    import.meta.resolve(`npm:${shipped.name}@${shipped.version}/package.json`),
+  ).pathname;
+  const envoy = `${root}deps/envoy-api/`;
+  const newer = Deno.makeTempDirSync();
+  try {
+    writeNewer(`${newer}/${COMMON}`, Deno.readTextFileSync(envoy + COMMON));
+    const definition = loadSync("envoy/service/ratelimit/v3/rls.proto", {
+      keepCase: true,
+      longs: String,
+      enums: String,
+      defaults: true,
+      includeDirs: [
+        newer,
+        envoy,
+        `${root}deps/xds`,
+        `${root}deps/googleapis`,
+        `${root}deps/protoc-gen-validate`,
+      ],
+    });
+    const loaded = grpc.loadPackageDefinition(definition);
+    // deno-lint-ignore no-explicit-any -- the types of loaded packages say nothing
+    return (loaded as any).envoy.service.ratelimit.v3.RateLimitService.service;
+  } finally {
+    Deno.removeSync(newer, { recursive: true });
+  }
+}
+
+/** The package ships the proto from before descriptors had a `hits_addend` of their own. */
+function writeNewer(path: string, shipped: string): void {
+  const limit = "RateLimitOverride limit = 2;\n";
+  const newer = shipped
+    .replace(limit, `${limit}  google.protobuf.UInt64Value hits_addend = 3;\n`)
+    .replace(
+      "\nimport ",
+      '\nimport "google/protobuf/wrappers.proto";\nimport ',
+    );
+  Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+  Deno.writeTextFileSync(path, newer);
+}
