@@ -1,25 +1,24 @@
 /**
- * One connection to a rate limit service. Imported when a configuration names a service, since the gRPC library is large.
+ * One connection to a rate limit service.
  *
  * @module
  */
-import { Buffer } from "node:buffer";
-import { checkServerIdentity, type PeerCertificate } from "node:tls";
+import type { EventEmitter } from "node:events";
+import { type ClientHttp2Session, connect as startHttp2 } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
 import {
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  connectivityState,
-  credentials,
-  Metadata,
-  status,
-} from "@grpc/grpc-js";
+  checkServerIdentity,
+  connect as connectTls,
+  type ConnectionOptions,
+  type PeerCertificate,
+} from "node:tls";
 import type { Clock } from "../base/clock.ts";
 import {
   formatAddress,
   type ServiceAddress,
   type ServiceTls,
 } from "./service_address.ts";
+import { CallTimeout, callUnary } from "./service_call.ts";
 import {
   decodeAnswer,
   encodeRequest,
@@ -36,7 +35,9 @@ export type ConnectionState =
   | "closed";
 
 const METHOD = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
-const MAX_ANSWER_BYTES = 256 * 1024;
+const CONNECT_TIMEOUT_MS = 1000;
+const FIRST_BACKOFF_MS = 50;
+const MAX_BACKOFF_MS = 1000;
 
 /**
  * A connection on which nothing comes back is replaced: the other machine may be gone without a word, which TCP finds out
@@ -45,123 +46,183 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 const SILENT_CALLS = 10;
 const SILENT_MS = 2000;
 
-const options: ClientOptions = {
-  "grpc.initial_reconnect_backoff_ms": 100,
-  "grpc.min_reconnect_backoff_ms": 100,
-  "grpc.max_reconnect_backoff_ms": 1000,
-  "grpc.max_receive_message_length": MAX_ANSWER_BYTES,
-  // The configuration says where the service is; environment variables and DNS records do not.
-  "grpc.enable_http_proxy": 0,
-  "grpc.service_config_disable_resolution": 1,
-  // Closing the connection then closes its sockets.
-  "grpc.use_local_subchannel_pool": 1,
-};
+/** One attempt at a session and what came of it. */
+interface Link {
+  readonly socket: Socket;
+  session: Promise<ClientHttp2Session> | undefined;
+}
 
-/** Asks a rate limit service. Connects when it is used first, again when the connection is lost. */
+/**
+ * Asks a rate limit service. Connects when it is used, again after a pause when the connection is lost; calls in that pause
+ * fail at once. Over HTTP/2 itself: the usual gRPC library keeps sockets and timers after it was closed, and needs 400 kB.
+ */
 export class ServiceConnection {
   readonly #address: ServiceAddress;
   readonly #clock: Clock;
-  #client: Client | undefined;
-  #isClosed = false;
+  readonly #sockets = new Set<Socket>();
+  #link: Link | undefined;
+  #state: ConnectionState = "idle";
+  #lastError: unknown;
+  #backoffMs = 0;
+  #retryAt = 0;
   /** Calls without an answer since the last one that had one. */
   #silentCalls = 0;
   #silentSince = 0;
 
+  /** Does not connect yet. */
   constructor(address: ServiceAddress, clock: Clock) {
     this.#address = address;
     this.#clock = clock;
   }
 
   get state(): ConnectionState {
-    if (this.#isClosed) return "closed";
-    const channel = this.#client?.getChannel();
-    return channel === undefined
-      ? "idle"
-      : stateNames[channel.getConnectivityState(false)];
+    return this.#state;
   }
 
-  /** Connects ahead of the first call. */
-  open(): void {
-    this.#openClient().getChannel().getConnectivityState(true);
+  /** Connects ahead of the first call; rejects when the service cannot be reached now. */
+  async open(): Promise<void> {
+    await this.#openSession();
   }
 
   /** Sends a request; rejects when no answer came in time or what came is none. */
-  ask(request: ServiceRequest, timeoutMs: number): Promise<ServiceAnswer> {
-    return new Promise((resolve, reject) => {
-      const client = this.#openClient();
-      client.makeUnaryRequest(
-        METHOD,
-        (request: ServiceRequest) => Buffer.from(encodeRequest(request)),
-        decodeAnswer,
-        request,
-        new Metadata(),
-        { deadline: this.#clock.now() + timeoutMs },
-        (error, answer) => {
-          this.#watchSilence(client, error?.code === status.DEADLINE_EXCEEDED);
-          if (error !== null) reject(error);
-          else if (answer === undefined) reject(new Error("no answer"));
-          else resolve(answer);
-        },
-      );
-    });
+  async ask(
+    request: ServiceRequest,
+    timeoutMs: number,
+  ): Promise<ServiceAnswer> {
+    try {
+      const answer = await callUnary({
+        session: this.#openSession(),
+        authority: this.#address.tls?.hostname ?? formatAddress(this.#address),
+        path: METHOD,
+        message: encodeRequest(request),
+        timeoutMs,
+        clock: this.#clock,
+      });
+      this.#silentCalls = 0;
+      return decodeAnswer(answer);
+    } catch (error) {
+      if (error instanceof CallTimeout) this.#noteSilence(error);
+      throw error;
+    }
   }
 
   /** Ends the connection; calls in flight fail. */
   close(): void {
-    this.#isClosed = true;
-    this.#client?.close();
+    this.#state = "closed";
+    for (const socket of this.#sockets) socket.destroy();
   }
 
-  #openClient(): Client {
-    if (this.#isClosed) throw new Error("the connection is closed");
-    this.#client ??= new Client(
-      formatAddress(this.#address),
-      createCredentials(this.#address.tls),
-      { ...options, ...nameOptions(this.#address.tls) },
-    );
-    return this.#client;
-  }
-
-  #watchSilence(client: Client, isSilent: boolean): void {
-    if (client !== this.#client) return;
-    if (!isSilent) {
-      this.#silentCalls = 0;
-      return;
+  #openSession(): Promise<ClientHttp2Session> {
+    if (this.#state === "closed") {
+      return Promise.reject(new Error("the connection is closed"));
     }
-    if (this.#silentCalls++ === 0) this.#silentSince = this.#clock.monotonic();
-    const silentMs = this.#clock.monotonic() - this.#silentSince;
-    if (this.#silentCalls < SILENT_CALLS || silentMs < SILENT_MS) return;
+    if (this.#link?.session !== undefined) return this.#link.session;
+    if (this.#clock.monotonic() < this.#retryAt) {
+      return Promise.reject(this.#lastError);
+    }
+    this.#state = "connecting";
+    const link: Link = { socket: this.#connect(), session: undefined };
+    this.#link = link;
+    link.session = this.#startSession(link);
+    return link.session;
+  }
+
+  #connect(): Socket {
+    const { host, port, tls } = this.#address;
+    const socket = tls === undefined
+      ? connectTcp({ host, port, noDelay: true })
+      : connectTls({ host, port, ...tlsOptions(tls) });
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    return socket;
+  }
+
+  async #startSession(link: Link): Promise<ClientHttp2Session> {
+    const { socket } = link;
+    const { tls } = this.#address;
+    const cancelTimer = this.#clock.setTimer(
+      () => socket.destroy(new Error("the service did not answer in time")),
+      CONNECT_TIMEOUT_MS,
+    );
+    try {
+      await untilEvent(socket, tls === undefined ? "connect" : "secureConnect");
+      const session = startHttp2(
+        tls === undefined ? "http://service" : "https://service",
+        { createConnection: () => socket },
+      );
+      session.on("error", (error) => this.#lose(link, error));
+      session.once("goaway", () => this.#leave(link));
+      session.once(
+        "close",
+        () => this.#lose(link, new Error("the connection was lost")),
+      );
+      await untilEvent(session, "remoteSettings");
+      this.#state = "ready";
+      this.#backoffMs = 0;
+      return session;
+    } catch (error) {
+      this.#lose(link, error);
+      throw error;
+    } finally {
+      cancelTimer();
+    }
+  }
+
+  /** The service takes no more calls on this connection and ends it after the last answer. */
+  #leave(link: Link): void {
+    if (link !== this.#link) return;
+    this.#link = undefined;
+    if (this.#state !== "closed") this.#state = "idle";
+  }
+
+  #lose(link: Link, error: unknown): void {
+    link.socket.destroy();
+    if (link !== this.#link) return;
+    this.#link = undefined;
+    this.#lastError = error;
+    if (this.#state === "closed") return;
+    this.#state = "failing";
+    this.#retryAt = this.#clock.monotonic() + this.#backoffMs;
+    this.#backoffMs = Math.min(
+      MAX_BACKOFF_MS,
+      Math.max(FIRST_BACKOFF_MS, this.#backoffMs * 2),
+    );
+  }
+
+  #noteSilence(error: CallTimeout): void {
+    const now = this.#clock.monotonic();
+    if (this.#silentCalls++ === 0) this.#silentSince = now;
+    if (this.#silentCalls < SILENT_CALLS) return;
+    if (now - this.#silentSince < SILENT_MS) return;
     this.#silentCalls = 0;
-    this.#client = undefined;
-    client.close();
+    if (this.#link !== undefined) this.#lose(this.#link, error);
   }
 }
 
-const stateNames = {
-  [connectivityState.IDLE]: "idle",
-  [connectivityState.CONNECTING]: "connecting",
-  [connectivityState.READY]: "ready",
-  [connectivityState.TRANSIENT_FAILURE]: "failing",
-  [connectivityState.SHUTDOWN]: "closed",
-} as const satisfies Record<connectivityState, ConnectionState>;
-
-function createCredentials(tls: ServiceTls | undefined): ChannelCredentials {
-  if (tls === undefined) return credentials.createInsecure();
-  const roots = tls.caCertificates;
-  return credentials.createSsl(
-    roots === undefined ? null : Buffer.from(roots.join("\n")),
-    null,
-    null,
-    {
-      checkServerIdentity: (_, certificate) => verifyName(tls, certificate),
-    },
-  );
+/** Resolves with the event, rejects when the emitter fails or closes before. */
+function untilEvent(
+  emitter: Socket | ClientHttp2Session,
+  name: string,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const emitting: EventEmitter = emitter;
+    emitting.once(name, () => resolve());
+    // Not removed: an error that nobody listens to ends the process.
+    emitting.on("error", reject);
+    emitting.once(
+      "close",
+      () => reject(new Error("the connection was closed")),
+    );
+  });
 }
 
-function nameOptions(tls: ServiceTls | undefined): ClientOptions {
-  return tls === undefined ? {} : {
-    "grpc.ssl_target_name_override": tls.hostname,
-    "grpc.default_authority": tls.hostname,
+function tlsOptions(tls: ServiceTls): ConnectionOptions {
+  const { hostname, caCertificates } = tls;
+  return {
+    servername: hostname,
+    ALPNProtocols: ["h2"],
+    checkServerIdentity: (_, certificate) => verifyName(tls, certificate),
+    ...(caCertificates !== undefined && { ca: [...caCertificates] }),
   };
 }
 

@@ -19,7 +19,6 @@ import { type UsageReportCounters, UsageReports } from "./service_reports.ts";
 export interface ServiceLimiterOptions {
   readonly address: ServiceAddress;
   readonly domain: string;
-  /** The machine's clock: the gRPC library knows no other. */
   readonly clock: Clock;
   readonly log: Log;
   /** For the answer to a request. Default 100. */
@@ -78,9 +77,9 @@ export class ServiceLimiter implements GlobalLimiter {
     });
   }
 
-  /** Connects ahead of the first request, which then need not wait for it; the service may be away. */
+  /** Connects ahead of the first request, which then need not wait for it. Rejects when the service cannot be reached now. */
   async open(): Promise<void> {
-    (await this.#connect()).open();
+    await (await this.#connect()).open();
   }
 
   admit(

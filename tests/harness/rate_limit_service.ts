@@ -70,9 +70,10 @@ export async function startRateLimitService(
       }
     },
   });
-  const port = await listen(server, options);
+  const plainPort = await listen(server, options.port ?? 0);
+  const front = options.tls && startTlsFront(options.tls, plainPort);
   return {
-    port,
+    port: front?.port ?? plainPort,
     received,
     waitFor: (count) =>
       new Promise((resolve) => {
@@ -85,30 +86,60 @@ export async function startRateLimitService(
         check();
       }),
     stop: () => server.forceShutdown(),
-    [Symbol.asyncDispose]: () => {
+    async [Symbol.asyncDispose]() {
       server.forceShutdown();
-      return Promise.resolve();
+      await front?.[Symbol.asyncDispose]();
     },
   };
 }
 
-function listen(
-  server: grpc.Server,
-  { port = 0, tls }: RateLimitServiceOptions,
-): Promise<number> {
-  const credentials = tls === undefined
-    ? grpc.ServerCredentials.createInsecure()
-    : grpc.ServerCredentials.createSsl(null, [{
-      cert_chain: Buffer.from(tls.cert),
-      private_key: Buffer.from(tls.key),
-    }]);
+function listen(server: grpc.Server, port: number): Promise<number> {
   return new Promise((resolve, reject) =>
     server.bindAsync(
       `127.0.0.1:${port}`,
-      credentials,
+      grpc.ServerCredentials.createInsecure(),
       (error, bound) => error === null ? resolve(bound) : reject(error),
     )
   );
+}
+
+/** TLS before a plain server: what the library's own TLS server sends under Deno is not TLS. */
+function startTlsFront(
+  { cert, key }: KeyPair,
+  plainPort: number,
+): { readonly port: number } & AsyncDisposable {
+  const listener = Deno.listenTls({
+    hostname: "127.0.0.1",
+    port: 0,
+    cert,
+    key,
+    alpnProtocols: ["h2"],
+  });
+  const relays = new Set<Promise<void>>();
+  async function accept(): Promise<void> {
+    for await (const secured of listener) {
+      const relay = relayTo(plainPort, secured);
+      relays.add(relay);
+    }
+  }
+  const accepting = accept();
+  return {
+    port: listener.addr.port,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await accepting;
+      await Promise.all(relays);
+    },
+  };
+}
+
+/** Ends when either side does; a failed handshake ends it too. */
+async function relayTo(port: number, secured: Deno.TlsConn): Promise<void> {
+  const plain = await Deno.connect({ hostname: "127.0.0.1", port });
+  await Promise.allSettled([
+    secured.readable.pipeTo(plain.writable),
+    plain.readable.pipeTo(secured.writable),
+  ]);
 }
 
 const COMMON = "envoy/extensions/common/ratelimit/v3/ratelimit.proto";
@@ -151,9 +182,9 @@ function loadService(): grpc.ServiceDefinition {
 
 /** The package ships the proto from before descriptors had a `hits_addend` of their own. */
 function writeNewer(path: string, shipped: string): void {
-  const limit = "RateLimitOverride limit = 2;\n";
+  const limit = "RateLimitOverride limit = 2;";
   const newer = shipped
-    .replace(limit, `${limit}  google.protobuf.UInt64Value hits_addend = 3;\n`)
+    .replace(limit, `${limit} google.protobuf.UInt64Value hits_addend = 3;`)
     .replace(
       "\nimport ",
       '\nimport "google/protobuf/wrappers.proto";\nimport ',
