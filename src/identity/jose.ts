@@ -14,7 +14,7 @@ export interface PublicJwk {
 /** A key that is ready to verify signatures of one algorithm. */
 export type VerificationKey = Awaited<ReturnType<typeof importJWK>>;
 
-/** Makes a key ready. @throws When it is none, such as a point that is not on its curve. */
+/** Makes a key ready. @throws When it is none. */
 export function importKey(
   jwk: PublicJwk,
   algorithm: string,

@@ -1,5 +1,6 @@
 import { importKey, type PublicJwk, type VerificationKey } from "./jose.ts";
 import { type JsonObject, stringMember } from "./json.ts";
+import { weaknessOf } from "./key_weakness.ts";
 
 const rsaAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"];
 const algorithmsOfCurve: ReadonlyMap<string, readonly string[]> = new Map([
@@ -8,9 +9,6 @@ const algorithmsOfCurve: ReadonlyMap<string, readonly string[]> = new Map([
   ["EC P-521", ["ES512"]],
   ["OKP Ed25519", ["EdDSA", "Ed25519"]],
 ]);
-
-/** 2048 bits, the least of RFC 7518 section 3.3. */
-const minModulusBytes = 256;
 
 /** Every signature algorithm that a token may use: asymmetric ones, and never `none`. */
 export const signatureAlgorithms: ReadonlySet<string> = new Set([
@@ -38,8 +36,8 @@ export class PublicKey {
 
   /** Reads a member of `keys`. @throws {KeyError} When it cannot verify signatures. */
   static async read(key: JsonObject): Promise<PublicKey> {
-    const problem = unfitness(key);
-    if (problem !== undefined) throw new KeyError(problem);
+    const unfit = unfitness(key);
+    if (unfit !== undefined) throw new KeyError(unfit);
     const jwk = publicPart(key);
     const possible = algorithmsOf(jwk);
     const own = stringMember(key, "alg");
@@ -48,6 +46,8 @@ export class PublicKey {
       : possible.filter((algorithm) => algorithm === own);
     const [first] = algorithms;
     if (first === undefined) throw new KeyError("algorithm does not fit");
+    const weakness = weaknessOf(jwk);
+    if (weakness !== undefined) throw new KeyError(weakness);
     const read = new PublicKey(stringMember(key, "kid"), algorithms, jwk);
     try {
       await read.forAlgorithm(first);
@@ -103,8 +103,8 @@ function publicPart(key: JsonObject): PublicJwk {
   }
 }
 
-function algorithmsOf({ kty, crv, n }: PublicJwk): readonly string[] {
-  if (kty !== "RSA") return algorithmsOfCurve.get(`${kty} ${crv}`) ?? [];
-  const modulus = (n ?? "").replace(/^A+/, "");
-  return modulus.length * 3 / 4 >= minModulusBytes - 1 ? rsaAlgorithms : [];
+function algorithmsOf({ kty, crv }: PublicJwk): readonly string[] {
+  return kty === "RSA"
+    ? rsaAlgorithms
+    : algorithmsOfCurve.get(`${kty} ${crv}`) ?? [];
 }
