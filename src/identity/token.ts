@@ -10,18 +10,30 @@ export class TokenError extends Error {
   override readonly name = "TokenError";
 }
 
-/** A token that is read but not verified: nothing in it is true yet. */
-export interface UnverifiedToken {
+/** A signed text that is read but not verified: nothing in it is true yet. */
+export interface SignedText {
   readonly text: string;
   readonly algorithm: string;
   readonly kid: string | undefined;
+  /** As base64url. */
+  readonly payload: string;
+}
+
+/** A token that is read but not verified. */
+export interface UnverifiedToken extends SignedText {
   readonly claims: JsonObject;
 }
 
-const compactForm = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+const compactForm = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** Reads a token in compact form (RFC 7515 section 7.1). @throws {TokenError} */
+/** Reads a signed text whose payload is a JSON object. @throws {TokenError} */
 export function readToken(text: string): UnverifiedToken {
+  const signed = readSignedText(text);
+  return { ...signed, claims: readPart(signed.payload, "payload") };
+}
+
+/** Reads a signed text in compact form (RFC 7515 section 7.1). @throws {TokenError} */
+export function readSignedText(text: string): SignedText {
   if (text.length > maxTokenLength) throw new TokenError("token is too long");
   if (!text.includes(".")) {
     throw new TokenError(
@@ -41,7 +53,7 @@ export function readToken(text: string): UnverifiedToken {
   if (kid !== undefined && typeof kid !== "string") {
     throw new TokenError("token key id is not text");
   }
-  return { text, algorithm: alg, kid, claims: readPart(payload, "payload") };
+  return { text, algorithm: alg, kid, payload };
 }
 
 /** A key or an extension that the token itself brings along is never used; one that it insists on ends it. */
