@@ -1,0 +1,53 @@
+import { AwsEventStream } from "./aws_event_stream.ts";
+import { ByteSearch } from "./byte_search.ts";
+import { countContentBytes } from "./content_sample.ts";
+import { isJsonObject, parseJson } from "./json_value.ts";
+import type { UsageTracker } from "./usage_tracker.ts";
+
+const usageKey = new ByteSearch('"usage');
+/** Bedrock's `invoke-with-response-stream` wraps the events of the model's own interface: `{"bytes":"<base64>"}`. */
+const wrappedKey = new ByteSearch('"bytes"');
+const decoder = new TextDecoder();
+
+/** Finds usage in the binary event streams of Bedrock: in the `metadata` event of `converse-stream`, and in events of models. */
+export class EventStreamUsage {
+  readonly #tracker: UsageTracker;
+  readonly #stream: AwsEventStream;
+
+  constructor(tracker: UsageTracker) {
+    this.#tracker = tracker;
+    this.#stream = new AwsEventStream((payload) => this.#read(payload));
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#stream.push(bytes);
+  }
+
+  finish(): void {}
+
+  #read(payload: Uint8Array): void {
+    if (wrappedKey.find(payload, 0) >= 0) {
+      const event = unwrap(payload);
+      if (event !== undefined) return this.#readEvent(event);
+    }
+    this.#readEvent(payload);
+  }
+
+  #readEvent(event: Uint8Array): void {
+    this.#tracker.unreportedBytes += countContentBytes(event);
+    if (usageKey.find(event, 0) < 0) return;
+    this.#tracker.observe(parseJson(decoder.decode(event)));
+  }
+}
+
+function unwrap(payload: Uint8Array): Uint8Array | undefined {
+  const chunk = parseJson(decoder.decode(payload));
+  const bytes = isJsonObject(chunk) ? chunk["bytes"] : undefined;
+  if (typeof bytes !== "string") return undefined;
+  try {
+    return Uint8Array.fromBase64(bytes);
+  } catch {
+    // Not base64, so not an event of a model.
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * The interfaces of LLM providers whose usage we know: OpenAI `chat` and legacy `completions` (and compatibles), `responses`,
+ * Anthropic `messages`, `embeddings`, `rerank`, `gemini` (also Vertex) and Bedrock `converse`.
+ */
+export type LlmApi =
+  | "chat"
+  | "completions"
+  | "responses"
+  | "messages"
+  | "embeddings"
+  | "rerank"
+  | "gemini"
+  | "converse";
+
+const endings: readonly (readonly [ending: string, api: LlmApi])[] = [
+  ["/chat/completions", "chat"],
+  ["/completions", "completions"],
+  ["/responses", "responses"],
+  ["/messages", "messages"],
+  ["/embeddings", "embeddings"],
+  ["/rerank", "rerank"],
+  [":generateContent", "gemini"],
+  [":streamGenerateContent", "gemini"],
+  ["/converse", "converse"],
+  ["/converse-stream", "converse"],
+  // Anthropic models on Vertex.
+  [":rawPredict", "messages"],
+  [":streamRawPredict", "messages"],
+];
+
+/**
+ * The interface that a request uses, from the end of its path: `POST /openai/deployments/x/chat/completions?api-version=1` is `chat`.
+ *
+ * `undefined` says nothing about the answer: where the path is unknown, its shape decides.
+ */
+export function detectLlmApi(method: string, path: string): LlmApi | undefined {
+  if (method !== "POST") return undefined;
+  const query = path.indexOf("?");
+  const bare = query < 0 ? path : path.slice(0, query);
+  for (const [ending, api] of endings) {
+    if (bare.endsWith(ending)) return api;
+  }
+  return undefined;
+}
+
+/** The model that Gemini, Vertex and Bedrock have in the path: `gemini-2.5-flash` for `/v1beta/models/gemini-2.5-flash:generateContent`. */
+export function readPathModel(path: string): string | undefined {
+  const [, name] = /\/(?:models|model)\/([^/:?]+)(?=[:/])/.exec(
+    path.replace(/%3A(?=[^/]*\/(?:converse|invoke))/gi, "\0"),
+  ) ?? [];
+  return name?.replaceAll("\0", ":");
+}

@@ -1,0 +1,112 @@
+import { ByteSearch } from "./byte_search.ts";
+import { countContentBytes } from "./content_sample.ts";
+import { GrowingBuffer } from "./growing_buffer.ts";
+import { JsonUsage } from "./json_usage.ts";
+import { parseJson } from "./json_value.ts";
+import {
+  firstEventEnd,
+  lastEventEnd,
+  longestEventEnd,
+  readEventData,
+} from "./server_sent_events.ts";
+import type { UsageTracker } from "./usage_tracker.ts";
+
+/** Events up to this size are kept until they are complete; longer ones are scanned as they come. */
+const maxEventBytes = 256 * 1024;
+const usageKey = new ByteSearch('"usage');
+const BLANK = 0x20;
+const COLON = 0x3a;
+const N = 0x6e;
+
+/**
+ * Finds usage in server-sent events, in any chunking.
+ *
+ * Only the events that have the key are parsed, usually one or two of thousands.
+ */
+export class SseUsage {
+  readonly #tracker: UsageTracker;
+  readonly #pending = new GrowingBuffer();
+  /** Reads the event that is longer than `maxEventBytes`, while it lasts. */
+  #longEvent: JsonUsage | undefined;
+  #isFirst = true;
+
+  constructor(tracker: UsageTracker) {
+    this.#tracker = tracker;
+  }
+
+  push(bytes: Uint8Array): void {
+    const known = this.#pending.length;
+    this.#pending.append(bytes);
+    if (this.#longEvent === undefined) this.#readComplete(known);
+    else this.#readLongEvent(this.#longEvent);
+  }
+
+  /** Reads what has no end of event behind it: some providers leave it out at the end of the stream. */
+  finish(): void {
+    if (this.#longEvent === undefined) this.#readEvents(this.#pending.view);
+    else this.#longEvent.push(this.#pending.view);
+    this.#pending.discard(this.#pending.length);
+  }
+
+  /** Reads the events that are complete; none ended in the first `known` bytes. */
+  #readComplete(known: number): void {
+    const { view } = this.#pending;
+    const from = Math.max(0, known - longestEventEnd);
+    const end = lastEventEnd(view, from, view.length);
+    if (end > 0) {
+      this.#readEvents(view.subarray(0, end));
+      this.#pending.discard(end);
+    } else if (view.length > maxEventBytes) {
+      this.#longEvent = new JsonUsage(this.#tracker);
+      this.#readLongEvent(this.#longEvent);
+    }
+  }
+
+  #readLongEvent(event: JsonUsage): void {
+    const { view } = this.#pending;
+    const end = firstEventEnd(view, 0);
+    // What may be half of an end of event stays.
+    const length = end > 0 ? end : Math.max(0, view.length - longestEventEnd);
+    event.push(view.subarray(0, length));
+    this.#pending.discard(length);
+    if (end < 0) return;
+    this.#longEvent = undefined;
+    this.#readComplete(0);
+  }
+
+  #readEvents(events: Uint8Array): void {
+    if (this.#isFirst) this.#readFirst(events);
+    let done = 0;
+    let key = usageKey.find(events, 0);
+    while (key >= 0) {
+      if (isNull(events, key)) {
+        key = usageKey.find(events, key + 1);
+        continue;
+      }
+      const start = Math.max(done, lastEventEnd(events, done, key));
+      const end = firstEventEnd(events, key);
+      done = end > 0 ? end : events.length;
+      this.#read(events.subarray(start, done));
+      key = usageKey.find(events, done);
+    }
+    this.#tracker.unreportedBytes += countContentBytes(events.subarray(done));
+  }
+
+  /** The first event names the model, which is good to know when the last one never comes. */
+  #readFirst(events: Uint8Array): void {
+    this.#isFirst = false;
+    const end = firstEventEnd(events, 0);
+    this.#read(end > 0 ? events.subarray(0, end) : events);
+  }
+
+  #read(event: Uint8Array): void {
+    this.#tracker.observe(parseJson(readEventData(event)));
+  }
+}
+
+/** Whether the value of the key at `index` is null: OpenAI has that in every chunk but the last. */
+function isNull(bytes: Uint8Array, index: number): boolean {
+  let i = index + '"usage"'.length;
+  while (bytes[i] === BLANK || bytes[i] === COLON) i++;
+  return bytes[i] === N;
+}
