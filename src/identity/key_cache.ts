@@ -43,7 +43,7 @@ export class KvKeyCache implements KeyCache {
 
   constructor(options: KvKeyCacheOptions) {
     this.#options = options;
-    this.#kv = this.#attempt("open", () => Deno.openKv(options.store));
+    this.#kv = this.#open(options.store);
   }
 
   async load(source: string): Promise<CachedKeys | undefined> {
@@ -67,6 +67,17 @@ export class KvKeyCache implements KeyCache {
 
   async close(): Promise<void> {
     (await this.#kv)?.close();
+  }
+
+  async #open(store: string): Promise<Deno.Kv | undefined> {
+    let opening: Promise<Deno.Kv> | undefined;
+    const kv = await this.#attempt(
+      "open",
+      () => opening = Deno.openKv(store),
+    );
+    // What opens after all is closed again.
+    if (kv === undefined) opening?.then((late) => late.close(), () => {});
+    return kv;
   }
 
   /** `undefined` when it fails or takes too long. */
