@@ -1,4 +1,5 @@
 import { parseAddress, splitHostPort } from "../src/api/address.ts";
+import { systemClock } from "../src/base/clock.ts";
 import { describeError } from "../src/base/errors.ts";
 import { Failure, UsageError } from "./exit.ts";
 
@@ -10,11 +11,24 @@ export interface AdminAddress {
   readonly admin?: string;
 }
 
+/** The admin interface answered, but not with what was asked for. */
+export class Refusal extends Failure {
+  constructor(readonly status: number, readonly body: string, name: string) {
+    super(`The gateway at ${name} answered ${status}: ${body.trimEnd()}`);
+  }
+}
+
+/** An answer that goes on; disposing it hangs up. */
+export interface AdminStream extends Disposable {
+  readonly body: ReadableStream<Uint8Array>;
+}
+
 const timeoutMs = 10_000;
 
 /**
  * The body of the answer to a request to the admin interface.
- * @throws {Failure} When it cannot be reached or refuses.
+ * @throws {Failure} When it cannot be reached.
+ * @throws {Refusal} When it refuses.
  * @throws {UsageError} When the address cannot be read.
  */
 export async function callAdmin(
@@ -22,21 +36,89 @@ export async function callAdmin(
   method: "GET" | "POST",
   pathAndQuery: string,
 ): Promise<string> {
-  const name = address.admin ?? `localhost:${address.port ?? 15000}`;
+  const name = nameOf(address);
+  const response = await reach(name, async (proxy) => {
+    using client = Deno.createHttpClient({ proxy });
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await request(client, method, pathAndQuery, signal);
+    // Read before the client is closed.
+    return new Response(await response.arrayBuffer(), response);
+  });
+  const body = await response.text();
+  if (!response.ok) throw new Refusal(response.status, body, name);
+  return body;
+}
+
+/**
+ * The answer to a GET as it comes; only its head has a time limit.
+ * @throws {Failure | Refusal | UsageError} As `callAdmin`.
+ */
+export async function streamAdmin(
+  address: AdminAddress,
+  pathAndQuery: string,
+): Promise<AdminStream> {
+  const name = nameOf(address);
+  const { response, hangUp } = await reach(
+    name,
+    (proxy) => open(proxy, pathAndQuery),
+  );
+  if (response.ok && response.body !== null) {
+    return { body: response.body, [Symbol.dispose]: hangUp };
+  }
+  const body = await response.text();
+  hangUp();
+  throw new Refusal(response.status, body, name);
+}
+
+async function open(proxy: Deno.Proxy, pathAndQuery: string) {
+  const client = Deno.createHttpClient({ proxy });
+  const abort = new AbortController();
+  const hangUp = () => {
+    abort.abort();
+    client.close();
+  };
+  const stopTimer = systemClock.setTimer(
+    () => abort.abort(new Deno.errors.TimedOut("timed out")),
+    timeoutMs,
+  );
+  try {
+    const { signal } = abort;
+    const response = await request(client, "GET", pathAndQuery, signal);
+    return { response, hangUp };
+  } catch (error) {
+    hangUp();
+    throw error;
+  } finally {
+    stopTimer();
+  }
+}
+
+function request(
+  client: Deno.HttpClient,
+  method: string,
+  pathAndQuery: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  const url = `http://localhost${pathAndQuery}`;
+  return fetch(url, { client, method, signal });
+}
+
+function nameOf({ admin, port }: AdminAddress): string {
+  return admin ?? `localhost:${port ?? 15000}`;
+}
+
+/** The outcome of the first way that works. */
+async function reach<T>(
+  name: string,
+  attempt: (proxy: Deno.Proxy) => Promise<T>,
+): Promise<T> {
   let failure: unknown;
   for (const proxy of proxiesFor(name)) {
-    let response: Response;
     try {
-      response = await connect(proxy, method, pathAndQuery);
+      return await attempt(proxy);
     } catch (error) {
       failure = error;
-      continue;
     }
-    const body = await response.text();
-    if (response.ok) return body;
-    throw new Failure(
-      `The gateway at ${name} answered ${response.status}: ${body.trimEnd()}`,
-    );
   }
   throw unreachable(name, failure);
 }
@@ -70,21 +152,6 @@ function tcpProxy(host: string, port: number): Deno.Proxy {
   };
 }
 
-async function connect(
-  proxy: Deno.Proxy,
-  method: string,
-  pathAndQuery: string,
-): Promise<Response> {
-  using client = Deno.createHttpClient({ proxy });
-  const response = await fetch(`http://localhost${pathAndQuery}`, {
-    client,
-    method,
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  // Read before the client is closed.
-  return new Response(await response.arrayBuffer(), response);
-}
-
 function unreachable(name: string, error: unknown): Failure {
   const [reason] =
     /connection refused|no such file or directory|permission denied|timed out/i
@@ -94,6 +161,5 @@ function unreachable(name: string, error: unknown): Failure {
       reason?.toLowerCase() ?? describeError(error)
     }
 Is the gateway running, with "config.adminAddr" at this address? Choose another with -p <port> or --admin <address>`,
-    { cause: undefined },
   );
 }

@@ -27,6 +27,15 @@ export function parsePort(text: string): number {
   return port;
 }
 
+/** Reads the value of an option. */
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (!/^[0-9]{1,6}$/.test(text) || count < 1) {
+    throw new InvalidArgumentError("Expected a number from 1 to 999999.");
+  }
+  return count;
+}
+
 /** Reads an option that says one thing only, where Commander would take the last. */
 export function once(value: string, previous: string | undefined): string {
   if (previous === undefined) return value;

@@ -38,6 +38,8 @@ export async function completeWords(
   const control = program.name() === "gwctl" ? "proxy" : "ctl proxy";
   tab.commands.get(`${control} config all`)
     ?.option("file", "a saved dump", offer(paths));
+  tab.commands.get(`${control} trace`)
+    ?.option("file", "a saved trace", offer(paths));
   tab.commands.get(`${control} log`)
     ?.option("level", "level", offer(["off", ...logLevels]))
     .option("set", "module=level", offer(logModules.map((name) => `${name}=`)));

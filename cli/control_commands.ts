@@ -1,13 +1,31 @@
-import { collect, type Command, Option, parsePort } from "./command.ts";
+import {
+  collect,
+  type Command,
+  Option,
+  parseCount,
+  parsePort,
+} from "./command.ts";
 import type { ShowConfigOptions } from "./ctl/config.ts";
 import type { ControlLogOptions } from "./ctl/log.ts";
+import type { TraceOptions } from "./ctl/trace/options.ts";
 import * as help from "./help.ts";
+
+/** How the program was called. */
+export interface Call {
+  readonly args: readonly string[];
+  /** Receives the exit code of the command that ran; 0 without. */
+  finish(exitCode: number): void;
+}
 
 /**
  * Adds what can be asked of a running gateway.
  * @param name Of the program, for examples: `gwctl` or `gateway ctl`.
  */
-export function addControlCommands(program: Command, name: string): void {
+export function addControlCommands(
+  program: Command,
+  name: string,
+  call: Call,
+): void {
   const proxy = program.command("proxy").description(
     "Look into a running gateway and change how it logs",
   );
@@ -55,6 +73,54 @@ export function addControlCommands(program: Command, name: string): void {
         await controlLog(options);
       },
     );
+  addTraceCommand(proxy, name, call);
+}
+
+function addTraceCommand(
+  proxy: Command,
+  name: string,
+  call: Call,
+): void {
+  proxy.command("trace")
+    .description("Show what happens to a request, step by step")
+    .argument("[gateway...]", "gateway/<name>; the only one when left out")
+    .usage("[gateway/<name>] [options] [-- <url> [curl args]]")
+    .option("--local", "the gateway on this machine; the default")
+    .addOption(
+      new Option("--port <listener>", "port of the listener").argParser(
+        parsePort,
+      ),
+    )
+    .addOption(
+      new Option(
+        "-p, --admin-port <port>",
+        "admin port on this machine (default: 15000)",
+      ).argParser(parsePort),
+    )
+    .addOption(adminOption("adminPort"))
+    .option("--raw", "print JSON Lines")
+    .option("--filter <cel>", "trace only requests for which this is true")
+    .addOption(
+      new Option("--count <n>", "how many requests (default: 1)").argParser(
+        parseCount,
+      ),
+    )
+    .option(
+      "--file <jsonl>",
+      "a trace saved with --raw in place of a running gateway; - for standard input",
+    )
+    .addHelpText("after", help.traceExamples(name))
+    .action(async (
+      words: string[],
+      options: TraceOptions,
+    ) => {
+      const { traceRequests } = await import("./ctl/trace.ts");
+      // Commander gives all words alike.
+      const dashes = call.args.indexOf("--");
+      const request = dashes < 0 ? undefined : call.args.slice(dashes + 1);
+      const before = words.slice(0, words.length - (request?.length ?? 0));
+      call.finish(await traceRequests(options, before, request));
+    });
 }
 
 function withAdminOptions(command: Command): Command {
@@ -66,10 +132,12 @@ function withAdminOptions(command: Command): Command {
         "admin port on this machine (default: 15000)",
       ).argParser(parsePort),
     )
-    .addOption(
-      new Option(
-        "--admin <address>",
-        'admin address: "host:port" or "unix:<path>"',
-      ).conflicts("port"),
-    );
+    .addOption(adminOption("port"));
+}
+
+function adminOption(other: string): Option {
+  return new Option(
+    "--admin <address>",
+    'admin address: "host:port" or "unix:<path>"',
+  ).conflicts(other);
 }

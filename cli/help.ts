@@ -53,6 +53,7 @@ export function controlExamples(name: string): string {
 Examples:
   ${name} proxy config all
   ${name} proxy log --level debug
+  ${name} proxy trace
 ${exitCodes}`;
 }
 
@@ -77,6 +78,29 @@ Examples:
   ${name} proxy log --reset                back to the configured levels
 
 Modules: ${logModules.join(", ")}`;
+}
+
+/** Shown below the options of `gwctl proxy trace`. */
+export function traceExamples(name: string): string {
+  return `
+Examples:
+  ${name} proxy trace                      the next request of any client
+  ${name} proxy trace --filter 'request.path.startsWith("/mcp")' --count 10
+  ${name} proxy trace gateway/default -- http://api.example.com/mcp -H 'accept: application/json'
+  ${name} proxy trace --raw > trace.jsonl
+  ${name} proxy trace --file trace.jsonl
+
+After -- comes a request to send: it goes to the listener on 127.0.0.1, and the
+host of the URL is only its Host header. curl sends it when there is one on the
+PATH, with all its arguments; else known are -X -H -d -u -k -A -b -e -G -I
+--data-raw --data-binary --json. The body of the answer is discarded; -o <file>
+makes curl keep it.
+
+Without a terminal, or with TERM=dumb, events are printed as lines of text.
+
+Exit codes: 0 success, 1 no trace or only a part of it, or the request could not
+be sent, 2 wrong usage or a filter that cannot be read; 129, 130 and 143 when
+SIGHUP, SIGINT or SIGTERM ended it`;
 }
 
 /** Shown below the options of `completion`. */

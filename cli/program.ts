@@ -7,7 +7,7 @@ import {
   parsePort,
   pathOf,
 } from "./command.ts";
-import { addControlCommands } from "./control_commands.ts";
+import { addControlCommands, type Call } from "./control_commands.ts";
 import { nearest } from "../src/api/suggest.ts";
 import { version } from "../src/base/version.ts";
 import { exitCodes } from "./exit.ts";
@@ -30,8 +30,9 @@ export async function parseCommandLine(
 ): Promise<ExitCode> {
   const texts = { out: "", error: "" };
   let exitCode: ExitCode = exitCodes.ok;
-  const program = createProgram(name, (code) => exitCode = code);
-  addCompletionCommands(program, (code) => exitCode = code);
+  const call: Call = { args, finish: (code) => exitCode = code };
+  const program = createProgram(name, call);
+  addCompletionCommands(program, call);
   // Commands inherit this, so it comes after they were made; the action tells a wrong command from an argument.
   program.allowExcessArguments(name === "gateway");
   forEachCommand(program, (command) => {
@@ -52,20 +53,20 @@ export async function parseCommandLine(
   return exitCode;
 }
 
-/** The commands of `gateway` or `gwctl`; `finish` receives the exit code of the one that ran. */
+/** The commands of `gateway` or `gwctl`. */
 export function createProgram(
   name: "gateway" | "gwctl",
-  finish: (code: ExitCode) => void,
+  call: Call,
 ): Program {
   // Options belong to the command they follow: `-f` of the gateway is not that of a command.
   const program = new Command(name).enablePositionalOptions();
-  if (name === "gateway") addGatewayCommands(program, finish);
+  if (name === "gateway") addGatewayCommands(program, call);
   else {
     program.description(help.control).addHelpText(
       "after",
       help.controlExamples(name),
     );
-    addControlCommands(program, name);
+    addControlCommands(program, name, call);
     addVersionCommand(program);
   }
   forEachCommand(program, (command) => {
@@ -80,7 +81,7 @@ export function createProgram(
 
 function addGatewayCommands(
   program: Command,
-  finish: (code: ExitCode) => void,
+  call: Call,
 ): void {
   program
     .description(help.gateway)
@@ -98,7 +99,7 @@ function addGatewayCommands(
       if (unknown !== undefined) refuseCommand(program, unknown);
       if (options.file === undefined) program.help({ error: true });
       const { run, validate } = await import("./run.ts");
-      finish(
+      call.finish(
         options.validateOnly === true
           ? await validate(options.file)
           : await run(options.file),
@@ -123,7 +124,7 @@ function addGatewayCommands(
     )
     .action(async (options: { port: number; admin: string; stats: string }) => {
       const { runPlayground } = await import("./dev_command.ts");
-      finish(await runPlayground(options));
+      call.finish(await runPlayground(options));
     });
   addVersionCommand(program);
   program.command("schema")
@@ -138,6 +139,7 @@ function addGatewayCommands(
   addControlCommands(
     control.addHelpText("after", help.controlExamples("gateway ctl")),
     "gateway ctl",
+    call,
   );
 }
 
@@ -153,7 +155,7 @@ function addVersionCommand(program: Command): void {
 
 function addCompletionCommands(
   program: Command,
-  finish: (code: ExitCode) => void,
+  call: Call,
 ): void {
   const name = program.name() === "gwctl" ? "gwctl" : "gateway";
   program.command("completion")
@@ -170,7 +172,7 @@ function addCompletionCommands(
   program.command("complete [words...]", { hidden: true }).action(
     async (words: string[]) => {
       const { completeWords } = await import("./completion.ts");
-      await completeWords(createProgram(name, finish), words);
+      await completeWords(createProgram(name, call), words);
     },
   );
 }

@@ -1,0 +1,36 @@
+/** A body of 2 MiB in base64, and everything around it. */
+const maxLineLength = 16 * 1024 * 1024;
+
+/**
+ * The lines of a text in UTF-8, without their ends; also the last one when nothing ends it.
+ * @throws {RangeError} When one is longer than 16 Mi characters.
+ */
+export async function* readLines(
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let parts: string[] = [];
+  let length = 0;
+  for await (const chunk of bytes) {
+    const pieces = decoder.decode(chunk, { stream: true }).split("\n");
+    const rest = pieces.pop() ?? "";
+    for (const piece of pieces) {
+      yield withoutReturn(parts.join("") + piece);
+      parts = [];
+      length = 0;
+    }
+    parts.push(rest);
+    length += rest.length;
+    if (length > maxLineLength) {
+      throw new RangeError(
+        `expected lines of at most ${maxLineLength} characters`,
+      );
+    }
+  }
+  const last = withoutReturn(parts.join("") + decoder.decode());
+  if (last !== "") yield last;
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
+}

@@ -1,0 +1,93 @@
+import { type AdminAddress, callAdmin } from "../../admin_client.ts";
+import { Failure } from "../../exit.ts";
+import { isObject } from "./decode_event.ts";
+
+/** Where a gateway accepts requests. */
+export interface ListenerPort {
+  readonly gateway: string;
+  readonly port: number;
+  readonly isTls: boolean;
+}
+
+/** The listeners of a running gateway, from its configuration dump. */
+export async function listListeners(
+  address: AdminAddress,
+): Promise<readonly ListenerPort[]> {
+  const dump: unknown = JSON.parse(
+    await callAdmin(address, "GET", "/config_dump"),
+  );
+  const listeners = isObject(dump) ? dump["listeners"] : undefined;
+  if (!Array.isArray(listeners)) {
+    throw new Failure(
+      'Cannot find the listeners: expected a list of "listeners" in /config_dump',
+    );
+  }
+  return listeners.flatMap((listener) => {
+    const { gatewayName, port, protocol } = isObject(listener) ? listener : {};
+    if (typeof gatewayName !== "string" || typeof port !== "number") return [];
+    const isTls = protocol === "HTTPS" || protocol === "TLS";
+    return [{ gateway: gatewayName, port, isTls }];
+  });
+}
+
+/**
+ * The listeners of that gateway and port, of all when they are `undefined`.
+ * @throws {Failure} When there is none.
+ */
+export function selectListeners(
+  listeners: readonly ListenerPort[],
+  gateway: string | undefined,
+  port: number | undefined,
+): readonly ListenerPort[] {
+  const ofGateway = listeners.filter((listener) =>
+    gateway === undefined || listener.gateway === gateway
+  );
+  if (ofGateway.length === 0) {
+    const names = new Set(listeners.map(({ gateway }) => gateway));
+    throw new Failure(
+      gateway === undefined
+        ? "Cannot trace: the running configuration has no gateway"
+        : `Cannot find gateway "${gateway}": expected one of ${
+          quote([...names])
+        }`,
+    );
+  }
+  const selected = ofGateway.filter((listener) =>
+    port === undefined || listener.port === port
+  );
+  if (selected.length > 0) return selected;
+  throw new Failure(
+    `Cannot trace port ${port}: no listener has it, expected one of ${
+      portsOf(ofGateway).join(", ")
+    }`,
+  );
+}
+
+/**
+ * The one port for a URL.
+ * @throws {Failure} When there are several.
+ */
+export function choosePort(
+  listeners: readonly ListenerPort[],
+  url: string,
+): number {
+  const fitting = listeners.filter(({ isTls }) =>
+    isTls === /^https:/i.test(url)
+  );
+  const ports = portsOf(fitting.length > 0 ? fitting : listeners);
+  const [port, second] = ports;
+  if (port !== undefined && second === undefined) return port;
+  throw new Failure(
+    `Cannot choose a listener: there are several, choose with --port ${
+      ports.join(" or --port ")
+    }`,
+  );
+}
+
+function portsOf(listeners: readonly ListenerPort[]): readonly number[] {
+  return [...new Set(listeners.map(({ port }) => port))];
+}
+
+function quote(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(", ");
+}

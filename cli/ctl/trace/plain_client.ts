@@ -1,0 +1,69 @@
+import http from "node:http";
+import https from "node:https";
+import { describeError } from "../../../src/base/errors.ts";
+import { Failure } from "../../exit.ts";
+import type { PlainRequest } from "./curl_arguments.ts";
+import { sourcePortCount } from "./source_ports.ts";
+
+/** Which port it goes to, and the first of those that it may come from. */
+interface Place {
+  readonly port: number;
+  readonly firstSourcePort: number;
+}
+
+/**
+ * Sends one request to 127.0.0.1, whatever its URL says, and discards the answer.
+ * @throws {Failure} When there is no answer.
+ */
+export async function sendRequest(
+  request: PlainRequest,
+  { port, firstSourcePort }: Place,
+  abort: AbortSignal,
+): Promise<string> {
+  for (let tries = 1;; tries++) {
+    try {
+      const localPort = firstSourcePort + tries - 1;
+      await sendOnce(request, { port, localPort }, abort);
+      return "";
+    } catch (error) {
+      if (abort.aborted) return "";
+      if (isTaken(error) && tries < sourcePortCount) continue;
+      throw new Failure(`Cannot send the request: ${describeError(error)}`);
+    }
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof Error && "code" in error &&
+    error.code === "EADDRINUSE";
+}
+
+function sendOnce(
+  { url, method, headers, body, insecure }: PlainRequest,
+  socket: { readonly port: number; readonly localPort: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const options = {
+    ...socket,
+    host: "127.0.0.1",
+    servername: url.hostname,
+    rejectUnauthorized: !insecure,
+    agent: false,
+    method,
+    path: url.pathname + url.search,
+    // As a flat list they are sent as they are, repeated ones too.
+    headers: headers.flat(),
+    setHost: false,
+    signal,
+  };
+  const sent = url.protocol === "https:"
+    ? https.request(options)
+    : http.request(options);
+  sent.on("response", (response) => {
+    response.on("end", resolve).on("error", reject).resume();
+  });
+  sent.on("error", reject);
+  sent.end(body);
+  return promise;
+}

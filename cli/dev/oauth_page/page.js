@@ -1,0 +1,109 @@
+/** Shows an exchange while it runs. What was shown before the login is kept for the page that comes back from it. */
+import { finishLogin, prepareLogin } from "/exchange.js";
+
+const form = document.querySelector("#choice");
+const list = document.querySelector("#steps");
+const outcome = document.querySelector("#outcome");
+const redirectUri = `${location.origin}/callback`;
+let steps = [];
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  run(start);
+});
+if (location.pathname === "/callback") run(resume);
+
+async function start() {
+  const endpoints = await (await fetch("/endpoints.json")).json();
+  const { provider, user } = Object.fromEntries(new FormData(form));
+  const endpoint = endpoints.find((each) => each.provider === provider);
+  steps = [];
+  list.replaceChildren();
+  const { login, pending } = await prepareLogin(endpoint, {
+    user,
+    redirectUri,
+    show,
+  });
+  sessionStorage.setItem("pending", JSON.stringify({ pending, user, steps }));
+  location.assign(login);
+  return "Going to the login page";
+}
+
+async function resume() {
+  const kept = JSON.parse(sessionStorage.getItem("pending"));
+  sessionStorage.removeItem("pending");
+  const query = new URLSearchParams(location.search);
+  // The code is good for once; nobody needs it in the history.
+  history.replaceState(undefined, "", "/");
+  if (kept === null) throw new Error("No login is under way. Run it again");
+  const { pending, user } = kept;
+  form.elements.provider.value = pending.endpoint.provider;
+  form.elements.user.value = user;
+  for (const step of kept.steps) show(step);
+  return await finishLogin(pending, query, show)
+    ? "Done: the MCP server was called."
+    : `Refused with 403: the token is good, but the rule ${pending.endpoint.rule} is not met.`;
+}
+
+async function run(task) {
+  form.inert = true;
+  outcome.className = "";
+  outcome.textContent = "Running…";
+  try {
+    outcome.textContent = await task();
+  } catch (error) {
+    outcome.className = "bad";
+    outcome.textContent = `Failed: ${error.message}`;
+  } finally {
+    form.inert = false;
+  }
+}
+
+function show(step) {
+  steps.push(step);
+  const { title, note, request, response, error, isExpected } = step;
+  const details = element("details", { open: true }, [
+    element("summary", {}, [
+      element("h2", { textContent: title }),
+      element("span", {
+        className: "status",
+        textContent: response?.status ?? (isExpected ? "" : "failed"),
+      }),
+    ]),
+    ...paragraph(note),
+    ...message(
+      "Request",
+      request && `${request.method} ${request.url}`,
+      request,
+    ),
+    ...message("Response", response?.status, response),
+    ...paragraph(error),
+  ]);
+  list.append(
+    element("li", { className: isExpected ? "good" : "bad" }, [details]),
+  );
+}
+
+function message(title, line, { headers = {}, body } = {}) {
+  if (line === undefined) return [];
+  const fields = Object.entries(headers).map(([name, value]) =>
+    `${name}: ${value}`
+  );
+  const text = typeof body === "string" ? body : JSON.stringify(body, null, 2);
+  return [
+    element("h3", { textContent: title }),
+    element("pre", {
+      textContent: [line, ...fields, ...(text ? ["", text] : [])].join("\n"),
+    }),
+  ];
+}
+
+function paragraph(text) {
+  return text ? [element("p", { textContent: text })] : [];
+}
+
+function element(name, properties, children = []) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}

@@ -1,0 +1,124 @@
+/**
+ * The requests of one exchange, recorded in a form that can be shown and kept: what was sent, what came back, and no
+ * secret of either.
+ */
+
+/** Ends an exchange; the message is for the user. */
+export class ExchangeError extends Error {}
+
+const shownHeaders = [
+  "content-type",
+  "www-authenticate",
+  "mcp-session-id",
+  "retry-after",
+];
+
+/**
+ * Sends a request and tells `show` of it.
+ * @param step `title`, `note`, and the statuses that are `expected`.
+ * @returns `{ status, headers, body }`, the body as JSON where it is any.
+ * @throws {ExchangeError} When there is no answer, or one that is not expected.
+ */
+export async function send(show, { title, note, expected }, request) {
+  const { method = "GET", url, headers = {}, body } = request;
+  const sent = {
+    method,
+    url,
+    headers: hideToken(headers),
+    body: readable(body),
+  };
+  let response;
+  let text;
+  try {
+    response = await fetch(url, { method, headers, body });
+    text = await response.text();
+  } catch (error) {
+    const reason =
+      `no answer that a page may read (${error.message}): the server is down, or its CORS headers do not allow this page`;
+    show({ title, note, request: sent, error: reason });
+    throw new ExchangeError(`${title}: ${reason}`);
+  }
+  const answer = readBody(response.headers.get("content-type") ?? "", text);
+  const isExpected = expected.includes(response.status);
+  show({
+    title,
+    note,
+    request: sent,
+    isExpected,
+    response: {
+      status: `${response.status} ${response.statusText}`.trim(),
+      headers: pickHeaders(response.headers),
+      body: hideSecrets(answer),
+    },
+  });
+  if (!isExpected) {
+    const { error, error_description: why } = Object(answer);
+    throw new ExchangeError(
+      `${title}: ${response.status}, expected ${expected.join(" or ")}. ${
+        [error, why].filter(Boolean).join(": ")
+      }`,
+    );
+  }
+  return { status: response.status, headers: response.headers, body: answer };
+}
+
+/** JSON as it is, forms as an object, event streams as the data of their last event. */
+function readBody(contentType, text) {
+  const json = contentType.startsWith("text/event-stream")
+    ? text.split("\n").findLast((line) => /^data: ?\S/.test(line))?.slice(5)
+    : text;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return text === "" ? undefined : text;
+  }
+}
+
+function readable(body) {
+  if (body instanceof URLSearchParams) {
+    return hideSecrets(Object.fromEntries(body));
+  }
+  return body === undefined ? undefined : JSON.parse(body);
+}
+
+function pickHeaders(headers) {
+  return Object.fromEntries(
+    shownHeaders.filter((name) => headers.has(name)).map((name) => [
+      name,
+      headers.get(name),
+    ]),
+  );
+}
+
+function hideToken({ authorization, ...others }) {
+  return authorization === undefined
+    ? others
+    : { authorization: "Bearer <the access token>", ...others };
+}
+
+/** Tokens decoded and without their signature, codes and verifiers gone. */
+function hideSecrets(body) {
+  if (typeof body !== "object" || body === null) return body;
+  const shown = { ...body };
+  if ("access_token" in shown) shown.access_token = decode(shown.access_token);
+  for (const name of ["id_token", "refresh_token", "code", "code_verifier"]) {
+    if (name in shown) shown[name] = "<hidden>";
+  }
+  return shown;
+}
+
+function decode(token) {
+  const parts = String(token).split(".");
+  if (parts.length !== 3) return "<opaque>";
+  const [header, claims] = parts.slice(0, 2).map((part) =>
+    JSON.parse(
+      new TextDecoder().decode(
+        Uint8Array.from(
+          atob(part.replaceAll("-", "+").replaceAll("_", "/")),
+          (char) => char.charCodeAt(0),
+        ),
+      ),
+    )
+  );
+  return { header, claims, signature: "<hidden>" };
+}

@@ -1,0 +1,139 @@
+import { printYaml } from "../../src/config/yaml.ts";
+import { decodeBody } from "../ctl/trace/body.ts";
+import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
+import { summarise } from "../ctl/trace/summary.ts";
+import { printable, wrap } from "./printable.ts";
+import { diffSnapshots } from "./snapshot_diff.ts";
+
+/** What the detail pane shows of the selected event. */
+export type DetailMode = "event" | "snapshot" | "diff";
+
+/** How values are written. */
+export type DetailFormat = "yaml" | "json";
+
+/** A line that is safe to print. */
+export interface DetailLine {
+  readonly kind: "plain" | "heading" | "added" | "removed";
+  readonly text: string;
+}
+
+/** Which event is shown, and how. */
+export interface DetailRequest {
+  readonly events: readonly ReceivedEvent[];
+  readonly selected: number;
+  readonly mode: DetailMode;
+  readonly format: DetailFormat;
+}
+
+/** Longer texts, such as bodies in base64, are cut: the screen is no place to read them. */
+const maxTextLength = 4096;
+
+/** The lines of the detail pane, in at most `width` columns. */
+export function detailLines(
+  request: DetailRequest,
+  width: number,
+): readonly DetailLine[] {
+  const event = request.events[request.selected];
+  if (event === undefined) return [];
+  return linesFor(event, request).flatMap(({ kind, text }) =>
+    text.split("\n").flatMap((line) =>
+      wrap(printable(line), width).map((text) => ({ kind, text }))
+    )
+  );
+}
+
+function linesFor(
+  event: ReceivedEvent,
+  { events, selected, mode, format }: DetailRequest,
+): readonly DetailLine[] {
+  if (mode === "event") {
+    return [heading(summarise(event)), plain(print(event.json, format))];
+  }
+  if (mode === "snapshot" && event.message?.type === "bodySnapshot") {
+    return describeBody(event.message);
+  }
+  const snapshot = snapshotBefore(events, selected + 1);
+  if (snapshot === undefined) return [heading("no snapshot so far")];
+  if (mode === "snapshot") {
+    return [heading(snapshot.stage), plain(print(snapshot.state, format))];
+  }
+  const previous = snapshotBefore(events, snapshot.index);
+  if (previous === undefined) {
+    return [heading(`${snapshot.stage}: the first snapshot`)];
+  }
+  const title = `${previous.stage} → ${snapshot.stage}`;
+  const differences = diffSnapshots(previous.state, snapshot.state);
+  if (differences.length === 0) return [heading(`${title}: nothing changed`)];
+  return [
+    heading(title),
+    ...differences.map(({ kind, path, value }) => ({
+      kind,
+      text: `${kind === "added" ? "+" : "-"} ${path}: ${shorten(value)}`,
+    })),
+  ];
+}
+
+/** The last snapshot of the same request before the event at `index`. */
+function snapshotBefore(events: readonly ReceivedEvent[], index: number) {
+  for (let at = index - 1; at >= 0; at--) {
+    const message = events[at]?.message;
+    if (
+      message?.type === "requestSnapshot" ||
+      message?.type === "responseSnapshot"
+    ) {
+      return { index: at, stage: message.stage, state: message.requestState };
+    }
+    if (message?.type === "requestStarted") return undefined;
+  }
+  return undefined;
+}
+
+function describeBody(
+  { stage, body, truncated }: {
+    readonly stage: string;
+    readonly body: string;
+    readonly truncated?: true;
+  },
+): readonly DetailLine[] {
+  const { byteLength, text } = decodeBody(body, 64 * 1024);
+  const cut = truncated === true ? ", the rest was not kept" : "";
+  return [
+    heading(`body of the ${stage}: ${byteLength} bytes${cut}`),
+    plain(text === undefined ? "not text; e shows it in base64" : indent(text)),
+  ];
+}
+
+function indent(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    // Any other text is shown as it is.
+    return text;
+  }
+}
+
+function print(value: unknown, format: DetailFormat): string {
+  const short: unknown = JSON.parse(
+    JSON.stringify(
+      value,
+      (_, value) => typeof value === "string" ? shorten(value) : value,
+    ),
+  );
+  return format === "json"
+    ? JSON.stringify(short, null, 2)
+    : printYaml(short).trimEnd();
+}
+
+function shorten(text: string): string {
+  return text.length <= maxTextLength
+    ? text
+    : `${text.slice(0, maxTextLength)}… (${text.length} characters)`;
+}
+
+function heading(text: string): DetailLine {
+  return { kind: "heading", text };
+}
+
+function plain(text: string): DetailLine {
+  return { kind: "plain", text };
+}

@@ -1,0 +1,90 @@
+import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
+import type { DetailFormat, DetailMode } from "./detail.ts";
+
+/** Everything that decides what is on the screen. */
+export interface Model {
+  /** Where the events come from, such as `gateway/default`. */
+  readonly title: string;
+  /** The oldest are forgotten when there are too many. */
+  readonly events: readonly ReceivedEvent[];
+  readonly forgotten: number;
+  /** Index of an event; 0 while there is none. */
+  readonly selected: number;
+  /** The newest event is selected as it comes. */
+  readonly following: boolean;
+  readonly focus: "events" | "detail";
+  readonly mode: DetailMode;
+  readonly format: DetailFormat;
+  /** First line of the detail pane that is shown. */
+  readonly detailTop: number;
+  /** What is being typed after `/`; `undefined` when nothing is. */
+  readonly prompt: string | undefined;
+  /** What was searched for last. */
+  readonly query: string;
+  /** An answer to the last key, such as that nothing was found. */
+  readonly notice: string;
+  readonly stream: StreamState;
+  /** The user wants to leave. */
+  readonly isDone: boolean;
+}
+
+/** How the source of the events is. */
+export type StreamState =
+  | { readonly kind: "waiting"; readonly text: string }
+  | { readonly kind: "complete" }
+  | { readonly kind: "lost"; readonly reason: string };
+
+const maxEvents = 20_000;
+
+/** Before the first event. */
+export function initialModel(title: string, waitingText: string): Model {
+  return {
+    title,
+    events: [],
+    forgotten: 0,
+    selected: 0,
+    following: true,
+    focus: "events",
+    mode: "event",
+    format: "yaml",
+    detailTop: 0,
+    prompt: undefined,
+    query: "",
+    notice: "",
+    stream: { kind: "waiting", text: waitingText },
+    isDone: false,
+  };
+}
+
+/** With events that came since. */
+export function addEvents(
+  model: Model,
+  added: readonly ReceivedEvent[],
+): Model {
+  const all = [...model.events, ...added];
+  const surplus = Math.max(all.length - maxEvents, 0);
+  const events = surplus === 0 ? all : all.slice(surplus);
+  const selected = model.following
+    ? Math.max(events.length - 1, 0)
+    : Math.max(model.selected - surplus, 0);
+  const isSame = events[selected] === model.events[model.selected];
+  return {
+    ...model,
+    events,
+    forgotten: model.forgotten + surplus,
+    selected,
+    detailTop: isSame ? model.detailTop : 0,
+  };
+}
+
+/** With another event selected; following again when it is the last. */
+export function select(model: Model, index: number): Model {
+  const last = Math.max(model.events.length - 1, 0);
+  const selected = Math.min(Math.max(index, 0), last);
+  return {
+    ...model,
+    selected,
+    following: selected === last,
+    detailTop: selected === model.selected ? model.detailTop : 0,
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * Text that a terminal shows as it is: what could move the cursor, change colours or reorder a line becomes visible instead.
+ *
+ * Traces hold what clients and upstreams sent, so nothing of them reaches a terminal in another way.
+ */
+export function printable(text: string): string {
+  return unsafe.test(text) ? text.replaceAll(unsafeAll, show) : text;
+}
+
+// Controls, formats such as reversed writing, lone surrogates, private and unassigned characters, line separators.
+const unsafe = /[\p{C}\u2028\u2029]/u;
+const unsafeAll = new RegExp(unsafe, "gu");
+
+function show(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (character === "\t") return " ";
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  if (code === 0x7f) return "\u2421";
+  return `\\u{${code.toString(16)}}`;
+}
+
+const combining = /^[\p{Mn}\p{Me}]$/u;
+const emoji = /^\p{Emoji_Presentation}$/u;
+
+/** Blocks of characters that take two columns (Unicode, East Asian Width W and F). */
+const wide: readonly (readonly [first: number, last: number])[] = [
+  [0x1100, 0x115f],
+  [0x2e80, 0x303e],
+  [0x3041, 0x33ff],
+  [0x3400, 0x4dbf],
+  [0x4e00, 0xa4cf],
+  [0xa960, 0xa97c],
+  [0xac00, 0xd7a3],
+  [0xf900, 0xfaff],
+  [0xfe30, 0xfe6f],
+  [0xff00, 0xff60],
+  [0xffe0, 0xffe6],
+  [0x16fe0, 0x18cff],
+  [0x1b000, 0x1b2fb],
+  [0x1f200, 0x1f251],
+  [0x20000, 0x3fffd],
+];
+
+function columnsOf(character: string): number {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x300) return 1;
+  if (combining.test(character)) return 0;
+  const isWide = wide.some(([first, last]) => code >= first && code <= last);
+  return isWide || emoji.test(character) ? 2 : 1;
+}
+
+/** Columns that a printable text takes. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) width += columnsOf(character);
+  return width;
+}
+
+/** The text in exactly `width` columns: cut with `…`, or filled with spaces. */
+export function fit(text: string, width: number): string {
+  const columns = widthOf(text);
+  if (columns <= width) return text + " ".repeat(width - columns);
+  if (width < 1) return "";
+  const [head = ""] = wrap(text, width - 1);
+  return head + "…" + " ".repeat(width - 1 - widthOf(head));
+}
+
+/** The text in lines of at most `width` columns; an empty text is one line. */
+export function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  for (const character of text) {
+    const columns = columnsOf(character);
+    if (used + columns > width && line !== "") {
+      lines.push(line);
+      line = "";
+      used = 0;
+    }
+    line += character;
+    used += columns;
+  }
+  return [...lines, line];
+}

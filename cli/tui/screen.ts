@@ -1,0 +1,67 @@
+import type { Size } from "./layout.ts";
+
+/** The part of a terminal that the screen needs. */
+export interface ScreenOutput {
+  writeSync(bytes: Uint8Array): number;
+}
+
+/** A terminal that keys are read from. */
+export interface KeyInput {
+  read(buffer: Uint8Array): Promise<number | null>;
+  setRaw(mode: boolean): void;
+}
+
+// Alternate screen; cursor hidden; lines that are too long are cut, not continued.
+const enter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
+const leave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+/** The whole terminal, as long as this is not disposed; then it is what it was before. */
+export class Screen implements Disposable {
+  readonly #input: KeyInput;
+  readonly #output: ScreenOutput;
+  #shown: readonly string[] = [];
+  #size: Size = { columns: 0, rows: 0 };
+  #isOpen = true;
+
+  constructor(input: KeyInput, output: ScreenOutput) {
+    this.#input = input;
+    this.#output = output;
+    input.setRaw(true);
+    this.#write(enter);
+  }
+
+  /** Shows rows that `toTerminal` made; writes only what changed. */
+  draw(rows: readonly string[], size: Size): void {
+    if (!this.#isOpen) return;
+    const { columns, rows: height } = this.#size;
+    const isResized = size.columns !== columns || size.rows !== height;
+    if (isResized) this.#shown = [];
+    const changes = rows.map((row, index) =>
+      row === this.#shown[index]
+        ? ""
+        : `\x1b[${index + 1};1H\x1b[2K${row}\x1b[0m`
+    ).join("");
+    this.#write(isResized ? `\x1b[2J${changes}` : changes);
+    this.#shown = rows;
+    this.#size = size;
+  }
+
+  /** Gives the terminal back; may be called twice, and when the terminal is gone. */
+  [Symbol.dispose](): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    try {
+      this.#write(leave);
+      this.#input.setRaw(false);
+    } catch {
+      // The terminal was closed: there is nobody to restore it for.
+    }
+  }
+
+  #write(text: string): void {
+    const bytes = new TextEncoder().encode(text);
+    for (let sent = 0; sent < bytes.length;) {
+      sent += this.#output.writeSync(bytes.subarray(sent));
+    }
+  }
+}
