@@ -100,16 +100,23 @@ function readAnswer(stream: ClientHttp2Stream): Promise<Uint8Array> {
 }
 
 function checkStatus(headers: IncomingHttpHeaders): void {
-  const { "grpc-status": status, "grpc-message": message = "" } = headers;
+  const { "grpc-status": status, "grpc-message": message } = headers;
   if (status === "0") return;
   if (status !== undefined) {
-    throw new Error(`gRPC status ${status}: ${message}`);
+    throw new Error(`gRPC status ${status}: ${decodePercents(message)}`);
   }
   const httpStatus = headers[":status"];
   throw new Error(
     httpStatus === undefined
       ? "the connection was lost"
       : `no gRPC status, HTTP status ${httpStatus}`,
+  );
+}
+
+function decodePercents(text: IncomingHttpHeaders[string]): string {
+  return String(text ?? "").replace(
+    /%([\da-f]{2})/gi,
+    (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)),
   );
 }
 

@@ -42,7 +42,7 @@ const LOG_INTERVAL_MS = 1000;
 export class UsageReports {
   readonly #options: UsageReportsOptions;
   readonly #waiting = new Set<UsageReport>();
-  #inFlight = 0;
+  readonly #inFlight = new Set<UsageReport>();
   #backoffMs = 0;
   #stopBackoff: (() => void) | undefined;
   #isClosed = false;
@@ -64,7 +64,7 @@ export class UsageReports {
       reportedTokens: this.#reportedTokens,
       droppedReports: this.#droppedReports,
       droppedTokens: this.#droppedTokens,
-      pendingReports: this.#waiting.size + this.#inFlight,
+      pendingReports: this.#waiting.size + this.#inFlight.size,
     };
   }
 
@@ -85,7 +85,9 @@ export class UsageReports {
     await this.#untilIdle(graceMs);
     this.#stopBackoff?.();
     for (const report of this.#waiting) this.#drop(report);
+    for (const report of this.#inFlight) this.#drop(report);
     this.#waiting.clear();
+    this.#inFlight.clear();
     this.#logDropped();
     this.#hasEnded = true;
   }
@@ -102,18 +104,18 @@ export class UsageReports {
   }
 
   get #isIdle(): boolean {
-    return this.#waiting.size + this.#inFlight === 0;
+    return this.#waiting.size + this.#inFlight.size === 0;
   }
 
   #sendWaiting(): void {
     for (const report of this.#waiting) {
       if (this.#stopBackoff !== undefined) break;
-      if (this.#inFlight === MAX_IN_FLIGHT) break;
+      if (this.#inFlight.size === MAX_IN_FLIGHT) break;
       this.#waiting.delete(report);
       if (report.expiresAt <= this.#options.clock.monotonic()) {
         this.#drop(report);
       } else {
-        this.#inFlight++;
+        this.#inFlight.add(report);
         void this.#deliver(report);
       }
     }
@@ -121,17 +123,26 @@ export class UsageReports {
   }
 
   async #deliver(report: UsageReport): Promise<void> {
-    try {
-      await this.#options.send(report.descriptor);
+    const error = await this.#trySend(report);
+    if (this.#hasEnded) return;
+    this.#inFlight.delete(report);
+    if (error === undefined) {
       this.#reportedTokens += report.descriptor.hitsAddend;
       this.#backoffMs = 0;
-    } catch (error) {
+    } else {
       this.#options.log.debug("Token report failed", { error });
-      if (this.#hasEnded) this.#drop(report);
-      else this.#retryLater(report);
+      this.#retryLater(report);
     }
-    this.#inFlight--;
     this.#sendWaiting();
+  }
+
+  async #trySend(report: UsageReport): Promise<unknown> {
+    try {
+      await this.#options.send(report.descriptor);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
   }
 
   /** To the end of the queue, so that a report that the service cannot take does not hold up others. */

@@ -25,8 +25,8 @@ export interface ReceivedRequest {
   }[];
 }
 
-/** `RateLimitResponse` in the spelling of the proto; every field may be left out. */
-export type Reply = Readonly<Record<string, unknown>>;
+/** `RateLimitResponse` in the spelling of the proto, every field may be left out; or bytes in its place. */
+export type Reply = Readonly<Record<string, unknown>> | Uint8Array;
 
 /** A running service. */
 export interface RateLimitService extends AsyncDisposable {
@@ -174,7 +174,13 @@ function loadService(): grpc.ServiceDefinition {
     });
     const loaded = grpc.loadPackageDefinition(definition);
     // deno-lint-ignore no-explicit-any -- the types of loaded packages say nothing
-    return (loaded as any).envoy.service.ratelimit.v3.RateLimitService.service;
+    const { service } = (loaded as any).envoy.service.ratelimit.v3
+      .RateLimitService;
+    const { ShouldRateLimit: method } = service;
+    const serialize = method.responseSerialize;
+    method.responseSerialize = (reply: Reply) =>
+      reply instanceof Uint8Array ? Buffer.from(reply) : serialize(reply);
+    return service;
   } finally {
     Deno.removeSync(newer, { recursive: true });
   }

@@ -1,0 +1,63 @@
+import { createLogger } from "../../../src/base/log.ts";
+import { parseLogFilter } from "../../../src/base/log_filter.ts";
+import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
+import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
+import {
+  ServiceLimiter,
+  type ServiceLimiterOptions,
+} from "../../../src/ratelimit/service_limiter.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+
+/** A limiter of the domain `shop` on a clock that stands still; closed when disposed. */
+export interface TestLimiter extends AsyncDisposable {
+  readonly limiter: ServiceLimiter;
+  readonly clock: FakeClock;
+  readonly logLines: readonly string[];
+}
+
+/** A limiter that asks the service at `port` of this machine. */
+export function createTestLimiter(
+  port: number,
+  tls?: ServiceLimiterOptions["address"]["tls"],
+): TestLimiter {
+  const clock = new FakeClock();
+  const logLines: string[] = [];
+  const logger = createLogger({
+    write: (line) => logLines.push(line),
+    clock,
+    format: "text",
+    filter: parseLogFilter("warn"),
+  });
+  const limiter = new ServiceLimiter({
+    address: { host: "127.0.0.1", port, tls },
+    domain: "shop",
+    clock,
+    log: logger.module("ratelimit"),
+  });
+  return {
+    limiter,
+    clock,
+    logLines,
+    async [Symbol.asyncDispose]() {
+      const closing = limiter.close();
+      clock.advance(1000);
+      await closing;
+    },
+  };
+}
+
+/** A use of a budget of a hundred requests or tokens per minute for the user anna. */
+export function useOf(
+  unit: BudgetDefinition["unit"],
+  changes: Partial<BudgetDefinition> = {},
+): DescriptorUse {
+  const budget = {
+    base: 100,
+    burst: 0,
+    windowMs: 60_000,
+    overshoot: "Forgive" as const,
+    ...changes,
+    unit,
+  };
+  return { index: 0, budget, entries: [["user", "anna"]] };
+}
