@@ -32,6 +32,7 @@ export interface Guard {
   readonly issuer: string;
   /** Where the keys are. */
   readonly jwks: unknown;
+  readonly mode?: string;
   /** The `mcp` block, if there is one. */
   readonly mcp?: Readonly<Record<string, unknown>>;
   /** Members of the short form beside its route. */
@@ -41,7 +42,7 @@ export interface Guard {
 /** The short form with one guarded route. */
 export function guardedRoute(
   { host }: { readonly host: string },
-  { issuer, jwks, mcp, more = {} }: Guard,
+  { issuer, jwks, mode, mcp, more = {} }: Guard,
 ): Documents[0] {
   return {
     ...more,
@@ -56,6 +57,7 @@ export function guardedRoute(
       policies: {
         jwtAuthentication: {
           providers: [{ issuer, audiences: [audience], jwks }],
+          ...(mode && { mode }),
           ...(mcp && { mcp }),
         },
       },
