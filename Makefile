@@ -1,9 +1,9 @@
 DENO = sh .ci/deno
 
-.PHONY: help run test check fmt e2e golden bench build clean
+.PHONY: help run test check fmt e2e golden bench build clean interop-ratelimit
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 run: ## start the gateway with its offline playground
 	@sh .ci/playground $(ARGS)
@@ -28,6 +28,9 @@ bench: ## compare with nginx and a naive proxy
 
 build: ## make one executable, dist/gateway
 	@$(DENO) task --quiet build
+
+interop-ratelimit: ## ask a real envoyproxy/ratelimit; needs Go and Redis
+	@sh .ci/interop_ratelimit $(ARGS)
 
 clean: ## remove what was built and fetched
 	rm -rf dist .tools
