@@ -29,8 +29,10 @@ export interface Parsed {
   offsetOf(part: Ast): number;
 }
 
-/** Maps whose keys `in` does not test; see `opaqueMap`. */
+/** Maps whose keys nobody sees; see `opaqueMap`. */
 const opaque = new WeakSet<object>();
+
+const notAList = "there is an object where a list is expected";
 
 /** A map. The entries are read when an expression asks for them. */
 export function mapValue(entries: ReadonlyMap<string, Value>): Value {
@@ -38,22 +40,39 @@ export function mapValue(entries: ReadonlyMap<string, Value>): Value {
 }
 
 /**
- * A map for which `key in map` is an error.
+ * A map for which `key in map` and macros such as `map.exists(key, …)` are errors.
  *
  * A rule such as `'admin' in jwt.roles` is meant for a list; a provider that sends `{"admin": false}` must not satisfy it.
  */
 export function opaqueMap(entries: ReadonlyMap<string, Value>): Value {
-  const map = celMap(entries);
+  const map = celMap(new EntriesWithoutKeys(entries));
   opaque.add(map);
   return map;
 }
 
+/** Macros ask a map for its keys, and nothing else does. */
+class EntriesWithoutKeys extends Map<string, Value> {
+  override keys(): never {
+    throw new TypeError(notAList);
+  }
+}
+
 function isKeyOf(key: Parameters<CelMap["has"]>[0], map: CelMap): boolean {
   if (opaque.has(map)) {
-    throw new TypeError("the right side of `in` is an object, not a list");
+    throw new TypeError(notAList);
   }
   return map.has(key);
 }
+
+/** A point in time, in milliseconds since the epoch. */
+export function timestampValue(time: number): Value {
+  const value = evaluateTimestamp({ text: new Date(time).toISOString() });
+  if (isCelError(value)) throw value;
+  return value;
+}
+
+// The type of timestamps belongs to another package, which the library does not export.
+const evaluateTimestamp = plan(celEnv(), parse("timestamp(text)").expr);
 
 const { BOOL, DOUBLE, DYN, INT, STRING, UINT } = CelScalar;
 const anyMap = mapType(DYN, DYN);
@@ -128,7 +147,7 @@ export class EvaluationFailure {
 
 /** Messages that name types and never values: the library's, then our own. */
 const typesOnly =
-  /^(?:found no matching overload for|type mismatch:|a variable has|expected a boolean, got|the right side of|the body is no|the claims are)/;
+  /^(?:found no matching overload for|type mismatch:|a variable has|expected a boolean, got|there is an object|the body is no|the claims are)/;
 
 /** The function that an expression is; planned once, called for every request. Never throws. */
 export function planExpression(

@@ -6,7 +6,8 @@ const MAX_DEPTH = 32;
 const MAX_VALUES = 20_000;
 
 /**
- * Claims or metadata as an expression sees them: `key in jwt` asks for a claim, `key in jwt.claim` only works on a list.
+ * Claims or metadata as an expression sees them: `key in jwt` asks for a claim; `key in jwt.claim`, `jwt.claim.exists(…)` and their
+ * like only work on a list.
  *
  * Converted once per object. Names mean nothing here: `__proto__` is a claim like any other.
  * @throws {RangeError} When they are nested too deep or too many.

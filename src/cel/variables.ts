@@ -1,8 +1,8 @@
 import type { Value } from "./library.ts";
 
 /**
- * What expressions can read. The fields of those that have any are checked when the expression is compiled; `jwt`, `apiKey` and
- * `env` have whatever the request's token, its key and the environment have.
+ * What expressions can read. The fields of those that have any are checked when the expression is compiled; `jwt` and `apiKey`
+ * have whatever the request's token and its key have, and never token or key themselves.
  */
 const fields = {
   request: [
@@ -14,14 +14,15 @@ const fields = {
     "pathAndQuery",
     "version",
     "headers",
+    "startTime",
   ],
   source: ["address", "port"],
   jwt: undefined,
   apiKey: undefined,
   basicAuth: ["username"],
   backend: ["name"],
-  env: ["podName", "namespace"],
-  mcp: ["methodName", "tool", "prompt", "resource"],
+  env: ["podName", "namespace", "gateway"],
+  mcp: ["methodName", "sessionId", "tool", "prompt", "resource"],
 } as const;
 
 /** Name of a variable. */

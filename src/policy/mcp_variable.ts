@@ -1,5 +1,7 @@
 import { mapValue, type Value } from "../cel/library.ts";
+import { claimsValue, lazyMap } from "../cel/values.ts";
 import type { RequestMessage } from "../http/message.ts";
+import { isJsonObject, type JsonObject } from "../identity/json.ts";
 import { peekBody } from "./peeked_body.ts";
 
 /** Longer messages are not looked into; expressions that read `mcp` then fail, which denies. */
@@ -7,9 +9,9 @@ const MAX_MESSAGE_BYTES = 1 << 20;
 
 /**
  * The variable `mcp`: what the JSON-RPC message in the body asks for, such as
- * `{"methodName": "tools/call", "tool": {"name": "search"}}`.
+ * `{"methodName": "tools/call", "sessionId": "s1", "tool": {"name": "search", "arguments": {"query": "a"}}}`.
  *
- * Without fields for a request without body; `undefined` for a body that is no single JSON-RPC message, so that nothing passes
+ * Nothing but the session for a request without body; `undefined` for a body that is no single JSON-RPC message, so that nothing passes
  * that the expression has not seen.
  */
 export async function readMcpVariable(
@@ -17,10 +19,14 @@ export async function readMcpVariable(
 ): Promise<Value | undefined> {
   const bytes = await peekBody(request, MAX_MESSAGE_BYTES);
   if (bytes === undefined) return undefined;
-  if (bytes.length === 0) return mapValue(new Map());
+  const fields = new Map<string, Value>();
+  const session = request.headers.getJoined("mcp-session-id");
+  if (session !== undefined) fields.set("sessionId", session);
+  if (bytes.length === 0) return mapValue(fields);
   try {
     const message = parse(bytes);
-    return isObject(message) ? describeMessage(message) : undefined;
+    if (!isJsonObject(message)) return undefined;
+    return addMessage(fields, message) ? mapValue(fields) : undefined;
   } catch {
     return undefined;
   }
@@ -36,19 +42,35 @@ const targets: Readonly<Record<string, readonly [string, string] | undefined>> =
     "resources/unsubscribe": ["resource", "uri"],
   };
 
-function describeMessage(message: object): Value | undefined {
+/** Adds what the message asks for. @returns Whether it is a message that can be understood. */
+function addMessage(fields: Map<string, Value>, message: JsonObject): boolean {
   const method = ownField(message, "method");
   // An answer to a request of the server.
-  if (method === undefined) return mapValue(new Map());
-  if (typeof method !== "string") return undefined;
-  const fields = new Map<string, Value>([["methodName", method]]);
+  if (method === undefined) return true;
+  if (typeof method !== "string") return false;
+  fields.set("methodName", method);
   const target = Object.hasOwn(targets, method) ? targets[method] : undefined;
-  if (target === undefined) return mapValue(fields);
+  if (target === undefined) return true;
   const [field, parameter] = target;
-  const name = ownField(ownField(message, "params"), parameter);
-  if (typeof name !== "string") return undefined;
-  fields.set(field, mapValue(new Map([["name", name]])));
-  return mapValue(fields);
+  const params = ownField(message, "params");
+  const name = ownField(params, parameter);
+  if (typeof name !== "string") return false;
+  const args = field === "tool"
+    ? ownField(params, "arguments") ?? undefined
+    : undefined;
+  if (args !== undefined && !isJsonObject(args)) return false;
+  fields.set(field, targetValue(name, args));
+  return true;
+}
+
+/** Arguments may be large: they are converted when an expression asks for them. */
+function targetValue(name: string, args: JsonObject | undefined): Value {
+  return lazyMap(() => ["name", "arguments"], (field) => {
+    if (field === "name") return name;
+    return field === "arguments" && args !== undefined
+      ? claimsValue(args)
+      : undefined;
+  });
 }
 
 /** @throws {SyntaxError | TypeError} */
@@ -58,16 +80,12 @@ function parse(bytes: Uint8Array): unknown {
 
 /** @throws {TypeError} When there is a field of that name in another case: some servers would read that one. */
 function ownField(value: unknown, name: string): unknown {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   for (const key of Object.keys(value)) {
     // Both ways, because of letters such as the long s that only fold in one.
     if (key !== name && key.toUpperCase().toLowerCase() === name) {
       throw new TypeError(`ambiguous field ${JSON.stringify(key)}`);
     }
   }
-  return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -8,6 +8,10 @@ export interface PolicyContext {
   readonly request: RequestMessage;
   /** Value of `x-request-id`. */
   readonly requestId: string;
+  /** When the request was accepted, in milliseconds since the epoch. */
+  readonly acceptedAt: number;
+  /** Name of the gateway that accepted it. */
+  readonly gateway: string | undefined;
   /** Filled in by the policies that authenticate. */
   readonly identity: RequestIdentity;
   /** Path that the chosen route matched by prefix, such as `/v1`; `undefined` before routing and for other matches. */

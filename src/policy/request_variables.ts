@@ -1,4 +1,4 @@
-import type { Value } from "../cel/library.ts";
+import { timestampValue, type Value } from "../cel/library.ts";
 import { claimsValue, lazyMap } from "../cel/values.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../http/header_list.ts";
@@ -17,13 +17,7 @@ export class RequestVariables implements Variables {
   }
 
   get request(): Value {
-    const { request } = this.#context;
-    return lazyMap(() => Object.keys(requestFields), (name) => {
-      const read = Object.hasOwn(requestFields, name)
-        ? requestFields[name]
-        : undefined;
-      return read?.(request);
-    });
+    return fieldsValue(requestFields, this.#context);
   }
 
   get source(): Value {
@@ -50,21 +44,41 @@ export class RequestVariables implements Variables {
   }
 
   get env(): Value {
-    return environmentValue();
+    return fieldsValue(environmentFields, this.#context);
   }
 }
 
-type Read = (request: PolicyContext["request"]) => Value;
+/** By name: how a field is read; `undefined` when a request does not have it. */
+type Fields = Readonly<
+  Record<string, (context: PolicyContext) => Value | undefined>
+>;
 
-const requestFields: Readonly<Record<string, Read>> = {
-  method: ({ method }) => method,
-  uri: ({ scheme, authority, target }) => `${scheme}://${authority}${target}`,
-  host: ({ authority }) => authority.replace(/:\d*$/, "").toLowerCase(),
-  scheme: ({ scheme }) => scheme,
-  path: ({ target }) => pathOf(target),
-  pathAndQuery: ({ target }) => target,
-  version: ({ version }) => `HTTP/${version}`,
-  headers: ({ headers }) => headersValue(headers),
+function fieldsValue(fields: Fields, context: PolicyContext): Value {
+  return lazyMap(
+    () => Object.keys(fields),
+    (name) => Object.hasOwn(fields, name) ? fields[name]?.(context) : undefined,
+  );
+}
+
+const requestFields: Fields = {
+  method: ({ request: { method } }) => method,
+  uri: ({ request: { scheme, authority, target } }) =>
+    `${scheme}://${authority}${target}`,
+  host: ({ request: { authority } }) =>
+    authority.replace(/:\d*$/, "").toLowerCase(),
+  scheme: ({ request: { scheme } }) => scheme,
+  path: ({ request: { target } }) => pathOf(target),
+  pathAndQuery: ({ request: { target } }) => target,
+  version: ({ request: { version } }) => `HTTP/${version}`,
+  headers: ({ request: { headers } }) => headersValue(headers),
+  startTime: ({ acceptedAt }) => timestampValue(acceptedAt),
+};
+
+/** What a deployment tells its pods about themselves, and where the request came in. */
+const environmentFields: Fields = {
+  podName: () => Deno.env.get("POD_NAME"),
+  namespace: () => Deno.env.get("POD_NAMESPACE"),
+  gateway: ({ gateway }) => gateway,
 };
 
 /** Names in any case; a field that is repeated is a list. */
@@ -82,17 +96,4 @@ function claimsOf(
   claims: Readonly<Record<string, unknown>> | undefined,
 ): Value | undefined {
   return claims && claimsValue(claims);
-}
-
-let environment: Readonly<Record<string, unknown>> | undefined;
-
-/** What a deployment tells its pods about themselves; a field that is not set is not there. */
-function environmentValue(): Value {
-  const known = environment ?? Object.fromEntries(
-    [["podName", "POD_NAME"], ["namespace", "POD_NAMESPACE"]]
-      .map(([field, name = ""]) => [field, Deno.env.get(name)])
-      .filter(([, value]) => value !== undefined),
-  );
-  environment = known;
-  return claimsValue(known);
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type {
   Outcome,
@@ -36,6 +37,7 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   /** Port of the configuration that it arrived on. */
   readonly port: number;
   readonly requestId: string;
+  readonly acceptedAt: number;
   /** Monotonic time of acceptance, in milliseconds. */
   readonly startedAt: number;
   /** What the client asked for; policies may rewrite the request itself. */
@@ -65,17 +67,22 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     snapshot: Snapshot,
     port: number,
     requestId: string,
-    startedAt: number,
+    clock: Clock,
     observer: FinishObserver,
   ) {
     this.request = request;
     this.snapshot = snapshot;
     this.port = port;
     this.requestId = requestId;
-    this.startedAt = startedAt;
+    this.acceptedAt = clock.now();
+    this.startedAt = clock.monotonic();
     const { method, authority, target } = request;
     this.asked = { method, authority, target };
     this.#observer = observer;
+  }
+
+  get gateway(): string | undefined {
+    return this.listener?.gateway;
   }
 
   get mcpPath(): string | undefined {

@@ -20,10 +20,9 @@ function describe(
   clock: Clock,
 ): FinishedRequest {
   const { asked, backend, listener, request } = exchange;
-  const durationMs = clock.monotonic() - exchange.startedAt;
   return {
-    time: clock.now() - durationMs,
-    durationMs,
+    time: exchange.acceptedAt,
+    durationMs: clock.monotonic() - exchange.startedAt,
     port: exchange.port,
     gateway: listener?.gateway,
     listener: listener?.name,

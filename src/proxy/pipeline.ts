@@ -57,7 +57,7 @@ export class Pipeline {
       snapshots.current,
       port,
       requestId,
-      clock.monotonic(),
+      clock,
       onFinish,
     );
     let response: ResponseMessage;

@@ -25,9 +25,13 @@ const holding: [string, Record<string, unknown>][] = [
   ["jwt.ratio == 0.5", { ratio: 0.5 }],
   ["2 in jwt.levels", { levels: [1, 2] }],
   ["jwt.roles.exists(r, r.startsWith('admin'))", { roles: ["x", "admin:a"] }],
-  ["jwt.tenants.exists(t, 'admin' in jwt.tenants[t].roles)", {
+  ["'admin' in jwt.tenants['T1'].roles", {
     tenants: { T1: { roles: ["admin"] } },
   }],
+  ["jwt.tenants == {'T1': {'n': 1}} && size(jwt.tenants) == 1", {
+    tenants: { T1: { n: 1 } },
+  }],
+  ["jwt.exists(name, name == 'sub')", { sub: "x" }],
   ["has(jwt.sub) && !has(jwt.act)", { sub: "x" }],
   ["'sub' in jwt", { sub: "x" }],
   ["jwt['https://example.com/roles'] == ['a']", {
@@ -45,13 +49,32 @@ for (const [text, claims] of holding) {
   });
 }
 
-// A membership must not hold, nor its negation, for anything that is not a list.
+/** Every way to ask whether `admin` is among the permissions, and whether it is not. */
+const memberships = [
+  "'admin' in jwt.permissions",
+  "jwt.permissions.exists(p, p == 'admin')",
+  "jwt.permissions.exists_one(p, p == 'admin')",
+  "jwt.permissions.all(p, p == 'admin')",
+  "jwt.permissions.filter(p, p == 'admin') == ['admin']",
+  "jwt.permissions.map(p, p) == ['admin']",
+  "jwt.permissions[0] == 'admin'",
+];
+const absences = [
+  ...memberships.map((text) => `!(${text})`),
+  "jwt.permissions.all(p, p != 'admin')",
+  "jwt.permissions.filter(p, p == 'admin') == []",
+];
+
+// Neither must hold for anything that is not a list.
 for (
   const permissions of [
     "admin",
     "a admin b",
+    "",
     { admin: true },
     { admin: false },
+    {},
+    { "__proto__x": 1, "0": "admin" },
     1,
     true,
     null,
@@ -59,13 +82,30 @@ for (
   ]
 ) {
   const claims = permissions === undefined ? {} : { permissions };
-  const shown = JSON.stringify(claims);
-
-  Deno.test(`membership fails for ${shown}`, () => {
-    assert.equal(test("'admin' in jwt.permissions", claims), "failure");
-    assert.equal(test("!('admin' in jwt.permissions)", claims), "failure");
-  });
+  for (const text of [...memberships, ...absences]) {
+    Deno.test(`${text} fails for ${JSON.stringify(claims)}`, () => {
+      assert.equal(test(text, claims), "failure");
+    });
+  }
 }
+
+Deno.test("a claim whose prototype is a list is no list", () => {
+  const claims = JSON.parse(
+    '{"permissions": {"__proto__": ["admin"], "length": 1, "0": "admin"}}',
+  );
+  for (const text of [...memberships, ...absences]) {
+    assert.equal(test(text, claims), "failure", text);
+  }
+});
+
+Deno.test("memberships hold for a list that has the member, absences for one that has not", () => {
+  for (const text of memberships) {
+    assert.equal(test(text, { permissions: ["admin"] }), true, text);
+  }
+  for (const text of absences) {
+    assert.equal(test(text, { permissions: ["other"] }), true, text);
+  }
+});
 
 for (
   const text of [

@@ -1,61 +1,14 @@
 import assert from "node:assert/strict";
-import type { Authorization } from "../../../src/api/authorization.ts";
-import { BytesBody, textBody } from "../../../src/http/body.ts";
+import { BytesBody } from "../../../src/http/body.ts";
 import type { Body } from "../../../src/http/body.ts";
-import {
-  checkAuthorization,
-  createAuthorization,
-} from "../../../src/policy/authorization.ts";
+import { checkAuthorization } from "../../../src/policy/authorization.ts";
 import {
   createRule,
   evaluateRules,
 } from "../../../src/policy/authorization_rule.ts";
 import { claimsValue } from "../../../src/cel/values.ts";
-import { context, headersOf, responseOf } from "./exchange.ts";
-
-type Claims = Record<string, unknown>;
-
-function authorization(
-  rules: readonly string[],
-  action: Authorization["action"] = "Allow",
-) {
-  return createAuthorization({ action, policy: { matchExpressions: rules } });
-}
-
-/** `pass`, or status, error code and challenge of the refusal. */
-async function decide(
-  policy: ReturnType<typeof authorization>,
-  {
-    claims,
-    body,
-    isMcp = false,
-    ...request
-  }: Parameters<typeof context>[0] & {
-    claims?: Claims;
-    body?: string | Body;
-    isMcp?: boolean;
-  } = {},
-) {
-  const on = context(request);
-  if (claims !== undefined) on.identity.jwt = claims;
-  if (isMcp) {
-    on.identity.protectedResource = { metadataUrl: () => "https://gw/meta" };
-  }
-  if (body !== undefined) {
-    on.request.body = typeof body === "string" ? textBody(body) : body;
-  }
-  const verdict = responseOf(await policy.onRequest?.(on));
-  if (verdict === undefined) return "pass";
-  const { error } = JSON.parse(
-    new TextDecoder().decode(await verdict.body?.read()),
-  );
-  const challenge = headersOf(verdict)["www-authenticate"];
-  return challenge === undefined
-    ? `${verdict.status} ${error}`
-    : `${verdict.status} ${error} ${challenge}`;
-}
-
-const refused = "403 forbidden";
+import { authorization, decide, refused } from "./authorization.ts";
+import { context } from "./exchange.ts";
 
 const requestRules: [string, string][] = [
   ["request.method == 'POST'", "pass"],
@@ -75,6 +28,14 @@ const requestRules: [string, string][] = [
   ["!has(jwt.sub)", "pass"],
   ["request.method", refused],
   ["!has(mcp.tool)", "pass"],
+  ["request.startTime == timestamp('2026-01-02T03:04:05Z')", "pass"],
+  [
+    "request.startTime.getHours('Europe/Berlin') == 4 && request.startTime - duration('1h') < request.startTime",
+    "pass",
+  ],
+  ["request.startTime > timestamp('2026-01-02T03:04:05Z')", refused],
+  ["env.gateway == 'public'", "pass"],
+  ["jwt.rawToken != ''", refused],
 ];
 for (const [rule, expected] of requestRules) {
   Deno.test(`authorization decides ${rule}`, async () => {
@@ -146,7 +107,7 @@ function challenge(scope: string, url = ""): string {
 
 const scopeRules: {
   rules: string[];
-  claims: Claims;
+  claims: Record<string, unknown>;
   expected: string;
 }[] = [
   {

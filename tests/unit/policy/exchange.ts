@@ -38,7 +38,14 @@ export function context(
     sendInformational: () => {},
     ...fields,
   };
-  return { request, requestId: "test", identity: {}, matchedPrefix };
+  return {
+    request,
+    requestId: "test",
+    acceptedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+    gateway: "public",
+    identity: {},
+    matchedPrefix,
+  };
 }
 
 /** A response as an upstream or another policy gives it. */

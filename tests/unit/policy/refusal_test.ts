@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { createApiKeyAuthentication } from "../../../src/policy/api_key_authentication.ts";
-import { createAuthorization } from "../../../src/policy/authorization.ts";
 import { createBasicAuthentication } from "../../../src/policy/basic_authentication.ts";
 import { createJwtAuthentication } from "../../../src/policy/jwt_authentication.ts";
 import type { Policy } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
 import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";
+import { authorization } from "./authorization.ts";
 import { context, refusalOf } from "./exchange.ts";
 
 const issuer = await createTokenIssuer();
@@ -46,8 +46,10 @@ const basic = createBasicAuthentication({
   mode: "Strict",
   users: ["anna:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ="],
 }, () => "");
-const rules = (action: "Allow" | "Deny", ...matchExpressions: string[]) =>
-  createAuthorization({ action, policy: { matchExpressions } });
+function rules(action: "Allow" | "Deny", ...texts: string[]): Policy {
+  return authorization(texts, action);
+}
+
 async function bearer(claims = {}): Promise<string> {
   return `Bearer ${await issuer.sign(claims)}`;
 }
@@ -144,7 +146,7 @@ const ruleCases: [Policy, string][] = [
   ],
   [
     rules("Allow", "'a' in jwt.map"),
-    `rule "'a' in jwt.map" fails: the right side of \`in\` is an object, not a list`,
+    `rule "'a' in jwt.map" fails: there is an object where a list is expected`,
   ],
   [
     rules("Allow", "jwt.sub"),

@@ -1,0 +1,50 @@
+import type { Authorization } from "../../../src/api/authorization.ts";
+import { type Body, textBody } from "../../../src/http/body.ts";
+import { createAuthorization } from "../../../src/policy/authorization.ts";
+import { context, headersOf, responseOf } from "./exchange.ts";
+
+type Claims = Record<string, unknown>;
+
+/** A policy with those rules. */
+export function authorization(
+  rules: readonly string[],
+  action: Authorization["action"] = "Allow",
+) {
+  return createAuthorization({ action, policy: { matchExpressions: rules } });
+}
+
+/** `pass`, or status, error code and challenge of the refusal. */
+export async function decide(
+  policy: ReturnType<typeof authorization>,
+  {
+    claims,
+    body,
+    isMcp = false,
+    ...request
+  }: Parameters<typeof context>[0] & {
+    claims?: Claims;
+    body?: string | Body;
+    isMcp?: boolean;
+  } = {},
+) {
+  const on = context(request);
+  if (claims !== undefined) on.identity.jwt = claims;
+  if (isMcp) {
+    on.identity.protectedResource = { metadataUrl: () => "https://gw/meta" };
+  }
+  if (body !== undefined) {
+    on.request.body = typeof body === "string" ? textBody(body) : body;
+  }
+  const verdict = responseOf(await policy.onRequest?.(on));
+  if (verdict === undefined) return "pass";
+  const { error } = JSON.parse(
+    new TextDecoder().decode(await verdict.body?.read()),
+  );
+  const challenge = headersOf(verdict)["www-authenticate"];
+  return challenge === undefined
+    ? `${verdict.status} ${error}`
+    : `${verdict.status} ${error} ${challenge}`;
+}
+
+/** A refusal that no other scope would change. */
+export const refused = "403 forbidden";
