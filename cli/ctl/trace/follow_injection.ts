@@ -4,7 +4,7 @@ import type { ReceivedEvent } from "./decode_event.ts";
 import type { Send } from "./inject.ts";
 
 /** How long the first event may take once the request is over. */
-const graceMs = 3000;
+const graceMs = 1000;
 
 /**
  * Sends the request and gives the events of its trace.
@@ -27,7 +27,7 @@ export async function* followInjection(
   const stopTimer = sending.then(() =>
     clock.setTimer(() => {
       if (!hasStarted) late.reject(problem ?? notTraced);
-    }, problem === undefined ? graceMs : 500)
+    }, graceMs)
   );
   const iterator = events[Symbol.asyncIterator]();
   try {

@@ -1,0 +1,45 @@
+/** A request as it arrived. */
+export interface RecordedRequest {
+  readonly method: string;
+  readonly host: string;
+  readonly pathAndQuery: string;
+  readonly headers: Headers;
+  readonly body: string;
+  /** Of the client. */
+  readonly port: number;
+}
+
+/** Stands where a listener of the gateway would, and remembers what it was asked. */
+export class RecordingListener implements AsyncDisposable {
+  readonly requests: RecordedRequest[] = [];
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  constructor(
+    tls?: { readonly cert: string; readonly key: string },
+  ) {
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls },
+      async (request, { remoteAddr }) => {
+        const { host, pathname, search } = new URL(request.url);
+        this.requests.push({
+          method: request.method,
+          host: request.headers.get("host") ?? host,
+          pathAndQuery: pathname + search,
+          // Those of the request are gone once it is answered.
+          headers: new Headers(request.headers),
+          body: await request.text(),
+          port: remoteAddr.port,
+        });
+        return new Response("the body of the answer");
+      },
+    );
+  }
+
+  get port(): number {
+    return this.#server.addr.port;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+}

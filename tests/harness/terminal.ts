@@ -1,0 +1,89 @@
+import { Buffer } from "node:buffer";
+
+/** A terminal of tmux with a shell in it; closed when disposed. */
+export class Terminal implements AsyncDisposable {
+  readonly #folder: string;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** @param env Added to the test's own environment. */
+  static async open(
+    columns: number,
+    rows: number,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Terminal> {
+    const terminal = new Terminal(await Deno.makeTempDir());
+    const variables = Object.entries({ PS1: "shell> ", ...env })
+      .flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+    const size = ["-x", String(columns), "-y", String(rows)];
+    await terminal.#tmux("new-session", "-d", ...size, ...variables, "sh");
+    await terminal.waitFor(/^shell>/m);
+    return terminal;
+  }
+
+  /** Types a text, then presses Enter. */
+  async run(command: string): Promise<void> {
+    await this.type(command);
+    await this.press("Enter");
+  }
+
+  async type(text: string): Promise<void> {
+    await this.#tmux("send-keys", "-l", text);
+  }
+
+  /** Presses keys by the names that tmux has for them, such as `PageUp`, `C-c` or `q`. */
+  async press(...keys: readonly string[]): Promise<void> {
+    await this.#tmux("send-keys", ...keys);
+  }
+
+  async resize(columns: number, rows: number): Promise<void> {
+    const size = ["-x", String(columns), "-y", String(rows)];
+    await this.#tmux("resize-window", ...size);
+  }
+
+  /** What is to be seen, row by row. */
+  async screen(): Promise<string> {
+    return await this.#tmux("capture-pane", "-p");
+  }
+
+  /** The same with the escape sequences of its colours. */
+  async colours(): Promise<string> {
+    return await this.#tmux("capture-pane", "-p", "-e");
+  }
+
+  /** Such as `alternate_on` or `cursor_flag`. */
+  async state(name: string): Promise<string> {
+    const text = await this.#tmux("display-message", "-p", `#{${name}}`);
+    return text.trim();
+  }
+
+  /** The screen once it matches; fails with what it was instead after ten seconds. */
+  async waitFor(pattern: RegExp): Promise<string> {
+    const deadline = Date.now() + 10_000;
+    while (true) {
+      const screen = await this.screen();
+      if (pattern.test(screen)) return screen;
+      if (Date.now() > deadline) {
+        throw new Error(`No ${pattern} on the screen:\n${screen}`);
+      }
+      // tmux has no way to tell when a pane shows something.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#tmux("kill-server");
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+
+  async #tmux(...args: readonly string[]): Promise<string> {
+    const { success, stdout, stderr } = await new Deno.Command("tmux", {
+      args: ["-S", `${this.#folder}/socket`, "-f", "/dev/null", ...args],
+      env: { LC_ALL: "C.UTF-8", TMUX: "" },
+    }).output();
+    if (success) return Buffer.from(stdout).toString();
+    throw new Error(`tmux ${args[0]}: ${Buffer.from(stderr).toString()}`);
+  }
+}
