@@ -8,13 +8,14 @@ import type {
   ClientHttp2Session,
   ClientHttp2Stream,
   IncomingHttpHeaders,
+  OutgoingHttpHeaders,
 } from "node:http2";
 import type { Clock } from "../base/clock.ts";
 
 /** One call. */
 export interface UnaryCall {
-  /** May still be connecting; the time for that counts. */
-  readonly session: Promise<ClientHttp2Session>;
+  /** The session in use, a new one where there is none; the time to connect counts. */
+  readonly openSession: () => Promise<ClientHttp2Session>;
   readonly authority: string;
   /** Such as `/package.Service/Method`. */
   readonly path: string;
@@ -28,9 +29,15 @@ export class CallTimeout extends Error {
   override readonly name = "CallTimeout";
 }
 
+/** The service did not look at the call, so that it may be sent again (RFC 9113 section 8.7). */
+class CallNotProcessed extends Error {
+  override readonly name = "CallNotProcessed";
+}
+
 /** Flag and length before a message. */
 const PREFIX_BYTES = 5;
 const MAX_ANSWER_BYTES = 256 * 1024;
+const REFUSED_STREAM = 7;
 const CANCEL = 8;
 
 /** Sends a message and returns the message that answers it; rejects with `CallTimeout` or whatever went wrong. */
@@ -45,12 +52,16 @@ export function callUnary(call: UnaryCall): Promise<Uint8Array> {
     }, call.timeoutMs);
 
     async function send(): Promise<Uint8Array> {
-      const session = await call.session;
+      const session = await call.openSession();
       if (isLate) throw new Error("too late");
       stream = openStream(session, call);
       return await readAnswer(stream);
     }
-    send().then(resolve, reject).finally(cancelTimer);
+    async function sendAgain(error: unknown): Promise<Uint8Array> {
+      if (!(error instanceof CallNotProcessed)) throw error;
+      return await send();
+    }
+    send().catch(sendAgain).then(resolve, reject).finally(cancelTimer);
   });
 }
 
@@ -58,7 +69,7 @@ function openStream(
   session: ClientHttp2Session,
   { authority, path, message, timeoutMs }: UnaryCall,
 ): ClientHttp2Stream {
-  const stream = session.request({
+  const stream = requestStream(session, {
     ":method": "POST",
     ":authority": authority,
     ":path": path,
@@ -71,6 +82,17 @@ function openStream(
   frame.set(message, PREFIX_BYTES);
   stream.end(frame);
   return stream;
+}
+
+function requestStream(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders,
+): ClientHttp2Stream {
+  try {
+    return session.request(headers);
+  } catch (cause) {
+    throw new CallNotProcessed("the connection is ending", { cause });
+  }
 }
 
 function readAnswer(stream: ClientHttp2Stream): Promise<Uint8Array> {
@@ -87,7 +109,13 @@ function readAnswer(stream: ClientHttp2Stream): Promise<Uint8Array> {
       reject(new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`));
       stream.close(CANCEL);
     });
-    stream.on("error", reject);
+    stream.on("error", (cause) => {
+      reject(
+        stream.rstCode === REFUSED_STREAM
+          ? new CallNotProcessed("the service refused the call", { cause })
+          : cause,
+      );
+    });
     stream.on("close", () => {
       try {
         checkStatus({ ...head, ...trailers });

@@ -91,7 +91,7 @@ export class ServiceConnection {
   ): Promise<ServiceAnswer> {
     try {
       const answer = await callUnary({
-        session: this.#openSession(),
+        openSession: () => this.#openSession(),
         authority: this.#address.tls?.hostname ?? formatAddress(this.#address),
         path: METHOD,
         message: encodeRequest(request),
@@ -151,7 +151,7 @@ export class ServiceConnection {
         { createConnection: () => socket },
       );
       session.on("error", (error) => this.#lose(link, error));
-      session.once("goaway", () => this.#leave(link));
+      session.once("goaway", () => this.#leave(link, session));
       session.once(
         "close",
         () => this.#lose(link, new Error("the connection was lost")),
@@ -169,7 +169,8 @@ export class ServiceConnection {
   }
 
   /** The service takes no more calls on this connection and ends it after the last answer. */
-  #leave(link: Link): void {
+  #leave(link: Link, session: ClientHttp2Session): void {
+    session.close();
     if (link !== this.#link) return;
     this.#link = undefined;
     if (this.#state !== "closed") this.#state = "idle";

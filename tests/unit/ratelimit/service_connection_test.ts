@@ -77,6 +77,25 @@ Deno.test("ServiceLimiter survives a restart of the service", async () => {
   assert.equal(second.received.length, 1);
 });
 
+Deno.test("ServiceLimiter loses no request when the service ends a connection in good order", async () => {
+  let connections = 0;
+  await using service = await startRateLimitService({ maxConnectionAgeMs: 20 });
+  await using test = createTestLimiter(service.port);
+  let previous = "idle";
+
+  const verdicts = new Set<string>();
+  while (connections < 4) {
+    verdicts.add((await test.limiter.admit(uses)).verdict);
+    const { connection } = test.limiter.describe();
+    if (connection !== previous && connection === "ready") connections++;
+    previous = connection;
+    await new Promise((resolve) => setImmediate(resolve));
+    previous = test.limiter.describe().connection;
+  }
+
+  assert.deepEqual([...verdicts], ["admitted"]);
+});
+
 Deno.test("ServiceLimiter delivers a report that was made while the service was away", async () => {
   const port = await freePort();
   await using test = createTestLimiter(port);
