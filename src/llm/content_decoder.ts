@@ -10,7 +10,11 @@ import {
 export interface ContentDecoder {
   /** The next bytes of the body; they are copied where they are needed longer. */
   push(bytes: Uint8Array): void;
-  /** Resolves when all that can be decoded has gone to the sink: `false` when the content is damaged, cut short, or a bomb. */
+  /**
+   * Resolves when all that can be decoded has gone to the sink: `false` when the content is damaged or a bomb.
+   *
+   * Content that is cut short may pass for complete: not every coding notices.
+   */
   finish(): Promise<boolean>;
   /** Lets go of everything; the sink hears nothing more. */
   abandon(): void;
@@ -47,8 +51,8 @@ const maxWaitingBytes = 8 * 1024 * 1024;
 /**
  * A decoder for that `Content-Encoding`, `undefined` when we cannot undo it.
  *
- * Decodes at most 64 MiB, and after the first MiB 250 bytes per byte; then it stops. What comes out goes to `sink` at some
- * later time, in order.
+ * Decodes at most 64 MiB, and after the first MiB 250 bytes per byte; then it stops. What comes out goes to `sink`, in order, at
+ * once or later.
  */
 export function createDecoder(
   contentEncoding: string,
@@ -103,7 +107,8 @@ class InflatingDecoder implements ContentDecoder {
     // Decoding is slower than relaying, and the relay does not wait for it.
     if (this.#waitingBytes > maxWaitingBytes) return this.#stop(false);
     this.#stream ??= this.#start(bytes[0] ?? 0);
-    this.#stream.write(bytes.slice(), () => {
+    // Not slice: a Buffer would share its memory, which is filled again.
+    this.#stream.write(new Uint8Array(bytes), () => {
       this.#waitingBytes -= bytes.length;
     });
   }

@@ -76,9 +76,10 @@ export class JsonScanner {
         if (wasKey) this.#addToKey(buffer, from, i);
         continue;
       }
+      while (i < bytes.length && kinds[bytes[i] ?? 0] === 0) i++;
+      if (i === bytes.length) break;
       const byte = bytes[i] ?? 0;
       const kind = kinds[byte];
-      if (kind === 0) continue;
       if (kind === 1) {
         this.#open(byte, i);
       } else if (kind === 2) {

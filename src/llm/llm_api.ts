@@ -45,8 +45,19 @@ export function detectLlmApi(method: string, path: string): LlmApi | undefined {
 
 /** The model that Gemini, Vertex and Bedrock have in the path: `gemini-2.5-flash` for `/v1beta/models/gemini-2.5-flash:generateContent`. */
 export function readPathModel(path: string): string | undefined {
-  const [, name] = /\/(?:models|model)\/([^/:?]+)(?=[:/])/.exec(
-    path.replace(/%3A(?=[^/]*\/(?:converse|invoke))/gi, "\0"),
-  ) ?? [];
-  return name?.replaceAll("\0", ":");
+  const [, gemini, bedrock] = modelInPath.exec(path) ?? [];
+  if (gemini !== undefined) return gemini;
+  return bedrock === undefined ? undefined : decode(bedrock);
+}
+
+const modelInPath =
+  /\/(?:models\/([^/:?]{1,256}):\w+|model\/([^/?]{1,256})\/(?:converse|invoke)[^/?]*)(?:\?|$)/;
+
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // Not a name that a provider would know either.
+    return undefined;
+  }
 }

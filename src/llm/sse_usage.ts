@@ -16,6 +16,7 @@ const maxEventBytes = 256 * 1024;
 const usageKey = new ByteSearch('"usage');
 const BLANK = 0x20;
 const COLON = 0x3a;
+const M = 0x4d;
 const N = 0x6e;
 
 /**
@@ -29,6 +30,8 @@ export class SseUsage {
   /** Reads the event that is longer than `maxEventBytes`, while it lasts. */
   #longEvent: JsonUsage | undefined;
   #isFirst = true;
+  /** The last event of Gemini, which reports in every event: only the last one will be parsed. */
+  #latest: Uint8Array | undefined;
 
   constructor(tracker: UsageTracker) {
     this.#tracker = tracker;
@@ -46,6 +49,7 @@ export class SseUsage {
     if (this.#longEvent === undefined) this.#readEvents(this.#pending.view);
     else this.#longEvent.push(this.#pending.view);
     this.#pending.discard(this.#pending.length);
+    this.#readLatest();
   }
 
   /** Reads the events that are complete; none ended in the first `known` bytes. */
@@ -77,6 +81,7 @@ export class SseUsage {
   #readEvents(events: Uint8Array): void {
     if (this.#isFirst) this.#readFirst(events);
     let done = 0;
+    let latest: Uint8Array | undefined;
     let key = usageKey.find(events, 0);
     while (key >= 0) {
       if (isNull(events, key)) {
@@ -86,10 +91,23 @@ export class SseUsage {
       const start = Math.max(done, lastEventEnd(events, done, key));
       const end = firstEventEnd(events, key);
       done = end > 0 ? end : events.length;
-      this.#read(events.subarray(start, done));
+      const event = events.subarray(start, done);
+      if (events[key + '"usage'.length] === M) latest = event;
+      else this.#read(event);
       key = usageKey.find(events, done);
     }
+    if (latest !== undefined) this.#tracker.unreportedBytes = 0;
+    this.#latest = latest?.slice() ?? this.#latest;
     this.#tracker.unreportedBytes += countContentBytes(events.subarray(done));
+  }
+
+  #readLatest(): void {
+    if (this.#latest === undefined) return;
+    const { unreportedBytes } = this.#tracker;
+    this.#read(this.#latest);
+    this.#latest = undefined;
+    // What was counted since then came after it.
+    this.#tracker.unreportedBytes = unreportedBytes;
   }
 
   /** The first event names the model, which is good to know when the last one never comes. */

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import {
+  awsEventStream,
+  awsMessage,
+  bytesOf,
+  events,
+  json,
+  namedEvents,
+  scannerFor,
+  sse,
+} from "./answers.ts";
+
+const anthropicStart = {
+  type: "message_start",
+  message: {
+    model: "claude-opus-4",
+    usage: { input_tokens: 10, cache_read_input_tokens: 90, output_tokens: 1 },
+  },
+};
+
+Deno.test("estimate takes a token per four bytes of the request and of the text when nothing was said", () => {
+  const scanner = scannerFor(sse, "chat");
+  scanner.push(bytesOf(events(...Array(10).fill(chatText("12345678")))));
+
+  const usage = scanner.estimate(401);
+
+  assert.equal(usage.inputTokens, 101);
+  assert.equal(usage.outputTokens, 20);
+  assert.equal(usage.totalTokens, 121);
+  assert.equal(usage.estimated, true);
+  assert.equal(usage.providerInputTokens, undefined);
+  assert.equal(usage.responseModel, "gpt-4o");
+});
+
+Deno.test("estimate is the input of the request before the first byte", () => {
+  const usage = scannerFor(json, "chat").estimate(400);
+
+  assert.equal(usage.totalTokens, 100);
+  assert.equal(usage.estimated, true);
+});
+
+Deno.test("estimate of a large push extends what its beginning says", () => {
+  const scanner = scannerFor(sse, "chat");
+  scanner.push(bytesOf(events(...Array(1000).fill(chatText("12345678")))));
+
+  const { outputTokens } = scanner.estimate(0);
+
+  assert(Math.abs(outputTokens - 2000) < 400, `${outputTokens}`);
+});
+
+Deno.test("estimate takes the input that Anthropic said at the start", () => {
+  const scanner = scannerFor(sse, "messages");
+  scanner.push(bytesOf(namedEvents(anthropicStart)));
+  scanner.push(bytesOf(namedEvents(anthropicText("12345678"))));
+
+  const usage = scanner.estimate(999_999);
+
+  assert.equal(usage.inputTokens, 100);
+  assert.equal(usage.providerInputTokens, 10);
+  assert.equal(usage.outputTokens, 3);
+  assert.equal(usage.estimated, true);
+});
+
+Deno.test("usage of an Anthropic stream that breaks off is estimated", () => {
+  const scanner = scannerFor(sse, "messages");
+  scanner.push(bytesOf(namedEvents(anthropicStart, anthropicText("12345678"))));
+
+  const usage = scanner.finish();
+
+  assert.equal(usage?.inputTokens, 100);
+  assert.equal(usage.outputTokens, 3);
+  assert.equal(usage.estimated, true);
+});
+
+Deno.test("estimate is exact when the provider had said everything", () => {
+  const scanner = scannerFor(sse, "messages");
+  scanner.push(bytesOf(namedEvents(
+    anthropicStart,
+    anthropicText("12345678"),
+    { type: "message_delta", ...{ usage: { output_tokens: 44 } } },
+  )));
+
+  const usage = scanner.estimate(999_999);
+
+  assert.equal(usage.totalTokens, 144);
+  assert.equal(usage.estimated, false);
+});
+
+Deno.test("estimate adds only the text after what Gemini said last", () => {
+  const text = (text: string) => ({
+    candidates: [{ content: { parts: [{ text }] } }],
+  });
+  const scanner = scannerFor(sse, "gemini");
+  scanner.push(bytesOf(events(
+    text("not counted any more"),
+    {
+      ...text("nor this"),
+      usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 5 },
+    },
+    text("12345678"),
+  )));
+
+  const usage = scanner.estimate(999_999);
+
+  assert.equal(usage.inputTokens, 7);
+  assert.equal(usage.outputTokens, 7);
+  assert.equal(usage.estimated, true);
+});
+
+Deno.test("estimate does not count what OpenAI responses repeat", () => {
+  const scanner = scannerFor(sse, "responses");
+  scanner.push(bytesOf(namedEvents(
+    { type: "response.output_text.delta", ...{ delta: "12345678" } },
+    { type: "response.output_text.done", ...{ text: "12345678" } },
+  )));
+
+  assert.equal(scanner.estimate(0).outputTokens, 2);
+});
+
+Deno.test("estimate of a Bedrock stream counts its text", () => {
+  const scanner = scannerFor(awsEventStream, "converse");
+  scanner.push(
+    awsMessage("contentBlockDelta", { delta: { text: "12345678" } }),
+  );
+
+  assert.equal(scanner.estimate(40).totalTokens, 12);
+});
+
+Deno.test("estimate of JSON takes the bytes of the answer", () => {
+  const scanner = scannerFor(json, "chat");
+  scanner.push(bytesOf(`{"choices":"${"x".repeat(400)}`));
+
+  const { outputTokens } = scanner.estimate(0);
+
+  assert(outputTokens >= 100 && outputTokens <= 110, `${outputTokens}`);
+});
+
+Deno.test("estimate of a whole JSON answer is what it says", () => {
+  const scanner = scannerFor(json, "chat");
+  scanner.push(
+    bytesOf('{"usage":{"prompt_tokens":5,"completion_tokens":6}}\n'),
+  );
+
+  const usage = scanner.estimate(999_999);
+
+  assert.equal(usage.totalTokens, 11);
+  assert.equal(usage.estimated, false);
+});
+
+Deno.test("estimate of embeddings has no output", () => {
+  const scanner = scannerFor(json, "embeddings");
+  scanner.push(bytesOf(`{"data":[${"0.1,".repeat(1000)}`));
+
+  assert.equal(scanner.estimate(40).totalTokens, 10);
+});
+
+function chatText(content: string) {
+  return {
+    model: "gpt-4o",
+    choices: [{ index: 0, delta: { role: "assistant", content } }],
+  };
+}
+
+function anthropicText(text: string) {
+  return { type: "content_block_delta", delta: { type: "text_delta", text } };
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { detectLlmApi, readPathModel } from "../../../src/llm/llm_api.ts";
+
+for (
+  const [path, api] of [
+    ["/v1/chat/completions", "chat"],
+    ["/openai/deployments/x/chat/completions?api-version=2024", "chat"],
+    ["/v1/completions", "completions"],
+    ["/v1/responses", "responses"],
+    ["/v1/messages", "messages"],
+    ["/v1/messages?beta=true", "messages"],
+    ["/v1/embeddings", "embeddings"],
+    ["/v2/rerank", "rerank"],
+    ["/v1beta/models/gemini-2.5-flash:generateContent", "gemini"],
+    ["/v1beta/models/g:streamGenerateContent?alt=sse", "gemini"],
+    ["/model/us.amazon.nova-lite-v1%3A0/converse", "converse"],
+    ["/model/us.amazon.nova-lite-v1:0/converse-stream", "converse"],
+    [
+      "/v1/projects/p/publishers/anthropic/models/c:streamRawPredict",
+      "messages",
+    ],
+    ["/v1/messages/count_tokens", undefined],
+    ["/v1/models", undefined],
+    ["/v1beta/models/g:countTokens", undefined],
+    ["/search?next=/v1/messages", undefined],
+    ["/", undefined],
+  ] as const
+) {
+  Deno.test(`POST ${path} uses ${api ?? "no known interface"}`, () => {
+    assert.equal(detectLlmApi("POST", path), api);
+  });
+}
+
+Deno.test("only POST uses an interface", () => {
+  for (const method of ["GET", "DELETE", "OPTIONS", "post"]) {
+    assert.equal(detectLlmApi(method, "/v1/messages"), undefined);
+  }
+});
+
+for (
+  const [path, model] of [
+    ["/v1beta/models/gemini-2.5-flash:generateContent", "gemini-2.5-flash"],
+    [
+      "/v1/projects/p/publishers/google/models/g-1:streamGenerateContent?alt=sse",
+      "g-1",
+    ],
+    ["/model/us.amazon.nova-lite-v1%3A0/converse", "us.amazon.nova-lite-v1:0"],
+    [
+      "/model/us.amazon.nova-lite-v1:0/converse-stream",
+      "us.amazon.nova-lite-v1:0",
+    ],
+    ["/v1/chat/completions", undefined],
+    ["/model/%zz/converse", undefined],
+  ] as const
+) {
+  Deno.test(`the model in ${path} is ${model ?? "not there"}`, () => {
+    assert.equal(readPathModel(path), model);
+  });
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { createUsageChunkFilter } from "../../../src/llm/usage_chunk_filter.ts";
+import { bytesOf, cut, events, everyByte, scan, sse } from "./answers.ts";
+
+const usage = { prompt_tokens: 5, completion_tokens: 6, total_tokens: 11 };
+const done = "data: [DONE]\n\n";
+
+const content = '{"usage":null} ,"usage":null} "choices":[] "usage":{}';
+
+/** What OpenAI sends; the second is what it would send had nobody asked for usage. */
+const asked = stream({ usage: null }) +
+  events({ ...chunk(), choices: [], usage }) + done;
+const unasked = stream({}) + done;
+
+Deno.test("a client that did not ask for usage sees the stream as if nobody had", () => {
+  assert.equal(filter([bytesOf(asked)]), unasked);
+  assert.equal(scan(sse, [asked])?.totalTokens, 11);
+});
+
+Deno.test("the filter does the same when the stream is cut at any byte", () => {
+  const body = bytesOf(asked);
+  for (let at = 0; at <= body.length; at++) {
+    assert.equal(filter(cut(body, [at])), unasked, `cut at ${at}`);
+  }
+  assert.equal(filter(everyByte(body)), unasked);
+});
+
+for (
+  const [name, change] of [
+    ["CRLF", (text: string) => text.replaceAll("\n", "\r\n")],
+    ["CR", (text: string) => text.replaceAll("\n", "\r")],
+    [
+      "blanks",
+      (text: string) =>
+        text.replaceAll(/([,:])"/g, '$1 "').replaceAll(":null", ": null"),
+    ],
+    ["a byte order mark", (text: string) => `\uFEFF${text}`],
+  ] as const
+) {
+  Deno.test(`the filter does the same with ${name} in any chunking`, () => {
+    const body = bytesOf(change(asked));
+    // The comma goes with its member; so do the blanks before the key.
+    const expected = change(unasked);
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(body.length), { maxLength: 30 }),
+        (positions) => assert.equal(filter(cut(body, positions)), expected),
+      ),
+    );
+  });
+}
+
+Deno.test("an event goes out as soon as it is complete", () => {
+  const filter = createUsageChunkFilter();
+  const event = events({ ...chunk("Hi"), usage: null });
+
+  const held = text(filter.push(bytesOf(event.slice(0, -1))));
+  const passed = text(filter.push(bytesOf("\n")));
+
+  assert.equal(held, "");
+  assert.equal(passed, events(chunk("Hi")));
+});
+
+for (
+  const { name, body } of [
+    { name: "has no usage", body: events(chunk("Hi")) + done },
+    { name: "has usage only in its text", body: events(chunk(content)) },
+    {
+      name: "has usage beside choices",
+      body: events({ ...chunk("Hi"), usage }),
+    },
+    {
+      name: "has no choices and no usage",
+      body: events({ choices: [], prompt_filter_results: [] }),
+    },
+    {
+      name: "has null usage of something inside",
+      body: events({ choices: [{ a: 1, usage: null }] }),
+    },
+    {
+      name: "has null usage deep inside",
+      body: events({ x: { y: 1, usage: null }, n: 1 }),
+    },
+    {
+      name: "is no JSON",
+      body: 'data: {"usage":{ choices\n\ndata: ,"usage":null\n\n',
+    },
+    { name: "is a comment", body: ": keep alive\n\n" },
+    { name: "is never ended", body: 'data: {"choices":[{}' },
+  ]
+) {
+  Deno.test(`a chunk that ${name} stays as it is`, () => {
+    assert.equal(filter([bytesOf(body)]), body);
+    assert.equal(filter(everyByte(bytesOf(body))), body);
+  });
+}
+
+Deno.test("usage is hidden in a last event that is never ended", () => {
+  const body = events({ ...chunk(), choices: [], usage }).trimEnd();
+
+  assert.equal(filter([bytesOf(body)]), "");
+});
+
+Deno.test("null usage goes before other bare members", () => {
+  const body = events({ ...chunk("Hi"), usage: null, obfuscation: "aB3" });
+
+  assert.equal(
+    filter([bytesOf(body)]),
+    events({ ...chunk("Hi"), obfuscation: "aB3" }),
+  );
+});
+
+Deno.test("an event over 1 MiB goes through unchanged", () => {
+  const body = events(chunk("x".repeat(1_500_000)), chunk("y")) + done;
+  const positions = Array.from({ length: 100 }, (_, index) => index * 16_384);
+
+  assert.equal(filter(cut(bytesOf(body), positions)), body);
+});
+
+Deno.test("bytes that are no events go through unchanged", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.uint8Array({ maxLength: 100 }), { maxLength: 8 }),
+      (pieces) => {
+        const passed = filterBytes(pieces);
+        assert.deepEqual(passed, pieces.flatMap((piece) => [...piece]));
+      },
+    ),
+  );
+});
+
+function chunk(content?: string) {
+  return {
+    id: "chatcmpl-1",
+    object: "chat.completion.chunk",
+    system_fingerprint: null,
+    choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  };
+}
+
+function stream(more: Record<string, unknown>): string {
+  return events(...["", "Hel", content, "ü"].map((text) => ({
+    ...chunk(text),
+    ...more,
+  })));
+}
+
+function filterBytes(pieces: readonly Uint8Array[]): number[] {
+  const filter = createUsageChunkFilter();
+  const passed = pieces.flatMap((piece) => [...filter.push(piece)]);
+  return [...passed, ...filter.finish()];
+}
+
+function filter(pieces: readonly Uint8Array[]): string {
+  return text(Uint8Array.from(filterBytes(pieces)));
+}
+
+function text(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
