@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { SharedMap } from "../base/shared_map.ts";
 import type { DocumentAddress } from "./document_client.ts";
 import type { KeyCache } from "./key_cache.ts";
 import { type KeyLocation, RemoteKeys } from "./remote_keys.ts";
@@ -73,27 +74,5 @@ export class IdentityStore {
 
   async close(): Promise<void> {
     await this.#options.cache.close();
-  }
-}
-
-/** Values under keys, each for as long as somebody uses it. */
-class SharedMap<T> {
-  readonly #entries = new Map<string, { readonly value: T; users: number }>();
-
-  acquire(
-    key: string,
-    create: () => T,
-  ): { readonly value: T; readonly release: () => void } {
-    const entry = this.#entries.get(key) ?? { value: create(), users: 0 };
-    entry.users++;
-    this.#entries.set(key, entry);
-    const release = () => {
-      if (--entry.users === 0) this.#entries.delete(key);
-    };
-    return { value: entry.value, release };
-  }
-
-  *values(): Iterable<T> {
-    for (const { value } of this.#entries.values()) yield value;
   }
 }
