@@ -12,42 +12,75 @@ export interface KeySet {
   readonly ignored: readonly string[];
 }
 
-/** The members of a JWKS document (RFC 7517 section 5). @throws {TypeError} When it is none. */
-export function parseJwks(text: string): readonly unknown[] {
-  const document: unknown = JSON.parse(text);
+/**
+ * Reads a JWKS document (RFC 7517 section 5); keys that cannot be used are left out one by one.
+ * @throws {TypeError} When it is no such document or nothing in it can be used.
+ */
+export async function readKeySet(text: string): Promise<KeySet> {
+  const { keys, ignored } = sortMembers(text);
+  const usable: PublicKey[] = [];
+  for (const [name, key] of keys) {
+    try {
+      await key.probe();
+      usable.push(key);
+    } catch (error) {
+      ignored.push(`${name}: ${describeError(error)}`);
+    }
+  }
+  expectKeys(usable.length, ignored);
+  return { keys: usable, ignored };
+}
+
+/** What can be told of a JWKS document at once. @throws {TypeError} As `readKeySet`. */
+export function checkKeySet(text: string): void {
+  const { keys, ignored } = sortMembers(text);
+  expectKeys(keys.length, ignored);
+}
+
+/** The keys of a document by name, and why others are none. */
+function sortMembers(text: string) {
+  const keys: [string, PublicKey][] = [];
+  const ignored: string[] = [];
+  for (const [index, member] of membersOf(text).entries()) {
+    const key: JsonObject = isJsonObject(member) ? member : {};
+    const name = JSON.stringify(stringMember(key, "kid") ?? index);
+    try {
+      keys.push([name, PublicKey.read(key)]);
+    } catch (error) {
+      ignored.push(`${name}: ${describeError(error)}`);
+    }
+  }
+  return { keys, ignored };
+}
+
+function membersOf(text: string): readonly unknown[] {
+  const document = parseJson(text);
   if (!isJsonObject(document) || !Array.isArray(document.keys)) {
-    throw new TypeError('Cannot read key set: expected {"keys": […]}');
+    throw new TypeError('expected {"keys": […]}');
   }
   if (document.keys.length > maxKeys) {
     throw new TypeError(
-      `Cannot read key set: expected at most ${maxKeys} keys, got ${document.keys.length}`,
+      `expected at most ${maxKeys} keys, got ${document.keys.length}`,
     );
   }
   return document.keys;
 }
 
-/**
- * Reads a JWKS document; keys that cannot be used are left out one by one.
- * @throws {TypeError} When it is no such document or nothing in it can be used.
- */
-export async function readKeySet(text: string): Promise<KeySet> {
-  const keys: PublicKey[] = [];
-  const ignored: string[] = [];
-  for (const [index, member] of parseJwks(text).entries()) {
-    try {
-      keys.push(await readKey(member));
-    } catch (error) {
-      const kid = isJsonObject(member)
-        ? stringMember(member, "kid")
-        : undefined;
-      ignored.push(`${JSON.stringify(kid ?? index)}: ${describeError(error)}`);
-    }
+/** The error of the runtime would quote the text, which may be a secret that was put there by mistake. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new TypeError("the key set is not JSON");
   }
-  if (keys.length === 0) {
-    const reasons = ignored.length === 0 ? "it is empty" : ignored.join(", ");
-    throw new TypeError(`Cannot use key set: ${reasons}`);
-  }
-  return { keys, ignored };
+}
+
+function expectKeys(count: number, ignored: readonly string[]): void {
+  if (count > 0) return;
+  const reasons = ignored.length === 0
+    ? "the set is empty"
+    : ignored.join(", ");
+  throw new TypeError(`no key can be used: ${reasons}`);
 }
 
 /**
@@ -63,9 +96,4 @@ export function candidateKeys(
   );
   if (kid !== undefined) return fitting.filter((key) => key.kid === kid);
   return fitting.length === 1 ? fitting : [];
-}
-
-function readKey(member: unknown): Promise<PublicKey> {
-  const key: JsonObject = isJsonObject(member) ? member : {};
-  return PublicKey.read(key);
 }

@@ -35,7 +35,7 @@ export class PublicKey {
   }
 
   /** Reads a member of `keys`. @throws {KeyError} When it cannot verify signatures. */
-  static async read(key: JsonObject): Promise<PublicKey> {
+  static read(key: JsonObject): PublicKey {
     const unfit = unfitness(key);
     if (unfit !== undefined) throw new KeyError(unfit);
     const jwk = publicPart(key);
@@ -44,17 +44,21 @@ export class PublicKey {
     const algorithms = own === undefined
       ? possible
       : possible.filter((algorithm) => algorithm === own);
-    const [first] = algorithms;
-    if (first === undefined) throw new KeyError("algorithm does not fit");
+    if (algorithms.length === 0) throw new KeyError("algorithm does not fit");
     const weakness = weaknessOf(jwk);
     if (weakness !== undefined) throw new KeyError(weakness);
-    const read = new PublicKey(stringMember(key, "kid"), algorithms, jwk);
+    return new PublicKey(stringMember(key, "kid"), algorithms, jwk);
+  }
+
+  /** Makes sure that it can be used. @throws {KeyError} */
+  async probe(): Promise<void> {
     try {
-      await read.forAlgorithm(first);
+      for (const algorithm of this.algorithms.slice(0, 1)) {
+        await this.forAlgorithm(algorithm);
+      }
     } catch (cause) {
       throw new KeyError("not a valid key", { cause });
     }
-    return read;
   }
 
   /** The key ready for one of its algorithms. */

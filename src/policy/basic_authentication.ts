@@ -1,6 +1,5 @@
 import type { BasicAuthentication } from "../api/basic_authentication.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { credentialPlace } from "./credential.ts";
 import {
@@ -12,6 +11,7 @@ import {
 import { PasswordVerifier } from "./password_verifier.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
+import { describeReadProblem } from "./read_problem.ts";
 import { Refusal } from "./refusal.ts";
 
 const DEFAULT_REALM = "Restricted";
@@ -35,7 +35,7 @@ export function checkBasicAuthentication(
     return [];
   } catch (error) {
     const message = `Cannot read the users of ${JSON.stringify(file)}: ${
-      describeError(error)
+      describeReadProblem(error)
     }`;
     return [{ path: ["file"], message }];
   }

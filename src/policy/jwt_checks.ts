@@ -1,8 +1,8 @@
 import type { JwtAuthentication } from "../api/jwt_authentication.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
-import { describeError } from "../base/errors.ts";
-import { parseJwks } from "../identity/key_set.ts";
+import { checkKeySet } from "../identity/key_set.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
+import { describeReadProblem } from "./read_problem.ts";
 
 /** What the schema cannot see: key sets that are no key sets, and what an MCP server cannot have. */
 export function checkJwtAuthentication(
@@ -42,9 +42,10 @@ function checkKeys(
   read: () => string,
 ): readonly PolicyProblem[] {
   try {
-    parseJwks(read());
+    checkKeySet(read());
     return [];
   } catch (error) {
-    return [{ path, message: `Cannot use keys: ${describeError(error)}` }];
+    const message = `Cannot use the keys: ${describeReadProblem(error)}`;
+    return [{ path, message }];
   }
 }
