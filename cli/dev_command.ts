@@ -1,18 +1,16 @@
 import { textSource } from "../src/config/configuration_source.ts";
-import type { Idp } from "./dev/idp/idp.ts";
+import {
+  gatewayConfiguration,
+  type PlaygroundAddresses,
+  protectedEndpoints,
+} from "./dev/gateway_configuration.ts";
 import { startIdpA } from "./dev/idp_a.ts";
 import { startIdpB } from "./dev/idp_b.ts";
-import { type Playground, startPlayground } from "./dev/playground.ts";
+import { startOAuthPage } from "./dev/oauth_page.ts";
+import { startPlayground } from "./dev/playground.ts";
 import { Failure } from "./exit.ts";
 import { print } from "./output.ts";
 import { ListenError, serve } from "./serve.ts";
-
-/** Where the playground listens. */
-export interface PlaygroundAddresses {
-  readonly port: number;
-  readonly admin: string;
-  readonly stats: string;
-}
 
 /**
  * Runs a gateway in front of an MCP server and an LLM server of our own; answers the exit code once it is shut down.
@@ -23,18 +21,28 @@ export async function runPlayground(
 ): Promise<number> {
   requireFreePort(addresses.port);
   await using playground = startPlayground();
-  await using idpA = await startIdpA({ permissions: ["call:mcp"] });
-  await using idpB = await startIdpB({ roles: ["editor"] });
+  const guests = ["guest"];
+  await using idpA = await startIdpA({ permissions: ["call:mcp"], guests });
+  await using idpB = await startIdpB({ roles: ["editor"], guests });
+  const neighbours = { playground, idpA, idpB };
+  await using opening = new AsyncDisposableStack();
+  const page = opening.adopt(
+    startOAuthPage(protectedEndpoints(addresses.port, neighbours)),
+    (page) => page.close(),
+  );
   const config = textSource(
-    configuration(addresses, playground, { idpA, idpB }),
+    gatewayConfiguration(addresses, neighbours),
     "<gateway dev>",
   );
   try {
     return await serve(config, {
       onStarted: ({ admin }) =>
-        print(
-          guide(`http://localhost:${addresses.port}`, admin, idpB.clientId),
-        ),
+        print(guide({
+          gateway: `http://localhost:${addresses.port}`,
+          admin: admin[0],
+          clientId: idpB.clientId,
+          page: `${page.origin}/`,
+        })),
     });
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
@@ -44,103 +52,6 @@ export async function runPlayground(
       }`,
     );
   }
-}
-
-function configuration(
-  { port, admin, stats }: PlaygroundAddresses,
-  { mcpUrl, llmUrl }: Playground,
-  { idpA, idpB }: { readonly idpA: Idp; readonly idpB: Idp },
-): string {
-  const mcpHost = new URL(mcpUrl).host;
-  return JSON.stringify({
-    config: { adminAddr: admin, statsAddr: stats },
-    gateways: { default: { port, address: "localhost" } },
-    routes: [
-      {
-        name: "mcp",
-        matches: [{ path: { type: "PathPrefix", value: "/mcp" } }],
-        filters: [cors],
-        backends: [{ host: mcpHost }],
-      },
-      protectedRoute(port, mcpHost, idpA, {
-        path: "/idp-a/mcp",
-        rule: "'call:mcp' in jwt.permissions",
-        mcp: { provider: "IdpA" },
-      }),
-      protectedRoute(port, mcpHost, idpB, {
-        path: "/idp-b/mcp",
-        rule: "'editor' in jwt.roles",
-        // It names itself in callbacks, so strict clients accept no other issuer.
-        mcp: { provider: "IdpB", issuerMode: "Upstream" },
-      }),
-      {
-        name: "llm",
-        matches: [{ path: { type: "PathPrefix", value: "/v1" } }],
-        backends: [{ host: new URL(llmUrl).host }],
-      },
-    ],
-  });
-}
-
-const cors = {
-  type: "CORS",
-  cors: {
-    allowOrigins: ["*"],
-    allowMethods: ["*"],
-    // A star would not stand for the first of them.
-    allowHeaders: [
-      "authorization",
-      "content-type",
-      "last-event-id",
-      "mcp-protocol-version",
-      "mcp-session-id",
-    ],
-    exposeHeaders: ["Mcp-Session-Id", "WWW-Authenticate"],
-  },
-};
-
-/** The MCP server once more, behind a login. */
-function protectedRoute(
-  port: number,
-  mcpHost: string,
-  idp: Idp,
-  { path, rule, mcp }: {
-    readonly path: string;
-    readonly rule: string;
-    readonly mcp: Readonly<Record<string, string>>;
-  },
-) {
-  const prefixes = [
-    path,
-    `/.well-known/oauth-protected-resource${path}`,
-    `/.well-known/oauth-authorization-server${path}`,
-  ];
-  return {
-    name: path.slice(1).replace("/", "-"),
-    matches: prefixes.map((value) => ({
-      path: { type: "PathPrefix", value },
-    })),
-    filters: [cors, {
-      type: "URLRewrite",
-      urlRewrite: {
-        path: { type: "ReplaceFullPath", replaceFullPath: "/mcp" },
-      },
-    }],
-    backends: [{ host: mcpHost }],
-    policies: {
-      jwtAuthentication: {
-        providers: [{
-          issuer: idp.issuer,
-          audiences: ["localhost", "127.0.0.1"].map((host) =>
-            `http://${host}:${port}${path}`
-          ),
-          jwks: { url: idp.origin + idp.jwksPath },
-        }],
-        mcp,
-      },
-      authorization: { policy: { matchExpressions: [rule] } },
-    },
-  };
 }
 
 /** Said in its own words: a newcomer has no configuration file to look into. */
@@ -164,11 +75,12 @@ function howTo(options: string): string {
     : `"gateway dev ${options}"`;
 }
 
-function guide(
-  gateway: string,
-  [admin]: readonly string[],
-  clientId: string,
-): string {
+function guide({ gateway, admin, clientId, page }: {
+  readonly gateway: string;
+  readonly admin: string | undefined;
+  readonly clientId: string;
+  readonly page: string;
+}): string {
   const adminLine = admin === undefined
     ? ""
     : `\nWhat the gateway does with a request, and why:\n  curl ${admin}/config_dump\n`;
@@ -182,6 +94,9 @@ An MCP session begins:
 The same MCP server behind a login, at two kinds of identity providers. An MCP client opens the page:
   npx mcp-remote ${gateway}/idp-a/mcp
   npx mcp-remote ${gateway}/idp-b/mcp --static-oauth-client-info '{"client_id":"${clientId}"}'
+
+That login step by step, every request shown. Open in a browser:
+  ${page}
 
 A chat with a model, as the OpenAI and Anthropic clients have it:
   curl ${gateway}/v1/chat/completions -H 'content-type: application/json' \\

@@ -31,6 +31,7 @@ export function startIdpA(options: IdpAOptions = {}): Promise<Idp> {
     locate: dropResource,
     sendsIssuer,
     userClaims: permissions === undefined ? {} : { permissions },
+    guestClaims: { permissions: [] },
     machineClaims: machinePermissions === undefined
       ? {}
       : { permissions: machinePermissions },

@@ -39,6 +39,7 @@ export function startIdpB(options: IdpBOptions = {}): Promise<Idp> {
         : locate(target, mountPath, jwksPath),
     sendsIssuer: true,
     userClaims: claimRoles(roles, tenant),
+    guestClaims: claimRoles([], tenant),
     machineClaims: claimRoles(machineRoles, tenant),
     configuration: configure(managementKey, scopes),
   }, options);

@@ -16,7 +16,7 @@ export function configure(
   options: IdpOptions,
   store: MemoryStore,
 ): Configuration {
-  const { configuration, mountPath, userClaims, machineClaims } = traits;
+  const { configuration, mountPath } = traits;
   const { scopes = [], redirectUris = loopbackRedirectUris } = options;
   return {
     ...configuration,
@@ -39,8 +39,12 @@ export function configure(
     ],
     clientBasedCORS: () => true,
     cookies: { keys: [crypto.randomUUID()] },
-    extraTokenClaims: (_context, token) =>
-      token.kind === "ClientCredentials" ? machineClaims : userClaims,
+    extraTokenClaims: (_context, { kind, accountId }) => {
+      if (kind === "ClientCredentials") return traits.machineClaims;
+      return options.guests?.includes(accountId ?? "")
+        ? traits.guestClaims
+        : traits.userClaims;
+    },
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },

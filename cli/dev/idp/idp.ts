@@ -39,6 +39,8 @@ export interface IdpOptions {
   readonly redirectUris?: readonly string[];
   /** What the provider knows besides OpenID Connect's own scopes. */
   readonly scopes?: readonly string[];
+  /** Users who may do nothing: they have no permission and no role. */
+  readonly guests?: readonly string[];
   /** Told of every request: `GET /.well-known/jwks.json`. */
   readonly onRequest?: (line: string) => void;
 }
@@ -59,6 +61,7 @@ export interface IdpTraits {
   /** Whether a callback names the issuer in `iss`, and metadata says so (RFC 9207). */
   readonly sendsIssuer: boolean;
   readonly userClaims: JsonObject;
+  readonly guestClaims: JsonObject;
   readonly machineClaims: JsonObject;
   /** On top of what all have in common. */
   readonly configuration: Configuration;

@@ -19,7 +19,10 @@ export async function handleLogin(
   if (request.method !== "POST") {
     response.setHeader("content-type", "text/html; charset=utf-8");
     response.setHeader("cache-control", "no-store");
-    response.end(renderPage(provider.issuer, clientId));
+    const name = typeof params.login_hint === "string"
+      ? params.login_hint
+      : "ada";
+    response.end(renderPage(provider.issuer, clientId, name));
     return;
   }
   const form = new URLSearchParams(await readText(request));
@@ -34,7 +37,10 @@ export async function handleLogin(
   const known = grantId === undefined
     ? undefined
     : await provider.Grant.find(grantId);
-  const grant = known ?? new provider.Grant({ accountId, clientId });
+  // Another user may have logged in before, in this browser.
+  const grant = known?.accountId === accountId
+    ? known
+    : new provider.Grant({ accountId, clientId });
   const scope = String(params.scope ?? "");
   grant.addOIDCScope(scope);
   if (typeof params.resource === "string") {
@@ -55,7 +61,7 @@ async function readText(request: IncomingMessage): Promise<string> {
   return text + decoder.decode();
 }
 
-function renderPage(issuer: string, clientId: string): string {
+function renderPage(issuer: string, clientId: string, name: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -71,7 +77,9 @@ function renderPage(issuer: string, clientId: string): string {
     escapeHtml(issuer)
   }</code> for access. Any name will do; this server is for trying things out.</p>
 <form method="post">
-  <p><label>Name <input name="account" value="ada" autocomplete="off"></label></p>
+  <p><label>Name <input name="account" value="${
+    escapeHtml(name)
+  }" autocomplete="off"></label></p>
   <button name="answer" value="allow">Log in and allow</button>
   <button name="answer" value="deny">Deny</button>
 </form>

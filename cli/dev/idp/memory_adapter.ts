@@ -37,7 +37,9 @@ export function createMemoryAdapter(
     },
     async revokeByGrantId(grantId) {
       for (const [key, row] of store) {
-        if (row.grantId === grantId) store.delete(key);
+        if (key.startsWith(keyOf("")) && row.grantId === grantId) {
+          store.delete(key);
+        }
       }
       await Promise.resolve();
     },

@@ -73,7 +73,7 @@ export interface Configuration {
   readonly extraParams?: readonly string[];
   readonly extraTokenClaims?: (
     context: Context,
-    token: { readonly kind: string },
+    token: { readonly kind: string; readonly accountId?: string },
   ) => Readonly<Record<string, unknown>>;
   readonly features?: Features;
   readonly findAccount?: (context: Context, sub: string) => Account;
@@ -87,6 +87,7 @@ export interface Configuration {
 }
 
 export interface Grant {
+  readonly accountId: string;
   addOIDCScope(scope: string): void;
   addResourceScope(resource: string, scope: string): void;
   save(): Promise<string>;

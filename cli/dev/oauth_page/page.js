@@ -65,6 +65,7 @@ function show(step) {
   const details = element("details", { open: true }, [
     element("summary", {}, [
       element("h2", { textContent: title }),
+      " ",
       element("span", {
         className: "status",
         textContent: response?.status ?? (isExpected ? "" : "failed"),
@@ -89,13 +90,21 @@ function message(title, line, { headers = {}, body } = {}) {
   const fields = Object.entries(headers).map(([name, value]) =>
     `${name}: ${value}`
   );
-  const text = typeof body === "string" ? body : JSON.stringify(body, null, 2);
+  const text = typeof body === "string" ? body : pretty(body);
   return [
     element("h3", { textContent: title }),
     element("pre", {
       textContent: [line, ...fields, ...(text ? ["", text] : [])].join("\n"),
     }),
   ];
+}
+
+/** Indented JSON, lists of values on one line. */
+function pretty(value) {
+  return JSON.stringify(value, null, 2)?.replace(
+    /\[\n([^[\]{}]*)\n\s*\]/g,
+    (_, items) => `[${items.trim().replaceAll(/\n\s*/g, " ")}]`,
+  );
 }
 
 function paragraph(text) {

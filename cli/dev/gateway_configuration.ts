@@ -1,0 +1,136 @@
+import type { Idp } from "./idp/idp.ts";
+import type { ProtectedEndpoint } from "./oauth_page.ts";
+import type { Playground } from "./playground.ts";
+
+/** Where the gateway of the playground listens. */
+export interface PlaygroundAddresses {
+  readonly port: number;
+  readonly admin: string;
+  readonly stats: string;
+}
+
+/** What is behind it. */
+export interface Neighbours {
+  readonly playground: Playground;
+  readonly idpA: Idp;
+  readonly idpB: Idp;
+}
+
+/** The MCP server behind a login, once for each identity provider. */
+export function protectedEndpoints(
+  port: number,
+  { idpA, idpB }: Neighbours,
+): readonly ProtectedEndpoint[] {
+  return [
+    {
+      provider: "IdpA",
+      url: `http://localhost:${port}/idp-a/mcp`,
+      rule: "'call:mcp' in jwt.permissions",
+      idpOrigin: idpA.origin,
+    },
+    {
+      provider: "IdpB",
+      url: `http://localhost:${port}/idp-b/mcp`,
+      rule: "'editor' in jwt.roles",
+      clientId: idpB.clientId,
+      idpOrigin: idpB.origin,
+    },
+  ];
+}
+
+/** The configuration of the playground's gateway, as JSON. */
+export function gatewayConfiguration(
+  { port, admin, stats }: PlaygroundAddresses,
+  neighbours: Neighbours,
+): string {
+  const { mcpUrl, llmUrl } = neighbours.playground;
+  const mcpHost = new URL(mcpUrl).host;
+  const { idpA, idpB } = neighbours;
+  const settings = {
+    IdpA: {
+      idp: idpA,
+      mcp: { clientId: idpA.clientId, registration: "Gateway" },
+    },
+    // It names itself in callbacks, so strict clients accept no other issuer.
+    IdpB: { idp: idpB, mcp: { issuerMode: "Upstream" } },
+  };
+  return JSON.stringify({
+    config: { adminAddr: admin, statsAddr: stats },
+    gateways: { default: { port, address: "localhost" } },
+    routes: [
+      {
+        name: "mcp",
+        matches: [{ path: { type: "PathPrefix", value: "/mcp" } }],
+        filters: [cors],
+        backends: [{ host: mcpHost }],
+      },
+      ...protectedEndpoints(port, neighbours).map((endpoint) =>
+        protectedRoute(endpoint, { mcpHost, ...settings[endpoint.provider] })
+      ),
+      {
+        name: "llm",
+        matches: [{ path: { type: "PathPrefix", value: "/v1" } }],
+        backends: [{ host: new URL(llmUrl).host }],
+      },
+    ],
+  });
+}
+
+const cors = {
+  type: "CORS",
+  cors: {
+    allowOrigins: ["*"],
+    allowMethods: ["*"],
+    // A star would not stand for the first of them.
+    allowHeaders: [
+      "authorization",
+      "content-type",
+      "last-event-id",
+      "mcp-protocol-version",
+      "mcp-session-id",
+    ],
+    exposeHeaders: ["Mcp-Session-Id", "WWW-Authenticate"],
+  },
+};
+
+function protectedRoute(
+  { provider, url, rule }: ProtectedEndpoint,
+  { mcpHost, idp, mcp }: {
+    readonly mcpHost: string;
+    readonly idp: Idp;
+    readonly mcp: Readonly<Record<string, string>>;
+  },
+) {
+  const { pathname: path, port } = new URL(url);
+  const prefixes = [
+    path,
+    `/.well-known/oauth-protected-resource${path}`,
+    `/.well-known/oauth-authorization-server${path}`,
+  ];
+  return {
+    name: path.slice(1).replace("/", "-"),
+    matches: prefixes.map((value) => ({
+      path: { type: "PathPrefix", value },
+    })),
+    filters: [cors, {
+      type: "URLRewrite",
+      urlRewrite: {
+        path: { type: "ReplaceFullPath", replaceFullPath: "/mcp" },
+      },
+    }],
+    backends: [{ host: mcpHost }],
+    policies: {
+      jwtAuthentication: {
+        providers: [{
+          issuer: idp.issuer,
+          audiences: ["localhost", "127.0.0.1"].map((host) =>
+            `http://${host}:${port}${path}`
+          ),
+          jwks: { url: idp.origin + idp.jwksPath },
+        }],
+        mcp: { provider, ...mcp },
+      },
+      authorization: { policy: { matchExpressions: [rule] } },
+    },
+  };
+}

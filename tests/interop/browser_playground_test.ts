@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { startBrowser } from "../harness/browser.ts";
+import { freePort } from "../harness/free_port.ts";
+import { startCommand } from "../harness/running_command.ts";
+
+const beforeLogin = [
+  "MCP without a token 401 Unauthorized",
+  "Protected-resource metadata 200 OK",
+  "Authorization-server metadata 200 OK",
+];
+const called = [
+  "MCP: initialize 200 OK",
+  "MCP: initialized 202 Accepted",
+  "MCP: tools/call 200 OK",
+];
+
+for (
+  const { provider, registration, claims } of [
+    {
+      provider: "IdpA",
+      registration: "Registration 201 Created",
+      claims: /"permissions": \["call:mcp"\]/,
+    },
+    {
+      provider: "IdpB",
+      registration: "Registration",
+      claims: /"roles": \["editor"\]/,
+    },
+  ]
+) {
+  const loggedIn = [
+    ...beforeLogin,
+    registration,
+    "Login",
+    "Back from the login",
+    "Token 200 OK",
+  ];
+
+  Deno.test(`page of gateway dev shows a login at ${provider} from the challenge to the tool call`, async () => {
+    await using playground = await openPlayground();
+    const { page } = playground;
+
+    await page.getByRole("radio", { name: provider }).check();
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("button", { name: "Log in and allow" }).click();
+    const outcome = await outcomeOf(page);
+    const text = await page.getByRole("main").innerText();
+
+    assert.equal(outcome, "Done: the MCP server was called.");
+    assert.deepEqual(await titlesOf(page), [...loggedIn, ...called]);
+    assert.match(text, claims);
+    assert.match(text, /www-authenticate: Bearer resource_metadata="http:/);
+    assert.match(text, /"text": "Hello"/);
+    // Three parts make a token; two would decode to its claims.
+    assert.doesNotMatch(text, /eyJ[\w-]+\.eyJ/);
+    assert.doesNotMatch(page.url(), /code=/);
+    assert.deepEqual(playground.complaints, []);
+  });
+
+  Deno.test(`page of gateway dev shows the 403 of a user of ${provider} who may not call, after one who may`, async () => {
+    await using playground = await openPlayground();
+    const { page } = playground;
+    await page.getByRole("radio", { name: provider }).check();
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("button", { name: "Log in and allow" }).click();
+    await outcomeOf(page);
+
+    await page.getByRole("radio", { name: "guest" }).check();
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("button", { name: "Log in and allow" }).click();
+    const outcome = await outcomeOf(page);
+
+    assert.match(outcome, /^Refused with 403: the token is good, but the rule/);
+    assert.deepEqual(await titlesOf(page), [
+      ...loggedIn,
+      "MCP: initialize 403 Forbidden",
+    ]);
+    assert.match(
+      await page.getByRole("main").innerText(),
+      /"error": "forbidden"/,
+    );
+  });
+}
+
+Deno.test("page of gateway dev says plainly that the user said no", async () => {
+  await using playground = await openPlayground();
+  const { page } = playground;
+
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("button", { name: "Deny" }).click();
+
+  assert.equal(
+    await outcomeOf(page),
+    "Failed: The provider says no: access_denied: The user said no",
+  );
+  assert.equal(
+    (await titlesOf(page)).at(-1),
+    "Back from the login failed",
+  );
+});
+
+Deno.test("page of gateway dev says plainly that the gateway is gone", async () => {
+  await using playground = await openPlayground();
+  const { page } = playground;
+  await page.route(/idp-a\/mcp$/, (route) => route.abort());
+
+  await page.getByRole("button", { name: "Run" }).click();
+
+  assert.match(
+    await outcomeOf(page),
+    /^Failed: MCP without a token: no answer that a page may read .*CORS/,
+  );
+});
+
+Deno.test("page of gateway dev answers no login that it did not begin", async () => {
+  await using playground = await openPlayground();
+  const { page } = playground;
+
+  await page.goto(new URL("/callback?code=c&state=s", page.url()).href);
+
+  assert.equal(
+    await outcomeOf(page),
+    "Failed: No login is under way. Run it again",
+  );
+});
+
+Deno.test("page of gateway dev may call nobody but the gateway and the identity providers", async () => {
+  await using playground = await openPlayground();
+  const { page, complaints } = playground;
+  let calls = 0;
+  await using stranger = Deno.serve({ port: 0, onListen() {} }, () => {
+    calls++;
+    return new Response("", {
+      headers: { "access-control-allow-origin": "*" },
+    });
+  });
+
+  const outcome = await page.evaluate(
+    (url) => fetch(url).catch((error) => String(error)),
+    `http://127.0.0.1:${stranger.addr.port}/`,
+  );
+
+  assert.match(String(outcome), /Failed to fetch/);
+  assert.match(complaints.join(), /Content Security Policy/);
+  assert.equal(calls, 0);
+});
+
+interface OpenPlayground extends AsyncDisposable {
+  readonly page: Page;
+  /** What the browser wrote to its console, but for the statuses of answers. */
+  readonly complaints: string[];
+}
+
+/** `gateway dev` with its page open in a browser. */
+async function openPlayground(): Promise<OpenPlayground> {
+  await using opening = new AsyncDisposableStack();
+  const command = opening.use(startCommand({
+    args: [
+      "dev",
+      "--port",
+      `${freePort()}`,
+      "--admin",
+      "off",
+      "--stats",
+      "off",
+    ],
+  }));
+  await command.waitFor(/Ctrl-C ends everything/);
+  const [url = ""] =
+    /http:\/\/127\.0\.0\.1:\d+\/(?=\n)/.exec(command.stdout()) ??
+      [];
+  const browser = opening.adopt(
+    await startBrowser(),
+    (browser) => browser.close(),
+  );
+  const page = await browser.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (!message.text().startsWith("Failed to load resource")) {
+      complaints.push(message.text());
+    }
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  await page.goto(url);
+  const open = opening.move();
+  return {
+    page,
+    complaints,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+async function outcomeOf(page: Page): Promise<string> {
+  const outcome = page.getByRole("status").filter({
+    hasText: /^(Done|Refused|Failed)/,
+  });
+  return (await outcome.innerText()).trim();
+}
+
+/** `Token 200 OK`, for each step. */
+async function titlesOf(page: Page): Promise<string[]> {
+  const texts = await page.locator("#steps summary").allInnerTexts();
+  return texts.map((text) => text.replaceAll(/\s+/g, " ").trim());
+}
