@@ -66,19 +66,29 @@ export function describeAddress(
   }://${authority}${target}`;
 }
 
+/** How a document is fetched. */
+export interface FetchOptions {
+  readonly clock: Clock;
+  /** Ends the fetch early. */
+  readonly cancellation: Cancellation;
+  /** Posted as JSON; a `GET` without it. */
+  readonly body?: string;
+}
+
 /**
- * Gets a document, or posts JSON when there is a `body`: one connection, no redirects, at most 1 MiB and 5 seconds.
+ * Gets a document: one connection, no redirects, at most 1 MiB and 5 seconds.
  * @throws {GatewayError} When the server cannot be reached.
- * @throws {Error} When the answer is too long or too late.
+ * @throws {Error} When the answer is too long or too late, or the fetch was cancelled.
  */
 export async function fetchDocument(
   { connection, authority, target }: DocumentAddress,
-  clock: Clock,
-  body?: string,
+  { clock, cancellation: outer, body }: FetchOptions,
 ): Promise<FetchedDocument> {
   const upstream = createUpstream(connection, clock);
+  const own = new Cancellation();
+  const unsubscribe = outer.onCancel((reason) => own.cancel(reason));
   const { cancellation, lift } = createDeadline(
-    new Cancellation(),
+    own,
     clock,
     timeoutMs,
     () => new Error(`Cannot wait longer than ${timeoutMs} ms`),
@@ -102,6 +112,7 @@ export async function fetchDocument(
     const text = await readText(response.body, maxBytes);
     return { status: response.status, headers: response.headers, text };
   } finally {
+    unsubscribe();
     lift();
     upstream.close();
   }

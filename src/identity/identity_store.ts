@@ -1,9 +1,14 @@
+import { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { SharedMap } from "../base/shared_map.ts";
 import type { DocumentAddress } from "./document_client.ts";
 import type { KeyCache } from "./key_cache.ts";
-import { type KeyLocation, RemoteKeys } from "./remote_keys.ts";
+import {
+  type KeyLocation,
+  RemoteKeys,
+  type RemoteKeysOptions,
+} from "./remote_keys.ts";
 import {
   createRemoteMetadata,
   type RemoteMetadata,
@@ -28,12 +33,13 @@ export interface IdentityStoreOptions {
 
 /** Keys and metadata of identity providers: they outlive the configurations that name them. */
 export class IdentityStore {
-  readonly #options: IdentityStoreOptions;
+  readonly #closing = new Cancellation();
+  readonly #options: RemoteKeysOptions;
   readonly #keys = new SharedMap<RemoteKeys>();
   readonly #metadata = new SharedMap<RemoteMetadata>();
 
   constructor(options: IdentityStoreOptions) {
-    this.#options = options;
+    this.#options = { ...options, cancellation: this.#closing };
   }
 
   lease(): IdentityLease {
@@ -72,7 +78,9 @@ export class IdentityStore {
     for (const keys of this.#keys.values()) keys.warmUp();
   }
 
+  /** Ends what is being fetched; whoever waits for it hears that there is none. */
   async close(): Promise<void> {
+    this.#closing.cancel(new Error("the gateway stops"));
     await this.#options.cache.close();
   }
 }

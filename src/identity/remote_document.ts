@@ -48,6 +48,8 @@ export interface DocumentState {
   readonly failures: number;
   /** Of the last attempt, if it failed. */
   readonly lastError: string | null;
+  /** RFC 3339; before then it is not asked for again. `null` when the last attempt was good. */
+  readonly retryAt: string | null;
 }
 
 const firstBackOffMs = 1000;
@@ -103,15 +105,14 @@ export class RemoteDocument<T> {
     const fetchedAt = this.#current?.fetchedAt;
     const error = this.#lastError;
     return {
-      fetchedAt: fetchedAt === undefined
-        ? null
-        : new Date(fetchedAt).toISOString(),
+      fetchedAt: toText(fetchedAt),
       ageSeconds: fetchedAt === undefined
         ? null
         : Math.round((this.#now() - fetchedAt) / 1000),
       refreshes: this.#refreshes,
       failures: this.#failures,
       lastError: error === undefined ? null : describeError(error),
+      retryAt: toText(error === undefined ? undefined : this.#retryAt),
     };
   }
 
@@ -176,4 +177,8 @@ export class RemoteDocument<T> {
   #now(): number {
     return this.#options.clock.now();
   }
+}
+
+function toText(time: number | undefined): string | null {
+  return time === undefined ? null : new Date(time).toISOString();
 }

@@ -1,3 +1,4 @@
+import type { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { HeaderList } from "../http/header_list.ts";
@@ -5,6 +6,7 @@ import {
   describeAddress,
   type DocumentAddress,
   fetchDocument,
+  type FetchOptions,
 } from "./document_client.ts";
 import { freshnessOf } from "./freshness.ts";
 import type { CachedKeys, KeyCache } from "./key_cache.ts";
@@ -23,6 +25,8 @@ export interface RemoteKeysOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly cache: KeyCache;
+  /** Ends fetches when the gateway stops. */
+  readonly cancellation: Cancellation;
 }
 
 const minuteMs = 60_000;
@@ -39,7 +43,7 @@ export class RemoteKeys implements KeySource {
   readonly #document: RemoteDocument<KeySet>;
 
   constructor(location: KeyLocation, options: RemoteKeysOptions) {
-    const { clock, log, cache } = options;
+    const { clock, log, cache, cancellation } = options;
     const name = nameOf(location);
     this.name = name;
     let last: { readonly text: string; readonly keys: KeySet } | undefined;
@@ -55,7 +59,7 @@ export class RemoteKeys implements KeySource {
       maxAgeMs,
       coolDownMs,
       fetch: async () => {
-        const fetched = await fetchText(location, clock);
+        const fetched = await fetchText(location, options);
         const version = await read(fetched);
         if (location.kind === "remote") void cache.save(name, fetched);
         return version;
@@ -78,7 +82,10 @@ export class RemoteKeys implements KeySource {
           ...(ignored.length > 0 && { ignored }),
         });
       },
-      onFailed: (error) => log.warn("Cannot get keys", { source: name, error }),
+      onFailed(error) {
+        if (cancellation.cancelled) return;
+        log.warn("Cannot get keys", { source: name, error });
+      },
     });
   }
 
@@ -114,14 +121,14 @@ function nameOf(location: KeyLocation): string {
 
 async function fetchText(
   location: KeyLocation,
-  clock: Clock,
+  options: FetchOptions,
 ): Promise<CachedKeys> {
-  const fetchedAt = clock.now();
+  const fetchedAt = options.clock.now();
   switch (location.kind) {
     case "remote": {
       const { status, headers, text } = await fetchDocument(
         location.address,
-        clock,
+        options,
       );
       if (status !== 200) {
         throw new Error(

@@ -1,12 +1,12 @@
-import type { Clock } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
 import {
   describeAddress,
   type DocumentAddress,
   fetchDocument,
+  type FetchOptions,
 } from "./document_client.ts";
 import { isJsonObject, type JsonObject, stringMember } from "./json.ts";
 import { RemoteDocument } from "./remote_document.ts";
+import type { RemoteKeysOptions } from "./remote_keys.ts";
 
 /** The metadata of an authorization server; it is kept for five minutes, and while the server is down. */
 export type RemoteMetadata = RemoteDocument<JsonObject>;
@@ -17,33 +17,36 @@ const maxAgeMs = 24 * 60 * 60_000;
 /** The metadata at the first address that has it. @param addresses Tried in order. */
 export function createRemoteMetadata(
   addresses: readonly DocumentAddress[],
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  options: Pick<RemoteKeysOptions, "clock" | "log" | "cancellation">,
 ): RemoteMetadata {
+  const { clock, log, cancellation } = options;
   return new RemoteDocument({
     clock,
     maxAgeMs,
     coolDownMs: freshMs,
     fetch: async () => ({
-      value: await fetchFirst(addresses, clock),
+      value: await fetchFirst(addresses, options),
       fetchedAt: clock.now(),
       freshMs,
     }),
-    onFailed: (error) =>
+    onFailed(error) {
+      if (cancellation.cancelled) return;
       log.warn("Cannot get authorization server metadata", {
         source: addresses.map(describeAddress).join(" "),
         error,
-      }),
+      });
+    },
   });
 }
 
 async function fetchFirst(
   addresses: readonly DocumentAddress[],
-  clock: Clock,
+  options: FetchOptions,
 ): Promise<JsonObject> {
   const problems: unknown[] = [];
   for (const address of addresses) {
     try {
-      return await fetchMetadata(address, clock);
+      return await fetchMetadata(address, options);
     } catch (error) {
       problems.push(error);
     }
@@ -53,9 +56,9 @@ async function fetchFirst(
 
 async function fetchMetadata(
   address: DocumentAddress,
-  clock: Clock,
+  options: FetchOptions,
 ): Promise<JsonObject> {
-  const { status, text } = await fetchDocument(address, clock);
+  const { status, text } = await fetchDocument(address, options);
   if (status !== 200) {
     throw new Error(`Cannot use answer: expected status 200, got ${status}`);
   }

@@ -159,7 +159,12 @@ export class McpOAuth implements ProtectedResource {
       clock: services.clock,
       forward: url === undefined
         ? undefined
-        : (body) => fetchDocument(this.#addressOf(url), services.clock, body),
+        : (body) =>
+          fetchDocument(this.#addressOf(url), {
+            clock: services.clock,
+            cancellation: request.cancellation,
+            body,
+          }),
     });
   }
 

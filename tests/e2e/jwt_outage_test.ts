@@ -230,8 +230,9 @@ Deno.test("the state of keys that cannot be had is in the configuration dump, th
   const line = await gateway.log.next(/Cannot get keys/);
   assert.match(line, /source=\S+\/jwks\.json .*expected status 200, got 500/);
   const dump = await (await fetch(`${gateway.admin}/config_dump`)).json();
-  const { failures, ...keySet } = dump.keySets[0];
+  const { failures, retryAt, ...keySet } = dump.keySets[0];
   assert(failures > 0);
+  assert.match(retryAt, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   assert.deepEqual(keySet, {
     source,
     fetchedAt: null,

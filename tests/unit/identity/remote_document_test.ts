@@ -103,5 +103,6 @@ Deno.test("describe tells age, counts and the last error", async () => {
     refreshes: 2,
     failures: 1,
     lastError: "down",
+    retryAt: "2026-01-01T00:20:01.000Z",
   });
 });
