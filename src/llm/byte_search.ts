@@ -1,35 +1,45 @@
-/** Looks for one text in bytes, after Horspool: most bytes are never looked at. */
+/**
+ * Looks for one text in bytes, in strides of its length: an occurrence has exactly one byte on a stride, and as no character
+ * occurs twice in the text, that byte tells where the occurrence must begin.
+ */
 export class ByteSearch {
   readonly #needle: Uint8Array;
-  /** How far to go on when the last byte of the window is this one. */
-  readonly #skips: Uint8Array;
+  /** Position in the needle of each byte, plus one; zero for bytes that do not occur. */
+  readonly #positions = new Uint8Array(256);
 
-  /** `text` is ASCII, of at most 255 characters. */
+  /**
+   * `text` is ASCII, at most 255 characters, all different.
+   *
+   * @throws {RangeError}
+   */
   constructor(text: string) {
     this.#needle = new TextEncoder().encode(text);
-    this.#skips = new Uint8Array(256).fill(this.#needle.length);
-    for (const [index, byte] of this.#needle.subarray(0, -1).entries()) {
-      this.#skips[byte] = this.#needle.length - 1 - index;
+    for (const [index, byte] of this.#needle.entries()) {
+      if (this.#positions[byte] !== 0) {
+        throw new RangeError(
+          `Cannot search: expected different characters, got "${text}"`,
+        );
+      }
+      this.#positions[byte] = index + 1;
     }
   }
 
   /** Index of the first occurrence at or after `from`; -1 when there is none. */
   find(bytes: Uint8Array, from: number): number {
     const needle = this.#needle;
-    const skips = this.#skips;
-    const last = needle.length - 1;
-    const lastByte = needle[last];
-    for (let i = from + last; i < bytes.length;) {
-      const byte = bytes[i] ?? 0;
-      if (byte === lastByte && endsAt(bytes, needle, i)) return i - last;
-      i += skips[byte] ?? 1;
+    const positions = this.#positions;
+    const stride = needle.length;
+    for (let i = from + stride - 1; i < bytes.length; i += stride) {
+      const position = positions[bytes[i] ?? 0] ?? 0;
+      if (position === 0) continue;
+      const start = i - position + 1;
+      if (isAt(bytes, start, needle)) return start;
     }
     return -1;
   }
 }
 
-function endsAt(bytes: Uint8Array, needle: Uint8Array, end: number): boolean {
-  const start = end - needle.length + 1;
+function isAt(bytes: Uint8Array, start: number, needle: Uint8Array): boolean {
   for (let i = 0; i < needle.length; i++) {
     if (bytes[start + i] !== needle[i]) return false;
   }

@@ -1,12 +1,11 @@
 import { AwsEventStream } from "./aws_event_stream.ts";
 import { ByteSearch } from "./byte_search.ts";
-import { countContentBytes } from "./content_sample.ts";
 import { isJsonObject, parseJson } from "./json_value.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
 const usageKey = new ByteSearch('"usage');
 /** Bedrock's `invoke-with-response-stream` wraps the events of the model's own interface: `{"bytes":"<base64>"}`. */
-const wrappedKey = new ByteSearch('"bytes"');
+const wrappedKey = new ByteSearch('"bytes');
 const decoder = new TextDecoder();
 
 /** Finds usage in the binary event streams of Bedrock: in the `metadata` event of `converse-stream`, and in events of models. */
@@ -34,9 +33,10 @@ export class EventStreamUsage {
   }
 
   #readEvent(event: Uint8Array): void {
-    this.#tracker.unreportedBytes += countContentBytes(event);
+    this.#tracker.unreported.addEvents(event);
     if (usageKey.find(event, 0) < 0) return;
-    this.#tracker.observe(parseJson(decoder.decode(event)));
+    const isReport = this.#tracker.observe(parseJson(decoder.decode(event)));
+    if (isReport) this.#tracker.unreported.reset();
   }
 }
 

@@ -47,12 +47,12 @@ export class JsonUsage {
   #observe(offset: number): void {
     this.#countTo(offset);
     this.#countedTo = undefined;
-    this.#tracker.observe(this.#document);
+    if (this.#tracker.observe(this.#document)) this.#tracker.unreported.reset();
     this.#document = {};
   }
 
   #countTo(offset: number): void {
-    this.#tracker.unreportedBytes += offset - (this.#countedTo ?? offset);
+    this.#tracker.unreported.addText(offset - (this.#countedTo ?? offset));
     this.#countedTo = offset;
   }
 }

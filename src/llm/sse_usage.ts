@@ -1,5 +1,4 @@
 import { ByteSearch } from "./byte_search.ts";
-import { countContentBytes } from "./content_sample.ts";
 import { GrowingBuffer } from "./growing_buffer.ts";
 import { JsonUsage } from "./json_usage.ts";
 import { parseJson } from "./json_value.ts";
@@ -96,18 +95,18 @@ export class SseUsage {
       else this.#read(event);
       key = usageKey.find(events, done);
     }
-    if (latest !== undefined) this.#tracker.unreportedBytes = 0;
-    this.#latest = latest?.slice() ?? this.#latest;
-    this.#tracker.unreportedBytes += countContentBytes(events.subarray(done));
+    if (latest !== undefined) {
+      this.#latest = latest.slice();
+      this.#tracker.unreported.reset();
+    }
+    this.#tracker.unreported.addEvents(events.subarray(done));
   }
 
   #readLatest(): void {
     if (this.#latest === undefined) return;
-    const { unreportedBytes } = this.#tracker;
-    this.#read(this.#latest);
+    // What is unreported came after it.
+    this.#tracker.observe(parseJson(readEventData(this.#latest)));
     this.#latest = undefined;
-    // What was counted since then came after it.
-    this.#tracker.unreportedBytes = unreportedBytes;
   }
 
   /** The first event names the model, which is good to know when the last one never comes. */
@@ -118,7 +117,8 @@ export class SseUsage {
   }
 
   #read(event: Uint8Array): void {
-    this.#tracker.observe(parseJson(readEventData(event)));
+    const isReport = this.#tracker.observe(parseJson(readEventData(event)));
+    if (isReport) this.#tracker.unreported.reset();
   }
 }
 

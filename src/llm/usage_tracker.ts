@@ -1,4 +1,5 @@
 import { readAnswerDocument } from "./answer_document.ts";
+import { ContentMeter } from "./content_meter.ts";
 import type { LlmApi } from "./llm_api.ts";
 import { maxTokenCount } from "./token_count.ts";
 import { normalizeUsage, type TokenUsage } from "./token_usage.ts";
@@ -9,8 +10,8 @@ const bytesPerToken = 4;
 
 /** What is known of the usage of one answer so far, whatever format it comes in. */
 export class UsageTracker {
-  /** Bytes of text that came after the last report. */
-  unreportedBytes = 0;
+  /** The text that came after the last report. */
+  readonly unreported = new ContentMeter();
   readonly #api: LlmApi | undefined;
   #report: UsageReport | undefined;
   #isStart = false;
@@ -20,19 +21,14 @@ export class UsageTracker {
     this.#api = api;
   }
 
-  /** Whether the model is known already. */
-  get knowsModel(): boolean {
-    return this.#model !== undefined;
-  }
-
-  /** Takes note of a JSON answer or of one event. */
-  observe(document: unknown): void {
+  /** Takes note of a JSON answer or of one event; answers whether it reports usage. */
+  observe(document: unknown): boolean {
     const { report, isStart, model } = readAnswerDocument(document, this.#api);
     this.#model = model ?? this.#model;
-    if (report === undefined) return;
+    if (report === undefined) return false;
     this.#report = mergeUsageReports(this.#report, report);
     this.#isStart = isStart;
-    this.unreportedBytes = 0;
+    return true;
   }
 
   /** The usage of the whole answer, `undefined` when the provider said nothing. */
@@ -49,7 +45,7 @@ export class UsageTracker {
       ? nothingStated(requestBytes, this.#model)
       : normalizeUsage(this.#report, this.#model);
     const isComplete = this.#report !== undefined && !this.#isStart &&
-      this.unreportedBytes === 0;
+      this.unreported.bytes === 0;
     if (isComplete) return stated;
     const outputTokens = stated.outputTokens + this.#estimateOutput();
     return {
@@ -63,7 +59,7 @@ export class UsageTracker {
   #estimateOutput(): number {
     // These two answer with numbers, not with tokens.
     if (this.#api === "embeddings" || this.#api === "rerank") return 0;
-    return estimateTokens(this.unreportedBytes);
+    return estimateTokens(this.unreported.bytes);
   }
 }
 
