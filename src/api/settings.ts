@@ -46,9 +46,6 @@ function isCidr(text: string): boolean {
     Number(bits) <= (address.includes(":") ? 128 : 32);
 }
 
-/** For what is read, checked and has no effect yet. */
-const unused = "Accepted, and without effect in this version.";
-
 const kv = s.refine(
   s.object({
     path: s.field("File of an embedded store.", s.optional(s.text(4096))),
@@ -71,7 +68,7 @@ const limits = s.object({
     s.optional(s.integer(0, Number.MAX_SAFE_INTEGER)),
   ),
   maxBufferBytes: s.field(
-    `${unused} Bytes of a body that a policy may hold in memory.`,
+    "Bytes of a body that the gateway may hold in memory, where something in it has to be read or changed.",
     s.withDefault(s.integer(1024, 1 << 30), 2 * 1024 * 1024),
   ),
 });

@@ -1,4 +1,6 @@
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import type { LlmCall } from "./llm_call.ts";
+import type { Admission } from "./rate_limit_admission.ts";
 import type { Refusal } from "./refusal.ts";
 import type { RequestIdentity } from "./request_identity.ts";
 
@@ -18,6 +20,10 @@ export interface PolicyContext {
   readonly matchedPrefix: string | undefined;
   /** Path of the MCP server when the request looks for it without naming it, such as `/mcp`. */
   readonly mcpPath?: string | undefined;
+  /** Set by the rate limits that admitted the request. */
+  rateLimit?: Admission | undefined;
+  /** What the request uses of an LLM. */
+  readonly llm: LlmCall;
 }
 
 /**

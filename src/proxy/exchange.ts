@@ -8,6 +8,7 @@ import type {
 } from "../http/message.ts";
 import type { Policy, PolicyContext } from "../policy/policy.ts";
 import { Refusal } from "../policy/refusal.ts";
+import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
 import type { RequestIdentity } from "../policy/request_identity.ts";
 import { hostnameOf } from "../route/hostname.ts";
 import type { RoutableRequest } from "../route/route_table.ts";
@@ -17,6 +18,7 @@ import type {
   Route,
   Snapshot,
 } from "../snapshot/snapshot.ts";
+import { TokenMeter } from "./token_meter.ts";
 
 /** Hears of every request that is over. */
 export type FinishObserver = (exchange: Exchange, outcome: Outcome) => void;
@@ -61,6 +63,7 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   #response: ResponseMessage | undefined;
   #namedAuthority: string | undefined;
   #hostname = "";
+  #meter: TokenMeter | undefined;
 
   constructor(
     request: RequestMessage,
@@ -87,6 +90,24 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
 
   get mcpPath(): string | undefined {
     return this.route?.mcpPath;
+  }
+
+  get llm(): TokenMeter {
+    return this.#meter ??= new TokenMeter(this.#llmApi);
+  }
+
+  /** Counts the tokens; `undefined` while nobody asked for them. */
+  get meter(): TokenMeter | undefined {
+    return this.#meter;
+  }
+
+  /** Has the tokens counted where the request is known to be for an LLM, also when no policy asked. */
+  startMeter(): TokenMeter | undefined {
+    return this.#meter ?? (this.#llmApi === undefined ? undefined : this.llm);
+  }
+
+  get #llmApi(): LlmApi | undefined {
+    return detectLlmApi(this.asked.method, this.asked.target);
   }
 
   get method(): string {
@@ -152,6 +173,9 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   }
 
   finished(outcome: Outcome): void {
+    const wasAnswered = this.error?.code !== "client_closed" ||
+      this.upstreamMs === undefined;
+    if (!wasAnswered) this.#meter?.abandon();
     this.#observer(this, outcome);
   }
 }

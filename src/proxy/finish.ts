@@ -11,18 +11,24 @@ export function observeFinishedRequests(
   clock: Clock,
   record: (request: FinishedRequest) => void,
 ): FinishObserver {
-  return (exchange, outcome) => record(describe(exchange, outcome, clock));
+  return (exchange, outcome) => {
+    const finish = () => record(describe(exchange, outcome, durationMs));
+    const durationMs = clock.monotonic() - exchange.startedAt;
+    const decoding = exchange.meter?.decoding;
+    if (decoding === undefined) finish();
+    else decoding.then(finish);
+  };
 }
 
 function describe(
   exchange: Exchange,
   outcome: Outcome,
-  clock: Clock,
+  durationMs: number,
 ): FinishedRequest {
   const { asked, backend, listener, request } = exchange;
   return {
     time: exchange.acceptedAt,
-    durationMs: clock.monotonic() - exchange.startedAt,
+    durationMs,
     port: exchange.port,
     gateway: listener?.gateway,
     listener: listener?.name,
@@ -41,6 +47,7 @@ function describe(
     reason: reasonOf(exchange, outcome),
     error: errorOf(exchange, outcome),
     retries: exchange.retries,
+    usage: exchange.meter?.usage,
   };
 }
 

@@ -31,6 +31,8 @@ export interface PipelineOptions {
   readonly trustsPeer: TrustsPeer;
   /** Larger request bodies are refused; no limit unless set. */
   readonly maxBodyBytes: number | undefined;
+  /** How much of a body is held in memory where something has to be read in it. */
+  readonly maxBufferBytes: number;
   readonly onFinish: FinishObserver;
   /** Uniform in [0, 1); chooses among weighted backends. */
   readonly random: () => number;
@@ -78,7 +80,7 @@ export class Pipeline {
 
   async #process(exchange: Exchange): Promise<ResponseMessage> {
     const listener = enterListener(exchange);
-    const { request, requestId, asked } = exchange;
+    const { request } = exchange;
     // One spelling of the path for routing, policies and upstream.
     request.target = normalizeTarget(request.target);
     limitBody(request, this.#options.maxBodyBytes);
@@ -99,9 +101,23 @@ export class Pipeline {
       const response = await exchange.runRequestHooks(target.policies);
       if (response !== undefined) return response;
     }
-    const trusted = this.#options.trustsPeer(request.source);
+    return await this.#forward(exchange, route, target);
+  }
+
+  async #forward(
+    exchange: Exchange,
+    route: Route,
+    target: WeightedBackend,
+  ): Promise<ResponseMessage> {
+    const { request, requestId, asked } = exchange;
+    const meter = exchange.startMeter();
+    const { forwarder, maxBufferBytes, trustsPeer } = this.#options;
+    if (meter !== undefined) await meter.prepare(request, maxBufferBytes);
+    const trusted = trustsPeer(request.source);
     addForwardingHeaders(request, requestId, asked.authority, trusted);
-    return await this.#options.forwarder.forward(exchange, route, target);
+    const response = await forwarder.forward(exchange, route, target);
+    meter?.watch(response);
+    return response;
   }
 
   async #decorate(

@@ -94,6 +94,7 @@ export class ServerWatch implements ServerObserver {
       reason: error.code,
       error: describeError(error),
       retries: 0,
+      usage: undefined,
     });
   }
 

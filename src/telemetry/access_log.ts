@@ -5,7 +5,7 @@ import {
   type LogFormat,
   quote,
 } from "../base/log_text.ts";
-import type { FinishedRequest } from "./finished_request.ts";
+import type { FinishedRequest, FinishedUsage } from "./finished_request.ts";
 
 /** Where access log lines go. */
 export interface AccessLogOptions {
@@ -88,12 +88,26 @@ function eachField(request: FinishedRequest, add: Add): void {
   add("reason", request.reason);
   if (request.error !== undefined) add("error", request.error);
   if (request.retries > 0) add("retry.attempt", request.retries);
+  if (request.usage !== undefined) addUsage(request.usage, add);
   if (request.upstreamDurationMs !== undefined) {
     add("upstream.duration", toMilliseconds(request.upstreamDurationMs));
   }
   if (request.durationMs !== undefined) {
     add("duration", toMilliseconds(request.durationMs));
   }
+}
+
+/** Names of the OpenTelemetry conventions for generative AI. */
+function addUsage(usage: FinishedUsage, add: Add): void {
+  if (usage.responseModel !== undefined) {
+    add("gen_ai.response.model", usage.responseModel);
+  }
+  add("gen_ai.usage.input_tokens", usage.inputTokens);
+  if (usage.cachedInputTokens !== undefined) {
+    add("gen_ai.usage.cache_read.input_tokens", usage.cachedInputTokens);
+  }
+  add("gen_ai.usage.output_tokens", usage.outputTokens);
+  if (usage.estimated) add("gen_ai.usage.estimated", "true");
 }
 
 function toMilliseconds(duration: number): string {

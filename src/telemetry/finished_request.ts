@@ -50,4 +50,19 @@ export interface FinishedRequest {
   readonly error: string | undefined;
   /** Tries after the first. */
   readonly retries: number;
+  /** Tokens, when an LLM answered. */
+  readonly usage: FinishedUsage | undefined;
+}
+
+/** The tokens that a request used, whatever provider said so. */
+export interface FinishedUsage {
+  /** With what was read from and written to the prompt cache. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Part of `inputTokens`. */
+  readonly cachedInputTokens: number | undefined;
+  /** Some of it is a guess: the provider had not said it yet, or never does. */
+  readonly estimated: boolean;
+  /** As the answer names it. */
+  readonly responseModel: string | undefined;
 }

@@ -1,6 +1,7 @@
 import { httpMethods } from "../api/http_method.ts";
 import type { Clock } from "../base/clock.ts";
 import type { FinishedRequest } from "./finished_request.ts";
+import { addLlmMetrics } from "./llm_metrics.ts";
 import { type Counter, type Histogram, MetricRegistry } from "./metrics.ts";
 import { addProcessMetrics } from "./process_metrics.ts";
 
@@ -110,6 +111,7 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
   registry.gauge("gateway_build_info", "Version of the gateway; always 1", [
     "version",
   ]).labels(version).set(1);
+  const recordTokens = addLlmMetrics(registry);
   addProcessMetrics(registry, clock);
   return metrics;
 
@@ -124,6 +126,7 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
     if (request.upstreamDurationMs !== undefined) {
       series.upstreamDuration?.observe(request.upstreamDurationMs / 1000);
     }
+    recordTokens(request);
     if (request.retries > 0) {
       metrics.retries.labels(request.backend ?? "").inc(request.retries);
     }

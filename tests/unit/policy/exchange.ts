@@ -45,6 +45,7 @@ export function context(
     gateway: "public",
     identity: {},
     matchedPrefix,
+    llm: { api: undefined, onUsage: () => {} },
   };
 }
 

@@ -22,4 +22,5 @@ export const finishedRequest: FinishedRequest = {
   reason: "upstream",
   error: undefined,
   retries: 0,
+  usage: undefined,
 };
