@@ -73,6 +73,16 @@ export function createDeadline(
   return { cancellation, lift };
 }
 
+/** Waits for `promise`; rejects with the reason when cancelled before. What it stands for goes on. */
+export function unlessCancelled<T>(
+  promise: Promise<T>,
+  cancellation: Cancellation,
+): Promise<T> {
+  const { promise: cancelled, reject } = Promise.withResolvers<never>();
+  const unsubscribe = cancellation.onCancel(reject);
+  return Promise.race([promise, cancelled]).finally(unsubscribe);
+}
+
 /** Resolves after `delayMs`; rejects with the reason when cancelled before. */
 export function sleep(
   clock: Clock,

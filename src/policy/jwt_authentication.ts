@@ -1,5 +1,6 @@
 import { parseDuration } from "../api/duration.ts";
 import type { JwtAuthentication } from "../api/jwt_authentication.ts";
+import { unlessCancelled } from "../base/cancellation.ts";
 import { describeError } from "../base/errors.ts";
 import type { JsonObject } from "../identity/json.ts";
 import { DocumentUnavailableError } from "../identity/remote_document.ts";
@@ -60,6 +61,9 @@ export function createJwtAuthentication(
       const { request, identity } = context;
       if (mcp !== undefined) {
         const answer = mcp.answer(context);
+        if (answer instanceof Promise) {
+          return unlessCancelled(answer, request.cancellation);
+        }
         if (answer !== undefined) return answer;
         identity.protectedResource = mcp;
       }
@@ -73,7 +77,8 @@ export function createJwtAuthentication(
       const accept = (claims: JsonObject): void => void (identity.jwt = claims);
       const claims = verifier.verify(token);
       if (!(claims instanceof Promise)) return accept(claims);
-      return claims.then(accept, (error) => refuse(context, error));
+      return unlessCancelled(claims, request.cancellation)
+        .then(accept, (error) => refuse(context, error));
     },
   };
 }
