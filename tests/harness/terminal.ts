@@ -15,11 +15,14 @@ export class Terminal implements AsyncDisposable {
     env: Readonly<Record<string, string>> = {},
   ): Promise<Terminal> {
     const terminal = new Terminal(await Deno.makeTempDir());
-    const variables = Object.entries({ PS1: "shell> ", ...env })
-      .flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+    const variables = Object.entries(env).flatMap((
+      [name, value],
+    ) => ["-e", `${name}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
     await terminal.#tmux("new-session", "-d", ...size, ...variables, "sh");
-    await terminal.waitFor(/^shell>/m);
+    // Some shells take no prompt from the environment.
+    await terminal.run("PS1='shell> '; clear");
+    await terminal.waitFor(/^shell> *$/m);
     return terminal;
   }
 
@@ -86,4 +89,14 @@ export class Terminal implements AsyncDisposable {
     if (success) return Buffer.from(stdout).toString();
     throw new Error(`tmux ${args[0]}: ${Buffer.from(stderr).toString()}`);
   }
+}
+
+/** What to type into a shell to start the gateway, as `gatewayCommand` does. */
+export function gatewayCommandLine(args: readonly string[]): string {
+  const main = new URL("../../main.ts", import.meta.url).pathname;
+  const executable = Deno.env.get("GATEWAY_BIN");
+  const words = executable === undefined
+    ? [Deno.execPath(), "run", "-A", main, ...args]
+    : [executable, ...args];
+  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
 }

@@ -1,0 +1,315 @@
+import assert from "node:assert/strict";
+import type { TraceEvent } from "../../src/telemetry/trace_event.ts";
+import {
+  forwardedTrace,
+  refusedTrace,
+  requestState,
+  toJsonLines,
+  traceEvent,
+} from "../harness/sample_trace.ts";
+import { gatewayCommandLine, Terminal } from "../harness/terminal.ts";
+import { TraceServer } from "../harness/trace_server.ts";
+
+const sizes = [[80, 24], [200, 60]] as const;
+/** What a page below the first event is. */
+const afterPageDown = {
+  80: /^> .*bodySnapshot/m,
+  200: /^> .*requestFinished/m,
+};
+const trace = ["ctl", "proxy", "trace"];
+
+async function withFile(
+  events: readonly TraceEvent[],
+  run: (file: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/trace.jsonl`;
+  await Deno.writeTextFile(file, toJsonLines(events));
+  try {
+    await run(file);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Opens a terminal and replays a trace in it. */
+async function replay(
+  file: string,
+  [columns, rows]: readonly [number, number],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Terminal> {
+  const terminal = await Terminal.open(columns, rows, env);
+  await terminal.run(gatewayCommandLine([...trace, "--file", file]));
+  await terminal.waitFor(/complete/);
+  return terminal;
+}
+
+for (const size of sizes) {
+  const [columns, rows] = size;
+
+  Deno.test(`the terminal UI at ${columns}x${rows} shows events, the selected one, and its keys`, async () => {
+    await withFile(forwardedTrace, async (file) => {
+      await using terminal = await replay(file, size);
+
+      const screen = await terminal.screen();
+
+      assert.match(screen, /^ trace of .*trace\.jsonl/);
+      assert.match(screen, /▶ Events 13\/13/);
+      assert.match(screen, /^> +3\.90 ms +info +requestFinished +200/m);
+      assert.match(screen, /type: requestFinished/);
+      assert.match(screen, /13 events, complete/);
+      assert.match(screen, /q quit .*\/ find {2}n next/);
+      assert.equal(await terminal.state("alternate_on"), "1");
+      assert.equal(await terminal.state("cursor_flag"), "0");
+    });
+  });
+
+  Deno.test(`the terminal UI at ${columns}x${rows} obeys every key`, async () => {
+    await withFile(forwardedTrace, async (file) => {
+      await using terminal = await replay(file, size);
+
+      await terminal.press("Up");
+      await terminal.waitFor(/^> .*final response: 200/m);
+      await terminal.press("Down");
+      await terminal.waitFor(/^> .*requestFinished/m);
+      await terminal.press("Home");
+      await terminal.waitFor(/Events 1\/13.*\n?[\s\S]*^> .*requestStarted/m);
+      await terminal.press("PageDown");
+      await terminal.waitFor(afterPageDown[columns]);
+      await terminal.press("PageUp");
+      await terminal.waitFor(/^> .*requestStarted/m);
+      await terminal.press("End");
+      await terminal.waitFor(/^> .*requestFinished/m);
+
+      await terminal.press("s");
+      await terminal.waitFor(/Detail: snapshot, yaml[\s\S]*final response/);
+      await terminal.press("f");
+      await terminal.waitFor(/Detail: snapshot, json[\s\S]*"request": \{/);
+      await terminal.press("d");
+      await terminal.waitFor(/final request → final response/);
+      await terminal.waitFor(/\+ response\.code: 200/);
+      await terminal.press("e");
+      await terminal.waitFor(/Detail: raw event, json[\s\S]*"eventEnd": 3900/);
+
+      await terminal.press("/");
+      await terminal.waitFor(/search: _/);
+      await terminal.type("X-TEAN");
+      await terminal.press("BSpace");
+      await terminal.type("M");
+      await terminal.waitFor(/search: X-TEAM_/);
+      await terminal.press("Enter");
+      await terminal.waitFor(/^> .*final request: POST/m);
+      await terminal.press("n");
+      await terminal.waitFor(/^> .*final response: 200/m);
+      await terminal.press("N");
+      await terminal.waitFor(/^> .*final request: POST/m);
+      await terminal.press("/");
+      await terminal.type("missing");
+      await terminal.press("Enter");
+      await terminal.waitFor(/"missing" is nowhere/);
+      await terminal.press("/");
+      await terminal.waitFor(/esc cancel/);
+      await terminal.press("Escape");
+      await terminal.waitFor(/q quit/);
+
+      await terminal.press("Tab");
+      await terminal.waitFor(/▶ Detail/);
+      assert.doesNotMatch(await terminal.screen(), /▶ Events/);
+      await terminal.press("BTab");
+      await terminal.waitFor(/▶ Events/);
+      await terminal.press("q");
+      await terminal.waitFor(/^shell> *$/m);
+    });
+  });
+}
+
+Deno.test("the terminal UI scrolls the detail pane when it has the focus", async () => {
+  await withFile(forwardedTrace, async (file) => {
+    await using terminal = await replay(file, [80, 24]);
+    await terminal.press("s", "Tab");
+    const first = await terminal.waitFor(/ 1-10\/(\d+)/);
+    const [, count = ""] = / 1-10\/(\d+)/.exec(first) ?? [];
+
+    await terminal.press("Down");
+    await terminal.waitFor(new RegExp(` 2-11/${count}`));
+    await terminal.press("PageDown");
+    await terminal.waitFor(new RegExp(` 12-21/${count}`));
+    await terminal.press("End");
+    await terminal.waitFor(new RegExp(`-${count}/${count}`));
+    await terminal.press("PageUp", "Up", "Home");
+    await terminal.waitFor(new RegExp(` 1-10/${count}`));
+    assert.match(await terminal.screen(), /^> .*requestFinished/m);
+  });
+});
+
+Deno.test("the terminal UI follows the size of its terminal", async () => {
+  await withFile(forwardedTrace, async (file) => {
+    await using terminal = await replay(file, [80, 24]);
+
+    await terminal.resize(200, 60);
+    const wide = await terminal.waitFor(/▶ Events.*│ ─ Detail/);
+    await terminal.resize(30, 8);
+    await terminal.waitFor(/needs 40x10; q quits/);
+    await terminal.resize(80, 24);
+    const small = await terminal.waitFor(/^─ Detail/m);
+
+    assert.match(wide, /requestStarted +request accepted/);
+    assert.match(small, /^> .*requestFinished +200/m);
+    assert.match(small, /bodySnapshot .*…$/m);
+  });
+});
+
+Deno.test("the terminal UI shows events as they come, and says that the stream died", async () => {
+  await using server = new TraceServer();
+  await using terminal = await Terminal.open(80, 24);
+  await terminal.run(
+    gatewayCommandLine([...trace, "--admin", server.address]),
+  );
+  const stream = await server.nextStream();
+  await terminal.waitFor(/waiting for a request…/);
+
+  stream.send(...refusedTrace.slice(0, 2));
+  await terminal.waitFor(/2 events, more to come/);
+  await terminal.press("Home");
+  await terminal.waitFor(/Events 1\/2/);
+  stream.send(...refusedTrace.slice(2, 3));
+  await terminal.waitFor(/Events 1\/3[\s\S]*401 jwt: token expired/);
+  stream.end();
+  await terminal.waitFor(/3 events; Lost the trace: /);
+  await terminal.press("Down", "d");
+  await terminal.waitFor(
+    /Events 2\/3[\s\S]*initial request: the first snapshot/,
+  );
+
+  await terminal.press("q");
+  await terminal.waitFor(/gateway: Lost the trace: /);
+  await terminal.run("echo code=$?");
+  await terminal.waitFor(/code=1/);
+});
+
+/** Leaves the program in some way; the command line that starts it gets its process id into `pidFile`. */
+const departures: readonly {
+  readonly how: string;
+  readonly code: number;
+  leave(terminal: Terminal, pid: number): void | Promise<void>;
+}[] = [
+  { how: "q", code: 0, leave: (terminal) => terminal.press("q") },
+  { how: "Ctrl-C", code: 0, leave: (terminal) => terminal.press("C-c") },
+  { how: "SIGINT", code: 130, leave: (_, pid) => Deno.kill(pid, "SIGINT") },
+  { how: "SIGTERM", code: 143, leave: (_, pid) => Deno.kill(pid, "SIGTERM") },
+];
+for (const { how, code, leave } of departures) {
+  Deno.test(`the terminal is as before after ${how}`, async () => {
+    await withFile(forwardedTrace, async (file) => {
+      await using terminal = await Terminal.open(80, 24);
+      const pidFile = `${file}.pid`;
+      const line = gatewayCommandLine([...trace, "--file", file]);
+      const script = `${file}.sh`;
+      await Deno.writeTextFile(script, `echo $$ > ${pidFile}\nexec ${line}\n`);
+      const before = await settings(terminal, `${file}.before`);
+      await terminal.run(`sh ${script}`);
+      await terminal.waitFor(/complete/);
+
+      await leave(terminal, Number(await Deno.readTextFile(pidFile)));
+
+      await terminal.waitFor(/^shell> *$/m);
+      await terminal.run("echo code=$?");
+      await terminal.waitFor(new RegExp(`code=${code}$`, "m"));
+      assert.equal(await settings(terminal, `${file}.after`), before);
+      assert.equal(await terminal.state("alternate_on"), "0");
+      assert.equal(await terminal.state("cursor_flag"), "1");
+      assert.equal(await terminal.state("wrap_flag"), "1");
+    });
+  });
+}
+
+Deno.test("the terminal is as before after a crash, which is told", async () => {
+  const folder = await Deno.makeTempDir();
+  {
+    await using terminal = await Terminal.open(80, 24);
+    const before = await settings(terminal, `${folder}/before`);
+    const main = new URL("../harness/crashing_tui.ts", import.meta.url);
+
+    await terminal.run(`${Deno.execPath()} run -A ${main.pathname}`);
+
+    await terminal.waitFor(/a bug in the view/);
+    assert.equal(await settings(terminal, `${folder}/after`), before);
+    assert.equal(await terminal.state("alternate_on"), "0");
+    assert.equal(await terminal.state("cursor_flag"), "1");
+  }
+  await Deno.remove(folder, { recursive: true });
+});
+
+/** What `stty` says; `file` receives it. */
+async function settings(terminal: Terminal, file: string): Promise<string> {
+  await terminal.run(`clear; stty -g > ${file}; echo $((20 + 3))`);
+  await terminal.waitFor(/^23$/m);
+  return await Deno.readTextFile(file);
+}
+
+Deno.test("the terminal UI reads a trace from standard input and keys from the terminal", async () => {
+  await withFile(refusedTrace, async (file) => {
+    await using terminal = await Terminal.open(80, 24);
+    const line = gatewayCommandLine([...trace, "--file", "-"]);
+    await terminal.run(`cat ${file} | ${line}`);
+    await terminal.waitFor(/4 events, complete/);
+
+    await terminal.press("Home");
+
+    await terminal.waitFor(/^> .*requestStarted/m);
+    await terminal.press("q");
+    await terminal.waitFor(/^shell> *$/m);
+  });
+});
+
+const hostile = [
+  traceEvent({ type: "requestStarted" }),
+  traceEvent({
+    type: "requestSnapshot",
+    stage: "initial request",
+    requestState: requestState({
+      "x-hostile": "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u009b2J\u202eright",
+      "x-wide": "日本語テキスト👩‍🚀 e\u0301",
+    }),
+  }),
+  traceEvent({
+    type: "policyEvent",
+    kind: "jwt",
+    details: "\x1b[2J\x1b]0;owned\x07日本語",
+  }),
+];
+
+for (const size of sizes) {
+  Deno.test(`nothing in a trace commands the terminal at ${size.join("x")}`, async () => {
+    await withFile(hostile, async (file) => {
+      await using terminal = await replay(file, size);
+      await terminal.press("Up", "s", "f", "Tab", "/");
+      await terminal.type("x-hostile");
+      await terminal.press("Enter");
+      const screen = await terminal.waitFor(/x-wide/);
+
+      // JSON has escapes of its own for the first ones.
+      assert.match(
+        screen.replaceAll("\n", ""),
+        /\\u001b\]0;owned\\u0007\\u001b\[2J\\u001b\[31mred\\u\{9b\}2J\\u\{202e\}right/,
+      );
+      assert.match(screen, /日本語/);
+      assert.match(screen, /jwt: ␛\[2J␛\]0;owned␇日本語/);
+      assert.match(screen, /^ trace of /);
+      assert.notEqual(await terminal.state("pane_title"), "owned");
+    });
+  });
+}
+
+Deno.test("severities have colours, but for NO_COLOR, and words anyway", async () => {
+  await withFile(refusedTrace, async (file) => {
+    await using coloured = await replay(file, [80, 24]);
+    await using plain = await replay(file, [80, 24], { NO_COLOR: "1" });
+    const red = /\[[0-9;]*31m/;
+
+    assert.match(await coloured.colours(), red);
+    assert.doesNotMatch(await plain.colours(), /\[(?:[0-9;]*;)?3[0-7]m/);
+    assert.match(await plain.screen(), / error +policy/);
+    assert.match(await plain.screen(), /^>/m);
+  });
+});
