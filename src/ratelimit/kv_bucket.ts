@@ -1,0 +1,262 @@
+import type { Clock } from "../base/clock.ts";
+import type { BudgetDefinition, BudgetReading } from "./budget.ts";
+import { PendingCharges } from "./kv_charges.ts";
+import { Lease } from "./kv_lease.ts";
+import {
+  type BudgetRecord,
+  type Charge,
+  enterWindow,
+  expiryOf,
+  isOver,
+  lateUse,
+  readRecord,
+  settleWindow,
+  take,
+} from "./kv_record.ts";
+import type { KvStore } from "./kv_store.ts";
+
+/** What a bucket can say without asking the store. */
+export type Standing = "open" | "exhausted" | "unknown";
+
+/** Which budget a bucket is a part of, and what it needs to be one. */
+export interface KvBucketOptions {
+  readonly budget: BudgetDefinition;
+  readonly entries: readonly (readonly [key: string, value: string])[];
+  /** Of the record. */
+  readonly key: Deno.KvKey;
+  readonly store: KvStore;
+  readonly clock: Clock;
+  /** Largest lease, in requests. */
+  readonly maxLease: number;
+}
+
+/** How old the state of an exhausted budget of requests may get: others may give leases back. */
+const EXHAUSTED_LOOK_MS = 50;
+/** How old the state of a token budget may get before it is looked at in the background, and before a request waits for that. */
+const TOKEN_LOOK_MS = 100;
+const TOKEN_STALE_MS = 1000;
+
+/**
+ * This process's part of one shared budget. Of requests it holds a lease; of tokens it knows what the record said last, less what it has
+ * not settled yet. At most one exchange with the store is under way; it does whatever is due.
+ */
+export class KvBucket {
+  readonly budget: BudgetDefinition;
+  readonly entries: KvBucketOptions["entries"];
+  readonly #key: Deno.KvKey;
+  readonly #store: KvStore;
+  readonly #clock: Clock;
+  readonly #lease: Lease;
+  readonly #charges = new PendingCharges();
+  /** Names the window; wall-clock time. */
+  #openedAt: number | undefined;
+  /** Monotonic time, as `#lookedAt` and `#askedAt`. */
+  #resetAt = -Infinity;
+  #lookedAt = -Infinity;
+  #askedAt = -Infinity;
+  /** In the record when it was last read. */
+  #available = 0;
+  #waiting = 0;
+  #shouldFill = false;
+  #exchange: Promise<void> | undefined;
+  #error: unknown;
+
+  constructor(options: KvBucketOptions) {
+    this.budget = options.budget;
+    this.entries = options.entries;
+    this.#key = options.key;
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#lease = new Lease(options.maxLease);
+  }
+
+  /** Requests that may still be admitted without asking the store. */
+  get leased(): number {
+    return this.#lease.held;
+  }
+
+  /** Tokens used that the record does not know yet. */
+  get pendingDebits(): number {
+    return Math.max(0, this.#charges.total);
+  }
+
+  /** Why the last exchange failed; `undefined` once one works. */
+  get error(): unknown {
+    return this.#error;
+  }
+
+  /** Whether the store has something to learn. */
+  get isDirty(): boolean {
+    return this.#lease.held > 0 || !this.#charges.isEmpty ||
+      this.#exchange !== undefined;
+  }
+
+  /** For how long the store has not answered what it was asked. */
+  get silentMs(): number {
+    return this.#exchange === undefined
+      ? 0
+      : this.#clock.monotonic() - this.#askedAt;
+  }
+
+  /** Whether a request may pass; looks at the record in the background when its state gets old. */
+  check(): Standing {
+    const now = this.#clock.monotonic();
+    if (now >= this.#resetAt) return "unknown";
+    if (this.#lease.held > 0) return "open";
+    if (this.budget.unit === "tokens") return this.#checkTokens(now);
+    if (this.#available > 0) return "unknown";
+    if (now >= this.#lookedAt + EXHAUSTED_LOOK_MS) void this.#startExchange();
+    return "exhausted";
+  }
+
+  /** Charges a request that `check` called open. */
+  take(): void {
+    if (this.budget.unit === "tokens") return;
+    this.#lease.use();
+    if (
+      this.#exchange !== undefined || !this.#lease.isLow(this.#available)
+    ) return;
+    this.#shouldFill = true;
+    void this.#startExchange();
+  }
+
+  /** Undoes `take`. */
+  refund(): void {
+    if (this.#isOpen()) this.#lease.undo();
+  }
+
+  debit(tokens: number): void {
+    this.#charges.add(this.#isOpen() ? this.#openedAt : undefined, tokens);
+  }
+
+  /** Asks the store on behalf of a request; resolves when it answered or failed. */
+  async ask(): Promise<void> {
+    this.#waiting++;
+    await this.#startExchange();
+    this.#waiting--;
+  }
+
+  /** Settles debits, gives back what nobody needs. Called at a steady pace. */
+  sweep(): void {
+    if (this.#exchange !== undefined) return;
+    this.#giveBack(this.#lease.sweep());
+    if (!this.#charges.isEmpty) void this.#startExchange();
+  }
+
+  /** Settles every debit, gives everything back. */
+  async flush(): Promise<void> {
+    await this.#exchange;
+    this.#giveBack(this.#lease.held);
+    if (!this.#charges.isEmpty) await this.#startExchange();
+  }
+
+  read(): BudgetReading {
+    const { unit, base, burst, windowMs } = this.budget;
+    const limit = base + burst;
+    if (!this.#isOpen()) {
+      return { unit, limit, remaining: limit, resetMs: windowMs, windowMs };
+    }
+    const left = this.#available + this.#lease.held - this.#charges.total;
+    const remaining = Math.min(limit, Math.max(0, left));
+    const resetMs = this.#resetAt - this.#clock.monotonic();
+    return { unit, limit, remaining, resetMs, windowMs };
+  }
+
+  #isOpen(): boolean {
+    return this.#clock.monotonic() < this.#resetAt;
+  }
+
+  #checkTokens(now: number): Standing {
+    // Tokens are never given back, so exhausted it stays until the reset.
+    if (this.#available - this.#charges.total <= 0) return "exhausted";
+    if (now >= this.#lookedAt + TOKEN_STALE_MS) return "unknown";
+    if (now >= this.#lookedAt + TOKEN_LOOK_MS) void this.#startExchange();
+    return "open";
+  }
+
+  #giveBack(units: number): void {
+    // A store that is down would lose them, and requests may need them.
+    if (units === 0 || this.#store.error !== undefined) return;
+    this.#lease.drop(units);
+    this.#charges.add(this.#openedAt, -units);
+  }
+
+  /** Never rejects. */
+  #startExchange(): Promise<void> {
+    this.#exchange ??= this.#runExchange().finally(() => {
+      this.#exchange = undefined;
+    });
+    return this.#exchange;
+  }
+
+  async #runExchange(): Promise<void> {
+    this.#askedAt = this.#clock.monotonic();
+    // What is left of the lease may still count as saved up in its window.
+    if (!this.#isOpen()) this.#giveBack(this.#lease.held);
+    const charges = this.#charges.begin();
+    let settled: Settled | undefined;
+    try {
+      await this.#store.update(this.#key, (value) => {
+        const before = readRecord(value);
+        settled = this.#settle(before, charges);
+        const { record } = settled;
+        if (record === undefined || record === before) return undefined;
+        return { value: record, expireInMs: expiryOf(record, this.budget) };
+      });
+      this.#charges.settled();
+      this.#error = undefined;
+      if (settled !== undefined) this.#adopt(settled);
+    } catch (error) {
+      this.#charges.restore();
+      this.#error = error;
+    }
+    this.#shouldFill = false;
+  }
+
+  #settle(
+    before: BudgetRecord | undefined,
+    charges: readonly Charge[],
+  ): Settled {
+    const { budget } = this;
+    const wallNow = this.#clock.now();
+    const now = this.#clock.monotonic();
+    let record = settleWindow(before, budget, charges);
+    const late = lateUse(before, budget, charges);
+    // Only what is counted opens a window.
+    if (late !== 0 || this.#waiting > 0) {
+      record = enterWindow(record, budget, wallNow);
+    }
+    if (record === undefined || isOver(record, budget, wallNow)) {
+      return { record, granted: 0, now, resetAt: -Infinity };
+    }
+    if (late !== 0) record = take(record, budget, late);
+    const granted = this.#sizeLease(record, now);
+    if (granted > 0) record = take(record, budget, granted);
+    const resetAt = now + record.openedAt + budget.windowMs - wallNow;
+    return { record, granted, now, resetAt };
+  }
+
+  #sizeLease({ openedAt, available }: BudgetRecord, now: number): number {
+    if (this.budget.unit === "tokens") return 0;
+    if (openedAt !== this.#openedAt) this.#lease.end();
+    if (this.#waiting === 0 && !this.#shouldFill) return 0;
+    return this.#lease.sizeOf(available, { waiting: this.#waiting, now });
+  }
+
+  #adopt({ record, granted, now, resetAt }: Settled): void {
+    if (record?.openedAt !== this.#openedAt) this.#lease.end();
+    this.#openedAt = record?.openedAt;
+    this.#available = record?.available ?? 0;
+    this.#resetAt = resetAt;
+    this.#lookedAt = now;
+    if (granted > 0) this.#lease.fill(granted, now);
+  }
+}
+
+/** What became of a record, and when, on the monotonic clock. */
+interface Settled {
+  readonly record: BudgetRecord | undefined;
+  readonly granted: number;
+  readonly now: number;
+  readonly resetAt: number;
+}

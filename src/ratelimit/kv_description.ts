@@ -1,0 +1,52 @@
+import { describeError } from "../base/errors.ts";
+import type { BudgetReading } from "./budget.ts";
+import type { KvBucket } from "./kv_bucket.ts";
+import type { KvStoreCounters } from "./kv_store.ts";
+
+/** What a limiter over Deno KV knows, for `/config_dump` and metrics. */
+export interface KvLimiterState {
+  readonly path: string;
+  readonly domain: string;
+  /** Why the store failed last; `undefined` while it works. */
+  readonly error: unknown;
+  /** Budgets in memory. */
+  readonly kept: number;
+  readonly counters: KvLimiterCounters;
+  /** The least recently used first. */
+  readonly budgets: readonly KvBudgetState[];
+}
+
+/** What happened since the limiter was made. */
+export interface KvLimiterCounters extends KvStoreCounters {
+  /** Requests that had to wait for the store. */
+  readonly waits: number;
+  /** Budgets that left memory for others. */
+  readonly evicted: number;
+  /** Tokens that were never settled, since the store was down for too long. */
+  readonly lostDebits: number;
+}
+
+/** One shared budget as this process sees it. */
+export interface KvBudgetState extends BudgetReading {
+  readonly entries: readonly (readonly [key: string, value: string])[];
+  /** Requests that this process may admit without asking. */
+  readonly leased: number;
+  /** Tokens used in this process that the others do not know yet. */
+  readonly pendingDebits: number;
+  /** Why the store could not be asked last; `undefined` when it could. */
+  readonly lastError: string | undefined;
+}
+
+export function describeBuckets(
+  buckets: readonly KvBucket[],
+): readonly KvBudgetState[] {
+  return buckets.map((bucket) => ({
+    ...bucket.read(),
+    entries: bucket.entries,
+    leased: bucket.leased,
+    pendingDebits: bucket.pendingDebits,
+    lastError: bucket.error === undefined
+      ? undefined
+      : describeError(bucket.error),
+  }));
+}

@@ -1,0 +1,38 @@
+/** What is needed of a key-value store that several processes share. */
+export interface KvHandle {
+  /** The value, and the version that `replace` wants to see again. */
+  read(key: Deno.KvKey): Promise<KvEntry>;
+  /** Writes unless somebody else wrote since `version` was read; says whether it did. The entry may be deleted after `expireInMs`. */
+  replace(
+    key: Deno.KvKey,
+    version: string | null,
+    next: { readonly value: unknown; readonly expireInMs: number },
+  ): Promise<boolean>;
+  close(): void;
+}
+
+/** A value and its version; both are `null` when there is none. */
+export interface KvEntry {
+  readonly value: unknown;
+  readonly version: string | null;
+}
+
+/**
+ * Opens Deno KV: a file that processes of this machine share, `:memory:`, or the URL of a KV Connect server, to which
+ * `DENO_KV_ACCESS_TOKEN` gives access.
+ */
+export async function openKv(path: string): Promise<KvHandle> {
+  const kv = await Deno.openKv(path);
+  return {
+    async read(key) {
+      const { value, versionstamp } = await kv.get(key);
+      return { value, version: versionstamp };
+    },
+    async replace(key, version, { value, expireInMs }) {
+      const { ok } = await kv.atomic().check({ key, versionstamp: version })
+        .set(key, value, { expireIn: expireInMs }).commit();
+      return ok;
+    },
+    close: () => kv.close(),
+  };
+}

@@ -1,0 +1,261 @@
+import { type Clock, systemClock } from "../base/clock.ts";
+import type {
+  DescriptorUse,
+  GlobalDecision,
+  GlobalLimiter,
+  LimiterFailure,
+} from "./global_limiter.ts";
+import type { KvBucket } from "./kv_bucket.ts";
+import { KvBucketTable } from "./kv_bucket_table.ts";
+import { describeBuckets, type KvLimiterState } from "./kv_description.ts";
+import { type KvHandle, openKv } from "./kv_handle.ts";
+import { KvStore } from "./kv_store.ts";
+
+/** How to share budgets over Deno KV. */
+export interface KvLimiterOptions {
+  /** File that processes of this machine share, `:memory:`, or URL of a KV Connect server. */
+  readonly path: string;
+  /** Budgets of different domains are different budgets. */
+  readonly domain: string;
+  readonly clock?: Clock;
+  /** How long a request waits for the store; 250 by default. */
+  readonly waitMs?: number;
+  /** Largest lease in requests, 1024 by default. What a killed process loses. */
+  readonly maxLease?: number;
+  /** Budgets kept in memory, 10 000 by default; the least recently used goes first, the store still knows it. */
+  readonly maxBudgets?: number;
+  /** A number from 0 up to 1, for the jitter of retries. */
+  readonly random?: () => number;
+  /** Opens the store; `openKv` by default. */
+  readonly open?: (path: string) => Promise<KvHandle>;
+}
+
+/** How often leases are reviewed and debits settled. */
+const SWEEP_MS = 100;
+/** How long closing waits for the store. */
+const CLOSE_MS = 2000;
+
+/**
+ * Budgets that processes share over Deno KV; they agree on windows by the wall clock, so the clocks of their hosts should.
+ *
+ * Requests: a process takes a lease from the record before it uses it, so no more than base + burst are admitted in a window, and
+ * clocks that differ by less than a lease lasts do not change that. A lease is at most an eighth of what is left and follows the rate
+ * of requests; what is not needed goes back within 200 ms, so that all of the budget can be used. A process that is killed loses its
+ * lease, at most `min(maxLease, capacity / 8)` and one for each request that waited, until the window ends.
+ *
+ * Tokens: admitted while something is left as far as the process knows. It knows its own debits at once and those of others D later;
+ * D is 0.2 s under load, at most 1.1 s, and the time that the store takes. So at most `T * (F + A)` tokens are used beyond the budget:
+ * T the largest debit of a request, F the requests in flight in all processes when the budget runs out, A those that the other processes
+ * admit within D of it. Alone, a process exceeds it by its requests in flight only.
+ *
+ * A store that cannot be used yields failures and is tried again on demand, at most once a second.
+ */
+export class KvLimiter implements GlobalLimiter {
+  readonly #options: KvLimiterOptions;
+  readonly #clock: Clock;
+  readonly #waitMs: number;
+  readonly #maxBudgets: number;
+  readonly #store: KvStore;
+  readonly #table: KvBucketTable;
+  /** Those that have something for the store, also when they were evicted. */
+  readonly #dirty = new Set<KvBucket>();
+  #cancelSweep: (() => void) | undefined;
+  #waits = 0;
+  #lostDebits = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: KvLimiterOptions) {
+    const { path, clock = systemClock, open = openKv } = options;
+    const { domain, maxLease = 1024, maxBudgets = 10_000 } = options;
+    const random = options.random ?? Math.random;
+    const store = new KvStore({ open: () => open(path), clock, random });
+    this.#options = options;
+    this.#clock = clock;
+    this.#waitMs = options.waitMs ?? 250;
+    this.#maxBudgets = maxBudgets;
+    this.#store = store;
+    this.#table = new KvBucketTable({
+      domain,
+      maxBudgets,
+      store,
+      clock,
+      maxLease,
+    });
+  }
+
+  admit(
+    uses: readonly DescriptorUse[],
+  ): GlobalDecision | Promise<GlobalDecision> {
+    if (this.#closing !== undefined) return failed("the limiter is closed");
+    const buckets = this.#table.findAll(uses);
+    return this.#decide(buckets) ?? this.#failAtOnce(buckets) ??
+      this.#admitLater(buckets);
+  }
+
+  debit(uses: readonly DescriptorUse[], tokens: number): void {
+    if (!(tokens > 0) || this.#closing !== undefined) return;
+    for (const bucket of this.#table.findAll(uses)) {
+      if (bucket.budget.unit !== "tokens") continue;
+      bucket.debit(tokens);
+      this.#markDirty(bucket);
+    }
+  }
+
+  /** Right after `admit` only: a request that was charged in one window is given back in the same. */
+  refund(uses: readonly DescriptorUse[]): void {
+    for (const bucket of this.#table.findAll(uses)) {
+      if (bucket.budget.unit !== "requests") continue;
+      bucket.refund();
+      this.#markDirty(bucket);
+    }
+  }
+
+  /** What is known of the budgets used last, at most `count` of them. */
+  describe(count = 100): KvLimiterState {
+    const { path, domain } = this.#options;
+    return {
+      path,
+      domain,
+      error: this.#store.lastError,
+      kept: this.#table.size,
+      counters: {
+        ...this.#store.counters,
+        waits: this.#waits,
+        evicted: this.#table.evicted,
+        lostDebits: this.#lostDebits,
+      },
+      budgets: describeBuckets(this.#table.latest(count)),
+    };
+  }
+
+  /** Gives leases back, settles debits, closes the store. Takes at most two seconds. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** The decision that needs no waiting; `undefined` when a budget has to be asked for. */
+  #decide(buckets: readonly KvBucket[]): GlobalDecision | undefined {
+    let isKnown = true;
+    for (const bucket of buckets) {
+      const standing = bucket.check();
+      if (standing === "exhausted") return refuse(bucket, buckets);
+      if (standing === "unknown") isKnown = false;
+    }
+    if (!isKnown) return undefined;
+    for (const bucket of buckets) {
+      bucket.take();
+      if (bucket.isDirty) this.#markDirty(bucket);
+    }
+    return { verdict: "admitted", readings: readAll(buckets) };
+  }
+
+  /** A store that is known not to answer is not waited for. */
+  #failAtOnce(buckets: readonly KvBucket[]): LimiterFailure | undefined {
+    const { error } = this.#store;
+    if (error !== undefined) return { verdict: "failed", error };
+    const isSilent = buckets.some(({ silentMs }) => silentMs >= this.#waitMs);
+    return isSilent ? failed("the store does not answer") : undefined;
+  }
+
+  async #admitLater(buckets: readonly KvBucket[]): Promise<GlobalDecision> {
+    this.#waits++;
+    const deadline = this.#clock.monotonic() + this.#waitMs;
+    for (;;) {
+      const unknown = buckets.filter((bucket) => bucket.check() === "unknown");
+      const leftMs = deadline - this.#clock.monotonic();
+      if (leftMs <= 0 || !await this.#askAll(unknown, leftMs)) {
+        return failed(`the store did not answer within ${this.#waitMs} ms`);
+      }
+      if (this.#closing !== undefined) return failed("the limiter is closed");
+      const broken = unknown.find(({ error }) => error !== undefined);
+      if (broken !== undefined) {
+        return { verdict: "failed", error: broken.error };
+      }
+      const decision = this.#decide(buckets);
+      if (decision !== undefined) return decision;
+    }
+  }
+
+  /** Says whether all of them came back in time. */
+  #askAll(buckets: readonly KvBucket[], withinMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.setTimer(() => resolve(false), withinMs);
+      const asked = Promise.all(buckets.map((bucket) => {
+        const answered = bucket.ask();
+        // What it gets while nobody waits any more has to go back.
+        this.#markDirty(bucket);
+        return answered;
+      }));
+      void asked.then(() => {
+        cancel();
+        resolve(true);
+      });
+    });
+  }
+
+  #markDirty(bucket: KvBucket): void {
+    this.#dirty.add(bucket);
+    this.#sweepSoon();
+    // Only a store that is down for long lets them pile up.
+    if (this.#dirty.size <= this.#maxBudgets * 2) return;
+    for (const oldest of this.#dirty) {
+      this.#dirty.delete(oldest);
+      this.#lostDebits += oldest.pendingDebits;
+      return;
+    }
+  }
+
+  #sweep(): void {
+    this.#cancelSweep = undefined;
+    for (const bucket of this.#dirty) {
+      bucket.sweep();
+      if (!bucket.isDirty) this.#dirty.delete(bucket);
+    }
+    if (this.#dirty.size > 0) this.#sweepSoon();
+  }
+
+  #sweepSoon(): void {
+    if (this.#closing !== undefined) return;
+    this.#cancelSweep ??= this.#clock.setTimer(() => this.#sweep(), SWEEP_MS);
+  }
+
+  async #close(): Promise<void> {
+    this.#cancelSweep?.();
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.setTimer(() => {
+        void this.#store.close();
+        resolve();
+      }, CLOSE_MS);
+      void this.#flush().then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  async #flush(): Promise<void> {
+    await Promise.all([...this.#dirty].map((bucket) => bucket.flush()));
+    await this.#store.close();
+  }
+}
+
+function readAll(buckets: readonly KvBucket[]) {
+  return buckets.map((bucket) => bucket.read());
+}
+
+function refuse(
+  bucket: KvBucket,
+  buckets: readonly KvBucket[],
+): GlobalDecision {
+  return {
+    verdict: "refused",
+    readings: readAll(buckets),
+    refusedBy: bucket.read(),
+  };
+}
+
+function failed(reason: string): LimiterFailure {
+  const error = new Error(`Cannot ask for a shared budget: ${reason}`);
+  return { verdict: "failed", error };
+}

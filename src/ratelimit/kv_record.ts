@@ -1,0 +1,137 @@
+import type { BudgetDefinition } from "./budget.ts";
+
+/** What processes share about one budget: one value in the store, replaced as a whole. */
+export interface BudgetRecord {
+  /**
+   * When the window opened, by the wall clock of the process that opened it; names the window. A window lies in the value itself, so it
+   * ends on time whenever the store gets round to deleting what expired.
+   */
+  readonly openedAt: number;
+  /** What is left for processes to take; below 0 when tokens were used beyond the budget. */
+  readonly available: number;
+}
+
+/** Something used, or given back when `amount` is below 0, that the record does not know yet. */
+export interface Charge {
+  /** The window it belongs to; `undefined` for whichever is open when it reaches the store. */
+  readonly openedAt: number | undefined;
+  readonly amount: number;
+}
+
+/** Kept after a budget is full again, against clocks that disagree. */
+const EXPIRY_MARGIN_MS = 600_000;
+const LONGEST_EXPIRY_MS = 366 * 86_400_000;
+
+/**
+ * Checks what was read from the store; `undefined` when nothing is there.
+ *
+ * @throws {TypeError} when it is no record
+ */
+export function readRecord(value: unknown): BudgetRecord | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (
+    typeof value === "object" && "openedAt" in value && "available" in value &&
+    Number.isFinite(value.openedAt) && Number.isFinite(value.available)
+  ) {
+    return {
+      openedAt: Number(value.openedAt),
+      available: Number(value.available),
+    };
+  }
+  throw new TypeError(
+    `Cannot read a shared budget: expected "openedAt" and "available", got ${
+      JSON.stringify(value)
+    }`,
+  );
+}
+
+/** Applies what belongs to the window of the record; the rest is for the window after it. */
+export function settleWindow(
+  record: BudgetRecord | undefined,
+  budget: BudgetDefinition,
+  charges: readonly Charge[],
+): BudgetRecord | undefined {
+  if (record === undefined) return undefined;
+  const used = sumOf(
+    charges.filter(({ openedAt }) => openedAt === record.openedAt),
+  );
+  return used === 0 ? record : take(record, budget, used);
+}
+
+/**
+ * What those charges take from a window that opens after theirs. Leases given back late are lost, and so is overshoot that is forgiven;
+ * debts are carried.
+ */
+export function lateUse(
+  record: BudgetRecord | undefined,
+  budget: BudgetDefinition,
+  charges: readonly Charge[],
+): number {
+  return sumOf(
+    charges.filter(({ openedAt, amount }) =>
+      openedAt === undefined ||
+      (openedAt !== record?.openedAt && amount > 0 &&
+        budget.overshoot === "Carry")
+    ),
+  );
+}
+
+/** Takes from what is available; more than the capacity never is. */
+export function take(
+  record: BudgetRecord,
+  { base, burst }: BudgetDefinition,
+  amount: number,
+): BudgetRecord {
+  const available = Math.min(base + burst, record.available - amount);
+  return { openedAt: record.openedAt, available };
+}
+
+/**
+ * Whether the window ended. One that opens more than its length in the future was written by a clock that was wrong, and would never
+ * end.
+ */
+export function isOver(
+  { openedAt }: BudgetRecord,
+  { windowMs }: BudgetDefinition,
+  now: number,
+): boolean {
+  return now >= openedAt + windowMs || openedAt > now + windowMs;
+}
+
+/**
+ * The record of the window that is open now: the same one until it ends. A new budget is full; every window that ended gives `base`,
+ * also those in which nobody asked, so that saving up and paying back take the same time with and without traffic.
+ */
+export function enterWindow(
+  record: BudgetRecord | undefined,
+  budget: BudgetDefinition,
+  now: number,
+): BudgetRecord {
+  const capacity = budget.base + budget.burst;
+  if (record === undefined) return { openedAt: now, available: capacity };
+  if (!isOver(record, budget, now)) return record;
+  const elapsed = now - record.openedAt;
+  const resets = Math.max(1, Math.floor(elapsed / budget.windowMs));
+  const refilled = Math.min(capacity, record.available + resets * budget.base);
+  const available = budget.overshoot === "Carry"
+    ? refilled
+    : Math.max(budget.base, refilled);
+  // Nothing is counted while a debt is paid back: windows follow one another then.
+  const openedAt = available > 0 || elapsed < 0
+    ? now
+    : record.openedAt + resets * budget.windowMs;
+  return { openedAt, available };
+}
+
+/** How long a store has to keep a record: until the budget would be full again, which is what no record means. */
+export function expiryOf(
+  { available }: BudgetRecord,
+  { base, burst, windowMs }: BudgetDefinition,
+): number {
+  const windows = Math.max(1, Math.ceil((base + burst - available) / base));
+  return Math.min(windows * windowMs + EXPIRY_MARGIN_MS, LONGEST_EXPIRY_MS);
+}
+
+function sumOf(charges: readonly Charge[]): number {
+  return charges.reduce((sum, { amount }) => sum + amount, 0);
+}
