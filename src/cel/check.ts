@@ -67,7 +67,7 @@ class Walk {
         return this.#visitAll([kind.value.operand], local);
       case "callExpr": {
         const { function: name, target, args } = kind.value;
-        this.#visitFunction(part, name);
+        this.#visitFunction(part, name, target !== undefined);
         // `strings.quote(x)`: the namespace of a function is no variable.
         const isNamespace = functionNames.has(`${nameOf(target)}.${name}`);
         return this.#visitAll(isNamespace ? args : [target, ...args], local);
@@ -103,7 +103,10 @@ class Walk {
     const name = written.replace(/^\./, "");
     if (local.has(name) || typeNames.has(name)) return;
     if (isVariable(name)) this.variables.add(name);
-    else this.#report(part, "variable", name, variableNames);
+    else {
+      const offset = this.#parsed.offsetOf(part);
+      this.#report(offset, "variable", name, variableNames);
+    }
   }
 
   #visitField(part: Ast, local: ReadonlySet<string>): void {
@@ -113,27 +116,30 @@ class Walk {
     if (variable === undefined || local.has(variable)) return;
     const fields = isVariable(variable) ? fieldsOf(variable) : undefined;
     if (fields === undefined || fields.includes(field)) return;
-    this.#report(part, `field of ${variable}`, field, fields);
+    // Fields and methods stand where their dot is.
+    const offset = this.#parsed.offsetOf(part) + 1;
+    this.#report(offset, `field of ${variable}`, field, fields);
   }
 
-  #visitFunction(part: Ast, name: string): void {
+  #visitFunction(part: Ast, name: string, isMethod: boolean): void {
     // Operators have names that cannot be written, such as `_&&_`.
     if (!/^[A-Za-z]\w*$/.test(name)) return;
     const known = [...functionNames].map((full) => full.replace(/^.*\./, ""));
     if (known.includes(name)) return;
     const callable = known.filter((each) => /^[A-Za-z]\w*$/.test(each));
-    this.#report(part, "function", name, [...callable, ...macroNames]);
+    const offset = this.#parsed.offsetOf(part) + (isMethod ? 1 : 0);
+    this.#report(offset, "function", name, [...callable, ...macroNames]);
   }
 
   #report(
-    part: Ast,
+    offset: number,
     what: string,
     name: string,
     candidates: readonly string[],
   ): void {
     this.unknown ??= {
       message: `unknown ${what} "${name}"`,
-      offset: this.#parsed.offsetOf(part),
+      offset,
       name,
       candidates,
     };

@@ -178,10 +178,10 @@ const faults: [string, string][] = [
   ["jwt.a\n  && &", "unexpected & at line 2, column 3"],
   ["jtw.sub == 'x'", 'unknown variable "jtw" at column 1'],
   ["'a' in permissions", 'unknown variable "permissions" at column 8'],
-  ["request.metod == 'GET'", 'unknown field of request "metod" at column 8'],
+  ["request.metod == 'GET'", 'unknown field of request "metod" at column 9'],
   [
     "jwt.a.exist(x, x == 1)",
-    'unknown function "exist" at column 6',
+    'unknown function "exist" at column 7',
   ],
   ["(".repeat(16_000), ""],
 ];
