@@ -1,0 +1,396 @@
+/** What section "Protect an MCP server" of README promises: its configurations, and each row of its last table. */
+import assert from "node:assert/strict";
+import type { Idp } from "../../cli/dev/idp/idp.ts";
+import { startIdpA } from "../../cli/dev/idp_a.ts";
+import { startIdpB } from "../../cli/dev/idp_b.ts";
+import { fetchRaw } from "../harness/fetch_raw.ts";
+import { clientV2, mcpClients, sdkV1, visit } from "../harness/mcp_clients.ts";
+import { readMetadata, requestUserToken } from "../harness/oauth_exchange.ts";
+import {
+  type Edits,
+  type ReadmeGateway,
+  readmeSection,
+  startReadmeGateway,
+} from "../harness/readme_gateway.ts";
+import { createTokenIssuer, jwksOf } from "../harness/tokens.ts";
+
+const permissions = ["call:mcp"];
+const roles = ["editor"];
+const upstream = {
+  "provider: IdpB": "provider: IdpB\n          issuerMode: Upstream",
+};
+const resourceMetadata =
+  '          resourceMetadata: { resource: "https://mcp.example.com/mcp" }\n';
+const wellKnown = "/.well-known/oauth-authorization-server/mcp";
+const symptoms = readmeSection("### When it does not work");
+
+for (const client of mcpClients) {
+  Deno.test(`${client.name} logs in at IdpA with the configuration of README`, async () => {
+    const idp = await startIdpA({ permissions, registration: false });
+    await using gateway = await startReadmeGateway("IdpA", idp);
+
+    assert((await visit(client, gateway)).includes("echo"));
+  });
+
+  Deno.test(`${client.name} with a client id logs in at IdpB with the configuration of README and issuerMode Upstream`, async () => {
+    const idp = await startIdpB({ roles });
+    const { clientId } = idp;
+    await using gateway = await startReadmeGateway("IdpB", idp, upstream);
+
+    assert((await visit(client, { ...gateway, clientId })).includes("echo"));
+  });
+}
+
+Deno.test("MCP SDK v1 logs in at IdpB with the configuration of README", async () => {
+  await using gateway = await startReadmeGateway(
+    "IdpB",
+    await startIdpB({ roles }),
+  );
+
+  assert((await visit(sdkV1, gateway)).includes("echo"));
+});
+
+Deno.test("MCP client v2 says what README says of a provider that names itself", async () => {
+  await using gateway = await startReadmeGateway(
+    "IdpB",
+    await startIdpB({ roles }),
+  );
+
+  const error: Error = await visit(clientV2, gateway).then(
+    () => assert.fail("logged in"),
+    (error) => error,
+  );
+
+  assert.match(error.message, /issuer mismatch/i);
+  assertListed("issuer mismatch");
+});
+
+Deno.test("roles of a tenant are found by the rule of README", async () => {
+  const rule = "'editor' in jwt.tenants['TENANT'].roles";
+  assert(readmeSection("### With IdpB").includes(`\`${rule}\``));
+  const idp = await startIdpB({ roles, tenant: "TENANT" });
+  await using gateway = await startReadmeGateway("IdpB", idp, {
+    "'editor' in jwt.roles": rule,
+  });
+
+  const token = await userToken(idp, { resource: gateway.url });
+
+  assert.equal((await callMcp(gateway, token)).status, 200);
+});
+
+const refusals: readonly {
+  readonly symptom: string;
+  readonly edits?: Edits;
+  readonly parameters?: (url: string) => Readonly<Record<string, string>>;
+}[] = [
+  { symptom: "token is opaque, not a JWT", parameters: () => ({}) },
+  {
+    symptom: "token is from another issuer",
+    edits: {
+      "issuer: https://tenant.example.com/":
+        "issuer: https://tenant.example.com",
+    },
+  },
+  {
+    symptom: "token is for another audience",
+    parameters: (url) => ({ audience: `${url}/` }),
+  },
+];
+for (const { symptom, edits, parameters } of refusals) {
+  Deno.test(`the gateway says of a token what README lists: ${symptom}`, async () => {
+    const idp = await startIdpA({ permissions });
+    await using gateway = await startReadmeGateway("IdpA", idp, edits);
+    const { url } = gateway;
+
+    const token = await userToken(
+      idp,
+      parameters?.(url) ?? { audience: url },
+    );
+
+    assertRefusal(await callMcp(gateway, token), 401, symptom);
+  });
+}
+
+Deno.test("the gateway says of a key of another tenant what README lists", async () => {
+  await using other = await startIdpA();
+  const idp = await startIdpA({ permissions });
+  await using gateway = await startReadmeGateway("IdpA", idp, {
+    'url: "https://tenant.example.com': `url: "${other.origin}`,
+  });
+
+  const token = await userToken(idp, { audience: gateway.url });
+
+  assertRefusal(await callMcp(gateway, token), 401, "token key is unknown");
+});
+
+Deno.test("the gateway says of clocks that differ what README lists, and clockSkew helps", async () => {
+  const issuer = await createTokenIssuer();
+  const edits = {
+    "https://tenant.example.com/": issuer.issuer,
+    'url: "https://tenant.example.com/.well-known/jwks.json"': `inline: '${
+      jwksOf(issuer)
+    }'`,
+  };
+  const skewed = {
+    ...edits,
+    "        mcp:\n": "        clockSkew: 120s\n        mcp:\n",
+  };
+  await using gateway = await startReadmeGateway(
+    "IdpA",
+    await startIdpA(),
+    edits,
+  );
+  await using patient = await startReadmeGateway(
+    "IdpA",
+    await startIdpA(),
+    skewed,
+  );
+  const now = Math.floor(Date.now() / 1000);
+  const cases = [
+    { claims: { exp: now - 90 }, symptom: "token has expired" },
+    { claims: { iat: now + 90 }, symptom: "token is issued in the future" },
+    { claims: { nbf: now + 90 }, symptom: "token is not valid yet" },
+  ];
+
+  for (const { claims, symptom } of cases) {
+    const sign = ({ url }: ReadmeGateway) =>
+      issuer.sign({ aud: url, permissions, ...claims });
+    assertRefusal(
+      await callMcp(gateway, await sign(gateway)),
+      401,
+      symptom,
+    );
+    assert.equal(
+      (await callMcp(patient, await sign(patient))).status,
+      200,
+      symptom,
+    );
+  }
+});
+
+Deno.test("a user or a program without the permission gets the 403 of README", async () => {
+  const idp = await startIdpA({ permissions: undefined });
+  await using gateway = await startReadmeGateway("IdpA", idp);
+  const audience = gateway.url;
+
+  for (
+    const token of [
+      await userToken(idp, { audience }),
+      await idp.issueMachineToken(audience),
+    ]
+  ) {
+    const answer = await callMcp(gateway, token);
+
+    assert.equal(answer.status, 403);
+    assert.equal(answer.body.error, "forbidden");
+  }
+  assertListed("forbidden");
+});
+
+Deno.test("a missing scope is the 403 of README, and scopesSupported is what clients read", async () => {
+  const idp = await startIdpA();
+  await using gateway = await startReadmeGateway("IdpA", idp, {
+    "'call:mcp' in jwt.permissions": "'write' in jwt.scope.split(' ')",
+    'mcp.example.com/mcp" }\n      authorization':
+      'mcp.example.com/mcp", scopesSupported: [write] }\n      authorization',
+  });
+  const token = await idp.issueMachineToken(gateway.url);
+
+  const { status, body, challenge } = await callMcp(gateway, token);
+  const metadata = await (await fetch(
+    `${gateway.origin}/.well-known/oauth-protected-resource/mcp`,
+  )).json();
+
+  assert.equal(status, 403);
+  assert.equal(body.error, "insufficient_scope");
+  assert.match(challenge, /scope="write"/);
+  assert.deepEqual(metadata.scopes_supported, ["write"]);
+  assertListed("insufficient_scope");
+});
+
+Deno.test("keys that are not there are the 503 of README, and the log says why", async () => {
+  const idp = await startIdpB({ roles });
+  await using gateway = await startReadmeGateway("IdpB", idp, {
+    "/PROJECT/.well-known": "/WRONG/.well-known",
+  });
+  const token = await userToken(idp, { resource: gateway.url });
+
+  assertRefusal(
+    await callMcp(gateway, token),
+    503,
+    "the keys of the identity provider are not available",
+  );
+  assert.match(gateway.log.join("\n"), /WRONG.*404/);
+});
+
+Deno.test("metadata that is not there is the 503 of README", async () => {
+  const idp = await startIdpA();
+  await using gateway = await startReadmeGateway("IdpA", idp);
+  await idp.stop();
+
+  const response = await fetch(gateway.origin + wellKnown);
+
+  assertRefusal(
+    { status: response.status, body: await response.json() },
+    503,
+    "the metadata of the identity provider is not available",
+  );
+  assert.match(
+    gateway.log.join("\n"),
+    /oauth-authorization-server|openid-configuration/,
+  );
+});
+
+Deno.test("metadata may be read by every page without the CORS filter, and answers of the server by none", async () => {
+  await using gateway = await startReadmeGateway("IdpA", await startIdpA());
+  const headers = { origin: "https://app.example.com" };
+
+  const document = await fetch(gateway.origin + wellKnown, { headers });
+  await document.body?.cancel();
+  const call = await fetch(gateway.url, { headers });
+  await call.body?.cancel();
+
+  assert.equal(document.headers.get("access-control-allow-origin"), "*");
+  assert.equal(call.headers.get("access-control-allow-origin"), null);
+  assertListed("blocked by CORS policy");
+});
+
+Deno.test("registration fails as README says without clientId", async () => {
+  const without = { "          clientId: my-client\n": "" };
+  await using b = await startReadmeGateway("IdpB", await startIdpB(), without);
+  await using a = await startReadmeGateway(
+    "IdpA",
+    await startIdpA({ registration: false }),
+    { ...without, "          registration: Gateway\n": "" },
+  );
+  const register = async ({ origin }: ReadmeGateway) => {
+    const response = await fetch(`${origin}${wellKnown}/client-registration`, {
+      method: "POST",
+      body: JSON.stringify({ redirect_uris: ["http://127.0.0.1/callback"] }),
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+
+  assert.deepEqual([await register(b), await register(a)], [401, 404]);
+  await assert.rejects(
+    visit(sdkV1, a),
+    /does not support dynamic client registration/,
+  );
+  assertListed("does not support dynamic client registration");
+});
+
+Deno.test("a callback that the client does not have at the provider is refused there", async () => {
+  const idp = await startIdpA();
+  await using _gateway = await startReadmeGateway("IdpA", idp);
+  const { authorization_endpoint: endpoint } = await readMetadata(idp);
+
+  const response = await fetch(
+    `${endpoint}?response_type=code&client_id=${idp.clientId}&redirect_uri=http://127.0.0.1/elsewhere`,
+    { redirect: "manual" },
+  );
+
+  assert.equal(response.status, 400);
+  assert.match(await response.text(), /redirect_uri.*registered/);
+});
+
+Deno.test("metadata behind a load balancer names the outer URL in the two ways of README", async () => {
+  await using set = await startReadmeGateway("IdpA", await startIdpA());
+  await using unset = await startReadmeGateway("IdpA", await startIdpA(), {
+    [resourceMetadata]: "",
+  });
+  await using trusting = await startReadmeGateway("IdpA", await startIdpA(), {
+    "gateways:\n": 'config: { trustedProxies: ["127.0.0.1/32"] }\ngateways:\n',
+    [resourceMetadata]: "",
+  });
+
+  assert.equal(await resourceOf(set), set.url);
+  assert.equal(await resourceOf(unset), "http://inner/mcp");
+  assert.equal(await resourceOf(trusting), "https://outer.example.com/mcp");
+});
+
+Deno.test("metadata is a 404 where the route does not match its prefixes", async () => {
+  await using gateway = await startReadmeGateway("IdpA", await startIdpA(), {
+    "/.well-known/oauth-authorization-server/mcp": "/elsewhere",
+  });
+
+  const response = await fetch(gateway.origin + wellKnown);
+  await response.body?.cancel();
+
+  assert.equal(response.status, 404);
+});
+
+/** Asks for the metadata as a load balancer does that terminates TLS. */
+async function resourceOf({ origin }: ReadmeGateway): Promise<unknown> {
+  const { bytes } = await fetchRaw(
+    `${origin}/.well-known/oauth-protected-resource/mcp`,
+    {
+      headers: {
+        host: "inner",
+        "x-forwarded-proto": "https",
+        "x-forwarded-host": "outer.example.com",
+      },
+    },
+  );
+  return JSON.parse(new TextDecoder().decode(bytes)).resource;
+}
+
+async function userToken(
+  idp: Idp,
+  parameters: Readonly<Record<string, string>>,
+): Promise<string> {
+  return String((await requestUserToken(idp, parameters)).access_token);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly challenge: string;
+}
+
+async function callMcp({ url }: ReadmeGateway, token: string): Promise<Answer> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "test", version: "1" },
+      },
+    }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    body: text.startsWith("{") ? JSON.parse(text) : {},
+    challenge: response.headers.get("www-authenticate") ?? "",
+  };
+}
+
+function assertRefusal(
+  { status, body }: Omit<Answer, "challenge">,
+  expected: number,
+  symptom: string,
+): void {
+  assert.equal(status, expected);
+  assert(
+    String(body.error_description).startsWith(symptom),
+    `${body.error_description}`,
+  );
+  assertListed(symptom);
+}
+
+function assertListed(symptom: string): void {
+  assert(
+    symptoms.includes(`\`${symptom}\``),
+    `README does not list ${symptom}`,
+  );
+}
