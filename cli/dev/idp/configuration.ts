@@ -52,6 +52,10 @@ export function configure(
     },
     findAccount: configuration.findAccount ?? ((_context, sub) => account(sub)),
     interactions: { url: (_context, { uid }) => `${mountPath}/login/${uid}` },
+    renderError(context, { error, error_description: why }) {
+      context.response.set("content-type", "text/plain; charset=utf-8");
+      context.body = `${error}: ${why}\n`;
+    },
     scopes: ["openid", "offline_access", "profile", "email", ...scopes],
     // Said, because the defaults print a notice on standard output when they are first used.
     ttl: {

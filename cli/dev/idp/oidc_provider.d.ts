@@ -81,6 +81,10 @@ export interface Configuration {
     url(context: Context, interaction: { readonly uid: string }): string;
   };
   readonly jwks?: { readonly keys: readonly JsonWebKey[] };
+  readonly renderError?: (
+    context: Context,
+    error: { readonly error: string; readonly error_description?: string },
+  ) => void;
   readonly routes?: Readonly<Record<string, string>>;
   readonly scopes?: readonly string[];
   readonly ttl?: Readonly<Record<string, number>>;
