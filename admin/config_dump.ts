@@ -5,8 +5,8 @@ import type { AdminTarget } from "./target.ts";
 
 /** Everything that is in force, as one JSON document without secrets. */
 export async function dumpConfig(target: AdminTarget): Promise<Response> {
-  const { binds, listeners, routes, backends, policies, keySets } = await target
-    .dataPlane.describe();
+  const { binds, listeners, routes, backends, policies, keySets, budgets } =
+    await target.dataPlane.describe();
   const { hash, appliedAt, lastRejected } = target.status();
   return json({
     binds,
@@ -18,6 +18,7 @@ export async function dumpConfig(target: AdminTarget): Promise<Response> {
     services: [],
     policies,
     keySets,
+    budgets,
     version: target.version,
     config: redactSettings(target.settings),
     hash,

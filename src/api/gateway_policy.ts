@@ -44,8 +44,8 @@ export const trafficSchema = s.object({
     "Rules that a request has to satisfy; those of gateway and route all apply.",
     s.optional(authorizationSchema),
   ),
-  rateLimit: s.unsupported(
-    "Budgets of requests or LLM tokens.",
+  rateLimit: s.field(
+    "Budgets of requests or LLM tokens; those of gateway and route all apply.",
     s.optional(rateLimitSchema),
   ),
   transformation: s.unsupported(

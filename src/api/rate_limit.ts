@@ -5,19 +5,38 @@ import { hostAndPort } from "./address.ts";
 
 const amount = s.integer(1, 2 ** 31 - 1);
 const budgetEntries = {
-  requests: s.optional(amount),
-  tokens: s.optional(amount),
-  unit: s.oneOf(["Seconds", "Minutes", "Hours"]),
-  burst: s.optional(s.integer(0, 2 ** 31 - 1)),
-  when: s.optional(celExpression),
+  requests: s.field("Requests for each `unit`.", s.optional(amount)),
+  tokens: s.field(
+    "LLM tokens for each `unit`: input, with what the provider cached, and output.",
+    s.optional(amount),
+  ),
+  unit: s.field(
+    "How long a window is. It opens with the first request that is counted.",
+    s.oneOf(["Seconds", "Minutes", "Hours"]),
+  ),
+  burst: s.field(
+    "What may be used beyond that in one window: at first, and when it was left over before.",
+    s.optional(s.integer(0, 2 ** 31 - 1)),
+    0,
+  ),
+  when: s.field(
+    "Expression; the limit applies to a request unless it is false.",
+    s.optional(celExpression),
+  ),
 };
 const requestsOrTokens = s.exactlyOne("requests", "tokens");
 
 const localLimit = s.refine(
   s.object({
     ...budgetEntries,
-    key: s.optional(celExpression),
-    overshoot: s.withDefault(s.oneOf(["Forgive", "Carry"]), "Forgive"),
+    key: s.field(
+      "Expression; each value has a budget of its own, such as `jwt.sub`. Requests without a value share one.",
+      s.optional(celExpression),
+    ),
+    overshoot: s.field(
+      "What becomes of tokens used beyond the budget: forgotten at the reset, or taken from the windows that follow.",
+      s.withDefault(s.oneOf(["Forgive", "Carry"]), "Forgive"),
+    ),
   }),
   requestsOrTokens,
 );
@@ -57,9 +76,18 @@ const globalLimit = s.object({
 /** Budgets of requests or LLM tokens, per process and shared. */
 export const rateLimitSchema = s.refine(
   s.object({
-    local: s.optional(s.list(localLimit, { min: 1, max: 16 })),
-    global: s.optional(globalLimit),
-    headers: s.optional(s.oneOf(["Standard"])),
+    local: s.field(
+      "Limits that each process counts for itself; a request must pass all.",
+      s.optional(s.list(localLimit, { min: 1, max: 16 })),
+    ),
+    global: s.unsupported(
+      "Limits that several processes share.",
+      s.optional(globalLimit),
+    ),
+    headers: s.field(
+      "`Standard`: answers also have the fields `RateLimit` and `RateLimit-Policy` of the IETF draft.",
+      s.optional(s.oneOf(["Standard"])),
+    ),
   }),
   s.atLeastOne("local", "global"),
 );

@@ -26,6 +26,14 @@ export interface PolicyAttachments {
   inlineOf(route: PolicyTarget["resource"]): readonly GatewayPolicy[];
 }
 
+/** What names a target: `HTTPRoute/default/llm`, or `HTTPRoute/default/llm#chat` for a section of it. */
+export function nameOfTarget(
+  { kind, resource, section }: PolicyTarget,
+): string {
+  const { namespace, name } = resource.metadata;
+  return targetKey(kind, namespace, { name, sectionName: section });
+}
+
 /** Finds the target of every policy; a target that is not there gets a warning. */
 export function attachPolicies(
   resources: ResourceSet,
@@ -49,13 +57,12 @@ export function attachPolicies(
     }
   }
   return {
-    at({ kind, resource, section }, phase) {
-      const { namespace, name } = resource.metadata;
-      const target = targetKey(kind, namespace, { name, sectionName: section });
-      return attached.get(levelKey(target, phase, false)) ?? [];
+    at(target, phase) {
+      const key = levelKey(nameOfTarget(target), phase, false);
+      return attached.get(key) ?? [];
     },
-    inlineOf({ metadata: { namespace, name } }) {
-      const target = targetKey("HTTPRoute", namespace, { name });
+    inlineOf(resource) {
+      const target = nameOfTarget({ kind: "HTTPRoute", resource });
       return attached.get(levelKey(target, undefined, true)) ?? [];
     },
   };

@@ -28,7 +28,7 @@ import { compilePorts } from "./ports.ts";
 import { Report } from "./report.ts";
 import {
   compileRule,
-  levelOf,
+  levelAt,
   prepareRules,
   reportConflict,
   type Rule,
@@ -116,21 +116,12 @@ function compileListener(
       hostnames,
     }))
   );
+  const { attachments } = context;
+  const target = { kind: "Gateway", resource: gateway } as const;
   const effective = mergePolicies(
     [
-      levelOf(
-        context.attachments.at({
-          kind: "Gateway",
-          resource: gateway,
-          section: spec.name,
-        }, "PreRouting"),
-      ),
-      levelOf(
-        context.attachments.at(
-          { kind: "Gateway", resource: gateway },
-          "PreRouting",
-        ),
-      ),
+      levelAt(attachments, { ...target, section: spec.name }, "PreRouting"),
+      levelAt(attachments, target, "PreRouting"),
     ],
     gatewayPhaseKinds,
     reportConflict(context),

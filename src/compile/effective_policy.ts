@@ -10,6 +10,8 @@ export interface PolicyLayer {
   /** The `GatewayPolicy`, or the `HTTPRoute` whose rule has it as a filter. */
   readonly resource: Named;
   readonly traffic: TrafficPolicy;
+  /** What it is attached to, such as `HTTPRoute/default/llm`; its budgets belong to that. */
+  readonly scope: string;
 }
 
 /** The layers of one level of attachment, the winner of a conflict first. */

@@ -30,27 +30,40 @@ export class PolicyFactory {
     effective: readonly EffectivePolicy[],
     listenerPort: number,
   ): Policy[] {
-    return effective.flatMap(({ kind, layers }) =>
-      layers.map(({ traffic, resource }) =>
-        this.create(kind, traffic, {
-          listenerPort,
-          namespace: resource.metadata.namespace,
-        })
-      ).filter((policy) => policy !== undefined)
-    );
+    return effective.flatMap(({ kind, layers }) => {
+      const sited = layers.map(({ traffic, scope, resource }) => {
+        const { namespace } = resource.metadata;
+        return { traffic, scope, site: { listenerPort, namespace } };
+      });
+      if (kind.combine !== undefined) {
+        return [kind.combine(sited.map(({ traffic, scope, site }) => (
+          { scope, config: traffic, options: this.#optionsFor(site) }
+        )))];
+      }
+      return sited.map(({ traffic, site }) => this.create(kind, traffic, site))
+        .filter((policy) => policy !== undefined);
+    });
   }
 
   /** `undefined` when `traffic` does not configure the kind. */
   create(
     kind: PolicyKind,
     traffic: TrafficPolicy,
-    { listenerPort, namespace }: PolicySite,
+    site: PolicySite,
   ): Policy | undefined {
-    const key = `${kind.kind}:${listenerPort}`;
+    const key = `${kind.kind}:${site.listenerPort}`;
     const known = this.#made.get(traffic)?.get(key);
     if (known !== undefined) return known;
+    const policy = kind.create(traffic, this.#optionsFor(site));
+    if (policy === undefined) return undefined;
+    const ofTraffic = this.#made.get(traffic) ?? new Map<string, Policy>();
+    this.#made.set(traffic, ofTraffic.set(key, policy));
+    return policy;
+  }
+
+  #optionsFor({ listenerPort, namespace }: PolicySite): PolicyOptions {
     const { readFile, services, backends } = this.#options;
-    const policy = kind.create(traffic, {
+    return {
       listenerPort,
       readFile,
       services,
@@ -62,10 +75,6 @@ export class PolicyFactory {
         }
         return { ...backend, tls: backend.tls };
       },
-    });
-    if (policy === undefined) return undefined;
-    const ofTraffic = this.#made.get(traffic) ?? new Map<string, Policy>();
-    this.#made.set(traffic, ofTraffic.set(key, policy));
-    return policy;
+    };
   }
 }

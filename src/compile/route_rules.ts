@@ -9,7 +9,11 @@ import type {
 import { routePhaseKinds } from "../policy/registry.ts";
 import type { Retry, Route } from "../snapshot/snapshot.ts";
 import { fullName } from "./age.ts";
-import type { PolicyAttachments } from "./attach_policies.ts";
+import {
+  nameOfTarget,
+  type PolicyAttachments,
+  type PolicyTarget,
+} from "./attach_policies.ts";
 import { trafficOfFilter } from "./check_policies.ts";
 import {
   type EffectivePolicy,
@@ -83,11 +87,24 @@ export function compileRule(
   };
 }
 
-/** One level of attached policies. */
-export function levelOf(policies: readonly GatewayPolicy[]): PolicyLevel {
+/** The policies of one level of attachment; `phase` is that of `spec.phase`. */
+export function levelAt(
+  attachments: PolicyAttachments,
+  target: PolicyTarget,
+  phase?: "PreRouting",
+): PolicyLevel {
+  return levelOf(attachments.at(target, phase), target);
+}
+
+function levelOf(
+  policies: readonly GatewayPolicy[],
+  target: PolicyTarget,
+): PolicyLevel {
+  const scope = nameOfTarget(target);
   return policies.map((resource) => ({
     resource,
     traffic: resource.spec.traffic ?? {},
+    scope,
   }));
 }
 
@@ -119,24 +136,16 @@ function levelsOf(
   { gateway, spec: listener }: ListenerSite,
   attachments: PolicyAttachments,
 ): PolicyLevel[] {
-  const atRule = spec.name === undefined ? [] : attachments.at({
-    kind: "HTTPRoute",
-    resource: route,
-    section: spec.name,
-  });
+  const ofRoute: PolicyTarget = { kind: "HTTPRoute", resource: route };
+  const ofGateway: PolicyTarget = { kind: "Gateway", resource: gateway };
+  const { name: section } = spec;
   return [
-    [{ resource: route, traffic: own }],
-    levelOf(attachments.inlineOf(route)),
-    levelOf(atRule),
-    levelOf(attachments.at({ kind: "HTTPRoute", resource: route })),
-    levelOf(
-      attachments.at({
-        kind: "Gateway",
-        resource: gateway,
-        section: listener.name,
-      }),
-    ),
-    levelOf(attachments.at({ kind: "Gateway", resource: gateway })),
+    [{ resource: route, traffic: own, scope: nameOfTarget(ofRoute) }],
+    levelOf(attachments.inlineOf(route), ofRoute),
+    section === undefined ? [] : levelAt(attachments, { ...ofRoute, section }),
+    levelAt(attachments, ofRoute),
+    levelAt(attachments, { ...ofGateway, section: listener.name }),
+    levelAt(attachments, ofGateway),
   ];
 }
 

@@ -5,15 +5,6 @@ import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import { compile, type Compiled } from "../compile/compile.ts";
-import {
-  type IdentityLease,
-  IdentityStore,
-} from "../identity/identity_store.ts";
-import {
-  type KeyCache,
-  KvKeyCache,
-  noKeyCache,
-} from "../identity/key_cache.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
@@ -31,6 +22,7 @@ import {
   addKeySetMetrics,
   type GatewayMetrics,
 } from "../telemetry/gateway_metrics.ts";
+import { addLimitMetrics } from "../telemetry/limit_metrics.ts";
 import type {
   ApplyResult,
   DataPlane,
@@ -38,6 +30,11 @@ import type {
   DrainResult,
   PortAddress,
 } from "./data_plane.ts";
+import {
+  describeBudget,
+  PolicyState,
+  type PolicyStateLease,
+} from "./policy_state.ts";
 
 /** What the data plane needs of its process. */
 export interface LocalDataPlaneOptions {
@@ -56,9 +53,9 @@ export class LocalDataPlane implements DataPlane {
   readonly #snapshots = new SnapshotStore({ ports: [], backends: new Map() });
   readonly #upstreams: Upstreams;
   readonly #listeners: Listeners;
-  readonly #identity: IdentityStore;
-  /** What the configuration in force uses of `#identity`. */
-  #identityLease: IdentityLease | undefined;
+  readonly #state: PolicyState;
+  /** What the configuration in force uses of `#state`. */
+  #lease: PolicyStateLease | undefined;
   #compiled: Compiled | undefined;
   /** One change at a time. */
   #applying: Promise<unknown> = Promise.resolve();
@@ -69,11 +66,7 @@ export class LocalDataPlane implements DataPlane {
       options.clock,
       options.logger.module("proxy"),
     );
-    this.#identity = new IdentityStore({
-      clock: options.clock,
-      log: options.logger.module("identity"),
-      cache: createKeyCache(options),
-    });
+    this.#state = new PolicyState(options);
     this.#listeners = this.#createListeners();
     this.#exposeMetrics();
   }
@@ -86,7 +79,8 @@ export class LocalDataPlane implements DataPlane {
 
   describe(): Promise<DataPlaneDescription> {
     const { sensitiveHeaders } = this.#options.settings;
-    const keySets = this.#identity.describe();
+    const keySets = this.#state.keySets();
+    const budgets = this.#state.limits().map(describeBudget);
     const nothing = {
       binds: [],
       listeners: [],
@@ -96,7 +90,7 @@ export class LocalDataPlane implements DataPlane {
     };
     const names = sensitiveHeaders.map((name) => name.toLowerCase());
     const description = this.#compiled?.describe(names) ?? nothing;
-    return Promise.resolve({ ...description, keySets });
+    return Promise.resolve({ ...description, keySets, budgets });
   }
 
   addresses(): Promise<readonly PortAddress[]> {
@@ -115,23 +109,18 @@ export class LocalDataPlane implements DataPlane {
   async drain(timeoutMs: number): Promise<DrainResult> {
     const result = await this.#listeners.drain(timeoutMs);
     this.#upstreams.close();
-    this.#identityLease?.release();
-    this.#identityLease = undefined;
-    await this.#identity.close();
+    this.#lease?.release();
+    this.#lease = undefined;
+    await this.#state.close();
     return result;
   }
 
   /** Compile, open, swap, retire: what can fail comes before the swap. */
   async #apply(resources: ResourceSet): Promise<ApplyResult> {
-    const lease = this.#identity.lease();
-    const { clock, settings } = this.#options;
+    const lease = this.#state.lease();
     const compiled = compile(resources, {
       readFile: Deno.readTextFileSync,
-      services: {
-        clock,
-        trustsPeer: trustedProxies(settings.trustedProxies),
-        identity: lease,
-      },
+      services: lease.services,
     });
     const { diagnostics, snapshot } = compiled;
     if (diagnostics.some(({ severity }) => severity === "error")) {
@@ -143,9 +132,9 @@ export class LocalDataPlane implements DataPlane {
       this.#snapshots.swap(snapshot);
       this.#compiled = compiled;
       this.#upstreams.retainOnly(snapshot);
-      this.#identityLease?.release();
-      this.#identityLease = lease;
-      this.#identity.warmUp();
+      this.#lease?.release();
+      this.#lease = lease;
+      this.#state.warmUp();
       retireListeners();
     } catch (error) {
       lease.release();
@@ -182,6 +171,7 @@ export class LocalDataPlane implements DataPlane {
       random,
       trustsPeer: trustedProxies(settings.trustedProxies),
       maxBodyBytes: settings.limits.maxBodyBytes,
+      maxBufferBytes: settings.limits.maxBufferBytes,
       log,
       onFinish: observeFinishedRequests(clock, this.#record),
     });
@@ -215,7 +205,11 @@ export class LocalDataPlane implements DataPlane {
   #exposeMetrics(): void {
     addKeySetMetrics(
       this.#options.metrics.registry,
-      () => this.#identity.describe(),
+      () => this.#state.keySets(),
+    );
+    addLimitMetrics(
+      this.#options.metrics.registry,
+      () => this.#state.limits(),
     );
     addConnectionMetrics(this.#options.metrics.registry, {
       downstream: () => this.#listeners.stats(),
@@ -229,12 +223,4 @@ function gatewayOf({ ports }: Snapshot, port: number): string | undefined {
   const listeners = ports.find((each) => each.port === port)?.listeners ?? [];
   const [name, ...others] = new Set(listeners.map(({ gateway }) => gateway));
   return others.length === 0 ? name : undefined;
-}
-
-function createKeyCache(
-  { settings: { kv }, clock, logger }: LocalDataPlaneOptions,
-): KeyCache {
-  const store = kv?.url ?? kv?.path;
-  if (store === undefined) return noKeyCache;
-  return new KvKeyCache({ store, clock, log: logger.module("identity") });
 }

@@ -43,6 +43,18 @@ export interface PolicyKind {
   check(traffic: TrafficPolicy, readFile: ReadFile): readonly PolicyProblem[];
   /** `undefined` when `traffic` does not configure this kind. A configuration with problems becomes a policy that refuses. */
   create(traffic: TrafficPolicy, options: PolicyOptions): Policy | undefined;
+  /** Makes one policy of all configurations that apply, in place of `create` for each; they all configure this kind. */
+  readonly combine?: (
+    layers: readonly CombinedLayer<TrafficPolicy>[],
+  ) => Policy;
+}
+
+/** One of several configurations that make a policy together. */
+export interface CombinedLayer<C> {
+  /** What it is attached to, such as `HTTPRoute/default/llm`. */
+  readonly scope: string;
+  readonly config: C;
+  readonly options: PolicyOptions;
 }
 
 type ConfigOf<K extends TrafficPolicyKind> = NonNullable<TrafficPolicy[K]>;
@@ -81,6 +93,43 @@ export function definePolicy<K extends TrafficPolicyKind>(
         ? definition.create(config, options)
         : refusingPolicy(kind, problem.message);
     },
+  };
+}
+
+/** How the configurations of one kind are checked and made into a policy together. */
+export interface CombinedDefinition<C> {
+  check(config: C): readonly PolicyProblem[];
+  create(layers: readonly CombinedLayer<C>[]): Policy;
+}
+
+/** A kind whose configurations all apply, as one policy. */
+export function defineCombinedPolicy<K extends TrafficPolicyKind>(
+  kind: K,
+  { check, create }: CombinedDefinition<ConfigOf<K>>,
+): PolicyKind {
+  function combine(layers: readonly CombinedLayer<TrafficPolicy>[]): Policy {
+    const configured = layers.flatMap(({ config, ...layer }) => {
+      const own = config[kind];
+      return own === undefined ? [] : [{ ...layer, config: own }];
+    });
+    const [problem] = configured.flatMap(({ config }) => check(config));
+    return problem === undefined
+      ? create(configured)
+      : refusingPolicy(kind, problem.message);
+  }
+
+  return {
+    kind,
+    merge: "accumulate",
+    check(traffic) {
+      const config = traffic[kind];
+      return config === undefined ? [] : check(config);
+    },
+    create(traffic, options) {
+      if (traffic[kind] === undefined) return undefined;
+      return combine([{ scope: "", config: traffic, options }]);
+    },
+    combine,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { GlobalLimit } from "../api/rate_limit.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Peer } from "../http/transport.ts";
@@ -6,6 +7,10 @@ import {
   IdentityStore,
 } from "../identity/identity_store.ts";
 import { noKeyCache } from "../identity/key_cache.ts";
+import type { CounterLease } from "../ratelimit/counter_store.ts";
+import type { GlobalLimiter } from "../ratelimit/global_limiter.ts";
+import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
+import type { PolicyOptions } from "./policy_kind.ts";
 
 /** What policies use while they run; its state outlives the configuration. */
 export interface PolicyServices {
@@ -14,13 +19,26 @@ export interface PolicyServices {
   trustsPeer(peer: Peer): boolean;
   /** Keys and metadata of identity providers. */
   readonly identity: Pick<IdentityLease, "keys" | "metadata">;
+  /** Budgets of this process. */
+  readonly counters: Pick<CounterLease, "limit">;
+  /** The limiter of a `global` block; `undefined` when this process has none of its kind. */
+  globalLimiter(
+    config: GlobalLimit,
+    options: Pick<PolicyOptions, "connectionOf">,
+  ): GlobalLimiter | undefined;
 }
 
 /** Services for policies that are made and never run: nothing is fetched unless somebody asks. */
 export function inertServices(): PolicyServices {
   const clock = systemClock;
   const store = new IdentityStore({ clock, log: silence, cache: noKeyCache });
-  return { clock, trustsPeer: () => false, identity: store.lease() };
+  return {
+    clock,
+    trustsPeer: () => false,
+    identity: store.lease(),
+    counters: new LocalCounterStore(clock).lease(),
+    globalLimiter: () => undefined,
+  };
 }
 
 const silence: Log = {

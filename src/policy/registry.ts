@@ -18,10 +18,13 @@ import {
 import { createJwtAuthentication } from "./jwt_authentication.ts";
 import { checkJwtAuthentication } from "./jwt_checks.ts";
 import {
+  defineCombinedPolicy,
   definePolicy,
   type PolicyKind,
   unsupportedPolicy,
 } from "./policy_kind.ts";
+import { createRateLimit } from "./rate_limit.ts";
+import { checkRateLimit } from "./rate_limit_checks.ts";
 import { createRequestRedirect } from "./request_redirect.ts";
 import { createUrlRewrite } from "./url_rewrite.ts";
 
@@ -43,7 +46,10 @@ const authorization = definePolicy("authorization", {
   check: checkAuthorization,
   create: createAuthorization,
 });
-const rateLimit = unsupportedPolicy("rateLimit", "accumulate");
+const rateLimit = defineCombinedPolicy("rateLimit", {
+  check: checkRateLimit,
+  create: createRateLimit,
+});
 const transformation = unsupportedPolicy("transformation");
 
 const requestHeaderModifier = definePolicy("requestHeaderModifier", {

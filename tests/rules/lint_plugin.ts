@@ -39,7 +39,8 @@ const plugin: Deno.lint.Plugin = {
     "no-status-literal": rule(isDataPlane, (report, path) => {
       if (
         path === "src/proxy/respond.ts" ||
-        path === "src/policy/auth_responses.ts"
+        path === "src/policy/auth_responses.ts" ||
+        path === "src/policy/rate_limit_responses.ts"
       ) return {};
       const message =
         "Throw a GatewayError: only src/proxy/respond.ts knows the status of an error; policies refuse with src/policy/auth_responses.ts";

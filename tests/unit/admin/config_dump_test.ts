@@ -18,6 +18,7 @@ Deno.test("dumpConfig shows what is in force under the documented keys", async (
       "services",
       "policies",
       "keySets",
+      "budgets",
       "version",
       "config",
     ],

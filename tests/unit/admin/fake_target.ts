@@ -45,6 +45,7 @@ export class FakeTarget implements AdminTarget {
           backends: [],
           policies: [],
           keySets: [],
+          budgets: [],
         })
         : Promise.reject(this.failure),
     collectMetrics: () => Promise.resolve("up 1\n"),

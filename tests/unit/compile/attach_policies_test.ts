@@ -214,10 +214,10 @@ Deno.test("PreRouting policies run on the listener and not on its routes", () =>
 });
 
 Deno.test("a kind that does not exist yet is an error, attached or not, and refuses", () => {
-  const traffic = { rateLimit: { local: [{ requests: 1, unit: "Seconds" }] } };
+  const traffic = { transformation: { request: { remove: ["x"] } } };
   const compiled = compilePolicies([policy("p", [onRoute], { traffic })]);
   assert.deepEqual(diagnosticLines(compiled), [
-    'error GatewayPolicy/default/p spec.traffic.rateLimit: Cannot use "rateLimit": it is not supported by this version',
+    'error GatewayPolicy/default/p spec.traffic.transformation: Cannot use "transformation": it is not supported by this version',
   ]);
   const [refusing] = routeFor(compiled)?.policies ?? [];
   assert.throws(() => refusing?.onRequest?.(context({})), {

@@ -63,11 +63,6 @@ const options: PolicyOptions = {
 };
 
 const unsupported: TrafficPolicy[] = [
-  {
-    rateLimit: {
-      local: [{ requests: 1, unit: "Minutes", overshoot: "Forgive" }],
-    },
-  },
   { transformation: {} as never },
 ];
 for (const traffic of unsupported) {

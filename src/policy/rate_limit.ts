@@ -1,0 +1,191 @@
+import type { RateLimit } from "../api/rate_limit.ts";
+import type { Value } from "../cel/library.ts";
+import type { Clock } from "../base/clock.ts";
+import type { ResponseMessage } from "../http/message.ts";
+import type { BudgetReading } from "../ratelimit/budget.ts";
+import type { Budget } from "../ratelimit/counter_store.ts";
+import type { GlobalRefusal } from "../ratelimit/global_limiter.ts";
+import { readMcpVariable } from "./mcp_variable.ts";
+import type { Policy, PolicyContext, RequestVerdict } from "./policy.ts";
+import { type CombinedLayer, refusingPolicy } from "./policy_kind.ts";
+import { Admission } from "./rate_limit_admission.ts";
+import { type SharedAdmission, SharedLimits } from "./rate_limit_global.ts";
+import {
+  seconds,
+  writeLimitHeaders,
+  writeStandardHeaders,
+} from "./rate_limit_headers.ts";
+import { LocalLimits, takeAll } from "./rate_limit_local.ts";
+import { limitUnknown, tooManyRequests } from "./rate_limit_responses.ts";
+import { Refusal } from "./refusal.ts";
+import { RequestVariables } from "./request_variables.ts";
+
+/**
+ * The limits of a route and those of its gateway as one policy, so that a request that one of them refuses is charged to none.
+ *
+ * Local budgets are taken first, then shared ones are asked; when those refuse, the local ones get back what was taken. Tokens are
+ * charged when the answer is over.
+ */
+export function createRateLimit(
+  layers: readonly CombinedLayer<RateLimit>[],
+): Policy {
+  const [first] = layers;
+  if (first === undefined) return { kind: "rateLimit" };
+  const shared = layers.flatMap(({ config: { global }, options }) => {
+    if (global === undefined) return [];
+    const limiter = options.services.globalLimiter(global, options);
+    return [limiter && new SharedLimits(global, limiter)];
+  });
+  if (shared.includes(undefined)) {
+    const problem = "The limiter that processes share is not available";
+    return refusingPolicy("rateLimit", problem);
+  }
+  const { clock, counters } = first.options.services;
+  const local = new LocalLimits(
+    layers.map(({ scope, config }) => ({ scope, limits: config.local ?? [] })),
+    counters,
+  );
+  return new RateLimitPolicy({
+    clock,
+    local,
+    shared: shared.filter((each) => each !== undefined),
+    isStandard: layers.some(({ config }) => config.headers === "Standard"),
+  });
+}
+
+interface RateLimitOptions {
+  readonly clock: Clock;
+  readonly local: LocalLimits;
+  readonly shared: readonly SharedLimits[];
+  /** Whether the fields of the IETF draft are written too. */
+  readonly isStandard: boolean;
+}
+
+class RateLimitPolicy implements Policy {
+  readonly kind = "rateLimit";
+  readonly #options: RateLimitOptions;
+  readonly #readsMcp: boolean;
+  readonly #countsTokens: boolean;
+  /** Of every request, where its admission does not depend on it. */
+  readonly #fixed: Admission | undefined;
+
+  constructor(options: RateLimitOptions) {
+    const { local, shared, clock } = options;
+    this.#options = options;
+    const all = [local, ...shared];
+    this.#readsMcp = all.some(({ readsMcp }) => readsMcp);
+    this.#countsTokens = all.some(({ countsTokens }) => countsTokens);
+    this.#fixed = local.fixed && shared.length === 0
+      ? new Admission(clock, local.fixed)
+      : undefined;
+  }
+
+  onRequest(
+    context: PolicyContext,
+  ): RequestVerdict | Promise<RequestVerdict> {
+    if (!this.#readsMcp) return this.#decide(context, undefined);
+    return readMcpVariable(context.request).then((mcp) =>
+      this.#decide(context, mcp)
+    );
+  }
+
+  onResponse({ rateLimit }: PolicyContext, response: ResponseMessage): void {
+    if (rateLimit === undefined) return;
+    this.#writeHeaders(response, rateLimit.readings());
+    for (const { responseHeaders } of rateLimit.shared) {
+      for (const [name, value] of responseHeaders ?? []) {
+        response.headers.set(name.toLowerCase(), value);
+      }
+    }
+  }
+
+  #decide(
+    context: PolicyContext,
+    mcp: Value | undefined,
+  ): RequestVerdict | Promise<RequestVerdict> {
+    const { clock, local, shared } = this.#options;
+    const now = Math.floor(clock.monotonic());
+    const { jwt } = context.identity;
+    const variables = local.fixed !== undefined && shared.length === 0
+      ? undefined
+      : new RequestVariables(context, mcp);
+    const budgets = local.fixed ??
+      (variables === undefined ? [] : local.budgets(variables, jwt, now));
+    const exhausted = takeAll(budgets, now);
+    if (exhausted !== undefined) return this.#refuse(exhausted, now);
+    if (variables === undefined || shared.length === 0) {
+      this.#admit(context, this.#fixed ?? new Admission(clock, budgets));
+      return;
+    }
+    const admission = new Admission(clock, budgets);
+    return this.#askShared(context, variables, admission, now);
+  }
+
+  async #askShared(
+    context: PolicyContext,
+    variables: RequestVariables,
+    local: Admission,
+    takenAt: number,
+  ): Promise<RequestVerdict> {
+    const admissions: SharedAdmission[] = [];
+    for (const limits of this.#options.shared) {
+      const asked = limits.admit(variables, context.identity.jwt);
+      const verdict = asked instanceof Promise ? await asked : asked;
+      if (verdict.verdict === "admitted") {
+        admissions.push(verdict);
+        continue;
+      }
+      for (const admission of admissions) admission.refund();
+      local.refund(takenAt);
+      if (verdict.verdict === "refused") return this.#refuseShared(verdict);
+      return new Refusal("rate_limit", verdict.message, limitUnknown());
+    }
+    for (const { requestHeaders } of admissions) {
+      for (const [name, value] of requestHeaders ?? []) {
+        context.request.headers.set(name.toLowerCase(), value);
+      }
+    }
+    this.#admit(context, local.with(admissions));
+  }
+
+  #admit(context: PolicyContext, admission: Admission): void {
+    context.rateLimit = admission;
+    if (!this.#countsTokens) return;
+    context.llm.onUsage(({ totalTokens }) => admission.debit(totalTokens));
+  }
+
+  #refuse(budget: Budget, now: number): Refusal {
+    const { scope, name } = budget.limit;
+    const response = tooManyRequests();
+    this.#writeHeaders(response, [budget.read(now)]);
+    const wait = String(seconds(budget.waitMs(now)));
+    response.headers.set("retry-after", wait);
+    const message = `Limit "${name}" of ${scope} is used up`;
+    return new Refusal("rate_limit", message, response);
+  }
+
+  #refuseShared(
+    { refusedBy, readings, responseHeaders, body }: GlobalRefusal,
+  ): Refusal {
+    const response = tooManyRequests(body);
+    this.#writeHeaders(response, refusedBy ? [refusedBy] : readings);
+    if (refusedBy !== undefined) {
+      const wait = String(seconds(refusedBy.resetMs));
+      response.headers.set("retry-after", wait);
+    }
+    response.headers.set("x-ext-ratelimited", "true");
+    for (const [name, value] of responseHeaders ?? []) {
+      response.headers.set(name.toLowerCase(), value);
+    }
+    const message = "A limit that processes share is used up";
+    return new Refusal("rate_limit", message, response);
+  }
+
+  #writeHeaders(
+    { headers }: ResponseMessage,
+    readings: readonly BudgetReading[],
+  ): void {
+    writeLimitHeaders(headers, readings);
+    if (this.#options.isStandard) writeStandardHeaders(headers, readings);
+  }
+}

@@ -1,0 +1,35 @@
+import type { GlobalLimit, LocalLimit } from "../api/rate_limit.ts";
+import type { BudgetDefinition } from "../ratelimit/budget.ts";
+
+/** An entry of `local` or `global.descriptors`. */
+type BudgetConfig = LocalLimit | GlobalLimit["descriptors"][number];
+
+const units = {
+  Seconds: { windowMs: 1000, name: "second" },
+  Minutes: { windowMs: 60_000, name: "minute" },
+  Hours: { windowMs: 3_600_000, name: "hour" },
+} as const;
+
+/** The budget that an entry defines. */
+export function budgetOf(config: BudgetConfig): BudgetDefinition {
+  const { requests, tokens, unit, burst = 0 } = config;
+  return {
+    unit: tokens === undefined ? "requests" : "tokens",
+    // The schema demands one of them.
+    base: tokens ?? requests ?? 1,
+    burst,
+    windowMs: units[unit].windowMs,
+    overshoot: "overshoot" in config ? config.overshoot : "Forgive",
+  };
+}
+
+/** A local limit in words that tell it from all others: `100 requests per minute, burst 20, by jwt.sub`. */
+export function describeLimit(config: LocalLimit): string {
+  const { unit, base, burst, overshoot } = budgetOf(config);
+  const parts = [`${base} ${unit} per ${units[config.unit].name}`];
+  if (burst > 0) parts.push(`burst ${burst}`);
+  if (overshoot === "Carry") parts.push("overshoot carried");
+  if (config.key !== undefined) parts.push(`by ${config.key}`);
+  if (config.when !== undefined) parts.push(`when ${config.when}`);
+  return parts.join(", ");
+}

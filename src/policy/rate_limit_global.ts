@@ -1,0 +1,146 @@
+import type { GlobalLimit } from "../api/rate_limit.ts";
+import type { Variables } from "../cel/variables.ts";
+import { describeError } from "../base/errors.ts";
+import type {
+  DescriptorUse,
+  GlobalAdmission,
+  GlobalDecision,
+  GlobalLimiter,
+  GlobalRefusal,
+} from "../ratelimit/global_limiter.ts";
+import { budgetOf } from "./rate_limit_budget.ts";
+import {
+  compileCondition,
+  compileValue,
+  type LimitExpression,
+  readsMcp,
+} from "./rate_limit_expression.ts";
+
+/** The request may go on. */
+export interface SharedAdmission extends Omit<GlobalAdmission, "verdict"> {
+  readonly verdict: "admitted";
+  /** Charges the tokens that the request turned out to use. */
+  debit(tokens: number): void;
+  /** Gives back what was charged, when another limit refuses after all. */
+  refund(): void;
+}
+
+/** The verdict of one `global` block; `failed` only where the failure mode is `Closed`. */
+export type SharedVerdict = SharedAdmission | GlobalRefusal | {
+  readonly verdict: "failed";
+  /** For the log. */
+  readonly message: string;
+};
+
+/** In the place of a value that cannot be evaluated, where the failure mode is `Open`. */
+const unknownValue = "unknown";
+
+interface Descriptor {
+  readonly use: Omit<DescriptorUse, "entries">;
+  readonly when: LimitExpression<boolean> | undefined;
+  readonly entries: readonly {
+    readonly key: string;
+    readonly value: ReturnType<typeof compileValue>;
+  }[];
+}
+
+/** One `global` block. */
+export class SharedLimits {
+  readonly readsMcp: boolean;
+  readonly countsTokens: boolean;
+  readonly #limiter: GlobalLimiter;
+  readonly #isOpen: boolean;
+  readonly #descriptors: readonly Descriptor[];
+
+  constructor(
+    { descriptors, failureMode }: GlobalLimit,
+    limiter: GlobalLimiter,
+  ) {
+    this.#limiter = limiter;
+    this.#isOpen = failureMode === "Open";
+    this.#descriptors = descriptors.map(compileDescriptor);
+    this.countsTokens = descriptors.some(({ tokens }) => tokens !== undefined);
+    this.readsMcp = descriptors.some(({ when, entries }) =>
+      readsMcp(when) || entries.some(({ value }) => readsMcp(value))
+    );
+  }
+
+  /** Decides over a request. Answers without a promise when there is nothing to wait for. */
+  admit(
+    variables: Variables,
+    claims: Readonly<Record<string, unknown>> | undefined,
+  ): SharedVerdict | Promise<SharedVerdict> {
+    const uses: DescriptorUse[] = [];
+    for (const { use, when, entries } of this.#descriptors) {
+      if (when?.read(variables, claims) === false) continue;
+      const values: [string, string][] = [];
+      for (const { key, value } of entries) {
+        const result = value(variables);
+        if (typeof result === "string") values.push([key, result]);
+        else if (this.#isOpen) values.push([key, unknownValue]);
+        else return notEvaluated(key);
+      }
+      uses.push({ ...use, entries: values });
+    }
+    if (uses.length === 0) return nothingCounted;
+    const decision = this.#limiter.admit(uses);
+    return decision instanceof Promise
+      ? decision.then((decided) => this.#judge(uses, decided))
+      : this.#judge(uses, decision);
+  }
+
+  #judge(
+    uses: readonly DescriptorUse[],
+    decision: GlobalDecision,
+  ): SharedVerdict {
+    switch (decision.verdict) {
+      case "admitted":
+        return {
+          ...decision,
+          debit: (tokens) => this.#limiter.debit(uses, tokens),
+          refund: () => this.#limiter.refund(uses),
+        };
+      case "refused":
+        return decision;
+      case "failed":
+        if (!this.#isOpen) {
+          const message = `The limiter failed: ${
+            describeError(decision.error)
+          }`;
+          return { verdict: "failed", message };
+        }
+        // The tokens are owed all the same, when the limiter is back.
+        return {
+          ...nothingCounted,
+          debit: (tokens) => this.#limiter.debit(uses, tokens),
+        };
+    }
+  }
+}
+
+const nothingCounted: SharedAdmission = {
+  verdict: "admitted",
+  readings: [],
+  debit() {},
+  refund() {},
+};
+
+function notEvaluated(key: string): SharedVerdict {
+  const message = `Descriptor entry "${key}" has no value`;
+  return { verdict: "failed", message };
+}
+
+function compileDescriptor(
+  config: GlobalLimit["descriptors"][number],
+  index: number,
+): Descriptor {
+  const { when, entries } = config;
+  return {
+    use: { index, budget: budgetOf(config) },
+    when: when === undefined ? undefined : compileCondition(when),
+    entries: entries.map(({ key, value }) => ({
+      key,
+      value: compileValue(value),
+    })),
+  };
+}

@@ -1,0 +1,52 @@
+import type { HeaderList } from "../http/header_list.ts";
+import type { BudgetReading } from "../ratelimit/budget.ts";
+
+/**
+ * Says what is left, in place of what the upstream may have said: `x-ratelimit-limit`, `-remaining` and `-reset` of the budget with
+ * the least left; of several, the one that resets last.
+ */
+export function writeLimitHeaders(
+  headers: HeaderList,
+  readings: readonly BudgetReading[],
+): void {
+  let [least] = readings;
+  if (least === undefined) return;
+  for (const reading of readings) {
+    if (
+      reading.remaining < least.remaining ||
+      (reading.remaining === least.remaining && reading.resetMs > least.resetMs)
+    ) least = reading;
+  }
+  headers.set("x-ratelimit-limit", String(least.limit));
+  headers.set("x-ratelimit-remaining", String(least.remaining));
+  headers.set("x-ratelimit-reset", String(seconds(least.resetMs)));
+}
+
+/** Says the same of every budget in the fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
+export function writeStandardHeaders(
+  headers: HeaderList,
+  readings: readonly BudgetReading[],
+): void {
+  if (readings.length === 0) return;
+  const policies: string[] = [];
+  const states: string[] = [];
+  const uses = new Map<string, number>();
+  for (const reading of readings) {
+    const { limit, remaining, resetMs, unit, windowMs } = reading;
+    const window = seconds(windowMs);
+    const base = `${limit}-${unit}-per-${window}s`;
+    const use = (uses.get(base) ?? 0) + 1;
+    uses.set(base, use);
+    const name = use === 1 ? `"${base}"` : `"${base}-${use}"`;
+    // Requests are the unit unless another is named, and there is no registered name for tokens.
+    policies.push(`${name};q=${limit};w=${window}`);
+    states.push(`${name};r=${remaining};t=${seconds(resetMs)}`);
+  }
+  headers.set("ratelimit-policy", policies.join(", "));
+  headers.set("ratelimit", states.join(", "));
+}
+
+/** Whole seconds, rounded up: whoever waits as long finds the window over. */
+export function seconds(ms: number): number {
+  return Math.ceil(ms / 1000);
+}

@@ -1,0 +1,102 @@
+import type { LocalLimit } from "../api/rate_limit.ts";
+import type { Variables } from "../cel/variables.ts";
+import type {
+  Budget,
+  CounterLease,
+  Limit,
+} from "../ratelimit/counter_store.ts";
+import { budgetOf, describeLimit } from "./rate_limit_budget.ts";
+import {
+  compileCondition,
+  compileKey,
+  type LimitExpression,
+} from "./rate_limit_expression.ts";
+import type { RequestIdentity } from "./request_identity.ts";
+
+/** Local limits and what they are attached to, such as `Gateway/default/default`. */
+export interface ScopedLimits {
+  readonly scope: string;
+  readonly limits: readonly LocalLimit[];
+}
+
+interface Entry {
+  readonly limit: Limit;
+  readonly key: LimitExpression<string> | undefined;
+  readonly when: LimitExpression<boolean> | undefined;
+}
+
+/** The local limits of a route, its own and its gateway's. */
+export class LocalLimits {
+  readonly #entries: readonly Entry[];
+  /** The budgets of every request, unless they depend on it. */
+  readonly fixed: readonly Budget[] | undefined;
+  readonly readsMcp: boolean;
+  readonly countsTokens: boolean;
+
+  constructor(
+    scoped: readonly ScopedLimits[],
+    counters: Pick<CounterLease, "limit">,
+  ) {
+    this.#entries = compileEntries(scoped, counters);
+    const depends = this.#entries.some(({ key, when }) => key ?? when);
+    this.fixed = depends
+      ? undefined
+      : this.#entries.map(({ limit }) => limit.budget("", 0));
+    this.readsMcp = this.#entries.some(({ key, when }) =>
+      key?.readsMcp || when?.readsMcp
+    );
+    this.countsTokens = this.#entries.some(({ limit }) =>
+      limit.definition.unit === "tokens"
+    );
+  }
+
+  /** The budgets that a request counts against. */
+  budgets(
+    variables: Variables,
+    claims: RequestIdentity["jwt"],
+    now: number,
+  ): readonly Budget[] {
+    const budgets: Budget[] = [];
+    for (const { limit, key, when } of this.#entries) {
+      if (when?.read(variables, claims) === false) continue;
+      const name = key === undefined ? "" : key.read(variables, claims);
+      budgets.push(limit.budget(name, now));
+    }
+    return budgets;
+  }
+}
+
+function compileEntries(
+  scoped: readonly ScopedLimits[],
+  counters: Pick<CounterLease, "limit">,
+): Entry[] {
+  const seen = new Map<string, number>();
+  return scoped.flatMap(({ scope, limits }) =>
+    limits.map((config) => {
+      const text = describeLimit(config);
+      const count = (seen.get(`${scope} ${text}`) ?? 0) + 1;
+      seen.set(`${scope} ${text}`, count);
+      const name = count === 1 ? text : `${text} (${count})`;
+      const { key, when } = config;
+      return {
+        limit: counters.limit({ scope, name }, budgetOf(config)),
+        key: key === undefined ? undefined : compileKey(key),
+        when: when === undefined ? undefined : compileCondition(when),
+      };
+    })
+  );
+}
+
+/** Takes a request of all budgets, or of none: the one that is used up is returned. */
+export function takeAll(
+  budgets: readonly Budget[],
+  now: number,
+): Budget | undefined {
+  for (const budget of budgets) {
+    if (budget.allows(now)) continue;
+    budget.refuse();
+    return budget;
+  }
+  for (const budget of budgets) budget.take(now);
+  return undefined;
+}
