@@ -61,8 +61,20 @@ export function fit(text: string, width: number): string {
   const columns = widthOf(text);
   if (columns <= width) return text + " ".repeat(width - columns);
   if (width < 1) return "";
-  const [head = ""] = wrap(text, width - 1);
-  return head + "…" + " ".repeat(width - 1 - widthOf(head));
+  const start = startOf(text, width - 1);
+  return start + "…" + " ".repeat(width - 1 - widthOf(start));
+}
+
+/** As much of the text as `width` columns hold. */
+function startOf(text: string, width: number): string {
+  let start = "";
+  let used = 0;
+  for (const character of text) {
+    used += columnsOf(character);
+    if (used > width) break;
+    start += character;
+  }
+  return start;
 }
 
 /** The text in lines of at most `width` columns; an empty text is one line. */

@@ -104,15 +104,14 @@ const detailStyles: Readonly<Record<DetailLine["kind"], Style>> = {
 /** What was searched for is reversed. */
 function detailRow({ kind, text }: DetailLine, query: string): Row {
   const style = detailStyles[kind];
+  if (query === "") return [span(text, style)];
   const spans: Span[] = [];
-  const lower = text.toLowerCase();
   let from = 0;
-  while (query !== "") {
-    const at = lower.indexOf(query.toLowerCase(), from);
-    if (at < 0) break;
-    spans.push(span(text.slice(from, at), style));
-    from = at + query.length;
-    spans.push(span(text.slice(at, from), "reversed"));
+  for (const match of text.matchAll(new RegExp(RegExp.escape(query), "giu"))) {
+    const [found] = match;
+    spans.push(span(text.slice(from, match.index), style));
+    spans.push(span(found, "reversed"));
+    from = match.index + found.length;
   }
   return [...spans, span(text.slice(from), style)];
 }

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  fit,
+  printable,
+  widthOf,
+  wrap,
+} from "../../../../cli/tui/printable.ts";
+
+const anyText = fc.string({ unit: "binary" });
+
+for (
+  const [text, shown] of [
+    ["plain é", "plain é"],
+    ["\x1b[2J", "␛[2J"],
+    ["a\tb\r\n", "a b␍␊"],
+    ["\x7f", "␡"],
+    ["\u009b2J", "\\u{9b}2J"],
+    ["\u202egnp", "\\u{202e}gnp"],
+    ["\ud800", "\\u{d800}"],
+    ["\u2028", "\\u{2028}"],
+  ] as const
+) {
+  Deno.test(`printable shows ${JSON.stringify(text)} as ${shown}`, () => {
+    assert.equal(printable(text), shown);
+  });
+}
+
+Deno.test("printable leaves nothing that a terminal obeys, whatever the text", () => {
+  fc.assert(fc.property(anyText, (text) => {
+    assert.doesNotMatch(printable(text), /[\p{C}\u2028\u2029]/u);
+  }));
+});
+
+for (
+  const [text, width] of [
+    ["abc", 3],
+    ["日本", 4],
+    ["e\u0301", 1],
+    ["🚀", 2],
+    ["ｱ", 1],
+    ["Ａ", 2],
+    ["한글", 4],
+  ] as const
+) {
+  Deno.test(`widthOf ${text} is ${width}`, () => {
+    assert.equal(widthOf(text), width);
+  });
+}
+
+Deno.test("fit takes exactly the columns it is given, whatever the text", () => {
+  fc.assert(fc.property(anyText, fc.nat({ max: 50 }), (text, width) => {
+    assert.equal(widthOf(fit(printable(text), width)), width);
+  }));
+});
+
+Deno.test("fit marks what it cuts", () => {
+  assert.equal(fit("abcdef", 4), "abc…");
+  assert.equal(fit("日本語", 4), "日… ");
+  assert.equal(fit("ab", 4), "ab  ");
+});
+
+Deno.test("wrap loses nothing and exceeds no width, whatever the text", () => {
+  fc.assert(
+    fc.property(anyText, fc.integer({ min: 2, max: 50 }), (text, width) => {
+      const lines = wrap(printable(text), width);
+
+      assert.equal(lines.join(""), printable(text));
+      assert(lines.every((line) => widthOf(line) <= width));
+    }),
+  );
+});

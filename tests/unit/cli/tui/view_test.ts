@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Key, KeyName } from "../../../../cli/tui/keys.ts";
+import type { Size } from "../../../../cli/tui/layout.ts";
+import {
+  addEvents,
+  initialModel,
+  type Model,
+} from "../../../../cli/tui/model.ts";
+import { widthOf } from "../../../../cli/tui/printable.ts";
+import { toTerminal } from "../../../../cli/tui/style.ts";
+import { update } from "../../../../cli/tui/update.ts";
+import { view } from "../../../../cli/tui/view.ts";
+import { received } from "../../../harness/received_events.ts";
+import {
+  forwardedTrace,
+  requestState,
+  traceEvent,
+} from "../../../harness/sample_trace.ts";
+
+const small: Size = { columns: 80, rows: 24 };
+const empty = initialModel("gateway/default", "waiting for a request…");
+const forwarded = addEvents(empty, received(forwardedTrace));
+
+/** Types characters, or presses keys by name. */
+function press(model: Model, ...names: readonly (KeyName | string)[]): Model {
+  return names.reduce((model, name) => {
+    const key: Key = name.length === 1
+      ? { name: "text", text: name }
+      : { name: name as KeyName };
+    return update(model, key, small);
+  }, model);
+}
+
+/** The screen as text, without styles. */
+function screen(model: Model, size = small): string {
+  return view(model, size).map((row) => row.map(({ text }) => text).join(""))
+    .join("\n");
+}
+
+Deno.test("view says what it waits for before the first event", () => {
+  assert.match(screen(empty), /^ trace of gateway\/default +\n▶ Events ─/);
+  assert.match(screen(empty), /\nwaiting for a request… +\nq quit/);
+});
+
+Deno.test("the newest event is selected until the user goes elsewhere", () => {
+  const [first, second, third, fourth] = received(forwardedTrace);
+  assert(first && second && third && fourth);
+
+  const following = addEvents(addEvents(empty, [first]), [second, third]);
+  const elsewhere = addEvents(press(following, "up"), [fourth]);
+  const again = addEvents(press(elsewhere, "end"), [fourth]);
+
+  assert.equal(following.selected, 2);
+  assert.equal(elsewhere.selected, 1);
+  assert.equal(again.selected, 4);
+});
+
+Deno.test("keys beyond the first and last event change nothing", () => {
+  assert.equal(press(forwarded, "down", "pageDown").selected, 12);
+  assert.equal(press(forwarded, "home", "up", "pageUp").selected, 0);
+  assert.equal(press(empty, "up", "down", "end", "pageUp").selected, 0);
+});
+
+Deno.test("another event is shown from its first line", () => {
+  const scrolled = press(forwarded, "s", "tab", "down", "down");
+
+  const other = press(scrolled, "tab", "up");
+
+  assert.equal(scrolled.detailTop, 2);
+  assert.equal(other.detailTop, 0);
+});
+
+Deno.test("the diff shows what was added, changed and removed since the snapshot before", () => {
+  const model = press(forwarded, "/", ..."x-team", "enter", "d");
+
+  const text = screen(model);
+
+  assert.match(text, /initial request → final request/);
+  assert.match(text, /\+ request\.headers\.x-team: "blue"/);
+  assert.match(text, /\+ backend\.name: "default\/mcp\/backend0"/);
+  assert.match(text, /- request\.headers\.x-debug: "1"/);
+  assert.doesNotMatch(text, /request\.method:/);
+});
+
+Deno.test("an event that is no snapshot shows the one before it", () => {
+  const model = press(forwarded, "home", "down", "down", "down", "s");
+
+  assert.match(screen(model), /routeSelection[^]*\ninitial request\n/);
+});
+
+Deno.test("the snapshot of a request is not that of the request before it", () => {
+  const model = addEvents(forwarded, received(forwardedTrace.slice(0, 1)));
+
+  assert.match(screen(press(model, "s")), /no snapshot so far/);
+});
+
+Deno.test("s shows a body as text", () => {
+  const model = press(forwarded, "/", ..."bodySnapshot", "enter", "s");
+
+  assert.match(screen(model), /body of the final request: 40 bytes/);
+  assert.match(screen(model), / {2}"method": "ping"/);
+});
+
+Deno.test("s says when a body is no text, and that it was cut", () => {
+  const binary = traceEvent({
+    type: "bodySnapshot",
+    stage: "response",
+    body: "/wD/",
+    truncated: true,
+  });
+  const model = addEvents(empty, received([binary]));
+
+  assert.match(
+    screen(press(model, "s")),
+    /3 bytes, the rest was not kept\nnot text/,
+  );
+});
+
+Deno.test("f changes between YAML and JSON", () => {
+  assert.match(screen(forwarded), /\nmessage:\n {2}type: requestFinished\n/);
+  assert.match(screen(press(forwarded, "f")), /"type": "requestFinished",/);
+  assert.equal(screen(press(forwarded, "f", "f")), screen(forwarded));
+});
+
+Deno.test("a search in the detail pane goes to the line and marks it", () => {
+  const model = press(
+    forwarded,
+    "s",
+    "tab",
+    "/",
+    ..."CONTENT-type",
+    "enter",
+  );
+
+  const marked = view(model, small).flat()
+    .filter(({ style, text }) => style === "reversed" && !text.includes(" "));
+  assert.deepEqual(marked.map(({ text }) => text), ["content-type"]);
+});
+
+Deno.test("a key that is typed into a search is no command", () => {
+  const model = press(forwarded, "/", "q", "e", "backspace");
+
+  assert.equal(model.isDone, false);
+  assert.match(screen(model), /\nsearch: q_ +\nenter search/);
+  assert.equal(press(model, "interrupt").isDone, true);
+});
+
+Deno.test("the status line says how many events there are and why no more come", () => {
+  const lost: Model = {
+    ...forwarded,
+    stream: { kind: "lost", reason: "Lost the trace: cut" },
+  };
+
+  assert.match(screen(forwarded), /\n13 events, more to come /);
+  assert.match(screen(lost), /\n13 events; Lost the trace: cut /);
+});
+
+Deno.test("the oldest of too many events are forgotten, which is said", () => {
+  const [event] = received(forwardedTrace);
+  assert(event);
+
+  const model = addEvents(empty, Array.from({ length: 20_003 }, () => event));
+
+  assert.equal(model.events.length, 20_000);
+  assert.match(screen(model), /3 older events forgotten/);
+});
+
+Deno.test("severity decides the colour, and without colours only the word", () => {
+  const row = [{ text: "denied", style: "error" } as const];
+
+  assert.equal(toTerminal(row, true), "\x1b[31;1mdenied\x1b[0m");
+  assert.equal(toTerminal(row, false), "\x1b[1mdenied\x1b[0m");
+});
+
+const anyKeys = fc.array(
+  fc.constantFrom(
+    ...["up", "down", "pageUp", "pageDown", "home", "end", "tab", "enter"],
+    ...["escape", "backspace", "e", "s", "d", "f", "/", "n", "N", "x"],
+  ),
+  { maxLength: 20 },
+);
+const anySize = fc.record({
+  columns: fc.integer({ min: 1, max: 200 }),
+  rows: fc.integer({ min: 1, max: 60 }),
+});
+
+Deno.test("view fills the screen and nothing but the screen, whatever was sent and pressed", () => {
+  const anyText = fc.string({ unit: "binary" });
+  fc.assert(fc.property(anyText, anyKeys, anySize, (text, keys, size) => {
+    const hostile = traceEvent({
+      type: "requestSnapshot",
+      stage: "initial request",
+      requestState: requestState({ "x-text": text, [text]: "value" }),
+    });
+    const unknown = { eventEnd: 1, message: { type: text, text } };
+    const model = press(
+      addEvents(forwarded, received([hostile, unknown])),
+      ...keys,
+    );
+
+    const rows = view(model, size);
+
+    assert.equal(rows.length, size.rows);
+    for (const row of rows) {
+      const columns = row.reduce(
+        (column, { text, at }) => (at ?? column) + widthOf(text),
+        0,
+      );
+      assert(columns <= size.columns, `${columns} > ${size.columns}`);
+      const shown = row.map(({ text }) => text).join("");
+      assert.doesNotMatch(shown, /[\p{C}\u2028\u2029]/u);
+    }
+  }));
+});
