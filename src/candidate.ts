@@ -1,6 +1,8 @@
-import { resourceKey } from "./api/resource_set.ts";
+import { resourceKey, type ResourceSet } from "./api/resource_set.ts";
 import type { Diagnostic as ResourceDiagnostic } from "./base/diagnostic.ts";
+import { checkPolicies } from "./compile/check_policies.ts";
 import { compile } from "./compile/compile.ts";
+import { Report } from "./compile/report.ts";
 import type { ConfigurationSource } from "./config/configuration_source.ts";
 import {
   type ConfigSource,
@@ -78,13 +80,26 @@ export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
   const { resources, diagnostics } = candidate.loaded;
   const compiled = compile(resources, { readFile: Deno.readTextFileSync });
   const isWhole = diagnostics.every(({ severity }) => severity !== "error");
-  // Without the resources that are not valid, only what gateways say of their own files is sure to be true.
   const found = isWhole
     ? compiled.diagnostics
-    : compiled.diagnostics.filter(({ resource, severity }) =>
-      resource.kind === "Gateway" && severity === "error"
-    );
+    : certainErrors(compiled.diagnostics, resources);
   return locateDiagnostics(candidate, { diagnostics: found });
+}
+
+/**
+ * What is true whatever the resources say that are not valid and left out: what gateways say of their own files, and what policies
+ * hold.
+ */
+function certainErrors(
+  diagnostics: readonly ResourceDiagnostic[],
+  resources: ResourceSet,
+): readonly ResourceDiagnostic[] {
+  const report = new Report();
+  checkPolicies(resources, Deno.readTextFileSync, report);
+  const ofGateways = diagnostics.filter(({ resource, severity }) =>
+    resource.kind === "Gateway" && severity === "error"
+  );
+  return [...ofGateways, ...report.diagnostics];
 }
 
 /** What was found when reading, and by the data plane, at its places in the files and in their order. */
