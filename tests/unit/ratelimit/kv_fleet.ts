@@ -1,0 +1,110 @@
+import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
+import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
+import { type KvHandle, openKv } from "../../../src/ratelimit/kv_handle.ts";
+import {
+  KvLimiter,
+  type KvLimiterOptions,
+} from "../../../src/ratelimit/kv_limiter.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+
+/** Several limiters over one store in memory, with one clock moved by hand. */
+export class KvFleet implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly limiters: readonly KvLimiter[];
+  readonly #kv: KvHandle;
+
+  private constructor(
+    kv: KvHandle,
+    size: number,
+    options: Partial<KvLimiterOptions>,
+  ) {
+    this.#kv = kv;
+    // The store outlives the limiters.
+    const shared = { ...kv, close: () => {} };
+    this.limiters = Array.from({ length: size }, () =>
+      new KvLimiter({
+        path: ":memory:",
+        domain: "test",
+        clock: this.clock,
+        random: () => 0.5,
+        open: () => Promise.resolve(shared),
+        ...options,
+      }));
+  }
+
+  static async open(
+    size: number,
+    options: Partial<KvLimiterOptions> = {},
+  ): Promise<KvFleet> {
+    return new KvFleet(await openKv(":memory:"), size, options);
+  }
+
+  get first(): KvLimiter {
+    const [first] = this.limiters;
+    if (first === undefined) throw new RangeError("the fleet is empty");
+    return first;
+  }
+
+  /** Waits for a limiter; time stands still unless the store made it pause. */
+  async until<T>(result: T | Promise<T>): Promise<T> {
+    let isDone = false;
+    const answer = Promise.resolve(result).finally(() => isDone = true);
+    for (let turn = 1; !isDone; turn++) {
+      await this.#kv.read(["nothing"]);
+      // Only a retry takes that long: it waits for the clock.
+      if (turn % 20 === 0) this.clock.advance(1);
+    }
+    return await answer;
+  }
+
+  /** Moves time on in small steps and lets the store answer after each. */
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 50) {
+      this.clock.advance(Math.min(50, ms - passed));
+      await this.rest();
+    }
+  }
+
+  /** Lets the store answer. */
+  async rest(): Promise<void> {
+    for (let turn = 0; turn < 5; turn++) await this.#kv.read(["nothing"]);
+  }
+
+  /** Decides `count` requests one after the other; how many were admitted. */
+  async admit(
+    uses: readonly DescriptorUse[],
+    count: number,
+    limiter = this.first,
+  ): Promise<number> {
+    let admitted = 0;
+    for (let request = 0; request < count; request++) {
+      const { verdict } = await this.until(limiter.admit(uses));
+      if (verdict === "admitted") admitted++;
+    }
+    return admitted;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const limiter of this.limiters) await this.until(limiter.close());
+    this.#kv.close();
+  }
+}
+
+/** A budget for everybody. */
+export function useOf(
+  budget: Partial<BudgetDefinition>,
+  user = "anna",
+): DescriptorUse {
+  return {
+    index: 0,
+    budget: {
+      unit: "requests",
+      base: 10,
+      burst: 0,
+      windowMs: 60_000,
+      overshoot: "Forgive",
+      ...budget,
+    },
+    entries: [["user", user]],
+  };
+}
