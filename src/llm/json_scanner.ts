@@ -134,7 +134,7 @@ export class JsonScanner {
     const outer = this.#depth++;
     if (outer === this.#base && this.#level === 0) {
       if (byte === OPEN_BRACE) this.#enter("", index);
-      else if (outer === 0) this.#base = 1;
+      else this.#base = 1;
       return;
     }
     const path = this.#path;

@@ -38,9 +38,9 @@ function isEventEnd(bytes: Uint8Array, index: number): boolean {
   const before = bytes[index - 1];
   if (byte === LF) {
     if (before === LF) return true;
-    return before === CR && index > 1 && isLineEnd(bytes[index - 2]);
+    return before === CR && isLineEnd(bytes[index - 2]);
   }
-  if (before === CR) return bytes[index + 1] !== LF;
+  if (before === CR) return true;
   // After LF this may be the first half of a CRLF.
   return before === LF && index + 1 < bytes.length && bytes[index + 1] !== LF;
 }

@@ -59,7 +59,6 @@ function normalizeOutput(report: UsageReport, inputTokens: number): number {
   const { output, reasoning = 0, total } = report;
   if (output === undefined) return Math.max(0, (total ?? 0) - inputTokens);
   // xAI and Gemini's chat interface leave reasoning out of the output, but not out of the total.
-  const isReasoningOutside = report.dialect === "chat" &&
-    total === inputTokens + output + reasoning;
+  const isReasoningOutside = total === inputTokens + output + reasoning;
   return isReasoningOutside ? output + reasoning : output;
 }

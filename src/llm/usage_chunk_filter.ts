@@ -20,7 +20,6 @@ export interface UsageChunkFilter {
 /** An event longer than this, and what follows, goes to the client as it is. */
 const maxEventBytes = 1024 * 1024;
 const usageKey = new ByteSearch('"usage');
-const QUOTE = 0x22;
 const COMMA = 0x2c;
 const CLOSE_BRACE = 0x7d;
 const LF = 0x0a;
@@ -123,7 +122,6 @@ function findUsageChunk(
   key: number,
   from: number,
 ): Cut | undefined {
-  if (events[key + '"usage'.length] !== QUOTE) return undefined;
   const start = Math.max(from, lastEventEnd(events, from, key));
   const foundEnd = firstEventEnd(events, key);
   const end = foundEnd > 0 ? foundEnd : events.length;

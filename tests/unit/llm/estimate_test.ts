@@ -72,6 +72,13 @@ Deno.test("usage of an Anthropic stream that breaks off is estimated", () => {
   assert.equal(usage.estimated, true);
 });
 
+Deno.test("usage of an Anthropic stream that breaks off before the first text is estimated", () => {
+  const scanner = scannerFor(sse, "messages");
+  scanner.push(bytesOf(namedEvents(anthropicStart)));
+
+  assert.equal(scanner.finish()?.estimated, true);
+});
+
 Deno.test("estimate is exact when the provider had said everything", () => {
   const scanner = scannerFor(sse, "messages");
   scanner.push(bytesOf(namedEvents(
@@ -105,6 +112,16 @@ Deno.test("estimate adds only the text after what Gemini said last", () => {
   assert.equal(usage.inputTokens, 7);
   assert.equal(usage.outputTokens, 7);
   assert.equal(usage.estimated, true);
+});
+
+Deno.test("usage of Gemini lasts while more comes that does not speak of it", () => {
+  const scanner = scannerFor(sse, "gemini");
+  const usageMetadata = { promptTokenCount: 7, candidatesTokenCount: 5 };
+  scanner.push(bytesOf(events({ first: true })));
+  scanner.push(bytesOf(events({ usageMetadata })));
+  scanner.push(bytesOf(events({ more: "x".repeat(1000) })));
+
+  assert.equal(scanner.finish()?.totalTokens, 12);
 });
 
 Deno.test("estimate does not count what OpenAI responses repeat", () => {

@@ -329,6 +329,43 @@ Deno.test("usage of Anthropic is the newest word on each count, never a sum", ()
   }
 });
 
+Deno.test("usage of Anthropic keeps its cache when later events do not speak of it", () => {
+  const stream = namedEvents(
+    start({ input_tokens: 10, cache_read_input_tokens: 90, output_tokens: 1 }),
+    delta({ output_tokens: 20 }),
+  );
+
+  assert.equal(scan(sse, [stream])?.totalTokens, 120);
+});
+
+Deno.test("usage with the total or the details of OpenAI includes the cache, whatever its name", () => {
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 2,
+    cache_read_input_tokens: 4,
+  };
+
+  for (const more of [{ total_tokens: 12 }, { input_tokens_details: {} }]) {
+    const read = scanJson({ usage: { ...usage, ...more } });
+    assert.equal(read?.totalTokens, 12);
+  }
+});
+
+Deno.test("usage of Gemini is what it said last", () => {
+  const chunk = (usage: Record<string, number>) => ({ usageMetadata: usage });
+  const usage = scanJson([
+    chunk({
+      promptTokenCount: 10,
+      candidatesTokenCount: 5,
+      thoughtsTokenCount: 3,
+    }),
+    chunk({ promptTokenCount: 10, candidatesTokenCount: 8 }),
+  ]);
+
+  assert.equal(usage?.totalTokens, 18);
+  assert.equal(usage.reasoningTokens, undefined);
+});
+
 function start(usage: Record<string, number>) {
   return { type: "message_start", message: { content: [], usage } };
 }

@@ -118,6 +118,16 @@ Deno.test("an event over 1 MiB goes through unchanged", () => {
   assert.equal(filter(cut(bytesOf(body), positions)), body);
 });
 
+Deno.test("an event over 1 MiB is not held until its end", () => {
+  const filter = createUsageChunkFilter();
+  let passed = 0;
+  for (let i = 0; i < 20; i++) {
+    passed += filter.push(new Uint8Array(100_000)).length;
+  }
+
+  assert.equal(passed, 2_000_000);
+});
+
 Deno.test("bytes that are no events go through unchanged", () => {
   fc.assert(
     fc.property(

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { createUsageScanner } from "../../../src/llm/usage_scanner.ts";
 import {
@@ -148,6 +150,17 @@ Deno.test("usage is found in JSON with escaped keys, blanks and a byte order mar
   assert.equal(scan(json, [text])?.totalTokens, 11);
 });
 
+Deno.test("escaped quotes in JSON do not end a text at any cut", () => {
+  const body = bytesOf(
+    '{"a\\"":"}\\"","b":"\\\\","c":"{\\"","usage":{"prompt_tokens":11}}',
+  );
+
+  for (let at = 0; at <= body.length; at++) {
+    assert.equal(scan(json, cut(body, [at]))?.totalTokens, 11, `cut at ${at}`);
+  }
+  assert.equal(scan(json, everyByte(body))?.totalTokens, 11);
+});
+
 for (
   const contentType of [
     "application/json; charset=utf-8",
@@ -223,6 +236,16 @@ Deno.test("an event stream is read no further than its first damaged byte", () =
     assert.equal(scan(awsEventStream, [damaged, metadata]), undefined, `${at}`);
   }
   assert.equal(scan(awsEventStream, [metadata])?.totalTokens, 11);
+});
+
+Deno.test("an event stream is read no further than headers that are longer than their message", () => {
+  const message = Buffer.alloc(16);
+  message.writeUInt32BE(16, 0);
+  message.writeUInt32BE(100, 4);
+  message.writeUInt32BE(crc32(message.subarray(0, 8)), 8);
+  message.writeUInt32BE(crc32(message.subarray(0, 12)), 12);
+
+  assert.equal(scan(awsEventStream, [message, metadata]), undefined);
 });
 
 Deno.test("an event stream is read no further than a message over 1 MiB", () => {
