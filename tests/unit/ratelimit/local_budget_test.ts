@@ -1,0 +1,302 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
+import type { Budget } from "../../../src/ratelimit/counter_store.ts";
+import { LocalLimit } from "../../../src/ratelimit/local_limit.ts";
+
+const minute = 60_000;
+
+function budgetOf(definition: Partial<BudgetDefinition>): Budget {
+  const place = { scope: "HTTPRoute/default/a", name: "limit" };
+  const limit = new LocalLimit(place, {
+    unit: "requests",
+    base: 3,
+    burst: 0,
+    windowMs: minute,
+    overshoot: "Forgive",
+    ...definition,
+  });
+  return limit.budget("", 0);
+}
+
+/** Sends requests one after the other; answers how many were admitted. */
+function send(budget: Budget, requests: number, now: number): number {
+  let admitted = 0;
+  for (let i = 0; i < requests; i++) {
+    if (!budget.allows(now)) continue;
+    budget.take(now);
+    admitted++;
+  }
+  return admitted;
+}
+
+Deno.test("available: a request is added, and the last one still passes", () => {
+  const budget = budgetOf({});
+
+  assert.equal(send(budget, 2, 0), 2);
+  assert.equal(budget.read(0).remaining, 1);
+  assert.equal(send(budget, 1, 0), 1);
+  assert.equal(budget.read(0).remaining, 0);
+});
+
+Deno.test("exhausted: requests are refused until the window resets, and not a millisecond longer", () => {
+  const budget = budgetOf({});
+  send(budget, 3, 1000);
+
+  assert.equal(send(budget, 5, 1000), 0);
+  assert.equal(send(budget, 5, 1000 + minute - 1), 0);
+  assert.equal(budget.waitMs(1000 + minute - 1), 1);
+  assert.equal(budget.waitMs(1000 + minute), 0);
+  assert.equal(send(budget, 5, 1000 + minute), 3);
+});
+
+Deno.test("a window opens with the first request that is counted, not with the limit", () => {
+  const budget = budgetOf({});
+  assert.equal(budget.read(45_000).resetMs, minute);
+
+  send(budget, 1, 50_000);
+
+  assert.equal(budget.read(50_000).resetMs, minute);
+  assert.equal(budget.read(80_000).resetMs, minute - 30_000);
+  send(budget, 2, 80_000);
+  assert.equal(send(budget, 1, 109_999), 0);
+  assert.equal(send(budget, 9, 110_000), 3);
+});
+
+Deno.test("refused requests do not move the reset", () => {
+  const budget = budgetOf({});
+  send(budget, 3, 0);
+  for (let now = 0; now < minute; now += 1000) send(budget, 10, now);
+  assert.equal(send(budget, 1, minute), 1);
+});
+
+Deno.test("burst: the first window has it, later ones what was left over", () => {
+  const budget = budgetOf({ base: 3, burst: 2 });
+
+  assert.equal(budget.read(0).limit, 5);
+  assert.equal(send(budget, 9, 0), 5);
+  assert.equal(send(budget, 9, minute), 3);
+  assert.equal(send(budget, 2, 2 * minute), 2);
+  assert.equal(send(budget, 9, 3 * minute), 4);
+});
+
+Deno.test("burst: windows without requests add up to the capacity", () => {
+  const budget = budgetOf({ base: 3, burst: 7 });
+
+  assert.equal(send(budget, 99, 0), 10);
+  assert.equal(budget.read(2 * minute).remaining, 6);
+  assert.equal(budget.read(3 * minute).remaining, 9);
+  assert.equal(budget.read(900 * minute).remaining, 10);
+  assert.equal(budget.read(900 * minute).resetMs, minute);
+});
+
+Deno.test("tokens: the request that crosses the budget passes, the next is refused until the reset", () => {
+  const budget = budgetOf({ unit: "tokens", base: 100 });
+
+  assert.equal(send(budget, 1, 0), 1);
+  budget.debit(99, 10);
+  assert.equal(budget.read(10).remaining, 1);
+  assert.equal(send(budget, 1, 20), 1);
+  budget.debit(500, 30);
+  assert.equal(budget.read(30).remaining, 0);
+  assert.equal(send(budget, 1, minute - 1), 0);
+  assert.equal(budget.read(minute).remaining, 100);
+  assert.equal(send(budget, 1, minute), 1);
+});
+
+Deno.test("tokens: every request that is admitted before the first usage is known passes", () => {
+  const budget = budgetOf({ unit: "tokens", base: 100 });
+  assert.equal(send(budget, 20, 0), 20);
+  assert.equal(budget.read(0).remaining, 100);
+});
+
+Deno.test("tokens with burst: what was left over is saved up, what was used beyond is forgiven", () => {
+  const budget = budgetOf({ unit: "tokens", base: 100, burst: 50 });
+  send(budget, 1, 0);
+
+  budget.debit(30, 0);
+  assert.equal(budget.read(minute).remaining, 150);
+  send(budget, 1, minute);
+  budget.debit(400, minute);
+  assert.equal(budget.read(2 * minute).remaining, 100);
+});
+
+Deno.test("tokens that are charged after the reset count in the window of then", () => {
+  const budget = budgetOf({ unit: "tokens", base: 100 });
+  send(budget, 1, 0);
+
+  budget.debit(40, minute + 5000);
+
+  assert.equal(budget.read(minute + 5000).remaining, 60);
+  assert.equal(budget.read(minute + 5000).resetMs, minute);
+});
+
+Deno.test("overshoot Carry takes the debt from the windows that follow", () => {
+  const budget = budgetOf({ unit: "tokens", base: 100, overshoot: "Carry" });
+  send(budget, 1, 0);
+
+  budget.debit(350, 0);
+
+  assert.equal(send(budget, 1, 2 * minute), 0);
+  assert.equal(budget.waitMs(0), 3 * minute);
+  assert.equal(budget.waitMs(2 * minute + 1), minute - 1);
+  assert.equal(budget.read(3 * minute).remaining, 50);
+  assert.equal(send(budget, 1, 3 * minute), 1);
+  assert.equal(budget.read(9 * minute).remaining, 100);
+});
+
+Deno.test("a debt of whole windows is worked off one window later", () => {
+  const budget = budgetOf({ unit: "tokens", base: 100, overshoot: "Carry" });
+  send(budget, 1, 0);
+  budget.debit(200, 0);
+
+  assert.equal(budget.waitMs(0), 2 * minute);
+  assert.equal(send(budget, 1, 2 * minute - 1), 0);
+  assert.equal(send(budget, 1, 2 * minute), 1);
+});
+
+Deno.test("a refund gives a request back in its window and never to a later one", () => {
+  const budget = budgetOf({});
+  send(budget, 3, 0);
+
+  budget.refund(0, 10);
+  assert.equal(send(budget, 3, 20), 1);
+  assert.equal(send(budget, 9, minute), 3);
+  budget.refund(0, minute);
+  assert.equal(send(budget, 9, minute), 0);
+});
+
+Deno.test("a budget whose only request was given back is closed again", () => {
+  const budget = budgetOf({});
+  send(budget, 1, 0);
+  budget.refund(0, 50_000);
+  assert.equal(budget.read(50_000).resetMs, minute);
+});
+
+for (const tokens of [-1, 0.5, NaN, Infinity, 2 ** 60]) {
+  Deno.test(`a debit of ${tokens} tokens is refused and changes nothing`, () => {
+    const budget = budgetOf({ unit: "tokens", base: 100 });
+    assert.throws(() => budget.debit(tokens, 0), RangeError);
+    assert.equal(budget.read(0).remaining, 100);
+  });
+}
+
+type Step =
+  | { readonly kind: "request" | "debit" | "refund"; readonly amount: number }
+  | { readonly kind: "wait"; readonly amount: number };
+
+const step: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom("request", "debit", "refund", "wait"),
+  amount: fc.oneof(fc.nat(20), fc.nat(3 * minute)),
+});
+const amounts = { base: fc.integer({ min: 1, max: 9 }), burst: fc.nat(9) };
+
+Deno.test("in any order of requests, refunds and resets no window admits more than base and burst", () => {
+  fc.assert(
+    fc.property(
+      amounts.base,
+      amounts.burst,
+      fc.array(step),
+      (base, burst, steps) => {
+        const budget = budgetOf({ base, burst });
+        const inFlight: number[] = [];
+        const admitted: number[] = [];
+        let now = 0;
+        let windowStart: number | undefined;
+        for (const { kind, amount } of steps) {
+          if (kind === "wait") now += amount;
+          if (windowStart !== undefined && now >= windowStart + minute) {
+            const { resetMs, remaining } = budget.read(now);
+            windowStart = remaining === base + burst
+              ? undefined
+              : now + resetMs - minute;
+            admitted.length = 0;
+          }
+          if (kind === "request") {
+            for (let i = 0; i < amount % 25 && budget.allows(now); i++) {
+              budget.take(now);
+              windowStart ??= now;
+              inFlight.push(now);
+              admitted.push(now);
+            }
+          }
+          const takenAt = kind === "refund" ? inFlight.pop() : undefined;
+          if (takenAt !== undefined) {
+            budget.refund(takenAt, now);
+            if (windowStart !== undefined && takenAt >= windowStart) {
+              admitted
+                .pop();
+            }
+          }
+          const { remaining, resetMs, limit } = budget.read(now);
+          assert.ok(admitted.length <= base + burst);
+          assert.ok(remaining >= 0 && remaining <= limit);
+          assert.ok(resetMs > 0 && resetMs <= minute);
+          assert.equal(budget.allows(now), remaining > 0);
+          assert.equal(budget.waitMs(now), remaining > 0 ? 0 : resetMs);
+          if (remaining === limit) windowStart = undefined;
+        }
+      },
+    ),
+  );
+});
+
+Deno.test("in any order of admissions, debits and resets every token is accounted for", () => {
+  const overshoot = fc.constantFrom<BudgetDefinition["overshoot"]>(
+    "Forgive",
+    "Carry",
+  );
+  fc.assert(
+    fc.property(
+      amounts.base,
+      amounts.burst,
+      overshoot,
+      fc.array(step),
+      (base, burst, overshoot, steps) => {
+        const place = { scope: "s", name: "n" };
+        const limit = new LocalLimit(place, {
+          unit: "tokens",
+          base,
+          burst,
+          windowMs: minute,
+          overshoot,
+        });
+        const model = { available: base + burst, openedAt: -1 };
+        let now = 0;
+        let sum = 0;
+        for (const { kind, amount } of steps) {
+          if (kind === "wait") now += amount;
+          // The same, window by window.
+          while (model.openedAt >= 0 && now >= model.openedAt + minute) {
+            if (overshoot === "Forgive") {
+              model.available = Math.max(
+                0,
+                model.available,
+              );
+            }
+            model.available = Math.min(base + burst, model.available + base);
+            model.openedAt = model.available === base + burst
+              ? -1
+              : model.openedAt + minute;
+          }
+          const budget = limit.budget("", now);
+          if (kind === "request" && budget.allows(now)) {
+            budget.take(now);
+            if (model.openedAt < 0) model.openedAt = now;
+          }
+          if (kind === "debit" && amount > 0) {
+            budget.debit(amount, now);
+            sum += amount;
+            model.available -= amount;
+            if (model.openedAt < 0) model.openedAt = now;
+          }
+          const { remaining, overshoot: beyond, tokens } = limit.describe(now);
+          assert.equal(remaining, Math.max(0, model.available));
+          assert.equal(beyond, Math.max(0, -model.available));
+          assert.equal(tokens, sum);
+          assert.equal(budget.allows(now), model.available > 0);
+        }
+      },
+    ),
+  );
+});
