@@ -117,7 +117,7 @@ Deno.test("estimate adds only the text after what Gemini said last", () => {
 Deno.test("usage of Gemini lasts while more comes that does not speak of it", () => {
   const scanner = scannerFor(sse, "gemini");
   const usageMetadata = { promptTokenCount: 7, candidatesTokenCount: 5 };
-  scanner.push(bytesOf(events({ first: true })));
+  scanner.push(bytesOf(events({ first: "x".repeat(2000) })));
   scanner.push(bytesOf(events({ usageMetadata })));
   scanner.push(bytesOf(events({ more: "x".repeat(1000) })));
 
