@@ -90,6 +90,18 @@ const rows: readonly {
     stdout: /--set proxy=trace/,
     stderr: nothing,
   },
+  {
+    args: ["ctl", "proxy", "trace", "--help"],
+    code: 0,
+    stdout: /\[gateway\/<name>\] \[options\] \[-- <url> .*Exit codes: 0/s,
+    stderr: nothing,
+  },
+  {
+    args: ["complete", "--", "ctl", "proxy", "trace", "--f"],
+    code: 0,
+    stdout: /^--filter\t.*\n--file\t/,
+    stderr: nothing,
+  },
   { args: [], code: 2, stdout: nothing, stderr: /^Usage: gateway -f FILE/ },
   {
     args: ["verison"],
@@ -243,7 +255,7 @@ const rows: readonly {
   {
     args: ["complete", "--", "ctl", "proxy", ""],
     code: 0,
-    stdout: /^config\t.*\nlog\t.*\n:4\n$/,
+    stdout: /^config\t.*\nlog\t.*\ntrace\t.*\n:4\n$/,
     stderr: nothing,
   },
   {
