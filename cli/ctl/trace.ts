@@ -138,8 +138,10 @@ async function inject(plan: InjectPlan, show: Show): Promise<number> {
     filter: filterFor(firstSourcePort),
   });
   let said = "";
+  // Without what may be secret in a URL.
+  const { origin, pathname } = new URL(url);
   const exitCode = await show({
-    title: url,
+    title: origin + pathname,
     waitingText: "request sent, waiting for its trace…",
     events: followInjection(trace.events, send, (text) => said = text),
   });

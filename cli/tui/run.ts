@@ -60,6 +60,15 @@ class Session implements Disposable {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       this.#onSignal(signal, () => this.#finish(signal));
     }
+    // Else the process would end at once, with the terminal as it is.
+    this.#onGlobal("unhandledrejection", (event) => {
+      event.preventDefault();
+      this.#outcome.reject(event.reason);
+    });
+    this.#onGlobal("error", (event) => {
+      event.preventDefault();
+      this.#outcome.reject(event.error);
+    });
   }
 
   async run(input: KeyInput): Promise<TuiOutcome> {
@@ -134,6 +143,14 @@ class Session implements Disposable {
     const size = currentSize();
     const rows = view(this.#model, size);
     this.#screen.draw(rows.map((row) => toTerminal(row, !Deno.noColor)), size);
+  }
+
+  #onGlobal<Name extends keyof WindowEventMap>(
+    name: Name,
+    listener: (event: WindowEventMap[Name]) => void,
+  ): void {
+    addEventListener(name, listener);
+    this.#cleanup.defer(() => removeEventListener(name, listener));
   }
 
   #onSignal(signal: Deno.Signal, listener: () => void): void {

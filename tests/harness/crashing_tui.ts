@@ -1,22 +1,37 @@
-/** Shows an event that cannot be drawn: what the terminal looks like after a bug. */
+/** A terminal UI with a bug, in the way that the first argument names. */
 import { runTui } from "../../cli/tui/run.ts";
-import { decodeEvent } from "../../cli/ctl/trace/decode_event.ts";
+import { received } from "./received_events.ts";
+import { refusedTrace } from "./sample_trace.ts";
 
-async function* events() {
-  const event = decodeEvent(
-    '{"eventEnd": 1, "severity": "info", "message": {"type": "requestStarted"}}',
-  );
-  if (event === undefined) return;
-  await Promise.resolve();
-  yield {
-    ...event,
-    get message(): never {
-      throw new Error("a bug in the view");
-    },
-  };
+const bugs: Readonly<Record<string, () => unknown>> = {
+  "when it draws": () => {
+    throw new Error("a bug when it draws");
+  },
+  "in a promise": () => {
+    void Promise.reject(new Error("a bug in a promise"));
+    return undefined;
+  },
+  "in a timer": () => {
+    setTimeout(() => {
+      throw new Error("a bug in a timer");
+    }, 0);
+    return undefined;
+  },
+};
+
+const crash = bugs[Deno.args[0] ?? ""];
+const [event] = received(refusedTrace);
+if (crash === undefined || event === undefined) {
+  throw new Error("Expected the name of a bug");
 }
+// The view asks for it.
+const broken = Object.defineProperty({ ...event }, "message", { get: crash });
 
 await runTui(
-  { title: "a bug", waitingText: "waiting", events: events() },
+  {
+    title: "a bug",
+    waitingText: "waiting",
+    events: ReadableStream.from([broken]),
+  },
   Deno.stdin,
 );

@@ -34,7 +34,14 @@ const switches: Readonly<Record<string, Apply>> = {
 };
 
 const settings: Readonly<Record<string, Apply>> = {
-  request: (draft, value) => void (draft.method = value),
+  request: (draft, value) => {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value)) {
+      throw new UsageError(
+        `Cannot send a request: expected a method after -X, got "${value}"`,
+      );
+    }
+    draft.method = value;
+  },
   header: (draft, value) => void draft.custom.push(value),
   data: async (draft, value) =>
     addForm(draft, withoutLineEnds(await readData(value))),

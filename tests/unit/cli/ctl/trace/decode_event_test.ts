@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { decodeEvent } from "../../../../../cli/ctl/trace/decode_event.ts";
+import { readLines } from "../../../../../cli/ctl/trace/lines.ts";
+import {
+  forwardedTrace,
+  refusedTrace,
+} from "../../../../harness/sample_trace.ts";
+
+Deno.test("decodeEvent knows every event of a trace", () => {
+  for (const event of [...forwardedTrace, ...refusedTrace]) {
+    const decoded = decodeEvent(JSON.stringify(event));
+
+    assert.deepEqual(decoded?.json, event);
+    assert.deepEqual(decoded?.message, event.message);
+  }
+});
+
+for (const line of ["", "  ", ": ready", ": keepalive", "data:"]) {
+  Deno.test(`decodeEvent finds nothing in ${JSON.stringify(line)}`, () => {
+    assert.equal(decodeEvent(line), undefined);
+  });
+}
+
+for (
+  const [line, message] of [
+    ["nonsense", /expected JSON/],
+    ["[1]", /expected a JSON object/],
+    ["{}", /expected microseconds/],
+    ['{"eventEnd": "1", "message": {"type": "x"}}', /expected microseconds/],
+    ['{"eventEnd": 1}', /expected a "message" with a "type"/],
+    ['{"eventEnd": 1, "message": {"type": 7}}', /expected a "message"/],
+  ] as const
+) {
+  Deno.test(`decodeEvent refuses ${line}`, () => {
+    assert.throws(() => decodeEvent(line), { name: "SyntaxError", message });
+  });
+}
+
+for (
+  const message of [
+    { type: "unheardOf" },
+    { type: "toString" },
+    { type: "routeSelection", selectedRoute: 1, evaluatedRoutes: [] },
+    { type: "authorizationResult", rules: [{}], result: "deny" },
+    { type: "requestSnapshot", stage: "x", requestState: { request: {} } },
+    { type: "policy", kind: "jwt", result: { type: "reject" } },
+  ]
+) {
+  Deno.test(`decodeEvent vouches for no fields of ${JSON.stringify(message)}`, () => {
+    const decoded = decodeEvent(JSON.stringify({ eventEnd: 1, message }));
+
+    assert.equal(decoded?.message, undefined);
+    assert.equal(decoded?.type, message.type);
+    assert.equal(decoded?.severity, "info");
+  });
+}
+
+Deno.test("a line of an event is JSON of the same meaning without control characters", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
+    const event = { eventEnd: 1, message: { type: "x", text } };
+
+    const line =
+      decodeEvent(JSON.stringify(event, null, "\t").replaceAll("\n", ""))
+        ?.line ?? "";
+
+    assert.doesNotMatch(line, /\p{Cc}/u);
+    assert.deepEqual(JSON.parse(line), event);
+  }));
+});
+
+Deno.test("readLines finds the same lines however the bytes are cut", async () => {
+  const bytes = new TextEncoder().encode("first\r\nzwei é\n\n日本\nlast");
+  for (const size of [1, 2, 3, 7, 100]) {
+    const chunks = Array.from(
+      { length: Math.ceil(bytes.length / size) },
+      (_, index) => bytes.slice(index * size, (index + 1) * size),
+    );
+
+    const lines = await Array.fromAsync(readLines(ReadableStream.from(chunks)));
+
+    assert.deepEqual(lines, ["first", "zwei é", "", "日本", "last"]);
+  }
+});
+
+Deno.test("readLines refuses a line without end", async () => {
+  const chunk = new Uint8Array(1024 * 1024).fill(97);
+  const chunks = ReadableStream.from(Array.from({ length: 17 }, () => chunk));
+
+  await assert.rejects(Array.fromAsync(readLines(chunks)), RangeError);
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import {
+  compileExpression,
+  Expression,
+} from "../../../../../src/cel/expression.ts";
+import { claimsValue } from "../../../../../src/cel/values.ts";
+import { parseCurlArgs } from "../../../../../cli/ctl/trace/curl_arguments.ts";
+import {
+  chooseSourcePort,
+  filterFor,
+  sourcePortCount,
+} from "../../../../../cli/ctl/trace/source_ports.ts";
+
+const url = "http://anna:p%40ss@api.example.com/a?b=c";
+
+Deno.test("the filter of an injection is true for its source ports only", () => {
+  const compiled = compileExpression(filterFor(20_000));
+  assert(compiled instanceof Expression);
+  const test = (port: number) =>
+    compiled.test({ source: claimsValue({ address: "127.0.0.1", port }) });
+
+  assert.equal(test(20_000), true);
+  assert.equal(test(20_000 + sourcePortCount - 1), true);
+  assert.equal(test(19_999), false);
+  assert.equal(test(20_000 + sourcePortCount), false);
+});
+
+Deno.test("source ports stay below those that systems give to clients", () => {
+  assert.equal(chooseSourcePort(0), 20_000);
+  assert(chooseSourcePort(0.999999) + sourcePortCount <= 32_000);
+});
+
+Deno.test("parseCurlArgs sends the credentials of the URL", async () => {
+  const { headers } = await parseCurlArgs(url, []);
+
+  const authorization = new Headers(
+    headers.map(([name, value]) => [name, value]),
+  )
+    .get("authorization");
+  assert.equal(authorization, `Basic ${btoa("anna:p@ss")}`);
+});
+
+Deno.test("parseCurlArgs takes short switches together, and values without a space", async () => {
+  const { method, insecure } = await parseCurlArgs(url, ["-kI"]);
+  const post = await parseCurlArgs(url, ["-XPOST"]);
+
+  assert.equal(method, "HEAD");
+  assert.equal(insecure, true);
+  assert.equal(post.method, "POST");
+});
+
+Deno.test("parseCurlArgs sends repeated and empty headers", async () => {
+  const { headers } = await parseCurlArgs(url, [
+    ...["-H", "x-a: 1", "-H", "x-a: 2", "-H", "x-empty;", "-H", "Accept:"],
+  ]);
+
+  assert.deepEqual(headers.slice(-3), [["x-a", "1"], ["x-a", "2"], [
+    "x-empty",
+    "",
+  ]]);
+  assert(!headers.some(([name]) => name.toLowerCase() === "accept"));
+});
+
+for (
+  const [args, message] of [
+    [["--compressed"], /--compressed is not known/],
+    [["-L"], /-L is not known/],
+    [["--toString"], /--toString is not known/],
+    [["http://other.example.com"], /http:\/\/other\.example\.com is not known/],
+    [["-u", "anna"], /-u without a password is not known/],
+    [["-b", "jar.txt"], /-b with a file is not known/],
+    [["-H"], /-H needs a value/],
+    [["-H", "nonsense"], /expected "Name: value" after -H/],
+    [["-H", "a: b\r\nc: d"], /expected "Name: value" after -H/],
+    [["-X", "GET\r\nx: y"], /expected a method after -X/],
+  ] as const
+) {
+  Deno.test(`parseCurlArgs refuses ${JSON.stringify(args)}`, async () => {
+    await assert.rejects(parseCurlArgs(url, args), {
+      name: "UsageError",
+      message,
+    });
+  });
+}

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { followInjection } from "../../../../../cli/ctl/trace/follow_injection.ts";
+import { openTrace } from "../../../../../cli/ctl/trace/stream.ts";
+import { Failure } from "../../../../../cli/exit.ts";
+import { FakeClock } from "../../../../harness/fake_clock.ts";
+import { received } from "../../../../harness/received_events.ts";
+import { refusedTrace } from "../../../../harness/sample_trace.ts";
+import { TraceServer } from "../../../../harness/trace_server.ts";
+
+Deno.test("openTrace reports a gateway that fell silent", async () => {
+  await using server = new TraceServer();
+  const clock = new FakeClock();
+  using trace = await openTrace({ admin: server.address }, {}, clock);
+  const scripted = await server.nextStream();
+  const events = trace.events[Symbol.asyncIterator]();
+  scripted.send(...refusedTrace.slice(0, 1));
+  await events.next();
+
+  const next = assert.rejects(events.next(), {
+    name: "Failure",
+    message: /Lost the trace: nothing was heard for 10 s/,
+  });
+  // What was sent after the first event is read before the silence begins.
+  await untilPending(clock);
+  clock.advance(10_000);
+
+  await next;
+  scripted.end();
+});
+
+async function untilPending(clock: FakeClock): Promise<void> {
+  while (clock.pending === 0) await new Promise((go) => setTimeout(go, 0));
+}
+
+Deno.test("openTrace expects as many requests as were asked for", async () => {
+  await using server = new TraceServer();
+  using trace = await openTrace({ admin: server.address }, { count: 2 });
+  const scripted = await server.nextStream();
+
+  scripted.send(...refusedTrace);
+  scripted.end();
+
+  await assert.rejects(Array.fromAsync(trace.events), /Lost the trace/);
+});
+
+Deno.test("followInjection gives the trace, then the failure of the request", async () => {
+  const failure = new Failure("Cannot send the request: curl ended with 22");
+  const events = received(refusedTrace);
+  const seen: unknown[] = [];
+
+  await assert.rejects(async () => {
+    const send = () => Promise.reject(failure);
+    for await (
+      const event of followInjection(
+        ReadableStream.from(events),
+        send,
+        () => {},
+      )
+    ) seen.push(event);
+  }, failure);
+
+  assert.deepEqual(seen, events);
+});
+
+Deno.test("followInjection ends the request when the reader leaves", async () => {
+  const aborted = Promise.withResolvers<string>();
+  const send = (signal: AbortSignal) => {
+    signal.addEventListener("abort", () => aborted.resolve("aborted"));
+    return aborted.promise;
+  };
+
+  const events = ReadableStream.from(received(refusedTrace));
+  for await (const _ of followInjection(events, send, () => {})) break;
+
+  assert.equal(await aborted.promise, "aborted");
+});
