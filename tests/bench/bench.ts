@@ -8,6 +8,7 @@ import {
   residentMiB,
   throughput,
 } from "./measure.ts";
+import { jwtRows } from "./jwt.ts";
 import {
   gatewayCommand,
   type Neighbour,
@@ -17,6 +18,7 @@ import {
   startNginxProxy,
   startUpstream,
 } from "./neighbours.ts";
+import { type Row, row } from "./row.ts";
 
 const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 5);
 const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 3);
@@ -25,14 +27,6 @@ const CONTENDERS = ["direct", "nginx", "naive", "gateway"] as const;
 
 type Contender = typeof CONTENDERS[number];
 type Ports = Readonly<Record<Contender, number>>;
-
-interface Row {
-  readonly what: string;
-  readonly value: number;
-  readonly unit: string;
-  readonly target: string;
-  readonly met: boolean;
-}
 
 async function measureThroughput(
   ports: Ports,
@@ -152,16 +146,6 @@ async function startUpRows(): Promise<Row[]> {
   ];
 }
 
-function row(
-  what: string,
-  value: number,
-  unit: string,
-  target: string,
-  met: boolean,
-): Row {
-  return { what, value, unit, target, met };
-}
-
 function print(text: string): Promise<number> {
   return Deno.stdout.write(new TextEncoder().encode(text + "\n"));
 }
@@ -192,6 +176,7 @@ async function main(): Promise<void> {
     ...throughputRows("64 KiB body", large, 0.45),
     ...await latencyRows(ports),
     ...await eventRows(),
+    ...await jwtRows(upstream.port, { rounds: ROUNDS, seconds: SECONDS }),
     ...await startUpRows(),
   );
   await print(

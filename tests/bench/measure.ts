@@ -2,9 +2,14 @@
 export async function throughput(
   url: string,
   seconds: number,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<number> {
+  const fields = Object.entries(headers).flatMap(([name, value]) => [
+    "-H",
+    `${name}: ${value}`,
+  ]);
   const { stdout } = await new Deno.Command("wrk", {
-    args: ["-t1", "-c32", `-d${seconds}s`, url],
+    args: ["-t1", "-c32", `-d${seconds}s`, ...fields, url],
   }).output();
   const text = new TextDecoder().decode(stdout);
   const errors = /Non-2xx|Socket errors/.exec(text);

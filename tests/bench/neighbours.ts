@@ -53,8 +53,11 @@ export async function startEventUpstream(): Promise<Neighbour> {
   return await startDeno("event_upstream.ts", []);
 }
 
-/** The gateway itself, from `GATEWAY_BIN` or from source, with a plain route to the upstream. */
-export async function startGateway(upstreamPort: number): Promise<Neighbour> {
+/** The gateway itself, from `GATEWAY_BIN` or from source, with one route to the upstream; a plain one without `policies`. */
+export async function startGateway(
+  upstreamPort: number,
+  policies: Readonly<Record<string, unknown>> = {},
+): Promise<Neighbour> {
   const port = freePort();
   const config = {
     config: {
@@ -66,6 +69,7 @@ export async function startGateway(upstreamPort: number): Promise<Neighbour> {
     routes: [{
       name: "plain",
       backends: [{ host: `127.0.0.1:${upstreamPort}` }],
+      policies,
     }],
   };
   const file = await Deno.makeTempFile({ suffix: ".json" });

@@ -1,0 +1,137 @@
+import { importJWK, jwtVerify } from "jose";
+import { systemClock } from "../../src/base/clock.ts";
+import { readKeySet } from "../../src/identity/key_set.ts";
+import { TokenVerifier } from "../../src/identity/token_verifier.ts";
+import {
+  createTokenIssuer,
+  jwksOf,
+  type TokenIssuer,
+} from "../harness/tokens.ts";
+import { median, throughput } from "./measure.ts";
+import { startGateway } from "./neighbours.ts";
+import { type Row, row } from "./row.ts";
+
+const audience = "https://gw.example/mcp";
+const tokensPerBatch = 200;
+
+/** How a benchmark is repeated. */
+export interface Repetition {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+/** What tokens cost: one that is known already, through the gateway; new ones, beside what jose takes for them. */
+export async function jwtRows(
+  upstreamPort: number,
+  repetition: Repetition,
+): Promise<Row[]> {
+  const issuer = await createTokenIssuer({
+    alg: "RS256",
+    now: Date.now() + 3_600_000,
+  });
+  const known = await compareKnownToken(issuer, upstreamPort, repetition);
+  const { ours, jose } = await compareNewTokens(issuer, repetition.rounds * 6);
+  const added = ours / jose;
+  return [
+    row(
+      "JWT + authorization, same token / plain",
+      known,
+      "x",
+      ">= 0.85",
+      known >= 0.85,
+    ),
+    row("new RS256 token", ours * 1000, "µs", "-", true),
+    row("new RS256 token / jose alone", added, "x", "<= 1.2", added <= 1.2),
+  ];
+}
+
+/** Requests per second as a share of those of a plain route that gets the same requests. */
+async function compareKnownToken(
+  issuer: TokenIssuer,
+  upstreamPort: number,
+  { rounds, seconds }: Repetition,
+): Promise<number> {
+  await using plain = await startGateway(upstreamPort);
+  await using guarded = await startGateway(upstreamPort, {
+    jwtAuthentication: {
+      providers: [{
+        issuer: issuer.issuer,
+        audiences: [audience],
+        jwks: { inline: jwksOf(issuer) },
+      }],
+    },
+    authorization: {
+      policy: { matchExpressions: ["'call:mcp' in jwt.permissions"] },
+    },
+  });
+  const token = await issuer.sign({ permissions: ["call:mcp"] });
+  const measure = ({ port }: { readonly port: number }) =>
+    throughput(`http://127.0.0.1:${port}/json`, seconds, {
+      authorization: `Bearer ${token}`,
+    });
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const base = await measure(plain);
+    ratios.push(await measure(guarded) / base);
+  }
+  return median(ratios);
+}
+
+/** Milliseconds for a token that was never seen, one after the other. */
+async function compareNewTokens(
+  issuer: TokenIssuer,
+  batches: number,
+): Promise<{ readonly ours: number; readonly jose: number }> {
+  const keys = await readKeySet(jwksOf(issuer));
+  const verifier = new TokenVerifier({
+    providers: [{
+      issuer: issuer.issuer,
+      audiences: [audience],
+      keys: { get: () => keys, newer: () => Promise.resolve(keys) },
+    }],
+    clockSkewMs: 60_000,
+    clock: systemClock,
+  });
+  const key = await importJWK({ ...issuer.jwk }, "RS256");
+  const options = {
+    issuer: issuer.issuer,
+    audience,
+    algorithms: ["RS256"],
+    clockTolerance: 60,
+  };
+  const contenders = {
+    ours: (token: string) => verifier.verify(token),
+    jose: (token: string) => jwtVerify(token, key, options),
+  };
+  const times = { ours: [] as number[], jose: [] as number[] };
+  for (let batch = 0; batch < batches; batch++) {
+    // Who comes second has the warmer processor, so they take turns.
+    const order = batch % 2 === 0
+      ? ["ours", "jose"] as const
+      : ["jose", "ours"] as const;
+    const tokens = await signBatch(issuer, batch);
+    for (const name of order) {
+      times[name].push(await timeEach(tokens, contenders[name]));
+    }
+  }
+  return { ours: median(times.ours), jose: median(times.jose) };
+}
+
+function signBatch(issuer: TokenIssuer, batch: number): Promise<string[]> {
+  const claims = { permissions: ["call:mcp"] };
+  return Promise.all(
+    Array.from(
+      { length: tokensPerBatch },
+      (_, index) => issuer.sign({ ...claims, jti: `${batch}-${index}` }),
+    ),
+  );
+}
+
+async function timeEach(
+  tokens: readonly string[],
+  verify: (token: string) => unknown,
+): Promise<number> {
+  const startedAt = performance.now();
+  for (const token of tokens) await verify(token);
+  return (performance.now() - startedAt) / tokens.length;
+}
