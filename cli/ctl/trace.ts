@@ -140,10 +140,18 @@ async function inject(plan: InjectPlan, show: Show): Promise<number> {
   let said = "";
   // Without what may be secret in a URL.
   const { origin, pathname } = new URL(url);
+  // A reader who leaves does not wait for the answer.
+  using ending = new DisposableStack();
+  const abort = new AbortController();
+  ending.defer(() => abort.abort());
   const exitCode = await show({
     title: origin + pathname,
     waitingText: "request sent, waiting for its trace…",
-    events: followInjection(trace.events, send, (text) => said = text),
+    events: followInjection(
+      trace.events,
+      () => send(abort.signal),
+      (text) => said = text,
+    ),
   });
   await printError(said);
   return exitCode;

@@ -35,6 +35,7 @@ export type StreamState =
   | { readonly kind: "lost"; readonly reason: string };
 
 const maxEvents = 20_000;
+const maxCharacters = 64 * 1024 * 1024;
 
 /** Before the first event. */
 export function initialModel(title: string, waitingText: string): Model {
@@ -62,7 +63,7 @@ export function addEvents(
   added: readonly ReceivedEvent[],
 ): Model {
   const all = [...model.events, ...added];
-  const surplus = Math.max(all.length - maxEvents, 0);
+  const surplus = countSurplus(all);
   const events = surplus === 0 ? all : all.slice(surplus);
   const selected = model.following
     ? Math.max(events.length - 1, 0)
@@ -75,6 +76,16 @@ export function addEvents(
     selected,
     detailTop: isSame ? model.detailTop : 0,
   };
+}
+
+/** How many of the oldest have to go; the newest never does. */
+function countSurplus(events: readonly ReceivedEvent[]): number {
+  let characters = 0;
+  const kept = events.findLastIndex(({ line }) =>
+    (characters += line.length) > maxCharacters
+  );
+  const first = Math.max(kept + 1, events.length - maxEvents);
+  return Math.max(Math.min(first, events.length - 1), 0);
 }
 
 /** With another event selected; following again when it is the last. */

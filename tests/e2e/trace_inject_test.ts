@@ -192,3 +192,32 @@ Deno.test("trace passes what it does not know to curl", async () => {
 
   assert.match(headers.get("accept-encoding") ?? "", /gzip/);
 });
+
+Deno.test("what curl has to say goes to standard error, the body of the answer where -o says", async () => {
+  const file = await Deno.makeTempFile();
+  {
+    await using listener = new RecordingListener();
+    await using admin = adminFor(listener.port);
+    await using command = inject(admin, [url, "-v", "-o", file], {});
+    const stream = await admin.nextStream();
+    stream.send(...refusedTrace);
+    stream.end();
+
+    assert.equal(await command.exited, 0);
+    assert.equal(command.stdout(), toJsonLines(refusedTrace));
+    assert.match(command.stderr(), /^> GET \/mcp\?a=1 HTTP\/1\.1/m);
+    assert.equal(await Deno.readTextFile(file), "the body of the answer");
+  }
+  await Deno.remove(file);
+});
+
+Deno.test("a proxy of the environment changes nothing about the request", async () => {
+  const proxy = "http://127.0.0.1:9";
+
+  const { host } = await injectOnce([url], {
+    http_proxy: proxy,
+    ALL_PROXY: proxy,
+  });
+
+  assert.equal(host, "api.example.com:8080");
+});

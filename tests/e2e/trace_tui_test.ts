@@ -187,6 +187,33 @@ Deno.test("the terminal UI shows events as they come, and says that the stream d
   await terminal.waitFor(/code=1/);
 });
 
+Deno.test("the terminal UI ends the request that it sent when the user leaves", async () => {
+  const closed = Promise.withResolvers<void>();
+  await using listener = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    () => new Response(new ReadableStream({ cancel: () => closed.resolve() })),
+  );
+  const { port } = listener.addr;
+  const listeners = [{ gatewayName: "default", port, protocol: "HTTP" }];
+  await using admin = new TraceServer({ listeners });
+  await using terminal = await Terminal.open(80, 24);
+  const url = "http://anna:secret@api.example.com/events?key=secret";
+  await terminal.run(
+    gatewayCommandLine([...trace, "--admin", admin.address, "--", url]),
+  );
+  const stream = await admin.nextStream();
+  stream.send(...refusedTrace.slice(0, 2));
+  const screen = await terminal.waitFor(/2 events, more to come/);
+  assert.match(screen, /^ trace of http:\/\/api\.example\.com\/events *$/m);
+  assert.doesNotMatch(screen, /secret/);
+
+  await terminal.press("q");
+
+  await closed.promise;
+  await terminal.waitFor(/^shell> *$/m);
+  stream.end();
+});
+
 /** Leaves the program in some way; the command line that starts it gets its process id into `pidFile`. */
 const departures: readonly {
   readonly how: string;

@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { Failure } from "../../exit.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
-import type { Send } from "./inject.ts";
 
 /** How long the first event may take once the request is over. */
 const graceMs = 1000;
@@ -13,17 +12,16 @@ const graceMs = 1000;
  */
 export async function* followInjection(
   events: AsyncIterable<ReceivedEvent>,
-  send: Send,
+  send: () => Promise<string>,
   say: (text: string) => void,
   clock: Clock = systemClock,
 ): AsyncGenerator<ReceivedEvent> {
-  const abort = new AbortController();
   const late = Promise.withResolvers<never>();
   // Nobody waits for it any more once the trace is over.
   late.promise.catch(() => {});
   let hasStarted = false;
   let problem: unknown;
-  const sending = send(abort.signal).then(say, (error) => problem = error);
+  const sending = send().then(say, (error) => problem = error);
   const stopTimer = sending.then(() =>
     clock.setTimer(() => {
       if (!hasStarted) late.reject(problem ?? notTraced);
@@ -40,8 +38,7 @@ export async function* followInjection(
     await sending;
     if (problem !== undefined) throw problem;
   } finally {
-    abort.abort();
-    (await stopTimer)();
+    void stopTimer.then((stop) => stop());
   }
 }
 

@@ -166,6 +166,21 @@ Deno.test("the oldest of too many events are forgotten, which is said", () => {
   assert.match(screen(model), /3 older events forgotten/);
 });
 
+Deno.test("large events are forgotten earlier, but never the newest", () => {
+  const large = traceEvent({
+    type: "bodySnapshot",
+    stage: "response",
+    body: "A".repeat(10 * 1024 * 1024),
+  });
+  const [event] = received([large]);
+  assert(event);
+
+  const model = addEvents(empty, Array.from({ length: 8 }, () => event));
+
+  assert.equal(model.events.length, 6);
+  assert.equal(model.forgotten, 2);
+});
+
 Deno.test("severity decides the colour, and without colours only the word", () => {
   const row = [{ text: "denied", style: "error" } as const];
 

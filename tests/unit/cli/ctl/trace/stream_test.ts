@@ -61,16 +61,3 @@ Deno.test("followInjection gives the trace, then the failure of the request", as
 
   assert.deepEqual(seen, events);
 });
-
-Deno.test("followInjection ends the request when the reader leaves", async () => {
-  const aborted = Promise.withResolvers<string>();
-  const send = (signal: AbortSignal) => {
-    signal.addEventListener("abort", () => aborted.resolve("aborted"));
-    return aborted.promise;
-  };
-
-  const events = ReadableStream.from(received(refusedTrace));
-  for await (const _ of followInjection(events, send, () => {})) break;
-
-  assert.equal(await aborted.promise, "aborted");
-});
