@@ -18,22 +18,40 @@ export interface Visit {
   readonly url: string;
   /** Skips registration. */
   readonly clientId?: string;
+  /** What it asks for when nobody tells it. */
+  readonly scope?: string;
+}
+
+/** A client that was let in; disposing ends its session. */
+export interface McpConnection extends AsyncDisposable {
+  /** Names of the tools it sees now. */
+  listTools(): Promise<readonly string[]>;
 }
 
 /** A real MCP client, which knows nothing but the URL. */
 export interface McpClient {
   readonly name: string;
-  /** Connects, logs in when asked to, and answers the names of the tools it sees. */
-  visit(visit: Visit): Promise<readonly string[]>;
+  /** Logs in when asked to, and opens a session. */
+  connect(visit: Visit): Promise<McpConnection>;
+}
+
+/** Connects, answers the names of the tools the client sees, and leaves. */
+export async function visit(
+  client: McpClient,
+  visit: Visit,
+): Promise<readonly string[]> {
+  await using connection = await client.connect(visit);
+  return await connection.listTools();
 }
 
 /** The first generation of the TypeScript SDK. */
 export const sdkV1: McpClient = {
   name: "MCP SDK v1",
-  async visit({ url, clientId }) {
-    const authProvider = new MemoryOAuthProvider(clientId);
+  async connect({ url, ...identity }) {
+    const authProvider = new MemoryOAuthProvider(identity);
     const open = () => new TransportV1(new URL(url), { authProvider });
     const first = open();
+    let transport = first;
     const client = new ClientV1({ name: "sdk-v1", version: "1.0.0" });
     try {
       await client.connect(first);
@@ -41,21 +59,21 @@ export const sdkV1: McpClient = {
       if (!(error instanceof UnauthorizedV1)) throw error;
       const callback = await logIn(authProvider.authorizationUrl);
       await first.finishAuth(readCode(callback));
-      await client.connect(open());
+      transport = open();
+      await client.connect(transport);
     }
-    const { tools } = await client.listTools();
-    await client.close();
-    return tools.map(({ name }) => name);
+    return asConnection(client, transport);
   },
 };
 
 /** The second generation, which compares issuers strictly. */
 export const clientV2: McpClient = {
   name: "MCP client v2",
-  async visit({ url, clientId }) {
-    const authProvider = new MemoryOAuthProvider(clientId);
+  async connect({ url, ...identity }) {
+    const authProvider = new MemoryOAuthProvider(identity);
     const open = () => new TransportV2(new URL(url), { authProvider });
     const first = open();
+    let transport = first;
     const client = new ClientV2({ name: "client-v2", version: "1.0.0" });
     try {
       await client.connect(first);
@@ -63,29 +81,60 @@ export const clientV2: McpClient = {
       if (!(error instanceof UnauthorizedV2)) throw error;
       const callback = await logIn(authProvider.authorizationUrl);
       await first.finishAuth(callback.searchParams);
-      await client.connect(open());
+      transport = open();
+      await client.connect(transport);
     }
-    const { tools } = await client.listTools();
-    await client.close();
-    return tools.map(({ name }) => name);
+    return asConnection(client, transport);
   },
 };
+
+/** What both generations have. */
+function asConnection(
+  client: {
+    listTools(): Promise<
+      { readonly tools: readonly { readonly name: string }[] }
+    >;
+    close(): Promise<void>;
+  },
+  transport: { terminateSession(): Promise<void> },
+): McpConnection {
+  return {
+    async listTools() {
+      const { tools } = await client.listTools();
+      return tools.map(({ name }) => name);
+    },
+    async [Symbol.asyncDispose]() {
+      await transport.terminateSession();
+      await client.close();
+    },
+  };
+}
 
 /** The bridge from standard input and output, in a process of its own that waits for the browser on a loopback port. */
 export const mcpRemote: McpClient = {
   name: "mcp-remote",
-  async visit({ url, clientId }) {
-    const identity = clientId === undefined
-      ? []
-      : ["--static-oauth-client-info", JSON.stringify({ client_id: clientId })];
-    await using bridge = await McpRemoteProcess.start([
-      url,
-      String(freePort()),
-      ...identity,
-    ]);
+  async connect({ url, clientId, scope }) {
+    const flag = (
+      name: string,
+      value: unknown,
+    ) => [name, JSON.stringify(value)];
+    await using opening = new AsyncDisposableStack();
+    const bridge = opening.use(
+      await McpRemoteProcess.start([
+        url,
+        String(freePort()),
+        ...clientId === undefined
+          ? []
+          : flag("--static-oauth-client-info", { client_id: clientId }),
+        ...scope === undefined
+          ? []
+          : flag("--static-oauth-client-metadata", { scope }),
+      ]),
+    );
     await bridge.logIn();
     await bridge.initialize();
-    return await bridge.listTools();
+    opening.move();
+    return bridge;
   },
 };
 

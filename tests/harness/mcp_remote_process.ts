@@ -1,11 +1,14 @@
 import { logIn } from "./browser_user.ts";
 import { LogLines } from "./log_lines.ts";
 
+/** A program that hangs must not hang the tests. */
+const timeoutMs = 15_000;
+
 interface ToolList {
   readonly result: { readonly tools: readonly { readonly name: string }[] };
 }
 
-/** `mcp-remote` as an MCP host runs it: JSON-RPC by line on its standard input and output. */
+/** `mcp-remote` as an MCP host runs it: JSON-RPC by line on its standard input and output. What fails, fails with its log. */
 export class McpRemoteProcess implements AsyncDisposable {
   readonly #home: string;
   readonly #child: Deno.ChildProcess;
@@ -13,6 +16,7 @@ export class McpRemoteProcess implements AsyncDisposable {
   readonly #answers = new LogLines();
   readonly #log = new LogLines();
   readonly #ended: Promise<unknown>;
+  #lastId = 0;
 
   private constructor(home: string, child: Deno.ChildProcess) {
     this.#home = home;
@@ -34,6 +38,7 @@ export class McpRemoteProcess implements AsyncDisposable {
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
+      signal: AbortSignal.timeout(timeoutMs),
     }).spawn();
     return new McpRemoteProcess(home, child);
   }
@@ -47,7 +52,7 @@ export class McpRemoteProcess implements AsyncDisposable {
   }
 
   async initialize(): Promise<void> {
-    await this.#call(1, "initialize", {
+    await this.#call("initialize", {
       protocolVersion: "2025-11-25",
       capabilities: {},
       clientInfo: { name: "test", version: "1.0.0" },
@@ -56,8 +61,7 @@ export class McpRemoteProcess implements AsyncDisposable {
   }
 
   async listTools(): Promise<readonly string[]> {
-    const answer = JSON.parse(await this.#call(2, "tools/list", {}));
-    const { result }: ToolList = answer;
+    const { result }: ToolList = JSON.parse(await this.#call("tools/list", {}));
     return result.tools.map(({ name }) => name);
   }
 
@@ -73,9 +77,23 @@ export class McpRemoteProcess implements AsyncDisposable {
     await Deno.remove(this.#home, { recursive: true });
   }
 
-  async #call(id: number, method: string, params: unknown): Promise<string> {
+  async #call(method: string, params: unknown): Promise<string> {
+    const id = ++this.#lastId;
     await this.#send({ id, method, params });
-    return await this.#answers.next(new RegExp(`"id":${id}[,}]`));
+    try {
+      return await Promise.race([
+        this.#answers.next(new RegExp(`"id":${id}[,}]`)),
+        this.#isRefused(),
+      ]);
+    } catch (error) {
+      throw new Error(`${error}\n${this.#log.all.join("\n")}`);
+    }
+  }
+
+  /** Rejects when the server turned the token down: the program asks its user again, and would wait. */
+  async #isRefused(): Promise<never> {
+    await this.#log.next(/Please authorize this client/);
+    throw new Error("It asks to log in again");
   }
 
   async #send(message: Readonly<Record<string, unknown>>): Promise<void> {

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
 
+interface ClientMetadata {
+  readonly client_name: string;
+  readonly redirect_uris: string[];
+  readonly grant_types: string[];
+  readonly response_types: string[];
+  readonly token_endpoint_auth_method: string;
+  scope?: string;
+}
+
 interface ClientInformation {
   readonly client_id: string;
   readonly issuer?: string;
@@ -17,7 +26,7 @@ interface Discovery {
 /** What an MCP client has to remember while it logs in; both generations of the SDK take it. */
 export class MemoryOAuthProvider {
   readonly redirectUrl = "http://127.0.0.1:1/callback";
-  readonly clientMetadata = {
+  readonly clientMetadata: ClientMetadata = {
     client_name: "Test client",
     redirect_uris: [this.redirectUrl],
     grant_types: ["authorization_code", "refresh_token"],
@@ -30,8 +39,14 @@ export class MemoryOAuthProvider {
   #authorizationUrl: URL | undefined;
   #discovery: Discovery | undefined;
 
-  constructor(clientId: string | undefined) {
+  constructor(
+    { clientId, scope }: {
+      readonly clientId?: string;
+      readonly scope?: string;
+    },
+  ) {
     if (clientId !== undefined) this.#client = { client_id: clientId };
+    if (scope !== undefined) this.clientMetadata.scope = scope;
   }
 
   /** Where the client sent its user. */

@@ -8,6 +8,7 @@ import {
   mcpClients,
   mcpRemote,
   sdkV1,
+  visit,
 } from "../harness/mcp_clients.ts";
 import {
   type ReferenceResourceServer,
@@ -19,8 +20,8 @@ import {
 const resourceMetadata = "GET /.well-known/oauth-protected-resource/mcp 200";
 const serverMetadata = "GET /.well-known/oauth-authorization-server/mcp 200";
 const session = ["POST /mcp 200", "POST /mcp 202"];
-// At the same time.
-const streamAndCall = ["GET /mcp 200", "POST /mcp 200"];
+// At the same time, and at the end.
+const streamAndCall = ["DELETE /mcp 200", "GET /mcp 200", "POST /mcp 200"];
 
 for (const client of [sdkV1, clientV2]) {
   Deno.test(`${client.name} registers itself, logs in at IdpA and asks in the known order`, async () => {
@@ -28,16 +29,16 @@ for (const client of [sdkV1, clientV2]) {
     const idp = await startIdpA({ onRequest: (line) => calls.push(line) });
     await using site = await openSite(idp, "Gateway");
 
-    const tools = await client.visit({ url: site.url });
+    const tools = await visit(client, { url: site.url });
 
     assert(tools.includes("echo"), tools.join());
-    assert.deepEqual(site.requests.slice(0, -2), [
+    assert.deepEqual(site.requests.slice(0, -3), [
       "POST /mcp 401",
       resourceMetadata,
       serverMetadata,
       ...session,
     ]);
-    assert.deepEqual(site.requests.slice(-2).sort(), streamAndCall);
+    assert.deepEqual(site.requests.slice(-3).sort(), streamAndCall);
     assert.deepEqual(
       calls.filter((line) => /register|authorize\?|token/.test(line)).map((
         line,
@@ -50,22 +51,22 @@ for (const client of [sdkV1, clientV2]) {
     await using site = await openSite(await startIdpB(), "Upstream");
     const { url, clientId } = site;
 
-    const tools = await client.visit({ url, clientId });
+    const tools = await visit(client, { url, clientId });
 
     assert(tools.includes("echo"), tools.join());
-    assert.deepEqual(site.requests.slice(0, -2), [
+    assert.deepEqual(site.requests.slice(0, -3), [
       "POST /mcp 401",
       resourceMetadata,
       ...session,
     ]);
-    assert.deepEqual(site.requests.slice(-2).sort(), streamAndCall);
+    assert.deepEqual(site.requests.slice(-3).sort(), streamAndCall);
   });
 }
 
 Deno.test("mcp-remote registers itself, logs in at IdpA and asks in the known order", async () => {
   await using site = await openSite(await startIdpA(), "Gateway");
 
-  const tools = await mcpRemote.visit({ url: site.url });
+  const tools = await visit(mcpRemote, { url: site.url });
 
   assert(tools.includes("echo"), tools.join());
   const [first, ...rest] = site.requests;
@@ -88,7 +89,7 @@ Deno.test("mcp-remote with a client id logs in at IdpB", async () => {
   await using site = await openSite(await startIdpB(), "Upstream");
   const { url, clientId } = site;
 
-  const tools = await mcpRemote.visit({ url, clientId });
+  const tools = await visit(mcpRemote, { url, clientId });
 
   assert(tools.includes("echo"), tools.join());
 });
@@ -99,7 +100,7 @@ for (const client of mcpClients) {
     await using site = await openSite(idp, "Gateway");
     const { url, clientId } = site;
 
-    const tools = await client.visit({ url, clientId });
+    const tools = await visit(client, { url, clientId });
 
     assert(tools.includes("echo"), tools.join());
   });
@@ -111,7 +112,7 @@ for (const client of [sdkV1, clientV2]) {
     await using site = await openSite(idp, "Gateway");
 
     await assert.rejects(
-      client.visit({ url: site.url }),
+      visit(client, { url: site.url }),
       /does not support dynamic client registration/,
     );
   });
@@ -120,7 +121,7 @@ for (const client of [sdkV1, clientV2]) {
     await using site = await openSite(await startIdpB(), "Upstream");
 
     await assert.rejects(
-      client.visit({ url: site.url }),
+      visit(client, { url: site.url }),
       /initial access token|no access token/i,
     );
   });
@@ -130,14 +131,14 @@ Deno.test("MCP client v2 gives up when the provider behind a gateway issuer name
   const idp = await startIdpA({ sendsIssuer: true });
   await using site = await openSite(idp, "Gateway");
 
-  await assert.rejects(clientV2.visit({ url: site.url }), /issuer/i);
+  await assert.rejects(visit(clientV2, { url: site.url }), /issuer/i);
 });
 
 Deno.test("MCP SDK v1 does not mind when the provider behind a gateway issuer names itself", async () => {
   const idp = await startIdpA({ sendsIssuer: true });
   await using site = await openSite(idp, "Gateway");
 
-  const tools = await sdkV1.visit({ url: site.url });
+  const tools = await visit(sdkV1, { url: site.url });
 
   assert(tools.includes("echo"), tools.join());
 });
@@ -145,7 +146,7 @@ Deno.test("MCP SDK v1 does not mind when the provider behind a gateway issuer na
 Deno.test("MCP client v2 gets an opaque token at IdpA when it is the issuer itself", async () => {
   await using site = await openSite(await startIdpA(), "Upstream");
 
-  await assert.rejects(clientV2.visit({ url: site.url }));
+  await assert.rejects(visit(clientV2, { url: site.url }));
 
   assert.equal(site.requests.at(-1), "POST /mcp 401");
 });

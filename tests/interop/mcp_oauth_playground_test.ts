@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { freePort } from "../harness/free_port.ts";
-import { clientV2, mcpRemote, sdkV1 } from "../harness/mcp_clients.ts";
+import { mcpClients, visit } from "../harness/mcp_clients.ts";
 import { startCommand } from "../harness/running_command.ts";
 
 Deno.test("MCP clients log in at both identity providers of gateway dev as its guide says", async () => {
@@ -14,10 +14,10 @@ Deno.test("MCP clients log in at both identity providers of gateway dev as its g
   const [, urlB = "", clientId = ""] =
     /npx mcp-remote (\S+idp-b\/mcp) .*"client_id":"([^"]+)"/.exec(guide) ?? [];
 
-  for (const client of [sdkV1, clientV2, mcpRemote]) {
+  for (const client of mcpClients) {
     const tools = [
-      await client.visit({ url: urlA }),
-      await client.visit({ url: urlB, clientId }),
+      await visit(client, { url: urlA }),
+      await visit(client, { url: urlB, clientId }),
     ];
 
     for (const names of tools) assert(names.includes("echo"), names.join());
