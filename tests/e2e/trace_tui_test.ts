@@ -211,7 +211,6 @@ Deno.test("the terminal UI ends the request that it sent when the user leaves", 
 
   await closed.promise;
   await terminal.waitFor(/^shell> *$/m);
-  stream.end();
 });
 
 /** Leaves the program in some way; the command line that starts it gets its process id into `pidFile`. */

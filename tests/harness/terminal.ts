@@ -20,10 +20,15 @@ export class Terminal implements AsyncDisposable {
     ) => ["-e", `${name}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
     await terminal.#tmux("new-session", "-d", ...size, ...variables, "sh");
-    // Some shells take no prompt from the environment.
-    await terminal.run("PS1='shell> '; clear");
-    await terminal.waitFor(/^shell> *$/m);
-    return terminal;
+    try {
+      // Some shells take no prompt from the environment.
+      await terminal.run("PS1='shell> '; clear");
+      await terminal.waitFor(/^shell> *$/m);
+      return terminal;
+    } catch (error) {
+      await terminal[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** Types a text, then presses Enter. */
