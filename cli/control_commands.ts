@@ -6,6 +6,7 @@ import {
   parsePort,
 } from "./command.ts";
 import type { ShowConfigOptions } from "./ctl/config.ts";
+import type { ShowLimitsOptions } from "./ctl/limits.ts";
 import type { ControlLogOptions } from "./ctl/log.ts";
 import type { TraceOptions } from "./ctl/trace/options.ts";
 import * as help from "./help.ts";
@@ -51,6 +52,22 @@ export function addControlCommands(
       async (options: ShowConfigOptions) => {
         const { showConfig } = await import("./ctl/config.ts");
         await showConfig(options);
+      },
+    );
+  withAdminOptions(proxy.command("limits"))
+    .description("Show the rate limits and what is left of each")
+    .addOption(
+      new Option("-o, --output <format>", "output format").choices([
+        "table",
+        "yaml",
+        "json",
+      ]).default("table"),
+    )
+    .addHelpText("after", help.limitsExamples(name))
+    .action(
+      async (options: ShowLimitsOptions) => {
+        const { showLimits } = await import("./ctl/limits.ts");
+        await showLimits(options);
       },
     );
   withAdminOptions(proxy.command("log"))

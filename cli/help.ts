@@ -68,6 +68,16 @@ Examples:
   ${name} proxy config all --file dump.json -o yaml`;
 }
 
+/** Shown below the options of `gwctl proxy limits`. */
+export function limitsExamples(name: string): string {
+  return `
+Of a limit with keys, LEFT and RESET are those of the key with the least left.
+
+Examples:
+  ${name} proxy limits
+  ${name} proxy limits -p 15001 -o json | jq '.[] | select(.remaining == 0)'`;
+}
+
 /** Shown below the options of `gwctl proxy log`. */
 export function logExamples(name: string): string {
   return `

@@ -96,7 +96,7 @@ export class LocalBudget implements Budget {
   /** Whether forgetting it would lose nothing. */
   isIdle(now: number): boolean {
     this.#settle(now);
-    return this.#isFull;
+    return this.#openedAt === closed;
   }
 
   get #isFull(): boolean {
