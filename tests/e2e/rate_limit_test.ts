@@ -266,3 +266,44 @@ Deno.test("a reload keeps the budgets that it does not change", async () => {
   await reload(config(3));
   assert.equal(limitsOf(await fetchRaw(gateway.origin)), "3/2");
 });
+
+Deno.test("tokens of LLM answers use up the budget of the user who asked", async () => {
+  const usage = { prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 };
+  const completion = JSON.stringify({
+    id: "c1",
+    object: "chat.completion",
+    choices: [{ index: 0, message: { role: "assistant", content: "Hi" } }],
+    usage,
+  });
+  await using upstream = new RawUpstream(async (connection) => {
+    for (;;) {
+      await connection.request();
+      const type = "content-type: application/json";
+      await connection.send(answer(completion, type));
+    }
+  });
+  await using gateway = await startTestGateway({
+    routes: [{
+      policies: limited({
+        tokens: 100,
+        unit: "Hours",
+        key: "request.headers['x-user']",
+      }),
+      backends: [{ host: `127.0.0.1:${upstream.port}` }],
+    }],
+  });
+  const ask = async (user: string) => {
+    const response = await fetchRaw(`${gateway.origin}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "x-user": user, "content-type": "application/json" },
+      body: JSON.stringify({ model: "m", messages: [] }),
+    });
+    if (response.status === 200) assert.equal(textOf(response), completion);
+    return `${response.status} ${limitsOf(response)}`;
+  };
+
+  assert.equal(await ask("anna"), "200 100/100");
+  assert.equal(await ask("anna"), "200 100/30");
+  assert.equal(await ask("anna"), "429 100/0");
+  assert.equal(await ask("otto"), "200 100/100");
+});

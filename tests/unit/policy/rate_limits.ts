@@ -1,0 +1,72 @@
+import type { RateLimit } from "../../../src/api/rate_limit.ts";
+import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
+import { inertServices } from "../../../src/policy/policy_services.ts";
+import { createRateLimit } from "../../../src/policy/rate_limit.ts";
+import type { GlobalLimiter } from "../../../src/ratelimit/global_limiter.ts";
+import { LocalCounterStore } from "../../../src/ratelimit/local_counter_store.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+import { context, headersOf, response, responseOf } from "./exchange.ts";
+
+type Local = Partial<NonNullable<RateLimit["local"]>[number]>;
+/** What the policies of these tests are attached to. */
+export const route = "HTTPRoute/default/a";
+
+/** A process with a clock of its own; `limiter` answers for every `global` block. */
+export class Process {
+  readonly clock = new FakeClock();
+  readonly counters = new LocalCounterStore(this.clock);
+  limiter: GlobalLimiter | undefined;
+
+  policy(...layers: readonly (readonly [scope: string, RateLimit])[]): Policy {
+    const options = {
+      listenerPort: 80,
+      readFile: () => "",
+      connectionOf: () => undefined,
+      services: {
+        ...inertServices(),
+        clock: this.clock,
+        counters: this.counters.lease(),
+        globalLimiter: () => this.limiter,
+      },
+    };
+    return createRateLimit(
+      layers.map(([scope, config]) => ({ scope, config, options })),
+    );
+  }
+}
+
+/** `rateLimit` with local entries; per minute unless they say otherwise. */
+export function local(...entries: readonly Local[]): RateLimit {
+  return {
+    local: entries.map((entry) => ({
+      unit: "Minutes",
+      overshoot: "Forgive",
+      ...entry,
+    })),
+  };
+}
+
+/** What a client sees of `x-ratelimit-*`, as `limit/remaining/reset`. */
+export function shown(headers: Readonly<Record<string, string>>): string {
+  return ["limit", "remaining", "reset"].map((name) =>
+    headers[`x-ratelimit-${name}`]
+  ).join("/");
+}
+
+/** Sends a request; the answer of the upstream or of the policy as `status limit/remaining/reset`. */
+export async function send(
+  policy: Policy,
+  on: PolicyContext = context({}),
+): Promise<string> {
+  const verdict = responseOf(await policy.onRequest?.(on));
+  const answer = verdict ?? response({ "X-RateLimit-Remaining": "upstream" });
+  await policy.onResponse?.(on, answer);
+  return `${answer.status} ${shown(headersOf(answer))}`;
+}
+
+/** A request of a user; of nobody when `undefined`. */
+export function asUser(sub: string | undefined): PolicyContext {
+  const on = context({});
+  if (sub !== undefined) on.identity.jwt = { sub };
+  return on;
+}
