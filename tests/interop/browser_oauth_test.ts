@@ -41,30 +41,45 @@ for (const provider of ["IdpA", "IdpB"] as const) {
   });
 }
 
-Deno.test("web page of an origin that is not allowed cannot call the MCP server", async () => {
+Deno.test("web page of an origin that is not allowed can read, register and call nothing, with a good token neither", async () => {
   await using site = await openPage();
-  await using gateway = await startProtectedGateway(await startIdpA(), {
-    provider: "IdpA",
+  const idp = await startIdpB({ machineRoles: ["editor"] });
+  await using gateway = await startProtectedGateway(idp, {
+    provider: "IdpB",
     allowOrigins: ["https://app.example.com"],
+    mcp: { clientId: idp.clientId },
   });
+  const { origin } = gateway;
+  const token = await idp.issueMachineToken(gateway.url);
+  const json = { "content-type": "application/json" };
+  const post = { method: "POST", headers: json, body: "{}" };
+  const authorization = `Bearer ${token}`;
+  const server = `${origin}/.well-known/oauth-authorization-server/mcp`;
 
-  const refused = await site.page.evaluate(
-    async (url) => {
-      try {
-        await fetch(url, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: "{}",
-        });
-        return "answered";
-      } catch (error) {
-        return String(error);
-      }
-    },
-    gateway.url,
+  const outcomes = await site.page.evaluate(
+    (requests) =>
+      Promise.all(requests.map(async ([url, init]) => {
+        try {
+          return (await fetch(url, init)).status;
+        } catch (error) {
+          return String(error);
+        }
+      })),
+    [
+      [`${origin}/mcp`, post],
+      [`${origin}/mcp`, { ...post, headers: { ...json, authorization } }],
+      [`${origin}/.well-known/oauth-protected-resource/mcp`, {}],
+      [server, { headers: { "mcp-protocol-version": "2025-11-25" } }],
+      [`${server}/client-registration`, post],
+    ] as [string, RequestInit][],
   );
 
-  assert.match(refused, /Failed to fetch/);
+  assert.deepEqual(outcomes, Array(5).fill("TypeError: Failed to fetch"));
+  // The preflights were answered, but nothing that follows them reached the server.
+  assert.deepEqual(
+    gateway.requests().filter((line) => line.startsWith("POST")),
+    [],
+  );
 });
 
 /** Runs in the page: what an MCP client does before it sends its user to log in. */
