@@ -105,12 +105,11 @@ class RateLimitPolicy implements Policy {
   ): RequestVerdict | Promise<RequestVerdict> {
     const { clock, local, shared } = this.#options;
     const now = Math.floor(clock.monotonic());
-    const { jwt } = context.identity;
     const variables = local.fixed !== undefined && shared.length === 0
       ? undefined
       : new RequestVariables(context, mcp);
     const budgets = local.fixed ??
-      (variables === undefined ? [] : local.budgets(variables, jwt, now));
+      (variables === undefined ? [] : local.budgets(variables, context, now));
     const exhausted = takeAll(budgets, now);
     if (exhausted !== undefined) return this.#refuse(exhausted, now);
     if (variables === undefined || shared.length === 0) {
@@ -129,7 +128,7 @@ class RateLimitPolicy implements Policy {
   ): Promise<RequestVerdict> {
     const admissions: SharedAdmission[] = [];
     for (const limits of this.#options.shared) {
-      const asked = limits.admit(variables, context.identity.jwt);
+      const asked = limits.admit(variables, context);
       const verdict = asked instanceof Promise ? await asked : asked;
       if (verdict.verdict === "admitted") {
         admissions.push(verdict);

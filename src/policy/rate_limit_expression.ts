@@ -1,36 +1,53 @@
 import { compileExpression, Expression } from "../cel/expression.ts";
 import { EvaluationFailure } from "../cel/library.ts";
-import type { Variables } from "../cel/variables.ts";
-import type { RequestIdentity } from "./request_identity.ts";
+import type { VariableName, Variables } from "../cel/variables.ts";
+import type { PolicyContext } from "./policy.ts";
 
-/** What an expression of a limit says of a request; results that depend on claims alone are remembered with them. */
+/** What an expression of a limit says of a request. */
 export class LimitExpression<T extends string | boolean> {
   readonly readsMcp: boolean;
   readonly #expression: Expression;
   readonly #toResult: (value: unknown) => T;
-  /** Verified claims stay the same object as long as the token is remembered. */
-  readonly #byClaims: WeakMap<object, T> | undefined;
+  readonly #subjectOf: SubjectOf | undefined;
+  readonly #bySubject = new WeakMap<object, T>();
 
   constructor(expression: Expression, toResult: (value: unknown) => T) {
+    const [variable, ...others] = expression.variables;
     this.readsMcp = expression.variables.has("mcp");
     this.#expression = expression;
     this.#toResult = toResult;
-    this.#byClaims = expression.readsOnlyClaims ? new WeakMap() : undefined;
+    this.#subjectOf = variable !== undefined && others.length === 0
+      ? subjects[variable]
+      : undefined;
   }
 
-  /** @param claims Those that `variables.jwt` shows. */
-  read(variables: Variables, claims: RequestIdentity["jwt"]): T {
-    if (this.#byClaims === undefined || claims === undefined) {
+  /** @param variables Those of `context`. */
+  read(variables: Variables, context: PolicyContext): T {
+    const subject = this.#subjectOf?.(context);
+    if (subject === undefined) {
       return this.#toResult(this.#expression.evaluate(variables));
     }
-    let result = this.#byClaims.get(claims);
+    let result = this.#bySubject.get(subject);
     if (result === undefined) {
       result = this.#toResult(this.#expression.evaluate(variables));
-      this.#byClaims.set(claims, result);
+      this.#bySubject.set(subject, result);
     }
     return result;
   }
 }
+
+type SubjectOf = (context: PolicyContext) => object | undefined;
+
+/**
+ * By variable: the object whose fields it shows, where that stays the same for many requests: claims as long as the token is
+ * remembered, a key as long as the configuration, an address as long as the connection. What an expression makes of it alone is
+ * remembered with it.
+ */
+const subjects: { readonly [name in VariableName]?: SubjectOf } = {
+  jwt: ({ identity }) => identity.jwt,
+  apiKey: ({ identity }) => identity.apiKey,
+  source: ({ request }) => request.source,
+};
 
 /**
  * Whose budget a request counts against. Where the expression has no value, as `jwt.sub` without a token, it is that of `""`, which

@@ -8,6 +8,7 @@ import type {
   GlobalLimiter,
   GlobalRefusal,
 } from "../ratelimit/global_limiter.ts";
+import type { PolicyContext } from "./policy.ts";
 import { budgetOf } from "./rate_limit_budget.ts";
 import {
   compileCondition,
@@ -68,11 +69,11 @@ export class SharedLimits {
   /** Decides over a request. Answers without a promise when there is nothing to wait for. */
   admit(
     variables: Variables,
-    claims: Readonly<Record<string, unknown>> | undefined,
+    context: PolicyContext,
   ): SharedVerdict | Promise<SharedVerdict> {
     const uses: DescriptorUse[] = [];
     for (const { use, when, entries } of this.#descriptors) {
-      if (when?.read(variables, claims) === false) continue;
+      if (when?.read(variables, context) === false) continue;
       const values: [string, string][] = [];
       for (const { key, value } of entries) {
         const result = value(variables);

@@ -5,13 +5,13 @@ import type {
   CounterLease,
   Limit,
 } from "../ratelimit/counter_store.ts";
+import type { PolicyContext } from "./policy.ts";
 import { budgetOf, describeLimit } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileKey,
   type LimitExpression,
 } from "./rate_limit_expression.ts";
-import type { RequestIdentity } from "./request_identity.ts";
 
 /** Local limits and what they are attached to, such as `Gateway/default/default`. */
 export interface ScopedLimits {
@@ -53,13 +53,13 @@ export class LocalLimits {
   /** The budgets that a request counts against. */
   budgets(
     variables: Variables,
-    claims: RequestIdentity["jwt"],
+    context: PolicyContext,
     now: number,
   ): readonly Budget[] {
     const budgets: Budget[] = [];
     for (const { limit, key, when } of this.#entries) {
-      if (when?.read(variables, claims) === false) continue;
-      const name = key === undefined ? "" : key.read(variables, claims);
+      if (when?.read(variables, context) === false) continue;
+      const name = key === undefined ? "" : key.read(variables, context);
       budgets.push(limit.budget(name, now));
     }
     return budgets;
