@@ -255,7 +255,7 @@ const rows: readonly {
   {
     args: ["complete", "--", "ctl", "proxy", ""],
     code: 0,
-    stdout: /^config\t.*\nlog\t.*\ntrace\t.*\n:4\n$/,
+    stdout: /^config\t.*\nlimits\t.*\nlog\t.*\ntrace\t.*\n:4\n$/,
     stderr: nothing,
   },
   {
