@@ -101,10 +101,10 @@ Examples:
   ${name} proxy trace --file trace.jsonl
 
 After -- comes a request to send: it goes to the listener on 127.0.0.1, and the
-host of the URL is only its Host header. curl sends it when there is one on the
-PATH, with all its arguments; else known are -X -H -d -u -k -A -b -e -G -I
---data-raw --data-binary --json. The body of the answer is discarded; -o <file>
-makes curl keep it.
+host of the URL is only its Host header. curl sends it, with all its arguments,
+when it is on the PATH and this program may start it, which the packed executable
+may not; else known are -X -H -d -u -k -A -b -e -G -I --data-raw --data-binary
+--json. The body of the answer is discarded; -o <file> makes curl keep it.
 
 Without a terminal, or with TERM=dumb, events are printed as lines of text.
 

@@ -17,6 +17,7 @@ import {
   type WatchPlan,
 } from "./trace/options.ts";
 import { chooseSourcePort, filterFor } from "./trace/source_ports.ts";
+import type { KeyInput } from "../tui/screen.ts";
 import { openTrace } from "./trace/stream.ts";
 import { textLine } from "./trace/text.ts";
 
@@ -54,12 +55,22 @@ export async function traceRequests(
 /** JSON Lines, a terminal UI, or plain lines where there is no terminal for it. */
 function showFor({ raw, file }: TraceOptions): Show {
   if (raw === true) return (feed) => printLines(feed, ({ line }) => line);
-  const isTerminal = Deno.stdout.isTerminal() &&
-    (file === "-" || Deno.stdin.isTerminal()) &&
-    Deno.env.get("TERM") !== "dumb";
-  return isTerminal
-    ? (feed) => showTui(feed, file === "-")
-    : (feed) => printLines(feed, textLine);
+  const canDraw = Deno.stdout.isTerminal() && Deno.env.get("TERM") !== "dumb";
+  const keys = canDraw ? openKeys(file === "-") : undefined;
+  return keys === undefined
+    ? (feed) => printLines(feed, textLine)
+    : (feed) => showTui(feed, keys);
+}
+
+/** Where keys are read from; `undefined` when there is no such terminal, or this program may not open it. */
+function openKeys(isInputTaken: boolean): KeyInput | undefined {
+  if (!isInputTaken) return Deno.stdin.isTerminal() ? Deno.stdin : undefined;
+  try {
+    return Deno.openSync("/dev/tty", { read: true });
+  } catch {
+    // Lines of text then, which need no keys.
+    return undefined;
+  }
 }
 
 async function printLines(
@@ -70,12 +81,9 @@ async function printLines(
   return 0;
 }
 
-async function showTui(feed: Feed, isInputTaken: boolean): Promise<number> {
+async function showTui(feed: Feed, keys: KeyInput): Promise<number> {
   const { runTui } = await import("../tui/run.ts");
-  const input = isInputTaken
-    ? await Deno.open("/dev/tty", { read: true })
-    : Deno.stdin;
-  const { failure, signal } = await runTui(feed, input);
+  const { failure, signal } = await runTui(feed, keys);
   if (signal === "SIGINT") return 130;
   if (signal === "SIGTERM") return 143;
   if (signal === "SIGHUP") return 129;

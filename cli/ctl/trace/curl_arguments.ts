@@ -141,7 +141,7 @@ function own<T>(table: Readonly<Record<string, T>>, name: string) {
 
 function refuse(word: string): never {
   throw new UsageError(
-    `Cannot send a request: without curl on the PATH, ${word} is not known; known are ${
+    `Cannot send a request: without curl, ${word} is not known; known are ${
       Object.keys(longNames).map((letter) => `-${letter}`).join(" ")
     } --data-raw --data-binary --json`,
   );

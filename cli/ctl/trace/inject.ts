@@ -19,7 +19,7 @@ export interface Injection {
 export type Send = (abort: AbortSignal) => Promise<string>;
 
 /**
- * Prepares the request, for curl when it is on the `PATH`, else for our own client.
+ * Prepares the request, for curl when it is on the `PATH` and may be started, else for our own client.
  * @throws {UsageError} For arguments that our own client does not know.
  */
 export async function prepareInjection(injection: Injection): Promise<Send> {
@@ -37,7 +37,9 @@ async function hasCurl(): Promise<boolean> {
     }).output();
     return success;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
+    // The packed executable has no permission to start programs.
+    const { NotFound, NotCapable } = Deno.errors;
+    if (error instanceof NotFound || error instanceof NotCapable) return false;
     throw error;
   }
 }

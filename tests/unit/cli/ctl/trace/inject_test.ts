@@ -5,6 +5,8 @@ import {
 } from "../../../../../src/cel/expression.ts";
 import { claimsValue } from "../../../../../src/cel/values.ts";
 import { parseCurlArgs } from "../../../../../cli/ctl/trace/curl_arguments.ts";
+import { prepareInjection } from "../../../../../cli/ctl/trace/inject.ts";
+import { RecordingListener } from "../../../../harness/recording_listener.ts";
 import {
   chooseSourcePort,
   filterFor,
@@ -82,3 +84,26 @@ for (
     });
   });
 }
+
+Deno.test("curl gets every argument, says what it has to say, and keeps the body where -o says", async () => {
+  const file = await Deno.makeTempFile();
+  {
+    await using listener = new RecordingListener();
+    const send = await prepareInjection({
+      url: "http://api.example.com/a",
+      curlArgs: ["--compressed", "-v", "-o", file],
+      port: listener.port,
+      firstSourcePort: chooseSourcePort(Math.random()),
+    });
+
+    const said = await send(new AbortController().signal);
+
+    assert.match(said, /^> GET \/a HTTP\/1\.1/m);
+    assert.match(
+      listener.requests[0]?.headers.get("accept-encoding") ?? "",
+      /gzip/,
+    );
+    assert.equal(await Deno.readTextFile(file), "the body of the answer");
+  }
+  await Deno.remove(file);
+});
