@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { type KvHandle, openKv } from "../../../src/ratelimit/kv_handle.ts";
+import { KvLimiter } from "../../../src/ratelimit/kv_limiter.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+import { KvFleet, useOf } from "./kv_fleet.ts";
+
+/** A store in memory that fails as told. */
+async function faulty(
+  wrap: (kv: KvHandle) => Partial<KvHandle>,
+): Promise<{ fleet: KvFleet } & AsyncDisposable> {
+  const kv = await openKv(":memory:");
+  const handle = { ...kv, close: () => {}, ...wrap(kv) };
+  const fleet = await KvFleet.open(2, { open: () => Promise.resolve(handle) });
+  return {
+    fleet,
+    async [Symbol.asyncDispose]() {
+      await fleet[Symbol.asyncDispose]();
+      kv.close();
+    },
+  };
+}
+
+Deno.test("KvLimiter tries again while the file is locked", async () => {
+  let tries = 0;
+  await using store = await faulty((kv) => ({
+    replace(key, version, next) {
+      const isLocked = ++tries % 3 !== 0;
+      return isLocked
+        ? Promise.reject(new TypeError("database is locked"))
+        : kv.replace(key, version, next);
+    },
+  }));
+
+  const admitted = await store.fleet.admit([useOf({ base: 20 })], 30);
+
+  assert.equal(admitted, 20);
+  const { counters } = store.fleet.first.describe();
+  assert(counters.locks > 0);
+  assert.equal(counters.failures, 0);
+});
+
+Deno.test("KvLimiter fails while the store is broken and heals by itself", async () => {
+  let isBroken = true;
+  await using store = await faulty((kv) => ({
+    read: (key) =>
+      isBroken ? Promise.reject(new Error("disk I/O error")) : kv.read(key),
+  }));
+  const { fleet } = store;
+  const uses = [useOf({})];
+
+  const waited = await fleet.until(fleet.first.admit(uses));
+  const atOnce = fleet.first.admit(uses);
+  assert(waited.verdict === "failed");
+  assert.match(String(waited.error), /disk I\/O error/);
+  assert("verdict" in atOnce && atOnce.verdict === "failed");
+  assert.equal(
+    fleet.first.describe().budgets[0]?.lastError,
+    "disk I/O error",
+  );
+
+  isBroken = false;
+  fleet.clock.advance(1000);
+
+  assert.equal(await fleet.admit(uses, 20), 10);
+  assert.equal(fleet.first.describe().error, undefined);
+});
+
+Deno.test("KvLimiter waits for a silent store once, not with every request", async () => {
+  await using store = await faulty(() => ({
+    read: () => new Promise(() => {}),
+  }));
+  const { fleet } = store;
+  const uses = [useOf({})];
+
+  const first = fleet.first.admit(uses);
+  fleet.clock.advance(250);
+  const second = fleet.first.admit(uses);
+
+  assert.equal((await first).verdict, "failed");
+  assert("verdict" in second && second.verdict === "failed");
+  fleet.clock.advance(5000);
+});
+
+Deno.test("KvLimiter never gives a lease back twice when an answer is lost", async () => {
+  let isLossy = false;
+  await using store = await faulty((kv) => ({
+    async replace(key, version, next) {
+      const written = await kv.replace(key, version, next);
+      if (isLossy) throw new Error("connection reset");
+      return written;
+    },
+  }));
+  const { fleet } = store;
+  const [one, two] = fleet.limiters;
+  const uses = [useOf({ base: 1000 })];
+  const first = await fleet.admit(uses, 100, one);
+
+  isLossy = true;
+  await fleet.pass(300);
+  isLossy = false;
+  await fleet.pass(2000);
+  const second = await fleet.admit(uses, 2000, two);
+
+  assert.equal(first + second, 1000);
+});
+
+Deno.test("KvLimiter keeps debits that a broken store did not take", async () => {
+  let isBroken = false;
+  await using store = await faulty((kv) => ({
+    replace: (key, version, next) =>
+      isBroken
+        ? Promise.reject(new Error("disk full"))
+        : kv.replace(key, version, next),
+  }));
+  const { fleet } = store;
+  const [one, two] = fleet.limiters;
+  const uses = [useOf({ unit: "tokens", base: 100 })];
+  await fleet.admit(uses, 1, one);
+
+  isBroken = true;
+  one?.debit(uses, 100);
+  await fleet.pass(500);
+  assert.equal(await fleet.admit(uses, 1, two), 1);
+  isBroken = false;
+  await fleet.pass(2500);
+
+  assert.equal(await fleet.admit(uses, 1, two), 0);
+});
+
+Deno.test("KvLimiter says what is wrong with a file that is no database", async () => {
+  const path = await Deno.makeTempFile();
+  await Deno.writeTextFile(path, "no database ".repeat(500));
+  const limiter = new KvLimiter({
+    path,
+    domain: "test",
+    clock: new FakeClock(),
+  });
+  try {
+    const decision = await limiter.admit([useOf({})]);
+
+    assert(decision.verdict === "failed");
+    assert.match(String(decision.error), /file is not a database/);
+  } finally {
+    await limiter.close();
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("KvLimiter fails on a record that it did not write", async () => {
+  await using store = await faulty(() => ({
+    read: () => Promise.resolve({ value: "garbage", version: "1" }),
+  }));
+
+  const decision = await store.fleet.until(
+    store.fleet.first.admit([useOf({})]),
+  );
+
+  assert(decision.verdict === "failed");
+  assert.match(String(decision.error), /got "garbage"/);
+});
