@@ -38,10 +38,11 @@ const CLOSE_MS = 2000;
 /**
  * Budgets that processes share over Deno KV; they agree on windows by the wall clock, so the clocks of their hosts should.
  *
- * Requests: a process takes a lease from the record before it uses it, so no more than base + burst are admitted in a window, and
- * clocks that differ by less than a lease lasts do not change that. A lease is at most an eighth of what is left and follows the rate
- * of requests; what is not needed goes back within 200 ms, so that all of the budget can be used. A process that is killed loses its
- * lease, at most `min(maxLease, capacity / 8)` and one for each request that waited, until the window ends.
+ * Requests: a process takes a lease from the record before it uses it, so no more than base + burst are admitted in a window. Where
+ * clocks differ, a process that is behind may still use its lease when the others have opened the next window. A lease is at most an
+ * eighth of what is left and follows the rate of requests; what is not needed goes back within 200 ms, so that all of the budget can be
+ * used. A process that is killed loses its lease until the window ends: at most `min(maxLease, capacity / 8)`, and one for each request
+ * that waited.
  *
  * Tokens: admitted while something is left as far as the process knows. It knows its own debits at once and those of others D later;
  * D is 0.2 s under load, at most 1.1 s, and the time that the store takes. So at most `T * (F + A)` tokens are used beyond the budget:

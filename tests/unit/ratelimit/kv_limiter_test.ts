@@ -235,3 +235,22 @@ Deno.test("KvLimiter ignores a window that a wrong clock opened far in the futur
 
   assert.equal(await fleet.admit(uses, 9, two), 3);
 });
+
+Deno.test("KvLimiter exceeds a token budget by no more than is stated", async () => {
+  await using fleet = await KvFleet.open(2);
+  const uses = [useOf({ unit: "tokens", base: 1000 })];
+  const tokens = 7;
+  let used = 0;
+  for (let at = 0; at < 2000; at += 10) {
+    for (const limiter of fleet.limiters) {
+      if (await fleet.admit(uses, 1, limiter) === 0) continue;
+      limiter.debit(uses, tokens);
+      used += tokens;
+    }
+    fleet.clock.advance(10);
+    await fleet.rest();
+  }
+
+  // One in flight in each process; the other one learns of a debit within 0.2 s, while it admits 20.
+  assert(used >= 1000 && used <= 1000 + tokens * (2 + 20), `${used}`);
+});
