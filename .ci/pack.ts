@@ -3,8 +3,9 @@ import config from "../deno.json" with { type: "json" };
 
 /**
  * What the gateway may do, as narrow as Deno can say it. Configuration decides which hosts, files and variables it
- * touches, so those cannot be listed here. No other program, no native code, no import at run time, no question to the
- * terminal.
+ * touches, so those cannot be listed here. No native code, no import at run time, no question to the terminal, and of other
+ * programs only curl, for `gwctl proxy trace`; a gateway that serves gives that up first. By its path: Deno remarks on a name
+ * that is not on the `PATH`.
  */
 const permissions = [
   "--no-prompt",
@@ -13,6 +14,7 @@ const permissions = [
   "--allow-write",
   "--allow-env",
   "--allow-sys",
+  "--allow-run=/usr/bin/curl",
 ];
 const isolation = [
   "--no-config",

@@ -36,6 +36,8 @@ export async function serve(
   config: ConfigurationSource,
   { hangup = "ends", onStarted }: ServeOptions = {},
 ): Promise<number> {
+  // Whatever a request might bring about, it starts no program.
+  Deno.permissions.revokeSync({ name: "run" });
   const clock = systemClock;
   const logLines = new LineWriter({
     write: (bytes) => Deno.stderr.write(bytes),

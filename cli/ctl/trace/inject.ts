@@ -37,7 +37,7 @@ async function hasCurl(): Promise<boolean> {
     }).output();
     return success;
   } catch (error) {
-    // The packed executable has no permission to start programs.
+    // The executable may start no curl but the system's.
     const { NotFound, NotCapable } = Deno.errors;
     if (error instanceof NotFound || error instanceof NotCapable) return false;
     throw error;
