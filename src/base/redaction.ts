@@ -6,6 +6,10 @@ const alwaysSensitive = [
   "proxy-authorization",
   "cookie",
   "set-cookie",
+  // Where LLM providers and their gateways take keys.
+  "x-api-key",
+  "api-key",
+  "x-goog-api-key",
 ];
 
 /** Names, in lower case, of headers whose values must not be shown. */
@@ -20,3 +24,32 @@ export function createSensitiveHeaders(
     ...Array.from(configured, (name) => name.toLowerCase()),
   ]);
 }
+
+/** Names, in lower case, of query parameters that hold secrets: of OAuth, API keys and signed URLs. */
+export const sensitiveParameters: ReadonlySet<string> = new Set([
+  "access_token",
+  "refresh_token",
+  "id_token",
+  "id_token_hint",
+  "token",
+  "auth",
+  "jwt",
+  "code",
+  "code_verifier",
+  "client_secret",
+  "client_assertion",
+  "assertion",
+  "api_key",
+  "apikey",
+  "api-key",
+  "key",
+  "secret",
+  "password",
+  "sig",
+  "signature",
+  "x-amz-credential",
+  "x-amz-security-token",
+  "x-amz-signature",
+  "x-goog-credential",
+  "x-goog-signature",
+]);

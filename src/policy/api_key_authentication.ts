@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ApiKeyAuthentication } from "../api/api_key_authentication.ts";
+import { toJson } from "../telemetry/plain_json.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { bearerLocation, credentialPlace } from "./credential.ts";
@@ -36,20 +37,22 @@ export function createApiKeyAuthentication(
 
   return {
     kind: "apiKeyAuthentication",
-    onRequest({ request, identity }) {
+    onRequest({ request, identity, trace }) {
       const key = place.read(request);
       if (key === undefined) {
-        return mode === "Strict"
-          ? refuse("API key required", location)
-          : undefined;
+        if (mode === "Strict") return refuse("API key required", location);
+        trace?.skip("no API key");
+        return undefined;
       }
       const metadata = known.get(sha256(key));
       if (metadata === undefined) {
-        return mode === "Permissive"
-          ? undefined
-          : refuse("The API key is not known", location);
+        const description = "The API key is not known";
+        if (mode !== "Permissive") return refuse(description, location);
+        trace?.skip(description);
+        return undefined;
       }
       identity.apiKey = metadata;
+      trace?.apply({ apiKey: toJson(metadata) });
       place.remove(request);
     },
   };

@@ -1,5 +1,6 @@
 import type { Authorization } from "../api/authorization.ts";
 import type { ResponseMessage } from "../http/message.ts";
+import type { AuthorizationResult } from "../telemetry/trace_event.ts";
 import { refuseWith } from "./auth_responses.ts";
 import {
   createRule,
@@ -38,11 +39,14 @@ export function createAuthorization(
 
   function decide(context: PolicyContext, variables: RequestVariables) {
     const { jwt } = context.identity;
-    const refusing = evaluateRules(rules, variables, jwt)
-      .filter(({ result }) => result !== passing);
-    return refusing.length === 0
-      ? undefined
-      : refuse(context, refusing, passing);
+    const evaluated = evaluateRules(rules, variables, jwt);
+    const refusing = evaluated.filter(({ result }) => result !== passing);
+    if (refusing.length > 0) {
+      const verdict = verdictOf(evaluated, passing, "deny");
+      return refuse(context, refusing, passing, verdict);
+    }
+    context.trace?.report(verdictOf(evaluated, passing, "allow"));
+    return undefined;
   }
 
   return {
@@ -66,11 +70,31 @@ async function decideWithBody(
   return decide(context, new RequestVariables(context, mcp));
 }
 
+/** What every rule said, for the trace. */
+function verdictOf(
+  evaluated: readonly EvaluatedRule[],
+  isAllow: boolean,
+  result: AuthorizationResult["result"],
+): AuthorizationResult {
+  return {
+    type: "authorizationResult",
+    rules: evaluated.map(({ rule, result }) => ({
+      name: rule.text,
+      matched: result === true,
+      mode: isAllow ? "require" : "deny",
+      ...(typeof result !== "boolean" &&
+        { error: result.withoutValues(rule.text) }),
+    })),
+    result,
+  };
+}
+
 /** @param isAllow Whether the rules would have to hold. */
 function refuse(
   context: PolicyContext,
   refusing: readonly EvaluatedRule[],
   isAllow: boolean,
+  verdict: AuthorizationResult,
 ): Refusal {
   const { jwt } = context.identity;
   const wanted = isAllow ? refusing.map(({ rule }) => rule) : [];
@@ -81,6 +105,7 @@ function refuse(
     missing === undefined
       ? refuseWith("forbidden", "The request is not allowed")
       : demandScopes(context, missing),
+    verdict,
   );
 }
 

@@ -68,7 +68,7 @@ export function createBasicAuthentication(
   const challenge = `Basic realm="${realm}", charset="UTF-8"`;
 
   async function authenticate(
-    { request, identity }: PolicyContext,
+    { request, identity, trace }: PolicyContext,
     credentials: string,
   ): Promise<Refusal | undefined> {
     const [username, password] = decode(credentials) ?? [];
@@ -87,6 +87,7 @@ export function createBasicAuthentication(
       return refuse("User name or password is wrong", challenge);
     }
     identity.basicAuth = { username };
+    trace?.apply({ username });
     place.remove(request);
     return undefined;
   }
@@ -96,9 +97,11 @@ export function createBasicAuthentication(
     onRequest(context) {
       const credentials = place.read(context.request);
       if (credentials !== undefined) return authenticate(context, credentials);
-      return mode === "Strict"
-        ? refuse("User name and password required", challenge)
-        : undefined;
+      if (mode === "Strict") {
+        return refuse("User name and password required", challenge);
+      }
+      context.trace?.skip("no user name and password");
+      return undefined;
     },
   };
 }

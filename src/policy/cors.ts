@@ -20,9 +20,13 @@ export function createCors(config: Cors): Policy {
   const origins = new WeakMap<RequestMessage, string>();
   return {
     kind: "cors",
-    onRequest({ request }) {
+    onRequest({ request, trace }) {
       const origin = request.headers.getJoined("origin");
-      if (origin === undefined) return;
+      if (origin === undefined) {
+        trace?.skip("no Origin header");
+        return;
+      }
+      trace?.apply({ origin });
       origins.set(request, origin);
       if (isPreflight(request)) {
         return { status: 204, headers: new HeaderList(), body: undefined };

@@ -39,7 +39,10 @@ export function createJwtAuthentication(
   const keepsToken = mcp !== undefined && config.mcp?.forwardToken !== true;
 
   function refuse(context: PolicyContext, error: unknown): RequestVerdict {
-    if (config.mode === "Permissive" && isRefusal(error)) return undefined;
+    if (config.mode === "Permissive" && isRefusal(error)) {
+      context.trace?.skip(describeError(error));
+      return undefined;
+    }
     const url = mcp?.metadataUrl(context);
     if (error instanceof TokenError) return refuseToken(error.message, url);
     if (error instanceof DocumentUnavailableError) {
@@ -69,12 +72,17 @@ export function createJwtAuthentication(
       }
       const token = place.read(request);
       if (token === undefined) {
-        return config.mode === "Strict"
-          ? demandToken(mcp?.metadataUrl(context))
-          : undefined;
+        if (config.mode === "Strict") {
+          return demandToken(mcp?.metadataUrl(context));
+        }
+        context.trace?.skip("no token");
+        return undefined;
       }
       if (keepsToken) place.remove(request);
-      const accept = (claims: JsonObject): void => void (identity.jwt = claims);
+      const accept = (claims: JsonObject): void => {
+        identity.jwt = claims;
+        context.trace?.apply({ issuer: String(claims["iss"]) });
+      };
       const claims = verifier.verify(token);
       if (!(claims instanceof Promise)) return accept(claims);
       return unlessCancelled(claims, request.cancellation)

@@ -1,5 +1,6 @@
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { LlmCall } from "./llm_call.ts";
+import type { PolicyTrace } from "./policy_trace.ts";
 import type { Admission } from "./rate_limit_admission.ts";
 import type { Refusal } from "./refusal.ts";
 import type { RequestIdentity } from "./request_identity.ts";
@@ -22,6 +23,8 @@ export interface PolicyContext {
   readonly mcpPath?: string | undefined;
   /** Set by the rate limits that admitted the request. */
   rateLimit?: Admission | undefined;
+  /** Set while somebody watches the request. */
+  readonly trace?: PolicyTrace | undefined;
   /** What the request uses of an LLM. */
   readonly llm: LlmCall;
 }

@@ -17,6 +17,11 @@ import {
 } from "./rate_limit_headers.ts";
 import { LocalLimits, takeAll } from "./rate_limit_local.ts";
 import { limitUnknown, tooManyRequests } from "./rate_limit_responses.ts";
+import {
+  failedVerdict,
+  localVerdict,
+  sharedVerdict,
+} from "./rate_limit_verdict.ts";
 import { Refusal } from "./refusal.ts";
 import { RequestVariables } from "./request_variables.ts";
 
@@ -111,7 +116,11 @@ class RateLimitPolicy implements Policy {
     const budgets = local.fixed ??
       (variables === undefined ? [] : local.budgets(variables, context, now));
     const exhausted = takeAll(budgets, now);
-    if (exhausted !== undefined) return this.#refuse(exhausted, now);
+    if (exhausted !== undefined) return this.#refuse(budgets, exhausted, now);
+    if (context.trace !== undefined && local.limits.length > 0) {
+      const { limits } = local;
+      context.trace.report(localVerdict(limits, budgets, undefined, now));
+    }
     if (variables === undefined || shared.length === 0) {
       this.#admit(context, this.#fixed ?? new Admission(clock, budgets));
       return;
@@ -132,12 +141,15 @@ class RateLimitPolicy implements Policy {
       const verdict = asked instanceof Promise ? await asked : asked;
       if (verdict.verdict === "admitted") {
         admissions.push(verdict);
+        context.trace?.report(sharedVerdict(verdict.readings));
         continue;
       }
       for (const admission of admissions) admission.refund();
       local.refund(takenAt);
       if (verdict.verdict === "refused") return this.#refuseShared(verdict);
-      return new Refusal("rate_limit", verdict.message, limitUnknown());
+      const { message } = verdict;
+      const failed = failedVerdict(message);
+      return new Refusal("rate_limit", message, limitUnknown(), failed);
     }
     for (const { requestHeaders } of admissions) {
       for (const [name, value] of requestHeaders ?? []) {
@@ -153,14 +165,20 @@ class RateLimitPolicy implements Policy {
     context.llm.onUsage(({ totalTokens }) => admission.debit(totalTokens));
   }
 
-  #refuse(budget: Budget, now: number): Refusal {
+  #refuse(
+    budgets: readonly Budget[],
+    budget: Budget,
+    now: number,
+  ): Refusal {
     const { scope, name } = budget.limit;
     const response = tooManyRequests();
     this.#writeHeaders(response, [budget.read(now)]);
     const wait = String(seconds(budget.waitMs(now)));
     response.headers.set("retry-after", wait);
     const message = `Limit "${name}" of ${scope} is used up`;
-    return new Refusal("rate_limit", message, response);
+    const { limits } = this.#options.local;
+    const verdict = localVerdict(limits, budgets, budget, now);
+    return new Refusal("rate_limit", message, response, verdict);
   }
 
   #refuseShared(
@@ -177,7 +195,8 @@ class RateLimitPolicy implements Policy {
       response.headers.set(name.toLowerCase(), value);
     }
     const message = "A limit that processes share is used up";
-    return new Refusal("rate_limit", message, response);
+    const verdict = sharedVerdict(readings, refusedBy);
+    return new Refusal("rate_limit", message, response, verdict);
   }
 
   #writeHeaders(

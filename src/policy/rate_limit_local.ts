@@ -50,6 +50,11 @@ export class LocalLimits {
     );
   }
 
+  /** All that are configured. */
+  get limits(): readonly Limit[] {
+    return this.#entries.map(({ limit }) => limit);
+  }
+
   /** The budgets that a request counts against. */
   budgets(
     variables: Variables,

@@ -1,5 +1,9 @@
 import type { ResponseMessage } from "../http/message.ts";
 import type { RefusalReason } from "../telemetry/finished_request.ts";
+import type {
+  AuthorizationResult,
+  RateLimitResult,
+} from "../telemetry/trace_event.ts";
 
 /** A request turned down by a policy: what the client is answered, and why, which log, metrics and trace tell. */
 export class Refusal {
@@ -10,5 +14,7 @@ export class Refusal {
     readonly reason: RefusalReason,
     readonly message: string,
     readonly response: ResponseMessage,
+    /** The rules or budgets that decided. */
+    readonly verdict?: AuthorizationResult | RateLimitResult,
   ) {}
 }

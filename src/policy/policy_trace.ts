@@ -1,0 +1,17 @@
+import type { JsonValue } from "../telemetry/trace_state.ts";
+import type {
+  AuthorizationResult,
+  PolicyEvent,
+  RateLimitResult,
+} from "../telemetry/trace_event.ts";
+
+/** What policies tell about a request that somebody watches. Secrets are taken out on the way: tell what you have. */
+export interface PolicyTrace {
+  /** The policy that runs leaves the request alone; `reason` is a few words such as `no Origin header`. */
+  skip(reason: string): void;
+  /** What the policy that runs did with the request; without this call its event has no details. */
+  apply(details: JsonValue): void;
+  /** An expression was evaluated; the result is its value or `{"error": "…"}`. */
+  evaluated(expression: string, result: JsonValue): void;
+  report(message: AuthorizationResult | RateLimitResult | PolicyEvent): void;
+}

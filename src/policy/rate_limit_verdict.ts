@@ -1,0 +1,81 @@
+import type { BudgetReading } from "../ratelimit/budget.ts";
+import type { Budget, Limit } from "../ratelimit/counter_store.ts";
+import type {
+  RateLimitEntry,
+  RateLimitResult,
+} from "../telemetry/trace_event.ts";
+import { seconds } from "./rate_limit_headers.ts";
+
+/**
+ * What local budgets said of a request, for the trace.
+ * @param limits All that are configured; those without a budget did not apply.
+ */
+export function localVerdict(
+  limits: readonly Limit[],
+  budgets: readonly Budget[],
+  refusedBy: Budget | undefined,
+  now: number,
+): RateLimitResult {
+  const entries = limits.map((limit): RateLimitEntry => {
+    const budget = budgets.find((each) => each.limit === limit);
+    if (budget === undefined) return skipped(limit);
+    const verdict = budget === refusedBy ? "deny" : "allow";
+    return entryOf(limit.name, budget.read(now), verdict);
+  });
+  return resultOf("local", entries);
+}
+
+/** What budgets that processes share said of a request, for the trace. */
+export function sharedVerdict(
+  readings: readonly BudgetReading[],
+  refusedBy?: BudgetReading,
+): RateLimitResult {
+  const entries = readings.map((reading) =>
+    entryOf(nameOf(reading), reading, "allow")
+  );
+  if (refusedBy === undefined) return resultOf("global", entries);
+  const refusing = entryOf(nameOf(refusedBy), refusedBy, "deny");
+  const others = entries.filter((_, index) => readings[index] !== refusedBy);
+  return resultOf("global", [refusing, ...others]);
+}
+
+/** The limiter could not say, and the failure mode refuses. */
+export function failedVerdict(error: string): RateLimitResult {
+  return { ...resultOf("global", []), result: "deny", error };
+}
+
+function resultOf(
+  kind: RateLimitResult["kind"],
+  entries: readonly RateLimitEntry[],
+): RateLimitResult {
+  const isRefused = entries.some(({ verdict }) => verdict === "deny");
+  return {
+    type: "rateLimit",
+    kind,
+    entries,
+    result: isRefused ? "deny" : "allow",
+  };
+}
+
+function entryOf(
+  name: string,
+  { unit, limit, remaining, resetMs }: BudgetReading,
+  verdict: RateLimitEntry["verdict"],
+): RateLimitEntry {
+  const resetSeconds = seconds(resetMs);
+  return { name, unit, limit, remaining, resetSeconds, verdict };
+}
+
+function skipped({ name, definition }: Limit): RateLimitEntry {
+  const { unit, base, burst, windowMs } = definition;
+  const limit = base + burst;
+  return entryOf(
+    name,
+    { unit, limit, remaining: limit, resetMs: windowMs, windowMs },
+    "skip",
+  );
+}
+
+function nameOf({ limit, unit, windowMs }: BudgetReading): string {
+  return `${limit} ${unit} per ${seconds(windowMs)} s`;
+}

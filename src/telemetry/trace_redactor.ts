@@ -1,0 +1,217 @@
+import { redactionMarker } from "../base/redaction.ts";
+import type { JsonObject, JsonValue, TraceHeaders } from "./trace_state.ts";
+
+/** Names, in lower case, under which secrets travel. */
+export interface SensitiveNames {
+  readonly headers: ReadonlySet<string>;
+  /** Query parameters. */
+  readonly parameters: ReadonlySet<string>;
+}
+
+/** Header fields in order; names in any case. */
+export interface Fields {
+  forEach(visit: (name: string, value: string) => void): void;
+}
+
+/** Shorter secrets are hidden under their own name only: their text occurs elsewhere by chance. */
+const MIN_LENGTH = 6;
+
+/** A copy of a secret in more than so many places is enough; whoever sends more distinct ones hides only some of them by value. */
+const MAX_SECRETS = 256;
+
+/** Says what an event is, not what a request holds. */
+const structure: ReadonlySet<string> = new Set([
+  "type",
+  "stage",
+  "kind",
+  "phase",
+]);
+
+/**
+ * Takes the secrets of one request out of what is shown of it.
+ *
+ * A secret is known by where it stands (a sensitive header, a sensitive query parameter, the user of a URL), by its looks (the
+ * signature of a JWT), and, once seen in such a place, by its value wherever that turns up: a header that a transformation made of it,
+ * the body of an echo, an error.
+ */
+export class TraceRedactor {
+  readonly #names: SensitiveNames;
+  readonly #parameter: RegExp;
+  /** Longest first, so that what holds another goes as a whole. */
+  #secrets: string[] = [];
+
+  constructor(names: SensitiveNames) {
+    this.#names = names;
+    this.#parameter = parameterPattern(names.parameters);
+  }
+
+  /** Remembers the values that stand in places for secrets. */
+  learn(headers: Fields, target = ""): void {
+    headers.forEach((name, value) => {
+      if (!this.#names.headers.has(name.toLowerCase())) return;
+      for (const secret of secretsOf(name.toLowerCase(), value)) {
+        this.#remember(secret);
+      }
+    });
+    for (const [name, value] of pairsOf(target)) {
+      if (!this.#isSecret(name)) continue;
+      this.#remember(value);
+      this.#remember(decode(value));
+    }
+  }
+
+  /** The fields, sensitive ones redacted. */
+  headers(fields: Fields): TraceHeaders {
+    const shown: Record<string, string | string[]> = Object.create(null);
+    fields.forEach((spelled, value) => {
+      const name = spelled.toLowerCase();
+      const text = this.#names.headers.has(name)
+        ? redactionMarker
+        : this.text(value);
+      const present = shown[name];
+      if (present === undefined) shown[name] = text;
+      else if (typeof present === "string") shown[name] = [present, text];
+      else present.push(text);
+    });
+    return { ...shown };
+  }
+
+  /** Path and query, the values of sensitive parameters redacted. */
+  target(target: string): string {
+    const start = target.indexOf("?");
+    if (start < 0) return this.text(target);
+    const query = target.slice(start + 1).split("&").map((pair) => {
+      const end = pair.indexOf("=");
+      const isSecret = end >= 0 && this.#isSecret(pair.slice(0, end));
+      return isSecret ? pair.slice(0, end + 1) + redactionMarker : pair;
+    });
+    return this.text(`${target.slice(0, start)}?${query.join("&")}`);
+  }
+
+  /** The text without what is known to be secret. */
+  text(text: string): string {
+    let shown = text;
+    for (const secret of this.#secrets) {
+      if (shown.includes(secret)) {
+        shown = shown.replaceAll(secret, redactionMarker);
+      }
+    }
+    return shown.replace(signature, `$1.${redactionMarker}`)
+      .replace(userInfo, `://${redactionMarker}@`)
+      .replace(this.#parameter, `$1${redactionMarker}`);
+  }
+
+  /** As `text`, and without the members of JSON that OAuth and APIs hold secrets in. Bytes are Latin-1, one character each. */
+  body(bytes: string): string {
+    return this.text(bytes).replace(secretMember, `$1"${redactionMarker}"`);
+  }
+
+  /** A copy of plain data, every text in it redacted. */
+  json<T>(value: T): T;
+  json(value: JsonValue): JsonValue {
+    if (typeof value === "string") return this.text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (isList(value)) return value.map((item) => this.json(item));
+    const entries = Object.entries(value).map(([name, item]) =>
+      [name, structure.has(name) ? item : this.json(item)] as const
+    );
+    return Object.fromEntries(entries);
+  }
+
+  #isSecret(encodedName: string): boolean {
+    return this.#names.parameters.has(decode(encodedName).toLowerCase());
+  }
+
+  #remember(secret: string): void {
+    if (secret.length < MIN_LENGTH || this.#secrets.length >= MAX_SECRETS) {
+      return;
+    }
+    for (const form of new Set([secret, utf8(secret), escaped(secret)])) {
+      if (!this.#secrets.includes(form)) this.#secrets.push(form);
+    }
+    this.#secrets.sort((a, b) => b.length - a.length);
+  }
+}
+
+const signature = /(?<![\w-])(eyJ[\w-]{2,}\.[\w-]{2,})\.[\w-]+/g;
+const userInfo = /:\/\/[^/?#\s"'@]*@/g;
+const secretMember =
+  /("(?:access_token|refresh_token|id_token|client_secret|client_assertion|code_verifier|api_?key|password|secret)"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi;
+
+function parameterPattern(names: ReadonlySet<string>): RegExp {
+  const words = Array.from(
+    names,
+    (name) => name.replace(/[^\w]/g, (character) => `\\${character}`),
+  );
+  return new RegExp(`((?:^|[?&#;])(?:${words.join("|")})=)[^&#\\s"'<>]+`, "gi");
+}
+
+/** The value, and what is secret in it: without its scheme, each cookie, the password of Basic. */
+function secretsOf(name: string, value: string): readonly string[] {
+  if (name === "cookie") {
+    return [value, ...value.split(";").map(valueOfPair)];
+  }
+  if (name === "set-cookie") {
+    return [value, valueOfPair(value.split(";")[0] ?? "")];
+  }
+  const [, scheme, credentials] = /^([\w-]+) +(.+)$/.exec(value) ?? [];
+  if (credentials === undefined) return [value];
+  if (scheme?.toLowerCase() !== "basic") return [value, credentials];
+  return [value, credentials, ...passwordsOf(credentials)];
+}
+
+function valueOfPair(pair: string): string {
+  return pair.slice(pair.indexOf("=") + 1).trim().replace(/^"(.*)"$/, "$1");
+}
+
+function passwordsOf(credentials: string): readonly string[] {
+  try {
+    const text = new TextDecoder().decode(Uint8Array.fromBase64(credentials));
+    return [text, text.slice(text.indexOf(":") + 1)];
+  } catch {
+    // Not base64: it is hidden as it stands.
+    return [];
+  }
+}
+
+function pairsOf(target: string): readonly (readonly [string, string])[] {
+  const start = target.indexOf("?");
+  if (start < 0) return [];
+  return target.slice(start + 1).split("&").map((pair) => {
+    const end = pair.indexOf("=");
+    return end < 0 ? [pair, ""] : [pair.slice(0, end), pair.slice(end + 1)];
+  });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}
+
+/** As the text looks in a body, one character for each byte. */
+function utf8(text: string): string {
+  return latin1(new TextEncoder().encode(text));
+}
+
+/** As the text looks inside a text of JSON. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** Each byte as one character. */
+export function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let start = 0; start < bytes.length; start += 8192) {
+    text += String.fromCharCode(...bytes.subarray(start, start + 8192));
+  }
+  return text;
+}
+
+function isList(
+  value: readonly JsonValue[] | JsonObject,
+): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,165 @@
+import type { TraceEvent } from "./trace_event.ts";
+
+/** More at a time are refused. */
+const MAX_WATCHERS = 100;
+
+/** What may wait for a reader; the rest is dropped and counted. */
+const MAX_EVENTS = 512;
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+
+/** What somebody wants to see; `R` is a request. */
+export interface Watching<R> {
+  readonly wants: (request: R) => boolean;
+  /** How many requests, one after the other. */
+  readonly count: number;
+}
+
+/** The traces that somebody asked for, event by event; ends when the last request is over. */
+export interface TraceStream extends AsyncIterable<TraceEvent> {
+  /** Nobody reads on: makes room for others, also while a request is under way. */
+  stop(): void;
+}
+
+/**
+ * Whoever waits for a request to trace, first come, first served: a request goes to the one that waits longest and wants it, and
+ * to nobody else.
+ */
+export class TraceWatchers<R> {
+  readonly #watchers = new Set<Watcher<R>>();
+
+  /** Whether a request may have to be traced. */
+  get isWatched(): boolean {
+    return this.#watchers.size > 0;
+  }
+
+  /** `undefined` when there are too many already. */
+  watch(watching: Watching<R>): TraceStream | undefined {
+    if (this.#watchers.size >= MAX_WATCHERS) return undefined;
+    const watcher = new Watcher(
+      watching,
+      () => this.#watchers.delete(watcher),
+    );
+    this.#watchers.add(watcher);
+    return watcher;
+  }
+
+  /** Where the events of this request go; `undefined` when nobody waits for it. */
+  take(request: R): ((event: TraceEvent) => void) | undefined {
+    for (const watcher of this.#watchers) {
+      if (watcher.wants(request)) return watcher.take();
+    }
+    return undefined;
+  }
+
+  /** Ends the streams of those whose request has not come; the others end with theirs. */
+  turnAway(): void {
+    for (const watcher of this.#watchers) watcher.turnAway();
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    for (const watcher of this.#watchers) watcher.stop();
+  }
+}
+
+class Watcher<R> implements TraceStream {
+  readonly #watching: Watching<R>;
+  readonly #leave: () => void;
+  readonly #buffer: { event: TraceEvent; size: number }[] = [];
+  #characters = 0;
+  #dropped = 0;
+  #left: number;
+  /** A request is under way. */
+  #isBusy = false;
+  #isOver = false;
+  #wake: (() => void) | undefined;
+
+  constructor(watching: Watching<R>, leave: () => void) {
+    this.#watching = watching;
+    this.#left = watching.count;
+    this.#leave = leave;
+  }
+
+  wants(request: R): boolean {
+    return !this.#isBusy && this.#watching.wants(request);
+  }
+
+  take(): (event: TraceEvent) => void {
+    this.#isBusy = true;
+    this.#left--;
+    return (event) => {
+      if (this.#isOver) return;
+      const isLast = event.message.type === "requestFinished";
+      this.#push(event, isLast);
+      if (!isLast) return;
+      this.#isBusy = false;
+      if (this.#left === 0) this.#end();
+    };
+  }
+
+  turnAway(): void {
+    if (this.#isBusy) this.#left = 0;
+    else this.#end();
+  }
+
+  stop(): void {
+    this.#buffer.length = 0;
+    this.#end();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<TraceEvent> {
+    try {
+      for (;;) {
+        const next = this.#buffer.shift();
+        if (next !== undefined) {
+          this.#characters -= next.size;
+          yield next.event;
+        } else if (this.#isOver) return;
+        else await new Promise<void>((resolve) => this.#wake = resolve);
+      }
+    } finally {
+      this.stop();
+    }
+  }
+
+  /** @param isLast The end is always told, so that nobody waits for it. */
+  #push(event: TraceEvent, isLast: boolean): void {
+    const size = sizeOf(event);
+    const isFull = this.#buffer.length >= MAX_EVENTS ||
+      this.#characters + size > MAX_CHARACTERS;
+    if (isFull && !isLast) {
+      this.#dropped++;
+      return;
+    }
+    if (this.#dropped > 0) {
+      const message = { type: "eventsDropped", count: this.#dropped } as const;
+      this.#add({ ...event, eventStart: null, severity: "warn", message }, 0);
+      this.#dropped = 0;
+    }
+    this.#add(event, size);
+  }
+
+  #add(event: TraceEvent, size: number): void {
+    this.#buffer.push({ event, size });
+    this.#characters += size;
+    this.#wakeReader();
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#leave();
+    this.#wakeReader();
+  }
+
+  #wakeReader(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+}
+
+function sizeOf({ message }: TraceEvent): number {
+  return message.type === "bodySnapshot"
+    ? message.body.length
+    : JSON.stringify(message).length;
+}
