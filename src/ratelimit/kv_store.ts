@@ -68,6 +68,13 @@ export class KvStore {
     return this.#failure?.error;
   }
 
+  /** Opens the store ahead of the first use, which hears of a failure. */
+  open(): void {
+    if (this.#isClosed) return;
+    this.#opening ??= this.#options.open();
+    this.#opening.catch(() => undefined);
+  }
+
   /**
    * Reads a value and writes what `change` makes of it, again with the newer value when another process wrote in between; `undefined`
    * writes nothing. Rejects when the store fails: a write may or may not have been done then.
@@ -78,7 +85,7 @@ export class KvStore {
   ): Promise<void> {
     const { error } = this;
     if (error !== undefined) throw error;
-    this.#opening ??= this.#options.open();
+    this.#opening ??= this.#open();
     const opening = this.#opening;
     try {
       await this.#withDeadline((isLate) =>
@@ -101,6 +108,21 @@ export class KvStore {
     const opening = this.#opening;
     this.#opening = undefined;
     if (opening !== undefined) await closeOnceOpen(opening);
+  }
+
+  /** Processes that start together lock each other out while they set the file up. */
+  async #open(): Promise<KvHandle> {
+    const giveUpAt = this.#options.clock.monotonic() + OPERATION_MS;
+    for (let tries = 1;; tries++) {
+      try {
+        return await this.#options.open();
+      } catch (error) {
+        const isLate = this.#options.clock.monotonic() >= giveUpAt;
+        if (!isLocked(error) || isLate || this.#isClosed) throw error;
+        this.#counters.locks++;
+        await this.#pause(tries);
+      }
+    }
   }
 
   async #swap({ opening, isLate, key, change }: {

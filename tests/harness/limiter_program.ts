@@ -4,6 +4,7 @@
  *
  * @module
  */
+// deno-lint-ignore-file no-console -- whoever runs the test sees why it failed
 import type { DescriptorUse } from "../../src/ratelimit/global_limiter.ts";
 import { KvLimiter } from "../../src/ratelimit/kv_limiter.ts";
 
@@ -25,8 +26,10 @@ const use: DescriptorUse = {
 const limiter = new KvLimiter({ path, domain: "test", waitMs: 2000 });
 
 async function send(): Promise<void> {
-  const { verdict } = await limiter.admit([use]);
+  const decision = await limiter.admit([use]);
+  const { verdict } = decision;
   if (verdict === "refused") return;
+  if (verdict === "failed") console.error(decision.error);
   const letter = verdict === "admitted" ? "a" : "f";
   Deno.stdout.writeSync(new TextEncoder().encode(letter));
 }

@@ -158,3 +158,15 @@ Deno.test("KvLimiter fails on a record that it did not write", async () => {
   assert(decision.verdict === "failed");
   assert.match(String(decision.error), /got "garbage"/);
 });
+
+Deno.test("KvLimiter opens a file that another process is setting up", async () => {
+  let tries = 0;
+  await using fleet = await KvFleet.open(1, {
+    open: () =>
+      ++tries < 3
+        ? Promise.reject(new TypeError("database is locked"))
+        : openKv(":memory:"),
+  });
+
+  assert.equal(await fleet.admit([useOf({ base: 3 })], 5), 3);
+});
