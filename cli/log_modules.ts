@@ -4,6 +4,7 @@ export const logModules: readonly string[] = [
   "gateway",
   "http",
   "identity",
+  "policy",
   "process",
   "proxy",
   "request",

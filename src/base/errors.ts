@@ -15,6 +15,7 @@ export type GatewayErrorCode =
   | "route_not_found"
   | "invalid_backend"
   | "invalid_policy"
+  | "transformation_failed"
   | "upstream_connect_failed"
   | "upstream_tls_failed"
   | "upstream_overloaded"

@@ -1,5 +1,8 @@
-import { type Ast, functionNames, type Parsed } from "./library.ts";
+import { environment } from "./environment.ts";
+import type { Ast, Parsed } from "./library.ts";
+import { textOf } from "./membership.ts";
 import {
+  type FieldName,
   fieldsOf,
   isVariable,
   type VariableName,
@@ -17,6 +20,8 @@ export interface UnknownName {
 /** What an expression reads. */
 export interface Usage {
   readonly variables: ReadonlySet<VariableName>;
+  /** The fields of variables that it names: `request.body`, also for `request['body']` and `has(request.body)`. */
+  readonly fields: ReadonlySet<FieldName>;
   /** The first name that cannot be right. */
   readonly unknown: UnknownName | undefined;
 }
@@ -25,7 +30,8 @@ export interface Usage {
 export function checkNames(parsed: Parsed): Usage {
   const walk = new Walk(parsed);
   walk.visit(parsed.ast, noNames);
-  return { variables: walk.variables, unknown: walk.unknown };
+  const { variables, fields, unknown } = walk;
+  return { variables, fields, unknown };
 }
 
 const noNames: ReadonlySet<string> = new Set();
@@ -49,6 +55,7 @@ const macroNames = ["all", "exists", "exists_one", "filter", "has", "map"];
 
 class Walk {
   readonly variables = new Set<VariableName>();
+  readonly fields = new Set<FieldName>();
   unknown: UnknownName | undefined;
   readonly #parsed: Parsed;
 
@@ -68,8 +75,11 @@ class Walk {
       case "callExpr": {
         const { function: name, target, args } = kind.value;
         this.#visitFunction(part, name, target !== undefined);
+        if (name === "_[_]") this.#visitIndex(args, local);
         // `strings.quote(x)`: the namespace of a function is no variable.
-        const isNamespace = functionNames.has(`${nameOf(target)}.${name}`);
+        const isNamespace = environment.functionNames.has(
+          `${nameOf(target)}.${name}`,
+        );
         return this.#visitAll(isNamespace ? args : [target, ...args], local);
       }
       case "listExpr":
@@ -114,17 +124,29 @@ class Walk {
     const { operand, field } = part.exprKind.value;
     const variable = nameOf(operand);
     if (variable === undefined || local.has(variable)) return;
-    const fields = isVariable(variable) ? fieldsOf(variable) : undefined;
+    if (!isVariable(variable)) return;
+    this.fields.add(`${variable}.${field}`);
+    const fields = fieldsOf(variable);
     if (fields === undefined || fields.includes(field)) return;
     // Fields and methods stand where their dot is.
     const offset = this.#parsed.offsetOf(part) + 1;
     this.#report(offset, `field of ${variable}`, field, fields);
   }
 
+  #visitIndex([operand, index]: readonly Ast[], local: ReadonlySet<string>) {
+    const variable = nameOf(operand);
+    const field = index && textOf(index);
+    if (variable === undefined || field === undefined) return;
+    if (local.has(variable) || !isVariable(variable)) return;
+    this.fields.add(`${variable}.${field}`);
+  }
+
   #visitFunction(part: Ast, name: string, isMethod: boolean): void {
     // Operators have names that cannot be written, such as `_&&_`.
     if (!/^[A-Za-z]\w*$/.test(name)) return;
-    const known = [...functionNames].map((full) => full.replace(/^.*\./, ""));
+    const known = [...environment.functionNames].map((full) =>
+      full.replace(/^.*\./, "")
+    );
     if (known.includes(name)) return;
     const callable = known.filter((each) => /^[A-Za-z]\w*$/.test(each));
     const offset = this.#parsed.offsetOf(part) + (isMethod ? 1 : 0);

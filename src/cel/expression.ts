@@ -1,14 +1,14 @@
 import { describeError } from "../base/errors.ts";
-import { checkNames } from "./check.ts";
+import { checkNames, type Usage } from "./check.ts";
+import { environment } from "./environment.ts";
 import {
   type Ast,
   EvaluationFailure,
   parseExpression,
-  planExpression,
   type Value,
 } from "./library.ts";
 import { membershipsOf } from "./membership.ts";
-import type { VariableName, Variables } from "./variables.ts";
+import type { FieldName, VariableName, Variables } from "./variables.ts";
 
 /** Why a text is not an expression that the gateway can evaluate. */
 export interface ExpressionFault {
@@ -28,14 +28,26 @@ export class Expression {
   readonly text: string;
   /** The variables that it reads, if it gets to them. */
   readonly variables: ReadonlySet<VariableName>;
+  readonly #fields: ReadonlySet<FieldName>;
   readonly #ast: Ast;
-  readonly #evaluate: ReturnType<typeof planExpression>;
+  readonly #evaluate: ReturnType<typeof environment.plan>;
 
-  constructor(text: string, ast: Ast, variables: ReadonlySet<VariableName>) {
+  constructor(text: string, ast: Ast, { variables, fields }: Usage) {
     this.text = text;
     this.variables = variables;
+    this.#fields = fields;
     this.#ast = ast;
-    this.#evaluate = planExpression(ast);
+    this.#evaluate = environment.plan(ast);
+  }
+
+  /** Whether the result is the same for every request. */
+  get isConstant(): boolean {
+    return this.variables.size === 0;
+  }
+
+  /** Whether it reads that field, by its name: `toJson(request)` names none. */
+  reads(field: FieldName): boolean {
+    return this.#fields.has(field);
   }
 
   /** Whether the same claims always give the same result. */
@@ -84,15 +96,15 @@ const scopeClaims: ReadonlySet<string> = new Set(["scope", "scp", "scopes"]);
 export function compileExpression(text: string): Expression | ExpressionFault {
   const parsed = parseExpression(text);
   if (!("ast" in parsed)) return fault(text, parsed.message, parsed.offset);
-  const { variables, unknown } = checkNames(parsed);
-  if (unknown !== undefined) {
-    const { message, offset, name, candidates } = unknown;
+  const usage = checkNames(parsed);
+  if (usage.unknown !== undefined) {
+    const { message, offset, name, candidates } = usage.unknown;
     return {
       ...fault(text, message, offset),
       unknown: { name, candidates },
     };
   }
-  return new Expression(text, parsed.ast, variables);
+  return new Expression(text, parsed.ast, usage);
 }
 
 function fault(text: string, message: string, offset: number): ExpressionFault {

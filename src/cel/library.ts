@@ -1,5 +1,6 @@
 /** The CEL implementation behind the gateway's expressions: parsing, planning, values; Google's Common Expression Language. */
 import {
+  type CelEnv,
   celEnv,
   celFunc,
   type CelInput,
@@ -7,6 +8,9 @@ import {
   celMap,
   CelScalar,
   isCelError,
+  isCelList,
+  isCelMap,
+  isCelUint,
   mapType,
   parse,
   plan,
@@ -77,21 +81,73 @@ const evaluateTimestamp = plan(celEnv(), parse("timestamp(text)").expr);
 const { BOOL, DOUBLE, DYN, INT, STRING, UINT } = CelScalar;
 const anyMap = mapType(DYN, DYN);
 
-const environment = celEnv({
-  funcs: [
-    ...strings,
-    celFunc("@in", [STRING, anyMap], BOOL, isKeyOf),
-    celFunc("@in", [INT, anyMap], BOOL, isKeyOf),
-    celFunc("@in", [UINT, anyMap], BOOL, isKeyOf),
-    celFunc("@in", [DOUBLE, anyMap], BOOL, isKeyOf),
-    celFunc("@in", [BOOL, anyMap], BOOL, isKeyOf),
-  ],
-});
+/** What a value is in JSON: maps become objects, bytes base64, and whole numbers that a double cannot hold text. */
+export function toJsonValue(value: unknown): unknown {
+  if (typeof value === "bigint") {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new TypeError("the value is no JSON: it is not finite");
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Uint8Array) return value.toBase64();
+  if (isCelUint(value)) return toJsonValue(value.value);
+  if (isCelList(value)) return Array.from(value, toJsonValue);
+  if (!isCelMap(value)) {
+    throw new TypeError("the value is no JSON: string() makes a text of it");
+  }
+  // `fromEntries` makes own members of all names, also of `__proto__`.
+  return Object.fromEntries(
+    [...value.entries()].map(([key, item]) => [
+      String(isCelUint(key) ? key.value : key),
+      toJsonValue(item),
+    ]),
+  );
+}
 
-/** Names of functions and methods that an author can call; operators are left out. */
-export const functionNames: ReadonlySet<string> = new Set(
-  [...environment.funcs].map(({ name }) => name),
-);
+/** A function that expressions can call, such as `json(text)`. It throws for what it cannot handle. */
+export interface ExpressionFunction {
+  /** May have a namespace: `base64.encode`. */
+  readonly name: string;
+  readonly call: (argument: unknown) => Value;
+}
+
+/** What expressions are planned in: the functions that they can call. */
+export class Environment {
+  /** Names of functions and methods that an author can call; operators are left out. */
+  readonly functionNames: ReadonlySet<string>;
+  readonly #environment: CelEnv;
+
+  /** @param functions Those of the gateway's own, besides CEL's. */
+  constructor(functions: readonly ExpressionFunction[]) {
+    this.#environment = celEnv({
+      funcs: [
+        ...strings,
+        ...functions.map(({ name, call }) => celFunc(name, [DYN], DYN, call)),
+        celFunc("@in", [STRING, anyMap], BOOL, isKeyOf),
+        celFunc("@in", [INT, anyMap], BOOL, isKeyOf),
+        celFunc("@in", [UINT, anyMap], BOOL, isKeyOf),
+        celFunc("@in", [DOUBLE, anyMap], BOOL, isKeyOf),
+        celFunc("@in", [BOOL, anyMap], BOOL, isKeyOf),
+      ],
+    });
+    this.functionNames = new Set(
+      [...this.#environment.funcs].map(({ name }) => name),
+    );
+  }
+
+  /** The function that an expression is; planned once, called for every request. Never throws. */
+  plan(
+    ast: Ast,
+  ): (bindings: Record<string, Value>) => unknown | EvaluationFailure {
+    const evaluate = plan(this.#environment, ast);
+    return (bindings) => {
+      const result = evaluate(bindings);
+      return isCelError(result) ? failureOf(result.message) : result;
+    };
+  }
+}
 
 /** The parsed expression, or what keeps it from being one. */
 export function parseExpression(text: string): Parsed | SyntaxFault {
@@ -147,18 +203,7 @@ export class EvaluationFailure {
 
 /** Messages that name types and never values: the library's, then our own. */
 const typesOnly =
-  /^(?:found no matching overload for|type mismatch:|a variable has|expected a boolean, got|there is an object|the body is no|the claims are)/;
-
-/** The function that an expression is; planned once, called for every request. Never throws. */
-export function planExpression(
-  ast: Ast,
-): (bindings: Record<string, Value>) => unknown | EvaluationFailure {
-  const evaluate = plan(environment, ast);
-  return (bindings) => {
-    const result = evaluate(bindings);
-    return isCelError(result) ? failureOf(result.message) : result;
-  };
-}
+  /^(?:found no matching overload for|type mismatch:|a variable has|expected a boolean, got|expected a text or bytes|there is an object|the (?:body|text|value) is |the claims are)/;
 
 function failureOf(message: string): EvaluationFailure {
   return new EvaluationFailure(

@@ -55,7 +55,8 @@ function isJwt(ast: Ast | undefined): boolean {
     ast.exprKind.value.name === "jwt";
 }
 
-function textOf({ exprKind: kind }: Ast): string | undefined {
+/** The text that the part is, when it is nothing else: `'a'`. */
+export function textOf({ exprKind: kind }: Ast): string | undefined {
   if (kind.case !== "constExpr") return undefined;
   const { constantKind } = kind.value;
   return constantKind.case === "stringValue" ? constantKind.value : undefined;

@@ -1,8 +1,8 @@
 import { mapValue, opaqueMap, type Value } from "./library.ts";
 
-/** How deep claims may be nested. */
+/** How deep claims and JSON may be nested. */
 const MAX_DEPTH = 32;
-/** How many values claims may have in all. */
+/** How many values they may have in all. */
 const MAX_VALUES = 20_000;
 
 /**
@@ -21,6 +21,19 @@ export function claimsValue(claims: Readonly<Record<string, unknown>>): Value {
 }
 
 const converted = new WeakMap<object, Value>();
+
+/**
+ * What `JSON.parse` answered, as an expression sees it; like claims, but it may be no object.
+ * @throws {RangeError} When it is nested too deep, or has too many values.
+ */
+export function jsonValue(json: unknown): Value {
+  const budget = { left: MAX_VALUES };
+  const isObject = typeof json === "object" && json !== null &&
+    !Array.isArray(json);
+  return isObject
+    ? mapValue(entriesOf(json, budget, MAX_DEPTH))
+    : convert(json, budget, MAX_DEPTH);
+}
 
 interface Budget {
   left: number;

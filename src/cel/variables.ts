@@ -14,8 +14,10 @@ const fields = {
     "pathAndQuery",
     "version",
     "headers",
+    "body",
     "startTime",
   ],
+  response: ["code", "headers", "body"],
   source: ["address", "port"],
   jwt: undefined,
   apiKey: undefined,
@@ -27,6 +29,9 @@ const fields = {
 
 /** Name of a variable. */
 export type VariableName = keyof typeof fields;
+
+/** A field of a variable, such as `request.body`. */
+export type FieldName = `${VariableName}.${string}`;
 
 /**
  * Values of the variables. What a request does not have is `undefined`: reading it is a failure, `has(jwt.sub)` is false. A getter

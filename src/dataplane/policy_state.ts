@@ -43,12 +43,14 @@ export class PolicyState {
   }
 
   lease(): PolicyStateLease {
-    const { clock, settings } = this.#options;
+    const { clock, settings, logger } = this.#options;
     const identity = this.#identity.lease();
     const counters = this.#counters.lease();
     return {
       services: {
         clock,
+        log: logger.module("policy"),
+        maxBufferBytes: settings.limits.maxBufferBytes,
         trustsPeer: trustedProxies(settings.trustedProxies),
         identity,
         counters,

@@ -1,5 +1,9 @@
 import { nearest } from "../api/suggest.ts";
-import { compileExpression, Expression } from "../cel/expression.ts";
+import {
+  compileExpression,
+  Expression,
+  type ExpressionFault,
+} from "../cel/expression.ts";
 import { EvaluationFailure } from "../cel/library.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
@@ -69,20 +73,41 @@ export function ruleProblem(
   path: PolicyProblem["path"],
 ): PolicyProblem | undefined {
   const compiled = compileExpression(text);
-  if (!(compiled instanceof Expression)) {
-    const { message, offset, unknown } = compiled;
-    const suggestion = unknown && nearest(unknown.name, unknown.candidates);
-    return {
-      path,
-      message: `Cannot use the expression: ${message}`,
-      offset,
-      ...(suggestion !== undefined && { suggestion }),
-    };
-  }
-  if (!compiled.variables.has("backend")) return undefined;
-  const message =
-    'Cannot use "backend" in a rule: rules run before a backend is chosen';
-  return { path, message };
+  if (!(compiled instanceof Expression)) return faultProblem(compiled, path);
+  const [name, reason] = notInRules.find(([each]) => isRead(compiled, each)) ??
+    [];
+  return name === undefined
+    ? undefined
+    : { path, message: `Cannot use "${name}" in a rule: ${reason}` };
+}
+
+const notInRules = [
+  ["backend", "rules run before a backend is chosen"],
+  ["response", "rules run before there is a response"],
+  ["request.body", "only transformations read bodies"],
+] as const;
+
+function isRead(
+  expression: Expression,
+  name: typeof notInRules[number][0],
+): boolean {
+  return name === "request.body"
+    ? expression.reads(name)
+    : expression.variables.has(name);
+}
+
+/** A fault as what is wrong with the configuration at `path`. */
+export function faultProblem(
+  { message, offset, unknown }: ExpressionFault,
+  path: PolicyProblem["path"],
+): PolicyProblem {
+  const suggestion = unknown && nearest(unknown.name, unknown.candidates);
+  return {
+    path,
+    message: `Cannot use the expression: ${message}`,
+    offset,
+    ...(suggestion !== undefined && { suggestion }),
+  };
 }
 
 /** The rule of a text without problems. @throws {TypeError} When it has any. */

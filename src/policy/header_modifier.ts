@@ -44,7 +44,7 @@ export function checkResponseHeaderModifier(
 }
 
 /** Belong to a connection or delimit messages: written by the gateway, so that no configuration can desynchronise peers. */
-const ownHeaders: ReadonlySet<string> = new Set([
+export const ownHeaders: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "expect",

@@ -5,7 +5,8 @@ import { GatewayError } from "../base/errors.ts";
  * The target after its path is replaced; the query stays. Gateway API, `HTTPPathModifier`.
  *
  * @param matchedPrefix As in `PolicyContext`.
- * @throws {GatewayError} `invalid_policy` when a prefix is to be replaced and none was matched.
+ * @throws {GatewayError} `invalid_policy` when a prefix is to be replaced and none was matched, `transformation_failed` when a policy
+ *   has changed the path since.
  */
 export function modifyPath(
   modifier: PathModifier,
@@ -26,6 +27,16 @@ export function modifyPath(
     );
   }
   const rest = target.slice(matchedPrefix.length, end);
+  const isPrefix = target.startsWith(matchedPrefix) &&
+    (rest === "" || rest.startsWith("/"));
+  if (!isPrefix) {
+    // Cutting what is left of another path would send the request somewhere nobody meant.
+    throw new GatewayError(
+      "transformation_failed",
+      "gateway",
+      `Cannot replace the path prefix "${matchedPrefix}": the path no longer begins with it`,
+    );
+  }
   return joinPaths(modifier.replacePrefixMatch, rest) + query;
 }
 

@@ -1,19 +1,25 @@
 import type { Body } from "../http/body.ts";
 import type { HeaderList } from "../http/header_list.ts";
-import type { RequestMessage } from "../http/message.ts";
+
+/** A message, as far as its body goes. */
+interface Bodied {
+  body: Body | undefined;
+}
 
 /**
- * The whole body of a request, which goes on unchanged; `undefined` when it is longer than `maxBytes`.
+ * The whole body of a message, which goes on unchanged; `undefined` when it is longer than `maxBytes`.
  *
  * Holds at most `maxBytes` and one chunk in memory.
  */
 export async function peekBody(
-  request: RequestMessage,
+  message: Bodied,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
-  const { body } = request;
+  const { body } = message;
   if (body === undefined) return new Uint8Array();
-  if (body instanceof PeekedBody) return body.whole;
+  if (body instanceof PeekedBody && body.whole !== undefined) {
+    return body.whole.length > maxBytes ? undefined : body.whole;
+  }
   if (body.length !== undefined && body.length > maxBytes) return undefined;
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -21,14 +27,14 @@ export async function peekBody(
     const chunk = await body.read();
     if (chunk === undefined) {
       const whole = join(chunks, size);
-      request.body = new PeekedBody(whole, body, whole);
+      message.body = new PeekedBody(whole, body, whole);
       return whole;
     }
     // A chunk is only valid until the next is read.
     chunks.push(chunk.slice());
     size += chunk.length;
   }
-  request.body = new PeekedBody(join(chunks, size), body, undefined);
+  message.body = new PeekedBody(join(chunks, size), body, undefined);
   return undefined;
 }
 

@@ -15,6 +15,9 @@ import type { PolicyOptions } from "./policy_kind.ts";
 /** What policies use while they run; its state outlives the configuration. */
 export interface PolicyServices {
   readonly clock: Clock;
+  readonly log: Log;
+  /** How much of a body is held in memory where something has to be read in it. */
+  readonly maxBufferBytes: number;
   /** Whether an address belongs to a proxy whose `X-Forwarded-*` fields can be believed. */
   trustsPeer(peer: Peer): boolean;
   /** Keys and metadata of identity providers. */
@@ -34,6 +37,8 @@ export function inertServices(): PolicyServices {
   const store = new IdentityStore({ clock, log: silence, cache: noKeyCache });
   return {
     clock,
+    log: silence,
+    maxBufferBytes: 0,
     trustsPeer: () => false,
     identity: store.lease(),
     counters: new LocalCounterStore(clock).lease(),

@@ -25,6 +25,7 @@ const ANSWERS: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
   route_not_found: { status: 404, text: "route not found" },
   invalid_backend: { status: 500, text: "no valid backend" },
   invalid_policy: { status: 500, text: "invalid policy" },
+  transformation_failed: { status: 500, text: "transformation failed" },
   upstream_connect_failed: { status: 503, text: "upstream connect failed" },
   upstream_tls_failed: { status: 503, text: "upstream tls failed" },
   upstream_overloaded: { status: 503, text: "upstream overloaded" },
