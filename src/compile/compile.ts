@@ -19,6 +19,8 @@ import {
   describe,
   type Description,
 } from "./describe.ts";
+import { credentialNames } from "./credential_names.ts";
+import { describeLater } from "./describe_effective.ts";
 import { mergePolicies } from "./effective_policy.ts";
 import type { ForwardingContext } from "./forwarding.ts";
 import { type ListenerSite, listListeners } from "./listeners.ts";
@@ -89,7 +91,16 @@ export function compile(
   );
   const ports = compilePorts(listeners, options.readFile, report);
   return {
-    snapshot: { ports, backends: context.backends },
+    snapshot: {
+      ports,
+      backends: context.backends,
+      credentials: credentialNames(
+        listeners.flatMap(({ effective, rules }) => [
+          ...effective,
+          ...rules.flatMap((rule) => rule.effective),
+        ]),
+      ),
+    },
     diagnostics: report.diagnostics,
     describe: (sensitiveHeaders = []) =>
       describe(
@@ -136,6 +147,10 @@ function compileListener(
       name: spec.name,
       hostname,
       policies: context.factory.createAll(effective, spec.port),
+      describePolicies: describeLater(
+        effective.map(({ kind, layers }) => ({ kind: kind.kind, layers })),
+        gatewayPhaseKinds.map(({ kind }) => kind),
+      ),
       routes: createRouteTable([
         ...served.map(({ rule, route, hostnames }) => ({
           hostnames,

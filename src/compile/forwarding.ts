@@ -7,11 +7,11 @@ import type {
 import { policyApiGroup } from "../api/group.ts";
 import { nearest } from "../api/suggest.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
-import type { Policy } from "../policy/policy.ts";
 import { backendPhaseKinds } from "../policy/registry.ts";
 import type { Backend, Mirror, WeightedBackend } from "../snapshot/snapshot.ts";
 import type { PolicyAttachments } from "./attach_policies.ts";
 import { trafficOfFilter } from "./check_policies.ts";
+import { describeLater } from "./describe_effective.ts";
 import type { PolicyFactory } from "./policy_factory.ts";
 import type { Report } from "./report.ts";
 
@@ -75,21 +75,29 @@ function compileBackendRef(
       resolved.suggestion,
     );
     const { problem } = resolved;
-    return { weight: ref.weight, backend: undefined, problem, policies: [] };
+    return {
+      weight: ref.weight,
+      backend: undefined,
+      problem,
+      policies: [],
+      describePolicies: describeLater([], backendKinds),
+    };
   }
   return {
     weight: ref.weight,
     backend: resolved.backend,
     problem: undefined,
-    policies: backendPolicies(route, ref, context),
+    ...backendPolicies(route, ref, context),
   };
 }
+
+const backendKinds = backendPhaseKinds.map(({ kind }) => kind);
 
 function backendPolicies(
   route: HttpRoute,
   ref: BackendRef,
   { attachments, factory }: ForwardingContext,
-): Policy[] {
+): Pick<WeightedBackend, "policies" | "describePolicies"> {
   const { namespace } = route.metadata;
   const resource = { metadata: { namespace, name: ref.name } };
   const attached = attachments.at({ kind: "GatewayBackend", resource });
@@ -99,11 +107,19 @@ function backendPolicies(
     ),
     ...attached.slice(0, 1).map(({ spec }) => spec.backend ?? {}),
   ];
-  return layers.flatMap((traffic) =>
+  const policies = layers.flatMap((traffic) =>
     backendPhaseKinds.map((kind) =>
       factory.create(kind, traffic, { listenerPort: 0, namespace })
     )
   ).filter((policy) => policy !== undefined);
+  const configured = backendKinds.map((kind) => ({
+    kind,
+    layers: layers.map((traffic) => ({ traffic })),
+  }));
+  return {
+    policies,
+    describePolicies: describeLater(configured, backendKinds),
+  };
 }
 
 function compileMirror(

@@ -15,11 +15,13 @@ import {
   type PolicyTarget,
 } from "./attach_policies.ts";
 import { trafficOfFilter } from "./check_policies.ts";
+import { describeLater } from "./describe_effective.ts";
 import {
   type EffectivePolicy,
   layersWith,
   mergePolicies,
   type OnConflict,
+  type PolicyLayer,
   type PolicyLevel,
 } from "./effective_policy.ts";
 import {
@@ -79,6 +81,14 @@ export function compileRule(
       key: `${fullName(route)}/${index}`,
       name: route.metadata.name,
       policies: context.factory.createAll(effective, site.spec.port),
+      describePolicies: describeLater(
+        [
+          ...effective.map(({ kind, layers }) => ({ kind: kind.kind, layers })),
+          { kind: "timeouts", layers: having({ timeouts }) },
+          { kind: "retry", layers: having({ retry }) },
+        ],
+        [...routePhaseKinds.map(({ kind }) => kind), "timeouts", "retry"],
+      ),
       ...forwarding,
       requestTimeoutMs: milliseconds(timeouts.request),
       backendTimeoutMs: milliseconds(timeouts.backendRequest),
@@ -169,6 +179,20 @@ function mergeRetry(
     (merged, { traffic }) => ({ ...merged, ...traffic.retry }),
     undefined,
   );
+}
+
+/** What was merged of a field, if anything. */
+function having(
+  merged: {
+    readonly timeouts?: RouteTimeouts;
+    readonly retry?: RouteRetry | undefined;
+  },
+): readonly Pick<PolicyLayer, "traffic">[] {
+  const { timeouts, retry } = merged;
+  const isSet = Object.keys(timeouts ?? retry ?? {}).length > 0;
+  return isSet
+    ? [{ traffic: { ...(timeouts && { timeouts }), ...(retry && { retry }) } }]
+    : [];
 }
 
 /** Gateway API leaves `attempts` and `backoff` to us when they are left out: one more try, after 25 ms. */

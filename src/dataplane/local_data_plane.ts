@@ -50,7 +50,11 @@ export interface LocalDataPlaneOptions {
 /** The data plane in this thread. */
 export class LocalDataPlane implements DataPlane {
   readonly #options: LocalDataPlaneOptions;
-  readonly #snapshots = new SnapshotStore({ ports: [], backends: new Map() });
+  readonly #snapshots = new SnapshotStore({
+    ports: [],
+    backends: new Map(),
+    credentials: { headers: new Set(), parameters: new Set() },
+  });
   readonly #upstreams: Upstreams;
   readonly #listeners: Listeners;
   readonly #state: PolicyState;

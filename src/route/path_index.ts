@@ -34,6 +34,14 @@ export class PathIndex<T> {
       this.#findPattern(path, request);
   }
 
+  /** Everything that may be found. */
+  *values(): Generator<T> {
+    const lists = [...this.#exact.values(), ...this.#prefixes.values()];
+    for (const { result } of [...lists.flat(), ...this.#patterns]) {
+      yield result.value;
+    }
+  }
+
   #add(candidate: Candidate<T>): void {
     const { type, value } = candidate.match.path;
     if (type === "RegularExpression") {

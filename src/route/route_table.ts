@@ -25,6 +25,8 @@ export interface RouteMatch<T> {
 /** Finds the route of highest precedence for a request. */
 export interface RouteTable<T> {
   find(request: RoutableRequest): RouteMatch<T> | undefined;
+  /** What could be found for a host, in no particular order; for whoever wants to know what did not match. */
+  candidates(hostname: string): T[];
 }
 
 /** A rule of a route: the requests it is for. */
@@ -79,7 +81,19 @@ export function createRouteTable<T>(
     return undefined;
   }
 
-  return { find };
+  function candidates(hostname: string): T[] {
+    const indexes = byHostname.entries()
+      .filter(([name]) => matchesHostname(name, hostname))
+      .flatMap(([, index]) => index.values());
+    return [...new Set(indexes)];
+  }
+
+  return { find, candidates };
+}
+
+function matchesHostname(pattern: string, hostname: string): boolean {
+  return pattern === "*" || pattern === hostname ||
+    (isWildcard(pattern) && hostname.endsWith(pattern.slice(1)));
 }
 
 function indexByHostname<T>(

@@ -1,5 +1,6 @@
 import type { Policy } from "../policy/policy.ts";
 import type { RouteTable } from "../route/route_table.ts";
+import type { JsonObject } from "../telemetry/trace_state.ts";
 
 /**
  * A configuration compiled whole: what a request needs, in the form in which it is needed.
@@ -11,7 +12,20 @@ export interface Snapshot {
   readonly ports: readonly Port[];
   /** By `Backend.key`. */
   readonly backends: ReadonlyMap<string, Backend>;
+  readonly credentials: CredentialNames;
 }
+
+/** Where requests carry credentials because policies look there; in lower case. */
+export interface CredentialNames {
+  readonly headers: ReadonlySet<string>;
+  /** Query parameters. */
+  readonly parameters: ReadonlySet<string>;
+}
+
+/** The policies of a phase as traces show them, such as `{"cors": {…}, "jwt": null}`: merged, without secrets. */
+export type DescribePolicies = (
+  sensitiveHeaders: ReadonlySet<string>,
+) => JsonObject;
 
 /** One socket to listen on, shared by the listeners of that port. */
 export interface Port {
@@ -58,6 +72,7 @@ export interface Listener {
   readonly hostname: string;
   /** Gateway phase, in order. */
   readonly policies: readonly Policy[];
+  readonly describePolicies: DescribePolicies;
   readonly routes: RouteTable<Route>;
 }
 
@@ -71,6 +86,7 @@ export interface Route {
   readonly mcpPath?: string;
   /** Route phase, in order. */
   readonly policies: readonly Policy[];
+  readonly describePolicies: DescribePolicies;
   readonly backends: readonly WeightedBackend[];
   /** Sum of the backends' weights. */
   readonly totalWeight: number;
@@ -91,6 +107,7 @@ export interface WeightedBackend {
   readonly problem: string | undefined;
   /** Filters of the reference, then backend-phase policies. */
   readonly policies: readonly Policy[];
+  readonly describePolicies: DescribePolicies;
 }
 
 /** A copy of requests that goes to another backend; its answer is dropped. */

@@ -1,0 +1,25 @@
+import type { CredentialLocation } from "../api/jwt_authentication.ts";
+import type { CredentialNames } from "../snapshot/snapshot.ts";
+import type { EffectivePolicy } from "./effective_policy.ts";
+
+/** Where the policies look for credentials, so that what stands there is not shown. */
+export function credentialNames(
+  effective: Iterable<EffectivePolicy>,
+): CredentialNames {
+  const headers = new Set<string>();
+  const parameters = new Set<string>();
+  const add = ({ header, queryParameter }: CredentialLocation) => {
+    if (header !== undefined) headers.add(header.name.toLowerCase());
+    if (queryParameter !== undefined) {
+      parameters.add(queryParameter.name.toLowerCase());
+    }
+  };
+  for (const { layers } of effective) {
+    for (const { traffic } of layers) {
+      const { jwtAuthentication, apiKeyAuthentication } = traffic;
+      if (jwtAuthentication?.location) add(jwtAuthentication.location);
+      if (apiKeyAuthentication?.location) add(apiKeyAuthentication.location);
+    }
+  }
+  return { headers, parameters };
+}
