@@ -7,5 +7,6 @@ export const logModules: readonly string[] = [
   "policy",
   "process",
   "proxy",
+  "ratelimit",
   "request",
 ];

@@ -77,8 +77,11 @@ export async function validateConfiguration(
 
 /** Everything that is wrong with a configuration, as far as it can be told without opening its ports. */
 export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
-  const { resources, diagnostics } = candidate.loaded;
-  const compiled = compile(resources, { readFile: Deno.readTextFileSync });
+  const { resources, settings, diagnostics } = candidate.loaded;
+  const compiled = compile(resources, {
+    readFile: Deno.readTextFileSync,
+    kv: settings.kv,
+  });
   const isWhole = diagnostics.every(({ severity }) => severity !== "error");
   const found = isWhole
     ? compiled.diagnostics

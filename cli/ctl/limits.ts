@@ -43,14 +43,22 @@ const columns = [
   ["OVERSHOOT", "overshoot"],
   ["ADMITTED", "admitted"],
   ["REFUSED", "refused"],
+  ["LEASED", "leased"],
+  ["PENDING", "pending"],
+  ["STATE", "state"],
+  ["ERROR", "lastError"],
 ] as const;
 
+/** Columns that no limit has anything for are left out. */
 function tableOf(budgets: readonly unknown[]): string {
+  const shown = columns.filter(([, field]) =>
+    budgets.some((budget) => fieldOf(budget, field) !== undefined)
+  );
   const rows = [
-    columns.map(([title]) => title),
-    ...budgets.map((budget) => columns.map(([, field]) => cell(budget, field))),
+    shown.map(([title]) => title),
+    ...budgets.map((budget) => shown.map(([, field]) => cell(budget, field))),
   ];
-  const widths = columns.map((_, at) =>
+  const widths = shown.map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0))
   );
   return rows.map((row) =>
@@ -60,8 +68,9 @@ function tableOf(budgets: readonly unknown[]): string {
 }
 
 function cell(budget: unknown, field: string): string {
-  const value = String(fieldOf(budget, field) ?? "");
-  return field === "resetSeconds" ? `${value}s` : value;
+  const value = fieldOf(budget, field);
+  if (value === undefined) return "";
+  return field === "resetSeconds" ? `${value}s` : String(value);
 }
 
 function fieldOf(value: unknown, name: string): unknown {

@@ -44,9 +44,12 @@ const localLimit = s.refine(
 const descriptor = s.refine(
   s.object({
     ...budgetEntries,
-    entries: s.list(
-      s.object({ key: s.text(256), value: celExpression }),
-      { min: 1, max: 16 },
+    entries: s.field(
+      "Names and values that say whose budget it is; `value` is an expression such as `jwt.sub`.",
+      s.list(
+        s.object({ key: s.text(256), value: celExpression }),
+        { min: 1, max: 16 },
+      ),
     ),
   }),
   requestsOrTokens,
@@ -54,22 +57,34 @@ const descriptor = s.refine(
 
 const rateLimitService = s.refine(
   s.object({
-    backendRef: s.optional(policyBackendRefSchema),
-    host: s.optional(hostAndPort),
+    backendRef: s.field(
+      "A backend, for a service behind TLS.",
+      s.optional(policyBackendRefSchema),
+    ),
+    host: s.field("`host:port`, without TLS.", s.optional(hostAndPort)),
   }),
   s.exactlyOne("backendRef", "host"),
 );
 
 const globalLimit = s.object({
-  domain: s.text(256),
-  store: s.withDefault(
-    s.union(
-      [s.literal("KV"), s.object({ service: rateLimitService })],
-      'expected "KV" or a mapping with "service"',
-    ),
-    "KV",
+  domain: s.field(
+    "Budgets of different domains are different budgets.",
+    s.text(256),
   ),
-  failureMode: s.withDefault(s.oneOf(["Closed", "Open"]), "Closed"),
+  store: s.field(
+    "Who counts: processes among themselves over the store in `config.kv`, or a service that speaks Envoy's rate limit protocol.",
+    s.withDefault(
+      s.union(
+        [s.literal("KV"), s.object({ service: rateLimitService })],
+        'expected "KV" or a mapping with "service"',
+      ),
+      "KV",
+    ),
+  ),
+  failureMode: s.field(
+    "What becomes of requests while nobody can say what is left: refused with 503, or forwarded.",
+    s.withDefault(s.oneOf(["Closed", "Open"]), "Closed"),
+  ),
   descriptors: s.list(descriptor, { min: 1, max: 16 }),
 });
 
@@ -80,8 +95,8 @@ export const rateLimitSchema = s.refine(
       "Limits that each process counts for itself; a request must pass all.",
       s.optional(s.list(localLimit, { min: 1, max: 16 })),
     ),
-    global: s.unsupported(
-      "Limits that several processes share.",
+    global: s.field(
+      "Limits that several processes share; a request must pass all.",
       s.optional(globalLimit),
     ),
     headers: s.field(

@@ -119,7 +119,7 @@ export const settingsSchema = s.refine(
       s.withDefault(s.list(cidr), []),
     ),
     kv: s.field(
-      "Store in which keys of identity providers outlive a restart, shared by processes.",
+      "Store that processes share: for limits with `store: KV`, and for keys of identity providers, which outlive a restart in it.",
       s.optional(kv),
     ),
     adminToken: s.unsupported(

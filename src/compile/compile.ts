@@ -1,5 +1,6 @@
 import type { HttpRoute } from "../api/http_route.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
+import type { Settings } from "../api/settings.ts";
 import type { Diagnostic } from "../base/diagnostic.ts";
 import {
   inertServices,
@@ -14,6 +15,7 @@ import { compileBackends } from "./backends.ts";
 import type { ReadFile } from "./certificates.ts";
 import { checkKeyBackends } from "./check_key_backends.ts";
 import { checkPolicies } from "./check_policies.ts";
+import { checkSharedLimits } from "./check_shared_limits.ts";
 import {
   type CompiledListener,
   describe,
@@ -44,6 +46,8 @@ export interface CompileOptions {
   readonly readFile: ReadFile;
   /** For policies that will run; left out when the result is only looked at. */
   readonly services?: PolicyServices;
+  /** The store that the process has for policies; none when left out. */
+  readonly kv?: Settings["kv"];
 }
 
 /** A configuration made ready for requests, and what is wrong with it. */
@@ -71,6 +75,7 @@ export function compile(
   checkPolicies(resources, options.readFile, report);
   const backends = compileBackends(resources, options.readFile, report);
   checkKeyBackends(resources, backends, report);
+  checkSharedLimits(resources, { backends, kv: options.kv, report });
   const context: ForwardingContext = {
     backends,
     attachments: attachPolicies(resources, report),

@@ -54,6 +54,6 @@ export interface DataPlaneDescription {
   readonly policies: readonly unknown[];
   /** State of the keys of identity providers: source, age, last error. */
   readonly keySets: readonly unknown[];
-  /** Local limits: what is left of each. */
+  /** Limits of this process, then those it shares: what is left of each. */
   readonly budgets: readonly unknown[];
 }

@@ -22,7 +22,10 @@ import {
   addKeySetMetrics,
   type GatewayMetrics,
 } from "../telemetry/gateway_metrics.ts";
-import { addLimitMetrics } from "../telemetry/limit_metrics.ts";
+import {
+  addLimitMetrics,
+  addSharedLimitMetrics,
+} from "../telemetry/limit_metrics.ts";
 import type {
   ApplyResult,
   DataPlane,
@@ -32,6 +35,7 @@ import type {
 } from "./data_plane.ts";
 import {
   describeBudget,
+  describeSharedBudget,
   PolicyState,
   type PolicyStateLease,
 } from "./policy_state.ts";
@@ -84,7 +88,10 @@ export class LocalDataPlane implements DataPlane {
   describe(): Promise<DataPlaneDescription> {
     const { sensitiveHeaders } = this.#options.settings;
     const keySets = this.#state.keySets();
-    const budgets = this.#state.limits().map(describeBudget);
+    const budgets = [
+      ...this.#state.limits().map(describeBudget),
+      ...this.#state.sharedLimits().map(describeSharedBudget),
+    ];
     const nothing = {
       binds: [],
       listeners: [],
@@ -125,6 +132,7 @@ export class LocalDataPlane implements DataPlane {
     const compiled = compile(resources, {
       readFile: Deno.readTextFileSync,
       services: lease.services,
+      kv: this.#options.settings.kv,
     });
     const { diagnostics, snapshot } = compiled;
     if (diagnostics.some(({ severity }) => severity === "error")) {
@@ -214,6 +222,10 @@ export class LocalDataPlane implements DataPlane {
     addLimitMetrics(
       this.#options.metrics.registry,
       () => this.#state.limits(),
+    );
+    addSharedLimitMetrics(
+      this.#options.metrics.registry,
+      () => this.#state.sharedLimiters(),
     );
     addConnectionMetrics(this.#options.metrics.registry, {
       downstream: () => this.#listeners.stats(),

@@ -11,6 +11,10 @@ import type { PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
 import type { LimitReading } from "../ratelimit/counter_store.ts";
 import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
+import type { SharedLimitReading } from "../ratelimit/shared_limit.ts";
+import type { SharedLimiterCounts } from "../ratelimit/shared_limiter.ts";
+import { SharedLimiters } from "../ratelimit/shared_limiters.ts";
+import { limiterPlace, sharedLimits } from "./limiter_place.ts";
 
 /** What the state of policies needs of its process. */
 export interface PolicyStateOptions {
@@ -30,6 +34,7 @@ export class PolicyState {
   readonly #options: PolicyStateOptions;
   readonly #identity: IdentityStore;
   readonly #counters: LocalCounterStore;
+  readonly #limiters: SharedLimiters;
 
   constructor(options: PolicyStateOptions) {
     const { clock, logger } = options;
@@ -40,12 +45,17 @@ export class PolicyState {
       cache: createKeyCache(options),
     });
     this.#counters = new LocalCounterStore(clock);
+    this.#limiters = new SharedLimiters({
+      clock,
+      log: logger.module("ratelimit"),
+    });
   }
 
   lease(): PolicyStateLease {
     const { clock, settings, logger } = this.#options;
     const identity = this.#identity.lease();
     const counters = this.#counters.lease();
+    const limiters = this.#limiters.lease();
     return {
       services: {
         clock,
@@ -54,11 +64,15 @@ export class PolicyState {
         trustsPeer: trustedProxies(settings.trustedProxies),
         identity,
         counters,
-        globalLimiter: () => undefined,
+        globalLimiter(config, { connectionOf }) {
+          const place = limiterPlace(config, settings.kv, connectionOf);
+          return place && limiters.limiter(place, sharedLimits(config));
+        },
       },
       release() {
         identity.release();
         counters.release();
+        limiters.release();
       },
     };
   }
@@ -66,6 +80,7 @@ export class PolicyState {
   /** Fetches ahead what the first request would have to wait for. */
   warmUp(): void {
     this.#identity.warmUp();
+    this.#limiters.open();
   }
 
   keySets(): ReturnType<IdentityStore["describe"]> {
@@ -76,8 +91,16 @@ export class PolicyState {
     return this.#counters.describe();
   }
 
+  sharedLimits(): readonly SharedLimitReading[] {
+    return this.#limiters.describe();
+  }
+
+  sharedLimiters(): readonly SharedLimiterCounts[] {
+    return this.#limiters.count();
+  }
+
   async close(): Promise<void> {
-    await this.#identity.close();
+    await Promise.all([this.#identity.close(), this.#limiters.close()]);
   }
 }
 
@@ -89,6 +112,19 @@ export function describeBudget(
     ...reading,
     entry: name,
     resetSeconds: Math.ceil(resetMs / 1000),
+    windowSeconds: windowMs / 1000,
+  };
+}
+
+/** The same of a limit that processes share; numbers that only a service knows are left out. */
+export function describeSharedBudget(
+  { store, domain, name, resetMs, windowMs, ...reading }: SharedLimitReading,
+) {
+  return {
+    scope: `${store}/${domain}`,
+    entry: name,
+    ...reading,
+    ...(resetMs !== undefined && { resetSeconds: Math.ceil(resetMs / 1000) }),
     windowSeconds: windowMs / 1000,
   };
 }

@@ -25,11 +25,23 @@ export function budgetOf(config: BudgetConfig): BudgetDefinition {
 
 /** A local limit in words that tell it from all others: `100 requests per minute, burst 20, by jwt.sub`. */
 export function describeLimit(config: LocalLimit): string {
-  const { unit, base, burst, overshoot } = budgetOf(config);
-  const parts = [`${base} ${unit} per ${units[config.unit].name}`];
-  if (burst > 0) parts.push(`burst ${burst}`);
-  if (overshoot === "Carry") parts.push("overshoot carried");
+  const parts = partsOf(config);
+  if (config.overshoot === "Carry") parts.push("overshoot carried");
   if (config.key !== undefined) parts.push(`by ${config.key}`);
   if (config.when !== undefined) parts.push(`when ${config.when}`);
   return parts.join(", ");
+}
+
+/** A shared limit in words: `100 requests per minute, by user`. Those with the same words in a domain share their budgets. */
+export function describeDescriptor(
+  config: GlobalLimit["descriptors"][number],
+): string {
+  const keys = config.entries.map(({ key }) => key);
+  return [...partsOf(config), `by ${keys.join(" and ")}`].join(", ");
+}
+
+function partsOf(config: BudgetConfig): string[] {
+  const { unit, base, burst } = budgetOf(config);
+  const amount = `${base} ${unit} per ${units[config.unit].name}`;
+  return burst > 0 ? [amount, `burst ${burst}`] : [amount];
 }

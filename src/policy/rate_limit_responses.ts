@@ -16,8 +16,11 @@ export function tooManyRequests(body?: Uint8Array): ResponseMessage {
 /** The answer when nobody can say whether a limit is used up. */
 export function limitUnknown(): ResponseMessage {
   return {
-    status: 500,
-    headers: new HeaderList(["content-type", "text/plain"]),
+    status: 503,
+    headers: new HeaderList([
+      ...["content-type", "text/plain"],
+      ...["retry-after", "1"],
+    ]),
     body: textBody("rate limit failed"),
   };
 }

@@ -1,5 +1,5 @@
 import { describeError } from "../base/errors.ts";
-import type { BudgetReading } from "./budget.ts";
+import type { BudgetDefinition, BudgetReading } from "./budget.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 import type { KvStoreCounters } from "./kv_store.ts";
 
@@ -28,6 +28,7 @@ export interface KvLimiterCounters extends KvStoreCounters {
 
 /** One shared budget as this process sees it. */
 export interface KvBudgetState extends BudgetReading {
+  readonly definition: BudgetDefinition;
   readonly entries: readonly (readonly [key: string, value: string])[];
   /** Requests that this process may admit without asking. */
   readonly leased: number;
@@ -42,6 +43,7 @@ export function describeBuckets(
 ): readonly KvBudgetState[] {
   return buckets.map((bucket) => ({
     ...bucket.read(),
+    definition: bucket.budget,
     entries: bucket.entries,
     leased: bucket.leased,
     pendingDebits: bucket.pendingDebits,

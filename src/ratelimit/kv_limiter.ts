@@ -84,6 +84,11 @@ export class KvLimiter implements GlobalLimiter {
     });
   }
 
+  /** Opens the store ahead of the first request, which then need not wait for it. Rejects when it cannot be opened now. */
+  open(): Promise<void> {
+    return this.#store.open();
+  }
+
   admit(
     uses: readonly DescriptorUse[],
   ): GlobalDecision | Promise<GlobalDecision> {

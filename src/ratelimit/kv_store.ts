@@ -68,11 +68,11 @@ export class KvStore {
     return this.#failure?.error;
   }
 
-  /** Opens the store ahead of the first use, which hears of a failure. */
-  open(): void {
+  /** Opens the store ahead of its first use; rejects when it cannot be opened now. */
+  async open(): Promise<void> {
     if (this.#isClosed) return;
     this.#opening ??= this.#options.open();
-    this.#opening.catch(() => undefined);
+    await this.#opening;
   }
 
   /**

@@ -128,7 +128,8 @@ Deno.test("global refuses when it fails and is Closed, and charges nothing", asy
   const verdict = await policy.onRequest?.(asUser("anna"));
 
   assert(verdict instanceof Refusal);
-  assert.equal(verdict.response.status, 500);
+  assert.equal(verdict.response.status, 503);
+  assert.equal(headersOf(verdict.response)["retry-after"], "1");
   assert.equal(verdict.message, "The limiter failed: down");
   assert.equal(left(), 5);
 });
@@ -146,7 +147,7 @@ Deno.test("global lets pass when it fails and is Open, and local limits hold", a
 
 Deno.test("a descriptor without a value refuses when Closed and has a bucket when Open", async () => {
   const closed = withLimiter();
-  assert.match(await send(closed.policy), /^500/);
+  assert.match(await send(closed.policy), /^503/);
   assert.deepEqual(closed.limiter.calls, []);
   assert.equal(closed.left(), 5);
 

@@ -1,0 +1,49 @@
+import { splitHostPort } from "../api/address.ts";
+import type { GlobalLimit } from "../api/rate_limit.ts";
+import type { Settings } from "../api/settings.ts";
+import type { PolicyOptions } from "../policy/policy_kind.ts";
+import { budgetOf, describeDescriptor } from "../policy/rate_limit_budget.ts";
+import type { ServiceAddress } from "../ratelimit/service_address.ts";
+import type { SharedLimit } from "../ratelimit/shared_limit.ts";
+import type { LimiterPlace } from "../ratelimit/shared_limiters.ts";
+
+/** Who keeps the budgets of a `global` block; `undefined` without a store, or for a backend that cannot be used. */
+export function limiterPlace(
+  { domain, store }: GlobalLimit,
+  kv: Settings["kv"],
+  connectionOf: PolicyOptions["connectionOf"],
+): LimiterPlace | undefined {
+  if (store === "KV") {
+    const path = kv?.url ?? kv?.path;
+    return path === undefined ? undefined : { domain, kv: path };
+  }
+  const { host, backendRef } = store.service;
+  const service = host === undefined
+    ? backendRef && serviceAt(connectionOf(backendRef))
+    : plainService(host);
+  return service && { domain, service };
+}
+
+function serviceAt(
+  connection: ReturnType<PolicyOptions["connectionOf"]>,
+): ServiceAddress | undefined {
+  if (connection === undefined) return undefined;
+  const { host, port, tls } = connection;
+  return { host, port, tls };
+}
+
+function plainService(text: string): ServiceAddress | undefined {
+  const address = splitHostPort(text);
+  return address && { ...address, tls: undefined };
+}
+
+/** The descriptors of a `global` block, as its limiter describes them. */
+export function sharedLimits(
+  { descriptors }: GlobalLimit,
+): readonly SharedLimit[] {
+  return descriptors.map((config) => ({
+    name: describeDescriptor(config),
+    definition: budgetOf(config),
+    keys: config.entries.map(({ key }) => key),
+  }));
+}

@@ -1,0 +1,55 @@
+import type {
+  DescriptorUse,
+  GlobalDecision,
+  GlobalLimiter,
+} from "./global_limiter.ts";
+
+/** What a limiter decided since it was made. */
+export interface DecisionCounts {
+  readonly admitted: number;
+  readonly refused: number;
+  /** Requests about which it could not say anything. */
+  readonly failed: number;
+  /** Why it could not say anything last; `undefined` once it can. */
+  readonly lastError: unknown;
+}
+
+/** A limiter whose decisions are counted. */
+export class CountedLimiter implements GlobalLimiter {
+  readonly #limiter: GlobalLimiter;
+  readonly #counts = { admitted: 0, refused: 0, failed: 0 };
+  #lastError: unknown;
+
+  constructor(limiter: GlobalLimiter) {
+    this.#limiter = limiter;
+  }
+
+  get counts(): DecisionCounts {
+    return { ...this.#counts, lastError: this.#lastError };
+  }
+
+  admit(
+    uses: readonly DescriptorUse[],
+  ): GlobalDecision | Promise<GlobalDecision> {
+    const decision = this.#limiter.admit(uses);
+    return decision instanceof Promise
+      ? decision.then((decided) => this.#count(decided))
+      : this.#count(decision);
+  }
+
+  debit(uses: readonly DescriptorUse[], tokens: number): void {
+    this.#limiter.debit(uses, tokens);
+  }
+
+  refund(uses: readonly DescriptorUse[]): void {
+    this.#limiter.refund(uses);
+  }
+
+  #count(decision: GlobalDecision): GlobalDecision {
+    this.#counts[decision.verdict]++;
+    this.#lastError = decision.verdict === "failed"
+      ? decision.error
+      : undefined;
+    return decision;
+  }
+}

@@ -1,0 +1,113 @@
+import { describeError } from "../base/errors.ts";
+import type { BudgetDefinition, BudgetReading } from "./budget.ts";
+import type { KvLimiterState } from "./kv_description.ts";
+import type { ServiceLimiterState } from "./service_limiter.ts";
+
+/** A configured descriptor, as far as it can be told without a request. */
+export interface SharedLimit {
+  /** Such as `100 requests per minute, by user`; unique within the domain. */
+  readonly name: string;
+  readonly definition: BudgetDefinition;
+  /** Keys of the entries, such as `["user"]`. */
+  readonly keys: readonly string[];
+}
+
+/** Which limiter it is, and whether it can be asked. */
+export interface LimiterStatus {
+  readonly domain: string;
+  /** `KV`, or the address of a service such as `ratelimit:8081`. */
+  readonly store: string;
+  /** `ready`, `failing`, or what else the connection to a service may be. */
+  readonly state: string;
+  /** Why the last request could not be decided; `undefined` when it could. */
+  readonly lastError: string | undefined;
+}
+
+/**
+ * A shared limit as `/config_dump` shows it. Of several keys, the budget with the least left. What is left out only the service
+ * knows.
+ */
+export interface SharedLimitReading
+  extends
+    LimiterStatus,
+    Pick<BudgetReading, "unit" | "limit" | "windowMs">,
+    Partial<Pick<BudgetReading, "remaining" | "resetMs">> {
+  readonly name: string;
+  /** Keys whose budget this process knows. */
+  readonly keys?: number;
+  /** Requests that this process may admit without asking, over all keys. */
+  readonly leased?: number;
+  /** Tokens that the other processes do not know yet, over all keys. */
+  readonly pending?: number;
+}
+
+/** What is common to all limits of a limiter over Deno KV. */
+export function kvStatus(
+  { domain, error }: KvLimiterState,
+  lastError: unknown,
+): LimiterStatus {
+  const failure = error ?? lastError;
+  return {
+    domain,
+    store: "KV",
+    state: failure === undefined ? "ready" : "failing",
+    lastError: textOf(failure),
+  };
+}
+
+/** What is common to all limits that a service keeps. */
+export function serviceStatus(
+  { domain, address, connection }: ServiceLimiterState,
+  lastError: unknown,
+): LimiterStatus {
+  return {
+    domain,
+    store: address,
+    state: connection,
+    lastError: textOf(lastError),
+  };
+}
+
+/** A limit over Deno KV, from the budgets that this process knows. */
+export function readKvLimit(
+  { name, definition, keys }: SharedLimit,
+  { budgets }: KvLimiterState,
+): Omit<SharedLimitReading, keyof LimiterStatus> {
+  const known = budgets.filter((budget) =>
+    isEqual(budget.definition, definition) &&
+    isEqual(budget.entries.map(([key]) => key), keys)
+  );
+  let least = fullBudget(definition);
+  let leased = 0;
+  let pending = 0;
+  for (const budget of known) {
+    if (budget.remaining < least.remaining) least = budget;
+    leased += budget.leased;
+    pending += budget.pendingDebits;
+  }
+  const { unit, limit, remaining, resetMs, windowMs } = least;
+  const reading = { unit, limit, remaining, resetMs, windowMs };
+  return { name, ...reading, keys: known.length, leased, pending };
+}
+
+/** A limit that a service keeps, which alone knows what is left. */
+export function readServiceLimit(
+  { name, definition: { unit, base, windowMs } }: SharedLimit,
+): Omit<SharedLimitReading, keyof LimiterStatus> {
+  return { name, unit, limit: base, windowMs };
+}
+
+function fullBudget(
+  { unit, base, burst, windowMs }: BudgetDefinition,
+): BudgetReading {
+  const limit = base + burst;
+  return { unit, limit, remaining: limit, resetMs: windowMs, windowMs };
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function textOf(error: unknown): string | undefined {
+  return error === undefined ? undefined : describeError(error);
+}

@@ -1,0 +1,104 @@
+import { CountedLimiter, type DecisionCounts } from "./counted_limiter.ts";
+import { KvLimiter, type KvLimiterOptions } from "./kv_limiter.ts";
+import {
+  ServiceLimiter,
+  type ServiceLimiterOptions,
+} from "./service_limiter.ts";
+import {
+  kvStatus,
+  type LimiterStatus,
+  readKvLimit,
+  readServiceLimit,
+  serviceStatus,
+  type SharedLimit,
+  type SharedLimitReading,
+} from "./shared_limit.ts";
+
+/** A limiter and what it did so far, as metrics show it. */
+export interface SharedLimiterCounts
+  extends LimiterStatus, Omit<DecisionCounts, "lastError"> {
+  /** Requests that waited for an answer. */
+  readonly waits: number;
+  /** Exchanges with the store or the service, by what became of them. */
+  readonly exchanges: Readonly<Record<string, number>>;
+  /** Tokens that were used and never counted. */
+  readonly lostTokens: number;
+}
+
+/** A limiter of either kind, from its opening to its end. */
+export interface SharedLimiter {
+  readonly limiter: CountedLimiter;
+  /** Rejects when store or service cannot be reached now; it is tried again when it is needed. */
+  open(): Promise<void>;
+  /** Gives leases back, settles what is pending. Takes at most two seconds. */
+  close(): Promise<void>;
+  describe(limits: readonly SharedLimit[]): readonly SharedLimitReading[];
+  count(): SharedLimiterCounts;
+}
+
+/** A limiter over Deno KV. */
+export function createKvLimiter(options: KvLimiterOptions): SharedLimiter {
+  const kv = new KvLimiter(options);
+  const limiter = new CountedLimiter(kv);
+  return {
+    limiter,
+    open: () => kv.open(),
+    close: () => kv.close(),
+    describe(limits) {
+      const state = kv.describe(Infinity);
+      const status = kvStatus(state, limiter.counts.lastError);
+      return limits.map((limit) => ({
+        ...status,
+        ...readKvLimit(limit, state),
+      }));
+    },
+    count() {
+      const state = kv.describe(1);
+      const { lastError, ...decisions } = limiter.counts;
+      const { writes, conflicts, locks, failures, waits, lostDebits } =
+        state.counters;
+      return {
+        ...kvStatus(state, lastError),
+        ...decisions,
+        waits,
+        exchanges: {
+          written: writes,
+          conflict: conflicts,
+          locked: locks,
+          failed: failures,
+        },
+        lostTokens: lostDebits,
+      };
+    },
+  };
+}
+
+/** A limiter that asks a service about every request. */
+export function createServiceLimiter(
+  options: ServiceLimiterOptions,
+): SharedLimiter {
+  const service = new ServiceLimiter(options);
+  const limiter = new CountedLimiter(service);
+  return {
+    limiter,
+    open: () => service.open(),
+    close: () => service.close(),
+    describe(limits) {
+      const { lastError } = limiter.counts;
+      const status = serviceStatus(service.describe(), lastError);
+      return limits.map((limit) => ({ ...status, ...readServiceLimit(limit) }));
+    },
+    count() {
+      const state = service.describe();
+      const { lastError, ...decisions } = limiter.counts;
+      const { calls, failures, droppedTokens } = state;
+      return {
+        ...serviceStatus(state, lastError),
+        ...decisions,
+        waits: calls,
+        exchanges: { answered: calls - failures, failed: failures },
+        lostTokens: droppedTokens,
+      };
+    },
+  };
+}
