@@ -48,7 +48,7 @@ export const trafficSchema = s.object({
     "Budgets of requests or LLM tokens; those of gateway and route all apply.",
     s.optional(rateLimitSchema),
   ),
-  transformation: s.unsupported(
+  transformation: s.field(
     "Changes whose values are expressions.",
     s.optional(transformationSchema),
   ),
@@ -81,7 +81,7 @@ export const trafficSchema = s.object({
 
 /** What runs on the requests to a backend. */
 export const backendPolicySchema = s.object({
-  transformation: s.unsupported(
+  transformation: s.field(
     "Changes whose values are expressions.",
     s.optional(transformationSchema),
   ),

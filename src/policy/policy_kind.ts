@@ -133,19 +133,6 @@ export function defineCombinedPolicy<K extends TrafficPolicyKind>(
   };
 }
 
-/** A kind that the configuration knows and this version cannot run: an error, and should it get through, a refusal. */
-export function unsupportedPolicy(
-  kind: TrafficPolicyKind,
-  merge: PolicyKind["merge"] = "replace",
-): PolicyKind {
-  const message = `Cannot use "${kind}": it is not supported by this version`;
-  return definePolicy(kind, {
-    merge,
-    check: () => [{ path: [], message }],
-    create: () => refusingPolicy(kind, message),
-  });
-}
-
 /** Stands in for a policy that cannot be run: no request gets past it. */
 export function refusingPolicy(kind: string, problem: string): Policy {
   return {

@@ -21,11 +21,12 @@ import {
   defineCombinedPolicy,
   definePolicy,
   type PolicyKind,
-  unsupportedPolicy,
 } from "./policy_kind.ts";
 import { createRateLimit } from "./rate_limit.ts";
 import { checkRateLimit } from "./rate_limit_checks.ts";
 import { createRequestRedirect } from "./request_redirect.ts";
+import { createTransformation } from "./transformation.ts";
+import { checkTransformation } from "./transformation_checks.ts";
 import { createUrlRewrite } from "./url_rewrite.ts";
 
 const cors = definePolicy("cors", { create: createCors });
@@ -50,7 +51,10 @@ const rateLimit = defineCombinedPolicy("rateLimit", {
   check: checkRateLimit,
   create: createRateLimit,
 });
-const transformation = unsupportedPolicy("transformation");
+const transformation = definePolicy("transformation", {
+  check: checkTransformation,
+  create: createTransformation,
+});
 
 const requestHeaderModifier = definePolicy("requestHeaderModifier", {
   check: checkRequestHeaderModifier,

@@ -2,22 +2,55 @@ import { timestampValue, type Value } from "../cel/library.ts";
 import { claimsValue, lazyMap } from "../cel/values.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../http/header_list.ts";
+import type { ResponseMessage } from "../http/message.ts";
+import { type BodyText, UnreadableBody } from "./message_body.ts";
 import type { PolicyContext } from "./policy.ts";
 import { pathOf } from "./resource_url.ts";
+
+/** What transformations see besides. The texts are there when an expression reads them. */
+export interface TransformedMessages {
+  readonly requestText?: BodyText | undefined;
+  /** On its way back. */
+  readonly response?: ResponseMessage;
+  readonly responseText?: BodyText | undefined;
+}
 
 /** A request as expressions see it. What they do not ask for is never made. */
 export class RequestVariables implements Variables {
   readonly #context: PolicyContext;
   readonly #mcp: Value | undefined;
+  readonly #messages: TransformedMessages | undefined;
 
   /** @param mcp Read ahead by whoever evaluates, because the body has to be waited for; see `readMcpVariable`. */
-  constructor(context: PolicyContext, mcp?: Value) {
+  constructor(
+    context: PolicyContext,
+    mcp?: Value,
+    messages?: TransformedMessages,
+  ) {
     this.#context = context;
     this.#mcp = mcp;
+    this.#messages = messages;
   }
 
   get request(): Value {
-    return fieldsValue(requestFields, this.#context);
+    const text = this.#messages?.requestText;
+    if (text === undefined) return fieldsValue(requestFields, this.#context);
+    return fieldsValue(
+      { ...requestFields, body: () => bodyValue(text) },
+      this.#context,
+    );
+  }
+
+  get response(): Value | undefined {
+    const { response, responseText } = this.#messages ?? {};
+    if (response === undefined) return undefined;
+    const { status, headers } = response;
+    return fieldsValue({
+      code: () => BigInt(status),
+      headers: () => headersValue(headers),
+      body: () =>
+        responseText === undefined ? undefined : bodyValue(responseText),
+    }, this.#context);
   }
 
   get source(): Value {
@@ -80,6 +113,12 @@ const environmentFields: Fields = {
   namespace: () => Deno.env.get("POD_NAMESPACE"),
   gateway: ({ gateway }) => gateway,
 };
+
+/** @throws {TypeError} When the body could not be read: `has(request.body)` must not be false for what nobody has looked into. */
+function bodyValue(text: BodyText): Value {
+  if (text instanceof UnreadableBody) throw new TypeError(text.message);
+  return text;
+}
 
 /** Names in any case; a field that is repeated is a list. */
 function headersValue(headers: HeaderList): Value {

@@ -213,11 +213,16 @@ Deno.test("PreRouting policies run on the listener and not on its routes", () =>
   assert.deepEqual(routeFor(compiled)?.policies, []);
 });
 
-Deno.test("a kind that does not exist yet is an error, attached or not, and refuses", () => {
-  const traffic = { transformation: { request: { remove: ["x"] } } };
-  const compiled = compilePolicies([policy("p", [onRoute], { traffic })]);
+const broken = { transformation: { request: { body: "nobody" } } };
+const problem =
+  'transformation.request.body: Cannot use the expression: unknown variable "nobody" at column 1';
+
+Deno.test("a policy with a problem is an error, attached or not, and refuses", () => {
+  const compiled = compilePolicies([
+    policy("p", [onRoute], { traffic: broken }),
+  ]);
   assert.deepEqual(diagnosticLines(compiled), [
-    'error GatewayPolicy/default/p spec.traffic.transformation: Cannot use "transformation": it is not supported by this version',
+    `error GatewayPolicy/default/p spec.traffic.${problem}`,
   ]);
   const [refusing] = routeFor(compiled)?.policies ?? [];
   assert.throws(() => refusing?.onRequest?.(context({})), {
@@ -225,14 +230,12 @@ Deno.test("a kind that does not exist yet is an error, attached or not, and refu
   });
 });
 
-Deno.test("a backend policy that does not exist yet is an error and refuses", () => {
+Deno.test("a backend policy with a problem is an error and refuses", () => {
   const compiled = compilePolicies([
-    policy("p", [{ kind: "GatewayBackend", name: "b" }], {
-      backend: { transformation: { request: { remove: ["x"] } } },
-    }),
+    policy("p", [{ kind: "GatewayBackend", name: "b" }], { backend: broken }),
   ]);
   assert.deepEqual(diagnosticLines(compiled), [
-    'error GatewayPolicy/default/p spec.backend.transformation: Cannot use "transformation": it is not supported by this version',
+    `error GatewayPolicy/default/p spec.backend.${problem}`,
   ]);
   const [refusing] = routeFor(compiled)?.backends[0]?.policies ?? [];
   assert.throws(() => refusing?.onRequest?.(context({})), {

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { TrafficPolicy } from "../../../src/api/gateway_policy.ts";
 import type { PolicyOptions } from "../../../src/policy/policy_kind.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
 import {
@@ -61,29 +60,6 @@ const options: PolicyOptions = {
   services: inertServices(),
   connectionOf: () => undefined,
 };
-
-const unsupported: TrafficPolicy[] = [
-  { transformation: {} as never },
-];
-for (const traffic of unsupported) {
-  const [name = ""] = Object.keys(traffic);
-  const kind = routePhaseKinds.find((each) => each.kind === name);
-
-  Deno.test(`${name} is an error that says so`, () => {
-    const message = `Cannot use "${name}": it is not supported by this version`;
-    assert.deepEqual(kind?.check(traffic, options.readFile), [{
-      path: [],
-      message,
-    }]);
-  });
-
-  Deno.test(`${name} lets no request pass`, () => {
-    const policy = kind?.create(traffic, options);
-    assert.throws(() => policy?.onRequest?.(context({})), {
-      code: "invalid_policy",
-    });
-  });
-}
 
 Deno.test("a kind that is not configured makes no policy", () => {
   for (const kind of routePhaseKinds) {

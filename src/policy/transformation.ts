@@ -1,0 +1,250 @@
+import type { PseudoHeader, Transformation } from "../api/transformation.ts";
+import { GatewayError } from "../base/errors.ts";
+import { EvaluationFailure, type Value } from "../cel/library.ts";
+import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import { readMcpVariable } from "./mcp_variable.ts";
+import {
+  type BodyText,
+  forgetContent,
+  readBodyText,
+  replaceBody,
+  UnreadableBody,
+} from "./message_body.ts";
+import type { Policy, PolicyContext } from "./policy.ts";
+import type { PolicyServices } from "./policy_services.ts";
+import { RequestVariables } from "./request_variables.ts";
+import {
+  CompiledChanges,
+  type EvaluatedHeader,
+} from "./transformation_changes.ts";
+
+/**
+ * Changes requests and responses by expressions, all of which see the message as it was before.
+ *
+ * A header whose expression fails is removed, a body is emptied. What can be neither, such as a path, rejects the request, and so
+ * does a body that is too long to be looked at.
+ */
+export function createTransformation(
+  { request, response }: Transformation,
+  { services }: { readonly services: Services },
+): Policy {
+  return new TransformationPolicy(
+    request && new CompiledChanges(request),
+    response && new CompiledChanges(response),
+    services,
+  );
+}
+
+type Services = Pick<PolicyServices, "log" | "maxBufferBytes">;
+
+/** What expressions read of a request and has to be waited for. */
+interface ReadAhead {
+  readonly mcp: Value | undefined;
+  readonly requestText: BodyText | undefined;
+}
+
+const nothing: ReadAhead = { mcp: undefined, requestText: undefined };
+
+class TransformationPolicy implements Policy {
+  readonly kind = "transformation";
+  readonly #request: CompiledChanges | undefined;
+  readonly #response: CompiledChanges | undefined;
+  readonly #services: Services;
+  readonly #readsMcp: boolean;
+  readonly #readsRequestText: boolean;
+  /** For the changes of the response: by then the body is gone. */
+  readonly #readAhead = new WeakMap<PolicyContext, ReadAhead>();
+  #hasWarned = false;
+
+  constructor(
+    request: CompiledChanges | undefined,
+    response: CompiledChanges | undefined,
+    services: Services,
+  ) {
+    this.#request = request;
+    this.#response = response;
+    this.#services = services;
+    const both = [request, response];
+    this.#readsMcp = both.some((each) => each?.readsMcp);
+    this.#readsRequestText = both.some((each) => each?.readsRequestBody);
+  }
+
+  onRequest(context: PolicyContext): void | Promise<void> {
+    if (!this.#readsMcp && !this.#readsRequestText) {
+      return this.#changeRequest(context, nothing);
+    }
+    return this.#read(context.request).then((read) => {
+      this.#readAhead.set(context, read);
+      this.#changeRequest(context, read);
+    });
+  }
+
+  onResponse(
+    context: PolicyContext,
+    response: ResponseMessage,
+  ): void | Promise<void> {
+    const changes = this.#response;
+    if (changes === undefined) return;
+    if (!changes.readsResponseBody) {
+      return this.#changeResponse(changes, context, response, undefined);
+    }
+    return readBodyText(response, this.#services.maxBufferBytes).then((text) =>
+      this.#changeResponse(changes, context, response, text)
+    );
+  }
+
+  async #read(request: RequestMessage): Promise<ReadAhead> {
+    const { maxBufferBytes } = this.#services;
+    return {
+      mcp: this.#readsMcp ? await readMcpVariable(request) : undefined,
+      requestText: this.#readsRequestText
+        ? await readBodyText(request, maxBufferBytes)
+        : undefined,
+    };
+  }
+
+  #changeRequest(
+    context: PolicyContext,
+    { mcp, requestText }: ReadAhead,
+  ): void {
+    const { request } = context;
+    const changes = this.#request;
+    if (changes !== undefined) {
+      const variables = new RequestVariables(context, mcp, { requestText });
+      const pseudo = changes.evaluatePseudo(variables);
+      const headers = changes.evaluateHeaders(variables);
+      const bytes = takesBody(request, pseudo.get(":method"))
+        ? this.#evaluateBody(changes, context, variables, [requestText])
+        : undefined;
+      if (bytes !== undefined) replaceBody(request, bytes);
+      setPseudoHeaders(request, pseudo);
+      changes.apply(request.headers, headers);
+      this.#logFailures(context, headers);
+    }
+    if (this.#response !== undefined) askForReadable(request, this.#response);
+  }
+
+  #changeResponse(
+    changes: CompiledChanges,
+    context: PolicyContext,
+    response: ResponseMessage,
+    responseText: BodyText | undefined,
+  ): void {
+    const { mcp, requestText } = this.#readAhead.get(context) ?? nothing;
+    const messages = { requestText, response, responseText };
+    const variables = new RequestVariables(context, mcp, messages);
+    const headers = changes.evaluateHeaders(variables);
+    if (response.tunnel === undefined) {
+      const pseudo = changes.evaluatePseudo(variables);
+      const status = Number(pseudo.get(":status") ?? response.status);
+      const isSilent = hasNoContent(context.request.method, status);
+      const bytes = isSilent
+        ? undefined
+        : this.#evaluateBody(changes, context, variables, [
+          requestText,
+          responseText,
+        ]);
+      if (bytes !== undefined) {
+        response.body?.cancel("the body is replaced by a transformation");
+        replaceBody(response, bytes);
+      } else if (changes.body !== undefined) forgetContent(response.headers);
+      response.status = status;
+    }
+    changes.apply(response.headers, headers);
+    this.#logFailures(context, headers);
+  }
+
+  /**
+   * The new body; `undefined` when it stays.
+   * @param texts Those that the expression may read.
+   * @throws {GatewayError} When one of them is too long, so that something else than the client's would be sent in its place.
+   */
+  #evaluateBody(
+    { body }: CompiledChanges,
+    { requestId }: PolicyContext,
+    variables: RequestVariables,
+    [requestText, responseText]: readonly (BodyText | undefined)[],
+  ): Uint8Array | undefined {
+    if (body === undefined) return undefined;
+    if (body.readsResponseBody) expectHeld(responseText, "response");
+    if (body.readsRequestBody) expectHeld(requestText, "request");
+    const value = body.read(variables);
+    if (!(value instanceof EvaluationFailure)) return value;
+    const { log } = this.#services;
+    // Whoever wrote the expression should hear of it; one line is enough.
+    const level = this.#hasWarned ? "debug" : "warn";
+    this.#hasWarned = true;
+    log[level]("A body was emptied: its expression has no value", {
+      "request.id": requestId,
+      expression: body.text,
+      error: value.withoutValues(body.text),
+    });
+    return new Uint8Array();
+  }
+
+  #logFailures(
+    { requestId }: PolicyContext,
+    headers: readonly EvaluatedHeader[],
+  ): void {
+    const { log } = this.#services;
+    if (!log.isEnabled("debug")) return;
+    for (const { change: { name, expression }, value } of headers) {
+      if (!(value instanceof EvaluationFailure)) continue;
+      log.debug("A header was removed: its expression has no value", {
+        "request.id": requestId,
+        header: name,
+        expression: expression.text,
+        error: value.withoutValues(expression.text),
+      });
+    }
+  }
+}
+
+/** A client's body that is too long is its own mistake; one of the upstream is nobody's. */
+function expectHeld(
+  text: BodyText | undefined,
+  side: "request" | "response",
+): void {
+  if (!(text instanceof UnreadableBody && text.isTooLong)) return;
+  const message = `Cannot change the ${side}: ${text.message}`;
+  throw side === "request"
+    ? new GatewayError("body_too_large", "downstream", message)
+    : new GatewayError("transformation_failed", "upstream", message);
+}
+
+/** Whether a body can be set: not where there was none and none is expected, nor where the connection is about to leave HTTP. */
+function takesBody(
+  { body, upgrade, method }: RequestMessage,
+  newMethod: string | undefined,
+): boolean {
+  if (upgrade !== undefined) return false;
+  return body !== undefined || contentMethods.has(newMethod ?? method);
+}
+
+const contentMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
+/** RFC 9110 section 6.4.1. */
+function hasNoContent(method: string, status: number): boolean {
+  return method === "HEAD" || status === 204 || status === 304;
+}
+
+function setPseudoHeaders(
+  request: RequestMessage,
+  values: ReadonlyMap<PseudoHeader, string>,
+): void {
+  request.method = values.get(":method") ?? request.method;
+  request.target = values.get(":path") ?? request.target;
+  request.authority = values.get(":authority") ?? request.authority;
+  request.scheme = values.get(":scheme") ?? request.scheme;
+}
+
+/** Takes back what the client offered and expressions could not work with: compressed answers, and parts of one. */
+function askForReadable(
+  { headers }: RequestMessage,
+  { readsResponseBody, body }: CompiledChanges,
+): void {
+  if (readsResponseBody) headers.delete("accept-encoding");
+  if (body === undefined) return;
+  headers.delete("range");
+  headers.delete("if-range");
+}
