@@ -24,6 +24,7 @@ const fields = {
   basicAuth: ["username"],
   backend: ["name"],
   env: ["podName", "namespace", "gateway"],
+  llm: ["provider", "requestModel", "streaming"],
   mcp: ["methodName", "sessionId", "tool", "prompt", "resource"],
 } as const;
 

@@ -43,15 +43,26 @@ export function detectLlmApi(method: string, path: string): LlmApi | undefined {
   return undefined;
 }
 
-/** The model that Gemini, Vertex and Bedrock have in the path: `gemini-2.5-flash` for `/v1beta/models/gemini-2.5-flash:generateContent`. */
+/**
+ * The model that Gemini, Vertex, Bedrock and Azure have in the path: `gemini-2.5-flash` for
+ * `/v1beta/models/gemini-2.5-flash:generateContent`.
+ */
 export function readPathModel(path: string): string | undefined {
-  const [, gemini, bedrock] = modelInPath.exec(path) ?? [];
-  if (gemini !== undefined) return gemini;
-  return bedrock === undefined ? undefined : decode(bedrock);
+  const [, gemini, bedrock, deployment] = modelInPath.exec(path) ?? [];
+  const model = gemini ?? bedrock ?? deployment;
+  return model === undefined ? undefined : decode(model);
 }
 
 const modelInPath =
-  /\/(?:models\/([^/:?]{1,256}):\w+|model\/([^/?]{1,256})\/(?:converse|invoke)[^/?]*)(?:\?|$)/;
+  /^[^?]*\/(?:models\/([^/:?]{1,256}):\w+|model\/([^/?]{1,256})\/(?:converse|invoke)[^/?]*|openai\/deployments\/([^/?]{1,256})\/[^?]*)(?:\?|$)/;
+
+/** Whether the path asks for a stream, as those of Gemini, Vertex and Bedrock do. */
+export function isStreamingPath(path: string): boolean {
+  return streamingPath.test(path);
+}
+
+const streamingPath =
+  /^[^?]*(?::stream\w+|\/converse-stream|\/invoke-with-response-stream)(?:\?|$)/;
 
 function decode(segment: string): string | undefined {
   try {

@@ -9,8 +9,12 @@ import {
   evaluateRules,
   ruleProblem,
 } from "./authorization_rule.ts";
+import {
+  type BodyUse,
+  joinBodyUses,
+  readBodyVariables,
+} from "./body_variables.ts";
 import { bearerChallenge } from "./challenge.ts";
-import { readMcpVariable } from "./mcp_variable.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 import { Refusal } from "./refusal.ts";
@@ -34,7 +38,7 @@ export function createAuthorization(
   { action, policy }: Authorization,
 ): Policy {
   const rules = policy.matchExpressions.map(createRule);
-  const readsMcp = rules.some((rule) => rule.readsMcp);
+  const use = joinBodyUses(rules.map(({ bodyUse }) => bodyUse));
   const passing = action === "Allow";
 
   function decide(context: PolicyContext, variables: RequestVariables) {
@@ -52,21 +56,22 @@ export function createAuthorization(
   return {
     kind: "authorization",
     onRequest(context) {
-      return readsMcp
-        ? decideWithBody(context, decide)
-        : decide(context, new RequestVariables(context));
+      return use === undefined
+        ? decide(context, new RequestVariables(context))
+        : decideWithBody(context, use, decide);
     },
   };
 }
 
 async function decideWithBody(
   context: PolicyContext,
+  use: BodyUse,
   decide: (
     context: PolicyContext,
     variables: RequestVariables,
   ) => Refusal | undefined,
 ): Promise<Refusal | undefined> {
-  const mcp = await readMcpVariable(context.request);
+  const mcp = await readBodyVariables(context, use);
   return decide(context, new RequestVariables(context, mcp));
 }
 

@@ -6,6 +6,7 @@ import {
 } from "../cel/expression.ts";
 import { EvaluationFailure } from "../cel/library.ts";
 import type { Variables } from "../cel/variables.ts";
+import { type BodyUse, bodyUseOf } from "./body_variables.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 import type { RequestIdentity } from "./request_identity.ts";
 
@@ -23,7 +24,7 @@ export class AuthorizationRule {
   readonly text: string;
   /** The scopes it asks for, when it asks for nothing else. */
   readonly requiredScopes: readonly string[] | undefined;
-  readonly readsMcp: boolean;
+  readonly bodyUse: BodyUse;
   readonly #expression: Expression;
   /** Results by the claims of verified tokens, which stay the same object as long as a token is remembered. */
   readonly #decided: WeakMap<object, RuleResult> | undefined;
@@ -31,7 +32,7 @@ export class AuthorizationRule {
   constructor(expression: Expression) {
     this.text = expression.text;
     this.requiredScopes = expression.requiredScopes;
-    this.readsMcp = expression.variables.has("mcp");
+    this.bodyUse = bodyUseOf(expression.variables);
     this.#expression = expression;
     this.#decided = expression.readsOnlyClaims ? new WeakMap() : undefined;
   }

@@ -2,6 +2,7 @@ import { mapValue, type Value } from "../cel/library.ts";
 import { claimsValue, lazyMap } from "../cel/values.ts";
 import type { RequestMessage } from "../http/message.ts";
 import { isJsonObject, type JsonObject } from "../identity/json.ts";
+import { ownField } from "./own_field.ts";
 import { peekBody } from "./peeked_body.ts";
 
 /** Longer messages are not looked into; expressions that read `mcp` then fail, which denies. */
@@ -76,16 +77,4 @@ function targetValue(name: string, args: JsonObject | undefined): Value {
 /** @throws {SyntaxError | TypeError} */
 function parse(bytes: Uint8Array): unknown {
   return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-}
-
-/** @throws {TypeError} When there is a field of that name in another case: some servers would read that one. */
-function ownField(value: unknown, name: string): unknown {
-  if (!isJsonObject(value)) return undefined;
-  for (const key of Object.keys(value)) {
-    // Both ways, because of letters such as the long s that only fold in one.
-    if (key !== name && key.toUpperCase().toLowerCase() === name) {
-      throw new TypeError(`ambiguous field ${JSON.stringify(key)}`);
-    }
-  }
-  return Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -1,3 +1,4 @@
+import type { Value } from "../cel/library.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { LlmCall } from "./llm_call.ts";
 import type { PolicyTrace } from "./policy_trace.ts";
@@ -27,6 +28,8 @@ export interface PolicyContext {
   readonly trace?: PolicyTrace | undefined;
   /** What the request uses of an LLM. */
   readonly llm: LlmCall;
+  /** The variable `llm`, where an expression asked for it and the body could be read. */
+  llmRequest?: Value | undefined;
 }
 
 /**

@@ -5,7 +5,11 @@ import type { ResponseMessage } from "../http/message.ts";
 import type { BudgetReading } from "../ratelimit/budget.ts";
 import type { Budget } from "../ratelimit/counter_store.ts";
 import type { GlobalRefusal } from "../ratelimit/global_limiter.ts";
-import { readMcpVariable } from "./mcp_variable.ts";
+import {
+  type BodyUse,
+  joinBodyUses,
+  readBodyVariables,
+} from "./body_variables.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "./policy.ts";
 import { type CombinedLayer, refusingPolicy } from "./policy_kind.ts";
 import { Admission } from "./rate_limit_admission.ts";
@@ -69,7 +73,7 @@ interface RateLimitOptions {
 class RateLimitPolicy implements Policy {
   readonly kind = "rateLimit";
   readonly #options: RateLimitOptions;
-  readonly #readsMcp: boolean;
+  readonly #bodyUse: BodyUse | undefined;
   readonly #countsTokens: boolean;
   /** Of every request, where its admission does not depend on it. */
   readonly #fixed: Admission | undefined;
@@ -78,7 +82,7 @@ class RateLimitPolicy implements Policy {
     const { local, shared, clock } = options;
     this.#options = options;
     const all = [local, ...shared];
-    this.#readsMcp = all.some(({ readsMcp }) => readsMcp);
+    this.#bodyUse = joinBodyUses(all.map(({ bodyUse }) => bodyUse));
     this.#countsTokens = all.some(({ countsTokens }) => countsTokens);
     this.#fixed = local.fixed && shared.length === 0
       ? new Admission(clock, local.fixed)
@@ -88,8 +92,9 @@ class RateLimitPolicy implements Policy {
   onRequest(
     context: PolicyContext,
   ): RequestVerdict | Promise<RequestVerdict> {
-    if (!this.#readsMcp) return this.#decide(context, undefined);
-    return readMcpVariable(context.request).then((mcp) =>
+    const use = this.#bodyUse;
+    if (use === undefined) return this.#decide(context, undefined);
+    return readBodyVariables(context, use).then((mcp) =>
       this.#decide(context, mcp)
     );
   }

@@ -1,11 +1,12 @@
 import { compileExpression, Expression } from "../cel/expression.ts";
 import { EvaluationFailure } from "../cel/library.ts";
 import type { VariableName, Variables } from "../cel/variables.ts";
+import { type BodyUse, bodyUseOf } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
 
 /** What an expression of a limit says of a request. */
 export class LimitExpression<T extends string | boolean> {
-  readonly readsMcp: boolean;
+  readonly bodyUse: BodyUse;
   readonly #expression: Expression;
   readonly #toResult: (value: unknown) => T;
   readonly #subjectOf: SubjectOf | undefined;
@@ -13,7 +14,7 @@ export class LimitExpression<T extends string | boolean> {
 
   constructor(expression: Expression, toResult: (value: unknown) => T) {
     const [variable, ...others] = expression.variables;
-    this.readsMcp = expression.variables.has("mcp");
+    this.bodyUse = bodyUseOf(expression.variables);
     this.#expression = expression;
     this.#toResult = toResult;
     this.#subjectOf = variable !== undefined && others.length === 0
@@ -75,9 +76,9 @@ export function compileValue(
   };
 }
 
-/** Whether the expression reads the body of the request. */
-export function readsMcp(text: string | undefined): boolean {
-  return text !== undefined && compile(text).variables.has("mcp");
+/** What an expression reads of the body. */
+export function bodyUseOfText(text: string | undefined): BodyUse | undefined {
+  return text === undefined ? undefined : bodyUseOf(compile(text).variables);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -8,13 +8,14 @@ import type {
   GlobalLimiter,
   GlobalRefusal,
 } from "../ratelimit/global_limiter.ts";
+import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
 import { budgetOf } from "./rate_limit_budget.ts";
 import {
+  bodyUseOfText,
   compileCondition,
   compileValue,
   type LimitExpression,
-  readsMcp,
 } from "./rate_limit_expression.ts";
 
 /** The request may go on. */
@@ -47,7 +48,7 @@ interface Descriptor {
 
 /** One `global` block. */
 export class SharedLimits {
-  readonly readsMcp: boolean;
+  readonly bodyUse: BodyUse | undefined;
   readonly countsTokens: boolean;
   readonly #limiter: GlobalLimiter;
   readonly #isOpen: boolean;
@@ -61,8 +62,10 @@ export class SharedLimits {
     this.#isOpen = failureMode === "Open";
     this.#descriptors = descriptors.map(compileDescriptor);
     this.countsTokens = descriptors.some(({ tokens }) => tokens !== undefined);
-    this.readsMcp = descriptors.some(({ when, entries }) =>
-      readsMcp(when) || entries.some(({ value }) => readsMcp(value))
+    this.bodyUse = joinBodyUses(
+      descriptors.flatMap(({ when, entries }) =>
+        [when, ...entries.map(({ value }) => value)].map(bodyUseOfText)
+      ),
     );
   }
 

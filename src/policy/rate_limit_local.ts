@@ -6,6 +6,7 @@ import type {
   Limit,
 } from "../ratelimit/counter_store.ts";
 import type { PolicyContext } from "./policy.ts";
+import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import { budgetOf, describeLimit } from "./rate_limit_budget.ts";
 import {
   compileCondition,
@@ -30,7 +31,7 @@ export class LocalLimits {
   readonly #entries: readonly Entry[];
   /** The budgets of every request, unless they depend on it. */
   readonly fixed: readonly Budget[] | undefined;
-  readonly readsMcp: boolean;
+  readonly bodyUse: BodyUse | undefined;
   readonly countsTokens: boolean;
 
   constructor(
@@ -42,8 +43,8 @@ export class LocalLimits {
     this.fixed = depends
       ? undefined
       : this.#entries.map(({ limit }) => limit.budget("", 0));
-    this.readsMcp = this.#entries.some(({ key, when }) =>
-      key?.readsMcp || when?.readsMcp
+    this.bodyUse = joinBodyUses(
+      this.#entries.flatMap(({ key, when }) => [key?.bodyUse, when?.bodyUse]),
     );
     this.countsTokens = this.#entries.some(({ limit }) =>
       limit.definition.unit === "tokens"

@@ -76,6 +76,13 @@ export class RequestVariables implements Variables {
     throw new TypeError("the body is not a JSON-RPC message that can be read");
   }
 
+  /** @throws {TypeError} When the body could not be read, or nobody read it ahead; see `readBodyVariables`. */
+  get llm(): Value {
+    const { llmRequest } = this.#context;
+    if (llmRequest !== undefined) return llmRequest;
+    throw new TypeError("the body is not a JSON object that can be read");
+  }
+
   get env(): Value {
     return fieldsValue(environmentFields, this.#context);
   }
