@@ -45,9 +45,15 @@ const descriptor = s.refine(
   s.object({
     ...budgetEntries,
     entries: s.field(
-      "Names and values that say whose budget it is; `value` is an expression such as `jwt.sub`.",
+      "Whose budget a request counts against: each combination of values has one.",
       s.list(
-        s.object({ key: s.text(256), value: celExpression }),
+        s.object({
+          key: s.field("What `value` is, such as `user`.", s.text(256)),
+          value: s.field(
+            "Expression of a text, a number or a boolean.",
+            celExpression,
+          ),
+        }),
         { min: 1, max: 16 },
       ),
     ),
@@ -75,7 +81,15 @@ const globalLimit = s.object({
     "Who counts: processes among themselves over the store in `config.kv`, or a service that speaks Envoy's rate limit protocol.",
     s.withDefault(
       s.union(
-        [s.literal("KV"), s.object({ service: rateLimitService })],
+        [
+          s.literal("KV"),
+          s.object({
+            service: s.field(
+              "Where the service is, one of two.",
+              rateLimitService,
+            ),
+          }),
+        ],
         'expected "KV" or a mapping with "service"',
       ),
       "KV",
@@ -85,7 +99,10 @@ const globalLimit = s.object({
     "What becomes of requests while nobody can say what is left: refused with 503, or forwarded.",
     s.withDefault(s.oneOf(["Closed", "Open"]), "Closed"),
   ),
-  descriptors: s.list(descriptor, { min: 1, max: 16 }),
+  descriptors: s.field(
+    "The limits.",
+    s.list(descriptor, { min: 1, max: 16 }),
+  ),
 });
 
 /** Budgets of requests or LLM tokens, per process and shared. */
