@@ -12,8 +12,33 @@ import {
 import { refusedTrace, toJsonLines } from "../harness/sample_trace.ts";
 import { TraceServer } from "../harness/trace_server.ts";
 
-const noCurl = { PATH: "/nonexistent" };
+/** Everything that the executable needs to unpack itself, and no curl. */
+const tools = "sh dd wc ls id rm mv tail chmod mkdir mktemp".split(" ");
+const noCurl = { PATH: await linkTools(tools) };
 const senders = [["curl", {}], ["our own client", noCurl]] as const;
+
+globalThis.addEventListener("unload", () => {
+  Deno.removeSync(noCurl.PATH, { recursive: true });
+});
+
+/** A directory with these programs of the system. */
+async function linkTools(names: readonly string[]): Promise<string> {
+  const directory = await Deno.makeTempDir();
+  const places = Deno.env.get("PATH")?.split(":") ?? [];
+  for (const name of names) {
+    const found = places.map((place) => `${place}/${name}`).find(exists);
+    if (found !== undefined) await Deno.symlink(found, `${directory}/${name}`);
+  }
+  return directory;
+}
+
+function exists(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
 
 function adminFor(port: number, protocol = "HTTP"): TraceServer {
   const listeners = [{ gatewayName: "default", port, protocol }];
