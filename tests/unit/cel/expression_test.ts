@@ -210,6 +210,18 @@ Deno.test("an expression knows what it reads", () => {
   assert.equal(compile("true").readsOnlyClaims, false);
 });
 
+Deno.test("an expression knows which fields it names, and a variable of a macro has none", () => {
+  const reads = (text: string) => compile(text).reads("request.body");
+  assert.equal(reads("request.body == ''"), true);
+  assert.equal(reads("has(request.body)"), true);
+  assert.equal(reads("jwt.a.exists(a, request['body'] == a)"), true);
+  assert.equal(reads("response.body == request.path"), false);
+  assert.equal(reads("jwt.a.exists(request, request.body == '')"), false);
+  assert.equal(reads("jwt.a.exists(request, request['body'] == '')"), false);
+  assert.equal(compile("'a' + toJson([1])").isConstant, true);
+  assert.equal(compile("env.gateway").isConstant, false);
+});
+
 const scopes: [string, string[] | undefined][] = [
   ["'a' in jwt.scope.split(' ')", ["a"]],
   ["'a' in jwt['scope'].split(' ')", ["a"]],

@@ -1,0 +1,151 @@
+import type {
+  MessageChanges,
+  Transformation,
+} from "../../../src/api/transformation.ts";
+import type { Log } from "../../../src/base/log.ts";
+import { type Body, textBody } from "../../../src/http/body.ts";
+import type { ResponseMessage } from "../../../src/http/message.ts";
+import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
+import { inertServices } from "../../../src/policy/policy_services.ts";
+import { createTransformation } from "../../../src/policy/transformation.ts";
+import { context, headersOf, response } from "./exchange.ts";
+
+/** How much of a body the policies of these tests hold. */
+export const maxBufferBytes = 64;
+
+/** `warn A body was emptied… {…}` */
+export type LogLine = string;
+
+/** A policy, and what it logs. */
+export function transformation(config: Transformation) {
+  const lines: LogLine[] = [];
+  const policy = createTransformation(config, {
+    services: { ...inertServices(), maxBufferBytes, log: recordingLog(lines) },
+  });
+  return { policy, lines };
+}
+
+/** Values of expressions by header: `{ "x-user": "jwt.sub" }`. */
+export function set(
+  values: Readonly<Record<string, string>>,
+): NonNullable<MessageChanges["set"]> {
+  return Object.entries(values).map(([name, value]) => ({ name, value }));
+}
+
+type Request = Parameters<typeof context>[0] & {
+  readonly claims?: Record<string, unknown>;
+  readonly body?: string | Body;
+};
+
+/** A context with claims and a body. */
+export function contextOf({ claims, body, ...request }: Request) {
+  const on = context(request);
+  if (claims !== undefined) on.identity.jwt = claims;
+  on.request.body = typeof body === "string" ? textBody(body) : body;
+  return on;
+}
+
+/** What becomes of a request: its headers, its pseudo headers and its body. */
+export async function changeRequest(
+  changes: MessageChanges,
+  request: Request = {},
+) {
+  const on = contextOf(request);
+  await transformation({ request: changes }).policy.onRequest?.(on);
+  const { method, target, authority, scheme } = on.request;
+  return {
+    headers: headersOf(on.request),
+    method,
+    target,
+    authority,
+    scheme,
+    body: await textOf(on.request.body),
+  };
+}
+
+/** What becomes of a response. */
+export async function changeResponse(
+  changes: MessageChanges,
+  { body, status, headers, ...rest }:
+    & Partial<Omit<ResponseMessage, "headers" | "body">>
+    & {
+      readonly headers?: Record<string, string>;
+      readonly body?: string | Body;
+    } = {},
+  request: Request = {},
+) {
+  const on = contextOf(request);
+  const answer = {
+    ...response(headers, status),
+    ...rest,
+    body: typeof body === "string" ? textBody(body) : body,
+  };
+  const { policy } = transformation({ response: changes });
+  await runBoth(policy, on, answer);
+  return {
+    status: answer.status,
+    headers: headersOf(answer),
+    body: await textOf(answer.body),
+  };
+}
+
+/** Both hooks, one after the other. */
+export async function runBoth(
+  policy: Policy,
+  on: PolicyContext,
+  answer: ResponseMessage,
+): Promise<void> {
+  await policy.onRequest?.(on);
+  await policy.onResponse?.(on, answer);
+}
+
+/** The rest of a body; `undefined` when there is none. */
+export async function textOf(
+  body: Body | undefined,
+): Promise<string | undefined> {
+  if (body === undefined) return undefined;
+  let text = "";
+  for (let chunk = await body.read(); chunk; chunk = await body.read()) {
+    text += new TextDecoder().decode(chunk);
+  }
+  return text;
+}
+
+/** A body that comes in chunks, without a length; `cancelled` has the reason when it was given up. */
+export class ChunkedBody implements Body {
+  readonly length = undefined;
+  readonly trailers = undefined;
+  cancelled: unknown;
+  reads = 0;
+  readonly #chunks: string[];
+
+  constructor(...chunks: string[]) {
+    this.#chunks = chunks;
+  }
+
+  read(): Promise<Uint8Array | undefined> {
+    this.reads++;
+    const chunk = this.#chunks.shift();
+    return Promise.resolve(
+      chunk === undefined ? undefined : new TextEncoder().encode(chunk),
+    );
+  }
+
+  cancel(reason: unknown): void {
+    this.cancelled = reason;
+  }
+}
+
+function recordingLog(lines: LogLine[]): Log {
+  const write = (level: string) => (message: string, fields: object = {}) => {
+    lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
+  };
+  return {
+    error: write("error"),
+    warn: write("warn"),
+    info: write("info"),
+    debug: write("debug"),
+    trace: write("trace"),
+    isEnabled: () => true,
+  };
+}
