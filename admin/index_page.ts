@@ -5,7 +5,7 @@ import { allowedMethods, type Endpoint } from "./router.ts";
 export function indexPage(endpoints: readonly Endpoint[]): Response {
   const rows = endpoints.map((endpoint) => {
     const { path, purpose, methods } = endpoint;
-    const name = methods.GET === undefined
+    const name = methods.GET === undefined || path.endsWith("*")
       ? path
       : `<a href="${path}">${path}</a>`;
     return `<tr><td>${name}</td><td>${

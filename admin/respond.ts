@@ -25,6 +25,16 @@ export function json(value: unknown): Response {
   );
 }
 
+/** An answer that goes on. */
+export function stream(
+  contentType: string,
+  body: ReadableStream<Uint8Array>,
+): Response {
+  return new Response(body, {
+    headers: { ...securityHeaders, "content-type": contentType },
+  });
+}
+
 /** An answer with the headers that every admin answer has. */
 export function respond(
   status: number,

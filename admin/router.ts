@@ -7,11 +7,14 @@ export type Handler = (request: Request) => Response | Promise<Response>;
 
 /** A path and what it answers. */
 export interface Endpoint {
+  /** One that ends in `/*` is for each path with one more segment. */
   readonly path: string;
   /** One sentence for the index page. */
   readonly purpose: string;
   /** `GET` answers `HEAD` as well. */
   readonly methods: Readonly<Partial<Record<"GET" | "POST", Handler>>>;
+  /** The answer has no end of its own, so there is no `HEAD` of it. */
+  readonly isStream?: boolean;
 }
 
 /** Answers requests from a table of endpoints: unknown path 404, wrong method 405, a failing handler 500. */
@@ -24,11 +27,15 @@ export function createRouter(
   );
   return async (request) => {
     const { pathname } = new URL(request.url);
-    const endpoint = byPath.get(pathname);
+    const endpoint = byPath.get(pathname) ??
+      byPath.get(pathname.replace(/[^/]+$/, "*"));
     if (endpoint === undefined) return text(404, "not found");
 
     const isHead = request.method === "HEAD";
-    const handler = findHandler(endpoint, isHead ? "GET" : request.method);
+    const method = isHead && endpoint.isStream !== true
+      ? "GET"
+      : request.method;
+    const handler = findHandler(endpoint, method);
     if (handler === undefined) {
       return text(405, "method not allowed", {
         allow: allowedMethods(endpoint),
@@ -45,9 +52,9 @@ export function createRouter(
 }
 
 /** Value of `Allow`, such as `GET, HEAD`. */
-export function allowedMethods({ methods }: Endpoint): string {
+export function allowedMethods({ methods, isStream }: Endpoint): string {
   return Object.keys(methods).flatMap((method) =>
-    method === "GET" ? ["GET", "HEAD"] : [method]
+    method === "GET" && isStream !== true ? ["GET", "HEAD"] : [method]
   ).join(", ");
 }
 

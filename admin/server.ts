@@ -2,6 +2,7 @@ import { type Address, parseAddress } from "../src/api/address.ts";
 import type { Clock } from "../src/base/clock.ts";
 import type { Log } from "../src/base/log.ts";
 import { dumpConfig } from "./config_dump.ts";
+import { listFailures, showFailure } from "./failures.ts";
 import { indexPage } from "./index_page.ts";
 import { listen, ListenError, type RunningServer } from "./listen.ts";
 import { changeLogFilter, showLogFilter } from "./logging.ts";
@@ -10,6 +11,7 @@ import { text } from "./respond.ts";
 import { createRouter, type Endpoint, type Handler } from "./router.ts";
 import { statsEndpoints } from "./stats.ts";
 import type { AdminTarget } from "./target.ts";
+import { traceRequests } from "./trace.ts";
 
 export { ListenError } from "./listen.ts";
 
@@ -29,7 +31,7 @@ export async function startAdminServer(
 ): Promise<RunningServer> {
   const { target, log, clock } = options;
   const address = readAddress("adminAddr", target.settings.adminAddr);
-  const route = createRouter(adminEndpoints(target), log);
+  const route = createRouter(adminEndpoints(target, clock), log);
   return await listen({
     name: nameOf("adminAddr", target.settings.adminAddr),
     address,
@@ -57,7 +59,11 @@ export async function startStatsServer(
   });
 }
 
-function adminEndpoints(target: AdminTarget): readonly Endpoint[] {
+function adminEndpoints(
+  target: AdminTarget,
+  clock: Clock,
+): readonly Endpoint[] {
+  const trace = (request: Request) => traceRequests(target, clock, request);
   const endpoints: readonly Endpoint[] = [
     {
       path: "/",
@@ -77,6 +83,24 @@ function adminEndpoints(target: AdminTarget): readonly Endpoint[] {
         GET: (request) => showLogFilter(target, request),
         POST: (request) => changeLogFilter(target, request),
       },
+    },
+    {
+      path: "/debug/trace",
+      purpose:
+        "What happens to the next request, as server-sent events; <code>?filter=&lt;cel&gt;</code> chooses, <code>&amp;count=&lt;n&gt;</code> goes on",
+      methods: { GET: trace, POST: trace },
+      isStream: true,
+    },
+    {
+      path: "/debug/requests",
+      purpose: "Requests that failed, the newest first",
+      methods: { GET: (request) => listFailures(target, request) },
+    },
+    {
+      path: "/debug/requests/*",
+      purpose:
+        "Why a request failed, by its x-request-id: cause, advice and trace",
+      methods: { GET: (request) => showFailure(target, request) },
     },
     {
       path: "/quitquitquit",

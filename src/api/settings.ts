@@ -91,6 +91,17 @@ const accessLog = s.object({
   ),
 });
 
+const failureMemory = s.object({
+  enabled: s.field(
+    "Whether requests that fail are remembered at all.",
+    s.withDefault(s.boolean(), true),
+  ),
+  size: s.field(
+    "How many; later ones replace the oldest.",
+    s.withDefault(s.integer(1, 10_000), 256),
+  ),
+});
+
 /** The `config` section: settings of the process, read at start only. */
 export const settingsSchema = s.refine(
   s.object({
@@ -103,7 +114,7 @@ export const settingsSchema = s.refine(
       s.withDefault(listenAddress, "localhost:15020"),
     ),
     sensitiveHeaders: s.field(
-      "Headers to redact in debug output, besides `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie`; backends still get them.",
+      "Headers to redact in debug output, besides `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `X-Api-Key`, `Api-Key`, `X-Goog-Api-Key` and those in which policies look for credentials; backends still get them.",
       s.withDefault(s.list(sensitiveHeader()), []),
     ),
     logging: s.field(
@@ -113,6 +124,10 @@ export const settingsSchema = s.refine(
     accessLog: s.field(
       "The access log, on standard output.",
       s.withDefault(accessLog, {}),
+    ),
+    failureMemory: s.field(
+      "The memory of requests that failed, for `gwctl explain`: without bodies and credentials.",
+      s.withDefault(failureMemory, {}),
     ),
     trustedProxies: s.field(
       "Addresses of proxies in front of the gateway: what they say in `X-Forwarded-*` and `Forwarded` is kept, what others say is replaced.",

@@ -1,5 +1,8 @@
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Diagnostic } from "../base/diagnostic.ts";
+import type { FailingPart } from "../telemetry/explain_failure.ts";
+import type { TraceEvent } from "../telemetry/trace_event.ts";
+import type { TraceStream } from "../telemetry/trace_watchers.ts";
 
 /**
  * The part that carries traffic, as seen by everything that does not: plain data in, plain data out, so that it may
@@ -16,8 +19,62 @@ export interface DataPlane {
   collectMetrics(): Promise<string>;
   /** Replaces the log filter; see `LogFilter`. */
   setLogLevel(filter: string): Promise<void>;
+  /** Shows what happens to the next requests. Streams end when the data plane is drained. */
+  traceNext(query: TraceQuery): Promise<TraceAnswer>;
+  /** The requests that failed last, as far as they are remembered; the newest first. */
+  failures(): Promise<readonly FailureSummary[]>;
+  /** What is known of the newest failed request with that id. */
+  failure(id: string): Promise<FailureReport | undefined>;
   /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when all is closed. */
   drain(timeoutMs: number): Promise<DrainResult>;
+}
+
+/** Which requests to trace. */
+export interface TraceQuery {
+  /** CEL over the request as it arrives. */
+  readonly filter?: string | undefined;
+  /** Only those of this gateway. */
+  readonly gateway?: string | undefined;
+  /** Only those that arrive at this port, as configured. */
+  readonly port?: number | undefined;
+  /** How many, one after the other; 1 when left out. */
+  readonly count?: number;
+}
+
+/** The traces, or why there are none: the filter is no expression, or too many watch already. */
+export type TraceAnswer = { readonly stream: TraceStream } | {
+  readonly refusal: "filter" | "watchers";
+  readonly message: string;
+};
+
+/** A request that failed, in one line. */
+export interface FailureSummary {
+  /** Value of `x-request-id`; `refused-<n>` for what was refused before it was a request. */
+  readonly id: string;
+  /** RFC 3339. */
+  readonly time: string;
+  readonly status: number;
+  /** As in the access log. */
+  readonly reason: string;
+  readonly method: string;
+  readonly host: string;
+  readonly path: string;
+  readonly gateway: string | null;
+  readonly route: string | null;
+  readonly backend: string | null;
+  /** One sentence. */
+  readonly cause: string;
+}
+
+/** All that is known of a request that failed. */
+export interface FailureReport extends FailureSummary {
+  readonly failing: FailingPart | null;
+  /** What to do about it. */
+  readonly advice: string;
+  readonly durationMs: number | null;
+  readonly retries: number;
+  /** As much of its trace as is remembered. */
+  readonly events: readonly TraceEvent[];
 }
 
 /** Requests that were under way at the stop. */

@@ -26,12 +26,17 @@ import {
   addLimitMetrics,
   addSharedLimitMetrics,
 } from "../telemetry/limit_metrics.ts";
+import { Debugging } from "./debugging.ts";
 import type {
   ApplyResult,
   DataPlane,
   DataPlaneDescription,
   DrainResult,
+  FailureReport,
+  FailureSummary,
   PortAddress,
+  TraceAnswer,
+  TraceQuery,
 } from "./data_plane.ts";
 import {
   describeBudget,
@@ -59,6 +64,7 @@ export class LocalDataPlane implements DataPlane {
     backends: new Map(),
     credentials: { headers: new Set(), parameters: new Set() },
   });
+  readonly #debugging: Debugging;
   readonly #upstreams: Upstreams;
   readonly #listeners: Listeners;
   readonly #state: PolicyState;
@@ -70,6 +76,10 @@ export class LocalDataPlane implements DataPlane {
 
   constructor(options: LocalDataPlaneOptions) {
     this.#options = options;
+    this.#debugging = new Debugging({
+      ...options,
+      snapshots: this.#snapshots,
+    });
     this.#upstreams = new Upstreams(
       options.clock,
       options.logger.module("proxy"),
@@ -117,8 +127,22 @@ export class LocalDataPlane implements DataPlane {
     return Promise.resolve();
   }
 
+  traceNext(query: TraceQuery): Promise<TraceAnswer> {
+    return Promise.resolve(this.#debugging.traceNext(query));
+  }
+
+  failures(): Promise<readonly FailureSummary[]> {
+    return Promise.resolve(this.#debugging.failures());
+  }
+
+  failure(id: string): Promise<FailureReport | undefined> {
+    return Promise.resolve(this.#debugging.failure(id));
+  }
+
   async drain(timeoutMs: number): Promise<DrainResult> {
+    this.#debugging.tracing.turnAway();
     const result = await this.#listeners.drain(timeoutMs);
+    this.#debugging.tracing.close();
     this.#upstreams.close();
     this.#lease?.release();
     this.#lease = undefined;
@@ -185,7 +209,11 @@ export class LocalDataPlane implements DataPlane {
       maxBodyBytes: settings.limits.maxBodyBytes,
       maxBufferBytes: settings.limits.maxBufferBytes,
       log,
-      onFinish: observeFinishedRequests(clock, this.#record),
+      tracing: this.#debugging.tracing,
+      onFinish: observeFinishedRequests(clock, (request, exchange) => {
+        this.#record(request);
+        this.#debugging.finished(request, exchange);
+      }),
     });
     const observe = (port: number) => this.#watch(port);
     return new Listeners({
@@ -210,7 +238,10 @@ export class LocalDataPlane implements DataPlane {
       clock,
       log: logger.module("http"),
       metrics,
-      record: this.#record,
+      record: (request) => {
+        this.#record(request);
+        this.#debugging.refused(request);
+      },
     });
   }
 

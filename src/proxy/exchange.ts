@@ -18,6 +18,7 @@ import type {
   Route,
   Snapshot,
 } from "../snapshot/snapshot.ts";
+import type { RequestTrace } from "./request_trace.ts";
 import { TokenMeter } from "./token_meter.ts";
 
 /** Hears of every request that is over. */
@@ -30,6 +31,11 @@ export interface Asked {
   /** Path and query. */
   readonly target: string;
 }
+
+/** A try that was followed by another: the status of the answer, or why there was none. */
+export type FailedTry = number | GatewayError;
+
+const noTries: readonly FailedTry[] = [];
 
 /** One request and what became of it, from acceptance to the last byte. */
 export class Exchange implements PolicyContext, RoutableRequest, Reply {
@@ -59,6 +65,10 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   /** Time until the upstream's response head, over all tries; `undefined` when no upstream was asked. */
   upstreamMs: number | undefined;
   retries = 0;
+  /** Tries that were followed by another. */
+  failedTries: readonly FailedTry[] = noTries;
+  /** Set while somebody watches this request. */
+  trace: RequestTrace | undefined;
 
   readonly #observer: FinishObserver;
   readonly #seen: Policy[] = [];
@@ -156,8 +166,10 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   ): Promise<ResponseMessage | undefined> {
     for (const policy of policies) {
       this.#seen.push(policy);
+      this.trace?.policyStarts(policy);
       const verdict = policy.onRequest?.(this);
       const answer = verdict instanceof Promise ? await verdict : verdict;
+      this.trace?.policyEnds(policy, answer);
       if (answer === undefined) continue;
       if (!(answer instanceof Refusal)) return answer;
       this.refusal = answer;
@@ -168,9 +180,12 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
 
   /** Runs the response hooks of every policy that saw the request, last one first. */
   async runResponseHooks(response: ResponseMessage): Promise<void> {
+    this.trace?.responds(response);
     for (let i = this.#seen.length - 1; i >= 0; i--) {
-      const done = this.#seen[i]?.onResponse?.(this, response);
+      const policy = this.#seen[i];
+      const done = policy?.onResponse?.(this, response);
       if (done instanceof Promise) await done;
+      this.trace?.decorated(policy, response);
     }
   }
 

@@ -6,13 +6,17 @@ import type { FinishedRequest } from "../telemetry/finished_request.ts";
 import type { Exchange, FinishObserver } from "./exchange.ts";
 import { toGatewayError } from "./respond.ts";
 
-/** Turns an exchange that is over into one record and hands it to `record`: access log, metrics. */
+/** Turns an exchange that is over into one record and hands it to `record`: access log, metrics, memory of failures. */
 export function observeFinishedRequests(
   clock: Clock,
-  record: (request: FinishedRequest) => void,
+  record: (request: FinishedRequest, exchange: Exchange) => void,
 ): FinishObserver {
   return (exchange, outcome) => {
-    const finish = () => record(describe(exchange, outcome, durationMs));
+    const finish = () => {
+      const finished = describe(exchange, outcome, durationMs);
+      record(finished, exchange);
+      exchange.trace?.finished(finished);
+    };
     const durationMs = clock.monotonic() - exchange.startedAt;
     const decoding = exchange.meter?.decoding;
     if (decoding === undefined) finish();

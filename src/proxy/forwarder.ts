@@ -46,7 +46,7 @@ export class Forwarder {
     target: WeightedBackend,
   ): Promise<ResponseMessage> {
     const { clock, mirrors } = this.#options;
-    if (route.mirrors.length > 0) mirrors.send(exchange.request, route.mirrors);
+    if (route.mirrors.length > 0) mirrors.send(exchange, route.mirrors);
     const startedAt = clock.monotonic();
     try {
       return await this.#sendInTime(this.#resolve(exchange, route, target));
@@ -105,10 +105,13 @@ export class Forwarder {
       code: "upstream_timeout",
       backend: backend.key,
     };
-    return withinLimit(
+    const { request, trace } = exchange;
+    trace?.callStarts(backend);
+    const call = withinLimit(
       cancellation,
       limit,
-      (limited) => upstream.send(exchange.request, body, limited),
+      (limited) => upstream.send(request, body, limited),
     );
+    return trace === undefined ? call : trace.callEnds(call);
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Upstream, UpstreamRequest } from "../http/client/upstream.ts";
 import type { Body } from "../http/body.ts";
 import type { RequestMessage } from "../http/message.ts";
+import type { PolicyTrace } from "../policy/policy_trace.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import { mirrorBody } from "./mirrored_body.ts";
 import { withinLimit } from "./time_limit.ts";
@@ -27,6 +28,12 @@ export interface MirrorsOptions {
   readonly onFailure: (backend: Backend, error: unknown) => void;
 }
 
+/** A request that is copied, and who hears of it. */
+export interface Mirrored {
+  readonly request: RequestMessage;
+  readonly trace?: Pick<PolicyTrace, "report"> | undefined;
+}
+
 /** Sends copies of requests to other backends and drops the answers. A mirror never delays or fails the request itself. */
 export class Mirrors {
   readonly #options: MirrorsOptions;
@@ -37,9 +44,11 @@ export class Mirrors {
   }
 
   /** Starts the copies. From then on the request's body feeds them as it is read. */
-  send(request: RequestMessage, mirrors: readonly Mirror[]): void {
+  send({ request, trace }: Mirrored, mirrors: readonly Mirror[]): void {
     for (const { backend, fraction } of mirrors) {
       if (this.#options.random() >= fraction) continue;
+      const details = { backend: backend.key };
+      trace?.report({ type: "policyEvent", kind: "request_mirror", details });
       this.#sendCopy(request, backend).catch((error: unknown) =>
         this.#options.onFailure(backend, error)
       );

@@ -21,11 +21,13 @@ import {
 import type { Forwarder } from "./forwarder.ts";
 import { limitBody } from "./limited_body.ts";
 import { respondToError, toGatewayError } from "./respond.ts";
+import type { Tracing } from "./tracing.ts";
 
 /** What the pipeline needs of its surroundings. */
 export interface PipelineOptions {
   readonly snapshots: SnapshotStore;
   readonly forwarder: Forwarder;
+  readonly tracing: Tracing;
   readonly clock: Clock;
   readonly log: Log;
   readonly trustsPeer: TrustsPeer;
@@ -52,7 +54,7 @@ export class Pipeline {
 
   /** Answers a request that arrived on `port`; never throws. */
   async handle(request: RequestMessage, port: number): Promise<Reply> {
-    const { snapshots, clock, onFinish } = this.#options;
+    const { snapshots, clock, tracing, onFinish } = this.#options;
     const requestId = requestIdOf(request.headers);
     const exchange = new Exchange(
       request,
@@ -62,6 +64,7 @@ export class Pipeline {
       clock,
       onFinish,
     );
+    exchange.trace = tracing.begin(exchange);
     let response: ResponseMessage;
     try {
       response = await this.#process(exchange);
@@ -75,6 +78,7 @@ export class Pipeline {
     // LLM providers have request ids of their own, which their SDKs and their support ask for.
     setIfAbsent(response.headers, "x-request-id", requestId);
     exchange.response = response;
+    exchange.trace?.answers(response);
     return exchange;
   }
 
@@ -84,19 +88,24 @@ export class Pipeline {
     // One spelling of the path for routing, policies and upstream.
     request.target = normalizeTarget(request.target);
     limitBody(request, this.#options.maxBodyBytes);
+    exchange.trace?.enters("gateway", listener);
     if (listener.policies.length > 0) {
       const response = await exchange.runRequestHooks(listener.policies);
       if (response !== undefined) return response;
     }
+    exchange.trace?.passed("gateway policies");
     const route = enterRoute(exchange, listener);
+    exchange.trace?.enters("route", route);
     if (route.policies.length > 0) {
       const response = await exchange.runRequestHooks(route.policies);
       if (response !== undefined) return response;
     }
+    exchange.trace?.passed("route policies");
     const target = this.#chooseBackend(route);
     exchange.backend = target.backend;
     const { log } = this.#options;
     if (log.isEnabled("debug")) logChoice(log, exchange, route, target);
+    exchange.trace?.enters("backend", target);
     if (target.policies.length > 0) {
       const response = await exchange.runRequestHooks(target.policies);
       if (response !== undefined) return response;
@@ -115,8 +124,11 @@ export class Pipeline {
     if (meter !== undefined) await meter.prepare(request, maxBufferBytes);
     const trusted = trustsPeer(request.source);
     addForwardingHeaders(request, requestId, asked.authority, trusted);
+    exchange.trace?.forwards();
     const response = await forwarder.forward(exchange, route, target);
+    exchange.trace?.received(response);
     meter?.watch(response);
+    exchange.trace?.ready(response);
     return response;
   }
 
@@ -134,6 +146,7 @@ export class Pipeline {
   }
 
   #reject(exchange: Exchange, error: unknown): ResponseMessage {
+    exchange.trace?.failed(error);
     exchange.error = toGatewayError(error);
     return respondToError(exchange.error);
   }
@@ -206,6 +219,7 @@ function logChoice(
 
 function enterRoute(exchange: Exchange, listener: Listener): Route {
   const match = listener.routes.find(exchange);
+  exchange.trace?.routed(listener, match?.value);
   if (match === undefined) {
     throw new GatewayError(
       "route_not_found",

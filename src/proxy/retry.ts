@@ -66,6 +66,7 @@ export async function sendUntilGood(
         attempt: exchange.retries + 1,
         delay: `${delayMs}ms`,
       });
+      noteTry(exchange, outcome, delayMs);
       await sleep(clock, delayMs, cancellation);
       exchange.retries++;
       replay?.rewind();
@@ -73,6 +74,24 @@ export async function sendUntilGood(
   } finally {
     replay?.settle();
   }
+}
+
+function noteTry(
+  exchange: Exchange,
+  outcome: ResponseMessage | GatewayError,
+  delayMs: number,
+): void {
+  const failed = outcome instanceof GatewayError ? outcome : outcome.status;
+  exchange.failedTries = [...exchange.failedTries, failed];
+  exchange.trace?.report({
+    type: "policyEvent",
+    kind: "retry",
+    details: {
+      attempt: exchange.retries + 1,
+      after: typeof failed === "number" ? failed : failed.message,
+      delay: `${delayMs}ms`,
+    },
+  });
 }
 
 function resultOf(outcome: ResponseMessage | GatewayError): ResponseMessage {

@@ -65,15 +65,18 @@ export class TraceRedactor {
     const shown: Record<string, string | string[]> = Object.create(null);
     fields.forEach((spelled, value) => {
       const name = spelled.toLowerCase();
-      const text = this.#names.headers.has(name)
-        ? redactionMarker
-        : this.text(value);
+      const text = this.header(name, value);
       const present = shown[name];
       if (present === undefined) shown[name] = text;
       else if (typeof present === "string") shown[name] = [present, text];
       else present.push(text);
     });
     return { ...shown };
+  }
+
+  /** The value of a field, whose name is in lower case. */
+  header(name: string, value: string): string {
+    return this.#names.headers.has(name) ? redactionMarker : this.text(value);
   }
 
   /** Path and query, the values of sensitive parameters redacted. */

@@ -52,6 +52,9 @@ export class FakeTarget implements AdminTarget {
     apply: () => Promise.reject(new TypeError("not expected")),
     addresses: () => Promise.resolve([]),
     setLogLevel: () => Promise.resolve(),
+    traceNext: () => Promise.reject(new TypeError("not expected")),
+    failures: () => Promise.resolve([]),
+    failure: () => Promise.resolve(undefined),
     drain: () => Promise.resolve({ drained: 0, cut: 0 }),
   };
 

@@ -1,0 +1,42 @@
+import { json, text } from "./respond.ts";
+import type { AdminTarget } from "./target.ts";
+
+/** The requests that failed last, the newest first; `limit` shows fewer. */
+export async function listFailures(
+  target: AdminTarget,
+  request: Request,
+): Promise<Response> {
+  const limit = new URL(request.url).searchParams.get("limit") ?? "10000";
+  if (!/^[0-9]{1,5}$/.test(limit)) {
+    return text(400, "invalid limit: expected a number");
+  }
+  const failures = await target.dataPlane.failures();
+  return json(failures.slice(0, Number(limit)));
+}
+
+/** What is known of a failed request; 404 when it is not remembered. */
+export async function showFailure(
+  target: AdminTarget,
+  request: Request,
+): Promise<Response> {
+  const id = decode(new URL(request.url).pathname.split("/").at(-1) ?? "");
+  const report = id === undefined
+    ? undefined
+    : await target.dataPlane.failure(id);
+  if (report !== undefined) return json(report);
+  const { enabled, size } = target.settings.failureMemory;
+  return text(
+    404,
+    enabled
+      ? `no failed request has this id: only the last ${size} that ended with 4xx or 5xx are remembered`
+      : "failed requests are not remembered: config.failureMemory.enabled is false",
+  );
+}
+
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+import type { Settings } from "../api/settings.ts";
+import type { Clock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import { createSensitiveHeaders } from "../base/redaction.ts";
+import {
+  compileRequestFilter,
+  type RequestFilter,
+} from "../policy/request_filter.ts";
+import type { Exchange } from "../proxy/exchange.ts";
+import {
+  describeFailure,
+  describeRefused,
+  hasFailed,
+} from "../proxy/failures.ts";
+import { Tracing } from "../proxy/tracing.ts";
+import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
+import { explainFailure } from "../telemetry/explain_failure.ts";
+import type { FailedRequest } from "../telemetry/failed_request.ts";
+import { failureEvents } from "../telemetry/failure_events.ts";
+import { FailureMemory } from "../telemetry/failure_memory.ts";
+import type { FinishedRequest } from "../telemetry/finished_request.ts";
+import type {
+  FailureReport,
+  FailureSummary,
+  TraceAnswer,
+  TraceQuery,
+} from "./data_plane.ts";
+
+/** What debugging needs of its process. */
+export interface DebuggingOptions {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly snapshots: SnapshotStore;
+}
+
+/** What tells why a request failed: traces for those who watch, a memory for those who come later. */
+export class Debugging {
+  readonly tracing: Tracing;
+  readonly #snapshots: SnapshotStore;
+  readonly #memory: FailureMemory;
+  /** So far, of those that were refused before they were requests. */
+  #refused = 0;
+
+  constructor({ settings, clock, snapshots }: DebuggingOptions) {
+    const { failureMemory: { enabled, size }, sensitiveHeaders } = settings;
+    this.tracing = new Tracing({
+      clock,
+      sensitiveHeaders: createSensitiveHeaders(sensitiveHeaders),
+    });
+    this.#snapshots = snapshots;
+    this.#memory = new FailureMemory(enabled ? size : 0);
+  }
+
+  traceNext(
+    { filter, gateway, port, count = 1 }: TraceQuery,
+  ): TraceAnswer {
+    let compiled: RequestFilter | undefined;
+    try {
+      compiled = filter === undefined
+        ? undefined
+        : compileRequestFilter(filter);
+    } catch (error) {
+      return { refusal: "filter", message: describeError(error) };
+    }
+    const wanted = { filter: compiled, gateway, port, count };
+    const stream = this.tracing.watch(wanted);
+    if (stream !== undefined) return { stream };
+    return { refusal: "watchers", message: "too many are watching already" };
+  }
+
+  /** A request is over. */
+  finished(request: FinishedRequest, exchange: Exchange): void {
+    if (!this.#memory.isOn || !hasFailed(request)) return;
+    const redactor = this.tracing.createRedactor(exchange.snapshot);
+    this.#memory.remember(describeFailure(exchange, request, redactor));
+  }
+
+  /** Something was refused before it was a request. */
+  refused(request: FinishedRequest): void {
+    if (!this.#memory.isOn) return;
+    const redactor = this.tracing.createRedactor(this.#snapshots.current);
+    const id = `refused-${++this.#refused}`;
+    this.#memory.remember(describeRefused(id, request, redactor));
+  }
+
+  /** The newest first. */
+  failures(): readonly FailureSummary[] {
+    return this.#memory.list().map(summarise);
+  }
+
+  failure(id: string): FailureReport | undefined {
+    const failed = this.#memory.find(id);
+    if (failed === undefined) return undefined;
+    const { failing = null, advice } = explainFailure(failed);
+    const { finished: { durationMs, retries } } = failed;
+    return {
+      ...summarise(failed),
+      failing,
+      advice,
+      durationMs: durationMs ?? null,
+      retries,
+      events: failureEvents(failed),
+    };
+  }
+}
+
+function summarise(failed: FailedRequest): FailureSummary {
+  const { id, route, backend, finished } = failed;
+  const { time, status, reason, method, host, path, gateway } = finished;
+  return {
+    id,
+    time: new Date(time).toISOString(),
+    status,
+    reason,
+    method,
+    host,
+    path,
+    gateway: gateway ?? null,
+    route: route ?? null,
+    backend: backend?.name ?? null,
+    cause: explainFailure(failed).cause,
+  };
+}

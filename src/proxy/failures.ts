@@ -1,0 +1,163 @@
+import { describeError, GatewayError } from "../base/errors.ts";
+import { redactionMarker } from "../base/redaction.ts";
+import type { HeaderList } from "../http/header_list.ts";
+import type { FailedCall, FailedRequest } from "../telemetry/failed_request.ts";
+import type { FinishedRequest } from "../telemetry/finished_request.ts";
+import type { TraceRedactor } from "../telemetry/trace_redactor.ts";
+import type { TraceHeaders } from "../telemetry/trace_state.ts";
+import { pathEnd } from "../route/request_target.ts";
+import type { Exchange } from "./exchange.ts";
+import { readBackend } from "./trace_state.ts";
+
+/** Longer texts are cut, so that a memory of failures has a bound in bytes. */
+const MAX_TEXT = 1024;
+const MAX_CANDIDATES = 16;
+const MAX_CALLS = 16;
+
+const shownRequestHeaders = [
+  "accept",
+  "content-type",
+  "content-length",
+  "origin",
+  "user-agent",
+  "mcp-protocol-version",
+];
+
+const shownResponseHeaders = [
+  "content-type",
+  "retry-after",
+  "www-authenticate",
+  "x-gateway-error",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+];
+
+/** Whether a request is worth remembering: it failed, and not because the client of a stream had enough. */
+export function hasFailed({ status, error, reason }: FinishedRequest): boolean {
+  return status >= 400 || (error !== undefined && reason !== "client_closed");
+}
+
+/** What to remember of a request that failed. */
+export function describeFailure(
+  exchange: Exchange,
+  finished: FinishedRequest,
+  redactor: TraceRedactor,
+): FailedRequest {
+  const { request, asked, response, route, listener } = exchange;
+  redactor.learn(request.headers, asked.target);
+  const shown = (headers: HeaderList, names: readonly string[]) =>
+    pickHeaders(headers, names, redactor);
+  return {
+    id: exchange.requestId,
+    finished: shorten(finished, redactor),
+    scheme: request.scheme,
+    query: queryNames(asked.target, redactor),
+    requestHeaders: shown(request.headers, shownRequestHeaders),
+    responseHeaders: shown(response.headers, shownResponseHeaders),
+    identities: identitiesOf(exchange),
+    route: route?.key,
+    backend: exchange.backend && readBackend(exchange.backend),
+    candidates: route !== undefined || listener === undefined
+      ? []
+      : listener.routes.candidates(exchange.hostname)
+        .slice(0, MAX_CANDIDATES).map(({ key }) => key),
+    verdict: exchange.refusal?.verdict,
+    calls: callsOf(exchange, redactor),
+  };
+}
+
+/** What to remember of something that was refused before it was a request. */
+export function describeRefused(
+  id: string,
+  finished: FinishedRequest,
+  redactor: TraceRedactor,
+): FailedRequest {
+  return {
+    id,
+    finished: shorten(finished, redactor),
+    scheme: "http",
+    query: "",
+    requestHeaders: {},
+    responseHeaders: {},
+    identities: [],
+    route: undefined,
+    backend: undefined,
+    candidates: [],
+    verdict: undefined,
+    calls: [],
+  };
+}
+
+function shorten(
+  finished: FinishedRequest,
+  redactor: TraceRedactor,
+): FinishedRequest {
+  const { error, host, path, method, requestId } = finished;
+  const short = (text: string) => shortText(text, redactor);
+  return {
+    ...finished,
+    error: error === undefined ? undefined : short(error),
+    host: short(host),
+    path: short(path),
+    method: short(method),
+    requestId: short(requestId),
+  };
+}
+
+/** Redacted before it is cut: half a secret is not known as one. */
+function shortText(text: string, redactor: TraceRedactor): string {
+  return redactor.text(text.slice(0, 2 * MAX_TEXT)).slice(0, MAX_TEXT);
+}
+
+function queryNames(target: string, redactor: TraceRedactor): string {
+  const end = pathEnd(target);
+  if (target[end] !== "?") return "";
+  const pairs = target.slice(end + 1, end + MAX_TEXT).split("&");
+  const names = pairs.map((pair) => {
+    const equals = pair.indexOf("=");
+    return equals < 0
+      ? redactionMarker
+      : `${redactor.text(pair.slice(0, equals))}=${redactionMarker}`;
+  });
+  return `?${names.join("&")}`;
+}
+
+function pickHeaders(
+  headers: HeaderList,
+  names: readonly string[],
+  redactor: TraceRedactor,
+): TraceHeaders {
+  const picked: [string, string][] = [];
+  for (const name of names) {
+    const value = headers.getJoined(name);
+    if (value === undefined) continue;
+    picked.push([name, redactor.header(name, value).slice(0, MAX_TEXT)]);
+  }
+  return Object.fromEntries(picked);
+}
+
+function identitiesOf({ identity }: Exchange): readonly string[] {
+  const { jwt, apiKey, basicAuth } = identity;
+  return [
+    ...(jwt === undefined ? [] : ["jwt"]),
+    ...(apiKey === undefined ? [] : ["apiKey"]),
+    ...(basicAuth === undefined ? [] : ["basicAuth"]),
+  ];
+}
+
+function callsOf(
+  { failedTries, upstreamMs, backend, error, response }: Exchange,
+  redactor: TraceRedactor,
+): readonly FailedCall[] {
+  if (upstreamMs === undefined || backend === undefined) return [];
+  const last = error ?? response.status;
+  return [...failedTries.slice(0, MAX_CALLS), last].map((outcome) =>
+    outcome instanceof GatewayError
+      ? {
+        status: null,
+        error: shortText(describeError(outcome), redactor),
+      }
+      : { status: outcome, error: null }
+  );
+}

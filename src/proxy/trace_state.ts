@@ -1,0 +1,122 @@
+import { toJson } from "../telemetry/plain_json.ts";
+import type { TraceRedactor } from "../telemetry/trace_redactor.ts";
+import type { JsonObject, RequestState } from "../telemetry/trace_state.ts";
+import type { ResponseMessage } from "../http/message.ts";
+import { pathEnd } from "../route/request_target.ts";
+import type { Backend } from "../snapshot/snapshot.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** What a snapshot says of time, in milliseconds since the request was accepted. */
+export interface TraceTiming {
+  /** When the upstream was first called. */
+  readonly calledAt: number | undefined;
+}
+
+/** The request as it is now, and the response to it as far as there is one; secrets redacted. */
+export function readState(
+  exchange: Exchange,
+  redactor: TraceRedactor,
+  timing: TraceTiming,
+  response?: ResponseMessage,
+): RequestState {
+  const { identity, backend, request: { source } } = exchange;
+  return {
+    request: readRequest(exchange, redactor),
+    source: {
+      address: source.address,
+      port: source.port,
+      rawAddress: source.address,
+      rawPort: source.port,
+    },
+    env: readEnvironment(exchange),
+    ...claims("jwt", identity.jwt, redactor),
+    ...claims("apiKey", identity.apiKey, redactor),
+    ...readUser(identity.basicAuth, redactor),
+    ...(backend && { backend: readBackend(backend) }),
+    ...(response && {
+      response: {
+        code: response.status,
+        headers: redactor.headers(response.headers),
+      },
+    }),
+    ...readTiming(exchange, timing),
+  };
+}
+
+/** A backend as traces show it. */
+export function readBackend(
+  { key, tls }: Backend,
+): NonNullable<RequestState["backend"]> {
+  const protocol = tls === undefined ? "http" : "https";
+  return { name: key, type: "static", protocol };
+}
+
+function readRequest(
+  { request, acceptedAt }: Exchange,
+  redactor: TraceRedactor,
+): RequestState["request"] {
+  const { method, scheme, version } = request;
+  const authority = redactor.text(request.authority);
+  const target = redactor.target(request.target);
+  return {
+    method,
+    uri: `${scheme}://${authority}${target}`,
+    path: target.slice(0, pathEnd(target)),
+    pathAndQuery: target,
+    host: authority.replace(/:\d*$/, "").toLowerCase(),
+    scheme,
+    version: `HTTP/${version}`,
+    headers: redactor.headers(request.headers),
+    startTime: new Date(acceptedAt).toISOString(),
+  };
+}
+
+function readEnvironment({ gateway }: Exchange): RequestState["env"] {
+  const podName = Deno.env.get("POD_NAME");
+  const namespace = Deno.env.get("POD_NAMESPACE");
+  return {
+    ...(podName !== undefined && { podName }),
+    ...(namespace !== undefined && { namespace }),
+    ...(gateway !== undefined && { gateway }),
+  };
+}
+
+function claims(
+  name: "jwt" | "apiKey",
+  known: Readonly<Record<string, unknown>> | undefined,
+  redactor: TraceRedactor,
+): { readonly [name in "jwt" | "apiKey"]?: JsonObject } {
+  if (known === undefined) return {};
+  const entries = Object.entries(known).map(([claim, value]) =>
+    [claim, redactor.json(toJson(value))] as const
+  );
+  return { [name]: Object.fromEntries(entries) };
+}
+
+function readUser(
+  known: Readonly<Record<string, unknown>> | undefined,
+  redactor: TraceRedactor,
+): Pick<RequestState, "basicAuth"> {
+  const username = known?.["username"];
+  if (typeof username !== "string") return {};
+  return { basicAuth: { username: redactor.text(username) } };
+}
+
+function readTiming(
+  { upstreamMs }: Exchange,
+  { calledAt }: TraceTiming,
+): Pick<RequestState, "proxy"> {
+  if (calledAt === undefined) return {};
+  return {
+    proxy: {
+      requestProcessingDuration: inSeconds(calledAt),
+      ...(upstreamMs !== undefined &&
+        { upstreamDuration: inSeconds(upstreamMs) }),
+    },
+  };
+}
+
+/** Such as `0.0034s`. */
+function inSeconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(4)}s`;
+}

@@ -1,0 +1,189 @@
+import type { FailedRequest } from "./failed_request.ts";
+import type { FinishedRequest } from "./finished_request.ts";
+
+/** Why a request failed, for people. */
+export interface Explanation {
+  /** One sentence. */
+  readonly cause: string;
+  /** What decided, where it has a name: the text of a rule, a header, a budget, a route, a backend. */
+  readonly failing: FailingPart | undefined;
+  /** What to do, in one or two sentences. */
+  readonly advice: string;
+}
+
+/** What decided over a request. */
+export interface FailingPart {
+  readonly kind: "rule" | "header" | "budget" | "route" | "backend";
+  readonly name: string;
+}
+
+type Reason = FinishedRequest["reason"];
+type Explain = (failed: FailedRequest) => Explanation;
+
+/** Says why a request failed and what to do about it. */
+export function explainFailure(failed: FailedRequest): Explanation {
+  return (explanations[failed.finished.reason] ?? explainOther)(failed);
+}
+
+const explanations: Readonly<Partial<Record<Reason, Explain>>> = {
+  jwt_auth: (failed) => ({
+    cause: `The access token was not accepted: ${errorOf(failed)}.`,
+    failing: { kind: "header", name: "authorization" },
+    advice: failed.finished.status === 503
+      ? 'The gateway could not get the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".'
+      : "Send a valid token as `Authorization: Bearer <token>`; compare its `iss`, `aud` and `exp` with `jwtAuthentication`.",
+  }),
+  basic_auth: (failed) => ({
+    cause: `User name and password were not accepted: ${errorOf(failed)}.`,
+    failing: { kind: "header", name: "authorization" },
+    advice:
+      "Send them as `Authorization: Basic …`; compare with the users of `basicAuthentication`.",
+  }),
+  api_key_auth: (failed) => ({
+    cause: `The API key was not accepted: ${errorOf(failed)}.`,
+    failing: undefined,
+    advice:
+      "Send a key that `apiKeyAuthentication` lists, in the place that its `location` names.",
+  }),
+  mcp_oauth: (failed) => ({
+    cause: `The OAuth endpoint could not answer: ${errorOf(failed)}.`,
+    failing: undefined,
+    advice:
+      "Check that the issuer of the identity provider is right and can be reached from here.",
+  }),
+  authorization: (failed) => ({
+    cause: `It was not allowed: ${errorOf(failed)}.`,
+    failing: failingRule(failed),
+    advice:
+      "If it should pass, change the rule under `authorization`, or give the caller what the rule asks for.",
+  }),
+  rate_limit: (failed) => ({
+    cause: `It was over a limit: ${errorOf(failed)}.`,
+    failing: failingBudget(failed),
+    advice: adviceOnLimit(failed),
+  }),
+  listener_not_found: ({ finished: { host, port } }) => ({
+    cause: `No listener of port ${port} is for the host "${host}".`,
+    failing: { kind: "header", name: "host" },
+    advice:
+      "Use a host name that a listener has, or give a listener this `hostname`.",
+  }),
+  route_not_found: ({ finished: { method, host, path }, candidates }) => ({
+    cause: `No route matches ${method} ${path} for the host "${host}"${
+      candidates.length === 0
+        ? ": there is no route for this host"
+        : `; these did not match: ${candidates.join(", ")}`
+    }.`,
+    failing: undefined,
+    advice:
+      "Compare host, path, method and headers with `hostnames` and `matches` of the routes.",
+  }),
+  invalid_backend: (failed) => ({
+    cause: `The route has no backend to send it to: ${errorOf(failed)}.`,
+    failing: namedPart("route", failed.route),
+    advice: "Correct `backends` of the route.",
+  }),
+  invalid_policy: (failed) => ({
+    cause: `A policy of the route cannot be used: ${errorOf(failed)}.`,
+    failing: namedPart("route", failed.route),
+    advice: "Run `gateway --validate-only -f <file>` and correct the policy.",
+  }),
+  upstream: (failed) => ({
+    cause:
+      `The backend "${failed.backend?.name}" answered ${failed.finished.status}; the gateway passed that on.`,
+    failing: namedPart("backend", failed.backend?.name),
+    advice:
+      "Look into the backend's log; it got the same x-request-id as this request has here.",
+  }),
+  direct_response: ({ finished: { status }, route }) => ({
+    cause: `A policy of the route answered ${status} itself.`,
+    failing: namedPart("route", route),
+    advice: "See `directResponse`, `requestRedirect` and `cors` of the route.",
+  }),
+  upstream_connect_failed: unreachable(
+    "Check that it runs and listens at this address.",
+  ),
+  upstream_tls_failed: unreachable(
+    "Compare its certificate with `tls` of the backend: name and trusted certificates.",
+  ),
+  upstream_overloaded: unreachable(
+    "All its connections are in use; raise `maxConnections` or `maxPendingRequests` of the backend, or add another.",
+  ),
+  upstream_closed: unreachable(
+    "It closed the connection before its answer was complete; look into its log.",
+  ),
+  upstream_protocol_error: unreachable(
+    "It does not speak HTTP as it should; check port and protocol of the backend.",
+  ),
+  upstream_timeout: unreachable(
+    "It took longer than `timeouts.backendRequest`; raise that or make it faster.",
+  ),
+  route_timeout: unreachable(
+    "All tries took longer than `timeouts.request`; raise that or make the backend faster.",
+  ),
+  client_closed: ({ finished: { durationMs = 0 } }) => ({
+    cause: `The client left after ${Math.round(durationMs)} ms.`,
+    failing: undefined,
+    advice: "See whether its own time limit is shorter than the answer takes.",
+  }),
+};
+
+function explainOther(failed: FailedRequest): Explanation {
+  const { reason, error } = failed.finished;
+  return {
+    cause: `It was refused (${reason})${
+      error === undefined ? "" : `: ${error}`
+    }.`,
+    failing: undefined,
+    advice:
+      "See what `reason` means in the README, section What a log line says.",
+  };
+}
+
+function unreachable(advice: string): Explain {
+  return (failed) => ({
+    cause:
+      `The backend "${failed.backend?.name}" at ${failed.finished.endpoint} ${
+        failed.calls.length > 1
+          ? `failed ${failed.calls.length} times`
+          : "failed"
+      }: ${errorOf(failed)}.`,
+    failing: namedPart("backend", failed.backend?.name),
+    advice,
+  });
+}
+
+function errorOf({ finished: { error, reason } }: FailedRequest): string {
+  return (error ?? reason).replace(/\.$/, "");
+}
+
+function namedPart(
+  kind: FailingPart["kind"],
+  name: string | undefined,
+): FailingPart | undefined {
+  return name === undefined ? undefined : { kind, name };
+}
+
+function failingRule({ verdict }: FailedRequest): FailingPart | undefined {
+  if (verdict?.type !== "authorizationResult") return undefined;
+  const rule = verdict.rules.find(({ matched, mode, error }) =>
+    error !== undefined || matched === (mode === "deny")
+  );
+  return namedPart("rule", rule?.name);
+}
+
+function failingBudget({ verdict }: FailedRequest): FailingPart | undefined {
+  if (verdict?.type !== "rateLimit") return undefined;
+  const entry = verdict.entries.find((each) => each.verdict === "deny");
+  return namedPart("budget", entry?.name);
+}
+
+function adviceOnLimit({ verdict }: FailedRequest): string {
+  const entry = verdict?.type === "rateLimit"
+    ? verdict.entries.find((each) => each.verdict === "deny")
+    : undefined;
+  const wait = entry === undefined
+    ? "Wait as long as `retry-after` says"
+    : `The limit reset ${entry.resetSeconds} s after this request`;
+  return `${wait}; or raise the limit under \`rateLimit\`. \`gwctl proxy limits\` shows what is left of each.`;
+}

@@ -1,0 +1,136 @@
+import { redactionMarker } from "../base/redaction.ts";
+import type { FailedRequest } from "./failed_request.ts";
+import type {
+  TracedPolicyKind,
+  TraceEvent,
+  TraceMessage,
+} from "./trace_event.ts";
+import { severityOf } from "./trace_severity.ts";
+import type { RequestState } from "./trace_state.ts";
+
+/** The trace of a request that nobody watched, as far as it is remembered: what is missing was not recorded. */
+export function failureEvents(failed: FailedRequest): readonly TraceEvent[] {
+  const end = toMicros(failed.finished.durationMs ?? 0);
+  const called = end - toMicros(failed.finished.upstreamDurationMs ?? 0);
+  return [
+    event({ type: "requestStarted" }, 0),
+    event({
+      type: "requestSnapshot",
+      stage: "initial request",
+      requestState: stateOf(failed),
+    }, 0),
+    ...routeEvents(failed),
+    ...refusalEvents(failed),
+    ...callEvents(failed, called, end),
+    event({
+      type: "responseSnapshot",
+      stage: "final response",
+      requestState: {
+        ...stateOf(failed),
+        response: {
+          code: failed.finished.status,
+          headers: failed.responseHeaders,
+        },
+      },
+    }, end),
+    event({
+      type: "requestFinished",
+      status: failed.finished.status,
+      error: failed.finished.error ?? null,
+      reason: failed.finished.reason,
+    }, end),
+  ];
+}
+
+function event(
+  message: TraceMessage,
+  eventEnd: number,
+  eventStart: number | null = null,
+): TraceEvent {
+  return { eventStart, eventEnd, severity: severityOf(message), message };
+}
+
+function routeEvents(failed: FailedRequest): readonly TraceEvent[] {
+  const { route, candidates, finished: { listener } } = failed;
+  if (listener === undefined) return [];
+  if (route === undefined && finishedBeforeRoute(failed)) return [];
+  return [event({
+    type: "routeSelection",
+    selectedRoute: route ?? null,
+    evaluatedRoutes: route === undefined ? candidates : [route],
+  }, 0)];
+}
+
+function finishedBeforeRoute({ finished }: FailedRequest): boolean {
+  return finished.reason !== "route_not_found";
+}
+
+const refusingKinds: Readonly<Record<string, TracedPolicyKind | undefined>> = {
+  jwt_auth: "jwt",
+  basic_auth: "basic_auth",
+  api_key_auth: "api_key",
+  mcp_oauth: "mcp",
+};
+
+function refusalEvents(
+  { verdict, finished }: FailedRequest,
+): readonly TraceEvent[] {
+  if (verdict !== undefined) return [event(verdict, 0)];
+  const kind = refusingKinds[finished.reason];
+  if (kind === undefined) return [];
+  const { status, error: reason = "" } = finished;
+  const result = { type: "reject", status, reason } as const;
+  return [event({ type: "policy", kind, result }, 0)];
+}
+
+function callEvents(
+  { calls, finished: { endpoint } }: FailedRequest,
+  start: number,
+  end: number,
+): readonly TraceEvent[] {
+  if (endpoint === undefined) return [];
+  return calls.flatMap((call) => [
+    event({ type: "backendCallStart", target: endpoint }, start),
+    event({ type: "backendCallResult", ...call }, end, start),
+  ]);
+}
+
+function stateOf(failed: FailedRequest): RequestState {
+  const { finished, scheme, query, backend } = failed;
+  const { host, path, method, version, gateway, source, time } = finished;
+  const colon = source.lastIndexOf(":");
+  const address = source.slice(0, colon);
+  const port = Number(source.slice(colon + 1));
+  return {
+    request: {
+      method,
+      uri: `${scheme}://${host}${path}${query}`,
+      path,
+      pathAndQuery: path + query,
+      host: host.replace(/:\d*$/, "").toLowerCase(),
+      scheme,
+      version: `HTTP/${version}`,
+      headers: failed.requestHeaders,
+      startTime: new Date(time).toISOString(),
+    },
+    source: { address, port, rawAddress: address, rawPort: port },
+    env: gateway === undefined ? {} : { gateway },
+    ...identitiesOf(failed),
+    ...(backend && { backend }),
+  };
+}
+
+/** That there was one, and nothing of what it said. */
+function identitiesOf({ identities }: FailedRequest): Partial<RequestState> {
+  return {
+    ...(identities.includes("jwt") && { jwt: { claims: redactionMarker } }),
+    ...(identities.includes("apiKey") &&
+      { apiKey: { metadata: redactionMarker } }),
+    ...(identities.includes("basicAuth") &&
+      { basicAuth: { username: redactionMarker } }),
+  };
+}
+
+function toMicros(milliseconds: number): number {
+  return Math.round(milliseconds * 1000);
+}

@@ -1,0 +1,51 @@
+import type { TraceMessage, TraceSeverity } from "./trace_event.ts";
+
+/** How a reader should take an event. */
+export function severityOf(message: TraceMessage): TraceSeverity {
+  switch (message.type) {
+    case "routeSelection":
+      return message.selectedRoute === null ? "error" : "info";
+    case "authorizationResult":
+    case "rateLimit":
+      return message.result === "allow" ? "success" : "error";
+    case "policy":
+      return severityOfResult(message);
+    case "cel":
+      return isFailure(message.result) ? "warn" : "info";
+    case "backendCallResult":
+      return message.error !== null
+        ? "error"
+        : severityOfStatus(message.status);
+    case "requestFinished":
+      return message.error !== null && (message.status ?? 0) < 400
+        ? "error"
+        : severityOfStatus(message.status);
+    case "eventsDropped":
+      return "warn";
+    default:
+      return "info";
+  }
+}
+
+const authenticating: ReadonlySet<string> = new Set([
+  "jwt",
+  "basic_auth",
+  "api_key",
+]);
+
+function severityOfResult(
+  { kind, result }: Extract<TraceMessage, { type: "policy" }>,
+): TraceSeverity {
+  if (result.type === "reject") return "error";
+  const hasPassed = result.type === "apply" && authenticating.has(kind);
+  return hasPassed ? "success" : "info";
+}
+
+function severityOfStatus(status: number | null): TraceSeverity {
+  if (status === null || status >= 500) return "error";
+  return status >= 400 ? "warn" : "info";
+}
+
+function isFailure(result: unknown): boolean {
+  return typeof result === "object" && result !== null && "error" in result;
+}
