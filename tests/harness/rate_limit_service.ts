@@ -3,8 +3,10 @@
  *
  * @module
  */
+// @ts-types="./grpc_js.d.ts"
 import * as grpc from "@grpc/grpc-js";
 import shipped from "@grpc/grpc-js-xds/package.json" with { type: "json" };
+// @ts-types="./proto_loader.d.ts"
 import { loadSync } from "@grpc/proto-loader";
 import type { KeyPair } from "./certificates.ts";
 

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { GatewayProcess } from "../harness/gateway_process.ts";
+
+const BUDGET = 5000;
+const REQUESTS = 20_000;
+const CLIENTS = 8;
+/** What a process may hold: an eighth of the budget, and one for each request that waits. */
+const LARGEST_LOSS = BUDGET / 8 + CLIENTS;
+
+/** What clients of one gateway were answered. */
+interface Tally {
+  readonly statuses: Map<number, number>;
+  /** Requests without an answer. */
+  broken: number;
+}
+
+/** Four gateways that share a budget over one file. */
+async function startFleet(folder: string): Promise<GatewayProcess[]> {
+  const config = {
+    config: { kv: { path: `${folder}/limits.db` } },
+    routes: [{
+      name: "api",
+      policies: {
+        rateLimit: {
+          global: {
+            domain: "fleet",
+            descriptors: [{
+              requests: BUDGET,
+              unit: "Hours",
+              entries: [{ key: "all", value: "'all'" }],
+            }],
+          },
+        },
+        directResponse: { status: 200, body: "ok" },
+      },
+    }],
+  };
+  return await Promise.all(
+    Array.from({ length: 4 }, () => GatewayProcess.start({ config })),
+  );
+}
+
+/** Clients that send `requests` together, each one after the other, until nobody answers. */
+async function sendAll(
+  gateway: GatewayProcess,
+  requests: number,
+  onAnswer: (answers: number) => void = () => {},
+): Promise<Tally> {
+  const tally: Tally = { statuses: new Map(), broken: 0 };
+  using client = Deno.createHttpClient({ poolMaxIdlePerHost: CLIENTS });
+  let sent = 0;
+  let answers = 0;
+  async function run(): Promise<void> {
+    while (sent < requests && tally.broken === 0) {
+      sent++;
+      try {
+        const response = await fetch(gateway.origin, { client });
+        await response.text();
+        const { status } = response;
+        tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
+        onAnswer(++answers);
+      } catch {
+        tally.broken++;
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, run));
+  return tally;
+}
+
+function countAll(tallies: readonly Tally[], status: number): number {
+  return tallies.reduce(
+    (sum, { statuses }) => sum + (statuses.get(status) ?? 0),
+    0,
+  );
+}
+
+async function withFleet(
+  use: (fleet: readonly GatewayProcess[]) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const fleet = await startFleet(folder);
+  try {
+    await use(fleet);
+  } finally {
+    for (const gateway of fleet) await gateway[Symbol.asyncDispose]();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("four gateways admit all of a shared budget and nothing beyond it", async () => {
+  await withFleet(async (fleet) => {
+    const share = REQUESTS / fleet.length;
+    const tallies = await Promise.all(
+      fleet.map((gateway) => sendAll(gateway, share)),
+    );
+
+    assert.equal(countAll(tallies, 200), BUDGET);
+    // A store that a busy machine keeps waiting fails a request now and then.
+    const failed = countAll(tallies, 503);
+    assert(failed < REQUESTS / 100, `${failed}`);
+    assert.equal(countAll(tallies, 429), REQUESTS - BUDGET - failed);
+  });
+});
+
+Deno.test("a gateway that is killed takes no more than its lease along", async () => {
+  await withFleet(async (fleet) => {
+    const share = REQUESTS / fleet.length;
+    const tallies = await Promise.all(
+      fleet.map((gateway, index) =>
+        sendAll(gateway, share, (answers) => {
+          if (index === 0 && answers === 500) gateway.signal("SIGKILL");
+        })
+      ),
+    );
+
+    const admitted = countAll(tallies, 200);
+    assert(Number(tallies[0]?.broken) > 0);
+    assert(admitted <= BUDGET, `${admitted}`);
+    assert(admitted >= BUDGET - LARGEST_LOSS - CLIENTS, `${admitted}`);
+  });
+});
