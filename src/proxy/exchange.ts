@@ -115,11 +115,16 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
 
   /** Has the tokens counted where the request is known to be for an LLM, also when no policy asked. */
   startMeter(): TokenMeter | undefined {
+    // Reading an answer again, as `GET /v1/responses/{id}` does, uses no tokens.
+    if (this.asked.method !== "POST") return undefined;
     return this.#meter ?? (this.#llmApi === undefined ? undefined : this.llm);
   }
 
+  /** Policies may have rewritten the path to the one that the provider knows. */
   get #llmApi(): LlmApi | undefined {
-    return detectLlmApi(this.asked.method, this.asked.target);
+    const { asked, request: { method, target } } = this;
+    return detectLlmApi(asked.method, asked.target) ??
+      detectLlmApi(method, target);
   }
 
   get method(): string {

@@ -1,8 +1,10 @@
 import { BytesBody } from "../http/body.ts";
+import type { HeaderList } from "../http/header_list.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import { type ContentDecoder, createDecoder } from "../llm/content_decoder.ts";
 import { withIncludeUsage } from "../llm/llm_request.ts";
-import type { LlmApi } from "../llm/llm_api.ts";
+import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
+import { textSizeOf } from "../llm/request_size.ts";
 import type { TokenUsage } from "../llm/token_usage.ts";
 import {
   createUsageChunkFilter,
@@ -15,7 +17,7 @@ import { MeteredBody } from "./metered_body.ts";
 
 /** Counts the tokens of one request: reads the answer while it streams by, and asks the provider to say them where it would not. */
 export class TokenMeter implements LlmCall {
-  readonly api: LlmApi | undefined;
+  #api: LlmApi | undefined;
   readonly #listeners: ((usage: TokenUsage) => void)[] = [];
   #requestBytes = 0;
   #hidesUsage = false;
@@ -24,7 +26,11 @@ export class TokenMeter implements LlmCall {
   #decoding: Promise<void> | undefined;
 
   constructor(api: LlmApi | undefined) {
-    this.api = api;
+    this.#api = api;
+  }
+
+  get api(): LlmApi | undefined {
+    return this.#api;
   }
 
   onUsage(listener: (usage: TokenUsage) => void): void {
@@ -43,20 +49,22 @@ export class TokenMeter implements LlmCall {
 
   /**
    * Sees to it that the answer will tell the usage, where somebody wants to know: a streamed OpenAI chat does only when asked.
-   * @param maxBytes Longer bodies go on as they are.
+   * @param maxBytes Longer bodies go on as they are, and count as so many bytes in an estimate.
    */
   async prepare(request: RequestMessage, maxBytes: number): Promise<void> {
-    if (this.#listeners.length === 0) return;
-    this.#requestBytes = request.body?.length ?? 0;
+    // The path may have been rewritten to the one that the provider knows.
+    this.#api ??= detectLlmApi(request.method, request.target);
+    // Where no interface is known, an estimate is never charged.
+    if (this.#listeners.length === 0 || this.api === undefined) return;
     const bytes = await peekBody(request, maxBytes);
-    if (bytes === undefined) return;
-    this.#requestBytes = bytes.length;
+    this.#requestBytes = bytes === undefined ? maxBytes : textSizeOf(bytes);
+    if (bytes === undefined || !mayChangeBody(request.headers)) return;
     if (this.api !== "chat" && this.api !== "completions") return;
     const asking = withIncludeUsage(bytes);
     if (asking === undefined) return;
     request.body = new BytesBody(asking);
     // What is compressed cannot be hidden from the client again.
-    request.headers.delete("accept-encoding");
+    request.headers.set("accept-encoding", "identity");
     this.#hidesUsage = true;
   }
 
@@ -113,10 +121,13 @@ export class TokenMeter implements LlmCall {
   }
 
   #read(scanner: UsageScanner, isComplete: boolean): TokenUsage | undefined {
-    if (!isComplete) return scanner.estimate(this.#requestBytes);
-    // A provider that never says what it used must not be free.
-    return scanner.finish() ??
-      (this.api && scanner.estimate(this.#requestBytes));
+    const stated = isComplete ? scanner.finish() : undefined;
+    if (stated !== undefined) return stated;
+    const usage = scanner.estimate(this.#requestBytes);
+    // A provider that never says what it used, or is not heard out, must not be free; what is no LLM must be.
+    const isLlm = this.api !== undefined || !usage.estimated ||
+      (!isComplete && usage.responseModel !== undefined);
+    return isLlm ? usage : undefined;
   }
 
   #settle(usage: TokenUsage | undefined): void {
@@ -127,3 +138,18 @@ export class TokenMeter implements LlmCall {
     for (const listener of this.#listeners) listener(usage);
   }
 }
+
+/** Whether nothing in the head depends on the bytes of the body: a coding, a checksum or a signature, as AWS demands one. */
+function mayChangeBody(headers: HeaderList): boolean {
+  return !bodyFields.some((name) => headers.has(name)) &&
+    headers.getJoined("authorization")?.startsWith("AWS4-") !== true;
+}
+
+const bodyFields = [
+  "content-encoding",
+  "content-digest",
+  "content-md5",
+  "digest",
+  "repr-digest",
+  "signature",
+];

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import type { LlmApi } from "../../src/llm/llm_api.ts";
+import { fetchRaw } from "../harness/fetch_raw.ts";
+import { encode } from "../harness/llm_upstream.ts";
+import { openTokenBudget } from "../harness/token_budget.ts";
+import { type Answer, bytesOf, json } from "../unit/llm/answers.ts";
+import { streamedAnswers } from "../unit/llm/streamed_answers.ts";
+
+const pathOf: Readonly<Record<LlmApi, string>> = {
+  chat: "/v1/chat/completions",
+  completions: "/v1/completions",
+  responses: "/v1/responses",
+  messages: "/v1/messages",
+  embeddings: "/v1/embeddings",
+  rerank: "/v2/rerank",
+  gemini: "/v1beta/models/gemini-2.5-flash:generateContent",
+  converse: "/model/us.amazon.nova-lite-v1%3A0/converse",
+};
+
+function whole(
+  name: string,
+  api: LlmApi,
+  document: unknown,
+  [input, output]: readonly [number, number],
+): Answer {
+  const body = bytesOf(JSON.stringify(document));
+  return { name, api, contentType: json, body, input, output };
+}
+
+const wholeAnswers: readonly Answer[] = [
+  whole("OpenAI chat, whole", "chat", {
+    choices: [{ message: { content: '"usage": {}' } }],
+    usage: { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 },
+  }, [20, 5]),
+  whole("OpenAI responses, whole", "responses", {
+    output: [],
+    usage: {
+      input_tokens: 20,
+      input_tokens_details: { cached_tokens: 10 },
+      output_tokens: 7,
+      total_tokens: 27,
+    },
+  }, [20, 7]),
+  whole("Anthropic messages, whole", "messages", {
+    content: [],
+    usage: {
+      input_tokens: 3,
+      cache_creation_input_tokens: 100,
+      cache_read_input_tokens: 1000,
+      output_tokens: 9,
+    },
+  }, [1103, 9]),
+  whole("Gemini, whole", "gemini", {
+    usageMetadata: {
+      promptTokenCount: 8,
+      cachedContentTokenCount: 4,
+      candidatesTokenCount: 2,
+      thoughtsTokenCount: 30,
+      totalTokenCount: 40,
+    },
+  }, [8, 32]),
+  whole("Bedrock Converse, whole", "converse", {
+    usage: {
+      inputTokens: 5,
+      outputTokens: 6,
+      cacheReadInputTokens: 70,
+      cacheWriteInputTokens: 8,
+      totalTokens: 89,
+    },
+  }, [83, 6]),
+  whole("embeddings", "embeddings", {
+    data: [],
+    usage: { prompt_tokens: 11, total_tokens: 11 },
+  }, [11, 0]),
+];
+
+/** Asks as a client does that wants the usage. */
+const ask = {
+  method: "POST",
+  headers: { "content-type": json },
+  body: '{"stream":true,"stream_options":{"include_usage":true}}',
+} as const;
+
+for (const answer of [...wholeAnswers, ...streamedAnswers]) {
+  const { name, api, contentType, body, input, output } = answer;
+  for (const coding of [undefined, "gzip", "br", "zstd"] as const) {
+    const how = coding === undefined ? "" : `, in ${coding}`;
+    Deno.test(`${name}${how}: charged exactly, and the client gets every byte`, async () => {
+      await using limited = await openTokenBudget({
+        contentType,
+        body,
+        ...(coding && { coding }),
+      });
+      const url = limited.origin + pathOf[api];
+
+      const response = await fetchRaw(url, ask);
+
+      assert.deepEqual(response.bytes, new Uint8Array(encode(body, coding)));
+      assert.equal(response.headers["content-type"], contentType);
+      assert.equal(response.headers["content-encoding"], coding);
+      assert.equal(
+        response.headers["content-length"],
+        String(response.bytes.length),
+      );
+      const debit = input + output;
+      assert.equal(await limited.charged(debit), debit);
+    });
+  }
+
+  Deno.test(`${name}: the request that crosses the budget completes, the next one is refused`, async () => {
+    const tokens = input + output - 1;
+    await using limited = await openTokenBudget({ contentType, body }, {
+      tokens,
+    });
+    const url = limited.origin + pathOf[api];
+
+    const crossing = await fetchRaw(url, ask);
+    const next = await fetchRaw(url, ask);
+
+    assert.equal(crossing.status, 200);
+    assert.equal(crossing.headers["x-ratelimit-remaining"], String(tokens));
+    assert.deepEqual(crossing.bytes, new Uint8Array(body));
+    assert.equal(next.status, 429);
+    assert.equal(next.headers["x-ratelimit-remaining"], "0");
+    assert.ok(Number(next.headers["retry-after"]) > 3500);
+    assert.equal(limited.upstream.requests.length, 1);
+  });
+}

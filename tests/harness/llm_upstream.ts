@@ -1,0 +1,103 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { NodeUpstream } from "./node_upstreams.ts";
+
+/** What an LLM provider answers. */
+export interface LlmAnswer {
+  readonly contentType: string;
+  readonly body: Uint8Array;
+  readonly status?: number;
+  readonly coding?: keyof typeof codings;
+  /** Sends nothing but the body and waits for the client to leave. */
+  readonly hangs?: boolean;
+  /** Breaks the connection off after the body. */
+  readonly breaks?: boolean;
+  /** Sends nothing at all and waits for the client to leave. */
+  readonly isSilent?: boolean;
+}
+
+/** A request as it reached a provider. */
+export interface LlmRequestSeen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+const codings = {
+  gzip: gzipSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+} as const;
+
+/** A body in a content coding. */
+export function encode(
+  body: Uint8Array,
+  coding: keyof typeof codings | undefined,
+): Uint8Array {
+  return coding === undefined ? body : new Uint8Array(codings[coding](body));
+}
+
+/** Stands in for any LLM provider: answers POST as told, GET with `{}`. */
+export class LlmUpstream implements AsyncDisposable {
+  /** All that were not GET. */
+  readonly requests: readonly LlmRequestSeen[];
+  readonly #server: NodeUpstream;
+  readonly #port: number;
+
+  private constructor(
+    server: NodeUpstream,
+    port: number,
+    requests: readonly LlmRequestSeen[],
+  ) {
+    this.#server = server;
+    this.#port = port;
+    this.requests = requests;
+  }
+
+  /** Starts it; `answer` sees how many requests came before. */
+  static async start(
+    answer: (request: LlmRequestSeen, index: number) => LlmAnswer,
+  ): Promise<LlmUpstream> {
+    const seen: LlmRequestSeen[] = [];
+    const server = createServer(async (request, response) => {
+      const { method = "", url = "", headers } = request;
+      const body = await buffer(request);
+      if (method === "GET") {
+        response.setHeader("content-type", "application/json");
+        return void response.end("{}");
+      }
+      const current = { method, url, headers, body: body.toString() };
+      const told = answer(current, seen.push(current) - 1);
+      if (told.isSilent) return;
+      const { status = 200, contentType, coding } = told;
+      const bytes = encode(told.body, coding);
+      response.writeHead(status, {
+        "content-type": contentType,
+        ...(coding && { "content-encoding": coding }),
+        ...(told.hangs || told.breaks
+          ? {}
+          : { "content-length": String(bytes.length) }),
+      });
+      if (told.hangs) response.write(bytes);
+      else if (told.breaks) response.write(bytes, () => response.destroy());
+      else response.end(bytes);
+    });
+    const upstream = new NodeUpstream(server);
+    await new Promise<void>((resolve) =>
+      server.listen(0, "127.0.0.1", () => resolve())
+    );
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port ?? 0 : 0;
+    return new LlmUpstream(upstream, port, seen);
+  }
+
+  get backends() {
+    return [{ host: `127.0.0.1:${this.#port}` }];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+  }
+}
