@@ -4,18 +4,22 @@ import {
   celEnv,
   celFunc,
   type CelInput,
+  celList,
   type CelMap,
   celMap,
+  celMethod,
   CelScalar,
   isCelError,
   isCelList,
   isCelMap,
   isCelUint,
+  listType,
   mapType,
   parse,
   plan,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
+import { replaceText, splitText } from "./texts.ts";
 
 /** What an expression computes with: whole numbers are `bigint`, objects maps, arrays lists. */
 export type Value = CelInput;
@@ -106,6 +110,24 @@ export function toJsonValue(value: unknown): unknown {
   );
 }
 
+/** Made anew in `texts.ts`. */
+const ownMethods: ReadonlySet<string> = new Set(["replace", "split"]);
+
+const textMethods = [
+  celMethod("replace", STRING, [STRING, STRING], STRING, replaced),
+  celMethod("replace", STRING, [STRING, STRING, INT], STRING, replaced),
+  celMethod("split", STRING, [STRING], listType(STRING), parts),
+  celMethod("split", STRING, [STRING, INT], listType(STRING), parts),
+];
+
+function replaced(this: string, old: string, by: string, limit?: bigint) {
+  return replaceText(this, old, by, limit);
+}
+
+function parts(this: string, separator: string, limit?: bigint) {
+  return celList(splitText(this, separator, limit));
+}
+
 /** A function that expressions can call, such as `json(text)`. It throws for what it cannot handle. */
 export interface ExpressionFunction {
   /** May have a namespace: `base64.encode`. */
@@ -123,7 +145,8 @@ export class Environment {
   constructor(functions: readonly ExpressionFunction[]) {
     this.#environment = celEnv({
       funcs: [
-        ...strings,
+        ...strings.filter(({ name }) => !ownMethods.has(name)),
+        ...textMethods,
         ...functions.map(({ name, call }) => celFunc(name, [DYN], DYN, call)),
         celFunc("@in", [STRING, anyMap], BOOL, isKeyOf),
         celFunc("@in", [INT, anyMap], BOOL, isKeyOf),

@@ -1,0 +1,46 @@
+/**
+ * Methods of texts, for which the CEL library needs time that grows with the square of the text, or loses what is left of it.
+ * They work as the strings extension of cel-go says.
+ */
+
+/** Texts that expressions make are not longer: a few short ones, which a client chooses, can multiply. */
+const maxLength = 8 * 1024 * 1024;
+
+/**
+ * `'a-b-c'.replace('-', '+', 1)` is `a+b-c`. The empty text stands before and after each character.
+ * @param limit Negative for all.
+ * @throws {RangeError} When the result is too long.
+ */
+export function replaceText(
+  text: string,
+  old: string,
+  replacement: string,
+  limit: bigint = -1n,
+): string {
+  if (limit === 0n) return text;
+  const pieces = old === "" ? ["", ...text, ""] : text.split(old);
+  const places = pieces.length - 1;
+  const count = limit < 0n ? places : Math.min(Number(limit), places);
+  const length = text.length + count * (replacement.length - old.length);
+  if (length > maxLength) {
+    throw new RangeError("the text that replace() makes is too long");
+  }
+  const [first, rest] = [pieces.slice(0, count + 1), pieces.slice(count + 1)];
+  return [first.join(replacement), ...rest].join(old);
+}
+
+/**
+ * `'a,b,c'.split(',', 2)` is `['a', 'b,c']`: the last part is all that is left.
+ * @param limit Negative for all.
+ */
+export function splitText(
+  text: string,
+  separator: string,
+  limit: bigint = -1n,
+): string[] {
+  const parts = separator === "" ? [...text] : text.split(separator);
+  if (limit < 0n || limit >= BigInt(parts.length)) return parts;
+  if (limit === 0n) return [];
+  const last = Number(limit) - 1;
+  return [...parts.slice(0, last), parts.slice(last).join(separator)];
+}
