@@ -1,14 +1,17 @@
-import type { PseudoHeader, Transformation } from "../api/transformation.ts";
-import { GatewayError } from "../base/errors.ts";
+import type { Transformation } from "../api/transformation.ts";
 import { EvaluationFailure, type Value } from "../cel/library.ts";
-import type { RequestMessage, ResponseMessage } from "../http/message.ts";
-import { readMcpVariable } from "./mcp_variable.ts";
+import type { ResponseMessage } from "../http/message.ts";
+import type { JsonValue } from "../telemetry/trace_state.ts";
+import {
+  type BodyUse,
+  joinBodyUses,
+  readBodyVariables,
+} from "./body_variables.ts";
 import {
   type BodyText,
   forgetContent,
   readBodyText,
   replaceBody,
-  UnreadableBody,
 } from "./message_body.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";
@@ -17,6 +20,13 @@ import {
   CompiledChanges,
   type EvaluatedHeader,
 } from "./transformation_changes.ts";
+import {
+  askForReadable,
+  expectHeld,
+  hasNoContent,
+  setPseudoHeaders,
+  takesBody,
+} from "./transformed_message.ts";
 
 /**
  * Changes requests and responses by expressions, all of which see the message as it was before.
@@ -50,7 +60,7 @@ class TransformationPolicy implements Policy {
   readonly #request: CompiledChanges | undefined;
   readonly #response: CompiledChanges | undefined;
   readonly #services: Services;
-  readonly #readsMcp: boolean;
+  readonly #bodyUse: BodyUse | undefined;
   readonly #readsRequestText: boolean;
   /** For the changes of the response: by then the body is gone. */
   readonly #readAhead = new WeakMap<PolicyContext, ReadAhead>();
@@ -65,15 +75,15 @@ class TransformationPolicy implements Policy {
     this.#response = response;
     this.#services = services;
     const both = [request, response];
-    this.#readsMcp = both.some((each) => each?.readsMcp);
+    this.#bodyUse = joinBodyUses(both.map((each) => each?.bodyUse));
     this.#readsRequestText = both.some((each) => each?.readsRequestBody);
   }
 
   onRequest(context: PolicyContext): void | Promise<void> {
-    if (!this.#readsMcp && !this.#readsRequestText) {
+    if (this.#bodyUse === undefined && !this.#readsRequestText) {
       return this.#changeRequest(context, nothing);
     }
-    return this.#read(context.request).then((read) => {
+    return this.#read(context).then((read) => {
       this.#readAhead.set(context, read);
       this.#changeRequest(context, read);
     });
@@ -93,12 +103,12 @@ class TransformationPolicy implements Policy {
     );
   }
 
-  async #read(request: RequestMessage): Promise<ReadAhead> {
+  async #read(context: PolicyContext): Promise<ReadAhead> {
     const { maxBufferBytes } = this.#services;
     return {
-      mcp: this.#readsMcp ? await readMcpVariable(request) : undefined,
+      mcp: this.#bodyUse && await readBodyVariables(context, this.#bodyUse),
       requestText: this.#readsRequestText
-        ? await readBodyText(request, maxBufferBytes)
+        ? await readBodyText(context.request, maxBufferBytes)
         : undefined,
     };
   }
@@ -119,7 +129,10 @@ class TransformationPolicy implements Policy {
       if (bytes !== undefined) replaceBody(request, bytes);
       setPseudoHeaders(request, pseudo);
       changes.apply(request.headers, headers);
-      this.#logFailures(context, headers);
+      this.#tellFailures(context, headers);
+      context.trace?.apply(
+        describeChanges([...pseudo.keys()], headers, bytes !== undefined),
+      );
     }
     if (this.#response !== undefined) askForReadable(request, this.#response);
   }
@@ -151,7 +164,7 @@ class TransformationPolicy implements Policy {
       response.status = status;
     }
     changes.apply(response.headers, headers);
-    this.#logFailures(context, headers);
+    this.#tellFailures(context, headers);
   }
 
   /**
@@ -161,7 +174,7 @@ class TransformationPolicy implements Policy {
    */
   #evaluateBody(
     { body }: CompiledChanges,
-    { requestId }: PolicyContext,
+    { requestId, trace }: PolicyContext,
     variables: RequestVariables,
     [requestText, responseText]: readonly (BodyText | undefined)[],
   ): Uint8Array | undefined {
@@ -170,6 +183,8 @@ class TransformationPolicy implements Policy {
     if (body.readsRequestBody) expectHeld(requestText, "request");
     const value = body.read(variables);
     if (!(value instanceof EvaluationFailure)) return value;
+    const error = value.withoutValues(body.text);
+    trace?.evaluated(body.text, { error });
     const { log } = this.#services;
     // Whoever wrote the expression should hear of it; one line is enough.
     const level = this.#hasWarned ? "debug" : "warn";
@@ -177,74 +192,44 @@ class TransformationPolicy implements Policy {
     log[level]("A body was emptied: its expression has no value", {
       "request.id": requestId,
       expression: body.text,
-      error: value.withoutValues(body.text),
+      error,
     });
     return new Uint8Array();
   }
 
-  #logFailures(
-    { requestId }: PolicyContext,
+  #tellFailures(
+    { requestId, trace }: PolicyContext,
     headers: readonly EvaluatedHeader[],
   ): void {
     const { log } = this.#services;
-    if (!log.isEnabled("debug")) return;
-    for (const { change: { name, expression }, value } of headers) {
+    if (trace === undefined && !log.isEnabled("debug")) return;
+    for (const { change: { name, expression: { text } }, value } of headers) {
       if (!(value instanceof EvaluationFailure)) continue;
+      const error = value.withoutValues(text);
+      trace?.evaluated(text, { error });
       log.debug("A header was removed: its expression has no value", {
         "request.id": requestId,
         header: name,
-        expression: expression.text,
-        error: value.withoutValues(expression.text),
+        expression: text,
+        error,
       });
     }
   }
 }
 
-/** A client's body that is too long is its own mistake; one of the upstream is nobody's. */
-function expectHeld(
-  text: BodyText | undefined,
-  side: "request" | "response",
-): void {
-  if (!(text instanceof UnreadableBody && text.isTooLong)) return;
-  const message = `Cannot change the ${side}: ${text.message}`;
-  throw side === "request"
-    ? new GatewayError("body_too_large", "downstream", message)
-    : new GatewayError("transformation_failed", "upstream", message);
-}
-
-/** Whether a body can be set: not where there was none and none is expected, nor where the connection is about to leave HTTP. */
-function takesBody(
-  { body, upgrade, method }: RequestMessage,
-  newMethod: string | undefined,
-): boolean {
-  if (upgrade !== undefined) return false;
-  return body !== undefined || contentMethods.has(newMethod ?? method);
-}
-
-const contentMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
-
-/** RFC 9110 section 6.4.1. */
-function hasNoContent(method: string, status: number): boolean {
-  return method === "HEAD" || status === 204 || status === 304;
-}
-
-function setPseudoHeaders(
-  request: RequestMessage,
-  values: ReadonlyMap<PseudoHeader, string>,
-): void {
-  request.method = values.get(":method") ?? request.method;
-  request.target = values.get(":path") ?? request.target;
-  request.authority = values.get(":authority") ?? request.authority;
-  request.scheme = values.get(":scheme") ?? request.scheme;
-}
-
-/** Takes back what the client offered and expressions could not work with: compressed answers, and parts of one. */
-function askForReadable(
-  { headers }: RequestMessage,
-  { readsResponseBody, body }: CompiledChanges,
-): void {
-  if (readsResponseBody) headers.delete("accept-encoding");
-  if (body === undefined) return;
-  headers.delete("range");
-  headers.delete("if-range");
+/** Names only: the values are in the trace's snapshots, where those of sensitive headers are left out. */
+function describeChanges(
+  pseudo: readonly string[],
+  headers: readonly EvaluatedHeader[],
+  body: boolean,
+): JsonValue {
+  const namesWhere = (isFailure: boolean) =>
+    headers.filter(({ value }) =>
+      value instanceof EvaluationFailure === isFailure
+    ).map(({ change: { name } }) => name);
+  return {
+    set: [...pseudo, ...namesWhere(false)],
+    failed: namesWhere(true),
+    body,
+  };
 }

@@ -7,6 +7,7 @@ import { GatewayError } from "../base/errors.ts";
 import { EvaluationFailure } from "../cel/library.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../http/header_list.ts";
+import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import {
   compileBody,
   compileHeader,
@@ -38,7 +39,7 @@ const noValues: ReadonlyMap<PseudoHeader, string> = new Map();
 /** The changes to requests, or those to responses, compiled. */
 export class CompiledChanges {
   readonly body: TransformationExpression<Uint8Array> | undefined;
-  readonly readsMcp: boolean;
+  readonly bodyUse: BodyUse | undefined;
   readonly readsRequestBody: boolean;
   readonly readsResponseBody: boolean;
   readonly #pseudo: readonly PseudoChange[];
@@ -65,7 +66,7 @@ export class CompiledChanges {
       ),
       this.body,
     ];
-    this.readsMcp = all.some((each) => each?.readsMcp);
+    this.bodyUse = joinBodyUses(all.map((each) => each?.bodyUse));
     this.readsRequestBody = all.some((each) => each?.readsRequestBody);
     this.readsResponseBody = all.some((each) => each?.readsResponseBody);
   }

@@ -8,11 +8,12 @@ import type { Variables } from "../cel/variables.ts";
 import { isFieldName, isFieldValue } from "../http/field_syntax.ts";
 import { isAuthority, isTarget } from "../http/server/request_target.ts";
 import { normalizeTarget } from "../route/request_target.ts";
+import { type BodyUse, bodyUseOf } from "./body_variables.ts";
 
 /** An expression and the form that its result is needed in; one that reads nothing is evaluated once. */
 export class TransformationExpression<T extends string | Uint8Array> {
   readonly text: string;
-  readonly readsMcp: boolean;
+  readonly bodyUse: BodyUse;
   readonly readsRequestBody: boolean;
   readonly readsResponseBody: boolean;
   /** The result, when it is the same for every request. */
@@ -25,7 +26,7 @@ export class TransformationExpression<T extends string | Uint8Array> {
     convert: (value: string | Uint8Array) => T | EvaluationFailure,
   ) {
     this.text = expression.text;
-    this.readsMcp = expression.variables.has("mcp");
+    this.bodyUse = bodyUseOf(expression.variables);
     this.readsRequestBody = expression.reads("request.body");
     this.readsResponseBody = expression.reads("response.body");
     this.#expression = expression;

@@ -183,15 +183,28 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     return undefined;
   }
 
-  /** Runs the response hooks of every policy that saw the request, last one first. */
-  async runResponseHooks(response: ResponseMessage): Promise<void> {
+  /**
+   * Runs the response hooks of every policy that saw the request, last one first.
+   * @param reject Answers in place of a response whose hook failed; the hooks that are left decorate that.
+   */
+  async runResponseHooks(
+    response: ResponseMessage,
+    reject: (error: unknown) => ResponseMessage,
+  ): Promise<ResponseMessage> {
     this.trace?.responds(response);
+    let current = response;
     for (let i = this.#seen.length - 1; i >= 0; i--) {
       const policy = this.#seen[i];
-      const done = policy?.onResponse?.(this, response);
-      if (done instanceof Promise) await done;
-      this.trace?.decorated(policy, response);
+      try {
+        const done = policy?.onResponse?.(this, current);
+        if (done instanceof Promise) await done;
+      } catch (error) {
+        current.body?.cancel(error);
+        current = reject(error);
+      }
+      this.trace?.decorated(policy, current);
     }
+    return current;
   }
 
   finished(outcome: Outcome): void {

@@ -72,7 +72,10 @@ export class Pipeline {
       response = this.#reject(exchange, error);
     }
     if (exchange.seenByPolicies) {
-      response = await this.#decorate(exchange, response);
+      response = await exchange.runResponseHooks(
+        response,
+        (error) => this.#reject(exchange, error),
+      );
     }
     addVia(response.headers, "1.1");
     // LLM providers have request ids of their own, which their SDKs and their support ask for.
@@ -130,19 +133,6 @@ export class Pipeline {
     meter?.watch(response);
     exchange.trace?.ready(response);
     return response;
-  }
-
-  async #decorate(
-    exchange: Exchange,
-    response: ResponseMessage,
-  ): Promise<ResponseMessage> {
-    try {
-      await exchange.runResponseHooks(response);
-      return response;
-    } catch (error) {
-      response.body?.cancel(error);
-      return this.#reject(exchange, error);
-    }
   }
 
   #reject(exchange: Exchange, error: unknown): ResponseMessage {

@@ -310,6 +310,42 @@ Deno.test("answers of the gateway itself are changed too: no route, no token, no
   assert.equal((await ask("gone.example")).text, "upstream connect failed");
 });
 
+Deno.test("an answer that cannot be changed is a 500, which the other policies still decorate", async () => {
+  await using upstream = echoUpstream();
+  await using gateway = await startTestGateway(transforming(upstream, {
+    response: {
+      set: [{ name: ":status", value: "response.headers['x-status']" }],
+    },
+  }, { cors: { allowOrigins: ["https://app.example"] } }));
+
+  const { status, headers } = await fetchRaw(gateway.origin, {
+    headers: { origin: "https://app.example" },
+  });
+
+  assert.equal(status, 500);
+  assert.equal(headers["x-gateway-error"], "transformation_failed");
+  assert.equal(headers["access-control-allow-origin"], "https://app.example");
+});
+
+Deno.test("what a request asks of an LLM becomes a header", async () => {
+  await using upstream = echoUpstream();
+  await using gateway = await startTestGateway(transforming(upstream, {
+    request: { set: [{ name: "x-model", value: "llm.requestModel" }] },
+    response: { set: [{ name: "x-model", value: "llm.requestModel" }] },
+  }));
+  const ask = async (body: string) => {
+    const { headers, bytes } = await fetchRaw(
+      `${gateway.origin}/v1/chat/completions`,
+      { method: "POST", body, headers: { "x-model": "smuggled" } },
+    );
+    const request = new TextDecoder().decode(bytes);
+    return [headerOf(request, "x-model")[0], headers["x-model"]];
+  };
+
+  assert.deepEqual(await ask('{"model":"small"}'), ["small", "small"]);
+  assert.deepEqual(await ask("no JSON"), [undefined, undefined]);
+});
+
 Deno.test("a policy of a backend changes what only that backend gets and gives, after the route's", async () => {
   await using first = echoUpstream();
   await using second = echoUpstream();

@@ -352,3 +352,38 @@ Deno.test("the log says which header was removed and why, without what the reque
     }`,
   ]);
 });
+
+Deno.test("a trace hears which headers changed and what failed, and no value", async () => {
+  const told: unknown[] = [];
+  const { policy } = transformation({
+    request: {
+      set: set({
+        ":path": "'/' + jwt.sub",
+        "x-a": "jwt.sub",
+        "x-b": "jwt.team",
+      }),
+      body: "jwt.sub + 1",
+    },
+  });
+  const on = contextOf({ method: "POST", claims: { sub: "s3cret" } });
+  await policy.onRequest?.({
+    ...on,
+    trace: {
+      skip: () => {},
+      report: () => {},
+      apply: (details) => told.push(details),
+      evaluated: (expression, result) => told.push({ expression, result }),
+    },
+  });
+  assert.deepEqual(told, [
+    {
+      expression: "jwt.sub + 1",
+      result: {
+        error:
+          "found no matching overload for '_+_' applied to '(string, int)'",
+      },
+    },
+    { expression: "jwt.team", result: { error: "field not found: team" } },
+    { set: [":path", "x-a"], failed: ["x-b"], body: true },
+  ]);
+});
