@@ -42,7 +42,13 @@ export class InputBuffer {
   /** Takes up to `limit` bytes as a view, valid until the next `fill`. */
   take(limit: number): Uint8Array {
     const end = Math.min(this.end, this.start + limit);
-    const view = this.bytes.subarray(this.start, end);
+    const { buffer, byteOffset } = this.bytes;
+    // No `Buffer`: the `slice` of one does not copy, and readers keep bytes with it.
+    const view = new Uint8Array(
+      buffer,
+      byteOffset + this.start,
+      end - this.start,
+    );
     this.start = end;
     return view;
   }

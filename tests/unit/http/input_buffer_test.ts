@@ -62,3 +62,18 @@ Deno.test("InputBuffer loses nothing that arrives while it is told to grow or sh
 
   assert.equal(String(input.take(9)), "def");
 });
+
+Deno.test("InputBuffer gives bytes that slice copies, so that they can be kept", async () => {
+  const transport = new SlowTransport();
+  const input = new InputBuffer(transport);
+  const filled = input.fill();
+  transport.arrive("one");
+  await filled;
+
+  const kept = input.take(3).slice();
+  const again = input.fill();
+  transport.arrive("two");
+  await again;
+
+  assert.equal(new TextDecoder().decode(kept), "one");
+});
