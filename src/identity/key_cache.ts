@@ -11,6 +11,7 @@ export interface CachedKeys {
 
 /** Keeps key sets over restarts, for all processes that share it. Nothing of it ever rejects or waits for long. */
 export interface KeyCache {
+  /** @param source Whose keys they are, such as a digest: nobody else may be believed to have them. */
   load(source: string): Promise<CachedKeys | undefined>;
   save(source: string, keys: CachedKeys): Promise<void>;
   close(): Promise<void>;

@@ -5,6 +5,11 @@ import { PublicKey } from "./public_key.ts";
 /** More is no key set of an identity provider. */
 export const maxKeys = 100;
 
+/** Longer key ids are not repeated in messages. */
+const maxNameLength = 64;
+/** So many reasons why keys are left out are enough. */
+const maxReasons = 5;
+
 /** The keys of an identity provider that can verify signatures; never changes. */
 export interface KeySet {
   readonly keys: readonly PublicKey[];
@@ -43,7 +48,10 @@ function sortMembers(text: string) {
   const ignored: string[] = [];
   for (const [index, member] of membersOf(text).entries()) {
     const key: JsonObject = isJsonObject(member) ? member : {};
-    const name = JSON.stringify(stringMember(key, "kid") ?? index);
+    const kid = stringMember(key, "kid");
+    const name = kid !== undefined && kid.length <= maxNameLength
+      ? JSON.stringify(kid)
+      : String(index);
     try {
       keys.push([name, PublicKey.read(key)]);
     } catch (error) {
@@ -79,8 +87,11 @@ function expectKeys(count: number, ignored: readonly string[]): void {
   if (count > 0) return;
   const reasons = ignored.length === 0
     ? "the set is empty"
-    : ignored.join(", ");
-  throw new TypeError(`no key can be used: ${reasons}`);
+    : ignored.slice(0, maxReasons).join(", ");
+  const more = ignored.length > maxReasons
+    ? ` and ${ignored.length - maxReasons} more`
+    : "";
+  throw new TypeError(`no key can be used: ${reasons}${more}`);
 }
 
 /**

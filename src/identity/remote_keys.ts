@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -61,12 +62,14 @@ export class RemoteKeys implements KeySource {
       fetch: async () => {
         const fetched = await fetchText(location, options);
         const version = await read(fetched);
-        if (location.kind === "remote") void cache.save(name, fetched);
+        if (location.kind === "remote") {
+          void cache.save(sourceOf(location.address), fetched);
+        }
         return version;
       },
       restore: async () => {
         if (location.kind !== "remote") return undefined;
-        const cached = await cache.load(name);
+        const cached = await cache.load(sourceOf(location.address));
         if (cached === undefined) return undefined;
         try {
           return await read(cached);
@@ -117,6 +120,19 @@ function nameOf(location: KeyLocation): string {
     case "inline":
       return "inline";
   }
+}
+
+/**
+ * Whom the keys of an address are believed: everything that decides who can answer there. A URL would not do, for another backend may
+ * stand for the same name and be verified with another authority.
+ */
+function sourceOf({ connection, authority, target }: DocumentAddress): string {
+  const { host, port, tls } = connection;
+  const { hostname, subjectAltNames, caCertificates } = tls ?? {};
+  const trust = tls && { hostname, subjectAltNames, caCertificates };
+  return createHash("sha256")
+    .update(JSON.stringify({ host, port, trust, authority, target }))
+    .digest("hex");
 }
 
 async function fetchText(

@@ -4,13 +4,20 @@ import {
   fetchDocument,
   type FetchOptions,
 } from "./document_client.ts";
-import { isJsonObject, type JsonObject, stringMember } from "./json.ts";
+import {
+  isDeeperThan,
+  isJsonObject,
+  type JsonObject,
+  stringMember,
+} from "./json.ts";
 import { RemoteDocument } from "./remote_document.ts";
 import type { RemoteKeysOptions } from "./remote_keys.ts";
 
 /** The metadata of an authorization server; it is kept for five minutes, and while the server is down. */
 export type RemoteMetadata = RemoteDocument<JsonObject>;
 
+/** What is nested deeper could not be written again. */
+const maxDepth = 32;
 const freshMs = 5 * 60_000;
 const maxAgeMs = 24 * 60 * 60_000;
 
@@ -63,6 +70,9 @@ async function fetchMetadata(
     throw new Error(`Cannot use answer: expected status 200, got ${status}`);
   }
   const document: unknown = JSON.parse(text);
+  if (isDeeperThan(document, maxDepth)) {
+    throw new TypeError("Cannot use answer: it is nested too deep");
+  }
   if (isJsonObject(document) && hasEndpoints(document)) return document;
   throw new TypeError(
     "Cannot use answer: expected authorization_endpoint and token_endpoint",

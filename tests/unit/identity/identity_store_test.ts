@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { addressOfUrl } from "../../../src/identity/document_client.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
-import { noKeyCache } from "../../../src/identity/key_cache.ts";
+import {
+  type CachedKeys,
+  type KeyCache,
+  noKeyCache,
+} from "../../../src/identity/key_cache.ts";
 import { DocumentUnavailableError } from "../../../src/identity/remote_document.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
+import { IdentityServer } from "../../harness/identity_server.ts";
+import { createTokenIssuer } from "../../harness/tokens.ts";
 
 /** A store, and a server that accepts one connection and never answers. */
 function setUp() {
@@ -62,4 +68,86 @@ Deno.test("a key set that cannot be had says what failed last and when it is ask
   }
   assert.equal(keys.describe().failures, 3);
   await store.close();
+});
+
+/** A cache in memory. */
+function memoryCache(): KeyCache {
+  const saved = new Map<string, CachedKeys>();
+  return {
+    ...noKeyCache,
+    load: (source) => Promise.resolve(saved.get(source)),
+    save: (source, keys) => Promise.resolve(void saved.set(source, keys)),
+  };
+}
+
+Deno.test("keys that one backend has sent are never taken from the cache for another that stands for the same name", async () => {
+  await using idp = await IdentityServer.start();
+  idp.keys = [await createTokenIssuer()];
+  const { clock, listener, address } = setUp();
+  listener.close();
+  const log = {
+    ...{ error() {}, warn() {}, info() {}, debug() {}, trace() {} },
+    isEnabled: () => false,
+  };
+  const options = { clock, log, cache: memoryCache() };
+  const authority = "idp.example";
+  const { connection, target } = addressOfUrl(`${idp.origin}/jwks.json`);
+  const other = { connection: address.connection, authority, target };
+  const one = { connection, authority, target };
+  const name = "idp.example";
+  const trusting = (caCertificates: readonly string[] | undefined) => ({
+    ...one,
+    connection: {
+      ...connection,
+      tls: { hostname: name, subjectAltNames: [], caCertificates },
+    },
+  });
+  const keysOf = async (address: typeof one) =>
+    (await new IdentityStore(options).lease().keys({ kind: "remote", address })
+      .get()).keys.map(({ kid }) => kid);
+
+  assert.deepEqual(await keysOf(one), ["k1"]);
+  await idp.become("down");
+
+  assert.deepEqual(await keysOf(one), ["k1"]);
+  for (const each of [other, trusting(undefined), trusting(["a"])]) {
+    await assert.rejects(keysOf(each), DocumentUnavailableError);
+  }
+});
+
+Deno.test("a provider cannot make messages long that are logged with every request", async () => {
+  const { store, lines, listener } = setUp();
+  listener.close();
+  const keys = Array.from(
+    { length: 100 },
+    () => ({ kty: "oct", kid: "x".repeat(9000) }),
+  );
+  const source = store.lease().keys({
+    kind: "inline",
+    text: JSON.stringify({ keys }),
+  });
+
+  await assert.rejects(async () => await source.get());
+
+  const { lastError } = source.describe();
+  assert.ok(String(lastError).length < 500, `${lastError}`.slice(0, 1000));
+  assert.match(String(lastError), / and 95 more$/);
+  assert.equal(lines.length, 1);
+});
+
+Deno.test("metadata that are nested too deep do not replace those that work", async () => {
+  await using idp = await IdentityServer.start();
+  const { store, clock, listener } = setUp();
+  listener.close();
+  const address = addressOfUrl(`${idp.origin}/.well-known/x`);
+  const metadata = store.lease().metadata([address]);
+  const good = await metadata.get();
+  let deep: unknown = [];
+  for (let i = 0; i < 40; i++) deep = [deep];
+  idp.metadata = { deep };
+
+  clock.advance(11 * 60_000);
+
+  assert.equal(await metadata.get(), good);
+  assert.match(String(metadata.describe().lastError), /nested too deep/);
 });
