@@ -13,7 +13,11 @@ import {
 import type { Policy, PolicyContext, RequestVerdict } from "./policy.ts";
 import { type CombinedLayer, refusingPolicy } from "./policy_kind.ts";
 import { Admission } from "./rate_limit_admission.ts";
-import { type SharedAdmission, SharedLimits } from "./rate_limit_global.ts";
+import {
+  type SharedAdmission,
+  SharedLimits,
+  type SharedVerdict,
+} from "./rate_limit_global.ts";
 import {
   seconds,
   writeLimitHeaders,
@@ -68,6 +72,16 @@ interface RateLimitOptions {
   readonly shared: readonly SharedLimits[];
   /** Whether the fields of the IETF draft are written too. */
   readonly isStandard: boolean;
+}
+
+/** A request on its way through the shared limits. */
+interface Asking {
+  readonly context: PolicyContext;
+  readonly variables: RequestVariables;
+  /** What it took of local budgets, and when. */
+  readonly taken: { readonly local: Admission; readonly at: number };
+  /** Of the shared limits that were asked already. */
+  readonly admissions: SharedAdmission[];
 }
 
 class RateLimitPolicy implements Policy {
@@ -130,38 +144,45 @@ class RateLimitPolicy implements Policy {
       this.#admit(context, this.#fixed ?? new Admission(clock, budgets));
       return;
     }
-    const admission = new Admission(clock, budgets);
-    return this.#askShared(context, variables, admission, now);
+    const taken = { local: new Admission(clock, budgets), at: now };
+    return this.#askShared({ context, variables, taken, admissions: [] });
   }
 
-  async #askShared(
-    context: PolicyContext,
-    variables: RequestVariables,
-    local: Admission,
-    takenAt: number,
-  ): Promise<RequestVerdict> {
-    const admissions: SharedAdmission[] = [];
-    for (const limits of this.#options.shared) {
-      const asked = limits.admit(variables, context);
-      const verdict = asked instanceof Promise ? await asked : asked;
-      if (verdict.verdict === "admitted") {
-        admissions.push(verdict);
-        context.trace?.report(sharedVerdict(verdict.readings));
-        continue;
-      }
-      for (const admission of admissions) admission.refund();
-      local.refund(takenAt);
-      if (verdict.verdict === "refused") return this.#refuseShared(verdict);
-      const { message } = verdict;
-      const failed = failedVerdict(message);
-      return new Refusal("rate_limit", message, limitUnknown(), failed);
+  /** Asks the shared limits that were not asked yet, one after the other. */
+  #askShared(asking: Asking): RequestVerdict | Promise<RequestVerdict> {
+    const limits = this.#options.shared[asking.admissions.length];
+    if (limits === undefined) return this.#admitShared(asking);
+    const asked = limits.admit(asking.variables, asking.context);
+    return asked instanceof Promise
+      ? asked.then((verdict) => this.#goOn(asking, verdict))
+      : this.#goOn(asking, asked);
+  }
+
+  #goOn(
+    asking: Asking,
+    verdict: SharedVerdict,
+  ): RequestVerdict | Promise<RequestVerdict> {
+    const { context, taken, admissions } = asking;
+    if (verdict.verdict === "admitted") {
+      admissions.push(verdict);
+      context.trace?.report(sharedVerdict(verdict.readings));
+      return this.#askShared(asking);
     }
+    for (const admission of admissions) admission.refund();
+    taken.local.refund(taken.at);
+    if (verdict.verdict === "refused") return this.#refuseShared(verdict);
+    const { message } = verdict;
+    const failed = failedVerdict(message);
+    return new Refusal("rate_limit", message, limitUnknown(), failed);
+  }
+
+  #admitShared({ context, taken, admissions }: Asking): void {
     for (const { requestHeaders } of admissions) {
       for (const [name, value] of requestHeaders ?? []) {
         context.request.headers.set(name.toLowerCase(), value);
       }
     }
-    this.#admit(context, local.with(admissions));
+    this.#admit(context, taken.local.with(admissions));
   }
 
   #admit(context: PolicyContext, admission: Admission): void {

@@ -25,7 +25,10 @@ export class Admission {
   }
 
   /** The budgets as they are now. */
-  readings(): BudgetReading[] {
+  readings(): readonly BudgetReading[] {
+    if (this.#budgets.length === 0) {
+      return this.shared.flatMap((each) => each.readings);
+    }
     const now = Math.floor(this.#clock.monotonic());
     const readings: BudgetReading[] = [];
     for (const budget of this.#budgets) readings.push(budget.read(now));

@@ -1,11 +1,10 @@
 import { compileExpression, Expression } from "../cel/expression.ts";
-import { EvaluationFailure } from "../cel/library.ts";
 import type { VariableName, Variables } from "../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
 
 /** What an expression of a limit says of a request. */
-export class LimitExpression<T extends string | boolean> {
+export class LimitExpression<T extends string | boolean | undefined> {
   readonly bodyUse: BodyUse;
   readonly #expression: Expression;
   readonly #toResult: (value: unknown) => T;
@@ -13,13 +12,10 @@ export class LimitExpression<T extends string | boolean> {
   readonly #bySubject = new WeakMap<object, T>();
 
   constructor(expression: Expression, toResult: (value: unknown) => T) {
-    const [variable, ...others] = expression.variables;
     this.bodyUse = bodyUseOf(expression.variables);
     this.#expression = expression;
     this.#toResult = toResult;
-    this.#subjectOf = variable !== undefined && others.length === 0
-      ? subjects[variable]
-      : undefined;
+    this.#subjectOf = subjectOf(expression);
   }
 
   /** @param variables Those of `context`. */
@@ -50,6 +46,13 @@ const subjects: { readonly [name in VariableName]?: SubjectOf } = {
   source: ({ request }) => request.source,
 };
 
+/** What the result of an expression can be remembered with. */
+function subjectOf(expression: Expression): SubjectOf | undefined {
+  const [variable, ...others] = expression.variables;
+  if (variable === undefined) return () => expression;
+  return others.length === 0 ? subjects[variable] : undefined;
+}
+
 /**
  * Whose budget a request counts against. Where the expression has no value, as `jwt.sub` without a token, it is that of `""`, which
  * all such requests share: nobody gets around a limit by leaving something out.
@@ -63,22 +66,11 @@ export function compileCondition(text: string): LimitExpression<boolean> {
   return new LimitExpression(compile(text), (value) => value !== false);
 }
 
-/** The value of a descriptor's entry; an `EvaluationFailure` when there is none. */
+/** The value of a descriptor's entry; `undefined` when there is none. */
 export function compileValue(
   text: string,
-): (variables: Variables) => string | EvaluationFailure {
-  const expression = compile(text);
-  return (variables) => {
-    const value = expression.evaluate(variables);
-    if (value instanceof EvaluationFailure) return value;
-    return textOf(value) ??
-      new EvaluationFailure("expected a text, a number or a boolean");
-  };
-}
-
-/** What an expression reads of the body. */
-export function bodyUseOfText(text: string | undefined): BodyUse | undefined {
-  return text === undefined ? undefined : bodyUseOf(compile(text).variables);
+): LimitExpression<string | undefined> {
+  return new LimitExpression(compile(text), textOf);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -12,7 +12,6 @@ import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
 import { budgetOf } from "./rate_limit_budget.ts";
 import {
-  bodyUseOfText,
   compileCondition,
   compileValue,
   type LimitExpression,
@@ -42,7 +41,7 @@ interface Descriptor {
   readonly when: LimitExpression<boolean> | undefined;
   readonly entries: readonly {
     readonly key: string;
-    readonly value: ReturnType<typeof compileValue>;
+    readonly value: LimitExpression<string | undefined>;
   }[];
 }
 
@@ -63,8 +62,10 @@ export class SharedLimits {
     this.#descriptors = descriptors.map(compileDescriptor);
     this.countsTokens = descriptors.some(({ tokens }) => tokens !== undefined);
     this.bodyUse = joinBodyUses(
-      descriptors.flatMap(({ when, entries }) =>
-        [when, ...entries.map(({ value }) => value)].map(bodyUseOfText)
+      this.#descriptors.flatMap(({ when, entries }) =>
+        [when, ...entries.map(({ value }) => value)].map((each) =>
+          each?.bodyUse
+        )
       ),
     );
   }
@@ -79,8 +80,8 @@ export class SharedLimits {
       if (when?.read(variables, context) === false) continue;
       const values: [string, string][] = [];
       for (const { key, value } of entries) {
-        const result = value(variables);
-        if (typeof result === "string") values.push([key, result]);
+        const result = value.read(variables, context);
+        if (result !== undefined) values.push([key, result]);
         else if (this.#isOpen) values.push([key, unknownValue]);
         else return notEvaluated(key);
       }

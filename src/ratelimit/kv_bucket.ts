@@ -153,12 +153,12 @@ export class KvBucket {
   read(): BudgetReading {
     const { unit, base, burst, windowMs } = this.budget;
     const limit = base + burst;
-    if (!this.#isOpen()) {
+    const resetMs = this.#resetAt - this.#clock.monotonic();
+    if (resetMs <= 0) {
       return { unit, limit, remaining: limit, resetMs: windowMs, windowMs };
     }
     const left = this.#available + this.#lease.held - this.#charges.total;
     const remaining = Math.min(limit, Math.max(0, left));
-    const resetMs = this.#resetAt - this.#clock.monotonic();
     return { unit, limit, remaining, resetMs, windowMs };
   }
 

@@ -9,6 +9,7 @@ import {
   throughput,
 } from "./measure.ts";
 import { jwtRows } from "./jwt.ts";
+import { limitRows } from "./limits.ts";
 import {
   gatewayCommand,
   type Neighbour,
@@ -177,6 +178,7 @@ async function main(): Promise<void> {
     ...await latencyRows(ports),
     ...await eventRows(),
     ...await jwtRows(upstream.port, { rounds: ROUNDS, seconds: SECONDS }),
+    ...await limitRows(upstream.port, { rounds: ROUNDS, seconds: SECONDS }),
     ...await startUpRows(),
   );
   await print(

@@ -57,6 +57,7 @@ export async function startEventUpstream(): Promise<Neighbour> {
 export async function startGateway(
   upstreamPort: number,
   policies: Readonly<Record<string, unknown>> = {},
+  settings: Readonly<Record<string, unknown>> = {},
 ): Promise<Neighbour> {
   const port = freePort();
   const config = {
@@ -64,6 +65,7 @@ export async function startGateway(
       adminAddr: "off",
       statsAddr: "off",
       accessLog: { enabled: false },
+      ...settings,
     },
     gateways: { default: { port } },
     routes: [{

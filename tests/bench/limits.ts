@@ -1,0 +1,85 @@
+import type { Repetition } from "./jwt.ts";
+import { median, throughput } from "./measure.ts";
+import { startGateway } from "./neighbours.ts";
+import { type Row, row } from "./row.ts";
+
+/** Never used up. */
+const plenty = 2_000_000_000;
+/** Of each connection, as `jwt.sub` is of each token: what it is is remembered. */
+const key = "source.address";
+const local = [
+  { requests: plenty, unit: "Hours" },
+  { requests: plenty, unit: "Minutes" },
+  { requests: plenty, unit: "Hours", key },
+];
+const global = {
+  domain: "bench",
+  descriptors: [{
+    requests: plenty,
+    unit: "Hours",
+    entries: [{ key: "client", value: key }],
+  }],
+};
+
+/** What rate limits cost that admit everything, beside a plain route that gets the same requests. */
+export async function limitRows(
+  upstreamPort: number,
+  repetition: Repetition,
+): Promise<Row[]> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const settings = { kv: { path: `${folder}/limits.db` } };
+    await using plain = await startGateway(upstreamPort);
+    await using limited = await startGateway(
+      upstreamPort,
+      { rateLimit: { local } },
+    );
+    await using shared = await startGateway(
+      upstreamPort,
+      { rateLimit: { global } },
+      settings,
+    );
+    const ratios = await compare(plain, [limited, shared], repetition);
+    const [toLocal = NaN, toShared = NaN] = ratios;
+    return [
+      row(
+        "two local limits + one by client / plain",
+        toLocal,
+        "x",
+        ">= 0.95",
+        toLocal >= 0.95,
+      ),
+      row(
+        "shared limit with a KV lease / plain",
+        toShared,
+        "x",
+        ">= 0.9",
+        toShared >= 0.9,
+      ),
+    ];
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+interface Target {
+  readonly port: number;
+}
+
+/** Requests per second of each as a share of those of `base`. */
+async function compare(
+  base: Target,
+  others: readonly Target[],
+  { rounds, seconds }: Repetition,
+): Promise<number[]> {
+  const measure = ({ port }: Target) =>
+    throughput(`http://127.0.0.1:${port}/json`, seconds);
+  const ratios = others.map((): number[] => []);
+  for (let round = 0; round < rounds; round++) {
+    const rate = await measure(base);
+    for (const [index, other] of others.entries()) {
+      ratios[index]?.push(await measure(other) / rate);
+    }
+  }
+  return ratios.map(median);
+}
