@@ -129,7 +129,7 @@ class TransformationPolicy implements Policy {
       if (bytes !== undefined) replaceBody(request, bytes);
       setPseudoHeaders(request, pseudo);
       changes.apply(request.headers, headers);
-      this.#tellFailures(context, headers);
+      this.#logFailures(context, headers);
       context.trace?.apply(
         describeChanges([...pseudo.keys()], headers, bytes !== undefined),
       );
@@ -164,7 +164,7 @@ class TransformationPolicy implements Policy {
       response.status = status;
     }
     changes.apply(response.headers, headers);
-    this.#tellFailures(context, headers);
+    this.#logFailures(context, headers);
   }
 
   /**
@@ -191,45 +191,47 @@ class TransformationPolicy implements Policy {
     this.#hasWarned = true;
     log[level]("A body was emptied: its expression has no value", {
       "request.id": requestId,
-      expression: body.text,
       error,
     });
     return new Uint8Array();
   }
 
-  #tellFailures(
-    { requestId, trace }: PolicyContext,
+  /** Never the expressions: one for a sensitive header may hold a secret. */
+  #logFailures(
+    { requestId }: PolicyContext,
     headers: readonly EvaluatedHeader[],
   ): void {
     const { log } = this.#services;
-    if (trace === undefined && !log.isEnabled("debug")) return;
-    for (const { change: { name, expression: { text } }, value } of headers) {
-      if (!(value instanceof EvaluationFailure)) continue;
-      const error = value.withoutValues(text);
-      trace?.evaluated(text, { error });
+    if (!log.isEnabled("debug")) return;
+    for (const { change: { name }, error } of failuresOf(headers)) {
       log.debug("A header was removed: its expression has no value", {
         "request.id": requestId,
         header: name,
-        expression: text,
         error,
       });
     }
   }
 }
 
-/** Names only: the values are in the trace's snapshots, where those of sensitive headers are left out. */
+/** Names and errors only: the values are in the trace's snapshots, where those of sensitive headers are left out. */
 function describeChanges(
   pseudo: readonly string[],
   headers: readonly EvaluatedHeader[],
   body: boolean,
 ): JsonValue {
-  const namesWhere = (isFailure: boolean) =>
-    headers.filter(({ value }) =>
-      value instanceof EvaluationFailure === isFailure
-    ).map(({ change: { name } }) => name);
-  return {
-    set: [...pseudo, ...namesWhere(false)],
-    failed: namesWhere(true),
-    body,
-  };
+  const failures = failuresOf(headers);
+  const set = headers.filter(({ value }) => typeof value === "string")
+    .map(({ change: { name } }) => name);
+  const failed = Object.fromEntries(
+    failures.map(({ change: { name }, error }) => [name, error]),
+  );
+  return { set: [...pseudo, ...set], failed, body };
+}
+
+function failuresOf(headers: readonly EvaluatedHeader[]) {
+  return headers.flatMap(({ change, value }) =>
+    value instanceof EvaluationFailure
+      ? [{ change, error: value.withoutValues(change.expression.text) }]
+      : []
+  );
 }

@@ -339,13 +339,12 @@ Deno.test("the log says which header was removed and why, without what the reque
   });
   await policy.onRequest?.(contextOf({ claims: { sub: "s3cret" } }));
   assert.deepEqual(lines, [
-    'debug A header was removed: its expression has no value {"request.id":"test","header":"x-a","expression":"jwt.team","error":"field not found: team"}',
-    `debug A header was removed: its expression has no value {"request.id":"test","header":"x-b","expression":"jwt.sub + 1","error":"found no matching overload for '_+_' applied to '(string, int)'"}`,
+    'debug A header was removed: its expression has no value {"request.id":"test","header":"x-a","error":"field not found: team"}',
+    `debug A header was removed: its expression has no value {"request.id":"test","header":"x-b","error":"found no matching overload for '_+_' applied to '(string, int)'"}`,
     `debug A header was removed: its expression has no value ${
       JSON.stringify({
         "request.id": "test",
         header: "x-c",
-        expression: "jwt.sub + '\\n'",
         error:
           "the value is not allowed in a header: it holds control characters, or others than those of Latin-1",
       })
@@ -383,7 +382,10 @@ Deno.test("a trace hears which headers changed and what failed, and no value", a
           "found no matching overload for '_+_' applied to '(string, int)'",
       },
     },
-    { expression: "jwt.team", result: { error: "field not found: team" } },
-    { set: [":path", "x-a"], failed: ["x-b"], body: true },
+    {
+      set: [":path", "x-a"],
+      failed: { "x-b": "field not found: team" },
+      body: true,
+    },
   ]);
 });
