@@ -38,6 +38,7 @@ export interface KvBudgetState extends BudgetReading {
   readonly lastError: string | undefined;
 }
 
+/** Those buckets, in the same order. */
 export function describeBuckets(
   buckets: readonly KvBucket[],
 ): readonly KvBudgetState[] {

@@ -76,8 +76,9 @@ async function compare(
     throughput(`http://127.0.0.1:${port}/json`, seconds);
   const ratios = others.map((): number[] => []);
   for (let round = 0; round < rounds; round++) {
-    const rate = await measure(base);
     for (const [index, other] of others.entries()) {
+      // Right before each, as the machine has better and worse seconds.
+      const rate = await measure(base);
       ratios[index]?.push(await measure(other) / rate);
     }
   }
