@@ -8,6 +8,7 @@ import {
 } from "../llm/llm_api.ts";
 import { ownField } from "./own_field.ts";
 import { peekBody } from "./peeked_body.ts";
+import { parseUnambiguous } from "./unambiguous_json.ts";
 
 /** Longer bodies are not looked into. Images make them long, but few are longer than this. */
 const maxRequestBytes = 8 * 1024 * 1024;
@@ -51,7 +52,7 @@ async function readAsked(
     return undefined;
   }
   try {
-    const body: unknown = JSON.parse(decoder.decode(bytes));
+    const body = parseUnambiguous(bytes);
     if (!isJsonObject(body)) return undefined;
     const model = pathModel ?? ownField(body, "model");
     if (model !== undefined && typeof model !== "string") return undefined;
@@ -60,5 +61,3 @@ async function readAsked(
     return undefined;
   }
 }
-
-const decoder = new TextDecoder("utf-8", { fatal: true });

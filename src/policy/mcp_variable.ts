@@ -4,6 +4,7 @@ import type { RequestMessage } from "../http/message.ts";
 import { isJsonObject, type JsonObject } from "../identity/json.ts";
 import { ownField } from "./own_field.ts";
 import { peekBody } from "./peeked_body.ts";
+import { parseUnambiguous } from "./unambiguous_json.ts";
 
 /** Longer messages are not looked into; expressions that read `mcp` then fail, which denies. */
 const MAX_MESSAGE_BYTES = 1 << 20;
@@ -25,7 +26,7 @@ export async function readMcpVariable(
   if (session !== undefined) fields.set("sessionId", session);
   if (bytes.length === 0) return mapValue(fields);
   try {
-    const message = parse(bytes);
+    const message = parseUnambiguous(bytes);
     if (!isJsonObject(message)) return undefined;
     return addMessage(fields, message) ? mapValue(fields) : undefined;
   } catch {
@@ -72,9 +73,4 @@ function targetValue(name: string, args: JsonObject | undefined): Value {
       ? claimsValue(args)
       : undefined;
   });
-}
-
-/** @throws {SyntaxError | TypeError} */
-function parse(bytes: Uint8Array): unknown {
-  return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 }

@@ -214,6 +214,11 @@ const messages: [string, string, string][] = [
     '{"method":"tools/call","params":{"name":"search"},"paramſ":{"name":"drop"}}',
     refused,
   ],
+  [
+    "mcp.tool.name == 'search'",
+    '{"method":"tools/call","params":{"name":"drop","name":"search"}}',
+    refused,
+  ],
   ["!has(mcp.tool)", '{"jsonrpc":"2.0","id":1,"result":{}}', "pass"],
   ["!has(mcp.tool)", call("x", "__proto__"), "pass"],
   ["mcp.prompt.name == 'p'", call("p", "prompts/get"), "pass"],

@@ -103,6 +103,7 @@ const unreadable: [string, Parameters<typeof decide>[1]][] = [
       body: '{"model":"small"}',
     },
   ],
+  ["two models", { ...chat, body: '{"model":"large","model":"small"}' }],
   [
     "more than 8 MiB",
     { ...chat, body: `{"model":"${"a".repeat(8 * 1024 * 1024)}"}` },
