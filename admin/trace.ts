@@ -23,6 +23,7 @@ export async function traceRequests(
   if (typeof query === "string") return text(400, `${query}\n${usage}`);
   const answer = await target.dataPlane.traceNext(query);
   if ("stream" in answer) {
+    request.signal.addEventListener("abort", () => answer.stream.stop());
     return stream("text/event-stream", eventStream(answer.stream, clock));
   }
   return answer.refusal === "filter"

@@ -7,6 +7,7 @@ import {
 } from "./command.ts";
 import type { ShowConfigOptions } from "./ctl/config.ts";
 import type { ShowLimitsOptions } from "./ctl/limits.ts";
+import type { ExplainOptions } from "./ctl/explain.ts";
 import type { ControlLogOptions } from "./ctl/log.ts";
 import type { TraceOptions } from "./ctl/trace/options.ts";
 import * as help from "./help.ts";
@@ -91,6 +92,27 @@ export function addControlCommands(
       },
     );
   addTraceCommand(proxy, name, call);
+  addExplainCommand(program, name);
+}
+
+function addExplainCommand(program: Command, name: string): void {
+  withAdminOptions(program.command("explain"))
+    .description("Say why a request failed, and what to do about it")
+    .argument(
+      "[id]",
+      "its x-request-id; without, the requests that failed last",
+    )
+    .addOption(
+      new Option("-o, --output <format>", "output format").choices([
+        "text",
+        "json",
+      ]).default("text"),
+    )
+    .addHelpText("after", help.explainExamples(name))
+    .action(async (id: string | undefined, options: ExplainOptions) => {
+      const { explain } = await import("./ctl/explain.ts");
+      await explain(options, id);
+    });
 }
 
 function addTraceCommand(

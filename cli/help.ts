@@ -78,6 +78,18 @@ Examples:
   ${name} proxy limits -p 15001 -o json | jq '.[] | select(.remaining == 0)'`;
 }
 
+/** Shown below the options of `gwctl explain`. */
+export function explainExamples(name: string): string {
+  return `
+The gateway remembers the last requests that ended with 4xx or 5xx, without
+their bodies and credentials; see "config.failureMemory".
+
+Examples:
+  ${name} explain                          the requests that failed last
+  ${name} explain 6f0c1a52-4e0f-4f29-b1ce-6a6a4c1ad7a4
+  curl -si http://localhost:3000/ | grep x-request-id`;
+}
+
 /** Shown below the options of `gwctl proxy log`. */
 export function logExamples(name: string): string {
   return `

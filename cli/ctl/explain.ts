@@ -1,0 +1,78 @@
+import { type AdminAddress, callAdmin, Refusal } from "../admin_client.ts";
+import { Failure } from "../exit.ts";
+import { print } from "../output.ts";
+import { printable } from "../tui/printable.ts";
+import { decodeEvent, isObject } from "./trace/decode_event.ts";
+import { textLine } from "./trace/text.ts";
+
+/** How to show why a request failed. */
+export interface ExplainOptions extends AdminAddress {
+  readonly output: "text" | "json";
+}
+
+/**
+ * Prints why a request failed; without an id, the requests that failed last.
+ * @param id Value of its `x-request-id`.
+ */
+export async function explain(
+  { output, ...address }: ExplainOptions,
+  id: string | undefined,
+): Promise<void> {
+  const path = id === undefined
+    ? "/debug/requests?limit=20"
+    : `/debug/requests/${encodeURIComponent(id)}`;
+  const body = await callAdmin(address, "GET", path).catch(simplify);
+  if (output === "json") return await print(body);
+  const known: unknown = JSON.parse(body);
+  const lines = Array.isArray(known) ? listLines(known) : reportLines(known);
+  await print(lines.map((line) => line + "\n").join(""));
+}
+
+function simplify(error: unknown): never {
+  if (error instanceof Refusal && error.status === 404) {
+    throw new Failure(`Cannot explain: ${error.body.trim()}`);
+  }
+  throw error;
+}
+
+function listLines(failures: readonly unknown[]): readonly string[] {
+  if (failures.length === 0) return ["No request has failed"];
+  return failures.flatMap((failure) => [
+    `${text(failure, "id")}  ${headline(failure)}`,
+    `    ${text(failure, "cause")}`,
+  ]);
+}
+
+function reportLines(report: unknown): readonly string[] {
+  const failing = isObject(report) ? report["failing"] : undefined;
+  const events = isObject(report) ? report["events"] : undefined;
+  return [
+    headline(report),
+    text(report, "cause"),
+    "",
+    ...(isObject(failing)
+      ? [`${text(failing, "kind").padEnd(8)}${text(failing, "name")}`]
+      : []),
+    `to do   ${text(report, "advice")}`,
+    "",
+    ...(Array.isArray(events) ? events.flatMap(eventLines) : []),
+  ];
+}
+
+/** Such as `403 GET api.example.com/mcp at 2026-01-01T00:00:00.000Z`. */
+function headline(failure: unknown): string {
+  const what = ["method", "host"].map((name) => text(failure, name)).join(" ");
+  return `${text(failure, "status")} ${what}${text(failure, "path")} at ${
+    text(failure, "time")
+  }`;
+}
+
+function eventLines(event: unknown): readonly string[] {
+  const decoded = decodeEvent(JSON.stringify(event));
+  return decoded === undefined ? [] : [textLine(decoded)];
+}
+
+function text(value: unknown, name: string): string {
+  const field = isObject(value) ? value[name] : undefined;
+  return field === undefined || field === null ? "" : printable(String(field));
+}
