@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import type { Log } from "../../../src/base/log.ts";
+import {
+  type LimiterPlace,
+  SharedLimiters,
+} from "../../../src/ratelimit/shared_limiters.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+import { useOf } from "./kv_fleet.ts";
+
+const use = useOf({ base: 10 });
+const limit = {
+  name: "10 requests per minute, by user",
+  definition: use.budget,
+  keys: use.entries.map(([key]) => key),
+};
+const place: LimiterPlace = { domain: "fleet", kv: ":memory:" };
+
+function create() {
+  const clock = new FakeClock();
+  const warnings: unknown[] = [];
+  const log: Log = {
+    error() {},
+    warn: (message, fields) => void warnings.push([message, fields]),
+    info() {},
+    debug() {},
+    trace() {},
+    isEnabled: () => false,
+  };
+  const limiters = new SharedLimiters({ clock, log });
+  return { clock, limiters, warnings };
+}
+
+Deno.test("equal places share a limiter, over configurations too", async () => {
+  const { limiters } = create();
+  const before = limiters.lease();
+  const limiter = before.limiter(place, [limit]);
+  limiters.open();
+  await limiter.admit([use]);
+
+  const after = limiters.lease();
+  const same = after.limiter({ ...place }, [limit]);
+  const other = after.limiter({ ...place, domain: "other" }, [limit]);
+  before.release();
+  await limiter.admit([use]);
+
+  assert.equal(same, limiter);
+  assert.notEqual(other, limiter);
+  assert.deepEqual(
+    limiters.describe().map(({ domain, remaining, keys, state }) => (
+      { domain, remaining, keys, state }
+    )),
+    [
+      { domain: "fleet", remaining: 8, keys: 1, state: "ready" },
+      { domain: "other", remaining: 10, keys: 0, state: "ready" },
+    ],
+  );
+  assert.deepEqual(
+    limiters.count().map(({ domain, admitted }) => [domain, admitted]),
+    [["fleet", 2], ["other", 0]],
+  );
+  await limiters.close();
+});
+
+Deno.test("a limiter that no configuration uses serves late requests for ten minutes", async () => {
+  const { clock, limiters } = create();
+  const lease = limiters.lease();
+  const limiter = lease.limiter(place, [limit]);
+  limiters.open();
+  await limiter.admit([use]);
+
+  lease.release();
+  clock.advance(599_000);
+  const late = await limiter.admit([use]);
+  assert.deepEqual(limiters.describe(), []);
+  clock.advance(1000);
+  const tooLate = await limiter.admit([use]);
+
+  assert.equal(late.verdict, "admitted");
+  assert.equal(tooLate.verdict, "failed");
+  await limiters.close();
+});
+
+Deno.test("a limiter that is configured again in time goes on", async () => {
+  const { clock, limiters } = create();
+  const lease = limiters.lease();
+  const limiter = lease.limiter(place, [limit]);
+  limiters.open();
+  lease.release();
+  clock.advance(599_000);
+
+  const again = limiters.lease().limiter(place, [limit]);
+  clock.advance(600_000);
+
+  assert.equal(again, limiter);
+  assert.equal((await again.admit([use])).verdict, "admitted");
+  await limiters.close();
+});
+
+Deno.test("a limiter of a configuration that was never in force ends with it", async () => {
+  const { clock, limiters } = create();
+  const lease = limiters.lease();
+  const limiter = lease.limiter(place, [limit]);
+
+  lease.release();
+
+  assert.equal((await limiter.admit([use])).verdict, "failed");
+  await limiters.close();
+  assert.equal(clock.pending, 0);
+});
+
+Deno.test("of many limiters that no configuration uses, the oldest ends first", async () => {
+  const { limiters } = create();
+  const retired = Array.from({ length: 17 }, (_, index) => {
+    const lease = limiters.lease();
+    const limiter = lease.limiter({ ...place, domain: `${index}` }, [limit]);
+    limiters.open();
+    lease.release();
+    return limiter;
+  });
+
+  const verdicts = await Promise.all(
+    retired.map(async (limiter) => (await limiter.admit([use])).verdict),
+  );
+
+  assert.deepEqual(verdicts.slice(0, 2), ["failed", "admitted"]);
+  await limiters.close();
+});
+
+Deno.test("a limit that several routes have is described once", async () => {
+  const { limiters } = create();
+  const lease = limiters.lease();
+  for (let route = 0; route < 3; route++) lease.limiter(place, [limit]);
+  limiters.open();
+
+  assert.deepEqual(limiters.describe().map(({ name }) => name), [limit.name]);
+  await limiters.close();
+});
+
+Deno.test("a store that cannot be opened is warned of ahead of the first request", async () => {
+  const { limiters, warnings } = create();
+  const kv = "/nowhere/limits.db";
+  const limiter = limiters.lease().limiter({ domain: "fleet", kv }, [limit]);
+  limiters.open();
+  const { verdict } = await limiter.admit([use]);
+
+  assert.equal(verdict, "failed");
+  const [status] = limiters.describe();
+  assert.equal(status?.state, "failing");
+  assert.notEqual(status.lastError, undefined);
+  assert.match(
+    JSON.stringify(warnings),
+    /Cannot reach who keeps shared limits/,
+  );
+  await limiters.close();
+});
