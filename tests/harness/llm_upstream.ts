@@ -93,7 +93,7 @@ export class LlmUpstream implements AsyncDisposable {
     return new LlmUpstream(upstream, port, seen);
   }
 
-  get backends() {
+  get backends(): readonly [{ readonly host: string }] {
     return [{ host: `127.0.0.1:${this.#port}` }];
   }
 
