@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import type { Settings } from "../../../src/api/settings.ts";
+import { emptyResourceSet } from "../../../src/api/resource_set.ts";
+import { compile } from "../../../src/compile/compile.ts";
+import { backend, diagnosticLines, gateway, policy } from "./resources.ts";
+
+/** What is reported of limits in that store; there are backends `limits` and `old`, which speaks HTTP/1.1. */
+function problemsOf(store: unknown, kv?: Settings["kv"]): readonly string[] {
+  const descriptors = [{
+    requests: 1,
+    unit: "Minutes",
+    entries: [{ key: "user", value: "jwt.sub" }],
+  }];
+  const targets = [{
+    group: "gateway.networking.k8s.io",
+    kind: "Gateway",
+    name: "gw",
+  }];
+  const compiled = compile({
+    ...emptyResourceSet,
+    gateways: [gateway("gw")],
+    gatewayBackends: [
+      backend("limits"),
+      backend("old", { protocol: "HTTP1" }),
+    ],
+    gatewayPolicies: [policy("p", targets, {
+      traffic: { rateLimit: { global: { domain: "d", store, descriptors } } },
+    })],
+  }, { readFile: () => "", kv });
+  return diagnosticLines(compiled);
+}
+
+const at = "error GatewayPolicy/default/p spec.traffic.rateLimit.global.store";
+
+Deno.test("limits in a store need one that the process was started with", () => {
+  assert.deepEqual(problemsOf("KV"), [
+    `${at}: Cannot share limits: expected a store in "config.kv", such as {path: limits.db}, there at the start of the process`,
+  ]);
+  assert.deepEqual(problemsOf("KV", { path: "limits.db" }), []);
+});
+
+Deno.test("a rate limit service is a backend that exists and speaks HTTP/2", () => {
+  const service = (name: string) => ({ service: { backendRef: { name } } });
+
+  assert.deepEqual(problemsOf(service("limits")), []);
+  assert.deepEqual(problemsOf(service("limit")), [
+    `${at}.service.backendRef.name: Cannot find backend "default/limit" (limits?)`,
+  ]);
+  assert.deepEqual(problemsOf(service("old")), [
+    `${at}.service.backendRef.name: Cannot ask backend "default/old" for limits: a rate limit service speaks HTTP/2`,
+  ]);
+  assert.deepEqual(problemsOf({ service: { host: "10.0.0.1:8081" } }), []);
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import type { GlobalLimit } from "../../../src/api/rate_limit.ts";
+import { checkRateLimit } from "../../../src/policy/rate_limit_checks.ts";
+
+type Descriptor = GlobalLimit["descriptors"][number];
+
+function problemsOf(
+  store: GlobalLimit["store"],
+  ...descriptors: readonly Partial<Descriptor>[]
+): readonly string[] {
+  const entries = [{ key: "user", value: "jwt.sub" }];
+  const problems = checkRateLimit({
+    global: {
+      domain: "fleet",
+      store,
+      failureMode: "Closed",
+      descriptors: descriptors.map((each) => ({
+        requests: 1,
+        unit: "Minutes" as const,
+        entries,
+        ...each,
+      })),
+    },
+  });
+  return problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
+}
+
+const service = { service: { host: "limits.example:8081" } };
+
+Deno.test("checkRateLimit names what a rate limit service cannot do, which KV can", () => {
+  const descriptors = [{ burst: 5 }, { unit: "Hours" as const }, {}];
+
+  assert.deepEqual(problemsOf(service, ...descriptors), [
+    "global.descriptors.0: Cannot use this descriptor: a rate limit service has no burst",
+    "global.descriptors.2: Cannot use this descriptor: a rate limit service cannot tell descriptor 2 from descriptor 0: expected another unit or other keys",
+  ]);
+  assert.deepEqual(problemsOf("KV", ...descriptors), []);
+});
+
+Deno.test("checkRateLimit points at what is wrong with the entries of a descriptor", () => {
+  const entries = [
+    { key: "user", value: "jwt.sub" },
+    { key: "team", value: "backend.name" },
+  ];
+  assert.deepEqual(problemsOf("KV", {}, { entries, when: "1 +" }), [
+    "global.descriptors.1.when: Cannot use the expression: unexpected + at column 3",
+    'global.descriptors.1.entries.1.value: Cannot use "backend" in a rule: rules run before a backend is chosen',
+  ]);
+});
