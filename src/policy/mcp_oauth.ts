@@ -22,7 +22,7 @@ import {
   publicPreflight,
   refusePublicly,
 } from "./mcp_responses.ts";
-import { registerClient } from "./mcp_registration.ts";
+import { ProviderRegistration, registerClient } from "./mcp_registration.ts";
 import { findEndpoint, type McpEndpoint } from "./mcp_endpoint.ts";
 import type { PolicyAnswer, PolicyContext } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";
@@ -50,6 +50,7 @@ export class McpOAuth implements ProtectedResource {
   /** Whether the gateway stands in as the authorization server. */
   readonly #isIssuer: boolean;
   readonly #configuredOrigin: string | undefined;
+  readonly #registration: ProviderRegistration | undefined;
 
   constructor(config: McpConfig, provider: McpProvider) {
     const { issuer, services } = provider;
@@ -67,6 +68,10 @@ export class McpOAuth implements ProtectedResource {
       (adapter === undefined ? "Upstream" : "Gateway");
     this.#isIssuer = mode === "Gateway";
     this.#configuredOrigin = resource && new URL(resource).origin;
+    const registrationUrl = adapter?.registrationUrl(issuer);
+    this.#registration = registrationUrl === undefined
+      ? undefined
+      : this.#registrationAt(this.#addressOf(registrationUrl));
   }
 
   metadataUrl(context: PolicyContext): string {
@@ -151,21 +156,19 @@ export class McpOAuth implements ProtectedResource {
   }
 
   #register({ request }: PolicyContext): Promise<PolicyAnswer> {
-    const { clientId } = this.#config;
-    const { issuer, services } = this.#provider;
-    const url = this.#adapter?.registrationUrl(issuer);
     return registerClient(request.body, {
-      clientId,
-      clock: services.clock,
-      forward: url === undefined
-        ? undefined
-        : (body) =>
-          fetchDocument(this.#addressOf(url), {
-            clock: services.clock,
-            cancellation: request.cancellation,
-            body,
-          }),
+      clientId: this.#config.clientId,
+      clock: this.#provider.services.clock,
+      provider: this.#registration,
+      cancellation: request.cancellation,
     });
+  }
+
+  #registrationAt(address: DocumentAddress): ProviderRegistration {
+    const { clock } = this.#provider.services;
+    return new ProviderRegistration((body, cancellation) =>
+      fetchDocument(address, { clock, cancellation, body })
+    );
   }
 
   /** Through the key backend when it is the host of the URL, with the certificates it is configured to trust. */

@@ -1,3 +1,4 @@
+import type { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
 import { type Body, textBody } from "../http/body.ts";
@@ -7,32 +8,56 @@ import { type FetchedDocument, readText } from "../identity/document_client.ts";
 import { isJsonObject, type JsonObject } from "../identity/json.ts";
 import { publicHeaders, refusePublicly } from "./mcp_responses.ts";
 import type { PolicyAnswer } from "./policy.ts";
-import type { Refusal } from "./refusal.ts";
+import { Refusal } from "./refusal.ts";
 
 const maxRequestBytes = 64 * 1024;
+/** Anybody can register, without a token: the provider is not to be flooded through us. */
+const maxForwarded = 8;
 
 /** How clients are registered. */
 export interface Registration {
   /** Of a client that is registered at the provider already: every client becomes that one. */
   readonly clientId: string | undefined;
   readonly clock: Clock;
-  /** Asks the provider to register the client; `undefined` when there is no such endpoint. */
-  readonly forward: ((body: string) => Promise<FetchedDocument>) | undefined;
+  /** The provider's own registration; `undefined` when there is none. */
+  readonly provider: ProviderRegistration | undefined;
+  /** Of the request. */
+  readonly cancellation: Cancellation;
+}
+
+/** Registers clients at the provider, a few at a time. */
+export class ProviderRegistration {
+  readonly #send: ProviderRegistration["forward"];
+  #forwarded = 0;
+
+  constructor(send: ProviderRegistration["forward"]) {
+    this.#send = send;
+  }
+
+  get isBusy(): boolean {
+    return this.#forwarded >= maxForwarded;
+  }
+
+  async forward(
+    body: string,
+    cancellation: Cancellation,
+  ): Promise<FetchedDocument> {
+    this.#forwarded++;
+    try {
+      return await this.#send(body, cancellation);
+    } finally {
+      this.#forwarded--;
+    }
+  }
 }
 
 /** Answers a registration of RFC 7591. */
 export async function registerClient(
   body: Body | undefined,
-  { clientId, clock, forward }: Registration,
+  { clientId, clock, provider, cancellation }: Registration,
 ): Promise<PolicyAnswer> {
-  let metadata: unknown;
-  try {
-    metadata = JSON.parse(await readText(body, maxRequestBytes));
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    return refuse(describeError(error));
-  }
-  if (!isJsonObject(metadata)) return refuse("expected a JSON object");
+  const metadata = await readMetadata(body);
+  if (metadata instanceof Refusal) return metadata;
   if (!hasRedirectUris(metadata)) {
     return refuse("redirect_uris: expected a list of text");
   }
@@ -40,18 +65,65 @@ export async function registerClient(
     const now = Math.floor(clock.now() / 1000);
     return answer(201, JSON.stringify(asClient(metadata, clientId, now)));
   }
-  if (forward === undefined) {
+  if (provider === undefined) {
     return refusePublicly("not_found", "clients do not register here");
   }
+  return await registerAtProvider(
+    JSON.stringify(metadata),
+    provider,
+    cancellation,
+  );
+}
+
+async function registerAtProvider(
+  metadata: string,
+  provider: ProviderRegistration,
+  cancellation: Cancellation,
+): Promise<PolicyAnswer> {
+  if (provider.isBusy) {
+    return refusePublicly(
+      "temporarily_unavailable",
+      "too many clients are registering",
+      { headers: { "retry-after": "1" } },
+    );
+  }
   try {
-    const { status, text } = await forward(JSON.stringify(metadata));
-    return answer(status, text);
+    const { status, text } = await provider.forward(metadata, cancellation);
+    if (isFinal(status)) return answer(status, text);
+    throw new Error(`Cannot use answer: got status ${status}`);
   } catch (error) {
     return refusePublicly(
       "bad_gateway",
       "the identity provider cannot be reached",
       { cause: describeError(error) },
     );
+  }
+}
+
+/** A redirect, say, would lead the client away from here. */
+function isFinal(status: number): boolean {
+  return status >= 400 || (status >= 200 && status < 300);
+}
+
+/** The error of the JSON parser would quote the body, where a secret may be. */
+async function readMetadata(
+  body: Body | undefined,
+): Promise<JsonObject | Refusal> {
+  try {
+    const text = await readText(body, maxRequestBytes);
+    const metadata = parseJson(text);
+    return isJsonObject(metadata) ? metadata : refuse("expected a JSON object");
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    return refuse(describeError(error));
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { Cancellation } from "../../../src/base/cancellation.ts";
+import { textBody } from "../../../src/http/body.ts";
+import { HeaderList } from "../../../src/http/header_list.ts";
+import type { FetchedDocument } from "../../../src/identity/document_client.ts";
+import {
+  ProviderRegistration,
+  registerClient,
+} from "../../../src/policy/mcp_registration.ts";
+import type { PolicyAnswer } from "../../../src/policy/policy.ts";
+import { Refusal } from "../../../src/policy/refusal.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+
+function register(
+  provider: ProviderRegistration | undefined,
+  body = '{"redirect_uris":["http://localhost/cb"]}',
+): Promise<PolicyAnswer> {
+  return registerClient(textBody(body), {
+    clientId: undefined,
+    clock: new FakeClock(),
+    provider,
+    cancellation: new Cancellation(),
+  });
+}
+
+function statusOf(answer: PolicyAnswer): number {
+  return (answer instanceof Refusal ? answer.response : answer).status;
+}
+
+function document(status: number): FetchedDocument {
+  return { status, headers: new HeaderList(), text: "{}" };
+}
+
+Deno.test("a flood of registrations does not reach the provider", async () => {
+  const pending: ((answer: FetchedDocument) => void)[] = [];
+  const provider = new ProviderRegistration(() =>
+    new Promise((resolve) => pending.push(resolve))
+  );
+  const flood = Array.from({ length: 100 }, () => register(provider));
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+  assert.equal(pending.length, 8);
+
+  for (const answer of pending) answer(document(201));
+  const statuses = (await Promise.all(flood)).map(statusOf);
+
+  assert.equal(statuses.filter((status) => status === 201).length, 8);
+  assert.equal(statuses.filter((status) => status === 503).length, 92);
+  const next = register(provider);
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+  pending.at(-1)?.(document(201));
+  assert.equal(statusOf(await next), 201);
+});
+
+for (
+  const [status, expected] of [[201, 201], [403, 403], [302, 502], [304, 502]]
+) {
+  Deno.test(`an answer ${status} of the provider becomes ${expected}`, async () => {
+    const answer = document(status ?? 0);
+    const provider = new ProviderRegistration(() => Promise.resolve(answer));
+
+    assert.equal(statusOf(await register(provider)), expected);
+  });
+}
+
+Deno.test("a registration that is no JSON is quoted neither to the client nor in the log", async () => {
+  const refusal = await register(undefined, '{"client_secret": hunter2}');
+
+  assert.ok(refusal instanceof Refusal);
+  assert.equal(refusal.message, "expected a JSON object");
+  assert.equal(refusal.response.status, 400);
+});
