@@ -58,6 +58,20 @@ function send(
   return fetchRaw(origin, { headers: { "x-user": user } });
 }
 
+/** Asks an LLM for an answer that uses nine tokens. */
+async function chat({ origin }: TestGateway): Promise<Response> {
+  const response = await fetch(`${origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-user": "anna" },
+    body: JSON.stringify({
+      model: "any",
+      messages: [{ role: "user", content: "Hello there" }],
+    }),
+  });
+  await response.text();
+  return response;
+}
+
 /** Sends requests one after the other; answers how many were admitted. */
 async function countAdmitted(
   gateway: { readonly origin: string },
@@ -159,19 +173,6 @@ Deno.test("tokens used at one gateway are gone at the other", async () => {
     });
   await using first = await start();
   await using second = await start();
-  const chat = async ({ origin }: TestGateway) => {
-    const response = await fetch(`${origin}/v1/chat/completions`, {
-      method: "POST",
-      headers: { "content-type": "application/json", "x-user": "anna" },
-      body: JSON.stringify({
-        model: "any",
-        messages: [{ role: "user", content: "Hello there" }],
-      }),
-    });
-    await response.text();
-    return response;
-  };
-
   // Nine tokens each; what is used is known elsewhere after the next sweep at the latest.
   const statuses = [await chat(first), await chat(first), await chat(first)]
     .map(({ status }) => status);
@@ -427,6 +428,30 @@ for (const failureMode of ["Closed", "Open"]) {
     assert.equal(back.status, 200);
   });
 }
+
+Deno.test("a rate limit service hears of the tokens that an answer used", async () => {
+  const llm = startLlmServer();
+  await using _ = { [Symbol.asyncDispose]: () => llm.close() };
+  await using service = await startRateLimitService();
+  await using gateway = await startTestGateway({
+    routes: [limitedRoute({ port: Number(new URL(llm.origin).port) }, {
+      domain: "fleet",
+      store: { service: { host: `127.0.0.1:${service.port}` } },
+      descriptors: [byUser({ tokens: 1000 })],
+    })],
+  });
+
+  const { status } = await chat(gateway);
+  // At once after the answer: what is not reported yet must not get lost.
+  await gateway.gateway.stop(1000);
+  await service.waitFor(2);
+
+  assert.equal(status, 200);
+  assert.deepEqual(
+    service.received.map(({ descriptors }) => descriptors[0]?.hits_addend),
+    [{ value: "0" }, { value: "9" }],
+  );
+});
 
 Deno.test("a rate limit service behind TLS is verified like any backend", async () => {
   const authority = await createAuthority();
