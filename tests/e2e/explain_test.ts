@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { gatewayCommand } from "../harness/executable.ts";
+import { fetchRaw, type RawRequest } from "../harness/fetch_raw.ts";
+import { RawUpstream } from "../harness/raw_upstream.ts";
+import { createTokenIssuer, jwksOf } from "../harness/tokens.ts";
+import {
+  startTracedGateway,
+  type TracedGateway,
+} from "../harness/traced_gateway.ts";
+
+const issuer = await createTokenIssuer();
+
+/** Routes that fail in one way each. */
+async function startFailing(
+  config: Readonly<Record<string, unknown>> = {},
+): Promise<TracedGateway> {
+  const upstream = new RawUpstream(async (connection) => {
+    for (;;) {
+      await connection.request();
+      await connection.send("HTTP/1.1 507 Full\r\ncontent-length: 0\r\n\r\n");
+    }
+  });
+  const upstreamHost = `127.0.0.1:${upstream.port}`;
+  const jwt = {
+    jwtAuthentication: {
+      providers: [{
+        issuer: issuer.issuer,
+        audiences: ["https://gw.example/mcp"],
+        jwks: { inline: jwksOf(issuer) },
+      }],
+    },
+  };
+  const rules = { policy: { matchExpressions: ["'read' in jwt.permissions"] } };
+  const gateway = await startTracedGateway({
+    config,
+    routes: [
+      route("failing", upstreamHost, {}),
+      route("gone", "127.0.0.1:1", {}),
+      route("token", upstreamHost, jwt),
+      route("rule", upstreamHost, { ...jwt, authorization: rules }),
+      route("limit", upstreamHost, {
+        rateLimit: { local: [{ requests: 1, unit: "Hours" }] },
+      }),
+    ],
+  });
+  return {
+    ...gateway,
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await upstream.stop();
+    },
+  };
+}
+
+function route(
+  name: string,
+  host: string,
+  policies: Readonly<Record<string, unknown>>,
+) {
+  const path = { type: "PathPrefix", value: `/${name}` };
+  return { name, matches: [{ path }], backends: [{ host }], policies };
+}
+
+async function explain(
+  { admin }: TracedGateway,
+  ...args: readonly string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const address = ["--admin", new URL(admin).host];
+  const { code, stdout, stderr } = await gatewayCommand({
+    args: ["ctl", "explain", ...args, ...address],
+  }).output();
+  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, stdout: text(stdout), stderr: text(stderr) };
+}
+
+/** Sends a request that fails; answers its id. */
+async function fail(
+  { origin }: TracedGateway,
+  path: string,
+  request: RawRequest = {},
+): Promise<string> {
+  const { status, headers } = await fetchRaw(origin + path, request);
+  assert.ok(status >= 400, String(status));
+  return String(headers["x-request-id"]);
+}
+
+const cases: readonly {
+  readonly path: string;
+  readonly request?: () => Promise<RawRequest>;
+  readonly times?: number;
+  readonly says: readonly RegExp[];
+}[] = [
+  {
+    path: "/failing",
+    says: [
+      /^507 GET 127\.0\.0\.1:\d+\/failing at 20/,
+      /The backend "default\/failing\/backend0" answered 507; the gateway passed that on\./,
+      /backend default\/failing\/backend0/,
+      /backendCallResult .*answered 507/,
+    ],
+  },
+  {
+    path: "/gone",
+    says: [
+      /The backend "default\/gone\/backend0" at 127\.0\.0\.1:1 failed: .*refused/,
+      /to do {3}Check that it runs/,
+    ],
+  },
+  {
+    path: "/token",
+    says: [
+      /The access token was not accepted: a bearer token is required\./,
+      /header {2}authorization/,
+    ],
+  },
+  {
+    path: "/rule",
+    request: async () => ({
+      headers: { authorization: `Bearer ${await issuer.sign()}` },
+    }),
+    says: [
+      /It was not allowed: rule "'read' in jwt\.permissions"/,
+      /rule {4}'read' in jwt\.permissions/,
+      /authorizationResult .*denied by 'read' in jwt\.permissions/,
+    ],
+  },
+  {
+    path: "/limit",
+    times: 2,
+    says: [
+      /It was over a limit: Limit "1 requests? per hour" of HTTPRoute\/default\/limit is used up\./,
+      /budget {2}1 requests? per hour/,
+      /rateLimit .*429 local/,
+    ],
+  },
+  {
+    path: "/nowhere",
+    says: [
+      /No route matches GET \/nowhere for the host .*; these did not match: .*default\/failing\/0/,
+    ],
+  },
+];
+
+for (const { path, request, times = 1, says } of cases) {
+  Deno.test(`gwctl explain says why ${path} failed`, async () => {
+    await using gateway = await startFailing();
+    let id = "";
+    for (let i = 0; i < times; i++) {
+      id = await fail(gateway, path, await request?.());
+    }
+
+    const { code, stdout, stderr } = await explain(gateway, id);
+
+    assert.equal(code, 0, stderr);
+    for (const pattern of says) assert.match(stdout, pattern);
+  });
+}
+
+Deno.test("gwctl explain -o json is what the admin interface says, in the form of a trace", async () => {
+  await using gateway = await startFailing();
+  const id = await fail(gateway, "/gone?password=planted-secret");
+
+  const { stdout } = await explain(gateway, id, "-o", "json");
+
+  const report = JSON.parse(stdout);
+  assert.equal(report.status, 503);
+  assert.equal(report.reason, "upstream_connect_failed");
+  assert.deepEqual(
+    report.events.map((
+      { message }: { message: { type: string } },
+    ) => message.type),
+    [
+      "requestStarted",
+      "requestSnapshot",
+      "routeSelection",
+      "backendCallStart",
+      "backendCallResult",
+      "responseSnapshot",
+      "requestFinished",
+    ],
+  );
+  assert.match(stdout, /\/gone\?password=<redacted>/);
+  assert.doesNotMatch(stdout, /planted-secret/);
+});
+
+Deno.test("gwctl explain lists the requests that failed, the newest first", async () => {
+  await using gateway = await startFailing();
+  const first = await fail(gateway, "/gone");
+  const second = await fail(gateway, "/token");
+  await fetchRaw(`${gateway.origin}/limit`);
+
+  const { code, stdout } = await explain(gateway);
+
+  assert.equal(code, 0);
+  const ids = stdout.split("\n").filter((line) => /^\S/.test(line))
+    .map((line) => line.split(" ")[0]);
+  assert.deepEqual(ids.slice(-2), [second, first]);
+});
+
+Deno.test("what was refused before it was a request is in the list", async () => {
+  await using gateway = await startFailing();
+  const connection = await Deno.connect({ port: gateway.port });
+  await connection.write(
+    new TextEncoder().encode("GET / HTTP/1.1\r\nbad header\r\n\r\n"),
+  );
+  await new Response(connection.readable).text();
+
+  const { stdout } = await explain(gateway, "refused-1");
+
+  assert.match(stdout, /^400 /);
+  assert.match(stdout, /It was refused \(bad_request\)/);
+});
+
+Deno.test("gwctl explain fails for an id that is not remembered, and says why", async () => {
+  await using gateway = await startFailing();
+  await using off = await startFailing({ failureMemory: { enabled: false } });
+  const id = await fail(off, "/gone");
+
+  const unknown = await explain(gateway, "nonsense");
+  const notRemembered = await explain(off, id);
+
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /Cannot explain: no failed request has this id/);
+  assert.equal(notRemembered.code, 1);
+  assert.match(notRemembered.stderr, /failureMemory\.enabled is false/);
+});
+
+Deno.test("only the last failures are remembered", async () => {
+  await using gateway = await startFailing({ failureMemory: { size: 3 } });
+  const ids: string[] = [];
+  for (let i = 0; i < 5; i++) ids.push(await fail(gateway, `/nowhere/${i}`));
+
+  const failures = await gateway.gateway.dataPlane.failures();
+
+  assert.deepEqual(failures.map(({ id }) => id), ids.slice(2).reverse());
+});
