@@ -48,6 +48,8 @@ export function createApiKeyAuthentication(
       if (metadata === undefined) {
         const description = "The API key is not known";
         if (mode !== "Permissive") return refuse(description, location);
+        // What a gateway-phase policy knows is another key.
+        delete identity.apiKey;
         trace?.skip(description);
         return undefined;
       }

@@ -138,3 +138,13 @@ Deno.test("a key that is listed twice is a problem", () => {
     },
   ]);
 });
+
+Deno.test("Permissive leaves nobody known when the key is not, also when an earlier policy knew one", async () => {
+  const on = context({ headers: { authorization: "Bearer unknown" } });
+  on.identity.apiKey = { roles: ["admin"] };
+  const policy = createApiKeyAuthentication({ mode: "Permissive", keys });
+
+  assert.equal(await policy.onRequest?.(on), undefined);
+
+  assert.equal(on.identity.apiKey, undefined);
+});

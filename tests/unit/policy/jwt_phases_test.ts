@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { noKeyCache } from "../../../src/identity/key_cache.ts";
+import { IdentityStore } from "../../../src/identity/identity_store.ts";
+import { createJwtAuthentication } from "../../../src/policy/jwt_authentication.ts";
+import { inertServices } from "../../../src/policy/policy_services.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+import {
+  createTokenIssuer,
+  jwksOf,
+  type TokenIssuer,
+} from "../../harness/tokens.ts";
+import { context } from "./exchange.ts";
+
+const log = {
+  ...{ error() {}, warn() {}, info() {}, debug() {}, trace() {} },
+  isEnabled: () => false,
+};
+
+function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {
+  const clock = new FakeClock();
+  const identity = new IdentityStore({ clock, log, cache: noKeyCache });
+  return createJwtAuthentication({
+    mode,
+    clockSkew: "60s",
+    providers: [{ issuer: issuer.issuer, jwks: { inline: jwksOf(issuer) } }],
+  }, {
+    listenerPort: 80,
+    readFile: () => "",
+    connectionOf: () => undefined,
+    services: { ...inertServices(), clock, identity: identity.lease() },
+  });
+}
+
+Deno.test("Permissive shows no claims of a token that it does not accept, also when an earlier policy accepted it", async () => {
+  const now = new FakeClock().now();
+  const one = await createTokenIssuer({ issuer: "https://one.example/", now });
+  const other = await createTokenIssuer({
+    issuer: "https://other.example/",
+    now,
+  });
+  const token = await one.sign({ roles: ["admin"] });
+  const on = context({ headers: { authorization: `Bearer ${token}` } });
+
+  await createPolicy(one, "Strict").onRequest?.(on);
+  assert.deepEqual(on.identity.jwt?.["roles"], ["admin"]);
+  await createPolicy(other, "Permissive").onRequest?.(on);
+
+  assert.equal(on.identity.jwt, undefined);
+});
