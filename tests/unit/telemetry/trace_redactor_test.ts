@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  createSensitiveHeaders,
+  sensitiveParameters,
+} from "../../../src/base/redaction.ts";
+import { HeaderList } from "../../../src/http/header_list.ts";
+import { TraceRedactor } from "../../../src/telemetry/trace_redactor.ts";
+
+function createRedactor(
+  headers: Readonly<Record<string, string>> = {},
+  target = "/",
+): TraceRedactor {
+  const redactor = new TraceRedactor({
+    headers: createSensitiveHeaders(["X-Session"]),
+    parameters: sensitiveParameters,
+  });
+  redactor.learn(HeaderList.from(Object.entries(headers)), target);
+  return redactor;
+}
+
+Deno.test("headers shows names in lower case, repeated ones as a list, and no secrets", () => {
+  const fields = HeaderList.from([
+    ["Accept", "a"],
+    ["ACCEPT", "b"],
+    ["Authorization", "Bearer planted"],
+    ["x-session", "s"],
+    ["__proto__", "c"],
+  ]);
+
+  assert.deepEqual(
+    Object.entries(createRedactor().headers(fields)),
+    Object.entries({
+      accept: ["a", "b"],
+      authorization: "<redacted>",
+      "x-session": "<redacted>",
+      ["__proto__"]: "c",
+    }),
+  );
+});
+
+const targets: readonly (readonly [target: string, shown: string])[] = [
+  ["/a?token=x&b=1", "/a?token=<redacted>&b=1"],
+  ["/a?b=1&Access_Token=", "/a?b=1&Access_Token=<redacted>"],
+  ["/a?%74oken=x", "/a?%74oken=<redacted>"],
+  ["/a?tokens=x&monkey=y", "/a?tokens=x&monkey=y"],
+  [
+    "/a?sig=a%2Fb&x-amz-signature=c",
+    "/a?sig=<redacted>&x-amz-signature=<redacted>",
+  ],
+  ["/a?token", "/a?token"],
+  [
+    "/login?next=http://anna:pw@host/",
+    "/login?next=http://<redacted>@host/",
+  ],
+  ["/a?next=/b?token=x", "/a?next=/b?token=<redacted>"],
+];
+for (const [target, shown] of targets) {
+  Deno.test(`${target} is shown as ${shown}`, () => {
+    assert.equal(createRedactor().target(target), shown);
+  });
+}
+
+Deno.test("the signature of a JWT is hidden wherever it stands, and its claims are not", () => {
+  const token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2lnbmF0dXJl";
+
+  assert.equal(
+    createRedactor().text(`was ${token}, then`),
+    "was eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.<redacted>, then",
+  );
+});
+
+Deno.test("the parts of credentials are secrets of their own", () => {
+  const redactor = createRedactor({
+    authorization: `Basic ${btoa("anna:planted-1")}`,
+    cookie: 'a=planted-2; b="planted-3"',
+    "proxy-authorization": "Bearer planted-4",
+  }, "/?api_key=planted%2D5");
+
+  assert.equal(
+    redactor.text(
+      "planted-1 planted-2 planted-3 planted-4 planted-5 planted-6",
+    ),
+    "<redacted> <redacted> <redacted> <redacted> <redacted> planted-6",
+  );
+});
+
+Deno.test("short secrets do not hide what has the same letters", () => {
+  assert.equal(createRedactor({ "x-session": "GET" }).text("GET /"), "GET /");
+});
+
+Deno.test("json keeps what an event is, whatever a secret says", () => {
+  const redactor = createRedactor({ "x-session": "policy" });
+
+  assert.deepEqual(
+    redactor.json({ type: "policy", details: ["policy", 1, null] }),
+    { type: "policy", details: ["<redacted>", 1, null] },
+  );
+});
+
+Deno.test("body hides members of JSON that hold secrets", () => {
+  assert.equal(
+    createRedactor().body(
+      '{"access_token":"a\\"b","expires_in":1,"code":"E1","Password" : "x',
+    ),
+    '{"access_token":"<redacted>","expires_in":1,"code":"E1","Password" : "<redacted>"',
+  );
+});
+
+Deno.test("no text shows a secret that was learned, whatever is around it", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ minLength: 6, unit: "grapheme-ascii" }).filter((secret) =>
+        secret.trim() === secret && !"<redacted>".includes(secret)
+      ),
+      fc.string(),
+      fc.string(),
+      (secret, before, after) => {
+        const redactor = createRedactor({ "x-session": secret });
+        const shown = redactor.text(before + secret + after);
+        assert.ok(!shown.includes(secret) || "<redacted>".includes(secret));
+      },
+    ),
+  );
+});
+
+Deno.test("hostile texts cost no more than their length", () => {
+  const redactor = createRedactor();
+  for (const part of ["eyJ-", "eyJaa.", "://a", "?token=", '"secret":"\\']) {
+    const startedAt = Date.now();
+    redactor.body(part.repeat(20_000));
+    const elapsed = Date.now() - startedAt;
+    assert.ok(elapsed < 1000, `${part}: ${elapsed} ms`);
+  }
+});
