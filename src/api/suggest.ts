@@ -10,9 +10,10 @@ export function nearest(
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
-  best ??= candidates.find((candidate) =>
-    isPart(word, candidate) || isPart(candidate, word)
-  );
+  best ??= beginningWith(word, candidates) ??
+    candidates.find((candidate) =>
+      isPart(word, candidate) || isPart(candidate, word)
+    );
   return best === word ? undefined : best;
 }
 
@@ -34,6 +35,19 @@ export function editDistance(a: string, b: string): number {
     [beforeLast, last] = [last, row];
   }
   return at(last, b.length);
+}
+
+/** The only candidate that continues `word`: `jwtAuthentication` for `jwt`, `policies` for `policy`. */
+function beginningWith(
+  word: string,
+  candidates: readonly string[],
+): string | undefined {
+  const stem = word.toLowerCase().replace(/y$/, "");
+  if (stem.length < 3) return undefined;
+  const found = candidates.filter((candidate) =>
+    candidate.toLowerCase().startsWith(stem)
+  );
+  return found.length === 1 ? found[0] : undefined;
 }
 
 function isPart(part: string, whole: string): boolean {

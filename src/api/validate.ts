@@ -1,5 +1,6 @@
 import { describeError } from "../base/errors.ts";
 import * as s from "./schema.ts";
+import { hintFor, hintForKey } from "./hints.ts";
 import { nearest } from "./suggest.ts";
 
 /** Way to a value inside a resource or document: `["spec", "rules", 0]`. */
@@ -83,6 +84,10 @@ function describeIssue(issue: Issue): Problem {
   const path = pathOf(issue);
   const last = issue.path?.at(-1);
   if (last !== undefined && last.origin === "key" && issue.type !== "string") {
+    const hint = hintForKey(last.key, last.input, choicesOf(issue));
+    if (hint !== undefined) {
+      return { path, at: "key", message: "unknown field", remedy: hint };
+    }
     return describeKey(issue, path, isPresent(last.input, last.key));
   }
   if (
@@ -101,30 +106,16 @@ function describeIssue(issue: Issue): Problem {
     path,
     at: "value",
     message: `expected ${expected}`,
-    got: show(issue.input),
-    ...hintFor(expected, issue.input, path.at(-1)),
+    ...(holdsSecrets(path)
+      ? { got: typeof issue.input === "object" ? show(issue.input) : "a text" }
+      : { got: show(issue.input), ...hintFor(expected, issue.input, path) }),
   };
 }
 
-/** What was probably meant, for the mistakes of those who are new to YAML. */
-function hintFor(
-  expected: string,
-  input: unknown,
-  field?: string | number,
-): { remedy?: string } {
-  if (
-    expected === "a mapping" && field === "path" && typeof input === "string"
-  ) {
-    return { remedy: `write { type: PathPrefix, value: ${input} }` };
-  }
-  if (typeof input === "number" && expected === "a string") {
-    return { remedy: `quote it: "${input}"` };
-  }
-  const isNumeric = typeof input === "string" && /^-?[0-9]+$/.test(input);
-  if (isNumeric && expected === "a number") {
-    return { remedy: "remove the quotes" };
-  }
-  return {};
+/** A list of credentials, or an item of one: what stands there in place of a mapping may be the secret itself. */
+function holdsSecrets(path: Path): boolean {
+  const field = typeof path.at(-1) === "number" ? path.at(-2) : path.at(-1);
+  return field === "keys" || field === "users";
 }
 
 function pathOf(issue: Issue): Path {
@@ -166,7 +157,7 @@ function describeRule(issue: Issue, path: Path): Problem {
     ...(message.startsWith("expected a duration ")
       ? durationHint(issue.input)
       : showsValue && issue.type === "string" &&
-        hintFor("a string", issue.input)),
+        hintFor("a string", issue.input, path)),
   };
 }
 

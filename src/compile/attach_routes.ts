@@ -54,7 +54,9 @@ function listenersFor(
     report.warning(route, path, message, result.suggestion);
   }
   if (parentRefs.length === 0) {
-    const message = "Cannot attach the route: it names no gateway";
+    const message = sites.length === 0
+      ? "Cannot attach the route: there is no gateway, so nothing listens"
+      : "Cannot attach the route: it names no gateway";
     report.warning(route, ["spec", "parentRefs"], message);
   }
   return found;

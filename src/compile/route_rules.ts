@@ -217,7 +217,10 @@ function warnWithoutBackend(
     kind.kind === "requestRedirect" || kind.kind === "directResponse"
   );
   if (answers || forwarding.totalWeight > 0) return;
+  const cause = forwarding.backends.length === 0
+    ? "the route has no backends"
+    : "no backend has a weight above 0";
   const message =
-    "Cannot forward requests: no backend has a weight above 0, so they are answered with 500";
+    `Cannot forward requests: ${cause}, so they are answered with 500`;
   report.warning(route, ["spec", "rules", index], message);
 }

@@ -4,10 +4,16 @@ import type { Location } from "./diagnostic.ts";
 export function excerpt(
   { line, column }: Location,
   path: string,
-  text: string,
+  whole: string,
 ): string {
+  // What an unclosed quote begins may be secret, and no path says so.
+  const isQuote = path === "" && /["']/.test(whole.charAt(column - 1));
+  const text = isQuote ? whole.slice(0, column) : whole;
   if (text.trim() === "" || text.includes("-----")) return "";
-  const { shown, caret } = secretWords.test(text) || secretPath.test(path)
+  const isSecret = /\.rateLimit\.local\b/.test(path)
+    ? otherSecrets.test(text)
+    : secretWords.test(text) || secretPath.test(path);
+  const { shown, caret } = isSecret
     ? maskValues(text, column - 1)
     : { shown: text, caret: column - 1 };
   const start = Math.max(0, caret - 79);
@@ -20,6 +26,9 @@ export function excerpt(
 
 const secretWords =
   /authorization|bearer|token|secret|password|\busers\b|\bkeys?["']?\s*:/i;
+/** In a rate limit, `tokens` is a number and `key` an expression. */
+const otherSecrets =
+  /authorization|bearer|secret|password|\busers\b|\bkeys\b|apiKey/i;
 const secretPath = /token|secret|password|\busers\b|\bkeys?\b/i;
 
 /** A text in quotes, or what stands between the marks of YAML. */

@@ -39,6 +39,7 @@ import {
   type ShortDocument,
 } from "./short_document.ts";
 import type { Environment } from "./substitute.ts";
+import { findSuspicious } from "./suspicious.ts";
 import { type ConfigDocument, readDocuments } from "./config_document.ts";
 
 /** What a configuration says, and everything that is wrong with it. */
@@ -131,6 +132,9 @@ class Loader {
     }
     const settings = this.#settings(shorts);
     this.#diagnostics.push(...checkTogether(placed, settings));
+    if (!this.#diagnostics.some(({ severity }) => severity === "error")) {
+      this.#diagnostics.push(...findSuspicious(placed));
+    }
     return this.#result(placed, settings, sources);
   }
 

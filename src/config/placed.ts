@@ -56,7 +56,9 @@ export function diagnoseAt(
     `write it without quotes, on a line of its own: ${path.at(-1)}: \${${
       names.join("")
     }}`;
-  const shown = { ...problem, got, ...(remedy && { remedy }) };
+  // The remedy of the problem itself may repeat the value.
+  const { remedy: _, ...rest } = problem;
+  const shown = { ...rest, got, ...(remedy && { remedy }) };
   return diagnosticOf(shown, location, path);
 }
 

@@ -1,3 +1,4 @@
+import { hintFor } from "../api/hints.ts";
 import * as s from "../api/schema.ts";
 import { type Settings, settingsSchema } from "../api/settings.ts";
 import { type Path, type Problem, show, validate } from "../api/validate.ts";
@@ -103,6 +104,7 @@ export function listOf(
       at: "value",
       message: "expected a list",
       got: show(items),
+      ...hintFor("a list", items, [section]),
     });
   }
   return [];
@@ -121,6 +123,7 @@ export function mappingOf(
       at: "value",
       message: "expected a mapping",
       got: show(entries),
+      ...hintFor("a mapping", entries, [section]),
     });
   }
   return {};

@@ -8,10 +8,11 @@ import {
   type Node,
   parseAllDocuments,
   stringify,
+  visit,
   type YAMLError,
 } from "yaml";
 import type { ConfigSource, Diagnostic, Location } from "./diagnostic.ts";
-import { syntaxMessage } from "./yaml_text.ts";
+import { missingMark, syntaxMessage, unclosedMessage } from "./yaml_text.ts";
 
 /** A value in a YAML text; `start` counts characters from the beginning of the text. */
 export type YamlNode = YamlScalar | YamlMap | YamlList | YamlAlias;
@@ -85,8 +86,11 @@ export function parseYaml({ name, text }: ConfigSource): ParsedYaml {
     const sound = documents.filter((document) =>
       faultsOf(document).length === 0
     );
-    const diagnostics = documents.flatMap(faultsOf)
-      .map((fault) => syntaxError(fault, text, locate));
+    const diagnostics = documents.flatMap((document) =>
+      faultsOf(document).map((fault) =>
+        syntaxError(fault, document, text, locate)
+      )
+    );
     return { roots: sound.map(convertDocument), diagnostics, locate };
   } catch (error) {
     // The parser recurses; a file of ten thousand brackets exhausts the stack.
@@ -113,15 +117,43 @@ function faultsOf(document: Document): readonly YAMLError[] {
     .filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY");
 }
 
+/** What is never closed is reported where it was opened, which can be far above the place where the parser gave up. */
 function syntaxError(
   fault: YAMLError,
+  document: Document,
   text: string,
   locate: (offset: number) => Location,
 ): Diagnostic {
   const [start] = fault.pos;
+  const mark = missingMark(fault.message);
+  const opener = mark === undefined
+    ? undefined
+    : openerOf(document, text, mark, start);
   const around = text.slice(Math.max(0, start - 1), start + 256);
-  const message = syntaxMessage(fault.code, fault.message, around);
-  return { ...locate(start), severity: "error", path: "", message };
+  const message = opener === undefined
+    ? syntaxMessage(fault.code, fault.message, around)
+    : unclosedMessage(text.charAt(opener), locate(start));
+  const place = locate(opener ?? start);
+  return { ...place, severity: "error", path: "", message };
+}
+
+/** Where the innermost text or collection begins that should have been closed by `mark` before `end`. */
+function openerOf(
+  document: Document,
+  text: string,
+  mark: string,
+  end: number,
+): number | undefined {
+  const opening = { "}": "{", "]": "[" }[mark] ?? mark;
+  let found: number | undefined;
+  visit(document, {
+    Node(_, node) {
+      const [from, to] = node.range ?? [end, end];
+      const surrounds = from < end && to >= end && text[from] === opening;
+      if (surrounds && from >= (found ?? 0)) found = from;
+    },
+  });
+  return found;
 }
 
 function convertDocument(document: Document): YamlNode | undefined {

@@ -1,3 +1,5 @@
+import type { Location } from "./diagnostic.ts";
+
 /** The value of an unquoted scalar by the core schema of YAML 1.2: `80` is a number, `yes` a text. */
 export function resolvePlainScalar(
   text: string,
@@ -34,15 +36,50 @@ export function syntaxMessage(
     case "BLOCK_AS_IMPLICIT_KEY":
       return 'invalid YAML: a second ": " in one line; put texts that contain it in quotes';
   }
-  const closing = /end with a (\S)$/.exec(message)?.[1];
-  if (closing !== undefined) {
-    return `invalid YAML: "${closing}" is missing or not indented enough`;
+  const mark = missingMark(message);
+  if (mark !== undefined) {
+    return `invalid YAML: ${mark} is missing or not indented enough`;
   }
-  const quote = /^Missing closing (["'])quote$/.exec(message)?.[1];
-  if (quote !== undefined) {
-    return `invalid YAML: the closing quote (${quote}) is missing`;
-  }
+  const extra = /^Unexpected flow-(?:map|seq)-end token.*"(.)"$/.exec(message)
+    ?.[1];
+  if (extra !== undefined) return `invalid YAML: this ${extra} closes nothing`;
+  const remedy = remedies.get(message);
+  if (remedy !== undefined) return `invalid YAML: ${remedy}`;
   return `invalid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+}
+
+/** What beginners do, by the parser's words for it. */
+const remedies = new Map([
+  [
+    "Unexpected scalar at node end",
+    "text after a closing quote or bracket; put all of the value in quotes",
+  ],
+  [
+    "Sequence item without - indicator",
+    "the indentation is neither that of the line above nor of its list",
+  ],
+  [
+    "All mapping items must start at the same column",
+    "the indentation is not that of the fields before",
+  ],
+]);
+
+/** The mark that the parser misses, as its message has it: `}` or `"`. */
+export function missingMark(message: string): string | undefined {
+  return /end with a (\S)$/.exec(message)?.[1] ??
+    /^Missing closing (["'])quote$/.exec(message)?.[1];
+}
+
+/** What to say where a quote, `{` or `[` stands that is still open at `end`. */
+export function unclosedMessage(
+  opening: string,
+  { line, column }: Location,
+): string {
+  const closing = new Map([["{", "}"], ["[", "]"]]).get(opening);
+  if (closing === undefined) {
+    return `invalid YAML: the text that this ${opening} begins is never closed`;
+  }
+  return `invalid YAML: this ${opening} is not closed; ${closing} is missing before ${line}:${column} or not indented enough`;
 }
 
 /**

@@ -26,6 +26,19 @@ for (
   });
 }
 
+for (
+  const [word, candidates, expected] of [
+    ["jwt", ["cors", "jwtAuthentication"], "jwtAuthentication"],
+    ["policy", ["policies", "name"], "policies"],
+    ["req", ["requestHeaderModifier", "requestRedirect"], undefined],
+    ["rt", ["retryAfterSeconds"], undefined],
+  ] as const
+) {
+  Deno.test(`nearest takes ${word} for the beginning of ${expected}`, () => {
+    assert.equal(nearest(word, candidates), expected);
+  });
+}
+
 Deno.test("editDistance counts a swap of neighbours as one", () => {
   assert.equal(editDistance("prot", "port"), 1);
 });

@@ -185,10 +185,22 @@ for (const { quote, routes, winner } of ties) {
 
 Deno.test("a route that names no gateway gets a warning", () => {
   const compiled = compileAll({
+    gateways: [gateway("g")],
     httpRoutes: [route("r", { parentRefs: [], rules })],
     gatewayBackends,
   });
   assert.deepEqual(diagnosticLines(compiled), [
     "warning HTTPRoute/default/r spec.parentRefs: Cannot attach the route: it names no gateway",
+  ]);
+});
+
+Deno.test("a route in a configuration without gateways gets a warning that says so", () => {
+  const compiled = compileAll({
+    gateways: [],
+    httpRoutes: [route("r", { parentRefs: [], rules })],
+    gatewayBackends,
+  });
+  assert.deepEqual(diagnosticLines(compiled), [
+    "warning HTTPRoute/default/r spec.parentRefs: Cannot attach the route: there is no gateway, so nothing listens",
   ]);
 });

@@ -83,12 +83,20 @@ for (const { quote, ref, field, problem, hint } of invalid) {
   });
 }
 
-for (const rule of [{}, { backendRefs: [to("a", { weight: 0 })] }]) {
+for (
+  const [rule, cause] of [
+    [{}, "the route has no backends"],
+    [
+      { backendRefs: [to("a", { weight: 0 })] },
+      "no backend has a weight above 0",
+    ],
+  ] as const
+) {
   Deno.test(`a rule without weight is served and warned about: ${JSON.stringify(rule)}`, () => {
     const compiled = compileRule(rule);
     assert.equal(routeFor(compiled)?.totalWeight, 0);
     assert.deepEqual(diagnosticLines(compiled), [
-      "warning HTTPRoute/default/r spec.rules.0: Cannot forward requests: no backend has a weight above 0, so they are answered with 500",
+      `warning HTTPRoute/default/r spec.rules.0: Cannot forward requests: ${cause}, so they are answered with 500`,
     ]);
   });
 }

@@ -67,3 +67,26 @@ Deno.test("excerpt shows nothing of a PEM text", () => {
     "",
   );
 });
+
+Deno.test("excerpt shows tokens and keys of a local limit, and masks credentials beside it", () => {
+  const limit = "local: [{ tokens: 12345, unit: minute, key: jwt.sub }]";
+  const beside =
+    "{ apiKeyAuthentication: { keys: [{ key: s3cr3t }] }, rateLimit: { local: [{ tokens: 1 }] } }";
+  const path = "routes[0].policies.rateLimit.local[0].unit";
+
+  const [shown] = excerpt({ file: "f", line: 7, column: 1 }, path, limit)
+    .split("\n");
+  const masked = excerpt({ file: "f", line: 7, column: 1 }, path, beside);
+
+  assert.equal(shown, `  7 | ${limit}`);
+  assert.ok(!masked.includes("s3cr3t"), masked);
+});
+
+Deno.test("excerpt ends where an unclosed quote begins, whose text may be secret", () => {
+  const at = { file: "f", line: 7, column: 5 };
+
+  assert.equal(
+    excerpt(at, "", '  - "anna:s3cr3t'),
+    '  7 |   - "\n    |     ^\n',
+  );
+});

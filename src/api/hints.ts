@@ -1,0 +1,78 @@
+/** What was probably meant, for the mistakes of those who are new to the file or to YAML. */
+
+/** The remedy for a value of the wrong type; `path` is the way to it. */
+export function hintFor(
+  expected: string,
+  input: unknown,
+  path: readonly (string | number)[],
+): { readonly remedy?: string } {
+  const remedy = remedyFor(expected, input, path);
+  return remedy === undefined ? {} : { remedy };
+}
+
+function remedyFor(
+  expected: string,
+  input: unknown,
+  path: readonly (string | number)[],
+): string | undefined {
+  switch (expected) {
+    case "a mapping":
+      return typeof input === "string" && isPrintable(input)
+        ? mappingFor(input, path)
+        : input === null
+        ? "indent what belongs to it"
+        : undefined;
+    case "a list":
+      if (typeof input === "string" && isPrintable(input)) {
+        return `write [${JSON.stringify(input)}]`;
+      }
+      return isMapping(input) ? 'begin each of its items with "- "' : undefined;
+    case "a string":
+      return typeof input === "number" ? `quote it: "${input}"` : undefined;
+    case "a number":
+      return typeof input === "string" && /^-?[0-9]+$/.test(input)
+        ? "remove the quotes"
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** The mapping that stands for a text: `{ host: "127.0.0.1:9000" }` for a backend. */
+function mappingFor(
+  text: string,
+  path: readonly (string | number)[],
+): string | undefined {
+  const quoted = JSON.stringify(text);
+  if (path.at(-1) === "path" && text.startsWith("/")) {
+    return `write { type: PathPrefix, value: ${text} }`;
+  }
+  if (path.at(-1) === "jwks") return `write { url: ${quoted} }`;
+  if (path.at(-2) === "backends" && /:[0-9]+$/.test(text)) {
+    return `write { host: ${quoted} }`;
+  }
+  return /^[A-Za-z]+:\S/.test(text) && !text.includes("://")
+    ? 'write a blank after the ":"'
+    : undefined;
+}
+
+/** The remedy for the unknown field `key` beside `siblings`: for `{ host, port }` where `host` holds both. */
+export function hintForKey(
+  key: unknown,
+  siblings: unknown,
+  known: readonly string[],
+): string | undefined {
+  const isApart = key === "port" && known.includes("host") &&
+    isMapping(siblings) && typeof siblings["host"] === "string";
+  return isApart
+    ? 'write both as one, as in host: "127.0.0.1:9000"'
+    : undefined;
+}
+
+function isPrintable(text: string): boolean {
+  return text.length <= 60;
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
