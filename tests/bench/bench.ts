@@ -20,6 +20,7 @@ import {
   startUpstream,
 } from "./neighbours.ts";
 import { type Row, row } from "./row.ts";
+import { tokenRows } from "./tokens.ts";
 
 const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 5);
 const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 3);
@@ -179,6 +180,7 @@ async function main(): Promise<void> {
     ...await eventRows(),
     ...await jwtRows(upstream.port, { rounds: ROUNDS, seconds: SECONDS }),
     ...await limitRows(upstream.port, { rounds: ROUNDS, seconds: SECONDS }),
+    ...await tokenRows(ROUNDS),
     ...await startUpRows(),
   );
   await print(

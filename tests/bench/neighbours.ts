@@ -107,7 +107,11 @@ async function startNginx(
   return await startProcess("nginx", ["-c", config], port);
 }
 
-async function startDeno(script: string, args: string[]): Promise<Neighbour> {
+/** A script of this folder, told its port. */
+export async function startDeno(
+  script: string,
+  args: string[],
+): Promise<Neighbour> {
   const port = freePort();
   const path = new URL(script, import.meta.url).pathname;
   return await startProcess(Deno.execPath(), [
