@@ -30,13 +30,15 @@ export function sharedVerdict(
   readings: readonly BudgetReading[],
   refusedBy?: BudgetReading,
 ): RateLimitResult {
-  const entries = readings.map((reading) =>
+  const others = refusedBy === undefined
+    ? readings
+    : readings.filter((reading) => !isSame(reading, refusedBy));
+  const entries = others.map((reading) =>
     entryOf(nameOf(reading), reading, "allow")
   );
   if (refusedBy === undefined) return resultOf("global", entries);
   const refusing = entryOf(nameOf(refusedBy), refusedBy, "deny");
-  const others = entries.filter((_, index) => readings[index] !== refusedBy);
-  return resultOf("global", [refusing, ...others]);
+  return resultOf("global", [refusing, ...entries]);
 }
 
 /** The limiter could not say, and the failure mode refuses. */
@@ -74,6 +76,11 @@ function skipped({ name, definition }: Limit): RateLimitEntry {
     { unit, limit, remaining: limit, resetMs: windowMs, windowMs },
     "skip",
   );
+}
+
+function isSame(one: BudgetReading, other: BudgetReading): boolean {
+  return one.unit === other.unit && one.limit === other.limit &&
+    one.windowMs === other.windowMs && one.remaining === other.remaining;
 }
 
 function nameOf({ limit, unit, windowMs }: BudgetReading): string {

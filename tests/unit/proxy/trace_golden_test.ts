@@ -20,6 +20,7 @@ const fixtures = new URL("../../fixtures/trace/", import.meta.url);
 interface Scenario {
   /** What the upstream does. */
   readonly script?: Script;
+  readonly config?: Readonly<Record<string, unknown>>;
   /** Fields of the route besides its backend. */
   readonly route?: Readonly<Record<string, unknown>>;
   readonly request?: RawRequest;
@@ -67,6 +68,11 @@ function jwtPolicy(issuer: TokenIssuer, more = {}) {
     },
   };
 }
+
+const completion = JSON.stringify({
+  model: "gpt-5-2026",
+  usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+});
 
 const issuer = await createTokenIssuer({ now: Date.UTC(2026, 0, 1) });
 
@@ -122,6 +128,37 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       },
     },
     warmUp: 1,
+  },
+  shared_limit_429: {
+    script: ok,
+    config: { kv: { path: ":memory:" } },
+    route: {
+      policies: {
+        rateLimit: {
+          global: {
+            domain: "fleet",
+            store: "KV",
+            descriptors: [{
+              requests: 1,
+              unit: "Minutes",
+              entries: [{ key: "host", value: "request.host" }],
+            }],
+          },
+        },
+      },
+    },
+    warmUp: 1,
+  },
+  llm: {
+    script: answering(
+      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${completion.length}\r\n\r\n${completion}`,
+    ),
+    target: "/v1/chat/completions",
+    request: {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"model":"gpt-5","messages":[]}',
+    },
   },
   no_route: {
     script: ok,
@@ -241,13 +278,13 @@ async function traceOf(scenario: Scenario): Promise<string> {
 }
 
 function start(
-  { route }: Scenario,
+  { route, config = {} }: Scenario,
   upstreamPort: number,
   clock: FakeClock,
 ): Promise<TracedGateway> {
   const backends = [{ host: `127.0.0.1:${upstreamPort}` }];
   return startTracedGateway({
-    config: { adminAddr: "off" },
+    config: { adminAddr: "off", ...config },
     backends: [{ name: "shadow", static: { host: "127.0.0.1", port: 9 } }],
     routes: [{ name: "golden", backends, ...route }],
   }, { clock });
