@@ -58,10 +58,12 @@ export function describeFailure(
     identities: identitiesOf(exchange),
     route: route?.key,
     backend: exchange.backend && readBackend(exchange.backend),
-    candidates: route !== undefined || listener === undefined
-      ? []
-      : listener.routes.candidates(exchange.hostname)
-        .slice(0, MAX_CANDIDATES).map(({ key }) => key),
+    candidates: route !== undefined || listener === undefined ? [] : [
+      ...new Set(
+        listener.routes.candidates(exchange.hostname).take(MAX_CANDIDATES)
+          .map(({ key }) => key),
+      ),
+    ],
     verdict: exchange.refusal?.verdict,
     calls: callsOf(exchange, redactor),
   };

@@ -73,12 +73,12 @@ export class RequestTrace implements PolicyTrace {
   }
 
   routed({ routes }: Listener, route: Route | undefined): void {
-    const candidates = routes.candidates(this.#exchange.hostname);
-    const keys = new Set(candidates.map(({ key }) => key));
+    const keys = routes.candidates(this.#exchange.hostname)
+      .take(MAX_ROUTES).map(({ key }) => key);
     this.#recorder.emit({
       type: "routeSelection",
       selectedRoute: route?.key ?? null,
-      evaluatedRoutes: [...keys].slice(0, MAX_ROUTES),
+      evaluatedRoutes: [...new Set(keys)],
     });
   }
 

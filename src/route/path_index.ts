@@ -36,10 +36,9 @@ export class PathIndex<T> {
 
   /** Everything that may be found. */
   *values(): Generator<T> {
-    const lists = [...this.#exact.values(), ...this.#prefixes.values()];
-    for (const { result } of [...lists.flat(), ...this.#patterns]) {
-      yield result.value;
-    }
+    for (const bucket of this.#exact.values()) yield* valuesOf(bucket);
+    for (const bucket of this.#prefixes.values()) yield* valuesOf(bucket);
+    yield* valuesOf(this.#patterns);
   }
 
   #add(candidate: Candidate<T>): void {
@@ -77,6 +76,10 @@ export class PathIndex<T> {
     }
     return undefined;
   }
+}
+
+function* valuesOf<T>(candidates: readonly Candidate<T>[]): Generator<T> {
+  for (const { result } of candidates) yield result.value;
 }
 
 /** Whether a path element ends before `index`; the empty prefix, which stands for `/`, fits every path. */

@@ -25,8 +25,8 @@ export interface RouteMatch<T> {
 /** Finds the route of highest precedence for a request. */
 export interface RouteTable<T> {
   find(request: RoutableRequest): RouteMatch<T> | undefined;
-  /** What could be found for a host, in no particular order; for whoever wants to know what did not match. */
-  candidates(hostname: string): T[];
+  /** What could be found for a host, once for each match, the most specific hosts first: for whoever wants to know what did not. */
+  candidates(hostname: string): Generator<T>;
 }
 
 /** A rule of a route: the requests it is for. */
@@ -81,19 +81,25 @@ export function createRouteTable<T>(
     return undefined;
   }
 
-  function candidates(hostname: string): T[] {
-    const indexes = byHostname.entries()
-      .filter(([name]) => matchesHostname(name, hostname))
-      .flatMap(([, index]) => index.values());
-    return [...new Set(indexes)];
+  function* candidates(hostname: string): Generator<T> {
+    for (const pattern of patternsOf(hostname)) {
+      const index = byHostname.get(pattern);
+      if (index !== undefined) yield* index.values();
+    }
   }
 
   return { find, candidates };
 }
 
-function matchesHostname(pattern: string, hostname: string): boolean {
-  return pattern === "*" || pattern === hostname ||
-    (isWildcard(pattern) && hostname.endsWith(pattern.slice(1)));
+/** `a.b.c`, `*.b.c`, `*.c`, `*`. */
+function* patternsOf(hostname: string): Generator<string> {
+  yield hostname;
+  for (
+    let dot = hostname.indexOf(".");
+    dot > 0;
+    dot = hostname.indexOf(".", dot + 1)
+  ) yield "*" + hostname.slice(dot);
+  yield "*";
 }
 
 function indexByHostname<T>(

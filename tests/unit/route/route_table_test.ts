@@ -367,3 +367,17 @@ Deno.test("route table names no prefix for exact and pattern matches", () => {
   assert.equal(find(request({ target: "/a" })), undefined);
   assert.equal(find(request({ target: "/b" })), undefined);
 });
+
+Deno.test("candidates are the routes of a host and of the wildcards that it fits", () => {
+  const table = createRouteTable([
+    { hostnames: ["a.example.com"], matches: [prefix("/a")], value: "exact" },
+    { hostnames: ["*.example.com"], matches: [exact("/b")], value: "wildcard" },
+    { hostnames: ["*.com"], matches: [regex("/c.*")], value: "wider" },
+    { hostnames: [], matches: [prefix("/")], value: "any" },
+    { hostnames: ["b.example.com"], matches: [prefix("/")], value: "other" },
+  ]);
+
+  const found = [...table.candidates("a.example.com")];
+
+  assert.deepEqual(found, ["exact", "wildcard", "wider", "any"]);
+});
