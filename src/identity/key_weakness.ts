@@ -19,7 +19,7 @@ export function weaknessOf(jwk: PublicJwk): string | undefined {
   }
 }
 
-function isOnCurve({ kty, crv, x, y }: PublicJwk): boolean {
+function isOnCurve({ kty, crv = "", x = "", y = "" }: PublicJwk): boolean {
   try {
     createPublicKey({ key: { kty, crv, x, y }, format: "jwk" });
     return true;

@@ -1,4 +1,4 @@
-import { Duplex } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { constants, createGzip, gzipSync } from "node:zlib";
 
 /** Whether `Accept-Encoding` names gzip with a weight above zero (RFC 9110 section 12.5.3). */
@@ -21,7 +21,8 @@ export function gzip(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 export function gzipStream(
   chunks: ReadableStream<Uint8Array>,
 ): ReadableStream<Uint8Array> {
-  return chunks.pipeThrough(
-    Duplex.toWeb(createGzip({ flush: constants.Z_SYNC_FLUSH })),
-  );
+  const compressed = createGzip({ flush: constants.Z_SYNC_FLUSH });
+  // A failure on the way reaches whoever reads.
+  pipeline(Readable.from(chunks), compressed, () => {});
+  return ReadableStream.from<Uint8Array>(compressed);
 }
