@@ -95,15 +95,14 @@ function shorten(
   finished: FinishedRequest,
   redactor: TraceRedactor,
 ): FinishedRequest {
-  const { error, host, path, method, requestId } = finished;
+  const { error, host, path, method } = finished;
   const short = (text: string) => shortText(text, redactor);
   return {
     ...finished,
     error: error === undefined ? undefined : short(error),
     host: short(host),
     path: short(path),
-    method: short(method),
-    requestId: short(requestId),
+    method: method.slice(0, MAX_TEXT),
   };
 }
 

@@ -184,9 +184,8 @@ export class RequestTrace implements PolicyTrace {
     if (!this.#recorder.hasResponseChanged(response)) return;
     const known = tracedPolicy(policy.kind);
     if (known === undefined) return;
-    if (policy.onRequest === undefined) {
-      this.#emitResult(policy, applied(null));
-    }
+    // The others have told what they did when they saw the request.
+    if (policy.onRequest === undefined) this.#emitResult(policy, applied(null));
     this.#snapshotResponse(this.#stageOf(policy, known.stage), response);
   }
 

@@ -3,13 +3,11 @@ import { sensitiveParameters } from "../base/redaction.ts";
 import type { RequestFilter } from "../policy/request_filter.ts";
 import { selectListener } from "../route/hostname.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
-import {
-  type SensitiveNames,
-  TraceRedactor,
-} from "../telemetry/trace_redactor.ts";
+import { SensitiveNames, TraceRedactor } from "../telemetry/trace_redactor.ts";
 import {
   type TraceStream,
   TraceWatchers,
+  type WatcherState,
 } from "../telemetry/trace_watchers.ts";
 import type { Exchange } from "./exchange.ts";
 import { RequestTrace } from "./request_trace.ts";
@@ -67,6 +65,11 @@ export class Tracing {
     });
   }
 
+  /** Those who watch now. */
+  watchers(): readonly WatcherState[] {
+    return this.#watchers.describe();
+  }
+
   /** No request is taken from now on; those that are traced end as usual. */
   turnAway(): void {
     this.#watchers.turnAway();
@@ -82,10 +85,10 @@ export class Tracing {
     const known = this.#names.get(snapshot);
     if (known !== undefined) return new TraceRedactor(known);
     const { headers, parameters } = snapshot.credentials;
-    const names = {
-      headers: this.#options.sensitiveHeaders.union(headers),
-      parameters: sensitiveParameters.union(parameters),
-    };
+    const names = new SensitiveNames(
+      this.#options.sensitiveHeaders.union(headers),
+      sensitiveParameters.union(parameters),
+    );
     this.#names.set(snapshot, names);
     return new TraceRedactor(names);
   }

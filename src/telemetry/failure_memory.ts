@@ -16,6 +16,10 @@ export class FailureMemory {
     return this.#size > 0;
   }
 
+  get fill(): { readonly used: number; readonly capacity: number } {
+    return { used: this.#requests.length, capacity: this.#size };
+  }
+
   remember(request: FailedRequest): void {
     if (this.#size === 0) return;
     this.#requests[this.#next] = request;

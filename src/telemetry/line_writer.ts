@@ -36,6 +36,11 @@ export class LineWriter {
     return this.#droppedLines;
   }
 
+  /** Characters that wait to be written, and how many may. */
+  get waiting(): { readonly used: number; readonly capacity: number } {
+    return { used: this.#pending.length, capacity: maxPendingChars };
+  }
+
   /** @param line With its line break. */
   write(line: string): void {
     if (this.#pending.length + line.length > maxPendingChars) {

@@ -1,11 +1,21 @@
 import type { TraceEvent } from "./trace_event.ts";
 
 /** More at a time are refused. */
-const MAX_WATCHERS = 100;
+export const MAX_WATCHERS = 100;
 
 /** What may wait for a reader; the rest is dropped and counted. */
 const MAX_EVENTS = 512;
 const MAX_CHARACTERS = 4 * 1024 * 1024;
+
+/** How far somebody who watches has come. */
+export interface WatcherState {
+  /** A request is traced now. */
+  readonly isBusy: boolean;
+  /** Requests that are still to come. */
+  readonly left: number;
+  /** Events that wait for the reader. */
+  readonly events: number;
+}
 
 /** What somebody wants to see; `R` is a request. */
 export interface Watching<R> {
@@ -51,6 +61,11 @@ export class TraceWatchers<R> {
     return undefined;
   }
 
+  /** Those who watch now; at most 100. */
+  describe(): readonly WatcherState[] {
+    return [...this.#watchers].map((watcher) => watcher.describe());
+  }
+
   /** Ends the streams of those whose request has not come; the others end with theirs. */
   turnAway(): void {
     for (const watcher of this.#watchers) watcher.turnAway();
@@ -78,6 +93,11 @@ class Watcher<R> implements TraceStream {
     this.#watching = watching;
     this.#left = watching.count;
     this.#leave = leave;
+  }
+
+  describe(): WatcherState {
+    const { length: events } = this.#buffer;
+    return { isBusy: this.#isBusy, left: this.#left, events };
   }
 
   wants(request: R): boolean {

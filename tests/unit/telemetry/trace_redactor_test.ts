@@ -5,16 +5,21 @@ import {
   sensitiveParameters,
 } from "../../../src/base/redaction.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
-import { TraceRedactor } from "../../../src/telemetry/trace_redactor.ts";
+import {
+  SensitiveNames,
+  TraceRedactor,
+} from "../../../src/telemetry/trace_redactor.ts";
 
 function createRedactor(
   headers: Readonly<Record<string, string>> = {},
   target = "/",
 ): TraceRedactor {
-  const redactor = new TraceRedactor({
-    headers: createSensitiveHeaders(["X-Session"]),
-    parameters: sensitiveParameters,
-  });
+  const redactor = new TraceRedactor(
+    new SensitiveNames(
+      createSensitiveHeaders(["X-Session"]),
+      sensitiveParameters,
+    ),
+  );
   redactor.learn(HeaderList.from(Object.entries(headers)), target);
   return redactor;
 }
