@@ -249,7 +249,7 @@ export class KvBucket {
     this.#available = record?.available ?? 0;
     this.#resetAt = resetAt;
     this.#lookedAt = now;
-    if (granted > 0) this.#lease.fill(granted, now);
+    if (granted > 0) this.#lease.fill(granted, this.#clock.monotonic());
   }
 }
 

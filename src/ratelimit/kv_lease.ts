@@ -2,6 +2,8 @@
 const LEASE_SHARE = 8;
 /** Half a lease is meant to last that long at the present rate. */
 const LEASE_MS = 50;
+/** A lease that is filled again within that time does not get smaller. */
+const STEADY_MS = 4 * LEASE_MS;
 
 /**
  * Units of a budget of requests that this process took from the record ahead of need. Its size follows the rate of requests; it never
@@ -83,9 +85,13 @@ export class Lease {
   }
 
   #measureDemand(now: number): number {
-    const lastedMs = Math.max(LEASE_MS, now - this.#filledAt);
-    const wanted = Math.floor(4 * this.#usedSinceFill * LEASE_MS / lastedMs);
-    return Math.min(this.#largest, wanted);
+    const lastedMs = now - this.#filledAt;
+    const wanted = Math.floor(
+      4 * this.#usedSinceFill * LEASE_MS / Math.max(LEASE_MS, lastedMs),
+    );
+    // Of a slow store, requests get what it gives, not what they call for: only `sweep` knows that they call for less.
+    const least = lastedMs < STEADY_MS ? this.#demand : 0;
+    return Math.min(this.#largest, Math.max(least, wanted));
   }
 }
 

@@ -20,7 +20,7 @@ export interface KvLimiterOptions {
   readonly clock?: Clock;
   /** How long a request waits for the store; 250 by default. */
   readonly waitMs?: number;
-  /** Largest lease in requests, 1024 by default. What a killed process loses. */
+  /** Largest lease in requests, 4096 by default. What a killed process loses. */
   readonly maxLease?: number;
   /** Budgets kept in memory, 10 000 by default; the least recently used goes first, the store still knows it. */
   readonly maxBudgets?: number;
@@ -67,7 +67,7 @@ export class KvLimiter implements GlobalLimiter {
 
   constructor(options: KvLimiterOptions) {
     const { path, clock = systemClock, open = openKv } = options;
-    const { domain, maxLease = 1024, maxBudgets = 10_000 } = options;
+    const { domain, maxLease = 4096, maxBudgets = 10_000 } = options;
     const random = options.random ?? Math.random;
     const store = new KvStore({ open: () => open(path), clock, random });
     this.#options = options;
