@@ -12,6 +12,7 @@ import { createRouter, type Endpoint, type Handler } from "./router.ts";
 import { statsEndpoints } from "./stats.ts";
 import type { AdminTarget } from "./target.ts";
 import { traceRequests } from "./trace.ts";
+import { createUi } from "./ui/ui.ts";
 
 export { ListenError } from "./listen.ts";
 
@@ -31,7 +32,11 @@ export async function startAdminServer(
 ): Promise<RunningServer> {
   const { target, log, clock } = options;
   const address = readAddress("adminAddr", target.settings.adminAddr);
-  const route = createRouter(adminEndpoints(target, clock), log);
+  const ui = createUi({ target, clock, log, readOnly: false });
+  const route = withUi(
+    ui,
+    createRouter(adminEndpoints(target, clock, ui), log),
+  );
   return await listen({
     name: nameOf("adminAddr", target.settings.adminAddr),
     address,
@@ -62,6 +67,7 @@ export async function startStatsServer(
 function adminEndpoints(
   target: AdminTarget,
   clock: Clock,
+  ui: Handler,
 ): readonly Endpoint[] {
   const trace = (request: Request) => traceRequests(target, clock, request);
   const endpoints: readonly Endpoint[] = [
@@ -69,6 +75,11 @@ function adminEndpoints(
       path: "/",
       purpose: "This page",
       methods: { GET: () => indexPage(endpoints) },
+    },
+    {
+      path: "/ui",
+      purpose: "Web UI: all of this in a page",
+      methods: { GET: ui },
     },
     {
       path: "/config_dump",
@@ -114,6 +125,14 @@ function adminEndpoints(
 function shutDown(target: AdminTarget): Response {
   target.shutdown();
   return text(200, "shutdown now");
+}
+
+/** What is below `/ui/` is for the page alone. */
+function withUi(ui: Handler, next: Handler): Handler {
+  return (request) =>
+    new URL(request.url).pathname.startsWith("/ui/")
+      ? ui(request)
+      : next(request);
 }
 
 function guarded(next: Handler, boundHosts: readonly string[]): Handler {

@@ -1,0 +1,86 @@
+/** The requests that failed last, why each did, and what to do about it. */
+import { getJson } from "./api.js";
+import { facts, h, number, setText, table, time } from "./dom.js";
+import { pollVisibly } from "./poll.js";
+import { TraceTable } from "./trace_table.js";
+
+const shownAtMost = 200;
+
+export function show(content, { signal, argument }) {
+  const problem = h("p", { class: "problem", role: "status" });
+  const list = h("div");
+  const report = h("section", { "aria-label": "Report", tabindex: "-1" });
+  content.append(problem, list, report);
+  let shown = "";
+  pollVisibly(2000, signal, problem, async () => {
+    const failures = await getJson(`failures?limit=${shownAtMost}`, signal);
+    const newest = JSON.stringify(failures[0]) + failures.length;
+    if (newest === shown) return;
+    shown = newest;
+    // A list that is made anew must not take the focus away.
+    const focused = list.contains(document.activeElement)
+      ? document.activeElement.getAttribute("href")
+      : undefined;
+    list.replaceChildren(describeList(failures));
+    const link = [...list.querySelectorAll("a")].find((each) =>
+      each.getAttribute("href") === focused
+    );
+    link?.focus();
+  });
+  if (argument !== "") showReport(report, argument, problem, signal);
+}
+
+function describeList(failures) {
+  if (failures.length === 0) {
+    return h("p", {}, "No request has failed, as far as is remembered.");
+  }
+  const columns = ["Request", "Time", "Status", "Reason", "Route", "Cause"];
+  return table(
+    "Failed requests, the newest first",
+    columns,
+    failures.map((failure) => [
+      h(
+        "a",
+        { href: `#failures/${encodeURIComponent(failure.id)}` },
+        `${failure.method} ${failure.host}${failure.path}`,
+      ),
+      time(failure.time),
+      String(failure.status),
+      failure.reason,
+      failure.route ?? "–",
+      failure.cause,
+    ]),
+  );
+}
+
+async function showReport(element, id, problem, signal) {
+  try {
+    const failure = await getJson(`failures/${encodeURIComponent(id)}`, signal);
+    const events = new TraceTable("Events of the failed request");
+    events.show(failure.events);
+    const { failing } = failure;
+    element.replaceChildren(
+      h("h2", {}, `Why ${failure.method} ${failure.path} failed`),
+      h("p", { class: "cause" }, failure.cause),
+      h("p", {}, failure.advice),
+      facts([
+        ["Id", h("code", {}, failure.id)],
+        ["Status", String(failure.status)],
+        ["Reason", failure.reason],
+        ["Decided by", failing ? `${failing.kind} ${failing.name}` : "–"],
+        ["Route", failure.route ?? "–"],
+        ["Backend", failure.backend ?? "–"],
+        [
+          "Duration",
+          failure.durationMs === null
+            ? "–"
+            : `${number(failure.durationMs)} ms`,
+        ],
+      ]),
+      events.element,
+    );
+    element.focus();
+  } catch (error) {
+    if (!signal.aborted) setText(problem, error.message);
+  }
+}

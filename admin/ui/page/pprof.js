@@ -1,0 +1,100 @@
+/** Reads profiles: gzipped protocol buffers, https://github.com/google/pprof/tree/main/proto. */
+
+/** Of `Profile`, what a flame graph needs. */
+const fields = { sampleType: 1, sample: 2, location: 4, function: 5, text: 6 };
+
+/** The profile as `{ unit, samples: [{ value, frames: ["main", …] }] }`, outermost call first. */
+export async function readProfile(gzipped) {
+  const stream = gzipped.pipeThrough(new DecompressionStream("gzip"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const profile = readMessage(bytes);
+  const texts = profile.all(fields.text).map((each) =>
+    new TextDecoder().decode(each)
+  );
+  const functions = new Map(
+    profile.all(fields.function).map(readMessage).map((each) => [
+      each.number(1),
+      nameOf(texts[each.number(2)], texts[each.number(4)]),
+    ]),
+  );
+  const locations = new Map(
+    profile.all(fields.location).map(readMessage).map((each) => [
+      each.number(1),
+      each.all(4).map(readMessage).map((line) => functions.get(line.number(1))),
+    ]),
+  );
+  const types = profile.all(fields.sampleType).map(readMessage);
+  return {
+    // The last value is the one to show first.
+    unit: texts[types.at(-1)?.number(2) ?? 0],
+    samples: profile.all(fields.sample).map(readMessage).map((sample) => ({
+      value: sample.numbers(2).at(-1) ?? 0,
+      frames: sample.numbers(1).flatMap((id) => locations.get(id) ?? [])
+        .reverse(),
+    })),
+  };
+}
+
+function nameOf(name, file) {
+  return file === undefined || file === "" ? name : `${name} (${file})`;
+}
+
+/** The fields of one message. */
+function readMessage(bytes) {
+  const values = new Map();
+  const reader = { bytes, at: 0 };
+  while (reader.at < bytes.length) {
+    const tag = readVarint(reader);
+    const value = readValue(reader, tag & 7);
+    const field = tag >>> 3;
+    values.set(field, [...(values.get(field) ?? []), value]);
+  }
+  const all = (field) => values.get(field) ?? [];
+  return {
+    all,
+    number: (field) => all(field).at(-1) ?? 0,
+    /** A repeated number, packed or not. */
+    numbers: (field) =>
+      all(field).flatMap((value) =>
+        typeof value === "number" ? [value] : readVarints(value)
+      ),
+  };
+}
+
+function readValue(reader, wireType) {
+  switch (wireType) {
+    case 0:
+      return readVarint(reader);
+    case 1:
+      return take(reader, 8);
+    case 2:
+      return take(reader, readVarint(reader));
+    case 5:
+      return take(reader, 4);
+    default:
+      throw new Error("Cannot read the profile: it is no pprof profile");
+  }
+}
+
+function take(reader, length) {
+  reader.at += length;
+  return reader.bytes.subarray(reader.at - length, reader.at);
+}
+
+function readVarints(bytes) {
+  const reader = { bytes, at: 0 };
+  const numbers = [];
+  while (reader.at < bytes.length) numbers.push(readVarint(reader));
+  return numbers;
+}
+
+/** Exact up to 2^53, which is plenty for ids and nanoseconds. */
+function readVarint(reader) {
+  let value = 0;
+  for (let factor = 1; reader.at < reader.bytes.length; factor *= 128) {
+    const byte = reader.bytes[reader.at++];
+    value += (byte & 127) * factor;
+    if (byte < 128) return value;
+  }
+  throw new Error("Cannot read the profile: it is cut short");
+}

@@ -1,0 +1,73 @@
+/** Takes a profile and shows it as a flame graph, and as a table for those who do not see pictures. */
+import { request } from "./api.js";
+import { bytes, h, number, setText, table } from "./dom.js";
+import { buildTree, FlameGraph, hottest } from "./flame_graph.js";
+import { readProfile } from "./pprof.js";
+
+export function show(content, { signal }) {
+  const said = h("p", { role: "status" }, "No profile was taken yet.");
+  const result = h("div");
+  const seconds = h("input", {
+    type: "number",
+    min: 1,
+    max: 300,
+    value: 10,
+    required: true,
+  });
+  const controls = h("fieldset", { class: "row plain" });
+  const take = async (path, waiting) => {
+    controls.disabled = true;
+    setText(said, waiting);
+    result.replaceChildren();
+    try {
+      const { body } = await request(path, { signal });
+      const profile = await readProfile(body);
+      result.replaceChildren(...describe(profile));
+      setText(said, `Done: ${profile.samples.length} different stacks.`);
+    } catch (error) {
+      if (!signal.aborted) setText(said, error.message);
+    } finally {
+      controls.disabled = false;
+    }
+  };
+  controls.append(
+    h("legend", { class: "unseen" }, "Take a profile"),
+    h("label", {}, "Seconds ", seconds),
+    h("button", { class: "main" }, "CPU profile"),
+    h("button", {
+      type: "button",
+      onclick: () => take("profiles/heap", "Looking at the heap…"),
+    }, "Heap profile"),
+  );
+  const onsubmit = (event) => {
+    event.preventDefault();
+    const query = new URLSearchParams({ seconds: seconds.value });
+    take(`profiles/cpu?${query}`, `Sampling for ${seconds.value} s…`);
+  };
+  content.append(h("form", { onsubmit }, controls), said, result);
+}
+
+function describe({ unit, samples }) {
+  const tree = buildTree(samples);
+  if (tree.total === 0) return [h("p", {}, "The profile is empty.")];
+  const format = formats[unit] ?? ((value) => `${number(value)} ${unit}`);
+  const rows = hottest(samples).slice(0, 30).map(({ name, own, total }) => [
+    name,
+    `${format(own)} (${number((own / tree.total) * 100)} %)`,
+    `${format(total)} (${number((total / tree.total) * 100)} %)`,
+  ]);
+  return [
+    new FlameGraph(tree, format).element,
+    h("h2", {}, "Where most of it is"),
+    table("Functions by what they use themselves", [
+      "Function",
+      "Itself",
+      "With what it calls",
+    ], rows),
+  ];
+}
+
+const formats = {
+  nanoseconds: (value) => `${number(value / 1e6)} ms`,
+  bytes,
+};

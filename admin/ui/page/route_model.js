@@ -1,0 +1,169 @@
+/** Reads `/config_dump` as columns of things and the chains that join them. */
+
+/** The columns, in the order in which a request meets them. */
+export const columns = [
+  { name: "gateways", title: "Gateways" },
+  { name: "listeners", title: "Listeners" },
+  { name: "routes", title: "Routes" },
+  { name: "policies", title: "Policies" },
+  { name: "backends", title: "Backends" },
+];
+
+/**
+ * The items of each column, `{ id, column, title, subtitle, detail }`, and the chains: each is the way through one route,
+ * as a list of ids for each column.
+ */
+export function readModel({ listeners, routes, backends, policies }) {
+  const items = new Map();
+  const add = (item) => {
+    if (!items.has(item.id)) items.set(item.id, item);
+    return item.id;
+  };
+  for (const backend of backends) add(backendItem(backend));
+  const policyIds = (entries) =>
+    entries.map((policy) => add(policyItem(policy, policies)));
+  const byKey = new Map();
+  const chains = [];
+  for (const listener of listeners) {
+    const way = {
+      gateways: [add(gatewayItem(listener, listeners))],
+      listeners: [add(listenerItem(listener))],
+      policies: policyIds(listener.policies),
+    };
+    byKey.set(listener.key, way);
+    chains.push({ ...way, routes: [], backends: [] });
+  }
+  for (const route of routes) {
+    const way = byKey.get(route.listener);
+    chains.push({
+      ...way,
+      routes: [add(routeItem(route))],
+      policies: [...way.policies, ...policyIds(route.policies)],
+      backends: route.backends.map((use) => add(backendUseItem(use, route))),
+    });
+  }
+  const byColumn = Object.fromEntries(
+    columns.map(({ name }) => [
+      name,
+      [...items.values()].filter(({ column }) => column === name),
+    ]),
+  );
+  return { items, byColumn, chains, index: indexChains(chains) };
+}
+
+function indexChains(chains) {
+  const index = new Map();
+  for (const chain of chains) {
+    for (const id of idsOf(chain)) {
+      const known = index.get(id);
+      if (known === undefined) index.set(id, [chain]);
+      else known.push(chain);
+    }
+  }
+  return index;
+}
+
+/** Every id of a chain. */
+export function idsOf(chain) {
+  return columns.flatMap(({ name }) => chain[name]);
+}
+
+/** Ids of all that has to do with one, itself included. */
+export function relatedTo({ index }, id) {
+  return new Set([id, ...(index.get(id) ?? []).flatMap(idsOf)]);
+}
+
+/** Whether the filter, in lower case, occurs in what is shown of an item. */
+export function fits({ title, subtitle }, filter) {
+  return `${title} ${subtitle}`.toLowerCase().includes(filter);
+}
+
+function gatewayItem({ gatewayNamespace, gatewayName }, listeners) {
+  const own = listeners.filter((listener) =>
+    listener.gatewayName === gatewayName &&
+    listener.gatewayNamespace === gatewayNamespace
+  );
+  const ports = [...new Set(own.map(({ port }) => port))].join(", ");
+  return {
+    id: `gateway ${gatewayNamespace}/${gatewayName}`,
+    column: "gateways",
+    title: gatewayName,
+    subtitle: `${gatewayNamespace}, port ${ports}`,
+    detail: own.map(({ routes, ...rest }) => ({
+      ...rest,
+      routes: routes.length,
+    })),
+  };
+}
+
+function listenerItem({ routes, ...listener }) {
+  const { key, listenerName, hostname, port, protocol } = listener;
+  return {
+    id: `listener ${key}`,
+    column: "listeners",
+    title: listenerName,
+    subtitle: `${protocol} ${hostname}:${port}`,
+    detail: { ...listener, routes: routes.length },
+  };
+}
+
+function routeItem(route) {
+  return {
+    id: `route ${route.key}`,
+    column: "routes",
+    title: route.ruleName ? `${route.name} / ${route.ruleName}` : route.name,
+    subtitle: route.matches.map(describeMatch).join(", "),
+    detail: route,
+  };
+}
+
+function describeMatch({ path, method, headers, queryParams }) {
+  const more = (headers?.length ?? 0) + (queryParams?.length ?? 0);
+  return [
+    method,
+    path.type === "PathPrefix" ? `${path.value}…` : path.value,
+    more > 0 && `+${more}`,
+  ].filter(Boolean).join(" ");
+}
+
+function policyItem({ kind, source, config }, policies) {
+  // `GatewayPolicy/default/name` is described under its key as a whole.
+  const key = source.replace(/^[^/]*\//, "");
+  return {
+    id: `policy ${kind} ${source}`,
+    column: "policies",
+    title: kind,
+    subtitle: source,
+    detail: { config, policy: policies.find((each) => each.key === key) },
+  };
+}
+
+function backendItem(backend) {
+  return {
+    id: `backend ${backend.key}`,
+    column: "backends",
+    title: backend.name,
+    subtitle: backend.tls ? `${backend.target} TLS` : backend.target,
+    detail: backend,
+  };
+}
+
+/** The backend, or why there is none. */
+function backendUseItem({ backend, problem }, { key }) {
+  return backend !== undefined
+    ? {
+      id: `backend ${backend}`,
+      column: "backends",
+      title: backend,
+      subtitle: "",
+      detail: {},
+    }
+    : {
+      id: `backend of ${key}: ${problem}`,
+      column: "backends",
+      title: "not found",
+      subtitle: problem ?? "",
+      detail: { problem },
+      isBroken: true,
+    };
+}

@@ -1,0 +1,179 @@
+/** Gateways, listeners, routes, policies and backends as joined columns: choosing one leaves what has to do with it. */
+import { getJson } from "./api.js";
+import { drawChains } from "./connectors.js";
+import { code, h, setText, svg } from "./dom.js";
+import { LongList } from "./long_list.js";
+import { columns, fits, readModel, relatedTo } from "./route_model.js";
+
+export async function show(content, { signal }) {
+  const problem = h("p", { class: "problem", role: "status" });
+  content.append(problem);
+  try {
+    const model = readModel(await getJson("config", signal));
+    new Picture(model, content);
+  } catch (error) {
+    if (!signal.aborted) setText(problem, error.message);
+  }
+}
+
+class Picture {
+  #model;
+  #lists = {};
+  #headings = {};
+  #lines = svg("svg", { class: "lines", "aria-hidden": "true" });
+  #said = h("p", { class: "quiet", role: "status" });
+  #detail = h("section", { class: "detail", "aria-label": "Details" });
+  #filter = "";
+  #selected;
+  #chains = [];
+  #drawing = false;
+
+  constructor(model, content) {
+    this.#model = model;
+    const filter = h("input", {
+      type: "search",
+      placeholder: "name, path, host",
+      oninput: () => {
+        this.#filter = filter.value.trim().toLowerCase();
+        this.#update();
+      },
+    });
+    const reset = h("button", {
+      type: "button",
+      onclick: () => {
+        filter.value = "";
+        this.#filter = "";
+        this.#select(undefined);
+      },
+    }, "Show all");
+    content.append(
+      h(
+        "div",
+        { class: "row" },
+        h("label", {}, "Find ", filter),
+        reset,
+        this.#said,
+      ),
+      h(
+        "div",
+        { class: "picture" },
+        this.#lines,
+        columns.map((column) => this.#createColumn(column)),
+      ),
+      this.#detail,
+    );
+    this.#update();
+  }
+
+  #createColumn({ name, title }) {
+    const list = new LongList({
+      label: title,
+      onSelect: (item) =>
+        this.#select(item.id === this.#selected ? undefined : item.id),
+      onScroll: () => this.#drawSoon(),
+    });
+    this.#lists[name] = list;
+    this.#headings[name] = h("h2", {}, title);
+    return h("div", { class: "column" }, this.#headings[name], list.element);
+  }
+
+  #select(id) {
+    this.#selected = id;
+    this.#update();
+    this.#describe(this.#model.items.get(id));
+  }
+
+  #update() {
+    const chains = this.#chainsShown();
+    const ids = new Set(
+      chains.flatMap((chain) => columns.flatMap(({ name }) => chain[name])),
+    );
+    this.#chains = chains;
+    const counts = columns.map(({ name, title }) => {
+      const all = this.#model.byColumn[name];
+      const items = all.filter((item) =>
+        ids.has(item.id) || this.#isAlone(item)
+      );
+      this.#lists[name].setItems(
+        items.map((item) => ({
+          ...item,
+          className: item.isBroken ? "broken" : "",
+        })),
+        this.#selected,
+      );
+      const count = items.length === all.length
+        ? `${all.length}`
+        : `${items.length} of ${all.length}`;
+      setText(this.#headings[name], `${title} (${count})`);
+      return `${count} ${title.toLowerCase()}`;
+    });
+    setText(this.#said, counts.join(", "));
+    this.#drawSoon();
+  }
+
+  /** Those of what is chosen that the filter leaves. */
+  #chainsShown() {
+    const { chains, index, items } = this.#model;
+    const chosen = this.#selected === undefined
+      ? chains
+      : index.get(this.#selected) ?? [];
+    if (this.#filter === "") return chosen;
+    return chosen.filter((chain) =>
+      columns.some(({ name }) =>
+        chain[name].some((id) => fits(items.get(id), this.#filter))
+      )
+    );
+  }
+
+  /** Shown although no chain has it: nothing leads to this backend. */
+  #isAlone(item) {
+    if (this.#model.index.has(item.id)) return false;
+    const isChosen = this.#selected === undefined ||
+      this.#selected === item.id;
+    return isChosen && fits(item, this.#filter);
+  }
+
+  #describe(item) {
+    if (item === undefined) {
+      this.#detail.replaceChildren();
+      return;
+    }
+    const { title, subtitle, detail, id, column } = item;
+    const related = relatedTo(this.#model, id).size - 1;
+    this.#detail.replaceChildren(
+      h("h2", {}, title),
+      h("p", { class: "quiet" }, `${subtitle} · joined with ${related} others`),
+      ...(column === "routes" ? [traceLink(detail)] : []),
+      code(detail, `${title} as JSON`),
+    );
+  }
+
+  /** Once for all that happens before the next frame. */
+  #drawSoon() {
+    if (this.#drawing) return;
+    this.#drawing = true;
+    requestAnimationFrame(() => {
+      this.#drawing = false;
+      drawChains(this.#lines, this.#chains, this.#lists);
+    });
+  }
+}
+
+/** To the live trace, with a filter for the route's first path. */
+function traceLink({ matches }) {
+  const { type, value } = matches[0]?.path ?? {};
+  const test = type === "Exact"
+    ? "request.path == "
+    : "request.path.startsWith(";
+  const filter = test + JSON.stringify(value) + (type === "Exact" ? "" : ")");
+  if (type === "RegularExpression") return [];
+  return h(
+    "p",
+    {},
+    h(
+      "a",
+      { href: `#trace/${encodeURIComponent(filter)}` },
+      "Trace its requests",
+    ),
+  );
+}

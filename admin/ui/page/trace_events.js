@@ -1,0 +1,99 @@
+/** What trace events say, in words, and how two snapshots differ. */
+
+/** One line for an event. */
+export function summarise({ message }) {
+  return (summaries[message.type] ?? (() => ""))(message);
+}
+
+const summaries = {
+  requestSnapshot: ({ stage, requestState: { request } }) =>
+    `${stage}: ${request.method} ${request.pathAndQuery ?? request.path}`,
+  responseSnapshot: ({ stage, requestState: { response } }) =>
+    `${stage}: ${response?.code ?? ""}`,
+  bodySnapshot: ({ stage, truncated }) =>
+    truncated ? `${stage}, the beginning` : stage,
+  policySelection: ({ phase, effectivePolicy }) => {
+    const kinds = Object.keys(effectivePolicy).filter((kind) =>
+      effectivePolicy[kind] !== null
+    );
+    return `${phase}: ${kinds.join(", ") || "none"}`;
+  },
+  routeSelection: ({ selectedRoute, evaluatedRoutes }) =>
+    `${selectedRoute ?? "no route"}, of ${evaluatedRoutes.length}`,
+  policy: ({ kind, result }) =>
+    [kind, result.type, result.status, result.reason].filter(Boolean).join(" "),
+  policyEvent: ({ kind }) => kind,
+  cel: ({ expr }) => expr,
+  authorizationResult: ({ result, rules }) =>
+    `${result}, ${rules.length} rules`,
+  rateLimit: ({ kind, result, entries }) =>
+    `${kind}: ${result}, ${entries.length} budgets`,
+  backendCallStart: ({ target }) => target,
+  backendCallResult: ({ status, error }) => error ?? String(status),
+  llmUsage: ({ provider, debit }) => `${provider}: ${debit} tokens`,
+  eventsDropped: ({ count }) => `${count} events are missing here`,
+  requestFinished: ({ status, error, reason }) =>
+    [status, reason, error].filter(Boolean).join(" "),
+};
+
+/** Splits a stream of events into requests as they come. */
+export class RequestLog {
+  requests = [];
+
+  /** Answers the request that the event belongs to. */
+  add(event) {
+    const { message } = event;
+    if (message.type === "requestStarted" || this.requests.length === 0) {
+      const number = this.requests.length + 1;
+      this.requests.push({ number, events: [], title: `Request ${number}` });
+    }
+    const request = this.requests.at(-1);
+    request.events.push(event);
+    const asked = message.requestState?.request;
+    if (asked !== undefined && request.asked === undefined) {
+      request.asked = `${asked.method} ${asked.pathAndQuery ?? asked.path}`;
+    }
+    if (message.type === "requestFinished") request.status = message.status;
+    request.title = [
+      request.asked ?? `Request ${request.number}`,
+      request.status,
+    ]
+      .filter((part) => part !== undefined && part !== null).join(" → ");
+    return request;
+  }
+}
+
+/** What the snapshot at `index` changed, against the one before it; `undefined` when there is none. */
+export function differences(events, index) {
+  const state = events[index].message.requestState;
+  const before = events.slice(0, index).findLast(({ message }) =>
+    message.type.endsWith("Snapshot") && message.requestState !== undefined
+  );
+  if (state === undefined || before === undefined) return undefined;
+  return diff(before.message.requestState, state);
+}
+
+/** `[{ path: "request.headers.x-a", before: "1", after: "2" }]`; `undefined` where there was or is nothing. */
+export function diff(before, after) {
+  const [old, now] = [flatten(before), flatten(after)];
+  const paths = [...new Set([...old.keys(), ...now.keys()])];
+  return paths.filter((path) => old.get(path) !== now.get(path))
+    .map((path) => ({ path, before: old.get(path), after: now.get(path) }));
+}
+
+function flatten(value, path = "", into = new Map()) {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    for (const [name, part] of Object.entries(value)) {
+      flatten(part, path === "" ? name : `${path}.${name}`, into);
+    }
+  } else {
+    into.set(path, typeof value === "string" ? value : JSON.stringify(value));
+  }
+  return into;
+}
+
+/** Base64 as text; bytes that are none stand as `�`. */
+export function bodyText(base64) {
+  const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
+  return new TextDecoder().decode(bytes);
+}

@@ -1,0 +1,62 @@
+import type { Clock } from "../../src/base/clock.ts";
+import type { Log } from "../../src/base/log.ts";
+import { respond } from "../respond.ts";
+import { createRouter, type Endpoint, type Handler } from "../router.ts";
+import type { AdminTarget } from "../target.ts";
+import { pageFiles } from "./page_files.ts";
+import { type ProfileHandlers, uiApi } from "./ui_api.ts";
+
+/** What the web UI shows, and what it may do. */
+export interface UiOptions {
+  readonly target: AdminTarget;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether the page may look only: it changes no log level and takes no profile. */
+  readonly readOnly: boolean;
+  /** The page has no view of profiles without them. */
+  readonly profiles?: ProfileHandlers | undefined;
+}
+
+/** The page may load nothing but its own files, and ask nobody but its own server. */
+const pageHeaders = {
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; "),
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+};
+
+/** The web UI: a page below `/ui/`, and below `/ui/api/` what it asks for. Everything else is 404. */
+export function createUi(options: UiOptions): Handler {
+  return createRouter([...pageEndpoints, ...uiApi(options)], options.log);
+}
+
+/** Whether the path is of a file of the page: the same for everybody, so it may be served without the admin token. */
+export function isPageFile(path: string): boolean {
+  return pageEndpoints.some((endpoint) => endpoint.path === path);
+}
+
+const pageEndpoints: readonly Endpoint[] = [
+  {
+    path: "/ui",
+    purpose: "Web UI",
+    // Relative, for a proxy in front may serve it elsewhere.
+    methods: {
+      GET: () => respond(308, "text/plain", "", { location: "ui/" }),
+    },
+  },
+  ...[...pageFiles].map(([name, { contentType, text }]) => ({
+    path: `/ui/${name}`,
+    purpose: "File of the web UI",
+    methods: { GET: () => respond(200, contentType, text, pageHeaders) },
+  })),
+];

@@ -1,0 +1,111 @@
+import { dumpConfig } from "../config_dump.ts";
+import { listFailures, showFailure } from "../failures.ts";
+import { changeLogFilter, showLogFilter } from "../logging.ts";
+import { json, respond, text } from "../respond.ts";
+import type { Endpoint, Handler } from "../router.ts";
+import type { AdminTarget } from "../target.ts";
+import { traceRequests } from "../trace.ts";
+import type { UiOptions } from "./ui.ts";
+
+/** Takes profiles; each answers a gzipped pprof profile. */
+export interface ProfileHandlers {
+  readonly cpu: Handler;
+  readonly heap: Handler;
+}
+
+/** What the page asks for: the endpoints of the admin server that it needs, and no others. */
+export function uiApi(options: UiOptions): readonly Endpoint[] {
+  const { target, clock, readOnly, profiles } = options;
+  const { dataPlane } = target;
+  return [
+    get(
+      "status",
+      "What the page needs to know at any time",
+      () => json(describeStatus(options)),
+    ),
+    get("config", "As `/config_dump`", () => dumpConfig(target)),
+    get(
+      "metrics",
+      "As `/metrics`",
+      async () =>
+        respond(
+          200,
+          "text/plain; charset=utf-8",
+          await dataPlane.collectMetrics(),
+        ),
+    ),
+    get(
+      "budgets",
+      "`budgets` of `/config_dump`",
+      async () => json((await dataPlane.describe()).budgets),
+    ),
+    get(
+      "key-sets",
+      "`keySets` of `/config_dump`",
+      async () => json((await dataPlane.describe()).keySets),
+    ),
+    get(
+      "failures",
+      "As `/debug/requests`",
+      (request) => listFailures(target, request),
+    ),
+    get(
+      "failures/*",
+      "As `/debug/requests/*`",
+      (request) => showFailure(target, request),
+    ),
+    {
+      ...get(
+        "trace",
+        "As `/debug/trace`",
+        (request) => traceRequests(target, clock, request),
+      ),
+      isStream: true,
+    },
+    logging(target, readOnly),
+    ...(readOnly || profiles === undefined ? [] : [
+      get("profiles/cpu", "As `/debug/pprof/profile`", profiles.cpu),
+      get("profiles/heap", "As `/debug/pprof/heap`", profiles.heap),
+    ]),
+  ];
+}
+
+function get(path: string, purpose: string, handler: Handler): Endpoint {
+  return { path: `/ui/api/${path}`, purpose, methods: { GET: handler } };
+}
+
+function describeStatus({ target, readOnly, profiles }: UiOptions) {
+  const { hash, appliedAt, lastRejected } = target.status();
+  return {
+    version: target.version,
+    readiness: target.readiness(),
+    hash,
+    appliedAt,
+    lastRejected: lastRejected ?? null,
+    readOnly,
+    profiles: !readOnly && profiles !== undefined,
+  };
+}
+
+function logging(target: AdminTarget, readOnly: boolean): Endpoint {
+  const endpoint = get(
+    "logging",
+    "As `/logging`",
+    (request) => showLogFilter(target, request),
+  );
+  if (readOnly) return endpoint;
+  const change: Handler = (request) =>
+    isFromPage(request)
+      ? changeLogFilter(target, request)
+      : text(403, "forbidden: requests from other sites are refused");
+  return { ...endpoint, methods: { ...endpoint.methods, POST: change } };
+}
+
+/** A browser adds credentials of its own to what another site makes it send; it says which site that is. */
+function isFromPage({ headers, url }: Request): boolean {
+  const site = headers.get("sec-fetch-site");
+  if (site !== null) return site === "same-origin";
+  const origin = headers.get("origin");
+  // Behind a proxy that speaks TLS, the scheme is not ours.
+  return origin !== null && URL.parse(origin)?.host === new URL(url).host;
+}
