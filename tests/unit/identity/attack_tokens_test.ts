@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { exportSPKI, generateKeyPair, SignJWT } from "jose";
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { readKeySet } from "../../../src/identity/key_set.ts";
 import { TokenVerifier } from "../../../src/identity/token_verifier.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
@@ -57,7 +57,7 @@ const { publicKey, privateKey } = await generateKeyPair("RS256");
 const embedded = await new SignJWT(claims).setProtectedHeader({
   alg: "RS256",
   kid: "rsa",
-  jwk: await crypto.subtle.exportKey("jwk", publicKey),
+  jwk: await exportJWK(publicKey),
 }).sign(privateKey);
 
 function forged(header: unknown, body: unknown = claims, tail = signature) {
