@@ -2,7 +2,7 @@ import type { ResourceSet } from "../api/resource_set.ts";
 import type { Diagnostic } from "../base/diagnostic.ts";
 import type { FailingPart } from "../telemetry/explain_failure.ts";
 import type { TraceEvent } from "../telemetry/trace_event.ts";
-import type { TraceStream } from "../telemetry/trace_watchers.ts";
+import type { TraceStream, WatcherState } from "../telemetry/trace_watchers.ts";
 
 /**
  * The part that carries traffic, as seen by everything that does not: plain data in, plain data out, so that it may
@@ -25,6 +25,10 @@ export interface DataPlane {
   failures(): Promise<readonly FailureSummary[]>;
   /** What is known of the newest failed request with that id. */
   failure(id: string): Promise<FailureReport | undefined>;
+  /** What is going on now. */
+  tasks(limit: number): Promise<TaskTree>;
+  /** What is kept in memory, and how much of the room for it is taken. */
+  stores(): Promise<readonly BoundedStore[]>;
   /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when all is closed. */
   drain(timeoutMs: number): Promise<DrainResult>;
 }
@@ -75,6 +79,92 @@ export interface FailureReport extends FailureSummary {
   readonly retries: number;
   /** As much of its trace as is remembered. */
   readonly events: readonly TraceEvent[];
+}
+
+/** What is going on, as `/debug/tasks` shows it. */
+export interface TaskTree {
+  /** RFC 3339. */
+  readonly takenAt: string;
+  /** All of them, also those that are left out below. */
+  readonly connections: number;
+  readonly requests: number;
+  /** Connections and requests that are left out because there are more than `limit`. */
+  readonly omitted: number;
+  readonly listeners: readonly ListenerTask[];
+  readonly upstreams: readonly UpstreamTask[];
+  /** Keys of identity providers that are being fetched or kept. */
+  readonly keySets: readonly unknown[];
+  /** Shared limits, with what this process holds of them. */
+  readonly leases: readonly unknown[];
+  /** Who waits for traces. */
+  readonly watchers: readonly WatcherState[];
+}
+
+/** A port that is open, or drains. */
+export interface ListenerTask {
+  /** As configured. */
+  readonly port: number;
+  readonly state: "accepting" | "draining";
+  /** Those with requests first. */
+  readonly connections: readonly ConnectionTask[];
+}
+
+/** A client's connection. */
+export interface ConnectionTask {
+  readonly peer: string;
+  /** `http/1.1` or `h2`. */
+  readonly protocol: string;
+  readonly ageMs: number;
+  readonly requests: readonly RequestTask[];
+}
+
+/** A request that is under way. */
+export interface RequestTask {
+  /** Value of `x-request-id`. */
+  readonly id: string;
+  readonly phase: RequestPhase;
+  readonly ageMs: number;
+  readonly method: string;
+  readonly host: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly gateway: string | null;
+  readonly route: string | null;
+  readonly backend: string | null;
+  /** `host:port`. */
+  readonly endpoint: string | null;
+  readonly retries: number;
+}
+
+/** How far a request has come: `upstream` until the head of the response is here, `response` while it is passed on. */
+export type RequestPhase =
+  | "gateway policies"
+  | "route policies"
+  | "upstream"
+  | "response"
+  | "tunnel";
+
+/** The connections to a backend. */
+export interface UpstreamTask {
+  /** `host:port`. */
+  readonly endpoint: string;
+  /** Open connections with a request. */
+  readonly active: number;
+  readonly idle: number;
+  /** Requests that wait for a connection. */
+  readonly waiting: number;
+}
+
+/** Something that is kept in memory, never more than its capacity. */
+export interface BoundedStore {
+  /** Such as `rateLimitKeys`. */
+  readonly name: string;
+  /** Which one, where there are several, such as a port. */
+  readonly scope?: string;
+  /** What is counted, such as `keys`. */
+  readonly unit: string;
+  readonly used: number;
+  readonly capacity: number;
 }
 
 /** Requests that were under way at the stop. */

@@ -83,6 +83,11 @@ export class Debugging {
     this.#memory.remember(describeRefused(id, request, redactor));
   }
 
+  /** How much is remembered, and how much could be. */
+  get memoryFill(): FailureMemory["fill"] {
+    return this.#memory.fill;
+  }
+
   /** The newest first. */
   failures(): readonly FailureSummary[] {
     return this.#memory.list().map(summarise);

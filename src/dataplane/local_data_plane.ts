@@ -28,14 +28,17 @@ import {
 } from "../telemetry/limit_metrics.ts";
 import { Debugging } from "./debugging.ts";
 import type {
+import { Inventory } from "./inventory.ts";
   ApplyResult,
   DataPlane,
+  BoundedStore,
   DataPlaneDescription,
   DrainResult,
   FailureReport,
   FailureSummary,
   PortAddress,
   TraceAnswer,
+  TaskTree,
   TraceQuery,
 } from "./data_plane.ts";
 import {
@@ -71,6 +74,7 @@ export class LocalDataPlane implements DataPlane {
   /** What the configuration in force uses of `#state`. */
   #lease: PolicyStateLease | undefined;
   #compiled: Compiled | undefined;
+  readonly #inventory: Inventory;
   /** One change at a time. */
   #applying: Promise<unknown> = Promise.resolve();
 
@@ -90,6 +94,13 @@ export class LocalDataPlane implements DataPlane {
   }
 
   apply(resources: ResourceSet): Promise<ApplyResult> {
+    this.#inventory = new Inventory({
+      clock: options.clock,
+      listeners: this.#listeners,
+      upstreams: this.#upstreams,
+      state: this.#state,
+      debugging: this.#debugging,
+    });
     const result = this.#applying.then(() => this.#apply(resources));
     this.#applying = result.catch(() => {});
     return result;
@@ -143,6 +154,14 @@ export class LocalDataPlane implements DataPlane {
     this.#debugging.tracing.turnAway();
     const result = await this.#listeners.drain(timeoutMs);
     this.#debugging.tracing.close();
+  tasks(limit: number): Promise<TaskTree> {
+    return Promise.resolve(this.#inventory.tasks(limit));
+  }
+
+  stores(): Promise<readonly BoundedStore[]> {
+    return Promise.resolve(this.#inventory.stores());
+  }
+
     this.#upstreams.close();
     this.#lease?.release();
     this.#lease = undefined;

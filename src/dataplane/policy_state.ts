@@ -87,6 +87,10 @@ export class PolicyState {
     return this.#identity.describe();
   }
 
+  rememberedTokens(): ReturnType<IdentityStore["rememberedTokens"]> {
+    return this.#identity.rememberedTokens();
+  }
+
   limits(): readonly LimitReading[] {
     return this.#counters.describe();
   }

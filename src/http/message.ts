@@ -29,6 +29,8 @@ export interface RequestMessage {
   readonly serverName: string | undefined;
   /** Cancelled when the client is gone. */
   readonly cancellation: Cancellation;
+  /** Set by who handles the request, for those who ask what is under way. */
+  handledBy?: unknown;
   /** Sends an interim response such as 103 to the client; does nothing once the final one started. */
   sendInformational(status: number, headers: HeaderList): void;
 }

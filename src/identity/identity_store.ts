@@ -13,6 +13,7 @@ import {
   createRemoteMetadata,
   type RemoteMetadata,
 } from "./remote_metadata.ts";
+import { TokenVerifier, type TokenVerifierOptions } from "./token_verifier.ts";
 
 /** What a configuration uses of the store, until it gives it back. */
 export interface IdentityLease {
@@ -20,6 +21,8 @@ export interface IdentityLease {
   keys(location: KeyLocation): RemoteKeys;
   /** The metadata of an authorization server, shared likewise. */
   metadata(addresses: readonly DocumentAddress[]): RemoteMetadata;
+  /** Verifies tokens, and is known to the store until the lease ends. */
+  verifier(options: TokenVerifierOptions): TokenVerifier;
   /** What nobody else uses is forgotten; requests under way may go on using it. */
   release(): void;
 }
@@ -37,6 +40,7 @@ export class IdentityStore {
   readonly #options: RemoteKeysOptions;
   readonly #keys = new SharedMap<RemoteKeys>();
   readonly #metadata = new SharedMap<RemoteMetadata>();
+  readonly #verifiers = new Set<TokenVerifier>();
 
   constructor(options: IdentityStoreOptions) {
     this.#options = { ...options, cancellation: this.#closing };
@@ -62,6 +66,12 @@ export class IdentityStore {
           addresses,
           () => createRemoteMetadata(addresses, this.#options),
         ),
+      verifier: (options) => {
+        const verifier = new TokenVerifier(options);
+        this.#verifiers.add(verifier);
+        releases.push(() => this.#verifiers.delete(verifier));
+        return verifier;
+      },
       release() {
         for (const release of releases.splice(0)) release();
       },
@@ -71,6 +81,11 @@ export class IdentityStore {
   /** Every key set in use. */
   describe() {
     return [...this.#keys.values()].map((keys) => keys.describe());
+  }
+
+  /** How many tokens each verifier in use remembers. */
+  rememberedTokens(): readonly TokenVerifier["fill"][] {
+    return [...this.#verifiers].map(({ fill }) => fill);
   }
 
   /** Asks for the keys that were never asked for, so that the first request finds them. */

@@ -28,6 +28,10 @@ export class TokenMemory<T extends RememberedToken> {
     return this.#byText.size;
   }
 
+  get fill(): { readonly used: number; readonly capacity: number } {
+    return { used: this.#byText.size, capacity: this.#limits.tokens };
+  }
+
   /** What is known of the token, unless it has expired at `now`. */
   get(text: string, now: number): T | undefined {
     const found = this.#byText.get(text);

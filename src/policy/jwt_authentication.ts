@@ -5,7 +5,6 @@ import { describeError } from "../base/errors.ts";
 import type { JsonObject } from "../identity/json.ts";
 import { DocumentUnavailableError } from "../identity/remote_document.ts";
 import { TokenError } from "../identity/token.ts";
-import { TokenVerifier } from "../identity/token_verifier.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { credentialPlace } from "./credential.ts";
@@ -25,7 +24,7 @@ export function createJwtAuthentication(
   options: PolicyOptions,
 ): Policy {
   const { services } = options;
-  const verifier = new TokenVerifier({
+  const verifier = services.identity.verifier({
     providers: config.providers.map((provider) => ({
       issuer: provider.issuer,
       audiences: provider.audiences,

@@ -21,7 +21,7 @@ export interface PolicyServices {
   /** Whether an address belongs to a proxy whose `X-Forwarded-*` fields can be believed. */
   trustsPeer(peer: Peer): boolean;
   /** Keys and metadata of identity providers. */
-  readonly identity: Pick<IdentityLease, "keys" | "metadata">;
+  readonly identity: Pick<IdentityLease, "keys" | "metadata" | "verifier">;
   /** Budgets of this process. */
   readonly counters: Pick<CounterLease, "limit">;
   /** The limiter of a `global` block; `undefined` when this process has none of its kind. */

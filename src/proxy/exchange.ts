@@ -94,6 +94,7 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     const { method, authority, target } = request;
     this.asked = { method, authority, target };
     this.#observer = observer;
+    request.handledBy = this;
   }
 
   get gateway(): string | undefined {
@@ -154,6 +155,11 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
       throw new TypeError("Cannot read the response: none yet");
     }
     return this.#response;
+  }
+
+  /** Whether the response is on its way to the client. */
+  get responds(): boolean {
+    return this.#response !== undefined;
   }
 
   set response(response: ResponseMessage) {

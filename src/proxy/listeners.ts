@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { ServerObserver } from "../http/server/observer.ts";
+import type { OpenConnection } from "../http/server/open_connection.ts";
 import type { ServerLimits } from "../http/server/options.ts";
 import { HttpServer } from "../http/server/server.ts";
 import type { Port } from "../snapshot/snapshot.ts";
@@ -26,6 +27,14 @@ interface OpenPort {
   readonly port: Port;
 }
 
+/** The connections of a port. */
+export interface PortConnections {
+  /** As configured. */
+  readonly port: number;
+  readonly state: "accepting" | "draining";
+  readonly open: Iterable<OpenConnection>;
+}
+
 /** A port that cannot be opened. */
 export class PortError extends Error {
   override readonly name = "PortError";
@@ -46,7 +55,8 @@ export interface DrainCounts {
 export class Listeners {
   readonly #options: ListenersOptions;
   readonly #open = new Map<number, OpenPort>();
-  readonly #draining = new Set<HttpServer>();
+  /** With the port that each one had. */
+  readonly #draining = new Map<HttpServer, number>();
 
   constructor(options: ListenersOptions) {
     this.#options = options;
@@ -63,11 +73,22 @@ export class Listeners {
   }
 
   /** Connections by configured port. */
-  stats(): { port: number; active: number; accepted: number }[] {
+  stats(): { port: number; active: number; accepted: number; max: number }[] {
     return [...this.#open.values()].map(({ server, port }) => ({
       port: port.port,
       ...server.connections,
+      max: server.maxConnections,
     }));
+  }
+
+  /** The connections of every port, also of those that only finish what is under way. */
+  *connections(): Iterable<PortConnections> {
+    for (const [port, { server: { open } }] of this.#open) {
+      yield { port, state: "accepting", open };
+    }
+    for (const [{ open }, port] of this.#draining) {
+      yield { port, state: "draining", open };
+    }
   }
 
   /**
@@ -89,9 +110,11 @@ export class Listeners {
 
   /** Lets requests finish for `timeoutMs`, then cuts what is left; answers how many there were of both. */
   async drain(timeoutMs: number): Promise<DrainCounts> {
-    for (const { server } of this.#open.values()) this.#draining.add(server);
+    for (const [port, { server }] of this.#open) {
+      this.#draining.set(server, port);
+    }
     this.#open.clear();
-    const servers = [...this.#draining];
+    const servers = [...this.#draining.keys()];
     const underWay = countRequests(servers);
     let cut = 0;
     const stopTimer = this.#options.clock.setTimer(() => {
@@ -122,7 +145,7 @@ export class Listeners {
     undo.defer(() => server.close());
     await listen(server, port);
     return () => {
-      if (open !== undefined) this.#retire(open.server);
+      if (open !== undefined) this.#retire(open.server, port.port);
       this.#open.set(port.port, { server, port });
       this.#options.log.info("Listening", {
         address: server.addresses.map(toText).join(" "),
@@ -156,7 +179,7 @@ export class Listeners {
     for (const [number, { server }] of this.#open) {
       if (wanted.has(number)) continue;
       this.#open.delete(number);
-      this.#retire(server);
+      this.#retire(server, number);
       this.#options.log.info("Port closed", { port: number });
     }
   }
@@ -177,8 +200,8 @@ export class Listeners {
     return { ...this.#options.limits, ...limitsOf(port) };
   }
 
-  #retire(server: HttpServer): void {
-    this.#draining.add(server);
+  #retire(server: HttpServer, port: number): void {
+    this.#draining.set(server, port);
     void server.drain().finally(() => this.#draining.delete(server));
   }
 }

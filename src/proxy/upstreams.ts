@@ -4,6 +4,7 @@ import type { Log } from "../base/log.ts";
 import {
   createUpstream,
   type Upstream,
+  type UpstreamBounds,
   type UpstreamStats,
 } from "../http/client/upstream.ts";
 import type { Backend, Snapshot } from "../snapshot/snapshot.ts";
@@ -16,7 +17,10 @@ import type { Backend, Snapshot } from "../snapshot/snapshot.ts";
 export class Upstreams {
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #byConnection = new Map<string, Upstream>();
+  readonly #byConnection = new Map<
+    string,
+    { readonly endpoint: string; readonly upstream: Upstream }
+  >();
   /** Saves the look-up by text for each request; dies with its snapshot. */
   #byBackend = new WeakMap<Backend, Upstream>();
 
@@ -40,7 +44,7 @@ export class Upstreams {
   /** Retires the upstreams that `snapshot` no longer names; requests under way finish. */
   retainOnly(snapshot: Snapshot): void {
     const wanted = new Set([...snapshot.backends.values()].map(connectionKey));
-    for (const [key, upstream] of this.#byConnection) {
+    for (const [key, { upstream }] of this.#byConnection) {
       if (wanted.has(key)) continue;
       this.#byConnection.delete(key);
       upstream.retire();
@@ -50,7 +54,7 @@ export class Upstreams {
   /** Connection counts over all upstreams. */
   stats(): Pick<UpstreamStats, "active" | "idle" | "connects"> {
     const total = { active: 0, idle: 0, connects: 0 };
-    for (const { stats } of this.#byConnection.values()) {
+    for (const { stats } of this.describe()) {
       total.active += stats.active;
       total.idle += stats.idle;
       total.connects += stats.connects;
@@ -60,13 +64,23 @@ export class Upstreams {
 
   /** Cuts every connection. */
   close(): void {
-    for (const upstream of this.#byConnection.values()) upstream.close();
+    for (const { upstream } of this.#byConnection.values()) upstream.close();
     this.#byConnection.clear();
     this.#byBackend = new WeakMap();
   }
 
   #findOrCreate(backend: Backend): Upstream {
     const { tls } = backend;
+  /** Every upstream with its endpoint, `host:port`. */
+  *describe(): Iterable<
+    { endpoint: string; stats: UpstreamStats; bounds: UpstreamBounds }
+  > {
+    for (const { endpoint, upstream } of this.#byConnection.values()) {
+      const { stats, bounds } = upstream;
+      yield { endpoint, stats, bounds };
+    }
+  }
+
     if (tls === "invalid") {
       throw new GatewayError(
         "upstream_tls_failed",
@@ -76,13 +90,14 @@ export class Upstreams {
     }
     const key = connectionKey(backend);
     const known = this.#byConnection.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.upstream;
     const upstream = createUpstream(
       { ...backend, tls },
       this.#clock,
       this.#log,
     );
-    this.#byConnection.set(key, upstream);
+    const endpoint = `${backend.host}:${backend.port}`;
+    this.#byConnection.set(key, { endpoint, upstream });
     return upstream;
   }
 }

@@ -11,7 +11,11 @@ import {
   endpointOf,
   timedOut,
 } from "./upstream_errors.ts";
-import type { UpstreamOptions, UpstreamStats } from "./upstream.ts";
+import type {
+  UpstreamBounds,
+  UpstreamOptions,
+  UpstreamStats,
+} from "./upstream.ts";
 import { Waiter } from "./waiter.ts";
 
 const DEFAULT_MAX_CONNECTIONS = 1024;
@@ -76,6 +80,10 @@ export class ConnectionPool {
       connects: this.#connects,
       reuses: this.#reuses,
     };
+  }
+
+  get bounds(): UpstreamBounds {
+    return { connections: this.#maxConnections, pending: this.#maxPending };
   }
 
   /** A connection that takes a request now, reserved for the caller. */

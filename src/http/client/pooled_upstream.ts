@@ -8,6 +8,7 @@ import { createDialer } from "./dialer.ts";
 import { cancellationError, UnansweredError } from "./upstream_errors.ts";
 import type {
   Upstream,
+  UpstreamBounds,
   UpstreamOptions,
   UpstreamRequest,
   UpstreamStats,
@@ -46,6 +47,12 @@ export class PooledUpstream implements Upstream {
       connects: stats.connects + more.connects,
       reuses: stats.reuses + more.reuses,
     };
+  }
+
+  get bounds(): UpstreamBounds {
+    const { connections, pending } = this.#pool.bounds;
+    const pools = this.#upgradePool === this.#pool ? 1 : 2;
+    return { connections: pools * connections, pending: pools * pending };
   }
 
   async send(

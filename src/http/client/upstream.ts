@@ -37,6 +37,14 @@ export interface Upstream {
   /** Closes everything now. */
   close(): void;
   readonly stats: UpstreamStats;
+  readonly bounds: UpstreamBounds;
+}
+
+/** What an upstream never exceeds. */
+export interface UpstreamBounds {
+  readonly connections: number;
+  /** Requests that wait for a connection. */
+  readonly pending: number;
 }
 
 /** Counters of one upstream. */

@@ -1,7 +1,8 @@
 import { GatewayError } from "../../base/errors.ts";
 import { parseRequestHead, type RequestHead } from "../head_parser.ts";
 import { HttpSyntaxError } from "../http_syntax_error.ts";
-import type { Transport } from "../transport.ts";
+import type { RequestMessage } from "../message.ts";
+import type { Peer, Transport } from "../transport.ts";
 import type { ReadAheadListener } from "./client_input.ts";
 import { type Client, ClientLink } from "./client_link.ts";
 import {
@@ -11,6 +12,7 @@ import {
 } from "./head_locator.ts";
 import { Http1Exchange } from "./http1_exchange.ts";
 import type { RefusedRequest } from "./observer.ts";
+import type { OpenConnection } from "./open_connection.ts";
 import type { ServerContext } from "./options.ts";
 import { toRequestError } from "./request_error.ts";
 import type { Expiring } from "./sweep.ts";
@@ -20,7 +22,10 @@ import type { Expiring } from "./sweep.ts";
  *
  * A plain exchange is one read and one write.
  */
-export class Http1Connection implements ReadAheadListener, Expiring {
+export class Http1Connection
+  implements OpenConnection, ReadAheadListener, Expiring {
+  readonly protocol = "http/1.1";
+  readonly openedAt: number;
   readonly #link: ClientLink;
   readonly #context: ServerContext;
   /** The request and response under way. */
@@ -35,6 +40,7 @@ export class Http1Connection implements ReadAheadListener, Expiring {
 
   constructor(transport: Transport, client: Client, context: ServerContext) {
     this.#context = context;
+    this.openedAt = context.clock.monotonic();
     this.#link = new ClientLink(transport, client, context, this);
   }
 
@@ -42,8 +48,16 @@ export class Http1Connection implements ReadAheadListener, Expiring {
     return this.#endReason ?? "client closed";
   }
 
+  get peer(): Peer {
+    return this.#link.client.peer;
+  }
+
   get activeRequests(): number {
     return this.#exchange === undefined ? 0 : 1;
+  }
+
+  get requests(): readonly RequestMessage[] {
+    return this.#exchange === undefined ? [] : [this.#exchange.request];
   }
 
   /**

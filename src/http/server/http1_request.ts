@@ -29,6 +29,7 @@ export class Http1Request implements RequestMessage {
   readonly source: Peer;
   readonly serverName: string | undefined;
   readonly cancellation = new Cancellation();
+  handledBy: unknown;
   /** The method as it was sent, by which the answer is framed. */
   readonly sentMethod: string;
   /** Length of the body, 0 when there is none. */

@@ -7,9 +7,12 @@ import {
 } from "node:http2";
 import type { Duplex } from "node:stream";
 import { destroyLater } from "../http2_session.ts";
+import type { RequestMessage } from "../message.ts";
+import type { Peer } from "../transport.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Client } from "./client_link.ts";
 import { Http2Exchange } from "./http2_exchange.ts";
+import type { OpenConnection } from "./open_connection.ts";
 import type { ServerContext, ServerLimits } from "./options.ts";
 import type { Expiring } from "./sweep.ts";
 
@@ -29,7 +32,9 @@ export function createHttp2Engine(limits: ServerLimits): Http2Server {
 }
 
 /** Serves one client's connection of HTTP/2. */
-export class Http2Connection implements Expiring {
+export class Http2Connection implements OpenConnection, Expiring {
+  readonly protocol = "h2";
+  readonly openedAt: number;
   readonly #session: ServerHttp2Session;
   readonly #client: Client;
   readonly #context: ServerContext;
@@ -50,6 +55,7 @@ export class Http2Connection implements Expiring {
   ) {
     this.#client = client;
     this.#context = context;
+    this.openedAt = context.clock.monotonic();
     this.#session = openSession(engine, stream);
     this.#idleDeadline = this.#nextIdleDeadline();
     this.#resetsForgottenAt = context.sweep.deadline(RESET_WINDOW_MS);
@@ -72,8 +78,16 @@ export class Http2Connection implements Expiring {
     return this.#endReason ?? "client closed";
   }
 
+  get peer(): Peer {
+    return this.#client.peer;
+  }
+
   get activeRequests(): number {
     return this.#exchanges.size;
+  }
+
+  get requests(): readonly RequestMessage[] {
+    return [...this.#exchanges].flatMap(({ request }) => request ?? []);
   }
 
   /** Serves until the connection is closed, and requests that were cut are over. Never throws. */

@@ -60,6 +60,11 @@ export class Http2Exchange implements Http2BodyOwner {
     stream.on("error", () => {});
   }
 
+  /** `undefined` while its head is read, and when that is no request. */
+  get request(): Http2Request | undefined {
+    return this.#request;
+  }
+
   /** Has the request of that header block handled and delivers the reply. Never throws. */
   async run(fields: readonly string[], hasBody: boolean): Promise<void> {
     const reply = await this.#handle(fields, hasBody);

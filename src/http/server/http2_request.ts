@@ -27,6 +27,7 @@ export class Http2Request implements RequestMessage {
   readonly source: Peer;
   readonly serverName: string | undefined;
   readonly cancellation = new Cancellation();
+  handledBy: unknown;
   readonly sentMethod: string;
   /** Length that the client announced. */
   readonly contentLength: number | undefined;

@@ -20,19 +20,19 @@ import {
   type ServerOptions,
 } from "./options.ts";
 import { createHttp2Engine, Http2Connection } from "./http2_connection.ts";
+import type { OpenConnection } from "./open_connection.ts";
 import { Sweep } from "./sweep.ts";
 import { TlsAcceptor } from "./tls_acceptor.ts";
 import { TransportStream } from "./transport_stream.ts";
 
 /** A connection that is being served, in whichever version of HTTP. */
-interface ServedConnection {
+interface ServedConnection extends OpenConnection {
   /** Lets the requests under way be the last. */
   retire(): void;
   /** Cuts the connection; requests under way fail with `reason`. */
   close(reason?: GatewayError): void;
   /** Why it ended, for the log. */
   readonly endReason: string;
-  readonly activeRequests: number;
 }
 
 /** How many connections a server has seen. */
@@ -76,6 +76,15 @@ export class HttpServer {
       refused: this.#refused,
       active: this.#connections.size,
     };
+  }
+
+  get maxConnections(): number {
+    return this.#context.limits.maxConnections;
+  }
+
+  /** The connections that are open, in no order. */
+  get open(): Iterable<OpenConnection> {
+    return this.#connections;
   }
 
   /** Requests under way. */

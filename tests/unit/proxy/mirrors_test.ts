@@ -29,6 +29,7 @@ const silentUpstream: Upstream = {
   retire() {},
   close() {},
   stats: { idle: 0, active: 0, pending: 0, connects: 0, reuses: 0 },
+  bounds: { connections: 0, pending: 0 },
 };
 
 function request(): RequestMessage {

@@ -1,0 +1,78 @@
+import type { UpstreamBounds, UpstreamStats } from "../http/client/upstream.ts";
+import type { LimitReading } from "../ratelimit/counter_store.ts";
+import { maxKeys } from "../ratelimit/local_limit.ts";
+import {
+  MAX_WATCHERS,
+  type WatcherState,
+} from "../telemetry/trace_watchers.ts";
+import type { BoundedStore } from "./data_plane.ts";
+
+/** What is read to tell what is kept in memory. */
+export interface StoreReadings {
+  readonly ports: readonly {
+    readonly port: number;
+    readonly active: number;
+    readonly max: number;
+  }[];
+  readonly upstreams: Iterable<{
+    readonly endpoint: string;
+    readonly stats: UpstreamStats;
+    readonly bounds: UpstreamBounds;
+  }>;
+  readonly limits: readonly LimitReading[];
+  readonly failures: { readonly used: number; readonly capacity: number };
+  readonly verifiers: Iterable<
+    { readonly used: number; readonly capacity: number }
+  >;
+  readonly watchers: readonly WatcherState[];
+}
+
+/** What is kept in memory, one entry for each store. */
+export function describeStores(
+  { ports, upstreams, limits, failures, verifiers, watchers }: StoreReadings,
+): readonly BoundedStore[] {
+  return [
+    ...ports.map(({ port, active, max }) => ({
+      name: "clientConnections",
+      scope: `port ${port}`,
+      unit: "connections",
+      used: active,
+      capacity: max,
+    })),
+    ...[...upstreams].flatMap(({ endpoint, stats, bounds }) => [
+      {
+        name: "upstreamConnections",
+        scope: endpoint,
+        unit: "connections",
+        used: stats.active + stats.idle,
+        capacity: bounds.connections,
+      },
+      {
+        name: "waitingRequests",
+        scope: endpoint,
+        unit: "requests",
+        used: stats.pending,
+        capacity: bounds.pending,
+      },
+    ]),
+    ...limits.map(({ scope, name, keys }) => ({
+      name: "rateLimitKeys",
+      scope: `${scope}: ${name}`,
+      unit: "keys",
+      used: keys,
+      capacity: maxKeys,
+    })),
+    ...[...verifiers].map((fill) => ({
+      name: "verifiedTokens",
+      unit: "tokens",
+      ...fill,
+    })),
+    { name: "failedRequests", unit: "requests", ...failures },
+    {
+      name: "traceWatchers",
+      unit: "watchers",
+      used: watchers.length,
+      capacity: MAX_WATCHERS,
+    },
+  ];
+}

@@ -1,0 +1,55 @@
+import type { Clock } from "../base/clock.ts";
+import type { Listeners } from "../proxy/listeners.ts";
+import type { Upstreams } from "../proxy/upstreams.ts";
+import { describeStores } from "./bounded_stores.ts";
+import type { BoundedStore, TaskTree } from "./data_plane.ts";
+import type { Debugging } from "./debugging.ts";
+import { describeSharedBudget, type PolicyState } from "./policy_state.ts";
+import { describeClients } from "./task_tree.ts";
+
+/** The parts of a data plane that have something to show. */
+export interface InventoryOptions {
+  readonly clock: Clock;
+  readonly listeners: Listeners;
+  readonly upstreams: Upstreams;
+  readonly state: PolicyState;
+  readonly debugging: Debugging;
+}
+
+/** Tells what is going on and what is kept, from what is there anyway. */
+export class Inventory {
+  readonly #parts: InventoryOptions;
+
+  constructor(parts: InventoryOptions) {
+    this.#parts = parts;
+  }
+
+  tasks(limit: number): TaskTree {
+    const { clock, listeners, upstreams, state, debugging } = this.#parts;
+    return {
+      takenAt: new Date(clock.now()).toISOString(),
+      ...describeClients(listeners.connections(), limit, clock.monotonic()),
+      upstreams: [...upstreams.describe()].map(({ endpoint, stats }) => ({
+        endpoint,
+        active: stats.active,
+        idle: stats.idle,
+        waiting: stats.pending,
+      })),
+      keySets: state.keySets(),
+      leases: state.sharedLimits().map(describeSharedBudget),
+      watchers: debugging.tracing.watchers(),
+    };
+  }
+
+  stores(): readonly BoundedStore[] {
+    const { listeners, upstreams, state, debugging } = this.#parts;
+    return describeStores({
+      ports: listeners.stats(),
+      upstreams: upstreams.describe(),
+      limits: state.limits(),
+      failures: debugging.memoryFill,
+      verifiers: state.rememberedTokens(),
+      watchers: debugging.tracing.watchers(),
+    });
+  }
+}

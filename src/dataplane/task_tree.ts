@@ -1,0 +1,104 @@
+import type { OpenConnection } from "../http/server/open_connection.ts";
+import { Exchange } from "../proxy/exchange.ts";
+import type { PortConnections } from "../proxy/listeners.ts";
+import { pathEnd } from "../route/request_target.ts";
+import type {
+  ConnectionTask,
+  ListenerTask,
+  RequestPhase,
+  RequestTask,
+  TaskTree,
+} from "./data_plane.ts";
+
+const SWITCHING_PROTOCOLS = 101;
+
+/** The connections of clients and the requests on them. */
+export type ClientTasks = Pick<
+  TaskTree,
+  "connections" | "requests" | "omitted" | "listeners"
+>;
+
+/**
+ * Describes what clients are having done. Nothing is kept for it while nobody asks.
+ * @param limit Connections and requests together; those with requests are shown first.
+ * @param now Monotonic milliseconds.
+ */
+export function describeClients(
+  ports: Iterable<PortConnections>,
+  limit: number,
+  now: number,
+): ClientTasks {
+  const open = [...ports].map((port) => ({ ...port, open: [...port.open] }));
+  const all = open.flatMap((port) => port.open);
+  const room = { left: limit };
+  const busy = open.map((port) =>
+    takeTasks(port.open.filter(isBusy), room, now)
+  );
+  const idle = open.map((port) =>
+    takeTasks(port.open.filter((each) => !isBusy(each)), room, now)
+  );
+  const listeners = open.map(({ port, state }, at): ListenerTask => ({
+    port,
+    state,
+    connections: [...busy[at] ?? [], ...idle[at] ?? []],
+  }));
+  const requests = all.reduce((sum, each) => sum + each.activeRequests, 0);
+  const shown = limit - room.left;
+  const connections = all.length;
+  const omitted = connections + requests - shown;
+  return { connections, requests, omitted, listeners };
+}
+
+function isBusy({ activeRequests }: OpenConnection): boolean {
+  return activeRequests > 0;
+}
+
+function takeTasks(
+  connections: readonly OpenConnection[],
+  room: { left: number },
+  now: number,
+): readonly ConnectionTask[] {
+  const tasks: ConnectionTask[] = [];
+  for (const { peer, protocol, openedAt, requests } of connections) {
+    if (room.left === 0) break;
+    room.left--;
+    const exchanges = requests.map(({ handledBy }) => handledBy)
+      .filter((handler) => handler instanceof Exchange)
+      .slice(0, room.left);
+    room.left -= exchanges.length;
+    tasks.push({
+      peer: `${peer.address}:${peer.port}`,
+      protocol,
+      ageMs: Math.round(now - openedAt),
+      requests: exchanges.map((exchange) => describeRequest(exchange, now)),
+    });
+  }
+  return tasks;
+}
+
+function describeRequest(exchange: Exchange, now: number): RequestTask {
+  const { asked, backend, gateway, requestId, retries, route } = exchange;
+  return {
+    id: requestId,
+    phase: phaseOf(exchange),
+    ageMs: Math.round(now - exchange.startedAt),
+    method: asked.method,
+    host: asked.authority,
+    path: asked.target.slice(0, pathEnd(asked.target)),
+    gateway: gateway ?? null,
+    route: route?.name ?? null,
+    backend: backend?.name ?? null,
+    endpoint: backend === undefined ? null : `${backend.host}:${backend.port}`,
+    retries,
+  };
+}
+
+function phaseOf(exchange: Exchange): RequestPhase {
+  if (exchange.responds) {
+    return exchange.response.status === SWITCHING_PROTOCOLS
+      ? "tunnel"
+      : "response";
+  }
+  if (exchange.backend !== undefined) return "upstream";
+  return exchange.route === undefined ? "gateway policies" : "route policies";
+}
