@@ -65,7 +65,12 @@ export class BodyCapture {
   #toCaptured(): CapturedBody {
     const text = this.#chunks.map(latin1).join("");
     this.#chunks.length = 0;
-    const shown = this.#redactor.body(text).slice(0, MAX_BYTES);
+    const redacted = this.#redactor.body(text);
+    // The end of what was kept may be the beginning of a secret.
+    const end = this.#seen > this.#kept
+      ? Math.max(0, redacted.length - MARGIN_BYTES)
+      : redacted.length;
+    const shown = redacted.slice(0, Math.min(end, MAX_BYTES));
     const body = Uint8Array.from(shown, (byte) => byte.charCodeAt(0))
       .toBase64();
     return this.#seen > MAX_BYTES ? { body, truncated: true } : { body };

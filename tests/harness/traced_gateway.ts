@@ -51,21 +51,20 @@ export async function startTracedGateway(
     writeLog: (line) => log.push(line),
     writeAccessLog: (line) => accessLog.push(line),
     clock,
-    beforeListening: (gateway) =>
-      servers.start({
-        target: {
-          dataPlane: gateway.dataPlane,
-          settings: gateway.settings,
-          version: {},
-          status: () => gateway.status(),
-          logFilter: () => gateway.logFilter(),
-          setLogFilter: (filter) => gateway.dataPlane.setLogLevel(filter),
-          shutdown: () => {},
-          readiness: () => gateway.readiness(),
-        },
-        clock,
-        log: gateway.log("admin"),
-      }),
+    beforeListening(gateway) {
+      const target = {
+        dataPlane: gateway.dataPlane,
+        settings: gateway.settings,
+        version: {},
+        stores: () => [],
+        status: () => gateway.status(),
+        logFilter: () => gateway.logFilter(),
+        setLogFilter: (filter: string) => gateway.dataPlane.setLogLevel(filter),
+        shutdown: () => {},
+        readiness: () => gateway.readiness(),
+      };
+      return servers.start({ target, clock, log: gateway.log("admin") });
+    },
   });
   return {
     gateway,
