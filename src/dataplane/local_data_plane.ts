@@ -27,18 +27,18 @@ import {
   addSharedLimitMetrics,
 } from "../telemetry/limit_metrics.ts";
 import { Debugging } from "./debugging.ts";
-import type {
 import { Inventory } from "./inventory.ts";
+import type {
   ApplyResult,
-  DataPlane,
   BoundedStore,
+  DataPlane,
   DataPlaneDescription,
   DrainResult,
   FailureReport,
   FailureSummary,
   PortAddress,
-  TraceAnswer,
   TaskTree,
+  TraceAnswer,
   TraceQuery,
 } from "./data_plane.ts";
 import {
@@ -71,10 +71,10 @@ export class LocalDataPlane implements DataPlane {
   readonly #upstreams: Upstreams;
   readonly #listeners: Listeners;
   readonly #state: PolicyState;
+  readonly #inventory: Inventory;
   /** What the configuration in force uses of `#state`. */
   #lease: PolicyStateLease | undefined;
   #compiled: Compiled | undefined;
-  readonly #inventory: Inventory;
   /** One change at a time. */
   #applying: Promise<unknown> = Promise.resolve();
 
@@ -90,10 +90,6 @@ export class LocalDataPlane implements DataPlane {
     );
     this.#state = new PolicyState(options);
     this.#listeners = this.#createListeners();
-    this.#exposeMetrics();
-  }
-
-  apply(resources: ResourceSet): Promise<ApplyResult> {
     this.#inventory = new Inventory({
       clock: options.clock,
       listeners: this.#listeners,
@@ -101,6 +97,10 @@ export class LocalDataPlane implements DataPlane {
       state: this.#state,
       debugging: this.#debugging,
     });
+    this.#exposeMetrics();
+  }
+
+  apply(resources: ResourceSet): Promise<ApplyResult> {
     const result = this.#applying.then(() => this.#apply(resources));
     this.#applying = result.catch(() => {});
     return result;
@@ -150,10 +150,6 @@ export class LocalDataPlane implements DataPlane {
     return Promise.resolve(this.#debugging.failure(id));
   }
 
-  async drain(timeoutMs: number): Promise<DrainResult> {
-    this.#debugging.tracing.turnAway();
-    const result = await this.#listeners.drain(timeoutMs);
-    this.#debugging.tracing.close();
   tasks(limit: number): Promise<TaskTree> {
     return Promise.resolve(this.#inventory.tasks(limit));
   }
@@ -162,6 +158,10 @@ export class LocalDataPlane implements DataPlane {
     return Promise.resolve(this.#inventory.stores());
   }
 
+  async drain(timeoutMs: number): Promise<DrainResult> {
+    this.#debugging.tracing.turnAway();
+    const result = await this.#listeners.drain(timeoutMs);
+    this.#debugging.tracing.close();
     this.#upstreams.close();
     this.#lease?.release();
     this.#lease = undefined;

@@ -49,12 +49,12 @@ export class TokenVerifier {
     this.#clock = clock;
   }
 
-  /**
   /** Tokens that are remembered, and how many may be. */
   get fill(): TokenMemory<VerifiedToken>["fill"] {
     return this.#memory.fill;
   }
 
+  /**
    * The claims of a token; the same object for the same token, without a promise when it is remembered.
    * @throws {TokenError} When it is not accepted.
    * @throws {DocumentUnavailableError} When there are no keys to verify it with.

@@ -62,15 +62,6 @@ export class Upstreams {
     return total;
   }
 
-  /** Cuts every connection. */
-  close(): void {
-    for (const { upstream } of this.#byConnection.values()) upstream.close();
-    this.#byConnection.clear();
-    this.#byBackend = new WeakMap();
-  }
-
-  #findOrCreate(backend: Backend): Upstream {
-    const { tls } = backend;
   /** Every upstream with its endpoint, `host:port`. */
   *describe(): Iterable<
     { endpoint: string; stats: UpstreamStats; bounds: UpstreamBounds }
@@ -81,6 +72,15 @@ export class Upstreams {
     }
   }
 
+  /** Cuts every connection. */
+  close(): void {
+    for (const { upstream } of this.#byConnection.values()) upstream.close();
+    this.#byConnection.clear();
+    this.#byBackend = new WeakMap();
+  }
+
+  #findOrCreate(backend: Backend): Upstream {
+    const { tls } = backend;
     if (tls === "invalid") {
       throw new GatewayError(
         "upstream_tls_failed",
