@@ -7,6 +7,7 @@ import {
   parseExpression,
   type Value,
 } from "./library.ts";
+import { findMistake } from "./mistakes.ts";
 import { membershipsOf } from "./membership.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";
 
@@ -95,23 +96,33 @@ const scopeClaims: ReadonlySet<string> = new Set(["scope", "scp", "scopes"]);
 /** Compiles an expression, or says what is wrong with it. */
 export function compileExpression(text: string): Expression | ExpressionFault {
   const parsed = parseExpression(text);
-  if (!("ast" in parsed)) return fault(text, parsed.message, parsed.offset);
+  if (!("ast" in parsed)) return fault(text, findMistake(text) ?? parsed);
   const usage = checkNames(parsed);
   if (usage.unknown !== undefined) {
+    const mistake = findMistake(text);
+    if (mistake !== undefined) return fault(text, mistake);
     const { message, offset, name, candidates } = usage.unknown;
     return {
-      ...fault(text, message, offset),
+      ...fault(text, { message, offset }),
       unknown: { name, candidates },
     };
   }
   return new Expression(text, parsed.ast, usage);
 }
 
-function fault(text: string, message: string, offset: number): ExpressionFault {
+function fault(
+  text: string,
+  { message, offset, remedy = "" }: {
+    readonly message: string;
+    readonly offset: number;
+    readonly remedy?: string;
+  },
+): ExpressionFault {
   const before = text.slice(0, offset).split("\n");
   const column = (before.at(-1) ?? "").length + 1;
   const place = before.length === 1
     ? `column ${column}`
     : `line ${before.length}, column ${column}`;
-  return { message: `${message} at ${place}`, offset };
+  const advice = remedy === "" ? "" : `; ${remedy}`;
+  return { message: `${message} at ${place}${advice}`, offset };
 }

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { compileExpression, Expression } from "../../../src/cel/expression.ts";
+
+function faultOf(text: string) {
+  const compiled = compileExpression(text);
+  assert.ok(!(compiled instanceof Expression), `${text} is sound`);
+  return compiled;
+}
+
+const notOperators: readonly [string, string, string, string][] = [
+  ["jwt.role = 'x'", "=", "==", "column 10"],
+  ["jwt.role === 'x'", "===", "==", "column 10"],
+  ["jwt.role !== 'x'", "!==", "!=", "column 10"],
+  ["jwt.role <> 'x'", "<>", "!=", "column 10"],
+  ["jwt.roles.exists(r, r = 'x')", "=", "==", "column 23"],
+  ["jwt.a == 'x' and jwt.b == 'y'", "and", "&&", "column 14"],
+  ["jwt.a == 'x'\nAND jwt.b == 'y'", "AND", "&&", "line 2, column 1"],
+  ["(jwt.a) or (jwt.b)", "or", "||", "column 9"],
+  ["not jwt.a", "not", "!", "column 1"],
+  ["has(jwt.a) && not(jwt.a)", "not", "!", "column 15"],
+  ["'a' not in jwt.roles", "not", "!", "column 5"],
+  ["jwt.a & jwt.b", "&", "&&", "column 7"],
+  ["jwt.a | jwt.b", "|", "||", "column 7"],
+];
+for (const [text, written, instead, place] of notOperators) {
+  Deno.test(`a fault names the operator that was meant: ${text}`, () => {
+    const { message, offset } = faultOf(text);
+
+    assert.equal(
+      message,
+      `"${written}" is no operator at ${place}; write "${instead}"`,
+    );
+    assert.ok(text.slice(offset).startsWith(written));
+  });
+}
+
+const missing: readonly [string, string][] = [
+  ["jwt.a == 'x' &&", 'after "&&" at column 14'],
+  ["jwt.a == 'x' || \n", 'after "||" at column 14'],
+  ["(jwt.a &&) || true", 'after "&&" at column 8'],
+  ["jwt.a && || jwt.b", 'after "&&" at column 7'],
+  ["jwt.a ==", 'after "==" at column 7'],
+  ["&& jwt.a", 'before "&&" at column 1'],
+  ["[|| jwt.a]", 'before "||" at column 2'],
+  ["jwt.a || // = and\n", 'after "||" at column 7'],
+];
+for (const [text, place] of missing) {
+  Deno.test(`a fault says that an operand is missing: ${JSON.stringify(text)}`, () => {
+    assert.equal(faultOf(text).message, `an operand is missing ${place}`);
+  });
+}
+
+for (
+  const text of [
+    "jwt.and == 'a = b' && jwt.or && !jwt.not",
+    '[1].all(and, and == 1) && "not x" != """ and \' """',
+    "has(jwt.a) // not = x and y\n",
+  ]
+) {
+  Deno.test(`names and texts are no operators: ${JSON.stringify(text)}`, () => {
+    assert.ok(compileExpression(text) instanceof Expression);
+  });
+}
+
+Deno.test("what stands in a text or comment is not taken for the fault", () => {
+  assert.equal(
+    faultOf("jwt.a == 'b = c' @").message,
+    "unexpected @ at column 18",
+  );
+  assert.equal(faultOf("jwt.a == 'b = c").offset > 5, true);
+});
