@@ -1,5 +1,6 @@
 import { describeError } from "../src/base/errors.ts";
 import type { Log } from "../src/base/log.ts";
+import { InvalidParameter } from "./query.ts";
 import { text } from "./respond.ts";
 
 /** Answers one method of one path. The body of the request is never read, so it has no limit to keep. */
@@ -13,11 +14,11 @@ export interface Endpoint {
   readonly purpose: string;
   /** `GET` answers `HEAD` as well. */
   readonly methods: Readonly<Partial<Record<"GET" | "POST", Handler>>>;
-  /** The answer has no end of its own, so there is no `HEAD` of it. */
+  /** The answer has no end of its own or costs too much for nothing, so there is no `HEAD` of it. */
   readonly isStream?: boolean;
 }
 
-/** Answers requests from a table of endpoints: unknown path 404, wrong method 405, a failing handler 500. */
+/** Answers requests from a table of endpoints: unknown path 404, wrong method 405, a bad parameter 400, a failing handler 500. */
 export function createRouter(
   endpoints: readonly Endpoint[],
   log: Log,
@@ -45,6 +46,7 @@ export function createRouter(
       const response = await handler(request);
       return isHead ? new Response(null, response) : response;
     } catch (error) {
+      if (error instanceof InvalidParameter) return text(400, error.message);
       log.error("Cannot answer a request", { path: pathname, error });
       return text(500, `internal error: ${describeError(error)}`);
     }

@@ -1,20 +1,19 @@
 import { type Address, parseAddress } from "../src/api/address.ts";
+import type { Settings } from "../src/api/settings.ts";
 import type { Clock } from "../src/base/clock.ts";
 import type { Log } from "../src/base/log.ts";
-import { dumpConfig } from "./config_dump.ts";
-import { listFailures, showFailure } from "./failures.ts";
-import { indexPage } from "./index_page.ts";
+import { adminEndpoints } from "./endpoints.ts";
 import { listen, ListenError, type RunningServer } from "./listen.ts";
-import { changeLogFilter, showLogFilter } from "./logging.ts";
+import { Profiles } from "./profiles.ts";
 import { guard } from "./request_guard.ts";
-import { text } from "./respond.ts";
-import { createRouter, type Endpoint, type Handler } from "./router.ts";
+import { createRouter, type Handler } from "./router.ts";
 import { statsEndpoints } from "./stats.ts";
 import type { AdminTarget } from "./target.ts";
-import { traceRequests } from "./trace.ts";
+import { readAdminToken, withToken } from "./token.ts";
 import { createUi } from "./ui/ui.ts";
 
 export { ListenError } from "./listen.ts";
+export { AdminTokenError } from "./token.ts";
 
 /** What the servers beside the data plane need. */
 export interface AdminOptions {
@@ -26,23 +25,38 @@ export interface AdminOptions {
 /**
  * Starts the server for whoever debugs this process, at `config.adminAddr`.
  * @throws {ListenError} When the address is taken or not ours.
+ * @throws {AdminTokenError} When the file of the token holds none.
  */
 export async function startAdminServer(
   options: AdminOptions,
 ): Promise<RunningServer> {
   const { target, log, clock } = options;
-  const address = readAddress("adminAddr", target.settings.adminAddr);
+  const { settings } = target;
+  const address = readAddress("adminAddr", settings.adminAddr);
+  const token = await readAdminToken(settings);
+  if (token === undefined && isExposed(address)) warnOfExposure(log, settings);
+  const profiles = new Profiles(clock, address.kind !== "off");
   const ui = createUi({ target, clock, log, readOnly: false });
   const route = withUi(
     ui,
-    createRouter(adminEndpoints(target, clock, ui), log),
+    createRouter(adminEndpoints({ target, clock, profiles, ui }), log),
   );
-  return await listen({
-    name: nameOf("adminAddr", target.settings.adminAddr),
-    address,
-    handler: address.kind === "tcp" ? guarded(route, address.hosts) : route,
-    clock,
-  });
+  const next = token === undefined ? route : withToken(token, route);
+  try {
+    const { addresses, close } = await listen({
+      name: nameOf("adminAddr", settings.adminAddr),
+      address,
+      handler: address.kind === "tcp" ? guarded(next, address.hosts) : next,
+      clock,
+    });
+    return {
+      addresses,
+      close: () => close().finally(() => profiles[Symbol.dispose]()),
+    };
+  } catch (error) {
+    profiles[Symbol.dispose]();
+    throw error;
+  }
 }
 
 /**
@@ -64,69 +78,6 @@ export async function startStatsServer(
   });
 }
 
-function adminEndpoints(
-  target: AdminTarget,
-  clock: Clock,
-  ui: Handler,
-): readonly Endpoint[] {
-  const trace = (request: Request) => traceRequests(target, clock, request);
-  const endpoints: readonly Endpoint[] = [
-    {
-      path: "/",
-      purpose: "This page",
-      methods: { GET: () => indexPage(endpoints) },
-    },
-    {
-      path: "/ui",
-      purpose: "Web UI: all of this in a page",
-      methods: { GET: ui },
-    },
-    {
-      path: "/config_dump",
-      purpose: "Configuration in force, secrets redacted",
-      methods: { GET: () => dumpConfig(target) },
-    },
-    {
-      path: "/logging",
-      purpose:
-        "Log level, as a whole and by module; <code>?level=info,proxy=debug</code> sets it",
-      methods: {
-        GET: (request) => showLogFilter(target, request),
-        POST: (request) => changeLogFilter(target, request),
-      },
-    },
-    {
-      path: "/debug/trace",
-      purpose:
-        "What happens to the next request, as server-sent events; <code>?filter=&lt;cel&gt;</code> chooses, <code>&amp;count=&lt;n&gt;</code> goes on",
-      methods: { GET: trace, POST: trace },
-      isStream: true,
-    },
-    {
-      path: "/debug/requests",
-      purpose: "Requests that failed, the newest first",
-      methods: { GET: (request) => listFailures(target, request) },
-    },
-    {
-      path: "/debug/requests/*",
-      purpose:
-        "Why a request failed, by its x-request-id: cause, advice and trace",
-      methods: { GET: (request) => showFailure(target, request) },
-    },
-    {
-      path: "/quitquitquit",
-      purpose: "Shuts down gracefully: requests in progress are finished first",
-      methods: { POST: () => shutDown(target) },
-    },
-  ];
-  return endpoints;
-}
-
-function shutDown(target: AdminTarget): Response {
-  target.shutdown();
-  return text(200, "shutdown now");
-}
-
 /** What is below `/ui/` is for the page alone. */
 function withUi(ui: Handler, next: Handler): Handler {
   return (request) =>
@@ -137,6 +88,18 @@ function withUi(ui: Handler, next: Handler): Handler {
 
 function guarded(next: Handler, boundHosts: readonly string[]): Handler {
   return (request) => guard(request, boundHosts) ?? next(request);
+}
+
+function isExposed(address: Address): boolean {
+  return address.kind === "tcp" &&
+    address.hosts.some((host) => host !== "::1" && !/^127\./.test(host));
+}
+
+function warnOfExposure(log: Log, { adminAddr }: Settings): void {
+  log.warn(
+    'Whoever reaches the admin interface can read the configuration and stop the gateway: set "config.adminToken", or bind it to localhost',
+    { adminAddr },
+  );
 }
 
 function readAddress(field: string, value: string): Address {

@@ -1,5 +1,5 @@
 import type { Settings } from "../src/api/settings.ts";
-import type { DataPlane } from "../src/dataplane/data_plane.ts";
+import type { BoundedStore, DataPlane } from "../src/dataplane/data_plane.ts";
 
 /** What the admin and stats servers need of a gateway. */
 export interface AdminTarget {
@@ -8,6 +8,8 @@ export interface AdminTarget {
   readonly settings: Settings;
   /** Facts about the build, such as `{ version: "0.1.0" }`. */
   readonly version: Readonly<Record<string, string>>;
+  /** What the process keeps in memory beside the data plane. */
+  stores(): readonly BoundedStore[];
   status(): ConfigurationStatus;
   /** The log filter in force, as `formatLogFilter` prints it. */
   logFilter(): string;

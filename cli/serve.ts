@@ -10,7 +10,7 @@ import { listenForHangups } from "./hangup.ts";
 import { listenForShutdown, type Shutdown } from "./shutdown.ts";
 import { buildFacts } from "./version.ts";
 
-export { ListenError } from "../admin/server.ts";
+export { AdminTokenError, ListenError } from "../admin/server.ts";
 
 /** A gateway that serves, with what was bound for it. */
 export interface Serving {
@@ -30,7 +30,7 @@ const flushTimeoutMs = 1000;
 
 /**
  * Runs a gateway with its admin and stats servers until a signal or `/quitquitquit`; answers the exit code.
- * @throws {ConfigurationError | ConfigReadError | ListenError}
+ * @throws {ConfigurationError | ConfigReadError | ListenError | AdminTokenError}
  */
 export async function serve(
   config: ConfigurationSource,
@@ -49,6 +49,7 @@ export async function serve(
     clock,
     maxDelayMs: 100,
   });
+  const writers = { log: logLines, access: accessLines };
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
   using hangups = hangup === "ends" ? undefined : listenForHangups();
   try {
@@ -61,18 +62,18 @@ export async function serve(
       writeAccessLog: (line) => accessLines.write(line),
       beforeListening: (gateway) =>
         servers.start({
-          target: adminTarget(gateway, shutdown),
+          target: adminTarget(gateway, shutdown, writers),
           clock,
           log: gateway.log("admin"),
         }),
     });
-    countDroppedLines(gateway, { log: logLines, access: accessLines });
+    countDroppedLines(gateway, writers);
     surviveErrors(gateway.log("process"));
     hangups?.follow(() => reload(gateway, hangup === "reloads"));
     await serveUntilShutdown(gateway, servers, shutdown, onStarted);
     return exitCodes.ok;
   } finally {
-    await flush([logLines, accessLines]);
+    await flush(Object.values(writers));
   }
 }
 
@@ -107,11 +108,16 @@ function reload(gateway: Gateway, isPossible: boolean): void {
   }
 }
 
-function adminTarget(gateway: Gateway, shutdown: Shutdown): AdminTarget {
+function adminTarget(
+  gateway: Gateway,
+  shutdown: Shutdown,
+  writers: Readonly<Record<string, LineWriter>>,
+): AdminTarget {
   return {
     dataPlane: gateway.dataPlane,
     settings: gateway.settings,
     version: buildFacts(),
+    stores: () => waitingLines(writers),
     status: () => gateway.status(),
     logFilter: () => gateway.logFilter(),
     setLogFilter: (filter) => gateway.dataPlane.setLogLevel(filter),
@@ -129,6 +135,16 @@ function flush(writers: readonly LineWriter[]): Promise<void> {
       resolve();
     });
   });
+}
+
+/** Lines that nobody has read yet. */
+function waitingLines(writers: Readonly<Record<string, LineWriter>>) {
+  return Object.entries(writers).map(([scope, { waiting }]) => ({
+    name: "logLines",
+    scope,
+    unit: "characters",
+    ...waiting,
+  }));
 }
 
 function countDroppedLines(

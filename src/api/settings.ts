@@ -1,5 +1,6 @@
 import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
 import { listenAddress } from "./address.ts";
+import { isAdminToken } from "./admin_token.ts";
 import { duration } from "./duration.ts";
 import {
   headerName,
@@ -137,12 +138,20 @@ export const settingsSchema = s.refine(
       "Store that processes share: for limits with `store: KV`, and for keys of identity providers, which outlive a restart in it.",
       s.optional(kv),
     ),
-    adminToken: s.unsupported(
-      "Token that the admin interface asks for.",
-      s.optional(s.secret()),
+    adminToken: s.field(
+      "Bearer token that the admin interface asks for, on every path; at least 16 characters. Set it when `adminAddr` is not loopback.",
+      s.optional(
+        s.refine(
+          s.secret(),
+          s.rule(
+            isAdminToken,
+            "must have at least 16 characters: letters, digits, - . _ ~ + / and = at the end",
+          ),
+        ),
+      ),
     ),
-    adminTokenFile: s.unsupported(
-      "File that holds `adminToken`.",
+    adminTokenFile: s.field(
+      "File that holds `adminToken` as its only line; read at the start.",
       s.optional(s.text(4096)),
     ),
     drainTimeout: s.field(
@@ -158,18 +167,13 @@ export const settingsSchema = s.refine(
       s.withDefault(limits, {}),
     ),
   }),
-  notSupported("adminToken"),
-  notSupported("adminTokenFile"),
+  s.rule(
+    ({ adminToken, adminTokenFile }) =>
+      adminToken === undefined || adminTokenFile === undefined,
+    'cannot stand together with "adminToken": choose one',
+    () => ["adminTokenFile"],
+  ),
 );
-
-/** Refused, not ignored: whoever sets a token relies on it. */
-function notSupported(name: "adminToken" | "adminTokenFile") {
-  return s.rule<{ readonly [name in typeof name]?: unknown }>(
-    (settings) => settings[name] === undefined,
-    "not supported by this version; remove the field",
-    () => [name],
-  );
-}
 
 function sensitiveHeader() {
   return s.named(

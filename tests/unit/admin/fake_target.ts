@@ -54,9 +54,15 @@ export class FakeTarget implements AdminTarget {
     setLogLevel: () => Promise.resolve(),
     traceNext: () => Promise.reject(new TypeError("not expected")),
     failures: () => Promise.resolve([]),
+    tasks: () => Promise.reject(new TypeError("not expected")),
+    stores: () => Promise.resolve([]),
     failure: () => Promise.resolve(undefined),
     drain: () => Promise.resolve({ drained: 0, cut: 0 }),
   };
+
+  stores() {
+    return [];
+  }
 
   status(): ConfigurationStatus {
     return this.configuration;

@@ -1,0 +1,158 @@
+import { type Profiler, Session } from "node:inspector/promises";
+import process from "node:process";
+import type { Clock } from "../src/base/clock.ts";
+import type { Frame, StackProfile, StackSample } from "./pprof.ts";
+import { SourceLines } from "./source_lines.ts";
+
+/** How to sample. */
+export interface CpuProfileOptions {
+  readonly seconds: number;
+  /** Samples per second. */
+  readonly frequency: number;
+  readonly clock: Clock;
+  /** Ends it early. */
+  readonly signal: AbortSignal;
+}
+
+/** What the processor did for some time; `undefined` when it was ended early. */
+export async function takeCpuProfile(
+  { seconds, frequency, clock, signal }: CpuProfileOptions,
+): Promise<StackProfile | undefined> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post("Profiler.enable");
+    await session.post("Profiler.setSamplingInterval", {
+      interval: Math.round(1e6 / frequency),
+    });
+    const others = timeOfOtherThreads();
+    const takenAt = clock.now();
+    await session.post("Profiler.start");
+    const isOver = await pause(seconds * 1000, clock, signal);
+    const { profile } = await session.post("Profiler.stop");
+    if (!isOver) return undefined;
+    const othersUs = timeOfOtherThreads() - others;
+    return describe(profile, { takenAt, othersUs, periodUs: 1e6 / frequency });
+  } finally {
+    session.disconnect();
+  }
+}
+
+/** False when the signal came first. */
+function pause(
+  durationMs: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onAbort = () => {
+      cancelTimer();
+      resolve(false);
+    };
+    const cancelTimer = clock.setTimer(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve(true);
+    }, durationMs);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** Microseconds of processor time since the start that this thread did not use. */
+function timeOfOtherThreads(): number {
+  const all = process.cpuUsage();
+  const own = process.threadCpuUsage();
+  return all.user + all.system - own.user - own.system;
+}
+
+function describe(
+  profile: Profiler.Profile,
+  { takenAt, othersUs, periodUs }: {
+    readonly takenAt: number;
+    readonly othersUs: number;
+    readonly periodUs: number;
+  },
+): StackProfile {
+  const durationUs = profile.endTime - profile.startTime;
+  const taken = profile.samples?.length ?? 0;
+  // Under load samples come late: each stands for its share of the time, not for the interval that was asked for.
+  const sampleUs = taken === 0 ? periodUs : durationUs / taken;
+  const samples = [...samplesOf(profile, sampleUs)];
+  const others = Math.round(othersUs / sampleUs);
+  if (others > 0) samples.push(sampleAt([otherThreads], others, sampleUs));
+  return {
+    valueTypes: [["samples", "count"], ["cpu", "nanoseconds"]],
+    samples,
+    period: Math.round(periodUs * 1000),
+    takenAt,
+    durationMs: durationUs / 1000,
+  };
+}
+
+/** The engine's and the runtime's: collecting garbage, compiling, reading files. None of them runs code of ours. */
+const otherThreads: Frame = {
+  name: "(other threads)",
+  file: "",
+  startLine: 0,
+  line: 0,
+};
+
+function* samplesOf(
+  { nodes }: Profiler.Profile,
+  sampleUs: number,
+): Iterable<StackSample> {
+  const lines = new SourceLines();
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const callers = new Map<number, Profiler.ProfileNode>();
+  for (const node of nodes) {
+    for (const child of node.children ?? []) callers.set(child, node);
+  }
+  for (const node of byId.values()) {
+    const hits = node.hitCount ?? 0;
+    if (hits === 0 || node.callFrame.functionName === "(idle)") continue;
+    const outer: Frame[] = [];
+    for (let at = callers.get(node.id); at; at = callers.get(at.id)) {
+      if (at.callFrame.functionName !== "(root)") {
+        outer.push(frameOf(lines, at.callFrame));
+      }
+    }
+    const frame = frameOf(lines, node.callFrame);
+    let known = 0;
+    for (const { line, ticks } of node.positionTicks ?? []) {
+      known += ticks;
+      const found = lines.find(node.callFrame.url, line - 1);
+      // A line of another file was put into this function by the build.
+      const inner = found.file === frame.file
+        ? { ...frame, line: found.line }
+        : frame;
+      yield sampleAt([inner, ...outer], ticks, sampleUs);
+    }
+    if (hits > known) yield sampleAt([frame, ...outer], hits - known, sampleUs);
+  }
+}
+
+function sampleAt(
+  frames: readonly Frame[],
+  count: number,
+  sampleUs: number,
+): StackSample {
+  return { frames, values: [count, Math.round(count * sampleUs * 1000)] };
+}
+
+/** A function as profiles name it. */
+export function frameOf(
+  lines: SourceLines,
+  { functionName, url, lineNumber }: {
+    readonly functionName: string;
+    readonly url: string;
+    readonly lineNumber: number;
+  },
+): Frame {
+  // Not a function of anybody's, such as `(garbage collector)`.
+  if (lineNumber < 0) {
+    return { name: functionName, file: "", startLine: 0, line: 0 };
+  }
+  const { file, line } = lines.find(url, lineNumber);
+  const name = functionName === "" ? `(anonymous:${line})` : functionName;
+  return { name, file, startLine: line, line };
+}

@@ -1,0 +1,111 @@
+import { operations, type OperationText } from "./openapi_operations.ts";
+import { allowedMethods, type Endpoint } from "./router.ts";
+
+/** What the document is about. */
+export interface ApiFacts {
+  /** Of the gateway. */
+  readonly version: string;
+  readonly asksForToken: boolean;
+  readonly admin: readonly Endpoint[];
+  readonly stats: readonly Endpoint[];
+}
+
+/** The OpenAPI 3.1 document of the admin and stats servers. What is answered comes from the endpoints themselves. */
+export function describeApi(
+  { version, asksForToken, admin, stats }: ApiFacts,
+) {
+  const security = asksForToken ? [{ adminToken: [] }] : [];
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Gateway admin interface",
+      version,
+      description:
+        "The endpoints of config.adminAddr, and those of config.statsAddr, which name their own server. Paths that are not listed are a 404, methods that are not listed a 405.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "http://localhost:15000" }],
+    security,
+    paths: Object.fromEntries([
+      ...admin.map((endpoint) => describePath(endpoint, true)),
+      ...stats.map((endpoint) => describePath(endpoint, false)),
+    ]),
+    components: {
+      securitySchemes: {
+        adminToken: {
+          type: "http",
+          scheme: "bearer",
+          description: "config.adminToken",
+        },
+      },
+    },
+  };
+}
+
+function describePath(endpoint: Endpoint, isAdmin: boolean) {
+  const path = endpoint.path.replace("*", "{id}");
+  const methods = allowedMethods(endpoint).toLowerCase().split(", ");
+  return [path, {
+    ...(!isAdmin && { servers: [{ url: "http://localhost:15020" }] }),
+    ...(path.includes("{id}") && { parameters: [idParameter] }),
+    ...Object.fromEntries(
+      methods.map((method) => [
+        method,
+        describeOperation(
+          operations[`${method === "head" ? "get" : method} ${path}`],
+          { hasBody: method !== "head", isAdmin },
+        ),
+      ]),
+    ),
+  }];
+}
+
+const idParameter = {
+  name: "id",
+  in: "path",
+  required: true,
+  schema: { type: "string" },
+};
+
+function describeOperation(
+  operation: OperationText | undefined,
+  { hasBody, isAdmin }: {
+    readonly hasBody: boolean;
+    readonly isAdmin: boolean;
+  },
+) {
+  const { summary = "", parameters = [], answers = {}, type = textType } =
+    operation ?? {};
+  const all = {
+    ...answers,
+    ...(isAdmin && refusals),
+    500: "A mistake of ours",
+  };
+  return {
+    summary,
+    ...(!isAdmin && { security: [] }),
+    ...(parameters.length > 0 && {
+      parameters: parameters.map(({ name, description, schema }) => ({
+        name,
+        in: "query",
+        description,
+        schema,
+      })),
+    }),
+    responses: Object.fromEntries(
+      Object.entries(all).map(([status, description]) => [status, {
+        description,
+        ...(hasBody && {
+          content: { [status === "200" ? type : textType]: {} },
+        }),
+      }]),
+    ),
+  };
+}
+
+const textType = "text/plain";
+
+const refusals = {
+  401: "The token is missing or wrong",
+  403: "The request comes from another site, or under a name that is not ours",
+};

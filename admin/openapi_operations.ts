@@ -1,0 +1,157 @@
+/** A parameter in the query. */
+export interface ParameterText {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+/** What is to be said of a method of a path. */
+export interface OperationText {
+  readonly summary: string;
+  readonly parameters?: readonly ParameterText[];
+  /** By status, beside those that every endpoint has. */
+  readonly answers: Readonly<Record<number, string>>;
+  /** Of a 200; plain text when left out. */
+  readonly type?: string;
+}
+
+const jsonType = "application/json";
+const pprofType = "application/octet-stream";
+
+const trace: OperationText = {
+  summary: "What happens to the next requests, as server-sent events",
+  parameters: [
+    text("filter", "CEL: only requests for which it is true"),
+    text("expression", "The same as filter"),
+    integer("count", "How many requests", 1, 100_000, 1),
+    text("gateway", "Only those of this gateway"),
+    integer("port", "Only those that arrive at this port", 1, 65_535),
+  ],
+  answers: {
+    200: "One event for each step; a comment every second; ends by itself",
+    400: "A parameter cannot be read",
+    503: "Too many watch already",
+  },
+  type: "text/event-stream",
+};
+
+const metrics: OperationText = {
+  summary: "Metrics for Prometheus",
+  answers: { 200: "The text format, version 0.0.4" },
+};
+
+/** By method and path, such as `get /memory`. */
+export const operations: Readonly<Record<string, OperationText>> = {
+  "get /": {
+    summary: "A page that lists the endpoints",
+    answers: { 200: "The page" },
+    type: "text/html",
+  },
+  "get /ui": {
+    summary: "The web UI",
+    answers: { 200: "The page" },
+    type: "text/html",
+  },
+  "get /config_dump": {
+    summary: "The configuration in force, secrets redacted",
+    answers: { 200: "The configuration" },
+    type: jsonType,
+  },
+  "get /logging": {
+    summary: "The log filter in force",
+    answers: { 200: "One line with the filter", 400: "There is a parameter" },
+  },
+  "post /logging": {
+    summary: "Changes the log filter; what is not named stays",
+    parameters: [
+      text("level", "Such as info,proxy=debug; may be repeated"),
+      text("reset", "Returns to the configured filter first"),
+    ],
+    answers: {
+      200: "One line with the filter",
+      400: "A level or a parameter that there is not",
+    },
+  },
+  "get /debug/trace": trace,
+  "post /debug/trace": trace,
+  "get /debug/requests": {
+    summary: "Requests that failed, the newest first",
+    parameters: [integer("limit", "How many", 0, 99_999, 10_000)],
+    answers: { 200: "The requests", 400: "The limit is no number" },
+    type: jsonType,
+  },
+  "get /debug/requests/{id}": {
+    summary: "Why a request failed, by its x-request-id",
+    answers: { 200: "Cause, advice and trace", 404: "It is not remembered" },
+    type: jsonType,
+  },
+  "get /debug/tasks": {
+    summary: "What is going on now: connections, requests, upstreams",
+    parameters: [
+      integer("limit", "Connections and requests to list", 1, 100_000, 1000),
+    ],
+    answers: { 200: "The tasks", 400: "The limit is out of range" },
+    type: jsonType,
+  },
+  "get /debug/pprof/profile": {
+    summary: "Where processor time goes; answers when the time is over",
+    parameters: [
+      integer("seconds", "How long to sample", 1, 300, 10),
+      integer("frequency", "Samples per second", 1, 1000, 100),
+    ],
+    answers: {
+      200: "A gzipped profile for go tool pprof",
+      400: "A parameter is out of range",
+      409: "Another profile is being taken",
+    },
+    type: pprofType,
+  },
+  "get /debug/pprof/heap": {
+    summary: "Where memory in use was allocated; collects garbage first",
+    answers: { 200: "A gzipped profile for go tool pprof" },
+    type: pprofType,
+  },
+  "get /memory": {
+    summary: "Memory of the process, and how full our own stores are",
+    answers: { 200: "Bytes and counts" },
+    type: jsonType,
+  },
+  "get /openapi.json": {
+    summary: "This document",
+    answers: { 200: "The document" },
+    type: jsonType,
+  },
+  "post /quitquitquit": {
+    summary: "Shuts down gracefully: requests in progress are finished first",
+    answers: { 200: "It begins" },
+  },
+  "get /metrics": metrics,
+  "get /stats/prometheus": metrics,
+  "get /healthz/ready": {
+    summary: "Whether traffic should be sent here",
+    answers: { 200: "Yes", 503: "Not yet, or not any more" },
+  },
+  "get /healthz/live": {
+    summary: "Whether the process works",
+    answers: { 200: "Yes" },
+  },
+};
+
+function text(name: string, description: string): ParameterText {
+  return { name, description, schema: { type: "string" } };
+}
+
+function integer(
+  name: string,
+  description: string,
+  ...[minimum, maximum, preset]: readonly [number, number, number?]
+): ParameterText {
+  const schema = {
+    type: "integer",
+    minimum,
+    maximum,
+    ...(preset !== undefined && { default: preset }),
+  };
+  return { name, description, schema };
+}

@@ -1,0 +1,123 @@
+import { Profile, StringTable } from "pprof-format";
+
+/** A function and the line in it. */
+export interface Frame {
+  readonly name: string;
+  /** Such as `src/proxy/pipeline.ts`. */
+  readonly file: string;
+  /** Where the function begins; 0 when nobody knows. */
+  readonly startLine: number;
+  readonly line: number;
+}
+
+/** What was measured in one place of the program. */
+export interface StackSample {
+  /** The innermost call first. */
+  readonly frames: readonly Frame[];
+  /** One for each of `valueTypes`, whole numbers. */
+  readonly values: readonly number[];
+}
+
+/** Samples and what their values mean. */
+export interface StackProfile {
+  /** Such as `[["samples", "count"], ["cpu", "nanoseconds"]]`; the last one is what viewers show first. */
+  readonly valueTypes: readonly (readonly [type: string, unit: string])[];
+  readonly samples: readonly StackSample[];
+  /** How much of the last value lies between two samples. */
+  readonly period: number;
+  /** Milliseconds since the epoch. */
+  readonly takenAt: number;
+  readonly durationMs: number;
+}
+
+/** The profile as `go tool pprof` reads it: gzipped protocol buffers, https://github.com/google/pprof/tree/main/proto. */
+export async function encodePprof(
+  { valueTypes, samples, period, takenAt, durationMs }: StackProfile,
+): Promise<ReadableStream<Uint8Array>> {
+  const tables = new Tables();
+  const types = valueTypes.map(([type, unit]) => ({
+    type: tables.text(type),
+    unit: tables.text(unit),
+  }));
+  const shown = types.at(-1) ?? { type: 0, unit: 0 };
+  const profile = new Profile({
+    sampleType: types,
+    sample: samples.map(({ frames, values }) => ({
+      locationId: frames.map((frame) => tables.location(frame)),
+      value: [...values],
+    })),
+    // Says that nothing is left to be looked up in the executable.
+    mapping: [{
+      id: 1,
+      filename: tables.text("gateway"),
+      hasFunctions: true,
+      hasFilenames: true,
+      hasLineNumbers: true,
+    }],
+    location: tables.locations,
+    function: tables.functions,
+    stringTable: tables.texts,
+    timeNanos: BigInt(Math.round(takenAt)) * 1_000_000n,
+    durationNanos: Math.round(durationMs * 1e6),
+    periodType: shown,
+    period,
+    defaultSampleType: shown.type,
+  });
+  const bytes = await profile.encodeAsync();
+  return new Blob([bytes.slice()]).stream().pipeThrough(
+    new CompressionStream("gzip"),
+  );
+}
+
+/** What samples refer to by number, each thing once. */
+class Tables {
+  readonly texts = new StringTable();
+  readonly locations: {
+    id: number;
+    mappingId: number;
+    line: { functionId: number; line: number }[];
+  }[] = [];
+  readonly functions: {
+    id: number;
+    name: number;
+    systemName: number;
+    filename: number;
+    startLine: number;
+  }[] = [];
+  readonly #functionIds = new Map<string, number>();
+  readonly #locationIds = new Map<string, number>();
+
+  text(text: string): number {
+    return this.texts.dedup(text);
+  }
+
+  location(frame: Frame): number {
+    const functionId = this.#function(frame);
+    const key = `${functionId}:${frame.line}`;
+    const known = this.#locationIds.get(key);
+    if (known !== undefined) return known;
+    const id = this.locations.length + 1;
+    const line = [{ functionId, line: frame.line }];
+    this.locations.push({ id, mappingId: 1, line });
+    this.#locationIds.set(key, id);
+    return id;
+  }
+
+  #function({ name, file, startLine }: Frame): number {
+    const key = JSON.stringify([name, file, startLine]);
+    const known = this.#functionIds.get(key);
+    if (known !== undefined) return known;
+    const id = this.functions.length + 1;
+    const text = this.text(name);
+    const filename = this.text(file);
+    this.functions.push({
+      id,
+      name: text,
+      systemName: text,
+      filename,
+      startLine,
+    });
+    this.#functionIds.set(key, id);
+    return id;
+  }
+}

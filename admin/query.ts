@@ -1,0 +1,33 @@
+/** A parameter of a request that is not what it should be; the message is for its sender. */
+export class InvalidParameter extends Error {
+  override readonly name = "InvalidParameter";
+}
+
+/** Which numbers are good, and what holds when there is none. */
+export interface IntegerRange {
+  readonly from: number;
+  readonly to: number;
+  readonly or: number;
+}
+
+/**
+ * Reads a whole number.
+ * @throws {InvalidParameter} Such as `invalid seconds: expected a whole number from 1 to 300`.
+ */
+export function readInteger(
+  query: URLSearchParams,
+  name: string,
+  { from, to, or }: IntegerRange,
+): number {
+  const values = query.getAll(name);
+  if (values.length === 0) return or;
+  const [text = ""] = values;
+  const value = Number(text);
+  if (
+    values.length === 1 && /^[0-9]{1,9}$/.test(text) && value >= from &&
+    value <= to
+  ) return value;
+  throw new InvalidParameter(
+    `invalid ${name}: expected a whole number from ${from} to ${to}`,
+  );
+}
