@@ -10,7 +10,7 @@ import { createRouter, type Handler } from "./router.ts";
 import { statsEndpoints } from "./stats.ts";
 import type { AdminTarget } from "./target.ts";
 import { readAdminToken, withToken } from "./token.ts";
-import { createUi } from "./ui/ui.ts";
+import { createUi, isPageFile } from "./ui/ui.ts";
 
 export { ListenError } from "./listen.ts";
 export { AdminTokenError } from "./token.ts";
@@ -36,12 +36,21 @@ export async function startAdminServer(
   const token = await readAdminToken(settings);
   if (token === undefined && isExposed(address)) warnOfExposure(log, settings);
   const profiles = new Profiles(clock, address.kind !== "off");
-  const ui = createUi({ target, clock, log, readOnly: false });
+  const ui = createUi({
+    target,
+    clock,
+    log,
+    server: "admin",
+    readOnly: false,
+    profiles: uiProfiles(profiles),
+  });
   const route = withUi(
     ui,
     createRouter(adminEndpoints({ target, clock, profiles, ui }), log),
   );
-  const next = token === undefined ? route : withToken(token, route);
+  const next = token === undefined
+    ? route
+    : withPage(ui, withToken(token, route));
   try {
     const { addresses, close } = await listen({
       name: nameOf("adminAddr", settings.adminAddr),
@@ -84,6 +93,18 @@ function withUi(ui: Handler, next: Handler): Handler {
     new URL(request.url).pathname.startsWith("/ui/")
       ? ui(request)
       : next(request);
+}
+
+/** The page asks for the token itself, so its files are for everybody; what it shows is not in them. */
+function withPage(ui: Handler, next: Handler): Handler {
+  return (request) =>
+    isPageFile(new URL(request.url).pathname) ? ui(request) : next(request);
+}
+
+function uiProfiles(profiles: Profiles): Readonly<Record<string, Handler>> {
+  const heap = () => profiles.heap();
+  const cpu = (request: Request) => profiles.cpu(request);
+  return Deno.build.os === "linux" ? { cpu, heap } : { heap };
 }
 
 function guarded(next: Handler, boundHosts: readonly string[]): Handler {

@@ -60,6 +60,7 @@ export async function serve(
       environment: Deno.env.toObject(),
       writeLog: (line) => logLines.write(line),
       writeAccessLog: (line) => accessLines.write(line),
+      webUi: (request, access) => servers.webUi(request, access),
       beforeListening: (gateway) =>
         servers.start({
           target: adminTarget(gateway, shutdown, writers),

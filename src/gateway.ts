@@ -17,6 +17,7 @@ import { type Diagnostic, formatDiagnostic } from "./config/diagnostic.ts";
 import type { Environment } from "./config/substitute.ts";
 import type { DataPlane, PortAddress } from "./dataplane/data_plane.ts";
 import { LocalDataPlane } from "./dataplane/local_data_plane.ts";
+import type { WebUiHandler } from "./proxy/web_ui.ts";
 import { createAccessLog } from "./telemetry/access_log.ts";
 import {
   createGatewayMetrics,
@@ -33,6 +34,8 @@ export interface GatewayOptions {
   /** Receives one line per request; default nobody. */
   readonly writeAccessLog?: (line: string) => void;
   readonly clock?: Clock;
+  /** Answers what gateways are asked of the web UI; without it they answer 500. */
+  readonly webUi?: WebUiHandler;
   /** Runs once the configuration is read and before a port is opened; what it throws ends the start. */
   readonly beforeListening?: (gateway: Gateway) => Promise<void>;
 }
@@ -255,18 +258,15 @@ export class Gateway {
     this.#status = { ...this.#status, lastRejected };
     this.metrics.configReloads.labels("rejected").inc();
     this.metrics.configSynchronized.set(0);
-    if (this.#status.hash !== "") {
-      this.#log.error("Configuration rejected, the running one stays", {
-        errors,
-      });
-    }
+    if (this.#status.hash === "") return;
+    const message = "Configuration rejected, the running one stays";
+    this.#log.error(message, { errors });
   }
 
   #logDiagnostics(diagnostics: readonly Diagnostic[]): void {
     for (const diagnostic of diagnostics) {
-      const text = formatDiagnostic(diagnostic);
-      if (diagnostic.severity === "warning") this.#log.warn(text);
-      else this.#log.error(text);
+      const level = diagnostic.severity === "warning" ? "warn" : "error";
+      this.#log[level](formatDiagnostic(diagnostic));
     }
   }
 
@@ -286,6 +286,7 @@ export class Gateway {
           log: this.#logger.module("request"),
         }),
       random: Math.random,
+      webUi: this.#options.webUi,
     });
   }
 

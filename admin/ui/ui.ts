@@ -11,11 +11,16 @@ export interface UiOptions {
   readonly target: AdminTarget;
   readonly clock: Clock;
   readonly log: Log;
-  /** Whether the page may look only: it changes no log level and takes no profile. */
+  /** Where it is served. Traces see what a gateway is asked, the page's own requests among it. */
+  readonly server: "admin" | "gateway";
+  /** Whether the page may look only: it changes no log level. */
   readonly readOnly: boolean;
   /** The page has no view of profiles without them. */
-  readonly profiles?: ProfileHandlers | undefined;
+  readonly profiles?: ProfileHandlers;
 }
+
+/** What the page may do on a gateway. */
+export type UiAccess = "read-only" | "read-write";
 
 /** The page may load nothing but its own files, and ask nobody but its own server. */
 const pageHeaders = {
@@ -38,6 +43,17 @@ const pageHeaders = {
 /** The web UI: a page below `/ui/`, and below `/ui/api/` what it asks for. Everything else is 404. */
 export function createUi(options: UiOptions): Handler {
   return createRouter([...pageEndpoints, ...uiApi(options)], options.log);
+}
+
+/** The web UI as gateways serve it, by what the page may do. */
+export function createGatewayUi(
+  options: Pick<UiOptions, "target" | "clock" | "log">,
+): (request: Request, access: UiAccess) => Promise<Response> {
+  const { target, clock, log } = options;
+  const create = (readOnly: boolean) =>
+    createUi({ target, clock, log, server: "gateway", readOnly });
+  const uis = { "read-only": create(true), "read-write": create(false) };
+  return async (request, access) => await uis[access](request);
 }
 
 /** Whether the path is of a file of the page: the same for everybody, so it may be served without the admin token. */

@@ -7,15 +7,12 @@ import type { AdminTarget } from "../target.ts";
 import { traceRequests } from "../trace.ts";
 import type { UiOptions } from "./ui.ts";
 
-/** Takes profiles; each answers a gzipped pprof profile. */
-export interface ProfileHandlers {
-  readonly cpu: Handler;
-  readonly heap: Handler;
-}
+/** What takes profiles here, by `cpu` and `heap`; each answers a gzipped pprof profile. */
+export type ProfileHandlers = Readonly<Record<string, Handler>>;
 
 /** What the page asks for: the endpoints of the admin server that it needs, and no others. */
 export function uiApi(options: UiOptions): readonly Endpoint[] {
-  const { target, clock, readOnly, profiles } = options;
+  const { target, clock, readOnly, profiles = {} } = options;
   const { dataPlane } = target;
   return [
     get(
@@ -63,10 +60,10 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
       isStream: true,
     },
     logging(target, readOnly),
-    ...(readOnly || profiles === undefined ? [] : [
-      get("profiles/cpu", "As `/debug/pprof/profile`", profiles.cpu),
-      get("profiles/heap", "As `/debug/pprof/heap`", profiles.heap),
-    ]),
+    ...Object.entries(profiles).map(([name, handler]) => ({
+      ...get(`profiles/${name}`, "As `/debug/pprof/…`", handler),
+      isStream: true,
+    })),
   ];
 }
 
@@ -74,7 +71,9 @@ function get(path: string, purpose: string, handler: Handler): Endpoint {
   return { path: `/ui/api/${path}`, purpose, methods: { GET: handler } };
 }
 
-function describeStatus({ target, readOnly, profiles }: UiOptions) {
+function describeStatus(
+  { target, server, readOnly, profiles = {} }: UiOptions,
+) {
   const { hash, appliedAt, lastRejected } = target.status();
   return {
     version: target.version,
@@ -82,8 +81,9 @@ function describeStatus({ target, readOnly, profiles }: UiOptions) {
     hash,
     appliedAt,
     lastRejected: lastRejected ?? null,
+    server,
     readOnly,
-    profiles: !readOnly && profiles !== undefined,
+    profiles: Object.keys(profiles),
   };
 }
 

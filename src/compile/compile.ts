@@ -30,6 +30,7 @@ import { mcpEntries } from "./mcp_entries.ts";
 import { PolicyFactory } from "./policy_factory.ts";
 import { compilePorts } from "./ports.ts";
 import { Report } from "./report.ts";
+import { checkWebUi } from "./web_ui.ts";
 import {
   compileRule,
   levelAt,
@@ -94,6 +95,7 @@ export function compile(
   const listeners = sites.map((site) =>
     compileListener(site, attached.get(site) ?? [], { rules, context })
   );
+  checkWebUi(listeners, report);
   const ports = compilePorts(listeners, options.readFile, report);
   return {
     snapshot: {

@@ -14,6 +14,7 @@ import { trafficOfFilter } from "./check_policies.ts";
 import { describeLater } from "./describe_effective.ts";
 import type { PolicyFactory } from "./policy_factory.ts";
 import type { Report } from "./report.ts";
+import { findWebUi } from "./web_ui.ts";
 
 /** Where the requests of a rule go. */
 export interface Forwarding {
@@ -64,7 +65,10 @@ function compileBackendRef(
   path: DiagnosticPath,
   context: ForwardingContext,
 ): WeightedBackend {
-  const resolved = resolveBackend(route, ref, context.backends);
+  const webUi = findWebUi(ref);
+  const resolved = webUi === undefined
+    ? resolveBackend(route, ref, context.backends)
+    : { backend: webUi };
   if (resolved.backend === undefined) {
     const message =
       `${resolved.problem}; its share of requests is answered with 500`;

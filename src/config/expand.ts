@@ -2,6 +2,7 @@ import { expandBackend } from "./expand_backend.ts";
 import { expandGateway } from "./expand_gateway.ts";
 import { expandPolicy } from "./expand_policy.ts";
 import { expandRoute, type GatewayName } from "./expand_route.ts";
+import { expandUi } from "./expand_ui.ts";
 import type { Placed } from "./placed.ts";
 import { listOf, type ShortDocument } from "./short_document.ts";
 
@@ -29,5 +30,6 @@ export function expandAll(
     ...shorts.flatMap(({ backends }) => backends.flatMap(expandBackend)),
     ...routes.flatMap(({ item, name }) => expandRoute(item, name, names)),
     ...shorts.flatMap(({ policies }) => policies.map(expandPolicy)),
+    ...shorts.flatMap(({ ui }) => ui.flatMap((item) => expandUi(item, names))),
   ];
 }

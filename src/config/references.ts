@@ -1,5 +1,6 @@
 import { nearest } from "../api/suggest.ts";
 import type { Path } from "../api/validate.ts";
+import { uiRouteName } from "./expand_ui.ts";
 import type { ShortItem } from "./placed.ts";
 import { isKubernetes } from "./kubernetes_document.ts";
 import {
@@ -44,6 +45,9 @@ export function declaredNames(
     routes: [
       ...ofKind("HTTPRoute"),
       ...routes.map((item, index) => nameOf(item) || `route${index}`),
+      ...short.flatMap((value) =>
+        Object.hasOwn(value, "ui") ? [uiRouteName] : []
+      ),
     ],
   };
 }
@@ -55,7 +59,7 @@ function nameOf(value: unknown): string {
 
 /** Reports references of the short form to gateways, backends and routes that do not exist. */
 export function checkReferences(
-  { routes, policies }: ShortDocument,
+  { routes, policies, ui }: ShortDocument,
   declared: DeclaredNames,
   report: Report,
 ): void {
@@ -69,6 +73,11 @@ export function checkReferences(
     });
   };
   for (const route of routes) checkRoute(route, check);
+  for (const { value, path } of ui) {
+    for (const [index, name] of value.gateways.entries()) {
+      check("gateways", name, [...path, "gateways", index]);
+    }
+  }
   for (const { value, path } of policies) {
     for (const [index, target] of value.targetRefs.entries()) {
       check(targetKinds[target.kind], target.name, [

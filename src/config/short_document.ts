@@ -13,6 +13,8 @@ import {
   shortPolicySchema,
   type ShortRoute,
   shortRouteSchema,
+  type ShortUi,
+  shortUiSchema,
 } from "./short_form.ts";
 import { lacksTlsHostname } from "./expand_backend.ts";
 import type { ConfigDocument } from "./config_document.ts";
@@ -27,6 +29,8 @@ export interface ShortDocument {
   readonly backends: readonly ShortItem<ShortBackend>[];
   readonly routes: readonly ShortItem<ShortRoute>[];
   readonly policies: readonly ShortItem<ShortPolicy>[];
+  /** At most one. */
+  readonly ui: readonly ShortItem<ShortUi>[];
 }
 
 /** Takes note of a problem at a way within the document. */
@@ -38,11 +42,7 @@ const sections = s.object({
   backends: s.optional(s.unknown()),
   routes: s.optional(s.unknown()),
   policies: s.optional(s.unknown()),
-  ui: s.optional(
-    s.refused(
-      "the web UI is not supported by this version; remove the section",
-    ),
-  ),
+  ui: s.optional(s.unknown()),
 });
 
 /** Reads the items one by one, so that a mistake in one does not hide those in the others. */
@@ -73,9 +73,10 @@ export function readShortDocument(
       readItem(schema, [section, index], item)
     );
 
-  const [settings] = Object.hasOwn(value, "config")
-    ? readItem(settingsSchema, ["config"], value["config"])
-    : [];
+  const readSection = <S extends s.GenericSchema>(schema: S, name: string) =>
+    Object.hasOwn(value, name) ? readItem(schema, [name], value[name]) : [];
+
+  const [settings] = readSection(settingsSchema, "config");
   const short: ShortDocument = {
     document,
     value,
@@ -86,6 +87,7 @@ export function readShortDocument(
     backends: readList(shortBackendSchema, "backends"),
     routes: readList(shortRouteSchema, "routes"),
     policies: readList(shortPolicySchema, "policies"),
+    ui: readSection(shortUiSchema, "ui"),
   };
   checkTlsHostnames(short, report);
   return short;

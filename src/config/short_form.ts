@@ -164,7 +164,28 @@ export const shortPolicySchema = s.object({
   ...policyEntries,
 });
 
-/** The short file form as a whole. `ui` is read by a later version. */
+/** `ui`: the web UI on gateways, at `/ui`. */
+export const shortUiSchema = s.object({
+  gateways: s.field(
+    "Names of the gateways that serve it, at `/ui`.",
+    s.list(referenceName, { min: 1, max: 32 }),
+  ),
+  hostnames: s.field(
+    "Hosts it is for; every host of its gateways when left out.",
+    s.optional(s.list(hostname, { max: 16 })),
+  ),
+  access: s.field(
+    "`ReadWrite` lets the page change log levels.",
+    s.optional(s.oneOf(["ReadOnly", "ReadWrite"])),
+    "ReadOnly",
+  ),
+  policies: s.field(
+    "Who may use it, such as `basicAuthentication`; without, everybody who reaches the gateway.",
+    s.optional(trafficSchema),
+  ),
+});
+
+/** The short file form as a whole. */
 export const shortFormSchema = s.object({
   config: s.field(
     "Settings of the process, read at start only.",
@@ -186,7 +207,7 @@ export const shortFormSchema = s.object({
     "Policies for several routes, gateways or backends.",
     s.optional(s.list(shortPolicySchema, { max: 10_000 })),
   ),
-  ui: s.unsupported("The web UI.", s.optional(s.unknown())),
+  ui: s.field("The web UI on gateways.", s.optional(shortUiSchema)),
 });
 
 /** `gateways.<name>` after validation. */
@@ -197,6 +218,8 @@ export type ShortRoute = s.Infer<typeof shortRouteSchema>;
 export type ShortBackend = s.Infer<typeof shortBackendSchema>;
 /** `policies[]` after validation. */
 export type ShortPolicy = s.Infer<typeof shortPolicySchema>;
+/** `ui` after validation. */
+export type ShortUi = s.Infer<typeof shortUiSchema>;
 /** TLS settings of a backend in the short form. */
 export type ShortTls = s.Infer<typeof shortTlsSchema>;
 /** TLS settings of a gateway in the short form. */

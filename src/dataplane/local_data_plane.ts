@@ -13,6 +13,7 @@ import { Pipeline } from "../proxy/pipeline.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
 import { ServerWatch } from "../proxy/server_watch.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
+import type { WebUiHandler } from "../proxy/web_ui.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import type { AccessLog } from "../telemetry/access_log.ts";
@@ -57,6 +58,8 @@ export interface LocalDataPlaneOptions {
   readonly accessLog: AccessLog;
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  /** Answers what gateways are asked of the web UI. */
+  readonly webUi?: WebUiHandler | undefined;
 }
 
 /** The data plane in this thread. */
@@ -87,6 +90,7 @@ export class LocalDataPlane implements DataPlane {
     this.#upstreams = new Upstreams(
       options.clock,
       options.logger.module("proxy"),
+      options.webUi,
     );
     this.#state = new PolicyState(options);
     this.#listeners = this.#createListeners();

@@ -2,7 +2,6 @@ import type { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import type { Upstream } from "../http/client/upstream.ts";
 import type { Body } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
@@ -10,7 +9,7 @@ import type { Exchange } from "./exchange.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { sendUntilGood } from "./retry.ts";
 import { type TimeLimit, withinLimit } from "./time_limit.ts";
-import type { Upstreams } from "./upstreams.ts";
+import type { Sender, Upstreams } from "./upstreams.ts";
 
 /** What the forwarder needs of its surroundings. */
 export interface ForwarderOptions {
@@ -25,7 +24,7 @@ interface Call {
   readonly exchange: Exchange;
   readonly route: Route;
   readonly backend: Backend;
-  readonly upstream: Upstream;
+  readonly upstream: Sender;
 }
 
 /** Sends requests to backends: mirrors, time limits, tries. */

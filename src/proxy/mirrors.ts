@@ -1,13 +1,13 @@
 import { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Upstream, UpstreamRequest } from "../http/client/upstream.ts";
+import type { UpstreamRequest } from "../http/client/upstream.ts";
 import type { Body } from "../http/body.ts";
 import type { RequestMessage } from "../http/message.ts";
 import type { PolicyTrace } from "../policy/policy_trace.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import { mirrorBody } from "./mirrored_body.ts";
 import { withinLimit } from "./time_limit.ts";
-import type { Upstreams } from "./upstreams.ts";
+import type { Sender, Upstreams } from "./upstreams.ts";
 
 /** How long a mirror may take, its answer included. */
 const LIMIT_MS = 30_000;
@@ -103,7 +103,7 @@ function copyBody(request: RequestMessage): Body | undefined {
 
 /** Sends the copy and reads its answer to nowhere; a long one, such as a stream of events, is cut. */
 async function exchange(
-  upstream: Upstream,
+  upstream: Sender,
   head: UpstreamRequest,
   copy: Body | undefined,
   cancellation: Cancellation,

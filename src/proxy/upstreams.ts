@@ -8,6 +8,10 @@ import {
   type UpstreamStats,
 } from "../http/client/upstream.ts";
 import type { Backend, Snapshot } from "../snapshot/snapshot.ts";
+import { createWebUi, type WebUiHandler } from "./web_ui.ts";
+
+/** Sends requests to a backend. */
+export type Sender = Pick<Upstream, "send">;
 
 /**
  * The upstreams in use: connections outlive the configuration that named them.
@@ -22,21 +26,26 @@ export class Upstreams {
     { readonly endpoint: string; readonly upstream: Upstream }
   >();
   /** Saves the look-up by text for each request; dies with its snapshot. */
-  #byBackend = new WeakMap<Backend, Upstream>();
+  #byBackend = new WeakMap<Backend, Sender>();
+  readonly #webUi: WebUiHandler | undefined;
 
-  constructor(clock: Clock, log: Log) {
+  /** @param webUi Left out where there is no web UI. */
+  constructor(clock: Clock, log: Log, webUi?: WebUiHandler) {
     this.#clock = clock;
     this.#log = log;
+    this.#webUi = webUi;
   }
 
   /**
    * The upstream of a backend.
    * @throws {GatewayError} `upstream_tls_failed` when its TLS settings are invalid: it is never spoken to in plain text instead.
    */
-  get(backend: Backend): Upstream {
+  get(backend: Backend): Sender {
     const known = this.#byBackend.get(backend);
     if (known !== undefined) return known;
-    const upstream = this.#findOrCreate(backend);
+    const upstream = backend.webUi === undefined
+      ? this.#findOrCreate(backend)
+      : createWebUi(this.#webUi, backend.webUi);
     this.#byBackend.set(backend, upstream);
     return upstream;
   }

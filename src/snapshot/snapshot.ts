@@ -126,11 +126,16 @@ export interface Retry {
   readonly backoffMs: number;
 }
 
+/** What the page of the web UI may do on a gateway. */
+export type WebUiAccess = "read-only" | "read-write";
+
 /** One upstream address and how to speak to it. */
 export interface Backend {
   /** Such as `default/llm`: namespace, name. */
   readonly key: string;
   readonly name: string;
+  /** Set when the backend is the web UI in this process; nothing is connected to then. */
+  readonly webUi?: WebUiAccess;
   readonly host: string;
   readonly port: number;
   readonly protocol: "auto" | "http1" | "http2";

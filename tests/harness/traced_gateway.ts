@@ -51,6 +51,7 @@ export async function startTracedGateway(
     writeLog: (line) => log.push(line),
     writeAccessLog: (line) => accessLog.push(line),
     clock,
+    webUi: (request, access) => servers.webUi(request, access),
     beforeListening(gateway) {
       const target = {
         dataPlane: gateway.dataPlane,

@@ -37,7 +37,7 @@ async function start() {
     main.replaceChildren(h("h1", {}, "Gateway"), h("p", {}, error.message));
     return;
   }
-  if (!status.profiles) delete views.profiles;
+  if (status.profiles.length === 0) delete views.profiles;
   for (const [name, { title }] of Object.entries(views)) {
     const link = h("a", { href: `#${name}` }, title);
     links.set(name, link);

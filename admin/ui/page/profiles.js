@@ -4,7 +4,7 @@ import { bytes, h, number, setText, table } from "./dom.js";
 import { buildTree, FlameGraph, hottest } from "./flame_graph.js";
 import { readProfile } from "./pprof.js";
 
-export function show(content, { signal }) {
+export function show(content, { signal, status }) {
   const said = h("p", { role: "status" }, "No profile was taken yet.");
   const result = h("div");
   const seconds = h("input", {
@@ -14,7 +14,6 @@ export function show(content, { signal }) {
     value: 10,
     required: true,
   });
-  const controls = h("fieldset", { class: "row plain" });
   const take = async (path, waiting) => {
     controls.disabled = true;
     setText(said, waiting);
@@ -30,10 +29,14 @@ export function show(content, { signal }) {
       controls.disabled = false;
     }
   };
-  controls.append(
+  const controls = h(
+    "fieldset",
+    { class: "row plain" },
     h("legend", { class: "unseen" }, "Take a profile"),
-    h("label", {}, "Seconds ", seconds),
-    h("button", { class: "main" }, "CPU profile"),
+    status.profiles.includes("cpu") && [
+      h("label", {}, "Seconds ", seconds),
+      h("button", { class: "main" }, "CPU profile"),
+    ],
     h("button", {
       type: "button",
       onclick: () => take("profiles/heap", "Looking at the heap…"),

@@ -4,8 +4,12 @@ import { h, setText } from "./dom.js";
 import { RequestLog } from "./trace_events.js";
 import { TraceTable } from "./trace_table.js";
 
-export function show(content, { signal, argument }) {
-  new LiveTrace(content, signal, argument);
+export function show(content, { signal, argument, status }) {
+  // On a gateway, what this page asks is traced as well.
+  const others = status.server === "gateway"
+    ? '!request.path.startsWith("/ui/")'
+    : "";
+  new LiveTrace(content, signal, argument || others);
 }
 
 class LiveTrace {

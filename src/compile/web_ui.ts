@@ -1,0 +1,62 @@
+import type { BackendRef } from "../api/http_route.ts";
+import { policyApiGroup } from "../api/group.ts";
+import { webUiKind } from "../api/web_ui.ts";
+import type { Backend, WebUiAccess } from "../snapshot/snapshot.ts";
+import type { CompiledListener } from "./describe.ts";
+import type { EffectivePolicy } from "./effective_policy.ts";
+import type { Report } from "./report.ts";
+
+/** The web UI, when a reference means it: the backend of kind `WebUI` is called by what the page may do. */
+export function findWebUi({ group, kind, name }: BackendRef) {
+  if (kind !== webUiKind || group !== policyApiGroup) return undefined;
+  return webUis.find((backend) => backend.webUi === name);
+}
+
+const webUis = [createWebUi("read-only"), createWebUi("read-write")];
+
+function createWebUi(webUi: WebUiAccess): Backend {
+  return {
+    key: `web-ui/${webUi}`,
+    name: "web-ui",
+    webUi,
+    host: "web-ui",
+    port: 0,
+    protocol: "auto",
+    tls: undefined,
+    maxConnections: undefined,
+    maxPendingRequests: undefined,
+    connectTimeoutMs: undefined,
+    firstByteTimeoutMs: undefined,
+    idleTimeoutMs: undefined,
+  };
+}
+
+const guards: readonly string[] = [
+  "jwtAuthentication",
+  "basicAuthentication",
+  "apiKeyAuthentication",
+  "authorization",
+];
+
+/** Warns of a web UI that anybody can use who reaches its gateway. */
+export function checkWebUi(
+  listeners: readonly CompiledListener[],
+  report: Report,
+): void {
+  for (const { listener, effective, rules } of listeners) {
+    for (const served of rules) {
+      const { route, rule } = served;
+      if (!route.backends.some(({ backend }) => backend?.webUi)) continue;
+      if ([...effective, ...served.effective].some(isGuard)) continue;
+      report.warning(
+        rule.route,
+        ["spec", "rules", rule.index],
+        `Everybody who reaches gateway "${listener.gateway}" can use the web UI, which shows configuration and requests; add a policy such as "basicAuthentication"`,
+      );
+    }
+  }
+}
+
+function isGuard({ kind }: EffectivePolicy): boolean {
+  return guards.includes(kind.kind);
+}
