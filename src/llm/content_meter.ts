@@ -6,6 +6,9 @@ const content =
 /** OpenAI responses repeat whole parts when they are done: only deltas are new. */
 const deltas = /"delta"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
 
+/** Not within a text, where the quotes would be escaped. */
+const responsesEvent = /"type"\s*:\s*"response\./;
+
 /** So much of a stream is looked at in full. */
 const exactBytes = 4096;
 /** After that, one byte of so many; the rest is taken to be alike. */
@@ -61,7 +64,7 @@ export class ContentMeter {
 function countContent(events: Uint8Array, length: number): number {
   const text = Buffer.from(events.buffer, events.byteOffset, length)
     .toString("latin1");
-  const pattern = text.includes('"response.') ? deltas : content;
+  const pattern = responsesEvent.test(text) ? deltas : content;
   let counted = 0;
   for (const [, value] of text.matchAll(pattern)) counted += value?.length ?? 0;
   return counted;

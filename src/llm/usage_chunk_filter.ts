@@ -70,15 +70,22 @@ class SseUsageChunkFilter implements UsageChunkFilter {
 
   #filter(events: Uint8Array): void {
     let passed = 0;
-    let key = usageKey.find(events, 0);
+    /** End of the last event that was parsed: a text may hold the key a thousand times. */
+    let judged = 0;
+    const keys = usageKey.findAll(events);
+    let key = keys.next(0);
     while (key >= 0) {
-      const cut = findNullMember(events, key) ??
-        findUsageChunk(events, key, passed);
+      let cut = findNullMember(events, key);
+      if (cut === undefined && key >= judged) {
+        const event = findEvent(events, key, passed);
+        judged = event.end;
+        if (isUsageChunk(events.subarray(event.start, event.end))) cut = event;
+      }
       if (cut !== undefined) {
         this.#passed.append(events.subarray(passed, cut.start));
         passed = cut.end;
       }
-      key = usageKey.find(events, cut?.end ?? key + 1);
+      key = keys.next(cut?.end ?? key + 1);
     }
     this.#passed.append(events.subarray(passed));
   }
@@ -116,21 +123,19 @@ function isEndOfChunk(bytes: Uint8Array, index: number): boolean {
   return bytes[index] === CLOSE_BRACE && (next === LF || next === CR);
 }
 
-/** The event around `key`, which starts at or after `from`, if it is there only to tell the usage. */
-function findUsageChunk(
-  events: Uint8Array,
-  key: number,
-  from: number,
-): Cut | undefined {
+/** The event around `key`, which starts at or after `from`. */
+function findEvent(events: Uint8Array, key: number, from: number): Cut {
   const start = Math.max(from, lastEventEnd(events, from, key));
-  const foundEnd = firstEventEnd(events, key);
-  const end = foundEnd > 0 ? foundEnd : events.length;
-  const chunk = parseJson(readEventData(events.subarray(start, end)));
-  if (!isJsonObject(chunk) || !isJsonObject(chunk["usage"])) return undefined;
+  const end = firstEventEnd(events, key);
+  return { start, end: end > 0 ? end : events.length };
+}
+
+/** Whether an event is there only to tell the usage. */
+function isUsageChunk(event: Uint8Array): boolean {
+  const chunk = parseJson(readEventData(event));
+  if (!isJsonObject(chunk) || !isJsonObject(chunk["usage"])) return false;
   const { choices } = chunk;
-  return Array.isArray(choices) && choices.length === 0
-    ? { start, end }
-    : undefined;
+  return Array.isArray(choices) && choices.length === 0;
 }
 
 function skipBlanksBack(bytes: Uint8Array, from: number): number {

@@ -32,6 +32,16 @@ Deno.test("estimate takes a token per four bytes of the request and of the text 
   assert.equal(usage.responseModel, "gpt-4o");
 });
 
+Deno.test("estimate counts a text that looks like an event of OpenAI's responses", () => {
+  const text = '"response. "type":"response.created" ';
+  const scanner = scannerFor(sse, "chat");
+  scanner.push(bytesOf(events(chatText(text))));
+
+  const { outputTokens } = scanner.estimate(0);
+
+  assert(outputTokens >= text.length / 4, `${outputTokens}`);
+});
+
 Deno.test("estimate is the input of the request before the first byte", () => {
   const usage = scannerFor(json, "chat").estimate(400);
 

@@ -51,6 +51,16 @@ for (
   });
 }
 
+Deno.test("an event that holds the key thousands of times costs no more than others", () => {
+  const hostile = '"usage'.repeat(40_000);
+  const event = events(chunk(hostile), { ...chunk(), choices: [], usage });
+  const started = performance.now();
+
+  assert.equal(filter([bytesOf(event)]), events(chunk(hostile)));
+  // Parsing the event for each of them takes a minute.
+  assert(performance.now() - started < 5000);
+});
+
 Deno.test("an event goes out as soon as it is complete", () => {
   const filter = createUsageChunkFilter();
   const event = events({ ...chunk("Hi"), usage: null });
