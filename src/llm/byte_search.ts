@@ -1,45 +1,50 @@
-/**
- * Looks for one text in bytes, in strides of its length: an occurrence has exactly one byte on a stride, and as no character
- * occurs twice in the text, that byte tells where the occurrence must begin.
- */
+import { PairSearch } from "./pair_search.ts";
+
+/** Where a text occurs in some bytes, which must not change meanwhile. */
+export interface Occurrences {
+  /** Index of the first one at or after `from`; -1 when there is none. */
+  next(from: number): number;
+}
+
+/** Looks for one text in bytes; faster the rarer its first two characters stand side by side. */
 export class ByteSearch {
   readonly #needle: Uint8Array;
-  /** Position in the needle of each byte, plus one; zero for bytes that do not occur. */
-  readonly #positions = new Uint8Array(256);
+  readonly #pair: readonly [number, number];
 
   /**
-   * `text` is ASCII, 2 to 255 characters, all different.
+   * `text` is ASCII, at least two characters.
    *
    * @throws {RangeError}
    */
   constructor(text: string) {
     this.#needle = new TextEncoder().encode(text);
-    for (const [index, byte] of this.#needle.entries()) {
-      if (this.#positions[byte] !== 0) {
-        throw new RangeError(
-          `Cannot search: expected different characters, got "${text}"`,
-        );
-      }
-      this.#positions[byte] = index + 1;
+    const [first, second] = this.#needle;
+    if (first === undefined || second === undefined) {
+      throw new RangeError(
+        `Cannot search: expected two characters or more, got "${text}"`,
+      );
     }
+    this.#pair = [first, second];
   }
 
-  /** Index of the first occurrence at or after `from`; -1 when there is none. */
-  find(bytes: Uint8Array, from: number): number {
+  /** Index of the first occurrence; -1 when there is none. */
+  find(bytes: Uint8Array): number {
+    return this.findAll(bytes).next(0);
+  }
+
+  /** For all occurrences in the same bytes, one after the other. */
+  findAll(bytes: Uint8Array): Occurrences {
     const needle = this.#needle;
-    const positions = this.#positions;
-    const stride = needle.length;
-    const first = needle[0];
-    const second = needle[1];
-    for (let i = from + stride - 1; i < bytes.length; i += stride) {
-      const position = positions[bytes[i] ?? 0] ?? 0;
-      if (position === 0) continue;
-      const start = i - position + 1;
-      // Every fourth byte of a text is in the needle: most calls are worth saving.
-      if (bytes[start] !== first || bytes[start + 1] !== second) continue;
-      if (isAt(bytes, start, needle)) return start;
-    }
-    return -1;
+    const pairs = new PairSearch(bytes, this.#pair);
+    return {
+      next(from) {
+        let index = pairs.next(from);
+        while (index >= 0 && !isAt(bytes, index, needle)) {
+          index = pairs.next(index + 1);
+        }
+        return index;
+      },
+    };
   }
 }
 

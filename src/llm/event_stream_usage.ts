@@ -25,7 +25,7 @@ export class EventStreamUsage {
   finish(): void {}
 
   #read(payload: Uint8Array): void {
-    if (wrappedKey.find(payload, 0) >= 0) {
+    if (wrappedKey.find(payload) >= 0) {
       const event = unwrap(payload);
       if (event !== undefined) return this.#readEvent(event);
     }
@@ -34,7 +34,7 @@ export class EventStreamUsage {
 
   #readEvent(event: Uint8Array): void {
     this.#tracker.unreported.addEvents(event);
-    if (usageKey.find(event, 0) < 0) return;
+    if (usageKey.find(event) < 0) return;
     const isReport = this.#tracker.observe(parseJson(decoder.decode(event)));
     if (isReport) this.#tracker.unreported.reset();
   }

@@ -81,10 +81,11 @@ export class SseUsage {
     if (this.#isFirst) this.#readFirst(events);
     let done = 0;
     let latest: Uint8Array | undefined;
-    let key = usageKey.find(events, 0);
+    const keys = usageKey.findAll(events);
+    let key = keys.next(0);
     while (key >= 0) {
       if (isNull(events, key)) {
-        key = usageKey.find(events, key + 1);
+        key = keys.next(key + 1);
         continue;
       }
       const start = Math.max(done, lastEventEnd(events, done, key));
@@ -93,7 +94,7 @@ export class SseUsage {
       const event = events.subarray(start, done);
       if (events[key + '"usage'.length] === M) latest = event;
       else this.#read(event);
-      key = usageKey.find(events, done);
+      key = keys.next(done);
     }
     if (latest !== undefined) {
       this.#latest = latest.slice();
