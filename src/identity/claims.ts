@@ -1,4 +1,5 @@
 import type { JsonObject } from "./json.ts";
+import { compareValues, showValues } from "./shown_values.ts";
 import { TokenError } from "./token.ts";
 
 /** What the claims of a token are held to. */
@@ -23,12 +24,19 @@ export function checkClaims(
   const expiry = timeClaim(claims, "exp");
   if (expiry === undefined) throw new TokenError("token has no expiry");
   const expiresAt = expiry + clockSkewMs;
-  if (expiresAt <= now) throw new TokenError("token has expired");
-  if ((timeClaim(claims, "nbf") ?? 0) - clockSkewMs > now) {
-    throw new TokenError("token is not valid yet");
+  if (expiresAt <= now) {
+    throw new TokenError("token has expired", showTime(expiry, now));
   }
-  if ((timeClaim(claims, "iat") ?? 0) - clockSkewMs > now) {
-    throw new TokenError("token is issued in the future");
+  const notBefore = timeClaim(claims, "nbf") ?? 0;
+  if (notBefore - clockSkewMs > now) {
+    throw new TokenError("token is not valid yet", showTime(notBefore, now));
+  }
+  const issuedAt = timeClaim(claims, "iat") ?? 0;
+  if (issuedAt - clockSkewMs > now) {
+    throw new TokenError(
+      "token is issued in the future",
+      showTime(issuedAt, now),
+    );
   }
   if (audiences !== undefined) checkAudience(claims.aud, audiences);
   return expiresAt;
@@ -43,14 +51,36 @@ function timeClaim(claims: JsonObject, name: string): number | undefined {
   return value * 1000;
 }
 
+/** The last millisecond that a date can hold. */
+const lastTime = 8.64e15;
+
+/** `2026-11-21T08:00:00Z, 312 s ago`. */
+function showTime(time: number, now: number): string {
+  const seconds = Math.round(Math.abs(now - time) / 1000);
+  const away = time > now ? `in ${seconds} s` : `${seconds} s ago`;
+  if (time > lastTime) return away;
+  const text = new Date(time).toISOString().replace(/\.[0-9]+Z$/, "Z");
+  return `${text}, ${away}`;
+}
+
 function checkAudience(audience: unknown, allowed: readonly string[]): void {
+  if (audience === undefined) {
+    throw new TokenError(
+      "token has no audience",
+      compareValues("has no aud claim", allowed),
+    );
+  }
   const values: readonly unknown[] = Array.isArray(audience)
     ? audience
     : [audience];
-  if (values.some((value) => typeof value !== "string")) {
+  const names = values.filter((value) => typeof value === "string");
+  if (names.length < values.length) {
     throw new TokenError("token audience is not text");
   }
-  if (!allowed.some((name) => values.includes(name))) {
-    throw new TokenError("token is for another audience");
+  if (!allowed.some((name) => names.includes(name))) {
+    throw new TokenError(
+      "token audience is not accepted",
+      compareValues(`has ${showValues(names)}`, allowed),
+    );
   }
 }

@@ -1,6 +1,7 @@
 import { describeError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, stringMember } from "./json.ts";
 import { PublicKey } from "./public_key.ts";
+import { showValues } from "./shown_values.ts";
 
 /** More is no key set of an identity provider. */
 export const maxKeys = 100;
@@ -64,7 +65,16 @@ function sortMembers(text: string) {
 function membersOf(text: string): readonly unknown[] {
   const document = parseJson(text);
   if (!isJsonObject(document) || !Array.isArray(document.keys)) {
-    throw new TypeError('expected {"keys": […]}');
+    const uri = isJsonObject(document)
+      ? stringMember(document, "jwks_uri")
+      : undefined;
+    throw new TypeError(
+      uri === undefined
+        ? 'expected {"keys": […]}'
+        : `expected {"keys": […]}, got the metadata of the provider; use its jwks_uri, ${
+          showValues([uri])
+        }`,
+    );
   }
   if (document.keys.length > maxKeys) {
     throw new TypeError(

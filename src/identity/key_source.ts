@@ -7,6 +7,9 @@ export interface KeySource {
    * @throws {DocumentUnavailableError} When there are none and none can be had (also as a rejection).
    */
   get(): KeySet | Promise<KeySet>;
-  /** Newer keys because `than` lacks one; `than` itself when there are none newer, or it was asked too soon. Never rejects. */
+  /**
+   * Newer keys because `than` lacks one; `than` itself when there are none newer, or it was asked too soon.
+   * @throws {DocumentUnavailableError} As a rejection, when it cannot be known whether there are newer ones: the last fetch failed.
+   */
   newer(than: KeySet): Promise<KeySet>;
 }

@@ -87,18 +87,27 @@ export class RemoteDocument<T> {
       : this.#afterRefresh();
   }
 
-  /** A version fetched now, because `than` lacks something; `than` itself when it was asked too soon or in vain. Never rejects. */
+  /** The last version that was read, however old. */
+  get current(): T | undefined {
+    return this.#current?.value;
+  }
+
+  /**
+   * A version fetched now, because `than` lacks something; `than` itself when there is none, or it was asked too soon.
+   * @throws {DocumentUnavailableError} When the last fetch failed, so that nobody knows whether there is one.
+   */
   async newer(than: T): Promise<T> {
-    const current = this.#current?.value ?? than;
+    const current = this.current ?? than;
     if (current !== than) return current;
     const now = this.#now();
-    const isTooSoon = now < this.#lastAskedAt + this.#options.coolDownMs;
-    if (this.#fetching === undefined && (isTooSoon || now < this.#retryAt)) {
-      return than;
+    const nextAt = () =>
+      Math.max(this.#lastAskedAt + this.#options.coolDownMs, this.#retryAt);
+    if (this.#fetching !== undefined || now >= nextAt()) {
+      this.#lastAskedAt = now;
+      await this.#refresh();
     }
-    this.#lastAskedAt = now;
-    await this.#refresh();
-    return this.#current?.value ?? than;
+    if (this.#lastError !== undefined) throw this.#unavailable(nextAt());
+    return this.current ?? than;
   }
 
   describe(): DocumentState {
@@ -140,8 +149,13 @@ export class RemoteDocument<T> {
     }
     const current = this.#current;
     if (current !== undefined && this.#isUsable(current)) return current.value;
-    const waitMs = this.#retryAt - this.#now();
-    throw new DocumentUnavailableError(
+    throw this.#unavailable(this.#retryAt);
+  }
+
+  /** @param nextAt When it is asked for again, in milliseconds since the epoch. */
+  #unavailable(nextAt: number): DocumentUnavailableError {
+    const waitMs = nextAt - this.#now();
+    return new DocumentUnavailableError(
       "Cannot get document",
       Math.max(1, Math.ceil(waitMs / 1000)),
       { cause: this.#lastError },

@@ -13,7 +13,11 @@ import { freshnessOf } from "./freshness.ts";
 import type { CachedKeys, KeyCache } from "./key_cache.ts";
 import { type KeySet, readKeySet } from "./key_set.ts";
 import type { KeySource } from "./key_source.ts";
-import { type DocumentVersion, RemoteDocument } from "./remote_document.ts";
+import {
+  type DocumentState,
+  type DocumentVersion,
+  RemoteDocument,
+} from "./remote_document.ts";
 
 /** Where a key set lies. */
 export type KeyLocation =
@@ -30,6 +34,17 @@ export interface RemoteKeysOptions {
   readonly cancellation: Cancellation;
 }
 
+/** State of the keys of a location, for people. */
+export interface KeySetState extends DocumentState {
+  /** URL, file or `inline`. */
+  readonly source: string;
+  /** How many verify tokens now. */
+  readonly keys: number;
+  /** Those that cannot be used and why, the first twenty: `"k2": not for signatures`. */
+  readonly leftOutKeys: readonly string[];
+}
+
+const maxLeftOutKeys = 20;
 const minuteMs = 60_000;
 const minFreshMs = minuteMs;
 const defaultFreshMs = 15 * minuteMs;
@@ -106,8 +121,14 @@ export class RemoteKeys implements KeySource {
     if (keys instanceof Promise) keys.catch(() => {});
   }
 
-  describe() {
-    return { source: this.name, ...this.#document.describe() };
+  describe(): KeySetState {
+    const { keys = [], ignored = [] } = this.#document.current ?? {};
+    return {
+      source: this.name,
+      ...this.#document.describe(),
+      keys: keys.length,
+      leftOutKeys: ignored.slice(0, maxLeftOutKeys),
+    };
   }
 }
 

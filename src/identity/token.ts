@@ -5,9 +5,16 @@ import { signatureAlgorithms } from "./public_key.ts";
 export const maxTokenLength = 16 * 1024;
 const maxDepth = 32;
 
-/** A token that is not accepted; the message says which check failed, never a value. */
+/**
+ * A token that is not accepted. The message says which check failed and never has a value of the token, so that a client may see it;
+ * the cause has the values that log and trace show besides, cut and escaped.
+ */
 export class TokenError extends Error {
   override readonly name = "TokenError";
+
+  constructor(message: string, values?: string) {
+    super(message, values === undefined ? undefined : { cause: values });
+  }
 }
 
 /** A signed text that is read but not verified: nothing in it is true yet. */

@@ -5,6 +5,7 @@ import type { JsonObject } from "./json.ts";
 import { candidateKeys, type KeySet } from "./key_set.ts";
 import type { KeySource } from "./key_source.ts";
 import type { PublicKey } from "./public_key.ts";
+import { compareValues, showValues } from "./shown_values.ts";
 import { readToken, TokenError, type UnverifiedToken } from "./token.ts";
 import { TokenMemory } from "./token_memory.ts";
 
@@ -86,10 +87,15 @@ export class TokenVerifier {
       ? this.#providers.get(iss)
       : undefined;
     if (provider !== undefined) return provider;
+    if (iss === undefined) throw new TokenError("token has no issuer");
+    if (typeof iss !== "string") {
+      throw new TokenError("token issuer is not text");
+    }
+    // Nobody has verified the token yet: anyone may have written this.
+    const found = `has unverified issuer ${showValues([iss])}`;
     throw new TokenError(
-      iss === undefined
-        ? "token has no issuer"
-        : "token is from another issuer",
+      "token issuer is not accepted",
+      compareValues(found, [...this.#providers.keys()]),
     );
   }
 
@@ -103,13 +109,7 @@ export class TokenVerifier {
       keys = await source.newer(keys);
       candidates = candidateKeys(keys, token.kid, token.algorithm);
     }
-    if (candidates.length === 0) {
-      throw new TokenError(
-        token.kid === undefined
-          ? "token names no key and more or less than one fits"
-          : "token key is unknown",
-      );
-    }
+    if (candidates.length === 0) throw unknownKey(token, keys);
     for (const key of candidates) {
       if (await isSignedWith(token, key)) return keys;
     }
@@ -123,6 +123,20 @@ export class TokenVerifier {
   #now(): number {
     return this.#clock.now();
   }
+}
+
+function unknownKey(
+  { kid }: UnverifiedToken,
+  { keys }: KeySet,
+): TokenError {
+  if (kid === undefined) {
+    return new TokenError("token names no key and more or less than one fits");
+  }
+  const known = keys.flatMap((key) => key.kid ?? []);
+  return new TokenError(
+    "token key is unknown",
+    compareValues(`has unverified key id ${showValues([kid])}`, known),
+  );
 }
 
 async function isSignedWith(

@@ -46,7 +46,7 @@ export function createApiKeyAuthentication(
       }
       const metadata = known.get(sha256(key));
       if (metadata === undefined) {
-        const description = "The API key is not known";
+        const description = "the API key is not known";
         if (mode !== "Permissive") return refuse(description, location);
         // What a gateway-phase policy knows is another key.
         delete identity.apiKey;

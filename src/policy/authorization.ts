@@ -108,7 +108,7 @@ function refuse(
     "authorization",
     refusing.map(describeResult).join("; "),
     missing === undefined
-      ? refuseWith("forbidden", "The request is not allowed")
+      ? refuseWith("forbidden", "the request is not allowed")
       : demandScopes(context, missing),
     verdict,
   );
@@ -118,7 +118,7 @@ function demandScopes(
   context: PolicyContext,
   scopes: readonly string[],
 ): ResponseMessage {
-  const description = "The token lacks a scope that the request needs";
+  const description = "the token lacks a scope that the request needs";
   return refuseWith("insufficient_scope", description, {
     "www-authenticate": bearerChallenge({
       resourceMetadata: context.identity.protectedResource?.metadataUrl(

@@ -77,14 +77,14 @@ export function createBasicAuthentication(
     }
     const verdict = await verifier.verify(username, password);
     if (verdict === "busy") {
-      const description = "Too many passwords are being checked";
+      const description = "too many passwords are being checked";
       const response = refuseWith("temporarily_unavailable", description, {
         "retry-after": "1",
       });
       return new Refusal("basic_auth", description, response);
     }
     if (verdict === "wrong") {
-      return refuse("User name or password is wrong", challenge);
+      return refuse("user name or password is wrong", challenge);
     }
     identity.basicAuth = { username };
     trace?.apply({ username });
@@ -98,7 +98,7 @@ export function createBasicAuthentication(
       const credentials = place.read(context.request);
       if (credentials !== undefined) return authenticate(context, credentials);
       if (mode === "Strict") {
-        return refuse("User name and password required", challenge);
+        return refuse("user name and password required", challenge);
       }
       context.trace?.skip("no user name and password");
       return undefined;

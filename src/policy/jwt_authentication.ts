@@ -45,7 +45,7 @@ export function createJwtAuthentication(
       return undefined;
     }
     const url = mcp?.metadataUrl(context);
-    if (error instanceof TokenError) return refuseToken(error.message, url);
+    if (error instanceof TokenError) return refuseToken(error, url);
     if (error instanceof DocumentUnavailableError) {
       const description = "the keys of the identity provider are not available";
       return new Refusal(
@@ -120,10 +120,12 @@ function demandToken(resourceMetadata: string | undefined): Refusal {
   return new Refusal("jwt_auth", description, response);
 }
 
+/** The client is told which check failed; what was found and expected is for log and trace. */
 function refuseToken(
-  description: string,
+  refused: TokenError,
   resourceMetadata: string | undefined,
 ): Refusal {
+  const { message: description } = refused;
   const error = "invalid_token";
   const response = refuseWith(error, description, {
     "www-authenticate": bearerChallenge({
@@ -132,5 +134,5 @@ function refuseToken(
       description,
     }),
   });
-  return new Refusal("jwt_auth", description, response);
+  return new Refusal("jwt_auth", describeError(refused), response);
 }

@@ -8,7 +8,8 @@ import type {
 /** A request turned down by a policy: what the client is answered, and why, which log, metrics and trace tell. */
 export class Refusal {
   /**
-   * @param message One sentence, such as `Rule "'a' in jwt.roles" is false`; never a value from a credential.
+   * @param message One sentence, such as `Rule "'a' in jwt.roles" is false`; never a secret. It may have names from a token
+   * (`iss`, `aud`, `kid`), cut and escaped.
    */
   constructor(
     readonly reason: RefusalReason,

@@ -68,7 +68,7 @@ Deno.test("gateway passes known keys that the rules allow, and rules of gateway 
   assert.deepEqual(await send("red-key"), {
     status: 403,
     text:
-      '{"error":"forbidden","error_description":"The request is not allowed"}',
+      '{"error":"forbidden","error_description":"the request is not allowed"}',
   });
   assert.equal((await send("blue-key", "DELETE")).status, 403);
   assert.equal((await send("other")).status, 401);
@@ -203,5 +203,8 @@ routes:
     text,
     /:15:23: error: .*\[0\]: .*unknown variable "jtw" at column 12; did you mean "jwt"\?/,
   );
-  assert.match(text, /:16:24: error: .*\[1\]: .*unexpected = at column 14/);
+  assert.match(
+    text,
+    /:16:24: error: .*\[1\]: .*"=" is no operator at column 14/,
+  );
 });

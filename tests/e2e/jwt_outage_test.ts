@@ -113,9 +113,34 @@ Deno.test("an hour without the provider locks nobody out who has a key it publis
     for (let passed = 0; passed < 60; passed++) {
       clock.advance(minute);
       assert.equal(await call(), 200);
-      assert.equal(await call(bob), 401);
+      assert.equal(await call(bob), 503);
     }
   }
+});
+
+Deno.test("while the provider is away a key that is not known is a 503 that no client takes for a demand to log in, and then what it is", async () => {
+  await using story = await setUp();
+  const { clock, idp, gateway, server, call, sign } = story;
+  assert.equal(await call(), 200);
+  const before = idp.keyRequests;
+  await idp.become("failing");
+  clock.advance(second);
+
+  assert.deepEqual(await callMcp(gateway, await sign(bob)), {
+    status: 503,
+    challenge: undefined,
+    retryAfter: "10",
+  });
+  clock.advance(second);
+  await callWithRandomKeys(gateway, 1000, 503);
+  assert.equal(idp.keyRequests, before + 1);
+  assert.deepEqual([await call(), server.reached.length], [200, 2]);
+
+  await idp.become("up");
+  idp.keys = [alice, bob];
+  assert.equal(await call(bob), 503);
+  clock.advance(10 * second);
+  assert.deepEqual([await call(bob), await call(carol)], [200, 401]);
 });
 
 Deno.test("a key that was withdrawn is refused once the keys are fetched again", async () => {
@@ -238,6 +263,8 @@ Deno.test("the state of keys that cannot be had is in the configuration dump, th
     fetchedAt: null,
     ageSeconds: null,
     refreshes: failures,
+    keys: 0,
+    leftOutKeys: [],
     lastError: "Cannot use answer: expected status 200, got 500",
   });
   const metrics = await (await fetch(`${gateway.stats}/metrics`)).text();
@@ -252,6 +279,7 @@ Deno.test("the state of keys that cannot be had is in the configuration dump, th
 async function callWithRandomKeys(
   gateway: { readonly origin: string },
   count: number,
+  expected = 401,
 ): Promise<void> {
   const encode = (value: unknown) =>
     new TextEncoder().encode(JSON.stringify(value)).toBase64({
@@ -270,7 +298,7 @@ async function callWithRandomKeys(
       const response = await fetch(`${gateway.origin}/mcp`, {
         headers: { authorization: `Bearer ${header}.${claims}.${signature}` },
       });
-      assert.equal(response.status, 401);
+      assert.equal(response.status, expected);
       await response.body?.cancel();
     }
   };

@@ -32,7 +32,7 @@ Deno.test("log lines and metrics of refusals say which policy refused and why, w
   const [unknown = "", denied = ""] = gateway.accessLog.join("").split("\n");
   assert.match(
     unknown,
-    /\tinfo\t.* http\.status=401 .* reason=api_key_auth error="The API key is not known"/,
+    /\tinfo\t.* http\.status=401 .* reason=api_key_auth error="the API key is not known"/,
   );
   assert.match(
     denied,

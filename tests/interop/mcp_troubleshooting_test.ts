@@ -85,14 +85,14 @@ const refusals: readonly {
 }[] = [
   { symptom: "token is opaque, not a JWT", parameters: () => ({}) },
   {
-    symptom: "token is from another issuer",
+    symptom: "token issuer is not accepted",
     edits: {
       "issuer: https://tenant.example.com/":
         "issuer: https://tenant.example.com",
     },
   },
   {
-    symptom: "token is for another audience",
+    symptom: "token audience is not accepted",
     parameters: (url) => ({ audience: `${url}/` }),
   },
 ];

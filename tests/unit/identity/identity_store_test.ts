@@ -64,6 +64,7 @@ Deno.test("a key set that cannot be had says what failed last and when it is ask
     assert.match(String(lastError), /connect/i);
     assert.equal(state.retryAt, `2026-01-01T${retryAt}Z`);
     assert.equal(state.fetchedAt, null);
+    assert.deepEqual([state.keys, state.leftOutKeys], [0, []]);
     clock.advance(Date.parse(state.retryAt) - clock.now());
   }
   assert.equal(keys.describe().failures, 3);
@@ -133,6 +134,47 @@ Deno.test("a provider cannot make messages long that are logged with every reque
   assert.ok(String(lastError).length < 500, `${lastError}`.slice(0, 1000));
   assert.match(String(lastError), / and 95 more$/);
   assert.equal(lines.length, 1);
+});
+
+Deno.test("a key set says which keys were left out and why, twenty at most", async () => {
+  const { store, listener } = setUp();
+  listener.close();
+  const { jwk } = await createTokenIssuer();
+  const unfit = Array.from(
+    { length: 30 },
+    (_, index) => ({ ...jwk, kid: `e${index}`, use: "enc" }),
+  );
+  const source = store.lease().keys({
+    kind: "inline",
+    text: JSON.stringify({ keys: [jwk, ...unfit] }),
+  });
+  await source.get();
+
+  const { keys, leftOutKeys } = source.describe();
+
+  assert.equal(keys, 1);
+  assert.equal(leftOutKeys.length, 20);
+  assert.equal(leftOutKeys[0], '"e0": not for signatures');
+});
+
+Deno.test("metadata in place of keys say where the keys are", async () => {
+  await using idp = await IdentityServer.start();
+  const { store, lines, listener } = setUp();
+  listener.close();
+  const url = `${idp.origin}/.well-known/openid-configuration`;
+  idp.metadata = { jwks_uri: "https://idp.example/keys" };
+  const source = store.lease().keys({
+    kind: "remote",
+    address: addressOfUrl(url),
+  });
+
+  await assert.rejects(async () => await source.get());
+
+  assert.equal(
+    source.describe().lastError,
+    'expected {"keys": […]}, got the metadata of the provider; use its jwks_uri, "https://idp.example/keys"',
+  );
+  assert.deepEqual(lines, ["Cannot get keys"]);
 });
 
 Deno.test("metadata that are nested too deep do not replace those that work", async () => {

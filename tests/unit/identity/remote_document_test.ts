@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { RemoteDocument } from "../../../src/identity/remote_document.ts";
+import {
+  DocumentUnavailableError,
+  RemoteDocument,
+} from "../../../src/identity/remote_document.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
 const minute = 60_000;
@@ -87,6 +90,39 @@ Deno.test("ten thousand requests for something newer fetch once per cool-down", 
   assert.equal(await document.newer(old), 2);
   assert.equal(await document.newer(old), 2);
   assert.equal(server.fetches, 3);
+});
+
+Deno.test("whether there is something newer cannot be known while the last fetch failed, and that costs one fetch per cool-down", async () => {
+  const { clock, server, document } = setUp();
+  const old = await document.get();
+  server.up = false;
+  clock.advance(1000);
+
+  await assert.rejects(document.newer(old), { retryAfter: 10 });
+  clock.advance(4000);
+  for (let i = 0; i < 1000; i++) {
+    await assert.rejects(document.newer(old), { retryAfter: 6 });
+  }
+  assert.equal(server.fetches, 2);
+  assert.equal(document.get(), old);
+
+  server.up = true;
+  server.version = 2;
+  clock.advance(6000);
+  assert.equal(await document.newer(old), 2);
+  assert.equal(server.fetches, 3);
+});
+
+Deno.test("after a fetch for something newer that found nothing, nothing newer is known to be there until the cool-down is over", async () => {
+  const { clock, server, document } = setUp();
+  const old = await document.get();
+  assert.equal(await document.newer(old), old);
+
+  server.up = false;
+  clock.advance(9000);
+  assert.equal(await document.newer(old), old);
+  clock.advance(1000);
+  await assert.rejects(document.newer(old), DocumentUnavailableError);
 });
 
 Deno.test("describe tells age, counts and the last error", async () => {

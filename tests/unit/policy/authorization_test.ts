@@ -102,7 +102,7 @@ Deno.test("authorization refuses claims that are too deep", async () => {
 
 function challenge(scope: string, url = ""): string {
   return `403 insufficient_scope Bearer ${url}error="insufficient_scope", ` +
-    `error_description="The token lacks a scope that the request needs", scope="${scope}"`;
+    `error_description="the token lacks a scope that the request needs", scope="${scope}"`;
 }
 
 const scopeRules: {

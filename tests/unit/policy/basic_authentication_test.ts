@@ -56,7 +56,7 @@ Deno.test("Strict refuses a request without credentials and names the realm", as
   assert.deepEqual(await authenticate({ realm: "tools" }), {
     status: 401,
     body:
-      '{"error":"unauthorized","error_description":"User name and password required"}',
+      '{"error":"unauthorized","error_description":"user name and password required"}',
     headers: {
       "content-type": "application/json",
       "cache-control": "no-store",

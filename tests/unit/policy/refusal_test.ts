@@ -71,9 +71,18 @@ const cases: {
   {
     name: "a token for another audience",
     policy: jwt,
-    authorization: await bearer({ aud: "https://secret.example" }),
+    authorization: await bearer({ aud: "https://other.example" }),
     reason: "jwt_auth",
-    error: "token is for another audience",
+    error:
+      'token audience is not accepted: has "https://other.example", expected "https://gw.example/mcp"',
+  },
+  {
+    name: "a token of another issuer",
+    policy: jwt,
+    authorization: await bearer({ iss: "https://other.example" }),
+    reason: "jwt_auth",
+    error:
+      'token issuer is not accepted: has unverified issuer "https://other.example", expected "https://idp.example/"',
   },
   {
     name: "keys that cannot be had",
@@ -101,20 +110,20 @@ const cases: {
     policy: apiKey,
     authorization: "Bearer secret",
     reason: "api_key_auth",
-    error: "The API key is not known",
+    error: "the API key is not known",
   },
   {
     name: "no password",
     policy: basic,
     reason: "basic_auth",
-    error: "User name and password required",
+    error: "user name and password required",
   },
   {
     name: "a wrong password",
     policy: basic,
     authorization: "Basic YW5uYTp3cm9uZw==",
     reason: "basic_auth",
-    error: "User name or password is wrong",
+    error: "user name or password is wrong",
   },
 ];
 for (const { name, policy, authorization, target, reason, error } of cases) {
