@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
+import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome } from "../http/message.ts";
 import { pathEnd } from "../route/request_target.ts";
 import type { FinishedRequest } from "../telemetry/finished_request.ts";
@@ -66,9 +66,13 @@ function reasonOf(
 }
 
 function errorOf(
-  { error, refusal }: Exchange,
+  { error, refusal, response }: Exchange,
   outcome: Outcome,
 ): string | undefined {
   const cause = error ?? outcome.error;
-  return cause === undefined ? refusal?.message : describeError(cause);
+  if (cause === undefined) return refusal?.message;
+  // Closing is how a client ends a stream of events: the reason says it, and nothing is wrong.
+  const hadEnough = response.status < 400 && cause instanceof GatewayError &&
+    cause.code === "client_closed";
+  return hadEnough ? undefined : describeError(cause);
 }
