@@ -9,12 +9,19 @@ export interface AdminAddress {
   readonly port?: number;
   /** `host:port` or `unix:<path>`. */
   readonly admin?: string;
+  /** File with the token that it asks for; without, `GATEWAY_ADMIN_TOKEN` of the environment. */
+  readonly tokenFile?: string;
 }
 
 /** The admin interface answered, but not with what was asked for. */
 export class Refusal extends Failure {
   constructor(readonly status: number, readonly body: string, name: string) {
-    super(`The gateway at ${name} answered ${status}: ${body.trimEnd()}`);
+    const hint = status === 401
+      ? "\nGive the token with --token-file <path> or in GATEWAY_ADMIN_TOKEN"
+      : "";
+    super(
+      `The gateway at ${name} answered ${status}: ${body.trimEnd()}${hint}`,
+    );
   }
 }
 
@@ -36,17 +43,61 @@ export async function callAdmin(
   method: "GET" | "POST",
   pathAndQuery: string,
 ): Promise<string> {
+  const response = await ask(address, { method, pathAndQuery });
+  return await response.text();
+}
+
+/**
+ * The bytes of the answer to a GET that may take `extraMs` longer than others.
+ * @throws {Failure | Refusal | UsageError} As `callAdmin`.
+ */
+export async function downloadAdmin(
+  address: AdminAddress,
+  pathAndQuery: string,
+  extraMs: number,
+): Promise<Uint8Array> {
+  const response = await ask(address, { method: "GET", pathAndQuery, extraMs });
+  return await response.bytes();
+}
+
+async function ask(
+  address: AdminAddress,
+  { method, pathAndQuery, extraMs = 0 }: {
+    readonly method: "GET" | "POST";
+    readonly pathAndQuery: string;
+    readonly extraMs?: number;
+  },
+): Promise<Response> {
   const name = nameOf(address);
+  const token = await readToken(address);
   const response = await reach(name, async (proxy) => {
     using client = Deno.createHttpClient({ proxy });
-    const signal = AbortSignal.timeout(timeoutMs);
-    const response = await request(client, method, pathAndQuery, signal);
+    const signal = AbortSignal.timeout(timeoutMs + extraMs);
+    const response = await request(
+      client,
+      { method, pathAndQuery, token },
+      signal,
+    );
     // Read before the client is closed.
     return new Response(await response.arrayBuffer(), response);
   });
-  const body = await response.text();
-  if (!response.ok) throw new Refusal(response.status, body, name);
-  return body;
+  if (response.ok) return response;
+  throw new Refusal(response.status, await response.text(), name);
+}
+
+/** @throws {Failure} When there is no such file. */
+async function readToken(
+  { tokenFile }: AdminAddress,
+): Promise<string | undefined> {
+  if (tokenFile === undefined) return Deno.env.get("GATEWAY_ADMIN_TOKEN");
+  try {
+    return (await Deno.readTextFile(tokenFile)).trim();
+  } catch (error) {
+    const reason = error instanceof Deno.errors.NotFound
+      ? "no such file"
+      : describeError(error);
+    throw new Failure(`Cannot read the token in "${tokenFile}": ${reason}`);
+  }
 }
 
 /**
@@ -58,9 +109,10 @@ export async function streamAdmin(
   pathAndQuery: string,
 ): Promise<AdminStream> {
   const name = nameOf(address);
+  const token = await readToken(address);
   const { response, hangUp } = await reach(
     name,
-    (proxy) => open(proxy, pathAndQuery),
+    (proxy) => open(proxy, pathAndQuery, token),
   );
   if (response.ok && response.body !== null) {
     return { body: response.body, [Symbol.dispose]: hangUp };
@@ -70,7 +122,11 @@ export async function streamAdmin(
   throw new Refusal(response.status, body, name);
 }
 
-async function open(proxy: Deno.Proxy, pathAndQuery: string) {
+async function open(
+  proxy: Deno.Proxy,
+  pathAndQuery: string,
+  token: string | undefined,
+) {
   const client = Deno.createHttpClient({ proxy });
   const abort = new AbortController();
   const hangUp = () => {
@@ -83,7 +139,11 @@ async function open(proxy: Deno.Proxy, pathAndQuery: string) {
   );
   try {
     const { signal } = abort;
-    const response = await request(client, "GET", pathAndQuery, signal);
+    const response = await request(
+      client,
+      { method: "GET", pathAndQuery, token },
+      signal,
+    );
     return { response, hangUp };
   } catch (error) {
     hangUp();
@@ -95,12 +155,19 @@ async function open(proxy: Deno.Proxy, pathAndQuery: string) {
 
 function request(
   client: Deno.HttpClient,
-  method: string,
-  pathAndQuery: string,
+  { method, pathAndQuery, token }: {
+    readonly method: string;
+    readonly pathAndQuery: string;
+    readonly token: string | undefined;
+  },
   signal: AbortSignal,
 ): Promise<Response> {
   const url = `http://localhost${pathAndQuery}`;
-  return fetch(url, { client, method, signal });
+  const headers = new Headers();
+  if (token !== undefined && token !== "") {
+    headers.set("authorization", `Bearer ${token}`);
+  }
+  return fetch(url, { client, method, headers, signal });
 }
 
 function nameOf({ admin, port }: AdminAddress): string {

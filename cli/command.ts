@@ -36,6 +36,15 @@ export function parseCount(text: string): number {
   return count;
 }
 
+/** Reads the value of an option. */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!/^[0-9]{1,3}$/.test(text) || seconds < 1 || seconds > 300) {
+    throw new InvalidArgumentError("Expected a whole number from 1 to 300.");
+  }
+  return seconds;
+}
+
 /** Reads an option that says one thing only, where Commander would take the last. */
 export function once(value: string, previous: string | undefined): string {
   if (previous === undefined) return value;

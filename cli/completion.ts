@@ -40,6 +40,10 @@ export async function completeWords(
     ?.option("file", "a saved dump", offer(paths));
   tab.commands.get(`${control} trace`)
     ?.option("file", "a saved trace", offer(paths));
+  for (const kind of ["cpu", "heap"]) {
+    tab.commands.get(`${control} profile ${kind}`)
+      ?.option("output", "file to write", offer(paths));
+  }
   tab.commands.get(`${control} log`)
     ?.option("level", "level", offer(["off", ...logLevels]))
     .option("set", "module=level", offer(logModules.map((name) => `${name}=`)));

@@ -10,7 +10,16 @@ import type { ShowLimitsOptions } from "./ctl/limits.ts";
 import type { ExplainOptions } from "./ctl/explain.ts";
 import type { ControlLogOptions } from "./ctl/log.ts";
 import type { TraceOptions } from "./ctl/trace/options.ts";
+import {
+  addBackendsCommand,
+  addDiagnosticCommands,
+} from "./diagnostic_commands.ts";
 import * as help from "./help.ts";
+import {
+  adminOption,
+  tokenFileOption,
+  withAdminOptions,
+} from "./admin_options.ts";
 
 /** How the program was called. */
 export interface Call {
@@ -91,6 +100,8 @@ export function addControlCommands(
         await controlLog(options);
       },
     );
+  addBackendsCommand(config, name);
+  addDiagnosticCommands(proxy, name);
   addTraceCommand(proxy, name, call);
   addExplainCommand(program, name);
 }
@@ -137,6 +148,7 @@ function addTraceCommand(
       ).argParser(parsePort),
     )
     .addOption(adminOption("adminPort"))
+    .addOption(tokenFileOption())
     .option("--raw", "print JSON Lines")
     .option("--filter <cel>", "trace only requests for which this is true")
     .addOption(
@@ -160,23 +172,4 @@ function addTraceCommand(
       const before = words.slice(0, words.length - (request?.length ?? 0));
       call.finish(await traceRequests(options, before, request));
     });
-}
-
-function withAdminOptions(command: Command): Command {
-  return command
-    .option("--local", "the gateway on this machine; the default")
-    .addOption(
-      new Option(
-        "-p, --port <port>",
-        "admin port on this machine (default: 15000)",
-      ).argParser(parsePort),
-    )
-    .addOption(adminOption("port"));
-}
-
-function adminOption(other: string): Option {
-  return new Option(
-    "--admin <address>",
-    'admin address: "host:port" or "unix:<path>"',
-  ).conflicts(other);
 }

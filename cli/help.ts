@@ -90,6 +90,39 @@ Examples:
   curl -si http://localhost:3000/ | grep x-request-id`;
 }
 
+/** Shown below the options of `gwctl proxy config backends`. */
+export function backendsExamples(name: string): string {
+  return `
+Examples:
+  ${name} proxy config backends
+  ${name} proxy config backends -o yaml`;
+}
+
+/** Shown below the options of `gwctl proxy profile cpu` and `heap`. */
+export function profileExamples(name: string): string {
+  return `
+Examples:
+  ${name} proxy profile cpu --seconds 10 -o cpu.pb.gz
+  ${name} proxy profile heap -p 15001
+  go tool pprof -top cpu.pb.gz           what it holds; -http=: shows it in a browser`;
+}
+
+/** Shown below the options of `gwctl proxy memory`. */
+export function memoryExamples(name: string): string {
+  return `
+Examples:
+  ${name} proxy memory
+  ${name} proxy memory -o json | jq .heap.usedBytes`;
+}
+
+/** Shown below the options of `gwctl proxy tasks`. */
+export function tasksExamples(name: string): string {
+  return `
+Examples:
+  ${name} proxy tasks
+  ${name} proxy tasks --limit 20 -o yaml     with connections that wait, upstreams, keys and leases`;
+}
+
 /** Shown below the options of `gwctl proxy log`. */
 export function logExamples(name: string): string {
   return `

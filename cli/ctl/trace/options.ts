@@ -9,6 +9,7 @@ export interface TraceOptions {
   readonly adminPort?: number;
   /** `host:port` or `unix:<path>`. */
   readonly admin?: string;
+  readonly tokenFile?: string;
   readonly raw?: boolean;
   readonly filter?: string;
   readonly count?: number;
@@ -58,10 +59,11 @@ export function planTrace(
   if (options.file !== undefined) {
     return planReplay(options.file, options, [...words, ...request ?? []]);
   }
-  const { adminPort, admin, filter, count, port } = options;
+  const { adminPort, admin, tokenFile, filter, count, port } = options;
   const where = {
     address: {
       ...(adminPort !== undefined && { port: adminPort }),
+      ...(tokenFile !== undefined && { tokenFile }),
       ...(admin !== undefined && { admin }),
     },
     gateway: gatewayOf(words),

@@ -1,0 +1,43 @@
+import { type AdminAddress, callAdmin } from "../admin_client.ts";
+import { print } from "../output.ts";
+import { printable } from "../tui/printable.ts";
+import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
+
+/** How to show it. */
+export interface ShowBackendsOptions extends AdminAddress {
+  readonly output: "table" | "yaml" | "json";
+}
+
+/** Prints the backends of a running gateway with the connections to them. */
+export async function showBackends(
+  { output, ...address }: ShowBackendsOptions,
+): Promise<void> {
+  const dump: unknown = JSON.parse(
+    await callAdmin(address, "GET", "/config_dump"),
+  );
+  const backends = listOf(dump, "backends");
+  if (output !== "table") return await printAs(output, backends);
+  const tasks: unknown = JSON.parse(
+    await callAdmin(address, "GET", "/debug/tasks?limit=1"),
+  );
+  const upstreams = listOf(tasks, "upstreams");
+  const rows = backends.map((backend) => {
+    const endpoint = `${fieldOf(backend, "host")}:${fieldOf(backend, "port")}`;
+    const upstream = upstreams.find((each) =>
+      fieldOf(each, "endpoint") === endpoint
+    );
+    return [
+      fieldOf(backend, "key") ?? fieldOf(backend, "name"),
+      endpoint,
+      ...["active", "idle", "waiting"].map((name) =>
+        fieldOf(upstream, name) ?? 0
+      ),
+    ].map((value) => printable(String(value)));
+  });
+  await print(
+    rows.length === 0 ? "No backends\n" : tableOf([
+      ["BACKEND", "ENDPOINT", "ACTIVE", "IDLE", "WAITING"],
+      ...rows,
+    ]),
+  );
+}

@@ -1,0 +1,39 @@
+import { type AdminAddress, callAdmin } from "../admin_client.ts";
+import { print } from "../output.ts";
+import { printable } from "../tui/printable.ts";
+import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
+
+/** How to show it. */
+export interface ShowMemoryOptions extends AdminAddress {
+  readonly output: "table" | "yaml" | "json";
+}
+
+/** Prints where the memory of a running gateway is, and how full its stores are. */
+export async function showMemory(
+  { output, ...address }: ShowMemoryOptions,
+): Promise<void> {
+  const memory: unknown = JSON.parse(
+    await callAdmin(address, "GET", "/memory"),
+  );
+  if (output !== "table") return await printAs(output, memory);
+  const amounts = ["process", "heap"].flatMap((part) =>
+    Object.entries(fieldOf(memory, part) ?? {})
+      .filter(([name, value]) =>
+        name.endsWith("Bytes") && typeof value === "number"
+      )
+      .map(([name, value]) => [
+        part,
+        printable(name.slice(0, -"Bytes".length)),
+        `${(Number(value) / (1 << 20)).toFixed(1)} MiB`,
+      ])
+  );
+  const stores = listOf(memory, "stores").map((store) =>
+    ["name", "scope", "used", "capacity", "unit"].map((field) =>
+      printable(String(fieldOf(store, field) ?? ""))
+    )
+  );
+  await print(
+    tableOf([["PART", "MEMORY", "SIZE"], ...amounts]) + "\n" +
+      tableOf([["STORE", "SCOPE", "USED", "OF", "UNIT"], ...stores]),
+  );
+}
