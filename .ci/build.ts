@@ -6,6 +6,7 @@
  */
 import config from "../deno.json" with { type: "json" };
 import { pack, runFlags } from "./pack.ts";
+import { appendSourceMap } from "./source_map.ts";
 
 const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
 const bundle = `${root}dist/bundle.js`;
@@ -20,10 +21,18 @@ type Kind = "compiled" | "packed";
 async function build(): Promise<Kind> {
   await Deno.mkdir(`${root}dist`, { recursive: true });
   // Not minified: it starts no faster, and a stack trace stays readable.
-  const bundled = await deno("bundle", "--quiet", "-o", bundle, "main.ts");
+  const bundled = await deno(
+    "bundle",
+    "--quiet",
+    "--sourcemap=external",
+    "-o",
+    bundle,
+    "main.ts",
+  );
   if (!bundled.success) {
     throw new Error(`Cannot bundle "main.ts": ${bundled.errorText}`);
   }
+  await moveSourceMapInside();
 
   const asked = target === Deno.build.target
     ? Deno.env.get("BUILD_KIND")
@@ -40,6 +49,13 @@ async function build(): Promise<Kind> {
   await Deno.remove(link).catch(ignoreMissing);
   await Deno.symlink(`gateway${suffix}`, link);
   return compiled ? "compiled" : "packed";
+}
+
+async function moveSourceMapInside(): Promise<void> {
+  const program = await Deno.readTextFile(bundle);
+  const map = JSON.parse(await Deno.readTextFile(`${bundle}.map`));
+  await Deno.writeTextFile(bundle, appendSourceMap(program, map, "../"));
+  await Deno.remove(`${bundle}.map`);
 }
 
 function ignoreMissing(error: unknown): void {
