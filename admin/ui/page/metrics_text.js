@@ -24,7 +24,10 @@ function unescapeLabel(_, character) {
   return character === "n" ? "\n" : character;
 }
 
-/** Sum of the samples of a name; `fits` chooses by labels. */
+/**
+ * Sum of the samples of a name; `fits` chooses by labels.
+ * @param {(labels: Record<string, string>) => boolean} fits
+ */
 export function sumOf(samples, name, fits = () => true) {
   let sum = 0;
   for (const sample of samples) {

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { encodePprof } from "../../../../admin/pprof.ts";
+import { buildTree, hottest } from "../../../../admin/ui/page/flame_graph.js";
+import {
+  createRate,
+  parseMetrics,
+  sumOf,
+} from "../../../../admin/ui/page/metrics_text.js";
+import { readProfile } from "../../../../admin/ui/page/pprof.js";
+import { readModel, relatedTo } from "../../../../admin/ui/page/route_model.js";
+import {
+  bodyText,
+  diff,
+  differences,
+  RequestLog,
+} from "../../../../admin/ui/page/trace_events.js";
+import { MetricRegistry } from "../../../../src/telemetry/metrics.ts";
+
+Deno.test("parseMetrics reads what the registry writes, labels with quotes and line breaks too", () => {
+  const registry = new MetricRegistry();
+  const counter = registry.counter("a_total", "All", ["name", "kind"]);
+  counter.labels('q"\\\n,}', "x").inc(3);
+  counter.labels("other", "x").inc(4);
+
+  const samples = parseMetrics(registry.collect());
+
+  assert.deepEqual(samples[0], {
+    name: "a_total",
+    labels: { name: 'q"\\\n,}', kind: "x" },
+    value: 3,
+  });
+  assert.equal(sumOf(samples, "a_total"), 7);
+  assert.equal(
+    sumOf(samples, "a_total", ({ name }) => name === "other"),
+    4,
+  );
+});
+
+Deno.test("a rate is the growth since the call before, and never below 0", () => {
+  const rate = createRate();
+
+  assert.deepEqual(
+    [rate(10, 1), rate(30, 5), rate(30, 5), rate(2, 6)],
+    [undefined, 5, undefined, 0],
+  );
+});
+
+Deno.test("a trace is split into its requests as they come", () => {
+  const log = new RequestLog();
+  const request = { method: "GET", pathAndQuery: "/a?b" };
+
+  for (
+    const message of [
+      { type: "requestStarted" },
+      { type: "requestSnapshot", requestState: { request } },
+      { type: "requestFinished", status: 204 },
+      { type: "requestStarted" },
+    ]
+  ) log.add({ message });
+
+  assert.deepEqual(
+    log.requests.map(({ title, events }) => [title, events.length]),
+    [["GET /a?b → 204", 3], ["Request 2", 1]],
+  );
+});
+
+Deno.test("diff names what was changed, added and removed", () => {
+  assert.deepEqual(
+    diff({ a: { x: 1, y: "s" }, b: ["1"] }, { a: { x: 2 }, b: ["1"], c: null }),
+    [
+      { path: "a.x", before: "1", after: "2" },
+      { path: "a.y", before: "s", after: undefined },
+      { path: "c", before: undefined, after: "null" },
+    ],
+  );
+});
+
+Deno.test("a snapshot differs from the snapshot before it, whatever lies between", () => {
+  const snapshot = (x: number) => ({
+    message: { type: "requestSnapshot", requestState: { x } },
+  });
+  const other = { message: { type: "policy" } };
+
+  const events = [snapshot(1), other, snapshot(2)];
+
+  assert.deepEqual(differences(events, 2), [
+    { path: "x", before: "1", after: "2" },
+  ]);
+  assert.equal(differences(events, 0), undefined);
+  assert.equal(differences(events, 1), undefined);
+});
+
+Deno.test("bodies are read as UTF-8", () => {
+  assert.equal(bodyText("w7zinJM="), "ü✓");
+});
+
+Deno.test("readProfile reads what the admin interface writes", async () => {
+  const frame = (name: string) => ({
+    name,
+    file: "a.ts",
+    startLine: 1,
+    line: 2,
+  });
+  const bytes = await encodePprof({
+    valueTypes: [["samples", "count"], ["cpu", "nanoseconds"]],
+    samples: [
+      { frames: [frame("leaf"), frame("root")], values: [1, 5_000_000_000] },
+      { frames: [frame("root")], values: [1, 300] },
+    ],
+    period: 1,
+    takenAt: 0,
+    durationMs: 1,
+  });
+
+  const profile = await readProfile(bytes);
+
+  assert.deepEqual(profile, {
+    unit: "nanoseconds",
+    samples: [
+      { value: 5_000_000_000, frames: ["root (a.ts)", "leaf (a.ts)"] },
+      { value: 300, frames: ["root (a.ts)"] },
+    ],
+  });
+});
+
+Deno.test("calls are summed up, and a function that calls itself counts once", () => {
+  const samples = [
+    { value: 2, frames: ["a", "b", "a"] },
+    { value: 3, frames: ["a"] },
+    { value: 1, frames: [] },
+  ];
+
+  const tree = buildTree(samples);
+
+  assert.equal(tree.total, 6);
+  assert.equal(tree.children.get("a")?.total, 5);
+  assert.deepEqual(hottest(samples), [
+    { name: "a", own: 5, total: 5 },
+    { name: "b", own: 0, total: 2 },
+  ]);
+});
+
+Deno.test("everything on the way of a route is related to it, and nothing else", () => {
+  const listener = {
+    key: "d/g/l",
+    gatewayName: "g",
+    gatewayNamespace: "d",
+    listenerName: "l",
+    hostname: "*",
+    port: 80,
+    protocol: "HTTP",
+    policies: [],
+    routes: ["d/a/0", "d/b/0"],
+  };
+  const route = (name: string, backend?: string) => ({
+    key: `d/${name}/0`,
+    name,
+    listener: "d/g/l",
+    matches: [{ path: { type: "PathPrefix", value: `/${name}` } }],
+    backends: [{ weight: 1, backend, problem: "Backend not found" }],
+    policies: [{ kind: "cors", source: `HTTPRoute/d/${name}`, config: {} }],
+  });
+
+  const model = readModel({
+    listeners: [listener],
+    routes: [route("a", "d/one"), route("b")],
+    backends: [{ key: "d/one", name: "one", target: "h:1" }],
+    policies: [],
+  });
+
+  assert.deepEqual([...relatedTo(model, "route d/a/0")].sort(), [
+    "backend d/one",
+    "gateway d/g",
+    "listener d/g/l",
+    "policy cors HTTPRoute/d/a",
+    "route d/a/0",
+  ]);
+  assert.deepEqual(
+    model.byColumn["backends"]?.map(({ title, subtitle }) => [title, subtitle]),
+    [["one", "h:1"], ["not found", "Backend not found"]],
+  );
+});
