@@ -12,7 +12,7 @@ const responsesEvent = /"type"\s*:\s*"response\./;
 /** So much of a stream is looked at in full. */
 const exactBytes = 4096;
 /** After that, one byte of so many; the rest is taken to be alike. */
-const sampledPart = 64;
+const sampledPart = 256;
 /** The most that is looked at at once. */
 const maxSampleBytes = 1024;
 

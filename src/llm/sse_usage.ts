@@ -38,9 +38,18 @@ export class SseUsage {
 
   push(bytes: Uint8Array): void {
     const known = this.#pending.length;
-    this.#pending.append(bytes);
-    if (this.#longEvent === undefined) this.#readComplete(known);
-    else this.#readLongEvent(this.#longEvent);
+    // Only events that are cut are copied: most are read where they are.
+    const start = known === 0 ? 0 : firstEventEnd(bytes, 0);
+    const end = lastEventEnd(bytes, 0, bytes.length);
+    if (this.#longEvent !== undefined || start < 0 || end < 0) {
+      this.#pending.append(bytes);
+      if (this.#longEvent === undefined) this.#readComplete(known);
+      else this.#readLongEvent(this.#longEvent);
+      return;
+    }
+    if (start > 0) this.#readPending(bytes.subarray(0, start));
+    if (end > start) this.#readEvents(bytes.subarray(start, end));
+    this.#pending.append(bytes.subarray(end));
   }
 
   /** Reads what has no end of event behind it: some providers leave it out at the end of the stream. */
@@ -49,6 +58,13 @@ export class SseUsage {
     else this.#longEvent.push(this.#pending.view);
     this.#pending.discard(this.#pending.length);
     this.#readLatest();
+  }
+
+  /** Reads what is pending, which ends with `bytes`. */
+  #readPending(bytes: Uint8Array): void {
+    this.#pending.append(bytes);
+    this.#readEvents(this.#pending.view);
+    this.#pending.discard(this.#pending.length);
   }
 
   /** Reads the events that are complete; none ended in the first `known` bytes. */
@@ -97,7 +113,8 @@ export class SseUsage {
       key = keys.next(done);
     }
     if (latest !== undefined) {
-      this.#latest = latest.slice();
+      // Not slice: a Buffer would share its memory.
+      this.#latest = new Uint8Array(latest);
       this.#tracker.unreported.reset();
     }
     this.#tracker.unreported.addEvents(events.subarray(done));
