@@ -21,6 +21,8 @@ function remedyFor(
         ? mappingFor(input, path)
         : input === null
         ? "indent what belongs to it"
+        : Array.isArray(input) && path.length === 1 && path[0] === "gateways"
+        ? "write each under its name, as in default: { port: 3000 }"
         : undefined;
     case "a list":
       if (typeof input === "string" && isPrintable(input)) {
@@ -67,6 +69,36 @@ export function hintForKey(
   return isApart
     ? 'write both as one, as in host: "127.0.0.1:9000"'
     : undefined;
+}
+
+const providerFields = ["issuer", "audiences", "jwks"];
+
+/**
+ * The remedy for the fields of a provider that stand beside `providers`; empty for all but the first of them, for which it is said
+ * already. `undefined` for other fields.
+ */
+export function hintForProviderField(
+  key: unknown,
+  siblings: unknown,
+  known: readonly string[],
+): string | undefined {
+  if (!known.includes("providers")) return undefined;
+  const misplaced = misplacedIn(siblings);
+  const index = misplaced.findIndex((name) => name === key);
+  if (index < 0) return undefined;
+  const fields = misplaced.map((name) => `${name}: …`).join(", ");
+  return index === 0 ? `write providers: [{ ${fields} }]` : "";
+}
+
+/** Whether `providers` is missing only because its fields stand in its place. */
+export function standsInItsPlace(key: unknown, siblings: unknown): boolean {
+  return key === "providers" && misplacedIn(siblings).length > 0;
+}
+
+function misplacedIn(siblings: unknown): readonly string[] {
+  return isMapping(siblings)
+    ? providerFields.filter((name) => Object.hasOwn(siblings, name))
+    : [];
 }
 
 function isPrintable(text: string): boolean {

@@ -1,6 +1,11 @@
 import { describeError } from "../base/errors.ts";
 import * as s from "./schema.ts";
-import { hintFor, hintForKey } from "./hints.ts";
+import {
+  hintFor,
+  hintForKey,
+  hintForProviderField,
+  standsInItsPlace,
+} from "./hints.ts";
 import { nearest } from "./suggest.ts";
 
 /** Way to a value inside a resource or document: `["spec", "rules", 0]`. */
@@ -37,7 +42,7 @@ export function validate<S extends s.GenericSchema>(
     const result = s.parse(schema, input);
     return result.ok
       ? result
-      : { ok: false, problems: result.issues.map(describeIssue) };
+      : { ok: false, problems: result.issues.flatMap(describeIssue) };
   } catch (error) {
     // A fault of a rule, not of the user: it still has to say which value it was about.
     const message = `cannot be checked: ${describeError(error)}`;
@@ -80,13 +85,19 @@ const expectedTypes = new Map([
   ["object_with_rest", "a mapping"],
 ]);
 
-function describeIssue(issue: Issue): Problem {
+/** None for what follows from another mistake. */
+function describeIssue(issue: Issue): Problem | readonly Problem[] {
   const path = pathOf(issue);
   const last = issue.path?.at(-1);
   if (last !== undefined && last.origin === "key" && issue.type !== "string") {
-    const hint = hintForKey(last.key, last.input, choicesOf(issue));
-    if (hint !== undefined) {
-      return { path, at: "key", message: "unknown field", remedy: hint };
+    const known = choicesOf(issue);
+    const remedy = hintForProviderField(last.key, last.input, known) ??
+      hintForKey(last.key, last.input, known);
+    const isSaidElsewhere = remedy === "" ||
+      standsInItsPlace(last.key, last.input);
+    if (isSaidElsewhere) return [];
+    if (remedy !== undefined) {
+      return { path, at: "key", message: "unknown field", remedy };
     }
     return describeKey(issue, path, isPresent(last.input, last.key));
   }

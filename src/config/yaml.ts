@@ -133,8 +133,32 @@ function syntaxError(
   const message = opener === undefined
     ? syntaxMessage(fault.code, fault.message, around)
     : unclosedMessage(text.charAt(opener), locate(start));
+  const first = fault.code === "DUPLICATE_KEY"
+    ? firstWithKeyAt(document, start)
+    : undefined;
+  const before = first === undefined
+    ? ""
+    : `; the first one is in line ${locate(first).line}`;
   const place = locate(opener ?? start);
-  return { ...place, severity: "error", path: "", message };
+  return { ...place, severity: "error", path: "", message: message + before };
+}
+
+/** Where the first key begins that is equal to the one at `offset`, in the same mapping. */
+function firstWithKeyAt(
+  document: Document,
+  offset: number,
+): number | undefined {
+  let first: number | undefined;
+  visit(document, {
+    Map(_, { items }) {
+      const keys = items.map(({ key }) => key).filter((key) => isScalar(key));
+      const repeated = keys.find(({ range }) => range?.[0] === offset);
+      if (repeated === undefined) return undefined;
+      first = keys.find(({ value }) => value === repeated.value)?.range?.[0];
+      return visit.BREAK;
+    },
+  });
+  return first;
 }
 
 /** Where the innermost text or collection begins that should have been closed by `mark` before `end`. */
