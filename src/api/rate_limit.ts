@@ -116,6 +116,11 @@ export const rateLimitSchema = s.refine(
       "Limits that several processes share; a request must pass all.",
       s.optional(globalLimit),
     ),
+    includeUsage: s.field(
+      "Whether streamed OpenAI chats ask the provider for their usage. With `false` they go on as they are, and tokens are estimated when the provider does not say them.",
+      s.optional(s.boolean()),
+      true,
+    ),
     headers: s.field(
       "`Standard`: answers also have the fields `RateLimit` and `RateLimit-Policy` of the IETF draft.",
       s.optional(s.oneOf(["Standard"])),

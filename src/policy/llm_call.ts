@@ -8,6 +8,8 @@ export interface LlmCall {
   /**
    * Asks for the usage, before the request goes upstream: `listener` hears of it once, when the answer is over or the client has
    * left. It hears nothing when there was no usage: no LLM answered, or the answer was an error.
+   *
+   * @param mayAsk Whether the request may be changed so that the provider says its usage; one `false` is enough to leave it alone.
    */
-  onUsage(listener: (usage: TokenUsage) => void): void;
+  onUsage(listener: (usage: TokenUsage) => void, mayAsk: boolean): void;
 }

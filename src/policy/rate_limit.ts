@@ -62,6 +62,7 @@ export function createRateLimit(
     clock,
     local,
     shared: shared.filter((each) => each !== undefined),
+    mayAskForUsage: layers.every(({ config }) => config.includeUsage !== false),
     isStandard: layers.some(({ config }) => config.headers === "Standard"),
   });
 }
@@ -70,6 +71,8 @@ interface RateLimitOptions {
   readonly clock: Clock;
   readonly local: LocalLimits;
   readonly shared: readonly SharedLimits[];
+  /** Whether streamed chats may be changed so that the provider says their usage. */
+  readonly mayAskForUsage: boolean;
   /** Whether the fields of the IETF draft are written too. */
   readonly isStandard: boolean;
 }
@@ -188,7 +191,10 @@ class RateLimitPolicy implements Policy {
   #admit(context: PolicyContext, admission: Admission): void {
     context.rateLimit = admission;
     if (!this.#countsTokens) return;
-    context.llm.onUsage(({ totalTokens }) => admission.debit(totalTokens));
+    context.llm.onUsage(
+      ({ totalTokens }) => admission.debit(totalTokens),
+      this.#options.mayAskForUsage,
+    );
   }
 
   #refuse(

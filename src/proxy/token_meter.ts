@@ -19,6 +19,7 @@ import { MeteredBody } from "./metered_body.ts";
 export class TokenMeter implements LlmCall {
   #api: LlmApi | undefined;
   readonly #listeners: ((usage: TokenUsage) => void)[] = [];
+  #mayAsk = true;
   #requestBytes = 0;
   #hidesUsage = false;
   #isOver = false;
@@ -33,8 +34,9 @@ export class TokenMeter implements LlmCall {
     return this.#api;
   }
 
-  onUsage(listener: (usage: TokenUsage) => void): void {
+  onUsage(listener: (usage: TokenUsage) => void, mayAsk: boolean): void {
     this.#listeners.push(listener);
+    this.#mayAsk &&= mayAsk;
   }
 
   /** What the request used, once it is over. */
@@ -58,7 +60,8 @@ export class TokenMeter implements LlmCall {
     if (this.#listeners.length === 0 || this.api === undefined) return;
     const bytes = await peekBody(request, maxBytes);
     this.#requestBytes = bytes === undefined ? maxBytes : textSizeOf(bytes);
-    if (bytes === undefined || !mayChangeBody(request.headers)) return;
+    if (!this.#mayAsk || bytes === undefined) return;
+    if (!mayChangeBody(request.headers)) return;
     if (this.api !== "chat" && this.api !== "completions") return;
     const asking = withIncludeUsage(bytes);
     if (asking === undefined) return;
@@ -73,10 +76,18 @@ export class TokenMeter implements LlmCall {
     const { body, headers, status } = response;
     if (body === undefined || status >= 300) return void (this.#isOver = true);
     const contentType = headers.getJoined("content-type");
-    const scanner = createUsageScanner({ api: this.api, contentType });
     const coding = headers.getJoined("content-encoding") ?? "identity";
-    const decoder = scanner &&
-      createDecoder(coding, (bytes) => scanner.push(bytes));
+    const sink = (bytes: Uint8Array) => scanner?.push(bytes);
+    const known = createDecoder(coding, sink);
+    // What is charged must not be free because it cannot be read: formats and codings that we do not know.
+    const readsAnything = this.#listeners.length > 0 && this.api !== undefined;
+    const decoder = known ??
+      (readsAnything ? createDecoder("identity", sink) : undefined);
+    const scanner = createUsageScanner({
+      api: this.api,
+      contentType: known === undefined ? undefined : contentType,
+      readsAnything,
+    });
     if (scanner === undefined || decoder === undefined) {
       this.#isOver = true;
       return;
@@ -102,7 +113,7 @@ export class TokenMeter implements LlmCall {
     coding: string,
   ): UsageChunkFilter | undefined {
     const isHidden = this.#hidesUsage && coding === "identity" &&
-      contentType?.startsWith("text/event-stream") === true;
+      /^text\/event-stream/i.test(contentType ?? "");
     return isHidden ? createUsageChunkFilter() : undefined;
   }
 

@@ -53,6 +53,57 @@ for (
   });
 }
 
+const neverAsks = { includeUsage: false };
+const tokens = { tokens: 1_000_000, unit: "Hours" };
+
+for (
+  const [where, route, config] of [
+    ["its route", { local: [tokens], ...neverAsks }, {}],
+    ["its gateway alone", { local: [tokens] }, {
+      policies: [{
+        name: "ceiling",
+        targetRefs: [{ kind: "Gateway", name: "default" }],
+        traffic: { rateLimit: { local: [tokens], ...neverAsks } },
+      }],
+    }],
+  ] as const
+) {
+  Deno.test(`a streamed chat is not asked for usage when ${where} says includeUsage: false, and is charged by estimate`, async () => {
+    const estimate = Math.ceil(streamed.length / 4) + 1;
+    await using limited = await openTokenBudget(openAi, {
+      route: { policies: { rateLimit: route } },
+      config,
+    });
+
+    const response = await fetchRaw(limited.origin + chatPath, {
+      method: "POST",
+      headers: { "accept-encoding": "gzip" },
+      body: streamed,
+    });
+
+    const [seen] = limited.upstream.requests;
+    assert.equal(textOf(response.bytes), plain);
+    assert.equal(seen?.body, streamed);
+    assert.equal(seen?.headers["accept-encoding"], "gzip");
+    assert.equal(await limited.charged(estimate), estimate);
+  });
+}
+
+Deno.test("with includeUsage: false a provider that says its usage is charged for it, and the client sees it", async () => {
+  await using limited = await openTokenBudget(
+    { contentType: sse, body: bytesOf(asked) },
+    { route: { policies: { rateLimit: { local: [tokens], ...neverAsks } } } },
+  );
+
+  const response = await fetchRaw(limited.origin + chatPath, {
+    method: "POST",
+    body: streamed,
+  });
+
+  assert.equal(textOf(response.bytes), asked);
+  assert.equal(await limited.charged(25), 25);
+});
+
 Deno.test("a chat whose body comes in chunks is asked for usage too", async () => {
   await using limited = await openTokenBudget(openAi);
 
