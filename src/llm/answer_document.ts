@@ -38,7 +38,10 @@ export function readAnswerDocument(
   if (!isJsonObject(document)) {
     return { report: undefined, isStart: false, model: undefined };
   }
-  const { response, message, metadata, delta } = document;
+  const { response, message, delta } = document;
+  // Bedrock's; elsewhere clients may send metadata and get it back.
+  const isTold = api === undefined || api === "converse";
+  const metadata = isTold ? document["metadata"] : undefined;
   const places = [document, response, metadata, delta, document["x_groq"]];
   const report = firstOf(places, (place) => readPlace(place, api)) ??
     readUsageReport(document["meta"], api) ??

@@ -12,6 +12,7 @@ export type LlmApi =
   | "gemini"
   | "converse";
 
+/** In lower case. */
 const endings: readonly (readonly [ending: string, api: LlmApi])[] = [
   ["/chat/completions", "chat"],
   ["/completions", "completions"],
@@ -19,13 +20,13 @@ const endings: readonly (readonly [ending: string, api: LlmApi])[] = [
   ["/messages", "messages"],
   ["/embeddings", "embeddings"],
   ["/rerank", "rerank"],
-  [":generateContent", "gemini"],
-  [":streamGenerateContent", "gemini"],
+  [":generatecontent", "gemini"],
+  [":streamgeneratecontent", "gemini"],
   ["/converse", "converse"],
   ["/converse-stream", "converse"],
   // Anthropic models on Vertex.
-  [":rawPredict", "messages"],
-  [":streamRawPredict", "messages"],
+  [":rawpredict", "messages"],
+  [":streamrawpredict", "messages"],
 ];
 
 /**
@@ -35,12 +36,24 @@ const endings: readonly (readonly [ending: string, api: LlmApi])[] = [
  */
 export function detectLlmApi(method: string, path: string): LlmApi | undefined {
   if (method !== "POST") return undefined;
-  const query = path.indexOf("?");
-  const bare = query < 0 ? path : path.slice(0, query);
+  const end = endOfPath(path);
   for (const [ending, api] of endings) {
-    if (bare.endsWith(ending)) return api;
+    if (end.endsWith(ending)) return api;
   }
   return undefined;
+}
+
+/** Longer than any ending. */
+const maxEndLength = 32;
+
+/** The last letters of a path without what many servers do not care about: capitals, slashes at the end, parameters after `;`. */
+function endOfPath(path: string): string {
+  const query = path.indexOf("?");
+  let end = query < 0 ? path.length : query;
+  while (path[end - 1] === "/") end--;
+  const parameters = path.indexOf(";", path.lastIndexOf("/", end - 1));
+  if (parameters >= 0 && parameters < end) end = parameters;
+  return path.slice(Math.max(0, end - maxEndLength), end).toLowerCase();
 }
 
 /**

@@ -64,7 +64,9 @@ const streamPaths: ReadonlySet<string> = new Set([
  */
 export function withIncludeUsage(body: Uint8Array): Uint8Array | undefined {
   const found = findStreamOptions(body);
-  if (found.documents !== 1 || found.stream !== "true") return undefined;
+  if (found.documents !== 1 || !isTrue.test(found.stream ?? "")) {
+    return undefined;
+  }
   const { root, options, includeUsage, nonObject } = found;
   if (nonObject !== undefined) {
     const isNull = nonObject.text === "null";
@@ -73,13 +75,18 @@ export function withIncludeUsage(body: Uint8Array): Uint8Array | undefined {
       : undefined;
   }
   if (includeUsage !== undefined) {
-    const isOff = includeUsage.text === "false" || includeUsage.text === "null";
-    return isOff ? splice(body, includeUsage, "true") : undefined;
+    return isFalse.test(includeUsage.text)
+      ? splice(body, includeUsage, "true")
+      : undefined;
   }
   return options === undefined
     ? insertMember(body, root, '"stream_options":{"include_usage":true}')
     : insertMember(body, options, '"include_usage":true');
 }
+
+/** What servers take for `true` and `false`; many, such as those made with Pydantic, are not strict. */
+const isTrue = /^(?:true|1(?:\.0+)?|"(?:true|t|yes|y|on|1)")$/i;
+const isFalse = /^(?:false|null|0(?:\.0+)?|"(?:false|f|no|n|off|0)")$/i;
 
 /** A value in a body, without the blanks around it. */
 interface Span {

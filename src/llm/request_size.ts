@@ -7,7 +7,12 @@ const minMediaBytes = 4096;
 const sampleBytes = 256;
 /** What an image or a page costs at most providers, as so many bytes of text: about 1,000 tokens. */
 const bytesPerMedium = 4000;
-const base64 = /^(?:data:[\w.+/;=-]*,)?[\w+/=-]*$/;
+const dataUrl = /^data:[\w.+/;=-]*,/;
+const base64 = /^[\w+/=-]*$/;
+/** Before the value of a member that holds media, under every name that providers have for it; texts stand elsewhere. */
+const mediaKey =
+  /"(?:url|image_url|data|bytes|file_data|image|audio|video|b64_json)"\s*:\s*$/;
+const maxKeyBytes = 64;
 
 /**
  * The size of a request's body with images and other media as Base64 counted like 4,000 bytes of text each, whatever their size:
@@ -22,7 +27,7 @@ export function textSizeOf(body: Uint8Array): number {
   for (;;) {
     const quote = buffer.indexOf(QUOTE, start);
     const end = quote < 0 ? body.length : quote;
-    if (end - start >= minMediaBytes && isBase64(buffer, start)) {
+    if (end - start >= minMediaBytes && isMedia(buffer, start, end)) {
       size -= Math.max(0, end - start - bytesPerMedium);
     }
     if (quote < 0) return size;
@@ -30,7 +35,24 @@ export function textSizeOf(body: Uint8Array): number {
   }
 }
 
-/** Judges by the beginning: text has blanks and punctuation. */
-function isBase64(buffer: Buffer, start: number): boolean {
-  return base64.test(buffer.toString("latin1", start, start + sampleBytes));
+/** Judges by the name and by the beginning, the middle and the end: text has blanks and punctuation. */
+function isMedia(buffer: Buffer, start: number, end: number): boolean {
+  const before = buffer.toString(
+    "latin1",
+    Math.max(0, start - 1 - maxKeyBytes),
+    Math.max(0, start - 1),
+  );
+  if (!mediaKey.test(before)) return false;
+  const beginning = sample(buffer, start).replace(dataUrl, "");
+  const middle = sample(buffer, (start + end) >> 1);
+  return [beginning, middle, sample(buffer, end - sampleBytes)]
+    .every((text) => base64.test(text));
+}
+
+function sample(buffer: Buffer, start: number): string {
+  return buffer.toString(
+    "latin1",
+    start,
+    start + sampleBytes,
+  );
 }

@@ -28,6 +28,8 @@ export interface UsageScannerOptions {
   readonly api: LlmApi | undefined;
   /** The value of its `Content-Type`. */
   readonly contentType: string | undefined;
+  /** Whether to read content of any type; what is no JSON is then estimated by its length. */
+  readonly readsAnything?: boolean;
 }
 
 /** One per format of an answer; puts what it finds into a `UsageTracker`. */
@@ -38,10 +40,11 @@ interface UsageFormat {
 
 /** A scanner for one answer; `undefined` when a content of that type cannot speak of usage. */
 export function createUsageScanner(
-  { api, contentType }: UsageScannerOptions,
+  { api, contentType, readsAnything = false }: UsageScannerOptions,
 ): UsageScanner | undefined {
   const tracker = new UsageTracker(api);
-  const format = createFormat(contentType, tracker);
+  const format = createFormat(contentType, tracker) ??
+    (readsAnything ? new UnknownUsage(tracker) : undefined);
   if (format === undefined) return undefined;
   return {
     push: (bytes) => format.push(bytes),
@@ -69,4 +72,31 @@ function createFormat(
   return type === "application/vnd.amazon.eventstream"
     ? new EventStreamUsage(tracker)
     : undefined;
+}
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+/** Content of a type that we do not know: JSON by another name, or something of that length. */
+class UnknownUsage implements UsageFormat {
+  readonly #tracker: UsageTracker;
+  #json: JsonUsage | undefined;
+  #hasBegun = false;
+
+  constructor(tracker: UsageTracker) {
+    this.#tracker = tracker;
+  }
+
+  push(bytes: Uint8Array): void {
+    if (!this.#hasBegun && bytes.length > 0) {
+      this.#hasBegun = true;
+      const isJson = bytes[0] === OPEN_BRACE || bytes[0] === OPEN_BRACKET;
+      this.#json = isJson ? new JsonUsage(this.#tracker) : undefined;
+    }
+    if (this.#json === undefined) {
+      this.#tracker.unreported.addText(bytes.length);
+    } else this.#json.push(bytes);
+  }
+
+  finish(): void {}
 }

@@ -33,6 +33,13 @@ Deno.test("a hostile count does not replace an earlier one", () => {
   assert.equal(scan(sse, [stream], "messages")?.totalTokens, 105);
 });
 
+Deno.test("metadata that a client sent along is not usage", () => {
+  const answer = { usage: null, metadata: { usage: { input_tokens: 1 } } };
+
+  assert.equal(scanJson(answer, "responses"), undefined);
+  assert.equal(scanJson(answer, "chat"), undefined);
+});
+
 Deno.test("a fraction counts as the next whole token", () => {
   const usage = scanJson({
     usage: { prompt_tokens: 5.1, completion_tokens: 7 },

@@ -106,6 +106,11 @@ for (
         '{"str\\u0065am":true,"stream\\u005foptions":{"include\\u005fusage":true}}',
     },
     {
+      name: "flags that only lax servers read",
+      body: '{"stream":"True","stream_options":{"include_usage":0}}',
+      changed: '{"stream":"True","stream_options":{"include_usage":true}}',
+    },
+    {
       name: "the words in other places",
       body:
         '{"messages":[{"stream_options":{"include_usage":true}}],"x":"\\"stream\\":false","stream":true}',
@@ -127,6 +132,11 @@ for (
   const { name, body } of [
     { name: "is not streamed", body: '{"model":"a"}' },
     { name: "says stream: false", body: '{"stream":false}' },
+    { name: "says something like it", body: '{"stream":0}' },
+    {
+      name: "has usage turned on in a lax way",
+      body: '{"stream":true,"stream_options":{"include_usage":1}}',
+    },
     {
       name: "has it on",
       body: '{"stream":true,"stream_options":{"include_usage":true}}',
@@ -137,7 +147,7 @@ for (
     },
     {
       name: "has it of a wrong type",
-      body: '{"stream":true,"stream_options":{"include_usage":"no"}}',
+      body: '{"stream":true,"stream_options":{"include_usage":"never"}}',
     },
     { name: "is cut short", body: '{"stream":true' },
     { name: "is two documents", body: '{"stream":true}{"stream":true}' },
