@@ -1,3 +1,4 @@
+import type { RequestFinished } from "../../src/telemetry/trace_event.ts";
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import type { DetailFormat, DetailMode } from "./detail.ts";
 
@@ -10,7 +11,7 @@ export interface Model {
   readonly forgotten: number;
   /** Index of an event; 0 while there is none. */
   readonly selected: number;
-  /** The newest event is selected as it comes. */
+  /** The newest event is selected as it comes; where a request failed, its first error. */
   readonly following: boolean;
   readonly focus: "events" | "detail";
   readonly mode: DetailMode;
@@ -66,7 +67,7 @@ export function addEvents(
   const surplus = countSurplus(all);
   const events = surplus === 0 ? all : all.slice(surplus);
   const selected = model.following
-    ? Math.max(events.length - 1, 0)
+    ? mostTelling(events)
     : Math.max(model.selected - surplus, 0);
   const isSame = events[selected] === model.events[model.selected];
   return {
@@ -76,6 +77,35 @@ export function addEvents(
     selected,
     detailTop: isSame ? model.detailTop : 0,
   };
+}
+
+/** What went wrong first when the last request has failed, else the newest event. */
+function mostTelling(events: readonly ReceivedEvent[]): number {
+  const newest = Math.max(events.length - 1, 0);
+  const end = events[newest]?.message;
+  if (end?.type !== "requestFinished" || !hasFailed(end)) return newest;
+  const start = events.findLastIndex(({ type }) => type === "requestStarted");
+  const error = events.findIndex(({ severity }, index) =>
+    index > start && severity === "error"
+  );
+  return error === -1 ? newest : error;
+}
+
+/** Whether the request ended with an error of the gateway, or with 4xx or 5xx. */
+export function hasFailed({ status, error }: RequestFinished): boolean {
+  return typeof error === "string" || (status ?? 500) >= 400;
+}
+
+/** How the request of the selected event ended; `undefined` when that is not known yet. */
+export function endOfSelected(
+  { events, selected }: Model,
+): ReceivedEvent | undefined {
+  for (let index = selected; index < events.length; index++) {
+    const event = events[index];
+    if (event?.type === "requestFinished") return event;
+    if (index > selected && event?.type === "requestStarted") return undefined;
+  }
+  return undefined;
 }
 
 /** How many of the oldest have to go; the newest never does. */

@@ -7,6 +7,8 @@ export type Style = TraceSeverity | "plain" | "strong" | "faint" | "reversed";
 export interface Span {
   readonly text: string;
   readonly style: Style;
+  /** Reversed, whatever its style is. */
+  readonly isSelected?: boolean;
   /** Column to begin at, from 0, when not right after the span before: a width that was guessed wrong then shifts nothing. */
   readonly at?: number;
 }
@@ -36,9 +38,10 @@ const colourless: Readonly<Record<Style, string>> = {
 /** The bytes that show a row. */
 export function toTerminal(row: Row, hasColour: boolean): string {
   const table = hasColour ? attributes : colourless;
-  return row.map(({ text, style, at }) => {
+  return row.map(({ text, style, isSelected = false, at }) => {
     const place = at === undefined ? "" : `\x1b[${at + 1}G`;
-    const attribute = table[style];
+    const attribute = [isSelected ? table.reversed : "", table[style]]
+      .filter((each) => each !== "").join(";");
     return attribute === ""
       ? place + text
       : `${place}\x1b[${attribute}m${text}\x1b[0m`;

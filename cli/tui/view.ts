@@ -3,7 +3,7 @@ import { summarise } from "../ctl/trace/summary.ts";
 import { textColumns } from "../ctl/trace/text.ts";
 import { type DetailLine, detailLines } from "./detail.ts";
 import { type Layout, layoutOf, type Size, smallest } from "./layout.ts";
-import type { Model } from "./model.ts";
+import { endOfSelected, hasFailed, type Model } from "./model.ts";
 import { fit, printable, widthOf } from "./printable.ts";
 import type { Row, Span, Style } from "./style.ts";
 
@@ -69,7 +69,7 @@ function eventRow(
   const text = `${isSelected ? ">" : " "}${textColumns(event)} ${
     printable(summarise(event))
   }`;
-  return [span(fit(text, width), isSelected ? "reversed" : event.severity)];
+  return [{ ...span(fit(text, width), event.severity), isSelected }];
 }
 
 const modeNames = {
@@ -137,13 +137,14 @@ function statusSpan(model: Model, columns: number): Span {
   if (prompt !== undefined) {
     return span(fit(`search: ${printable(prompt)}_`, columns), "strong");
   }
-  const style = notice !== ""
-    ? "warn"
-    : stream.kind === "lost"
-    ? "error"
-    : "plain";
-  const text = printable(notice === "" ? statusText(model) : notice);
-  return span(fit(text, columns), style);
+  if (notice !== "") return span(fit(printable(notice), columns), "warn");
+  const end = endOfSelected(model);
+  const message = end?.message;
+  const failed = message?.type === "requestFinished" && hasFailed(message);
+  const outcome = end === undefined ? "" : ` · ${summarise(end)}`;
+  const text = printable(statusText(model) + outcome);
+  const isBad = stream.kind === "lost" || failed;
+  return span(fit(text, columns), isBad ? "error" : "plain");
 }
 
 function statusText({ stream, events }: Model): string {

@@ -133,7 +133,8 @@ const shapes = {
 function isRequestState(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { request, response, backend } = value;
-  return isShaped({ method: isText, uri: isText })(request) &&
+  const target = { method: isText, uri: isText, pathAndQuery: isText };
+  return isShaped(target)(request) &&
     isOptional(isShaped({ code: isNumber }))(response) &&
     isOptional(isShaped({ name: isText }))(backend);
 }

@@ -38,8 +38,11 @@ function summariseMessage(message: TraceMessage): string {
       return "request accepted";
     case "requestSnapshot": {
       const { request, backend } = message.requestState;
+      const { method, uri, pathAndQuery } = request;
+      // Later ones are short: 80 columns leave 40 for all of it.
+      const target = message.stage === "initial request" ? uri : pathAndQuery;
       const to = backend === undefined ? "" : ` to ${backend.name}`;
-      return `${message.stage}: ${request.method} ${request.uri}${to}`;
+      return `${message.stage}: ${method} ${target}${to}`;
     }
     case "responseSnapshot": {
       const { response } = message.requestState;
@@ -97,9 +100,9 @@ function summarisePolicy({ kind, result }: PolicyResult): string {
     case "reject":
       return `${result.status} ${kind}: ${result.reason}`;
     case "apply":
-      return typeof result.details === "string"
-        ? `${kind} applied: ${result.details}`
-        : `${kind} applied`;
+      return (result.details ?? null) === null
+        ? `${kind} applied`
+        : `${kind} applied: ${compact(result.details)}`;
   }
 }
 

@@ -14,6 +14,7 @@ import { view } from "../../../../cli/tui/view.ts";
 import { received } from "../../../harness/received_events.ts";
 import {
   forwardedTrace,
+  refusedTrace,
   requestState,
   traceEvent,
 } from "../../../harness/sample_trace.ts";
@@ -54,6 +55,58 @@ Deno.test("the newest event is selected until the user goes elsewhere", () => {
   assert.equal(following.selected, 2);
   assert.equal(elsewhere.selected, 1);
   assert.equal(again.selected, 4);
+});
+
+Deno.test("where a request failed its first error is selected, until the user goes elsewhere", () => {
+  const refused = received(refusedTrace);
+  const [last] = refused.slice(-1);
+  assert(last);
+
+  const running = addEvents(empty, refused.slice(0, -1));
+  const failed = addEvents(running, [last]);
+  const next = addEvents(failed, received(forwardedTrace));
+  const failedAgain = addEvents(next, refused);
+  const elsewhere = addEvents(press(running, "home"), [last]);
+
+  assert.equal(running.selected, 2);
+  assert.equal(failed.selected, 2);
+  assert.match(screen(failed), /\n> .* policy +401 jwt: token expired/);
+  assert.equal(next.selected, 4 + 12);
+  assert.equal(failedAgain.selected, 4 + 13 + 2);
+  assert.equal(elsewhere.selected, 0);
+});
+
+Deno.test("where a request failed without an error event its end is selected", () => {
+  const events = received([
+    traceEvent({ type: "requestStarted" }),
+    traceEvent({ type: "requestFinished", status: 500, error: null }),
+  ]);
+
+  assert.equal(addEvents(empty, events).selected, 1);
+});
+
+Deno.test("the status line says how the request of the selected event ended", () => {
+  const both = addEvents(forwarded, received(refusedTrace));
+  const end = (model: Model) => view(model, small).at(-2)?.[0];
+
+  const refused = end(both);
+  const first = end(press(both, "home"));
+  const unknown = end(addEvents(forwarded, received(refusedTrace.slice(0, 2))));
+
+  assert.match(refused?.text ?? "", /more to come · 401 jwt: token expired +$/);
+  assert.equal(refused?.style, "error");
+  assert.match(first?.text ?? "", /more to come · 200 +$/);
+  assert.equal(first?.style, "plain");
+  assert.match(unknown?.text ?? "", /more to come +$/);
+});
+
+Deno.test("the selected event is reversed and keeps the colour of its severity", () => {
+  const model = addEvents(empty, received(refusedTrace));
+  const row = view(model, small).find(([span]) => span?.isSelected === true);
+  assert(row);
+
+  assert.equal(toTerminal(row, true).indexOf("\x1b[7;31;1m> "), 0);
+  assert.equal(toTerminal(row, false).indexOf("\x1b[7;1m> "), 0);
 });
 
 Deno.test("keys beyond the first and last event change nothing", () => {

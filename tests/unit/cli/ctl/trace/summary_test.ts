@@ -21,10 +21,18 @@ const cases: readonly (readonly [message: TraceMessage, text: string])[] = [
   [
     {
       type: "requestSnapshot",
+      stage: "initial request",
+      requestState: requestState(),
+    },
+    "initial request: POST http://api.example.com/mcp",
+  ],
+  [
+    {
+      type: "requestSnapshot",
       stage: "final request",
       requestState: requestState({}, { backend }),
     },
-    "final request: POST http://api.example.com/mcp to default/b",
+    "final request: POST /mcp to default/b",
   ],
   [
     {
@@ -94,6 +102,22 @@ const cases: readonly (readonly [message: TraceMessage, text: string])[] = [
       result: { type: "apply", details: "preflight", snapshot: null },
     },
     "cors applied: preflight",
+  ],
+  [
+    {
+      type: "policy",
+      kind: "jwt",
+      result: { type: "apply", details: { issuer: "idp" }, snapshot: null },
+    },
+    'jwt applied: {"issuer":"idp"}',
+  ],
+  [
+    {
+      type: "policy",
+      kind: "url_rewrite",
+      result: { type: "apply", details: null, snapshot: null },
+    },
+    "url_rewrite applied",
   ],
   [
     { type: "policyEvent", kind: "retry", details: { attempt: 2 } },
