@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome } from "../http/message.ts";
+import { StalledClientError } from "../http/server/request_error.ts";
 import { pathEnd } from "../route/request_target.ts";
 import type { FinishedRequest } from "../telemetry/finished_request.ts";
 import type { Exchange, FinishObserver } from "./exchange.ts";
@@ -73,6 +74,6 @@ function errorOf(
   if (cause === undefined) return refusal?.message;
   // Closing is how a client ends a stream of events: the reason says it, and nothing is wrong.
   const hadEnough = response.status < 400 && cause instanceof GatewayError &&
-    cause.code === "client_closed";
+    cause.code === "client_closed" && !(cause instanceof StalledClientError);
   return hadEnough ? undefined : describeError(cause);
 }

@@ -9,6 +9,7 @@ import {
   clientGone,
   handlerFailed,
   responseComplete,
+  StalledClientError,
   toRequestError,
 } from "./request_error.ts";
 import { informationalHead, prepareResponse } from "./response_head.ts";
@@ -114,7 +115,7 @@ export class Http1Exchange implements BodyOwner {
 
   /** The client did not take the response in time. */
   writeExpired(): void {
-    this.#giveUp("client_closed", "Cannot answer: the client does not read");
+    this.cut(new StalledClientError());
   }
 
   sendInformational(status: number, headers: HeaderList): void {

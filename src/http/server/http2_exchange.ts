@@ -19,6 +19,7 @@ import {
   clientGone,
   handlerFailed,
   responseComplete,
+  StalledClientError,
   toRequestError,
 } from "./request_error.ts";
 import { hasNoBody, setFraming } from "./response_head.ts";
@@ -85,7 +86,7 @@ export class Http2Exchange implements Http2BodyOwner {
 
   expire(now: number): void {
     if (now >= this.#writeDeadline) {
-      this.#giveUp("Cannot answer: the client does not read");
+      this.cut(new StalledClientError());
     } else if (now >= this.#readDeadline) {
       this.#readDeadline = NEVER;
       if (this.#done) this.#stream.close(constants.NGHTTP2_NO_ERROR);

@@ -35,6 +35,17 @@ export function clientGone(cause: unknown): GatewayError {
   );
 }
 
+/** The client has not left but takes nothing of its response: unlike one that leaves, it did not choose to end it. */
+export class StalledClientError extends GatewayError {
+  constructor() {
+    super(
+      "client_closed",
+      "downstream",
+      "Cannot answer: the client does not read",
+    );
+  }
+}
+
 /** A request that breaks a rule of HTTP. */
 export function badRequest(message: string): GatewayError {
   return new GatewayError("bad_request", "downstream", message);

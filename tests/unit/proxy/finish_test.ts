@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../../src/base/errors.ts";
+import { StalledClientError } from "../../../src/http/server/request_error.ts";
+import type { Exchange } from "../../../src/proxy/exchange.ts";
+import { observeFinishedRequests } from "../../../src/proxy/finish.ts";
+import type { FinishedRequest } from "../../../src/telemetry/finished_request.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+
+/** The record of a response that `error` ended. */
+function recordOf(status: number, error: unknown) {
+  const records: FinishedRequest[] = [];
+  const observe = observeFinishedRequests(
+    new FakeClock(),
+    (record) => records.push(record),
+  );
+  const exchange = {
+    startedAt: 0,
+    upstreamMs: 1,
+    asked: { method: "GET", target: "/mcp", authority: "gw" },
+    request: { source: { address: "127.0.0.1", port: 1 }, version: "1.1" },
+    response: { status },
+  } as unknown as Exchange;
+  observe(exchange, { bytesSent: 7, error });
+  const [record] = records;
+  return { reason: record?.reason, error: record?.error };
+}
+
+const left = new GatewayError(
+  "client_closed",
+  "downstream",
+  "Cannot answer: the connection broke",
+);
+
+Deno.test("the record of a response that its client ended has no error", () => {
+  assert.deepEqual(recordOf(200, left), {
+    reason: "client_closed",
+    error: undefined,
+  });
+});
+
+Deno.test("the record of a response that something else ended says what", () => {
+  const closed = new GatewayError("upstream_closed", "upstream", "It closed");
+
+  assert.deepEqual(recordOf(200, closed), {
+    reason: "upstream_closed",
+    error: "It closed",
+  });
+  assert.deepEqual(recordOf(200, new StalledClientError()), {
+    reason: "client_closed",
+    error: "Cannot answer: the client does not read",
+  });
+  assert.deepEqual(recordOf(499, left), {
+    reason: "client_closed",
+    error: "Cannot answer: the connection broke",
+  });
+});
