@@ -35,7 +35,8 @@ export async function readProfile(gzipped) {
   };
 }
 
-function nameOf(name, file) {
+function nameOf(text, file) {
+  const name = text || "(anonymous)";
   return file === undefined || file === "" ? name : `${name} (${file})`;
 }
 

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import axe from "axe-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { startBrowser } from "./browser.ts";
+
+/** A page of a browser that remembers what it asked for and what it complained about. */
+export interface UiPage extends AsyncDisposable {
+  readonly page: Page;
+  /** URL of everything that the page asked the network for. */
+  readonly requests: readonly string[];
+  /** Errors, and what its policies stopped. */
+  readonly complaints: readonly string[];
+}
+
+/** Opens a URL in Chromium. */
+export async function openUi(
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<UiPage> {
+  const browser = await startBrowser();
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  context.on("request", (request) => requests.push(request.url()));
+  page.on("websocket", (socket) => requests.push(socket.url()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  await page.goto(url);
+  return {
+    page,
+    requests,
+    complaints,
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+/** Shows a view and waits for its heading. */
+export async function showView(page: Page, name: string): Promise<void> {
+  await page.getByRole("link", { name, exact: true }).click();
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+}
+
+/** What axe finds wrong, each as `rule: element`. The page has to be opened with `bypassCSP`. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() =>
+    // deno-lint-ignore no-explicit-any
+    (globalThis as any).axe.run({
+      resultTypes: ["violations"],
+    }) as Promise<axe.AxeResults>
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html }) => `${id}: ${html}`)
+  );
+}
+
+/** Asserts that everything was asked of one origin, and that the page had nothing to complain about. */
+export function expectQuiet(
+  { requests, complaints }: UiPage,
+  origin: string,
+): void {
+  assert(requests.length > 0);
+  assert.deepEqual(
+    requests.filter((url) =>
+      !url.startsWith(`${origin}/ui`) && !url.startsWith("data:")
+    ),
+    [],
+  );
+  assert.deepEqual(complaints, []);
+}

@@ -1,0 +1,478 @@
+import assert from "node:assert/strict";
+import { configFor, GatewayProcess } from "../harness/gateway_process.ts";
+import { replaceFile } from "../harness/file_gateway.ts";
+import { startTracedGateway } from "../harness/traced_gateway.ts";
+import { startUiGateway, uiUser } from "../harness/ui_gateway.ts";
+import {
+  accessibilityProblems,
+  expectQuiet,
+  openUi,
+  showView,
+} from "../harness/ui_page.ts";
+
+const views = [
+  "Overview",
+  "Routes",
+  "Trace",
+  "Failures",
+  "Budgets",
+  "Keys",
+  "Logging",
+  "Profiles",
+];
+
+const hello = {
+  name: "hello",
+  matches: [{ path: { type: "PathPrefix", value: "/hello" } }],
+  filters: [{
+    type: "RequestHeaderModifier",
+    requestHeaderModifier: { set: [{ name: "x-team", value: "blue" }] },
+  }],
+  policies: {
+    directResponse: { status: 200, body: "Hello" },
+    rateLimit: { local: [{ requests: 5, unit: "Hours" }] },
+  },
+};
+
+async function get(url: string): Promise<void> {
+  await (await fetch(url)).text();
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+  Deno.test(`every view of the web UI is accessible when it is ${colorScheme}`, async () => {
+    await using gateway = await startTracedGateway({ routes: [hello] });
+    for (let i = 0; i < 6; i++) await get(`${gateway.origin}/hello`);
+    await using ui = await openUi(`${gateway.admin}/ui`, {
+      colorScheme,
+      // axe runs as a script of the page.
+      bypassCSP: true,
+    });
+    const { page } = ui;
+
+    for (const view of views) {
+      await showView(page, view);
+      if (view === "Routes") {
+        await page.getByRole("option", { name: "hello" }).first().click();
+      }
+      if (view === "Failures") {
+        await page.getByRole("link", { name: /GET .*hello/ }).click();
+        await page.getByRole("button", { name: "requestSnapshot" }).first()
+          .click();
+      }
+      if (view === "Budgets") await page.getByRole("meter").waitFor();
+      if (view === "Profiles") {
+        await page.getByRole("button", { name: "Heap profile" }).click();
+        await page.getByText(/^Done/).waitFor();
+      }
+      assert.deepEqual(await accessibilityProblems(page), [], view);
+    }
+    expectQuiet(ui, gateway.admin);
+  });
+}
+
+Deno.test("overview shows version, configuration and traffic", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: { routes: [hello] },
+  });
+  await using ui = await openUi(`${gateway.admin}/ui`);
+
+  const facts = ui.page.getByRole("main");
+  await facts.getByText("per second").first().waitFor();
+  await get(`${gateway.origin}/hello`);
+  await facts.locator("div", { hasText: /^Requests so far1$/ }).waitFor();
+
+  const text = await facts.innerText();
+  assert.match(text, /Version\s+0\.1\.0/);
+  assert.match(text, /Readiness\s+ready/);
+  assert.match(text, /Configuration\s+[0-9a-f]{12}/);
+  assert.match(text, /Uptime\s+[0-9]+ s/);
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("overview shows a reload that is rejected with its place, on every view that there was one, and when it is over", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: { routes: [hello] },
+  });
+  await using ui = await openUi(`${gateway.admin}/ui`);
+  const { page } = ui;
+  const good = configFor(gateway.port, { routes: [hello] });
+
+  await page.getByText("none was rejected").waitFor();
+  await replaceFile(gateway.file, { ...good, routes: [{ nmae: "x" }] });
+  await page.getByText('unknown field "nmae"').or(page.getByText("nmae"))
+    .first().waitFor();
+  const text = await page.getByRole("region", { name: "What is wrong with it" })
+    .innerText();
+  await showView(page, "Budgets");
+  await page.getByRole("alert").getByText("was rejected").waitFor();
+  await replaceFile(gateway.file, { ...good, routes: [hello, hello].slice(1) });
+  await page.getByRole("alert").getByText("was rejected").waitFor({
+    state: "detached",
+  });
+
+  assert.match(text, /gateway\.yaml:1:[0-9]+: error: routes\[0\]\.nmae/);
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("a real request is traced live, with what each snapshot changed", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui/#trace`);
+  const { page } = ui;
+
+  await page.getByLabel("Filter (CEL)").fill('request.path == "/hello"');
+  await page.getByRole("spinbutton", { name: "Requests" }).fill("2");
+  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByText("Waiting for requests that fit.").waitFor();
+  await get(`${gateway.origin}/other`);
+  await get(`${gateway.origin}/hello?first`);
+  await page.getByRole("button", { name: "GET /hello?first → 200" }).waitFor();
+  await get(`${gateway.origin}/hello?second`);
+  await page.getByText("Done: 2 requests traced.").waitFor();
+  await page.getByRole("row", { name: /request header modifier/ })
+    .getByRole("button").first().click();
+  const event = page.getByRole("region", { name: "Event", exact: true });
+  const changes = await event.getByRole("table").innerText();
+
+  assert.equal(
+    await page.getByRole("listitem").filter({ hasText: "GET /" }).count(),
+    2,
+  );
+  assert.match(changes, /request\.headers\.x-team\s+absent\s+blue/);
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("a filter that is no expression is refused with the reason, and the next one works", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui/#trace`);
+  const { page } = ui;
+
+  await page.getByLabel("Filter (CEL)").fill("request.pth ==");
+  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByText("invalid filter:").waitFor();
+  await page.getByLabel("Filter (CEL)").fill("");
+  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByText("Waiting").waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+
+  await page.getByText("Stopped: 0 requests traced.").waitFor();
+});
+
+Deno.test("failures are listed with their cause, and each with its report and trace", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui/#failures`);
+  const { page } = ui;
+
+  await page.getByText("No request has failed").waitFor();
+  await get(`${gateway.origin}/nothing`);
+  await page.getByRole("link", { name: /GET .*\/nothing/ }).click();
+  const report = page.getByRole("region", { name: "Report" });
+  await report.getByText("route_not_found").first().waitFor();
+  await report.getByRole("button", { name: "requestFinished" }).click();
+
+  assert.match(await report.innerText(), /Why GET \/nothing failed/);
+  assert.match(await report.innerText(), /No route matches GET \/nothing/);
+  assert.match(await report.innerText(), /"status": 404/);
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("a budget's bar moves with the requests", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui/#budgets`);
+  const meter = ui.page.getByRole("meter", {
+    name: "5 requests per hour of HTTPRoute/default/hello",
+  });
+  const width = async () => (await meter.locator("span").boundingBox())?.width;
+
+  await meter.waitFor();
+  const full = await width();
+  for (let i = 0; i < 4; i++) await get(`${gateway.origin}/hello`);
+  await ui.page.getByText(/^1 of 5 requests left; resets in/).waitFor();
+  await ui.page.evaluate(
+    "Promise.all(document.querySelector('.bar > span').getAnimations().map(({ finished }) => finished))",
+  );
+
+  assert.equal(await meter.getAttribute("aria-valuenow"), "1");
+  assert.equal(Math.round((await width() ?? 0) / (full ?? 1) * 10), 2);
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("keys that cannot be fetched show their error", async () => {
+  await using gateway = await startTracedGateway({
+    backends: [{ name: "idp", static: { host: "127.0.0.1", port: 9 } }],
+    routes: [{
+      ...hello,
+      policies: {
+        directResponse: { status: 200 },
+        jwtAuthentication: {
+          providers: [{
+            issuer: "https://idp.example.com/",
+            audiences: ["a"],
+            jwks: {
+              remote: { backendRef: { name: "idp" }, jwksPath: "/keys.json" },
+            },
+          }],
+        },
+      },
+    }],
+  });
+  await using ui = await openUi(`${gateway.admin}/ui/#keys`);
+
+  await ui.page.getByRole("heading", { name: "http://127.0.0.1:9/keys.json" })
+    .waitFor();
+  await ui.page.getByText("Last error:").waitFor();
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("log level that is set on the page is in force", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui/#logging`);
+  const { page } = ui;
+
+  await page.getByRole("combobox").selectOption("warn");
+  await page.getByRole("button", { name: "Set", exact: true }).click();
+  await page.getByRole("row", { name: "all others warn" }).waitFor();
+  await page.getByRole("combobox").selectOption("debug");
+  await page.getByLabel("Module").fill("proxy");
+  await page.getByRole("button", { name: "Set", exact: true }).click();
+  await page.getByRole("row", { name: "proxy debug" }).waitFor();
+  const asked = await (await fetch(`${gateway.admin}/logging`)).text();
+  await page.getByRole("button", { name: "Back to the configured level" })
+    .click();
+  await page.getByRole("row", { name: "all others trace" }).waitFor();
+
+  assert.equal(asked, "current log level is warn,proxy=debug\n");
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("a profile is shown as a flame graph that can be looked into, and as a table", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui/#profiles`);
+  const { page } = ui;
+  const asking = new AbortController();
+  const load = (async () => {
+    while (!asking.signal.aborted) await get(`${gateway.origin}/hello`);
+  })();
+
+  await page.getByLabel("Seconds").fill("1");
+  await page.getByRole("button", { name: "CPU profile" }).click();
+  await page.getByText(/^Done: [0-9]+ different stacks/).waitFor();
+  asking.abort();
+  await load;
+  const graph = page.getByRole("region", { name: "Flame graph" });
+  const calls = await graph.getByRole("button").count();
+  await graph.getByRole("button").nth(2).click();
+  const zoomed = await graph.getByRole("status").innerText();
+
+  assert(calls > 10);
+  assert.match(zoomed, /: [0-9.,]+ ms, [0-9.]+ %$/);
+  assert.match(
+    await page.getByRole("table").innerText(),
+    /Function\s+Itself\s+With what it calls/,
+  );
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("a thousand routes are shown at once, found by name, walked through by keyboard and joined with their backends", async () => {
+  const routes = Array.from({ length: 1000 }, (_, index) => ({
+    name: `route-${index}`,
+    matches: [{ path: { type: "PathPrefix", value: `/r/${index}` } }],
+    backends: [{ host: `127.0.0.1:${10_000 + index}` }],
+  }));
+  await using gateway = await startTracedGateway({ routes });
+  await using ui = await openUi(`${gateway.admin}/ui`);
+  const { page } = ui;
+  const list = page.getByRole("listbox", { name: "Routes" });
+
+  const started = performance.now();
+  await showView(page, "Routes");
+  await list.getByRole("option").first().waitFor();
+  const took = performance.now() - started;
+  const rows = await page.getByRole("option").count();
+  await list.focus();
+  await page.keyboard.press("End");
+  await list.getByRole("option", { name: /route-999/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByText("1 of 1000 routes").waitFor();
+  const backend = page.getByRole("listbox", { name: "Backends" })
+    .getByRole("option");
+  await page.locator(".lines path").nth(2).waitFor({ state: "attached" });
+
+  // Loose, for machines that are busy; it takes about a tenth of it.
+  assert(took < 5000, `${took} ms`);
+  assert.equal(await page.locator(".lines path").count(), 3);
+  assert(rows < 150, `${rows} rows`);
+  assert.deepEqual(await backend.allInnerTexts(), [
+    "route-999/backend0\n127.0.0.1:10999",
+  ]);
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.getByRole("searchbox").fill("/r/42");
+  await page.getByText("11 of 1000 routes").waitFor();
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("a route leads to the trace of its requests", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui/#routes`);
+  const { page } = ui;
+
+  await page.getByRole("option", { name: /hello/ }).first().click();
+  await page.getByRole("link", { name: "Trace its requests" }).click();
+
+  assert.equal(
+    await page.getByLabel("Filter (CEL)").inputValue(),
+    'request.path.startsWith("/hello")',
+  );
+});
+
+const attack =
+  `"><img src=x onerror="globalThis.hacked=1"><script>hacked=1</script>`;
+
+Deno.test("markup in paths, header values, bodies and configuration errors stays text", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: {
+      routes: [{
+        name: "hello",
+        matches: [{ path: { type: "PathPrefix", value: "/" } }],
+        policies: {
+          directResponse: { status: 418, body: attack },
+          rateLimit: { local: [{ requests: 5, unit: "Hours" }] },
+        },
+        filters: [{
+          type: "RequestHeaderModifier",
+          requestHeaderModifier: { set: [{ name: "x-attack", value: attack }] },
+        }],
+      }],
+    },
+  });
+  await using ui = await openUi(`${gateway.admin}/ui/#trace`);
+  const { page } = ui;
+  const path = `/<b>/${encodeURIComponent(attack)}?q=${
+    attack.replaceAll(" ", "+")
+  }`;
+
+  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByText("Waiting").waitFor();
+  using connection = await Deno.connect({
+    hostname: "127.0.0.1",
+    port: gateway.port,
+  });
+  await connection.write(new TextEncoder().encode(
+    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Mine: ${attack}\r\nConnection: close\r\n\r\n`,
+  ));
+  await new Response(connection.readable).text();
+  await page.getByText("Done: 1 request traced.").waitFor();
+  for (const button of await page.getByRole("row").getByRole("button").all()) {
+    await button.click();
+  }
+  await showView(page, "Failures");
+  await page.getByRole("main").getByRole("link").first().click();
+  await page.getByRole("heading", { name: /^Why/ }).waitFor();
+  await showView(page, "Routes");
+  for (const option of ["hello", "requestHeaderModifier"]) {
+    await page.getByRole("option", { name: option }).first().click();
+    await page.getByRole("heading", { level: 2, name: option }).waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
+  }
+  await replaceFile(gateway.file, { [attack]: attack, routes: attack });
+  await showView(page, "Overview");
+  await page.getByRole("region", { name: "What is wrong with it" })
+    .getByText("<script>").waitFor();
+
+  assert.equal(await page.locator("img, main script, main b").count(), 0);
+  assert.equal(await page.evaluate("globalThis.hacked"), undefined);
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("config.adminToken is asked for until it is right, and kept for the tab", async () => {
+  const adminToken = "0123456789abcdef";
+  await using gateway = await startTracedGateway({
+    config: { adminToken },
+    routes: [hello],
+  });
+  await using ui = await openUi(`${gateway.admin}/ui`, { bypassCSP: true });
+  const { page } = ui;
+  const dialog = page.getByRole("dialog", { name: "Admin token" });
+
+  await dialog.getByLabel("Token").fill("wrong");
+  const problems = await accessibilityProblems(page);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await dialog.getByLabel("Token").fill("wrong");
+  await dialog.getByRole("button").click();
+  await dialog.getByText("This token was not accepted.").waitFor();
+  await dialog.getByLabel("Token").fill(adminToken);
+  await page.keyboard.press("Enter");
+  await page.getByText("Requests so far").waitFor();
+  await page.reload();
+  await page.getByText("Requests so far").waitFor();
+
+  assert.deepEqual(problems, []);
+  assert.equal(await dialog.isVisible(), false);
+  assert.doesNotMatch(page.url(), new RegExp(adminToken));
+});
+
+Deno.test("the page on a gateway works behind basicAuthentication and changes nothing", async () => {
+  await using gateway = await startUiGateway();
+  await using ui = await openUi(`${gateway.origin}/ui`, {
+    httpCredentials: uiUser,
+  });
+  const { page } = ui;
+
+  await page.getByText("Requests so far").waitFor();
+  await showView(page, "Logging");
+  await page.getByText("can look at it but not change it").waitFor();
+  await showView(page, "Trace");
+  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByText("Waiting").waitFor();
+  await get(`${gateway.origin}/hello`);
+  await page.getByRole("button", { name: "GET /hello → 200" }).waitFor();
+
+  assert.equal(await page.getByRole("button", { name: "Set" }).count(), 0);
+  assert.equal(await page.getByRole("link", { name: "Profiles" }).count(), 0);
+  assert.deepEqual(
+    ui.requests.filter((url) => !url.startsWith(`${gateway.origin}/ui`)),
+    [],
+  );
+});
+
+Deno.test("everything can be reached with the keyboard, and the shown view is said", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui`);
+  const { page } = ui;
+  const focused = () =>
+    page.evaluate(
+      "document.activeElement.textContent.trim() || document.activeElement.tagName",
+    );
+  await page.getByText("Requests so far").waitFor();
+
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(), "Skip to content");
+  const reached: unknown[] = [];
+  for (const _ of views) {
+    await page.keyboard.press("Tab");
+    reached.push(await focused());
+  }
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "Profiles" }).waitFor();
+
+  assert.deepEqual(reached, views);
+  assert.equal(await page.title(), "Profiles – Gateway");
+  assert.equal(await page.evaluate("document.activeElement.id"), "main");
+  assert.equal(
+    await page.locator('[aria-current="page"]').innerText(),
+    "Profiles",
+  );
+});
+
+Deno.test("the page says that the gateway is gone, and goes on when it is back", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui`);
+  const { page } = ui;
+  const badge = page.getByRole("banner").getByRole("status");
+
+  await badge.getByText("ready").waitFor();
+  await page.route(/\/api\//, (route) => route.abort());
+  await badge.getByText("The gateway does not answer").waitFor();
+  await page.unroute(/\/api\//);
+  await badge.getByText("ready").waitFor();
+});
