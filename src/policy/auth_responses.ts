@@ -21,7 +21,7 @@ export type AuthRefusal = keyof typeof statuses;
 
 /**
  * The answer of a policy that turns a request down: `{"error":"unauthorized","error_description":"…"}`.
- * @param description For people; never a secret, never a value from a credential.
+ * @param description For people, in lower case as `error` is; never a secret, never a value from a credential.
  * @param headers Such as `{ "www-authenticate": bearerChallenge(…) }`; those that are `undefined` are left out.
  */
 export function refuseWith(

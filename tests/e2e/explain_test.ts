@@ -114,6 +114,20 @@ const cases: readonly {
     ],
   },
   {
+    path: "/token/of-another-audience",
+    request: async () => ({
+      headers: {
+        authorization: `Bearer ${await issuer.sign({
+          aud: ["https://a.example", "\x1b[2J"],
+        })}`,
+      },
+    }),
+    says: [
+      /token audience is not accepted: has "https:\/\/a\.example", "\\u001b\[2J", expected "https:\/\/gw\.example\/mcp"/,
+      /requestFinished .*has "https:\/\/a\.example"/,
+    ],
+  },
+  {
     path: "/rule",
     request: async () => ({
       headers: { authorization: `Bearer ${await issuer.sign()}` },
