@@ -153,13 +153,26 @@ export class KvBucket {
   read(): BudgetReading {
     const { unit, base, burst, windowMs } = this.budget;
     const limit = base + burst;
-    const resetMs = this.#resetAt - this.#clock.monotonic();
-    if (resetMs <= 0) {
-      return { unit, limit, remaining: limit, resetMs: windowMs, windowMs };
-    }
-    const left = this.#available + this.#lease.held - this.#charges.total;
-    const remaining = Math.min(limit, Math.max(0, left));
+    const { available, resetMs } = this.#look();
+    const remaining = Math.min(limit, Math.max(0, available));
     return { unit, limit, remaining, resetMs, windowMs };
+  }
+
+  /** What is left as far as this process knows, and until when. */
+  #look(): { readonly available: number; readonly resetMs: number } {
+    const { budget } = this;
+    const available = this.#available + this.#lease.held - this.#charges.total;
+    const resetMs = this.#resetAt - this.#clock.monotonic();
+    if (resetMs > 0) return { available, resetMs };
+    const last = this.#openedAt === undefined
+      ? undefined
+      : { openedAt: this.#openedAt, available };
+    const now = this.#clock.now();
+    const next = enterWindow(last, budget, now);
+    return {
+      available: next.available,
+      resetMs: next.openedAt + budget.windowMs - now,
+    };
   }
 
   #isOpen(): boolean {

@@ -100,26 +100,27 @@ export function isOver(
 
 /**
  * The record of the window that is open now: the same one until it ends. A new budget is full; every window that ended gives `base`,
- * also those in which nobody asked, so that saving up and paying back take the same time with and without traffic.
+ * also those in which nobody asked. A full budget opens its next window now; one that is not went straight on from window to window, as
+ * a `LocalBudget` does.
  */
 export function enterWindow(
   record: BudgetRecord | undefined,
   budget: BudgetDefinition,
   now: number,
 ): BudgetRecord {
-  const capacity = budget.base + budget.burst;
+  const { base, burst, overshoot, windowMs } = budget;
+  const capacity = base + burst;
   if (record === undefined) return { openedAt: now, available: capacity };
   if (!isOver(record, budget, now)) return record;
   const elapsed = now - record.openedAt;
-  const resets = Math.max(1, Math.floor(elapsed / budget.windowMs));
-  const refilled = Math.min(capacity, record.available + resets * budget.base);
-  const available = budget.overshoot === "Carry"
-    ? refilled
-    : Math.max(budget.base, refilled);
-  // Nothing is counted while a debt is paid back: windows follow one another then.
-  const openedAt = available > 0 || elapsed < 0
+  const windows = Math.max(1, Math.floor(elapsed / windowMs));
+  const kept = overshoot === "Carry"
+    ? record.available
+    : Math.max(0, record.available);
+  const available = Math.min(capacity, kept + windows * base);
+  const openedAt = available === capacity || elapsed < 0
     ? now
-    : record.openedAt + resets * budget.windowMs;
+    : record.openedAt + windows * windowMs;
   return { openedAt, available };
 }
 

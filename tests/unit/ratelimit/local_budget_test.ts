@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
 import type { Budget } from "../../../src/ratelimit/counter_store.ts";
 import { LocalLimit } from "../../../src/ratelimit/local_limit.ts";
+import { budgetStories } from "./budget_states.ts";
 
 const minute = 60_000;
 
@@ -30,14 +31,22 @@ function send(budget: Budget, requests: number, now: number): number {
   return admitted;
 }
 
-Deno.test("available: a request is added, and the last one still passes", () => {
-  const budget = budgetOf({});
-
-  assert.equal(send(budget, 2, 0), 2);
-  assert.equal(budget.read(0).remaining, 1);
-  assert.equal(send(budget, 1, 0), 1);
-  assert.equal(budget.read(0).remaining, 0);
-});
+for (const { name, budget: definition, steps } of budgetStories) {
+  Deno.test(name, () => {
+    const budget = budgetOf(definition);
+    for (const step of steps) {
+      if ("send" in step) {
+        assert.equal(send(budget, step.send, step.at), step.admitted);
+      } else if ("debit" in step) {
+        budget.debit(step.debit, step.at);
+      } else {
+        const { remaining, resetMs } = budget.read(step.at);
+        assert.equal(remaining, step.remaining);
+        assert.equal(step.resetMs ?? resetMs, resetMs);
+      }
+    }
+  });
+}
 
 Deno.test("exhausted: requests are refused until the window resets, and not a millisecond longer", () => {
   const budget = budgetOf({});
@@ -50,85 +59,11 @@ Deno.test("exhausted: requests are refused until the window resets, and not a mi
   assert.equal(send(budget, 5, 1000 + minute), 3);
 });
 
-Deno.test("a window opens with the first request that is counted, not with the limit", () => {
-  const budget = budgetOf({});
-  assert.equal(budget.read(45_000).resetMs, minute);
-
-  send(budget, 1, 50_000);
-
-  assert.equal(budget.read(50_000).resetMs, minute);
-  assert.equal(budget.read(80_000).resetMs, minute - 30_000);
-  send(budget, 2, 80_000);
-  assert.equal(send(budget, 1, 109_999), 0);
-  assert.equal(send(budget, 9, 110_000), 3);
-});
-
 Deno.test("refused requests do not move the reset", () => {
   const budget = budgetOf({});
   send(budget, 3, 0);
   for (let now = 0; now < minute; now += 1000) send(budget, 10, now);
   assert.equal(send(budget, 1, minute), 1);
-});
-
-Deno.test("burst: the first window has it, later ones what was left over", () => {
-  const budget = budgetOf({ base: 3, burst: 2 });
-
-  assert.equal(budget.read(0).limit, 5);
-  assert.equal(send(budget, 9, 0), 5);
-  assert.equal(send(budget, 9, minute), 3);
-  assert.equal(send(budget, 2, 2 * minute), 2);
-  assert.equal(send(budget, 9, 3 * minute), 4);
-});
-
-Deno.test("burst: windows without requests add up to the capacity", () => {
-  const budget = budgetOf({ base: 3, burst: 7 });
-
-  assert.equal(send(budget, 99, 0), 10);
-  assert.equal(budget.read(2 * minute).remaining, 6);
-  assert.equal(budget.read(3 * minute).remaining, 9);
-  assert.equal(budget.read(900 * minute).remaining, 10);
-  assert.equal(budget.read(900 * minute).resetMs, minute);
-});
-
-Deno.test("tokens: the request that crosses the budget passes, the next is refused until the reset", () => {
-  const budget = budgetOf({ unit: "tokens", base: 100 });
-
-  assert.equal(send(budget, 1, 0), 1);
-  budget.debit(99, 10);
-  assert.equal(budget.read(10).remaining, 1);
-  assert.equal(send(budget, 1, 20), 1);
-  budget.debit(500, 30);
-  assert.equal(budget.read(30).remaining, 0);
-  assert.equal(send(budget, 1, minute - 1), 0);
-  assert.equal(budget.read(minute).remaining, 100);
-  assert.equal(send(budget, 1, minute), 1);
-});
-
-Deno.test("tokens: every request that is admitted before the first usage is known passes", () => {
-  const budget = budgetOf({ unit: "tokens", base: 100 });
-  assert.equal(send(budget, 20, 0), 20);
-  assert.equal(budget.read(0).remaining, 100);
-});
-
-Deno.test("tokens with burst: what was left over is saved up, what was used beyond is forgiven", () => {
-  const budget = budgetOf({ unit: "tokens", base: 100, burst: 50 });
-  send(budget, 1, 0);
-
-  budget.debit(30, 0);
-  assert.equal(budget.read(minute).remaining, 150);
-  send(budget, 1, minute);
-  budget.debit(400, minute);
-  assert.equal(budget.read(2 * minute).remaining, 100);
-});
-
-Deno.test("tokens that are charged after the reset count in the window of then", () => {
-  const budget = budgetOf({ unit: "tokens", base: 100 });
-  send(budget, 1, 0);
-
-  budget.debit(40, minute + 5000);
-
-  assert.equal(budget.read(minute + 5000).remaining, 60);
-  assert.equal(budget.read(minute + 5000).resetMs, minute);
 });
 
 Deno.test("overshoot Carry takes the debt from the windows that follow", () => {
