@@ -1,6 +1,6 @@
 DENO = sh .ci/deno
 
-.PHONY: help run test check fmt e2e golden bench build clean interop-ratelimit
+.PHONY: help run test check fmt e2e golden pictures bench build clean interop-ratelimit
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -22,6 +22,9 @@ e2e: build ## run the end-to-end tests against the executable
 
 golden: ## accept what the golden files should now say; read the diff
 	@$(DENO) task --quiet golden
+
+pictures: ## take the pictures of the documentation anew; needs tmux
+	@$(DENO) run --quiet -A tests/pictures/pictures.ts
 
 bench: ## compare with nginx and a naive proxy
 	@$(DENO) task --quiet bench $(ARGS)

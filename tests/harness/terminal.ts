@@ -58,7 +58,7 @@ export class Terminal implements AsyncDisposable {
 
   /** The same with the escape sequences of its colours. */
   async colours(): Promise<string> {
-    return await this.#tmux("capture-pane", "-p", "-e");
+    return await this.#tmux("capture-pane", "-p", "-e", "-N");
   }
 
   /** Such as `alternate_on` or `cursor_flag`. */
