@@ -12,6 +12,8 @@ export class KvFleet implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly limiters: readonly KvLimiter[];
   readonly #kv: KvHandle;
+  /** Operations that the store has not answered. */
+  #underWay = 0;
 
   private constructor(
     kv: KvHandle,
@@ -20,7 +22,11 @@ export class KvFleet implements AsyncDisposable {
   ) {
     this.#kv = kv;
     // The store outlives the limiters.
-    const shared = { ...kv, close: () => {} };
+    const shared: KvHandle = {
+      read: (key) => this.#track(kv.read(key)),
+      replace: (...args) => this.#track(kv.replace(...args)),
+      close: () => {},
+    };
     this.limiters = Array.from({ length: size }, () =>
       new KvLimiter({
         path: ":memory:",
@@ -65,9 +71,11 @@ export class KvFleet implements AsyncDisposable {
     }
   }
 
-  /** Lets the store answer. */
+  /** Lets the store answer everything. */
   async rest(): Promise<void> {
-    for (let turn = 0; turn < 5; turn++) await this.#kv.read(["nothing"]);
+    for (let turn = 0; turn < 5 || this.#underWay > 0; turn++) {
+      await this.#kv.read(["nothing"]);
+    }
   }
 
   /** Decides `count` requests one after the other; how many were admitted. */
@@ -82,6 +90,11 @@ export class KvFleet implements AsyncDisposable {
       if (verdict === "admitted") admitted++;
     }
     return admitted;
+  }
+
+  #track<T>(operation: Promise<T>): Promise<T> {
+    this.#underWay++;
+    return operation.finally(() => this.#underWay--);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
