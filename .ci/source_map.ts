@@ -4,6 +4,11 @@ const digits =
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const ours = /^(?:src|admin|cli|main\.ts)(?:\/|$)/;
 
+/** A source map as `deno bundle` writes it. */
+export interface BundleMap extends SourceMapPayload {
+  readonly sourcesContent: string[];
+}
+
 /**
  * The program with a source map as its last line, for profiles: where each line of ours comes from, and nothing of packages.
  *
@@ -12,24 +17,25 @@ const ours = /^(?:src|admin|cli|main\.ts)(?:\/|$)/;
  */
 export function appendSourceMap(
   program: string,
-  map: SourceMapPayload,
+  map: BundleMap,
   folder: string,
 ): string {
-  const entries = new SourceMap(map);
+  const lines = program.split("\n");
+  const finder = new LineFinder(map, lines);
   const sources = new Map<string, number>();
   const previous = { source: 0, line: 0 };
-  const mappings = program.split("\n").map((_, line) => {
-    const entry = entries.findEntry(line, 1_000_000);
-    if (!("originalSource" in entry) || entry.generatedLine !== line) return "";
-    const source = entry.originalSource.replace(folder, "");
+  const mappings = lines.map((_, line) => {
+    const found = finder.find(line);
+    if (found === undefined) return "";
+    const source = found.source.replace(folder, "");
     // A column without a source.
     if (!ours.test(source)) return "A";
     const index = sources.get(source) ?? sources.size;
     sources.set(source, index);
     const segment = "A" + encode(index - previous.source) +
-      encode(entry.originalLine - previous.line) + "A";
+      encode(found.line - previous.line) + "A";
     previous.source = index;
-    previous.line = entry.originalLine;
+    previous.line = found.line;
     return segment;
   });
   const small = {
@@ -41,6 +47,53 @@ export function appendSourceMap(
   return `${program.trimEnd()}\n//# gateway source map ${
     JSON.stringify(small)
   }\n`;
+}
+
+/**
+ * Finds lines in the map of a bundle. `deno bundle` changes the first lines of what esbuild made and leaves the map as it was,
+ * so all lines are shifted by a few: by as many as makes most lines equal to their source.
+ */
+class LineFinder {
+  readonly #map: SourceMap;
+  readonly #shift: number;
+
+  constructor(map: BundleMap, lines: readonly string[]) {
+    this.#map = new SourceMap(map);
+    const texts = new Map(
+      map.sources.map((
+        source,
+        at,
+      ) => [source, (map.sourcesContent[at] ?? "").split("\n")]),
+    );
+    const count = (shift: number) =>
+      lines.filter((text, line) => {
+        // Short lines are equal to many.
+        if (line % 20 !== 0 || text.trim().length < 20) return false;
+        const found = this.#findIn(line + shift);
+        if (found === undefined) return false;
+        return texts.get(found.source)?.[found.line]?.trim() === text.trim();
+      }).length;
+    const shifts = Array.from({ length: 41 }, (_, at) => at - 20);
+    const counted = shifts.map((shift) => ({ shift, equal: count(shift) }));
+    const [best, second] = counted.sort((a, b) => b.equal - a.equal);
+    if (
+      best === undefined || second === undefined ||
+      best.equal < 5 * second.equal
+    ) throw new Error("Cannot tell by how much the source map is shifted");
+    this.#shift = best.shift;
+  }
+
+  find(line: number): { source: string; line: number } | undefined {
+    return this.#findIn(line + this.#shift);
+  }
+
+  #findIn(line: number): { source: string; line: number } | undefined {
+    const entry = this.#map.findEntry(line, 1_000_000);
+    if (!("originalSource" in entry) || entry.generatedLine !== line) {
+      return undefined;
+    }
+    return { source: entry.originalSource, line: entry.originalLine };
+  }
 }
 
 /** Base 64 VLQ, ECMA-426 section 6. */

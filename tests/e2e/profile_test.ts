@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { gatewayCommand } from "../harness/executable.ts";
+import { GatewayProcess } from "../harness/gateway_process.ts";
+import {
+  goTop,
+  type HotFunction,
+  hotFunctions,
+  valueTypes,
+} from "../harness/pprof.ts";
+import { RawClient } from "../harness/raw_client.ts";
+
+/** One route costs time, in our own matcher; the other one memory, a budget for each user. */
+const config = {
+  config: { accessLog: { enabled: false } },
+  routes: [
+    {
+      name: "time",
+      matches: [{
+        path: { type: "RegularExpression", value: "/(a|aa|ab|aab)*c" },
+      }],
+      policies: { directResponse: { status: 204 } },
+    },
+    {
+      name: "memory",
+      matches: [{ path: { type: "PathPrefix", value: "/users" } }],
+      policies: {
+        directResponse: { status: 204 },
+        rateLimit: {
+          local: [{
+            requests: 1000,
+            unit: "Hours",
+            key: 'request.headers["x-user"]',
+          }],
+        },
+      },
+    },
+  ],
+};
+
+/** Keeps the matcher busy until it is disposed. */
+function burn(port: number): AsyncDisposable {
+  let isOver = false;
+  const request = `GET /${"a".repeat(8000)} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const work = async () => {
+    using client = await RawClient.connect(port);
+    while (!isOver) {
+      await client.send(request);
+      await client.receive();
+    }
+  };
+  const done = work();
+  return {
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      await done;
+    },
+  };
+}
+
+async function useManyKeys(port: number, count: number): Promise<void> {
+  using client = await RawClient.connect(port);
+  const batch = 500;
+  for (let first = 0; first < count; first += batch) {
+    const requests = Array.from(
+      { length: batch },
+      (_, at) =>
+        `GET /users HTTP/1.1\r\nHost: x\r\nX-User: ${
+          String(first + at).padStart(120, "u")
+        }\r\n\r\n`,
+    );
+    const sending = client.send(requests.join(""));
+    for (let at = 0; at < batch; at++) {
+      const answer = await client.receive();
+      assert.equal(answer?.status, 204);
+    }
+    await sending;
+  }
+}
+
+async function download(url: string): Promise<Uint8Array> {
+  const response = await fetch(url);
+  assert.equal(response.status, 200);
+  assert.equal(
+    response.headers.get("content-type"),
+    "application/octet-stream",
+  );
+  return await response.bytes();
+}
+
+/** Lines of the source on which the function may be. */
+async function sourceOf({ file, name }: HotFunction): Promise<number[]> {
+  const text = await Deno.readTextFile(
+    new URL(`../../${file}`, import.meta.url),
+  );
+  return text.split("\n").flatMap((line, at) =>
+    line.trimStart().startsWith(`${name}(`) ? [at + 1] : []
+  );
+}
+
+async function assertGoReads(
+  bytes: Uint8Array,
+  expected: RegExp,
+): Promise<void> {
+  const file = await Deno.makeTempFile({ suffix: ".pb.gz" });
+  try {
+    await Deno.writeFile(file, bytes);
+    const top = await goTop(file);
+    if (top === undefined) return;
+    const [first = ""] = top.split(/flat%.*\n/).at(-1)?.split("\n") ?? [];
+    assert.match(first, expected);
+  } finally {
+    await Deno.remove(file);
+  }
+}
+
+Deno.test({
+  name: "/debug/pprof/profile shows the function that is busy, with its source",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using gateway = await GatewayProcess.start({ config });
+    await using _load = burn(gateway.port);
+
+    const bytes = await download(
+      `${gateway.admin}/debug/pprof/profile?seconds=2`,
+    );
+
+    const [hottest] = hotFunctions(bytes);
+    assert.ok(hottest !== undefined);
+    assert.equal(hottest.file, "src/base/pattern.ts");
+    assert.ok(
+      (await sourceOf(hottest)).includes(hottest.startLine),
+      JSON.stringify(hottest),
+    );
+    assert.ok(hottest.lines.every((line) => line >= hottest.startLine));
+    assert.deepEqual(valueTypes(bytes), ["samples/count", "cpu/nanoseconds"]);
+    assert.ok(
+      !hotFunctions(bytes).some(({ name }) => name === "(idle)"),
+    );
+    await assertGoReads(bytes, /src\/base\/pattern\.ts$/);
+  },
+});
+
+Deno.test("/debug/pprof/heap shows what holds memory that was allocated before", async () => {
+  await using gateway = await GatewayProcess.start({ config });
+  await useManyKeys(gateway.port, 80_000);
+
+  const bytes = await download(`${gateway.admin}/debug/pprof/heap`);
+
+  const [largest] = hotFunctions(bytes);
+  console.log(hotFunctions(bytes).slice(0, 6));
+  assert.match(
+    largest?.file ?? "",
+    /^src\/(?:ratelimit\/local|policy\/rate_limit)_/,
+  );
+  assert.deepEqual(valueTypes(bytes), ["inuse_space/bytes"]);
+  await assertGoReads(
+    bytes,
+    /src\/(?:ratelimit\/local|policy\/rate_limit)_\w+\.ts$/,
+  );
+});
+
+Deno.test({
+  name: "profiles are taken one at a time, and end when the client leaves",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using gateway = await GatewayProcess.start({ config });
+    const url = `${gateway.admin}/debug/pprof/profile`;
+    const client = new AbortController();
+    const first = fetch(`${url}?seconds=300`, { signal: client.signal });
+
+    let second: Response;
+    do {
+      second = await fetch(`${url}?seconds=1&frequency=1000`);
+      // Whoever came first holds it.
+      await second.bytes();
+    } while (second.status === 200);
+    client.abort();
+    await assert.rejects(first);
+    let third: Response;
+    do {
+      third = await fetch(`${url}?seconds=1`);
+      await third.bytes();
+    } while (third.status === 409);
+
+    assert.equal(second.status, 409);
+    assert.equal(third.status, 200);
+  },
+});
+
+Deno.test("gwctl proxy profile writes both profiles to files named after the time", async () => {
+  await using gateway = await GatewayProcess.start({ config });
+  await using _load = burn(gateway.port);
+  const cwd = await Deno.makeTempDir();
+  const { port } = new URL(gateway.admin);
+  try {
+    for (const kind of ["cpu", "heap"]) {
+      const { code, stdout, stderr } = await gatewayCommand({
+        args: [
+          "proxy",
+          "profile",
+          kind,
+          "--local",
+          "-p",
+          port,
+          ...(kind === "cpu" ? ["--seconds", "1"] : []),
+        ],
+        asGwctl: true,
+        cwd,
+      }).output();
+      assert.equal(code, 0, new TextDecoder().decode(stderr));
+      const text = new TextDecoder().decode(stdout);
+      const [, file = ""] = new RegExp(
+        `^Wrote ${kind} profile to (gateway-${kind}-[0-9]{8}-[0-9]{6}\\.pb\\.gz)\n$`,
+      ).exec(text) ?? [];
+      assert.ok(
+        hotFunctions(await Deno.readFile(`${cwd}/${file}`)).length > 0,
+        text,
+      );
+    }
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+});

@@ -1,0 +1,65 @@
+import { gunzipSync } from "node:zlib";
+import { Profile } from "pprof-format";
+
+/** A function of a profile and what was measured in it alone. */
+export interface HotFunction {
+  readonly name: string;
+  readonly file: string;
+  /** Where it begins. */
+  readonly startLine: number;
+  /** Lines in which something was measured. */
+  readonly lines: readonly number[];
+  readonly value: number;
+}
+
+/** The functions of a gzipped profile by their last value, the highest first. */
+export function hotFunctions(bytes: Uint8Array): readonly HotFunction[] {
+  const profile = Profile.decode(gunzipSync(bytes));
+  const text = (index: number | bigint) =>
+    profile.stringTable.strings[Number(index)] ?? "";
+  const found = new Map<string, HotFunction>();
+  for (const { locationId, value } of profile.sample) {
+    const location = profile.location.find(({ id }) => id === locationId[0]);
+    const [line] = location?.line ?? [];
+    const owner = profile.function.find(({ id }) => id === line?.functionId);
+    if (line === undefined || owner === undefined) continue;
+    const name = text(owner.name);
+    const file = text(owner.filename);
+    const known = found.get(`${name} ${file}`);
+    found.set(`${name} ${file}`, {
+      name,
+      file,
+      startLine: Number(owner.startLine),
+      lines: [...known?.lines ?? [], Number(line.line)],
+      value: (known?.value ?? 0) + Number(value.at(-1)),
+    });
+  }
+  return [...found.values()].toSorted((a, b) => b.value - a.value);
+}
+
+/** Names of all value types, such as `["samples/count", "cpu/nanoseconds"]`. */
+export function valueTypes(bytes: Uint8Array): readonly string[] {
+  const { sampleType, stringTable } = Profile.decode(gunzipSync(bytes));
+  return sampleType.map(({ type, unit }) =>
+    `${stringTable.strings[Number(type)]}/${stringTable.strings[Number(unit)]}`
+  );
+}
+
+/** What `go tool pprof -top -filefunctions` prints; `undefined` on a machine without Go. */
+export async function goTop(file: string): Promise<string | undefined> {
+  const go = ["/usr/local/go/bin/go", "/usr/bin/go"].find((path) => {
+    try {
+      return Deno.statSync(path).isFile;
+    } catch {
+      return false;
+    }
+  });
+  if (go === undefined) return undefined;
+  // It keeps what it builds below its home, which it must have.
+  const { success, stdout, stderr } = await new Deno.Command(go, {
+    args: ["tool", "pprof", "-top", "-filefunctions", file],
+    env: { HOME: Deno.env.get("HOME") ?? "/tmp", PPROF_TMPDIR: "/tmp" },
+  }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
