@@ -1,6 +1,6 @@
 DENO = sh .ci/deno
 
-.PHONY: help run test check fmt e2e golden pictures bench build clean interop-ratelimit
+.PHONY: help run test check fmt e2e golden pictures bench build clean interop-ratelimit screenshots
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -31,6 +31,9 @@ bench: ## compare with nginx and a naive proxy
 
 build: ## make one executable, dist/gateway
 	@$(DENO) task --quiet build
+
+screenshots: ## make the pictures of the README; needs Chromium
+	@$(DENO) run -A .ci/screenshots.ts
 
 interop-ratelimit: ## ask a real envoyproxy/ratelimit; needs Go and Redis
 	@sh .ci/interop_ratelimit $(ARGS)

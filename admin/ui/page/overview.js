@@ -4,7 +4,8 @@ import { bytes, code, duration, facts, h, number, svg, time } from "./dom.js";
 import { createRate, parseMetrics, sumOf } from "./metrics_text.js";
 import { pollVisibly } from "./poll.js";
 
-const kept = 120;
+/** Two minutes. */
+const kept = 60;
 
 export function show(content, { signal }) {
   const problem = h("p", { class: "problem", role: "status" });
@@ -14,7 +15,7 @@ export function show(content, { signal }) {
   content.append(
     problem,
     section("Configuration", configuration),
-    section("Traffic", curve.element, numbers),
+    section("Requests per second, over two minutes", curve.element, numbers),
   );
   const rates = createRates();
   let shownConfiguration = "";
@@ -44,7 +45,7 @@ function describeConfiguration(status) {
   const { version: own, ...parts } = version;
   const entries = [
     ["Version", own ?? "–"],
-    ["Made of", Object.values(parts).join(", ") || "–"],
+    ["Made of", describeParts(parts)],
     ["Readiness", h("span", { class: `badge ${readiness}` }, readiness)],
     ["Configuration", h("code", { title: hash }, hash.slice(0, 12))],
     ["Applied", appliedAt === "" ? "–" : time(appliedAt)],
@@ -57,6 +58,11 @@ function describeConfiguration(status) {
       "The latest configuration is in force: none was rejected since.",
     ),
   ];
+}
+
+function describeParts(parts) {
+  const texts = Object.entries(parts).map(([name, text]) => `${name} ${text}`);
+  return texts.join(", ") || "–";
 }
 
 function describeRejected({ hash, at, diagnostics }) {
@@ -126,8 +132,10 @@ function createCurve() {
       values.push(value);
       if (values.length > kept) values.shift();
       const top = Math.max(...values, 1);
+      // All of the width from the start: a line that begins at the right looks broken.
+      const step = (kept - 1) / Math.max(values.length - 1, 1);
       const points = values.map((value, index) =>
-        `${kept - values.length + index},${29 - (28 * value) / top}`
+        `${index * step},${29 - (28 * value) / top}`
       );
       line.setAttribute("points", points.join(" "));
     },
