@@ -147,7 +147,6 @@ Deno.test("/debug/pprof/heap shows what holds memory that was allocated before",
   const bytes = await download(`${gateway.admin}/debug/pprof/heap`);
 
   const [largest] = hotFunctions(bytes);
-  console.log(hotFunctions(bytes).slice(0, 6));
   assert.match(
     largest?.file ?? "",
     /^src\/(?:ratelimit\/local|policy\/rate_limit)_/,

@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { adminEndpoints } from "../../../admin/endpoints.ts";
+import { describeApi } from "../../../admin/openapi.ts";
+import { operations } from "../../../admin/openapi_operations.ts";
+import { Profiles } from "../../../admin/profiles.ts";
+import { startAdminServer, startStatsServer } from "../../../admin/server.ts";
+import { statsEndpoints } from "../../../admin/stats.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { createTestLog, FakeTarget } from "./fake_target.ts";
+
+const target = new FakeTarget({
+  adminAddr: "127.0.0.1:0",
+  statsAddr: "127.0.0.1:0",
+});
+const stats = statsEndpoints(target);
+const admin = adminEndpoints({
+  target,
+  clock: systemClock,
+  profiles: new Profiles(systemClock, false),
+  ui: () => new Response(),
+});
+const document = describeApi({
+  version: "1.2.3",
+  asksForToken: false,
+  admin,
+  stats,
+});
+
+interface Operation {
+  readonly summary: string;
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
+const paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> =
+  document.paths;
+
+function operationOf(path: string, method: string): Operation | undefined {
+  return paths[path]?.[method.toLowerCase()];
+}
+
+Deno.test("the OpenAPI document describes every endpoint, and the texts are all used", () => {
+  const described = [...admin, ...stats].flatMap(({ path, methods }) =>
+    Object.keys(methods).map((method) =>
+      `${method.toLowerCase()} ${path.replace("*", "{id}")}`
+    )
+  );
+
+  const expected = Object.keys(operations).filter((name) =>
+    Deno.build.os === "linux" || !name.endsWith("/profile")
+  );
+  assert.deepEqual(described.sort(), expected.sort());
+  for (const [path, item] of Object.entries(paths)) {
+    for (const method of ["get", "head", "post"]) {
+      const operation = item[method];
+      if (operation === undefined) continue;
+      assert.ok(operation.summary !== "", `${method} ${path}`);
+      assert.ok("200" in operation.responses, `${method} ${path}`);
+    }
+  }
+});
+
+const queries: readonly (readonly [path: string, status: number])[] = [
+  ["/logging?level=nonsense%3D%3D", 400],
+  ["/debug/tasks?limit=0", 400],
+  ["/debug/tasks?limit=100001", 400],
+  ["/debug/tasks?limit=", 400],
+  ["/debug/tasks?limit=1&limit=2", 400],
+  ["/debug/requests?limit=x", 400],
+  ["/debug/trace?count=0", 400],
+  ...(Deno.build.os === "linux"
+    ? [
+      ["seconds=0", 400],
+      ["seconds=301", 400],
+      ["seconds=1.5", 400],
+      ["seconds=-1", 400],
+      ["seconds=ten", 400],
+      ["seconds=", 400],
+      ["frequency=0", 400],
+      ["frequency=1001", 400],
+      ["frequency=99.5", 400],
+      ["seconds=1&seconds=1", 400],
+    ].map(([query]) => [`/debug/pprof/profile?${query}`, 400] as const)
+    : []),
+];
+
+for (const adminAddr of ["127.0.0.1:0", "unix"]) {
+  Deno.test(`every path and method at ${adminAddr} answers as the OpenAPI document says`, async () => {
+    const folder = await Deno.makeTempDir();
+    const where = adminAddr === "unix"
+      ? `unix:${folder}/admin.sock`
+      : adminAddr;
+    const { log } = createTestLog();
+    const target = new FakeTarget({
+      adminAddr: where,
+      statsAddr: "127.0.0.1:0",
+    });
+    const clock = systemClock;
+    const server = await startAdminServer({ target, log, clock });
+    const statsServer = await startStatsServer({ target, log, clock });
+    const [origin = ""] = server.addresses;
+    const [statsOrigin = ""] = statsServer.addresses;
+    const proxy: Deno.Proxy | undefined = adminAddr === "unix"
+      ? { transport: "unix", path: `${folder}/admin.sock` }
+      : undefined;
+    const client = Deno.createHttpClient(proxy === undefined ? {} : { proxy });
+    const request = async (method: string, path: string) => {
+      const isStats = stats.some((each) => each.path === path);
+      const base = isStats
+        ? statsOrigin
+        : adminAddr === "unix"
+        ? "http://localhost"
+        : origin;
+      const response = await fetch(base + path, {
+        method,
+        ...(!isStats && { client }),
+      });
+      await response.body?.cancel();
+      return response.status;
+    };
+    try {
+      for (const [path, item] of Object.entries(paths)) {
+        for (
+          const method of ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]
+        ) {
+          // These wait for something; what they refuse is asked below.
+          if (
+            /trace|profile$|heap|tasks/.test(path) &&
+            item[method.toLowerCase()] !== undefined
+          ) continue;
+          const status = await request(method, path.replace("{id}", "x"));
+          const operation = operationOf(path, method);
+          assert.equal(
+            operation === undefined,
+            status === 405,
+            `${method} ${path}: ${status}`,
+          );
+          if (operation !== undefined) {
+            assert.ok(
+              String(status) in operation.responses,
+              `${method} ${path}: ${status}`,
+            );
+            assert.ok(status < 500, `${method} ${path}: ${status}`);
+          }
+        }
+      }
+      for (const [query, expected] of queries) {
+        const method = query.startsWith("/logging") ? "POST" : "GET";
+        const status = await request(method, query);
+        assert.equal(status, expected, query);
+        const [path = ""] = query.split("?");
+        assert.ok(
+          String(status) in (operationOf(path, method)?.responses ?? {}),
+          query,
+        );
+      }
+      assert.equal(await request("GET", "/nothing"), 404);
+      assert.equal(await request("GET", "/memory/"), 404);
+    } finally {
+      client.close();
+      await server.close();
+      await statsServer.close();
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}
+
+Deno.test("the admin server that is off listens nowhere", async () => {
+  const { log } = createTestLog();
+  const target = new FakeTarget({ adminAddr: "off" });
+
+  const server = await startAdminServer({ target, log, clock: systemClock });
+
+  assert.deepEqual(server.addresses, []);
+  await server.close();
+});
+
+for (
+  const [name, headers, status] of [
+    ["a name of another site", { host: "evil.example:80" }, 403],
+    ["a post from another site", { origin: "https://evil.example" }, 403],
+    ["no token", {}, 401],
+    ["a wrong token", { authorization: "Bearer 0123456789abcdeX" }, 401],
+    ["the token", { authorization: "Bearer 0123456789abcdef" }, 200],
+  ] as const
+) {
+  Deno.test(`the admin server with a token answers ${status} to ${name}`, async () => {
+    const { log } = createTestLog();
+    const target = new FakeTarget({
+      adminAddr: "127.0.0.1:0",
+      adminToken: "0123456789abcdef",
+    });
+    const server = await startAdminServer({ target, log, clock: systemClock });
+    const [origin = ""] = server.addresses;
+    const { port } = new URL(origin);
+    using connection = await Deno.connect({
+      hostname: "127.0.0.1",
+      port: Number(port),
+    });
+    const fields = Object.entries({
+      host: "localhost",
+      ...headers,
+      connection: "close",
+    });
+    await connection.write(new TextEncoder().encode(
+      `POST /quitquitquit HTTP/1.1\r\n${
+        fields.map(([field, value]) => `${field}: ${value}\r\n`).join("")
+      }\r\n`,
+    ));
+    const answer = await new Response(connection.readable).text();
+    await server.close();
+
+    assert.equal(answer.split(" ")[1], String(status));
+    assert.equal(target.shutdowns, status === 200 ? 1 : 0);
+  });
+}

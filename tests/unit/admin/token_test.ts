@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { startAdminServer } from "../../../admin/server.ts";
+import { readAdminToken, withToken } from "../../../admin/token.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { createTestLog, FakeTarget } from "./fake_target.ts";
+
+const token = "0123456789abcdef-_.~+/==";
+
+function ask(authorization: string | undefined): Promise<Response> {
+  const handler = withToken(token, () => new Response("inside"));
+  const headers = authorization === undefined ? undefined : { authorization };
+  return Promise.resolve(
+    handler(new Request("http://localhost/x", { headers: headers ?? {} })),
+  );
+}
+
+for (const given of [`Bearer ${token}`, `bearer  ${token}`]) {
+  Deno.test(`withToken lets "${given}" pass`, async () => {
+    assert.equal(await (await ask(given)).text(), "inside");
+  });
+}
+
+for (
+  const given of [
+    undefined,
+    "",
+    "Bearer",
+    `Basic ${token}`,
+    token,
+    `Bearer ${token}x`,
+    `Bearer ${token.slice(1)}`,
+    `Bearer ${token} ${token}`,
+    `Bearer ${token}, Bearer ${token}`,
+  ]
+) {
+  Deno.test(`withToken refuses ${JSON.stringify(given)}`, async () => {
+    const response = await ask(given);
+
+    assert.equal(response.status, 401);
+    assert.match(
+      response.headers.get("www-authenticate") ?? "",
+      /^Bearer realm="gateway admin"/,
+    );
+    const body = await response.text();
+    assert.equal(
+      body,
+      "unauthorized: the admin interface asks for a bearer token\n",
+    );
+  });
+}
+
+for (
+  const [name, content, problem] of [
+    ["empty", "", "expected one line"],
+    ["short", "123456789012345\n", "expected one line"],
+    ["of two lines", `${token}\n${token}\n`, "expected one line"],
+    ["with blanks", "0123456789 abcdef", "expected one line"],
+    ["missing", undefined, "no such file"],
+  ] as const
+) {
+  Deno.test(`readAdminToken refuses a file that is ${name} and does not show it`, async () => {
+    const folder = await Deno.makeTempDir();
+    const adminTokenFile = `${folder}/token`;
+    try {
+      if (content !== undefined) {
+        await Deno.writeTextFile(adminTokenFile, content);
+      }
+      const { settings } = new FakeTarget({ adminTokenFile });
+
+      await assert.rejects(readAdminToken(settings), ({ message }: Error) => {
+        assert.match(
+          message,
+          new RegExp(`config\\.adminTokenFile .*${problem}`),
+        );
+        assert.ok(!content || !message.includes(content.trim()));
+        return true;
+      });
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}
+
+Deno.test("readAdminToken reads a file without its line break", async () => {
+  const adminTokenFile = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(adminTokenFile, `${token}\r\n`);
+
+    const { settings } = new FakeTarget({ adminTokenFile });
+
+    assert.equal(await readAdminToken(settings), token);
+  } finally {
+    await Deno.remove(adminTokenFile);
+  }
+});
+
+for (
+  const { adminAddr, adminToken, warns } of [
+    { adminAddr: "0.0.0.0:0", adminToken: undefined, warns: true },
+    { adminAddr: "0.0.0.0:0", adminToken: token, warns: false },
+    { adminAddr: "127.0.0.1:0", adminToken: undefined, warns: false },
+    { adminAddr: "off", adminToken: undefined, warns: false },
+  ]
+) {
+  Deno.test(`the admin server at ${adminAddr} ${warns ? "warns" : "does not warn"} ${adminToken === undefined ? "without" : "with"} a token`, async () => {
+    const { log, lines } = createTestLog();
+    const target = new FakeTarget({ adminAddr, adminToken });
+
+    const server = await startAdminServer({ target, log, clock: systemClock });
+    await server.close();
+
+    assert.equal(/warn\tadmin\tWhoever reaches/.test(lines.join("")), warns);
+    assert.ok(!lines.join("").includes(token));
+  });
+}
