@@ -21,7 +21,7 @@ class Picture {
   #lists = {};
   #headings = {};
   #lines = svg("svg", { class: "lines", "aria-hidden": "true" });
-  #said = h("p", { class: "quiet", role: "status" });
+  #said = h("p", { class: "unseen", role: "status" });
   #detail = h("section", { class: "detail", "aria-label": "Details" });
   #filter = "";
   #selected;
