@@ -32,6 +32,8 @@ export interface KvLimiterOptions {
 
 /** How often leases are reviewed and debits settled. */
 const SWEEP_MS = 100;
+/** How many budgets are looked at to find one that may be forgotten. */
+const FORGET_LOOKS = 16;
 /** How long closing waits for the store. */
 const CLOSE_MS = 2000;
 
@@ -203,12 +205,22 @@ export class KvLimiter implements GlobalLimiter {
   #markDirty(bucket: KvBucket): void {
     this.#dirty.add(bucket);
     this.#sweepSoon();
-    // Only a store that is down for long lets them pile up.
-    if (this.#dirty.size <= this.#maxBudgets * 2) return;
-    for (const oldest of this.#dirty) {
-      this.#dirty.delete(oldest);
-      this.#lostDebits += oldest.pendingDebits;
-      return;
+    if (this.#dirty.size > this.#maxBudgets * 2) this.#forgetDirty();
+  }
+
+  /**
+   * Forgets what piles up: the store is down, or does not keep up with new keys. Those that somebody only asks for go first, so that
+   * inventing keys does not wipe out what was used.
+   */
+  #forgetDirty(): void {
+    let looks = 0;
+    for (const bucket of this.#dirty) {
+      this.#dirty.delete(bucket);
+      if (bucket.pendingDebits === 0 || ++looks === FORGET_LOOKS) {
+        this.#lostDebits += bucket.pendingDebits;
+        return;
+      }
+      this.#dirty.add(bucket);
     }
   }
 

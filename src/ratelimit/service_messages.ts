@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { Buffer } from "node:buffer";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
 /** `RateLimitRequest`. */
@@ -47,7 +48,6 @@ export const serviceCodes = { ok: 1, overLimit: 2 } as const;
 
 /** Statuses or headers of an answer that are read; one with more is refused. */
 const MAX_ITEMS = 128;
-const latin1 = new TextDecoder("latin1");
 
 /** A request as bytes. */
 export function encodeRequest(request: ServiceRequest): Uint8Array {
@@ -157,12 +157,18 @@ function decodeHeader(bytes: Uint8Array): readonly [string, string] {
   let rawValue = "";
   readFields(bytes, {
     messages: {
-      1: (message) => name = latin1.decode(message),
-      2: (message) => value = latin1.decode(message),
-      3: (message) => rawValue = latin1.decode(message),
+      1: (message) => name = latin1(message),
+      2: (message) => value = latin1(message),
+      3: (message) => rawValue = latin1(message),
     },
   });
   return [name, value === "" ? rawValue : value];
+}
+
+/** Not by `TextDecoder`, which reads bytes from 0x80 to 0x9F as Windows-1252. */
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    .toString("latin1");
 }
 
 /** What to do with the fields of a message, by number; others are skipped, so are those of another wire type. */

@@ -224,6 +224,24 @@ Deno.test("KvLimiter keeps a bounded number of budgets and forgets none", async 
   assert(more.every((admitted) => admitted === 2), `${more}`);
 });
 
+Deno.test("KvLimiter does not lose what was used to a storm of new keys", async () => {
+  await using fleet = await KvFleet.open(1, { maxBudgets: 10 });
+  const uses = [useOf({ unit: "tokens", base: 100 })];
+  await fleet.admit(uses, 1);
+  fleet.first.debit(uses, 500);
+
+  await fleet.until(Promise.all(
+    Array.from(
+      { length: 50 },
+      (_, index) => fleet.first.admit([useOf({ base: 5 }, `new-${index}`)]),
+    ),
+  ));
+  await fleet.pass(200);
+
+  assert.equal(await fleet.admit(uses, 1), 0);
+  assert.equal(fleet.first.describe().counters.lostDebits, 0);
+});
+
 Deno.test("KvLimiter ignores a window that a wrong clock opened far in the future", async () => {
   await using fleet = await KvFleet.open(2);
   const [one, two] = fleet.limiters;

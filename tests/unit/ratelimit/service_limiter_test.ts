@@ -171,6 +171,18 @@ for (
   });
 }
 
+Deno.test("ServiceLimiter passes on the bytes of a header as they are", async () => {
+  const header = { key: "x-price", value: "5 €" };
+
+  const decision = await admitWith({
+    overall_code: "OK",
+    response_headers_to_add: [header],
+  });
+
+  assert(decision.verdict === "admitted");
+  assert.deepEqual(decision.responseHeaders, [["x-price", "5 \xe2\x82\xac"]]);
+});
+
 for (
   const { name, reply, message } of [
     {
