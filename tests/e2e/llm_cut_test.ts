@@ -75,6 +75,8 @@ for (const coding of [undefined, "gzip", "br", "zstd"] as const) {
 
     const expected = asked + text.length / 4;
     assert.equal(await limited.charged(expected), expected);
+    assert.equal(await limited.answers("estimated"), 1);
+    assert.equal(await limited.answers("reported"), 0);
     assert.match(await answersOf(limited), /gen_ai\.usage\.estimated=true/);
   });
 }
@@ -102,6 +104,8 @@ Deno.test("a client that leaves when the provider has said everything is charged
   await leaveEarly(limited, "/v1/messages");
 
   assert.equal(await limited.charged(103), 103);
+  assert.equal(await limited.answers("estimated"), 0);
+  assert.equal(await limited.answers("reported"), 1);
   assert.doesNotMatch(await answersOf(limited), /estimated/);
 });
 
@@ -163,12 +167,13 @@ for (
   Deno.test(`${what} costs no tokens`, async () => {
     await using limited = await openTokenBudget(answer);
 
-    const response = await post(limited, path);
-    await response.body?.cancel();
+    await (await post(limited, path)).text();
+    await limited.finished(1);
 
-    await limited.gateway.gateway.stop(1000);
-    assert.doesNotMatch(limited.gateway.accessLog.join(""), /gen_ai/);
-    assert.doesNotMatch(limited.gateway.accessLog.join(""), /usage/);
+    assert.equal(await limited.charged(0), 0);
+    assert.equal(await limited.answers("estimated"), 0);
+    assert.equal(await limited.answers("reported"), 0);
+    assert.doesNotMatch(await answersOf(limited), /gen_ai|usage/);
   });
 }
 
@@ -180,7 +185,9 @@ Deno.test("a client that leaves a stream that is not of an LLM is charged nothin
   });
 
   await leaveEarly(limited, "/mcp");
+  await limited.finished(1);
 
+  assert.equal(await limited.charged(0), 0);
   assert.doesNotMatch(await answersOf(limited), /gen_ai/);
 });
 
@@ -217,6 +224,36 @@ Deno.test("a request that is tried again is charged once", async () => {
   assert.equal(response.status, 200);
   assert.equal(limited.upstream.requests.length, 2);
   assert.equal(await limited.charged(25), 25);
+});
+
+Deno.test("a streamed chat that is tried again is asked for usage each time, and charged once", async () => {
+  const usage = { prompt_tokens: 20, completion_tokens: 5 };
+  const told: LlmAnswer = {
+    contentType: sse,
+    body: bytesOf(events({ choices: [{ delta: { content: text } }] }, {
+      choices: [],
+      usage,
+    })),
+  };
+  await using limited = await openTokenBudget(
+    (_, index) => index === 0 ? { ...stated, status: 503 } : told,
+    { route: { retry: { attempts: 2, codes: [503], backoff: "1ms" } } },
+  );
+
+  const response = await post(limited, "/v1/chat/completions");
+
+  assert.doesNotMatch(await response.text(), /usage/);
+  const bodies = limited.upstream.requests.map(({ body }) => body);
+  const asking = body.replace(
+    '"stream":true',
+    '"stream":true,"stream_options":{"include_usage":true}',
+  );
+  assert.deepEqual(
+    bodies.map((each) => JSON.parse(each)),
+    [JSON.parse(asking), JSON.parse(asking)],
+  );
+  assert.equal(await limited.charged(25), 25);
+  assert.equal(await limited.answers("reported"), 1);
 });
 
 Deno.test("the answer of a mirror is not charged, and the mirror is asked for usage like the provider", async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { request } from "node:http";
+import { createAuthority } from "../harness/certificates.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
-import type { LlmAnswer } from "../harness/llm_upstream.ts";
+import { type LlmAnswer, LlmUpstream } from "../harness/llm_upstream.ts";
 import { NodeUpstream } from "../harness/node_upstreams.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { openTokenBudget } from "../harness/token_budget.ts";
@@ -276,4 +277,34 @@ Deno.test("a chat over HTTP/2 is charged, and its usage hidden", async () => {
   assert.equal(textOf(first.bytes), plain);
   assert.equal(second.headers["x-ratelimit-remaining"], "75");
   assert.match(bodies[0] ?? "", /"include_usage":true/);
+});
+
+Deno.test("the chat of an HTTP/2 client is charged, and its usage hidden", async () => {
+  const authority = await createAuthority();
+  const tls = await authority.issueServer(["localhost", "127.0.0.1"]);
+  await using upstream = await LlmUpstream.start(openAi);
+  await using gateway = await startTestGateway({
+    routes: [{
+      backends: upstream.backends,
+      policies: { rateLimit: { local: [{ tokens: 100, unit: "Hours" }] } },
+    }],
+  }, { protocol: "HTTPS", tls });
+  using client = Deno.createHttpClient({
+    caCerts: [authority.cert],
+    http1: false,
+    http2: true,
+  });
+  const url = `https://127.0.0.1:${gateway.port}${chatPath}`;
+  const post = () => fetch(url, { method: "POST", body: streamed, client });
+
+  const first = await post();
+  const firstText = await first.text();
+  const second = await post();
+  const secondText = await second.text();
+  await gateway.gateway.stop(1000);
+
+  assert.deepEqual([firstText, secondText], [plain, plain]);
+  assert.equal(second.headers.get("x-ratelimit-remaining"), "75");
+  assert.match(upstream.requests[0]?.body ?? "", /"include_usage":true/);
+  assert.match(gateway.accessLog.join(""), /http\.version=HTTP\/2/);
 });

@@ -12,6 +12,10 @@ export interface TokenBudget extends AsyncDisposable {
   readonly origin: string;
   /** What was charged so far; waits for `expected`, where there is still something to read, and gives up in time. */
   charged(expected?: number): Promise<number>;
+  /** Waits until that many POST requests are over, and gives up in time. */
+  finished(posts: number): Promise<void>;
+  /** How many answers were counted by that source, in the metrics. */
+  answers(source: "reported" | "estimated"): Promise<number>;
 }
 
 /** Starts both. @param route More fields of the route. */
@@ -50,15 +54,32 @@ export async function openTokenBudget(
     gateway,
     origin: gateway.origin,
     async charged(expected = 0) {
-      let charged = await read();
-      // A client that left may be half closed: the gateway waits a moment before it takes it for gone.
-      const giveUpAt = Date.now() + 5000;
-      while (charged !== expected && Date.now() < giveUpAt) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        charged = await read();
-      }
-      return charged;
+      await waitFor(async () => await read() === expected);
+      return await read();
+    },
+    finished: (posts) =>
+      waitFor(() => {
+        const log = gateway.accessLog.join("");
+        return log.split("http.method=POST").length > posts;
+      }),
+    async answers(source) {
+      const metrics = await gateway.gateway.dataPlane.collectMetrics();
+      const line = new RegExp(
+        `^gateway_llm_answers_total\\{.*usage_source="${source}"\\} (\\d+)$`,
+        "m",
+      );
+      return Number(line.exec(metrics)?.[1] ?? 0);
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+/** A client that left may be half closed: the gateway waits a moment before it takes it for gone. */
+async function waitFor(
+  condition: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const giveUpAt = Date.now() + 5000;
+  while (!await condition() && Date.now() < giveUpAt) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
