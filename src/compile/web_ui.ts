@@ -31,13 +31,6 @@ function createWebUi(webUi: WebUiAccess): Backend {
   };
 }
 
-const guards: readonly string[] = [
-  "jwtAuthentication",
-  "basicAuthentication",
-  "apiKeyAuthentication",
-  "authorization",
-];
-
 /** Warns of a web UI that anybody can use who reaches its gateway. */
 export function checkWebUi(
   listeners: readonly CompiledListener[],
@@ -57,6 +50,15 @@ export function checkWebUi(
   }
 }
 
-function isGuard({ kind }: EffectivePolicy): boolean {
-  return guards.includes(kind.kind);
+/** Whether it turns away those who show nothing. */
+function isGuard({ kind, layers }: EffectivePolicy): boolean {
+  const traffic = layers[0]?.traffic;
+  switch (kind.kind) {
+    case "jwtAuthentication":
+    case "basicAuthentication":
+    case "apiKeyAuthentication":
+      return traffic?.[kind.kind]?.mode === "Strict";
+    default:
+      return kind.kind === "authorization";
+  }
 }

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
+import { Gateway, textSource } from "../../mod.ts";
+import { freePort } from "../harness/free_port.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { startTracedGateway } from "../harness/traced_gateway.ts";
-import { startUiGateway, uiAuthorization } from "../harness/ui_gateway.ts";
+import {
+  startUiGateway,
+  uiAuthorization,
+  uiPolicies,
+} from "../harness/ui_gateway.ts";
 
 const authorization = uiAuthorization;
 
@@ -225,19 +231,49 @@ for (
   });
 }
 
-Deno.test("web UI without a guard gets a warning that says where", async () => {
-  await using gateway = await startTracedGateway({
-    ui: { gateways: ["default"] },
+for (
+  const { name, policies } of [
+    { name: "without a policy", policies: {} },
+    {
+      name: "whose users may stay away",
+      policies: {
+        basicAuthentication: {
+          ...uiPolicies.basicAuthentication,
+          mode: "Optional",
+        },
+      },
+    },
+  ]
+) {
+  Deno.test(`web UI ${name} gets a warning that says where`, async () => {
+    await using gateway = await startTracedGateway({
+      ui: { gateways: ["default"], policies },
+    });
+
+    const warnings = gateway.log.filter((line) => /web UI/.test(line));
+
+    assert.equal(warnings.length, 1);
+    assert.match(
+      warnings[0] ?? "",
+      /ui: Everybody who reaches gateway \\?"default\\?" can use the web UI/,
+    );
+    assert.equal(await statusOf(`${gateway.origin}/ui/`), 200);
+  });
+}
+
+Deno.test("a gateway in a process without a web UI answers 500", async () => {
+  const port = freePort();
+  const gateways = { default: { port, address: "127.0.0.1" } };
+  const ui = { gateways: ["default"], policies: uiPolicies };
+  await using _gateway = await Gateway.start({
+    config: textSource(JSON.stringify({ gateways, ui })),
   });
 
-  const warnings = gateway.log.filter((line) => /web UI/.test(line));
+  const status = await statusOf(`http://127.0.0.1:${port}/ui/`, {
+    headers: { authorization },
+  });
 
-  assert.equal(warnings.length, 1);
-  assert.match(
-    warnings[0] ?? "",
-    /ui: Everybody who reaches gateway \\?"default\\?" can use the web UI/,
-  );
-  assert.equal(await statusOf(`${gateway.origin}/ui/`), 200);
+  assert.equal(status, 500);
 });
 
 for (

@@ -88,12 +88,14 @@ export function number(value, digits = 1) {
 /** Such as `2 h 5 min`. */
 export function duration(seconds) {
   if (!Number.isFinite(seconds)) return "–";
-  const parts = [
+  /** @type {[number, string][]} */
+  const units = [
     [Math.floor(seconds / 86_400), "d"],
     [Math.floor(seconds / 3600) % 24, "h"],
     [Math.floor(seconds / 60) % 60, "min"],
     [Math.floor(seconds) % 60, "s"],
-  ].filter(([value]) => value > 0).slice(0, 2);
+  ];
+  const parts = units.filter(([value]) => value > 0).slice(0, 2);
   return parts.map(([value, unit]) => `${value} ${unit}`).join(" ") || "0 s";
 }
 

@@ -44,7 +44,13 @@ export function hottest(samples) {
 export class FlameGraph {
   #root;
   #format;
-  #calls = h("div", { class: "flames" });
+  #calls = h("div", {
+    class: "flames",
+    role: "group",
+    "aria-label":
+      "Calls; arrow keys go through them, Enter shows one at full width",
+    onkeydown: (event) => this.#move(event),
+  });
   #said = h("p", { class: "quiet", role: "status" });
 
   constructor(root, format) {
@@ -62,6 +68,32 @@ export class FlameGraph {
       this.#calls,
     );
     this.#zoom([root]);
+  }
+
+  /** Arrow keys move through the calls: hundreds of them are one stop for the tab key. */
+  #move(event) {
+    const next = {
+      ArrowRight: "nextElementSibling",
+      ArrowDown: "nextElementSibling",
+      ArrowLeft: "previousElementSibling",
+      ArrowUp: "previousElementSibling",
+    }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    this.#focus(event.target[next]);
+  }
+
+  #focus(call) {
+    if (!call) return;
+    this.#calls.querySelector('[tabindex="0"]')?.setAttribute("tabindex", -1);
+    call.setAttribute("tabindex", 0);
+    call.focus();
+  }
+
+  /** What was chosen is made anew, and keeps the focus. */
+  #look(path) {
+    this.#zoom(path);
+    this.#focus(this.#calls.children[path.length - 1]);
   }
 
   /** Shows the last of `path`, below those that called it. */
@@ -99,7 +131,8 @@ export class FlameGraph {
         type: "button",
         title: this.#describe(node),
         class: `heat${hash(node.name) % 5}`,
-        onclick: () => this.#zoom(path),
+        tabindex: this.#calls.childElementCount === 0 ? 0 : -1,
+        onclick: () => this.#look(path),
       },
       node.name,
     );

@@ -8,9 +8,9 @@ export function askForToken(problem) {
 }
 
 function ask(problem) {
-  const dialog = document.querySelector("#login");
-  const input = document.querySelector("#token");
-  document.querySelector("#login-problem").textContent = problem;
+  const dialog = document.querySelector("dialog");
+  const input = dialog.querySelector("input");
+  dialog.querySelector("#login-problem").textContent = problem;
   input.value = "";
   dialog.showModal();
   return new Promise((resolve) => {

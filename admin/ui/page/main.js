@@ -22,7 +22,7 @@ const views = {
   profiles: { title: "Profiles", show: profiles.show },
 };
 
-const main = document.querySelector("#main");
+const main = document.querySelector("main");
 const links = new Map();
 /** Stops whatever the shown view does. */
 let leave = new AbortController();

@@ -3,17 +3,22 @@ import { getJson } from "./api.js";
 import { drawChains } from "./connectors.js";
 import { code, h, setText, svg } from "./dom.js";
 import { LongList } from "./long_list.js";
+import { pollVisibly } from "./poll.js";
 import { columns, fits, readModel, relatedTo } from "./route_model.js";
 
-export async function show(content, { signal }) {
+export function show(content, { signal }) {
   const problem = h("p", { class: "problem", role: "status" });
-  content.append(problem);
-  try {
+  const picture = h("div");
+  content.append(problem, picture);
+  let shown;
+  pollVisibly(3000, signal, problem, async () => {
+    const { hash } = await getJson("status", signal);
+    if (hash === shown) return;
     const model = readModel(await getJson("config", signal));
-    new Picture(model, content);
-  } catch (error) {
-    if (!signal.aborted) setText(problem, error.message);
-  }
+    shown = hash;
+    picture.replaceChildren();
+    new Picture(model, picture);
+  });
 }
 
 class Picture {

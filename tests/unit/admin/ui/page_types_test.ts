@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { root } from "../../../rules/repository.ts";
+
+Deno.test("the modules of the page have no mistakes that a type checker finds", async () => {
+  const page = new URL("admin/ui/page/", root).pathname;
+  const names = await Array.fromAsync(Deno.readDir(page), ({ name }) => name);
+  const files = names.filter((name) => name.endsWith(".js"));
+
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["check", "--quiet", "--config", "jsconfig.json", ...files],
+    cwd: page,
+    env: { NO_COLOR: "1" },
+  }).output();
+
+  assert(success, new TextDecoder().decode(stderr));
+});
