@@ -144,7 +144,8 @@ export class TraceRedactor {
     if (secret.length < MIN_LENGTH || this.#secrets.length >= MAX_SECRETS) {
       return;
     }
-    for (const form of new Set([secret, utf8(secret), escaped(secret)])) {
+    const forms = [secret, utf8(secret), escaped(secret), encoded(secret)];
+    for (const form of new Set(forms)) {
       if (!this.#secrets.includes(form)) this.#secrets.push(form);
     }
     this.#secrets.sort((a, b) => b.length - a.length);
@@ -217,6 +218,11 @@ function utf8(text: string): string {
 /** As the text looks inside a text of JSON. */
 function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
+}
+
+/** As the text looks in a URL; a text that cannot stand there is as it was. */
+function encoded(text: string): string {
+  return text.isWellFormed() ? encodeURIComponent(text) : text;
 }
 
 /** Each byte as one character. */

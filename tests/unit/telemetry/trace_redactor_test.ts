@@ -90,6 +90,15 @@ Deno.test("the parts of credentials are secrets of their own", () => {
   );
 });
 
+Deno.test("a secret that went into a URL is hidden there", () => {
+  const redactor = createRedactor({ "x-session": "s3cr3t/val+ue=" });
+
+  assert.equal(
+    redactor.target("/v2?id=s3cr3t%2Fval%2Bue%3D&a=b"),
+    "/v2?id=<redacted>&a=b",
+  );
+});
+
 Deno.test("short secrets do not hide what has the same letters", () => {
   assert.equal(createRedactor({ "x-session": "GET" }).text("GET /"), "GET /");
 });
