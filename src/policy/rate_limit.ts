@@ -157,23 +157,26 @@ class RateLimitPolicy implements Policy {
     if (limits === undefined) return this.#admitShared(asking);
     const asked = limits.admit(asking.variables, asking.context);
     return asked instanceof Promise
-      ? asked.then((verdict) => this.#goOn(asking, verdict))
-      : this.#goOn(asking, asked);
+      ? asked.then((verdict) => this.#goOn(asking, limits, verdict))
+      : this.#goOn(asking, limits, asked);
   }
 
   #goOn(
     asking: Asking,
+    limits: SharedLimits,
     verdict: SharedVerdict,
   ): RequestVerdict | Promise<RequestVerdict> {
     const { context, taken, admissions } = asking;
     if (verdict.verdict === "admitted") {
       admissions.push(verdict);
-      context.trace?.report(sharedVerdict(verdict.readings));
+      context.trace?.report(sharedVerdict(limits, verdict.readings));
       return this.#askShared(asking);
     }
     for (const admission of admissions) admission.refund();
     taken.local.refund(taken.at);
-    if (verdict.verdict === "refused") return this.#refuseShared(verdict);
+    if (verdict.verdict === "refused") {
+      return this.#refuseShared(limits, verdict);
+    }
     const { message } = verdict;
     const failed = failedVerdict(message);
     return new Refusal("rate_limit", message, limitUnknown(), failed);
@@ -214,6 +217,7 @@ class RateLimitPolicy implements Policy {
   }
 
   #refuseShared(
+    limits: SharedLimits,
     { refusedBy, readings, responseHeaders, body }: GlobalRefusal,
   ): Refusal {
     const response = tooManyRequests(body);
@@ -226,8 +230,11 @@ class RateLimitPolicy implements Policy {
     for (const [name, value] of responseHeaders ?? []) {
       response.headers.set(name.toLowerCase(), value);
     }
-    const message = "A limit that processes share is used up";
-    const verdict = sharedVerdict(readings, refusedBy);
+    const what = refusedBy === undefined
+      ? "A limit"
+      : `Limit "${limits.nameOf(refusedBy)}"`;
+    const message = `${what} of domain "${limits.domain}" is used up`;
+    const verdict = sharedVerdict(limits, readings, refusedBy);
     return new Refusal("rate_limit", message, response, verdict);
   }
 

@@ -1,6 +1,7 @@
 import type { GlobalLimit } from "../api/rate_limit.ts";
 import type { Variables } from "../cel/variables.ts";
 import { describeError } from "../base/errors.ts";
+import type { BudgetReading } from "../ratelimit/budget.ts";
 import type {
   DescriptorUse,
   GlobalAdmission,
@@ -10,7 +11,7 @@ import type {
 } from "../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
-import { budgetOf } from "./rate_limit_budget.ts";
+import { budgetOf, describeReading } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileValue,
@@ -49,14 +50,14 @@ interface Descriptor {
 export class SharedLimits {
   readonly bodyUse: BodyUse | undefined;
   readonly countsTokens: boolean;
+  readonly #config: GlobalLimit;
   readonly #limiter: GlobalLimiter;
   readonly #isOpen: boolean;
   readonly #descriptors: readonly Descriptor[];
 
-  constructor(
-    { descriptors, failureMode }: GlobalLimit,
-    limiter: GlobalLimiter,
-  ) {
+  constructor(config: GlobalLimit, limiter: GlobalLimiter) {
+    const { descriptors, failureMode } = config;
+    this.#config = config;
     this.#limiter = limiter;
     this.#isOpen = failureMode === "Open";
     this.#descriptors = descriptors.map(compileDescriptor);
@@ -68,6 +69,15 @@ export class SharedLimits {
         )
       ),
     );
+  }
+
+  get domain(): string {
+    return this.#config.domain;
+  }
+
+  /** The limit that a verdict tells of, such as `100 requests per minute, by user`. */
+  nameOf(reading: BudgetReading): string {
+    return describeReading(this.#config, reading);
   }
 
   /** Decides over a request. Answers without a promise when there is nothing to wait for. */

@@ -4,6 +4,7 @@ import type {
   RateLimitEntry,
   RateLimitResult,
 } from "../telemetry/trace_event.ts";
+import type { SharedLimits } from "./rate_limit_global.ts";
 import { seconds } from "./rate_limit_headers.ts";
 
 /**
@@ -27,6 +28,7 @@ export function localVerdict(
 
 /** What budgets that processes share said of a request, for the trace. */
 export function sharedVerdict(
+  limits: Pick<SharedLimits, "nameOf">,
   readings: readonly BudgetReading[],
   refusedBy?: BudgetReading,
 ): RateLimitResult {
@@ -34,10 +36,11 @@ export function sharedVerdict(
     ? readings
     : readings.filter((reading) => !isSame(reading, refusedBy));
   const entries = others.map((reading) =>
-    entryOf(nameOf(reading), reading, "allow")
+    entryOf(limits.nameOf(reading), reading, "allow")
   );
   if (refusedBy === undefined) return resultOf("global", entries);
-  const refusing = entryOf(nameOf(refusedBy), refusedBy, "deny");
+  const name = limits.nameOf(refusedBy);
+  const refusing = entryOf(name, refusedBy, "deny");
   return resultOf("global", [refusing, ...entries]);
 }
 
@@ -81,8 +84,4 @@ function skipped({ name, definition }: Limit): RateLimitEntry {
 function isSame(one: BudgetReading, other: BudgetReading): boolean {
   return one.unit === other.unit && one.limit === other.limit &&
     one.windowMs === other.windowMs && one.remaining === other.remaining;
-}
-
-function nameOf({ limit, unit, windowMs }: BudgetReading): string {
-  return `${limit} ${unit} per ${seconds(windowMs)} s`;
 }

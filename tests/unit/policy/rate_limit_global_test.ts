@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { RateLimit } from "../../../src/api/rate_limit.ts";
 import { Refusal } from "../../../src/policy/refusal.ts";
+import type { BudgetReading } from "../../../src/ratelimit/budget.ts";
 import type {
   DescriptorUse,
   GlobalDecision,
@@ -38,13 +39,13 @@ class FakeLimiter implements GlobalLimiter {
   }
 }
 
-const reading = {
+const reading: BudgetReading = {
   unit: "requests",
   limit: 9,
   remaining: 0,
   resetMs: 1500,
   windowMs: 60_000,
-} as const;
+};
 
 function shared(options: Partial<Global> = {}): RateLimit {
   return {
@@ -111,6 +112,45 @@ Deno.test("global gives local requests back when it refuses, and marks its 429",
   assert.equal(headers["retry-after"], "2");
   assert.equal(headers["x-ext-ratelimited"], "true");
   assert.equal(left(), 5);
+});
+
+async function refusalBy(
+  refusedBy: BudgetReading | undefined,
+  options: Partial<Global> = {},
+): Promise<Refusal> {
+  const { limiter, policy } = withLimiter(options);
+  limiter.decision = { verdict: "refused", readings: [], refusedBy };
+  const verdict = await policy.onRequest?.(asUser("anna"));
+  assert(verdict instanceof Refusal);
+  return verdict;
+}
+
+Deno.test("global says which limit refused, in log and trace, as far as it knows", async () => {
+  const descriptors: Global["descriptors"] = ["user", "team"].map((key) => ({
+    requests: 9,
+    unit: "Minutes",
+    entries: [{ key, value: "jwt.sub" }],
+  }));
+  const { message, verdict } = await refusalBy(reading);
+  const name = "9 requests per minute, by user";
+  assert.equal(message, `Limit "${name}" of domain "d" is used up`);
+  assert(verdict?.type === "rateLimit");
+  assert.equal(verdict.entries[0]?.name, name);
+  assert.equal(
+    (await refusalBy(reading, { descriptors })).message,
+    'Limit "9 requests per minute, by user or 9 requests per minute, by team" of domain "d" is used up',
+  );
+  const { message: unknown } = await refusalBy(
+    { ...reading, limit: 1 },
+  );
+  assert.equal(
+    unknown,
+    'Limit "1 request per minute" of domain "d" is used up',
+  );
+  assert.equal(
+    (await refusalBy(undefined)).message,
+    'A limit of domain "d" is used up',
+  );
 });
 
 Deno.test("global is not asked for what a local limit refuses", async () => {

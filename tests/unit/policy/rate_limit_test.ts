@@ -37,7 +37,7 @@ Deno.test("rateLimit refuses in plain text with Retry-After and tells the log wh
   assert.equal(verdict.reason, "rate_limit");
   assert.equal(
     verdict.message,
-    'Limit "1 requests per minute, by jwt.sub" of HTTPRoute/default/a is used up',
+    'Limit "1 request per minute, by jwt.sub" of HTTPRoute/default/a is used up',
   );
   const { body } = verdict.response;
   assert.equal(

@@ -3,7 +3,7 @@ import { LocalCounterStore } from "../../../src/ratelimit/local_counter_store.ts
 import { LocalLimit, maxKeys } from "../../../src/ratelimit/local_limit.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
-const place = { scope: "HTTPRoute/default/a", name: "1 requests per minute" };
+const place = { scope: "HTTPRoute/default/a", name: "1 request per minute" };
 const definition = {
   unit: "requests",
   base: 1,
