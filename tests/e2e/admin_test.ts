@@ -112,13 +112,32 @@ levels: off, error, warn, info, debug, trace
 const notFound = [404, "not found\n"] as const;
 const wrongMethod = [405, "method not allowed\n"] as const;
 
-/** In order: the log level is the only state. */
-const rows: readonly (readonly [
+type Row = readonly [
   method: string,
   target: string,
   status: number,
   body: string | RegExp,
-])[] = [
+];
+
+function profileRows(): readonly Row[] {
+  const profile = "/debug/pprof/profile";
+  const seconds = "invalid seconds: expected a whole number from 1 to 300\n";
+  const frequency =
+    "invalid frequency: expected a whole number from 1 to 1000\n";
+  return [
+    ["HEAD", profile, 405, ""],
+    ["POST", profile, ...wrongMethod],
+    ["GET", `${profile}?seconds=0`, 400, seconds],
+    ["GET", `${profile}?seconds=301`, 400, seconds],
+    ["GET", `${profile}?seconds=1s`, 400, seconds],
+    ["GET", `${profile}?frequency=0`, 400, frequency],
+    ["GET", `${profile}?frequency=1001`, 400, frequency],
+    ["GET", `${profile}?frequency=99.5`, 400, frequency],
+  ];
+}
+
+/** In order: the log level is the only state. */
+const rows: readonly Row[] = [
   [
     "GET",
     "/",
@@ -220,12 +239,24 @@ const rows: readonly (readonly [
   ["GET", "/quitquitquit", ...wrongMethod],
   ["HEAD", "/quitquitquit", 405, ""],
   ["PUT", "/quitquitquit", ...wrongMethod],
-  ["GET", "/debug/trace", ...notFound],
-  ["GET", "/memory", ...notFound],
-  ["GET", "/debug/pprof/profile", ...notFound],
-  ["GET", "/debug/pprof/heap", ...notFound],
-  ["GET", "/debug/tasks", ...notFound],
-  ["GET", "/ui", ...notFound],
+  ["HEAD", "/debug/trace", 405, ""],
+  ["GET", "/memory", 200, /^\{\n {2}"takenAt": ".*"stores": \[/s],
+  ["HEAD", "/memory", 200, ""],
+  ["POST", "/memory", ...wrongMethod],
+  ["GET", "/debug/tasks", 200, /"connections": 0,.*"watchers": \[\]/s],
+  ["HEAD", "/debug/tasks", 200, ""],
+  ["POST", "/debug/tasks", ...wrongMethod],
+  [
+    "GET",
+    "/debug/tasks?limit=0",
+    400,
+    "invalid limit: expected a whole number from 1 to 100000\n",
+  ],
+  ["HEAD", "/debug/pprof/heap", 405, ""],
+  ["POST", "/debug/pprof/heap", ...wrongMethod],
+  ["GET", "/openapi.json", 200, /^\{\n {2}"openapi": "3\.1\.1"/],
+  ["POST", "/openapi.json", ...wrongMethod],
+  ...(Deno.build.os === "linux" ? profileRows() : []),
   ["GET", "/metrics", ...notFound],
   ["GET", "/unknown", ...notFound],
   ["POST", "/unknown", ...notFound],
