@@ -13,6 +13,7 @@ import {
   settleWindow,
   take,
 } from "./kv_record.ts";
+import { type Moment, SeenRecord } from "./kv_seen_record.ts";
 import type { KvStore } from "./kv_store.ts";
 
 /** What a bucket can say without asking the store. */
@@ -48,14 +49,9 @@ export class KvBucket {
   readonly #clock: Clock;
   readonly #lease: Lease;
   readonly #charges = new PendingCharges();
-  /** Names the window; wall-clock time. */
-  #openedAt: number | undefined;
-  /** Monotonic time, as `#lookedAt` and `#askedAt`. */
-  #resetAt = -Infinity;
-  #lookedAt = -Infinity;
+  readonly #seen: SeenRecord;
+  /** Monotonic time. */
   #askedAt = -Infinity;
-  /** In the record when it was last read. */
-  #available = 0;
   #waiting = 0;
   #shouldFill = false;
   #exchange: Promise<void> | undefined;
@@ -68,6 +64,7 @@ export class KvBucket {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#lease = new Lease(options.maxLease);
+    this.#seen = new SeenRecord(options.budget, options.clock);
   }
 
   /** Requests that may still be admitted without asking the store. */
@@ -100,12 +97,11 @@ export class KvBucket {
 
   /** Whether a request may pass; looks at the record in the background when its state gets old. */
   check(): Standing {
-    const now = this.#clock.monotonic();
-    if (now >= this.#resetAt) return "unknown";
+    if (!this.#seen.isOpen) return "unknown";
     if (this.#lease.held > 0) return "open";
-    if (this.budget.unit === "tokens") return this.#checkTokens(now);
-    if (this.#available > 0) return "unknown";
-    if (now >= this.#lookedAt + EXHAUSTED_LOOK_MS) void this.#startExchange();
+    if (this.budget.unit === "tokens") return this.#checkTokens();
+    if (this.#seen.available > 0) return "unknown";
+    if (this.#seen.ageMs >= EXHAUSTED_LOOK_MS) void this.#startExchange();
     return "exhausted";
   }
 
@@ -113,20 +109,20 @@ export class KvBucket {
   take(): void {
     if (this.budget.unit === "tokens") return;
     this.#lease.use();
-    if (
-      this.#exchange !== undefined || !this.#lease.isLow(this.#available)
-    ) return;
+    if (this.#exchange !== undefined) return;
+    if (!this.#lease.isLow(this.#seen.available)) return;
     this.#shouldFill = true;
     void this.#startExchange();
   }
 
   /** Undoes `take`. */
   refund(): void {
-    if (this.#isOpen()) this.#lease.undo();
+    if (this.#seen.isOpen) this.#lease.undo();
   }
 
   debit(tokens: number): void {
-    this.#charges.add(this.#isOpen() ? this.#openedAt : undefined, tokens);
+    const { isOpen, openedAt } = this.#seen;
+    this.#charges.add(isOpen ? openedAt : undefined, tokens);
   }
 
   /** Asks the store on behalf of a request; resolves when it answered or failed. */
@@ -150,40 +146,17 @@ export class KvBucket {
     if (!this.#charges.isEmpty) await this.#startExchange();
   }
 
+  /** The budget as far as this process knows. */
   read(): BudgetReading {
-    const { unit, base, burst, windowMs } = this.budget;
-    const limit = base + burst;
-    const { available, resetMs } = this.#look();
-    const remaining = Math.min(limit, Math.max(0, available));
-    return { unit, limit, remaining, resetMs, windowMs };
+    return this.#seen.read(this.#lease.held - this.#charges.total);
   }
 
-  /** What is left as far as this process knows, and until when. */
-  #look(): { readonly available: number; readonly resetMs: number } {
-    const { budget } = this;
-    const available = this.#available + this.#lease.held - this.#charges.total;
-    const resetMs = this.#resetAt - this.#clock.monotonic();
-    if (resetMs > 0) return { available, resetMs };
-    const last = this.#openedAt === undefined
-      ? undefined
-      : { openedAt: this.#openedAt, available };
-    const now = this.#clock.now();
-    const next = enterWindow(last, budget, now);
-    return {
-      available: next.available,
-      resetMs: next.openedAt + budget.windowMs - now,
-    };
-  }
-
-  #isOpen(): boolean {
-    return this.#clock.monotonic() < this.#resetAt;
-  }
-
-  #checkTokens(now: number): Standing {
+  #checkTokens(): Standing {
+    const { available, ageMs } = this.#seen;
     // Tokens are never given back, so exhausted it stays until the reset.
-    if (this.#available - this.#charges.total <= 0) return "exhausted";
-    if (now >= this.#lookedAt + TOKEN_STALE_MS) return "unknown";
-    if (now >= this.#lookedAt + TOKEN_LOOK_MS) void this.#startExchange();
+    if (available - this.#charges.total <= 0) return "exhausted";
+    if (ageMs >= TOKEN_STALE_MS) return "unknown";
+    if (ageMs >= TOKEN_LOOK_MS) void this.#startExchange();
     return "open";
   }
 
@@ -191,7 +164,7 @@ export class KvBucket {
     // A store that is down would lose them, and requests may need them.
     if (units === 0 || this.#store.error !== undefined) return;
     this.#lease.drop(units);
-    this.#charges.add(this.#openedAt, -units);
+    this.#charges.add(this.#seen.openedAt, -units);
   }
 
   /** Never rejects. */
@@ -205,7 +178,7 @@ export class KvBucket {
   async #runExchange(): Promise<void> {
     this.#askedAt = this.#clock.monotonic();
     // What is left of the lease may still count as saved up in its window.
-    if (!this.#isOpen()) this.#giveBack(this.#lease.held);
+    if (!this.#seen.isOpen) this.#giveBack(this.#lease.held);
     const charges = this.#charges.begin();
     let settled: Settled | undefined;
     try {
@@ -232,7 +205,7 @@ export class KvBucket {
   ): Settled {
     const { budget } = this;
     const wallNow = this.#clock.now();
-    const now = this.#clock.monotonic();
+    const at = { now: this.#clock.monotonic(), wallNow };
     let record = settleWindow(before, budget, charges);
     const late = lateUse(before, budget, charges);
     // Only what is counted opens a window.
@@ -240,36 +213,31 @@ export class KvBucket {
       record = enterWindow(record, budget, wallNow);
     }
     if (record === undefined || isOver(record, budget, wallNow)) {
-      return { record, granted: 0, now, resetAt: -Infinity };
+      return { record, granted: 0, at };
     }
     if (late !== 0) record = take(record, budget, late);
-    const granted = this.#sizeLease(record, now);
+    const granted = this.#sizeLease(record, at.now);
     if (granted > 0) record = take(record, budget, granted);
-    const resetAt = now + record.openedAt + budget.windowMs - wallNow;
-    return { record, granted, now, resetAt };
+    return { record, granted, at };
   }
 
   #sizeLease({ openedAt, available }: BudgetRecord, now: number): number {
     if (this.budget.unit === "tokens") return 0;
-    if (openedAt !== this.#openedAt) this.#lease.end();
+    if (openedAt !== this.#seen.openedAt) this.#lease.end();
     if (this.#waiting === 0 && !this.#shouldFill) return 0;
     return this.#lease.sizeOf(available, { waiting: this.#waiting, now });
   }
 
-  #adopt({ record, granted, now, resetAt }: Settled): void {
-    if (record?.openedAt !== this.#openedAt) this.#lease.end();
-    this.#openedAt = record?.openedAt;
-    this.#available = record?.available ?? 0;
-    this.#resetAt = resetAt;
-    this.#lookedAt = now;
+  #adopt({ record, granted, at }: Settled): void {
+    if (record?.openedAt !== this.#seen.openedAt) this.#lease.end();
+    this.#seen.see(record, at);
     if (granted > 0) this.#lease.fill(granted, this.#clock.monotonic());
   }
 }
 
-/** What became of a record, and when, on the monotonic clock. */
+/** What became of a record, and when. */
 interface Settled {
   readonly record: BudgetRecord | undefined;
   readonly granted: number;
-  readonly now: number;
-  readonly resetAt: number;
+  readonly at: Moment;
 }

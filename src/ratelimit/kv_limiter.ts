@@ -10,6 +10,7 @@ import { KvBucketTable } from "./kv_bucket_table.ts";
 import { describeBuckets, type KvLimiterState } from "./kv_description.ts";
 import { type KvHandle, openKv } from "./kv_handle.ts";
 import { KvStore } from "./kv_store.ts";
+import { KvSweeper } from "./kv_sweeper.ts";
 
 /** How to share budgets over Deno KV. */
 export interface KvLimiterOptions {
@@ -30,10 +31,6 @@ export interface KvLimiterOptions {
   readonly open?: (path: string) => Promise<KvHandle>;
 }
 
-/** How often leases are reviewed and debits settled. */
-const SWEEP_MS = 100;
-/** How many budgets are looked at to find one that may be forgotten. */
-const FORGET_LOOKS = 16;
 /** How long closing waits for the store. */
 const CLOSE_MS = 2000;
 
@@ -57,14 +54,10 @@ export class KvLimiter implements GlobalLimiter {
   readonly #options: KvLimiterOptions;
   readonly #clock: Clock;
   readonly #waitMs: number;
-  readonly #maxBudgets: number;
   readonly #store: KvStore;
   readonly #table: KvBucketTable;
-  /** Those that have something for the store, also when they were evicted. */
-  readonly #dirty = new Set<KvBucket>();
-  #cancelSweep: (() => void) | undefined;
+  readonly #sweeper: KvSweeper;
   #waits = 0;
-  #lostDebits = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: KvLimiterOptions) {
@@ -75,8 +68,8 @@ export class KvLimiter implements GlobalLimiter {
     this.#options = options;
     this.#clock = clock;
     this.#waitMs = options.waitMs ?? 250;
-    this.#maxBudgets = maxBudgets;
     this.#store = store;
+    this.#sweeper = new KvSweeper(clock, maxBudgets * 2);
     this.#table = new KvBucketTable({
       domain,
       maxBudgets,
@@ -105,7 +98,7 @@ export class KvLimiter implements GlobalLimiter {
     for (const bucket of this.#table.findAll(uses)) {
       if (bucket.budget.unit !== "tokens") continue;
       bucket.debit(tokens);
-      this.#markDirty(bucket);
+      this.#sweeper.watch(bucket);
     }
   }
 
@@ -114,7 +107,7 @@ export class KvLimiter implements GlobalLimiter {
     for (const bucket of this.#table.findAll(uses)) {
       if (bucket.budget.unit !== "requests") continue;
       bucket.refund();
-      this.#markDirty(bucket);
+      this.#sweeper.watch(bucket);
     }
   }
 
@@ -130,7 +123,7 @@ export class KvLimiter implements GlobalLimiter {
         ...this.#store.counters,
         waits: this.#waits,
         evicted: this.#table.evicted,
-        lostDebits: this.#lostDebits,
+        lostDebits: this.#sweeper.lostDebits,
       },
       budgets: describeBuckets(this.#table.latest(count)),
     };
@@ -153,7 +146,7 @@ export class KvLimiter implements GlobalLimiter {
     if (!isKnown) return undefined;
     for (const bucket of buckets) {
       bucket.take();
-      if (bucket.isDirty) this.#markDirty(bucket);
+      if (bucket.isDirty) this.#sweeper.watch(bucket);
     }
     return { verdict: "admitted", readings: readAll(buckets) };
   }
@@ -192,7 +185,7 @@ export class KvLimiter implements GlobalLimiter {
       const asked = Promise.all(buckets.map((bucket) => {
         const answered = bucket.ask();
         // What it gets while nobody waits any more has to go back.
-        this.#markDirty(bucket);
+        this.#sweeper.watch(bucket);
         return answered;
       }));
       void asked.then(() => {
@@ -202,44 +195,8 @@ export class KvLimiter implements GlobalLimiter {
     });
   }
 
-  #markDirty(bucket: KvBucket): void {
-    this.#dirty.add(bucket);
-    this.#sweepSoon();
-    if (this.#dirty.size > this.#maxBudgets * 2) this.#forgetDirty();
-  }
-
-  /**
-   * Forgets what piles up: the store is down, or does not keep up with new keys. Those that somebody only asks for go first, so that
-   * inventing keys does not wipe out what was used.
-   */
-  #forgetDirty(): void {
-    let looks = 0;
-    for (const bucket of this.#dirty) {
-      this.#dirty.delete(bucket);
-      if (bucket.pendingDebits === 0 || ++looks === FORGET_LOOKS) {
-        this.#lostDebits += bucket.pendingDebits;
-        return;
-      }
-      this.#dirty.add(bucket);
-    }
-  }
-
-  #sweep(): void {
-    this.#cancelSweep = undefined;
-    for (const bucket of this.#dirty) {
-      bucket.sweep();
-      if (!bucket.isDirty) this.#dirty.delete(bucket);
-    }
-    if (this.#dirty.size > 0) this.#sweepSoon();
-  }
-
-  #sweepSoon(): void {
-    if (this.#closing !== undefined) return;
-    this.#cancelSweep ??= this.#clock.setTimer(() => this.#sweep(), SWEEP_MS);
-  }
-
   async #close(): Promise<void> {
-    this.#cancelSweep?.();
+    this.#sweeper.stop();
     await new Promise<void>((resolve) => {
       const cancel = this.#clock.setTimer(() => {
         void this.#store.close();
@@ -253,7 +210,7 @@ export class KvLimiter implements GlobalLimiter {
   }
 
   async #flush(): Promise<void> {
-    await Promise.all([...this.#dirty].map((bucket) => bucket.flush()));
+    await this.#sweeper.flush();
     await this.#store.close();
   }
 }
