@@ -22,9 +22,10 @@ export async function showBackends(
   );
   const upstreams = listOf(tasks, "upstreams");
   const rows = backends.map((backend) => {
-    const endpoint = `${fieldOf(backend, "host")}:${fieldOf(backend, "port")}`;
+    const endpoint = String(fieldOf(backend, "target"));
     const upstream = upstreams.find((each) =>
-      fieldOf(each, "endpoint") === endpoint
+      // Without the brackets of an IPv6 address.
+      fieldOf(each, "endpoint") === endpoint.replace(/[[\]]/g, "")
     );
     return [
       fieldOf(backend, "key") ?? fieldOf(backend, "name"),
