@@ -22,10 +22,10 @@ type Explain = (failed: FailedRequest) => Explanation;
 
 /** Says why a request failed and what to do about it. */
 export function explainFailure(failed: FailedRequest): Explanation {
-  return (explanations[failed.finished.reason] ?? explainOther)(failed);
+  return explanations[failed.finished.reason](failed);
 }
 
-const explanations: Readonly<Partial<Record<Reason, Explain>>> = {
+const explanations: Readonly<Record<Reason, Explain>> = {
   jwt_auth: (failed) => ({
     cause: `The access token was not accepted: ${errorOf(failed)}.`,
     failing: { kind: "header", name: "authorization" },
@@ -57,11 +57,12 @@ const explanations: Readonly<Partial<Record<Reason, Explain>>> = {
     advice:
       "If it should pass, change the rule under `authorization`, or give the caller what the rule asks for.",
   }),
-  rate_limit: (failed) => ({
-    cause: `It was over a limit: ${errorOf(failed)}.`,
-    failing: failingBudget(failed),
-    advice: adviceOnLimit(failed),
-  }),
+  rate_limit: (failed) =>
+    failed.finished.status === 503 ? explainUnknownLimit(failed) : ({
+      cause: `It was over a limit: ${errorOf(failed)}.`,
+      failing: failingBudget(failed),
+      advice: adviceOnLimit(failed),
+    }),
   listener_not_found: ({ finished: { host, port } }) => ({
     cause: `No listener of port ${port} is for the host "${host}".`,
     failing: { kind: "header", name: "host" },
@@ -101,7 +102,7 @@ const explanations: Readonly<Partial<Record<Reason, Explain>>> = {
     advice: "See `directResponse`, `requestRedirect` and `cors` of the route.",
   }),
   upstream_connect_failed: unreachable(
-    "Check that it runs and listens at this address.",
+    "Check that the name in its address is known here, and that it runs and listens there.",
   ),
   upstream_tls_failed: unreachable(
     "Compare its certificate with `tls` of the backend: name and trusted certificates.",
@@ -126,18 +127,46 @@ const explanations: Readonly<Partial<Record<Reason, Explain>>> = {
     failing: undefined,
     advice: "See whether its own time limit is shorter than the answer takes.",
   }),
+  transformation_failed: (failed) => ({
+    cause: `A transformation failed: ${errorOf(failed)}.`,
+    failing: namedPart("route", failed.route),
+    advice:
+      "Correct the expression under `transformation`, or say what it gives when something is missing: `has(x) ? x : 'none'`.",
+  }),
+  body_too_large: turnedDown(
+    "Send less, or raise `config.limits.maxBodyBytes`; where the error is about changing a message, `maxBufferBytes` beside it.",
+  ),
+  head_too_large: turnedDown(
+    "Send fewer or shorter headers, or raise `config.limits.maxHeaderBytes` or `maxHeaderCount`.",
+  ),
+  bad_request: turnedDown(
+    "Correct the client: what it sends can be read in two ways, or in none.",
+  ),
+  request_timeout: turnedDown(
+    "If the client is honest but slow, raise `timeouts` of the gateway.",
+  ),
+  expectation_failed: turnedDown("Send no `Expect` but `100-continue`."),
+  misdirected_request: turnedDown(
+    "Connect again, with the server name of this host.",
+  ),
+  method_not_supported: turnedDown("Use a method that the gateway forwards."),
+  version_not_supported: turnedDown("Use HTTP/1.0, HTTP/1.1 or HTTP/2."),
+  drain_timeout: turnedDown(
+    "The gateway stopped. Try again; if answers take longer than that, raise `config.drainTimeout`.",
+  ),
+  internal: (failed) => ({
+    cause: `The gateway made a mistake: ${errorOf(failed)}.`,
+    failing: undefined,
+    advice: "Please report it, with this text.",
+  }),
 };
 
-function explainOther(failed: FailedRequest): Explanation {
-  const { reason, error } = failed.finished;
-  return {
-    cause: `It was refused (${reason})${
-      error === undefined ? "" : `: ${error}`
-    }.`,
+function turnedDown(advice: string): Explain {
+  return (failed) => ({
+    cause: `It was turned down: ${errorOf(failed)}.`,
     failing: undefined,
-    advice:
-      "See what `reason` means in the README, section What a log line says.",
-  };
+    advice,
+  });
 }
 
 function unreachable(advice: string): Explain {
@@ -172,18 +201,34 @@ function failingRule({ verdict }: FailedRequest): FailingPart | undefined {
   return namedPart("rule", rule?.name);
 }
 
+function explainUnknownLimit(failed: FailedRequest): Explanation {
+  return {
+    cause: `Nobody can say whether it is over a limit: ${errorOf(failed)}.`,
+    failing: undefined,
+    advice:
+      "See whether the store of `global` can be asked (`gwctl proxy limits`) and every entry has a value; `failureMode: Open` forwards meanwhile.",
+  };
+}
+
 function failingBudget({ verdict }: FailedRequest): FailingPart | undefined {
   if (verdict?.type !== "rateLimit") return undefined;
   const entry = verdict.entries.find((each) => each.verdict === "deny");
   return namedPart("budget", entry?.name);
 }
 
-function adviceOnLimit({ verdict }: FailedRequest): string {
+function adviceOnLimit({ verdict, finished }: FailedRequest): string {
   const entry = verdict?.type === "rateLimit"
     ? verdict.entries.find((each) => each.verdict === "deny")
     : undefined;
   const wait = entry === undefined
     ? "Wait as long as `retry-after` says"
-    : `The limit reset ${entry.resetSeconds} s after this request`;
+    : `Wait until ${resetTime(finished, entry)}, when the limit resets`;
   return `${wait}; or raise the limit under \`rateLimit\`. \`gwctl proxy limits\` shows what is left of each.`;
+}
+
+function resetTime(
+  { time }: FinishedRequest,
+  { resetSeconds }: { readonly resetSeconds: number },
+): string {
+  return new Date(time + resetSeconds * 1000).toISOString();
 }
