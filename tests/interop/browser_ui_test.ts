@@ -93,7 +93,7 @@ Deno.test("overview shows a reload that is rejected with its place, on every vie
   await using gateway = await GatewayProcess.start({
     config: { routes: [hello] },
   });
-  await using ui = await openUi(`${gateway.admin}/ui`);
+  await using ui = await openUi(`${gateway.admin}/ui`, { bypassCSP: true });
   const { page } = ui;
   const good = configFor(gateway.port, { routes: [hello] });
 
@@ -103,6 +103,7 @@ Deno.test("overview shows a reload that is rejected with its place, on every vie
     .first().waitFor();
   const text = await page.getByRole("region", { name: "What is wrong with it" })
     .innerText();
+  const problems = await accessibilityProblems(page);
   await showView(page, "Budgets");
   await page.getByRole("alert").getByText("was rejected").waitFor();
   await replaceFile(gateway.file, { ...good, routes: [hello, hello].slice(1) });
@@ -110,6 +111,7 @@ Deno.test("overview shows a reload that is rejected with its place, on every vie
     state: "detached",
   });
 
+  assert.deepEqual(problems, []);
   assert.match(text, /gateway\.yaml:1:[0-9]+: error: routes\[0\]\.nmae/);
   expectQuiet(ui, gateway.admin);
 });
@@ -169,9 +171,38 @@ Deno.test("failures are listed with their cause, and each with its report and tr
   await report.getByText("route_not_found").first().waitFor();
   await report.getByRole("button", { name: "requestFinished" }).click();
 
-  assert.match(await report.innerText(), /Why GET \/nothing failed/);
+  assert.match(await report.innerText(), /Why GET .*\/nothing failed/);
   assert.match(await report.innerText(), /No route matches GET \/nothing/);
   assert.match(await report.innerText(), /"status": 404/);
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("what was refused before it was a request is listed as well", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui/#failures`);
+  const { page } = ui;
+  using connection = await Deno.connect({
+    hostname: "127.0.0.1",
+    port: gateway.port,
+  });
+
+  await connection.write(new TextEncoder().encode("no HTTP\r\n\r\n"));
+  await new Response(connection.readable).text();
+  await page.getByRole("main").getByRole("link").first().click();
+  await page.getByRole("heading", { name: /^Why .* failed$/ }).waitFor();
+
+  assert.match(
+    await page.getByRole("region", { name: "Report" }).innerText(),
+    /refused-1/,
+  );
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("an address that is no view shows the overview", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui/#nothing/%`);
+
+  await ui.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   expectQuiet(ui, gateway.admin);
 });
 

@@ -57,9 +57,12 @@ async function send(path, options) {
   }
 }
 
+/** Not for what a policy of a gateway wants: that token is another one. */
 function wantsToken({ status, headers }) {
   return status === 401 &&
-    /^bearer\b/i.test(headers.get("www-authenticate") ?? "");
+    /^bearer realm="gateway admin"/i.test(
+      headers.get("www-authenticate") ?? "",
+    );
 }
 
 /** Each `data:` of a stream of server-sent events, as it comes; `onReady` hears that the server listens. */

@@ -42,7 +42,7 @@ function describeList(failures) {
       h(
         "a",
         { href: `#failures/${encodeURIComponent(failure.id)}` },
-        `${failure.method} ${failure.host}${failure.path}`,
+        nameOf(failure),
       ),
       time(failure.time),
       String(failure.status),
@@ -53,6 +53,11 @@ function describeList(failures) {
   );
 }
 
+/** What was refused before it was a request has no more than an id. */
+function nameOf({ id, method, host, path }) {
+  return `${method} ${host}${path}`.trim() || id;
+}
+
 async function showReport(element, id, problem, signal) {
   try {
     const failure = await getJson(`failures/${encodeURIComponent(id)}`, signal);
@@ -60,7 +65,7 @@ async function showReport(element, id, problem, signal) {
     events.show(failure.events);
     const { failing } = failure;
     element.replaceChildren(
-      h("h2", {}, `Why ${failure.method} ${failure.path} failed`),
+      h("h2", {}, `Why ${nameOf(failure)} failed`),
       h("p", { class: "cause" }, failure.cause),
       h("p", {}, failure.advice),
       facts([

@@ -64,8 +64,16 @@ function show(isNavigation) {
   const content = h("div", { class: "view" });
   main.replaceChildren(h("h1", {}, view.title), content);
   if (isNavigation) main.focus();
-  const argument = decodeURIComponent(rest.join("/"));
+  const argument = decode(rest.join("/"));
   view.show(content, { signal: leave.signal, argument, status });
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 async function refresh() {

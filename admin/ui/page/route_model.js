@@ -20,8 +20,9 @@ export function readModel({ listeners, routes, backends, policies }) {
     return item.id;
   };
   for (const backend of backends) add(backendItem(backend));
+  const policiesByKey = new Map(policies.map((policy) => [policy.key, policy]));
   const policyIds = (entries) =>
-    entries.map((policy) => add(policyItem(policy, policies)));
+    entries.map((policy) => add(policyItem(policy, policiesByKey)));
   const byKey = new Map();
   const chains = [];
   for (const listener of listeners) {
@@ -126,7 +127,7 @@ function describeMatch({ path, method, headers, queryParams }) {
   ].filter(Boolean).join(" ");
 }
 
-function policyItem({ kind, source, config }, policies) {
+function policyItem({ kind, source, config }, policiesByKey) {
   // `GatewayPolicy/default/name` is described under its key as a whole.
   const key = source.replace(/^[^/]*\//, "");
   return {
@@ -134,7 +135,7 @@ function policyItem({ kind, source, config }, policies) {
     column: "policies",
     title: kind,
     subtitle: source,
-    detail: { config, policy: policies.find((each) => each.key === key) },
+    detail: { config, policy: policiesByKey.get(key) },
   };
 }
 

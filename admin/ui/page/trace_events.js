@@ -7,7 +7,7 @@ export function summarise({ message }) {
 
 const summaries = {
   requestSnapshot: ({ stage, requestState: { request } }) =>
-    `${stage}: ${request.method} ${request.pathAndQuery ?? request.path}`,
+    `${stage}: ${describeRequest(request)}`,
   responseSnapshot: ({ stage, requestState: { response } }) =>
     `${stage}: ${response?.code ?? ""}`,
   bodySnapshot: ({ stage, truncated }) =>
@@ -36,6 +36,10 @@ const summaries = {
     [status, reason, error].filter(Boolean).join(" "),
 };
 
+function describeRequest({ method, pathAndQuery, path }) {
+  return `${method} ${pathAndQuery ?? path}`;
+}
+
 /** Splits a stream of events into requests as they come. */
 export class RequestLog {
   requests = [];
@@ -51,7 +55,7 @@ export class RequestLog {
     request.events.push(event);
     const asked = message.requestState?.request;
     if (asked !== undefined && request.asked === undefined) {
-      request.asked = `${asked.method} ${asked.pathAndQuery ?? asked.path}`;
+      request.asked = describeRequest(asked);
     }
     if (message.type === "requestFinished") request.status = message.status;
     request.title = [
