@@ -8,12 +8,34 @@ export interface Cgroup {
   readonly limitBytes: number | null;
 }
 
+/** What Linux says about the memory of the process; `null` is what it does not say. */
+export interface SystemMemory {
+  readonly smaps: Smaps | null;
+  readonly cgroup: Cgroup | null;
+}
+
 /**
- * `null` where `/proc` may not be read: Deno lets only programs do it that may do everything, which the executable may not.
+ * The files of Linux about the memory of the process, opened ahead: Deno lets only programs open them that may do everything,
+ * and the gateway gives that up before it serves. The executable never may, so it has none.
  */
-export async function readSmaps(): Promise<Smaps | null> {
-  const text = await readIfAllowed("/proc/self/smaps_rollup");
-  return text === null ? null : parseSmaps(text);
+export class MemoryFiles implements Disposable {
+  readonly #smaps = openIfAllowed("/proc/self/smaps_rollup");
+  readonly #cgroup = openCgroup();
+
+  read(): SystemMemory {
+    return {
+      smaps: this.#smaps === undefined
+        ? null
+        : parseSmaps(readAgain(this.#smaps)),
+      cgroup: this.#cgroup === undefined ? null : readCgroup(this.#cgroup),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#smaps?.close();
+    this.#cgroup?.usage.close();
+    this.#cgroup?.limit.close();
+  }
 }
 
 /** Lines such as `Private_Dirty:   1024 kB`. */
@@ -27,49 +49,68 @@ export function parseSmaps(text: string): Smaps {
 /** `Private_Dirty` → `privateDirtyBytes`, `Rss` → `rssBytes`. */
 function nameOf(field: string): string {
   const joined = field.replace(/_([A-Za-z])/g, (_, next) => next.toUpperCase());
-  return `${joined[0]?.toLowerCase()}${joined.slice(1)}Bytes`;
+  const start = /^[A-Z]+(?![a-z])|^[A-Z]/;
+  return `${joined.replace(start, (text) => text.toLowerCase())}Bytes`;
 }
 
-/** `null` without control groups, and where they may not be read. */
-export async function readCgroup(): Promise<Cgroup | null> {
-  const own = await readIfAllowed("/proc/self/cgroup");
-  if (own === null) return null;
-  const [, unified] = /^0::(.*)$/m.exec(own) ?? [];
-  const [, memory] = /^[0-9]+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(own) ??
-    [];
+interface CgroupFiles {
+  readonly version: 1 | 2;
+  readonly usage: Deno.FsFile;
+  readonly limit: Deno.FsFile;
+}
+
+function openCgroup(): CgroupFiles | undefined {
+  using file = openIfAllowed("/proc/self/cgroup");
+  if (file === undefined) return undefined;
+  const own = readAgain(file);
+  const [, unified = ""] = /^0::(.*)$/m.exec(own) ?? [];
+  const [, memory = ""] =
+    /^[0-9]+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(own) ?? [];
   const root = "/sys/fs/cgroup";
   // In a container, the group that it sees as its own is mounted at the root.
-  return await readGroup(`${root}${unified}`, 2) ??
-    await readGroup(root, 2) ??
-    await readGroup(`${root}/memory${memory}`, 1) ??
-    await readGroup(`${root}/memory`, 1);
+  return openGroup(`${root}${unified}`, 2) ?? openGroup(root, 2) ??
+    openGroup(`${root}/memory${memory}`, 1) ?? openGroup(`${root}/memory`, 1);
 }
 
-async function readGroup(path: string, version: 1 | 2): Promise<Cgroup | null> {
-  const [usage, limit] = version === 2
-    ? ["memory.current", "memory.max"]
-    : ["memory.usage_in_bytes", "memory.limit_in_bytes"];
-  const used = await readIfAllowed(`${path}/${usage}`);
-  if (used === null) return null;
-  const allowed = Number(await readIfAllowed(`${path}/${limit}`) ?? "max");
-  // Version 1 has no word for "no limit": it is the largest number of pages.
+function openGroup(path: string, version: 1 | 2): CgroupFiles | undefined {
+  const usage = openIfAllowed(
+    `${path}/${version === 2 ? "memory.current" : "memory.usage_in_bytes"}`,
+  );
+  if (usage === undefined) return undefined;
+  const limit = openIfAllowed(
+    `${path}/${version === 2 ? "memory.max" : "memory.limit_in_bytes"}`,
+  );
+  if (limit !== undefined) return { version, usage, limit };
+  usage.close();
+  return undefined;
+}
+
+function readCgroup({ version, usage, limit }: CgroupFiles): Cgroup {
+  const allowed = Number(readAgain(limit));
+  // "max" in version 2; version 1 has no word for it, it is the largest number of pages.
   const isLimit = allowed < Number.MAX_SAFE_INTEGER;
   return {
     version,
-    usageBytes: Number(used),
+    usageBytes: Number(readAgain(usage)),
     limitBytes: isLimit ? allowed : null,
   };
 }
 
-async function readIfAllowed(path: string): Promise<string | null> {
+function readAgain(file: Deno.FsFile): string {
+  file.seekSync(0, Deno.SeekMode.Start);
+  const bytes = new Uint8Array(16 * 1024);
+  return new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0));
+}
+
+function openIfAllowed(path: string): Deno.FsFile | undefined {
   try {
-    return await Deno.readTextFile(path);
+    return Deno.openSync(path);
   } catch (error) {
     const isMissing = error instanceof Deno.errors.NotFound ||
       error instanceof Deno.errors.NotCapable ||
       error instanceof Deno.errors.PermissionDenied ||
       error instanceof Deno.errors.NotADirectory;
-    if (isMissing) return null;
+    if (isMissing) return undefined;
     throw error;
   }
 }

@@ -5,7 +5,6 @@ import {
   type HeapInfo,
 } from "node:v8";
 import type { Clock } from "../src/base/clock.ts";
-import { readCgroup, readSmaps } from "./linux_memory.ts";
 import { json } from "./respond.ts";
 import type { AdminTarget } from "./target.ts";
 
@@ -15,10 +14,6 @@ export async function showMemory(
   clock: Clock,
 ): Promise<Response> {
   const stores = await target.dataPlane.stores();
-  const linux = Deno.build.os === "linux" && {
-    smaps: await readSmaps(),
-    cgroup: await readCgroup(),
-  };
   return json({
     takenAt: new Date(clock.now()).toISOString(),
     process: describeProcess(),
@@ -30,7 +25,7 @@ export async function showMemory(
       availableBytes: space.space_available_size,
       physicalBytes: space.physical_space_size,
     })),
-    ...linux,
+    ...(Deno.build.os === "linux" && target.systemMemory()),
     stores: [...stores, ...target.stores()],
   });
 }

@@ -1,5 +1,6 @@
 import type { Settings } from "../src/api/settings.ts";
 import type { BoundedStore, DataPlane } from "../src/dataplane/data_plane.ts";
+import type { SystemMemory } from "./linux_memory.ts";
 
 /** What the admin and stats servers need of a gateway. */
 export interface AdminTarget {
@@ -8,6 +9,8 @@ export interface AdminTarget {
   readonly settings: Settings;
   /** Facts about the build, such as `{ version: "0.1.0" }`. */
   readonly version: Readonly<Record<string, string>>;
+  /** What Linux says about the memory of the process. */
+  systemMemory(): SystemMemory;
   /** What the process keeps in memory beside the data plane. */
   stores(): readonly BoundedStore[];
   status(): ConfigurationStatus;

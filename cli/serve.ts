@@ -1,3 +1,4 @@
+import { MemoryFiles } from "../admin/linux_memory.ts";
 import { SideServers } from "../admin/side_servers.ts";
 import type { AdminTarget } from "../admin/target.ts";
 import { systemClock } from "../src/base/clock.ts";
@@ -36,6 +37,7 @@ export async function serve(
   config: ConfigurationSource,
   { hangup = "ends", onStarted }: ServeOptions = {},
 ): Promise<number> {
+  using memory = new MemoryFiles();
   // Whatever a request might bring about, it starts no program.
   Deno.permissions.revokeSync({ name: "run" });
   const clock = systemClock;
@@ -63,7 +65,7 @@ export async function serve(
       webUi: (request, access) => servers.webUi(request, access),
       beforeListening: (gateway) =>
         servers.start({
-          target: adminTarget(gateway, shutdown, writers),
+          target: adminTarget({ gateway, shutdown, writers, memory }),
           clock,
           log: gateway.log("admin"),
         }),
@@ -110,14 +112,18 @@ function reload(gateway: Gateway, isPossible: boolean): void {
 }
 
 function adminTarget(
-  gateway: Gateway,
-  shutdown: Shutdown,
-  writers: Readonly<Record<string, LineWriter>>,
+  { gateway, shutdown, writers, memory }: {
+    readonly gateway: Gateway;
+    readonly shutdown: Shutdown;
+    readonly writers: Readonly<Record<string, LineWriter>>;
+    readonly memory: MemoryFiles;
+  },
 ): AdminTarget {
   return {
     dataPlane: gateway.dataPlane,
     settings: gateway.settings,
     version: buildFacts(),
+    systemMemory: () => memory.read(),
     stores: () => waitingLines(writers),
     status: () => gateway.status(),
     logFilter: () => gateway.logFilter(),

@@ -60,6 +60,10 @@ export class FakeTarget implements AdminTarget {
     drain: () => Promise.resolve({ drained: 0, cut: 0 }),
   };
 
+  systemMemory() {
+    return { smaps: null, cgroup: null };
+  }
+
   stores() {
     return [];
   }
