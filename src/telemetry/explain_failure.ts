@@ -102,7 +102,7 @@ const explanations: Readonly<Record<Reason, Explain>> = {
     advice: "See `directResponse`, `requestRedirect` and `cors` of the route.",
   }),
   upstream_connect_failed: unreachable(
-    "Check that the name in its address is known here, and that it runs and listens there.",
+    "Check that it runs and listens at this address, and that the name in it is known here.",
   ),
   upstream_tls_failed: unreachable(
     "Compare its certificate with `tls` of the backend: name and trusted certificates.",
@@ -133,25 +133,25 @@ const explanations: Readonly<Record<Reason, Explain>> = {
     advice:
       "Correct the expression under `transformation`, or say what it gives when something is missing: `has(x) ? x : 'none'`.",
   }),
-  body_too_large: turnedDown(
+  body_too_large: refused(
     "Send less, or raise `config.limits.maxBodyBytes`; where the error is about changing a message, `maxBufferBytes` beside it.",
   ),
-  head_too_large: turnedDown(
+  head_too_large: refused(
     "Send fewer or shorter headers, or raise `config.limits.maxHeaderBytes` or `maxHeaderCount`.",
   ),
-  bad_request: turnedDown(
+  bad_request: refused(
     "Correct the client: what it sends can be read in two ways, or in none.",
   ),
-  request_timeout: turnedDown(
+  request_timeout: refused(
     "If the client is honest but slow, raise `timeouts` of the gateway.",
   ),
-  expectation_failed: turnedDown("Send no `Expect` but `100-continue`."),
-  misdirected_request: turnedDown(
+  expectation_failed: refused("Send no `Expect` but `100-continue`."),
+  misdirected_request: refused(
     "Connect again, with the server name of this host.",
   ),
-  method_not_supported: turnedDown("Use a method that the gateway forwards."),
-  version_not_supported: turnedDown("Use HTTP/1.0, HTTP/1.1 or HTTP/2."),
-  drain_timeout: turnedDown(
+  method_not_supported: refused("Use a method that the gateway forwards."),
+  version_not_supported: refused("Use HTTP/1.0, HTTP/1.1 or HTTP/2."),
+  drain_timeout: refused(
     "The gateway stopped. Try again; if answers take longer than that, raise `config.drainTimeout`.",
   ),
   internal: (failed) => ({
@@ -161,9 +161,9 @@ const explanations: Readonly<Record<Reason, Explain>> = {
   }),
 };
 
-function turnedDown(advice: string): Explain {
+function refused(advice: string): Explain {
   return (failed) => ({
-    cause: `It was turned down: ${errorOf(failed)}.`,
+    cause: `It was refused (${failed.finished.reason}): ${errorOf(failed)}.`,
     failing: undefined,
     advice,
   });

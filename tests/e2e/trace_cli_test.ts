@@ -167,7 +167,10 @@ const refusals: readonly {
 }[] = [
   {
     name: "a bad filter is wrong usage",
-    refusal: new Response("invalid expression: nope\n", { status: 400 }),
+    refusal: new Response(
+      "invalid expression: nope\nusage:\n  GET or POST /debug/trace\n",
+      { status: 400 },
+    ),
     code: 2,
     stderr: /^gateway: Cannot trace: invalid expression: nope\n$/,
   },

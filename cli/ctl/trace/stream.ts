@@ -60,7 +60,9 @@ function pathFor({ filter, count, gateway, port }: TraceQuery): string {
 function explain(error: unknown): never {
   if (!(error instanceof Refusal)) throw error;
   if (error.status === 400) {
-    throw new UsageError(`Cannot trace: ${error.body.trimEnd()}`);
+    // The rest is about the address, for those who ask without this program.
+    const [problem = ""] = error.body.split("\n");
+    throw new UsageError(`Cannot trace: ${problem}`);
   }
   if (error.status === 404) {
     throw new Failure(
