@@ -5,19 +5,11 @@ import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import { compile, type Compiled } from "../compile/compile.ts";
-import { observeFinishedRequests } from "../proxy/finish.ts";
-import { Forwarder } from "../proxy/forwarder.ts";
-import { Mirrors } from "../proxy/mirrors.ts";
-import { Listeners, PortError } from "../proxy/listeners.ts";
-import { Pipeline } from "../proxy/pipeline.ts";
-import { trustedProxies } from "../proxy/trusted_proxies.ts";
-import { ServerWatch } from "../proxy/server_watch.ts";
+import { type Listeners, PortError } from "../proxy/listeners.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui.ts";
-import type { Snapshot } from "../snapshot/snapshot.ts";
 import { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import type { AccessLog } from "../telemetry/access_log.ts";
-import type { FinishedRequest } from "../telemetry/finished_request.ts";
 import {
   addConnectionMetrics,
   addKeySetMetrics,
@@ -29,6 +21,7 @@ import {
 } from "../telemetry/limit_metrics.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
+import { createListeners } from "./request_path.ts";
 import type {
   ApplyResult,
   BoundedStore,
@@ -93,7 +86,12 @@ export class LocalDataPlane implements DataPlane {
       options.webUi,
     );
     this.#state = new PolicyState(options);
-    this.#listeners = this.#createListeners();
+    this.#listeners = createListeners({
+      ...options,
+      snapshots: this.#snapshots,
+      upstreams: this.#upstreams,
+      debugging: this.#debugging,
+    });
     this.#inventory = new Inventory({
       clock: options.clock,
       listeners: this.#listeners,
@@ -205,69 +203,6 @@ export class LocalDataPlane implements DataPlane {
     return { applied: true, diagnostics };
   }
 
-  #createListeners(): Listeners {
-    const { clock, logger, settings, metrics, random } = this.#options;
-    const log = logger.module("proxy");
-    const mirrors = new Mirrors({
-      upstreams: this.#upstreams,
-      clock,
-      random,
-      onFailure: (backend, error) => {
-        metrics.mirrorFailures.labels(backend.name).inc();
-        log.debug("Cannot mirror a request", { backend: backend.key, error });
-      },
-    });
-    const forwarder = new Forwarder({
-      upstreams: this.#upstreams,
-      mirrors,
-      clock,
-      log,
-    });
-    const pipeline = new Pipeline({
-      snapshots: this.#snapshots,
-      forwarder,
-      clock,
-      random,
-      trustsPeer: trustedProxies(settings.trustedProxies),
-      maxBodyBytes: settings.limits.maxBodyBytes,
-      maxBufferBytes: settings.limits.maxBufferBytes,
-      log,
-      tracing: this.#debugging.tracing,
-      onFinish: observeFinishedRequests(clock, (request, exchange) => {
-        this.#record(request);
-        this.#debugging.finished(request, exchange);
-      }),
-    });
-    const observe = (port: number) => this.#watch(port);
-    return new Listeners({
-      pipeline,
-      clock,
-      log,
-      observe,
-      limits: settings.limits,
-    });
-  }
-
-  readonly #record = (request: FinishedRequest): void => {
-    this.#options.accessLog(request);
-    this.#options.metrics.recordRequest(request);
-  };
-
-  #watch(port: number): ServerWatch {
-    const { clock, logger, metrics } = this.#options;
-    return new ServerWatch({
-      port,
-      gateway: () => gatewayOf(this.#snapshots.current, port),
-      clock,
-      log: logger.module("http"),
-      metrics,
-      record: (request) => {
-        this.#record(request);
-        this.#debugging.refused(request);
-      },
-    });
-  }
-
   #exposeMetrics(): void {
     addKeySetMetrics(
       this.#options.metrics.registry,
@@ -286,11 +221,4 @@ export class LocalDataPlane implements DataPlane {
       upstream: () => this.#upstreams.stats(),
     });
   }
-}
-
-/** The gateway whose port it is, unless several share it. */
-function gatewayOf({ ports }: Snapshot, port: number): string | undefined {
-  const listeners = ports.find((each) => each.port === port)?.listeners ?? [];
-  const [name, ...others] = new Set(listeners.map(({ gateway }) => gateway));
-  return others.length === 0 ? name : undefined;
 }

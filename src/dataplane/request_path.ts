@@ -1,0 +1,107 @@
+import type { Settings } from "../api/settings.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/log.ts";
+import { observeFinishedRequests } from "../proxy/finish.ts";
+import { Forwarder } from "../proxy/forwarder.ts";
+import { Listeners } from "../proxy/listeners.ts";
+import { Mirrors } from "../proxy/mirrors.ts";
+import { Pipeline } from "../proxy/pipeline.ts";
+import { ServerWatch } from "../proxy/server_watch.ts";
+import { trustedProxies } from "../proxy/trusted_proxies.ts";
+import type { Upstreams } from "../proxy/upstreams.ts";
+import type { Snapshot } from "../snapshot/snapshot.ts";
+import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
+import type { AccessLog } from "../telemetry/access_log.ts";
+import type { FinishedRequest } from "../telemetry/finished_request.ts";
+import type { GatewayMetrics } from "../telemetry/gateway_metrics.ts";
+import type { Debugging } from "./debugging.ts";
+
+/** What requests meet on their way. */
+export interface RequestPathOptions {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: GatewayMetrics;
+  readonly accessLog: AccessLog;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly snapshots: SnapshotStore;
+  readonly upstreams: Upstreams;
+  readonly debugging: Debugging;
+}
+
+/** Connects what handles requests: from the listeners, which have no port yet, to what is told when one is over. */
+export function createListeners(options: RequestPathOptions): Listeners {
+  const { clock, logger, settings, debugging } = options;
+  const record = recorder(options);
+  const log = logger.module("proxy");
+  const pipeline = new Pipeline({
+    snapshots: options.snapshots,
+    forwarder: createForwarder(options),
+    clock,
+    random: options.random,
+    trustsPeer: trustedProxies(settings.trustedProxies),
+    maxBodyBytes: settings.limits.maxBodyBytes,
+    maxBufferBytes: settings.limits.maxBufferBytes,
+    log,
+    tracing: debugging.tracing,
+    onFinish: observeFinishedRequests(clock, (request, exchange) => {
+      record(request);
+      debugging.finished(request, exchange);
+    }),
+  });
+  const observe = (port: number) => watchPort(port, options);
+  return new Listeners({
+    pipeline,
+    clock,
+    log,
+    observe,
+    limits: settings.limits,
+  });
+}
+
+function createForwarder(
+  { upstreams, clock, random, logger, metrics }: RequestPathOptions,
+): Forwarder {
+  const log = logger.module("proxy");
+  const mirrors = new Mirrors({
+    upstreams,
+    clock,
+    random,
+    onFailure: (backend, error) => {
+      metrics.mirrorFailures.labels(backend.name).inc();
+      log.debug("Cannot mirror a request", { backend: backend.key, error });
+    },
+  });
+  return new Forwarder({ upstreams, mirrors, clock, log });
+}
+
+function watchPort(port: number, options: RequestPathOptions): ServerWatch {
+  const { snapshots, clock, logger, metrics, debugging } = options;
+  const record = recorder(options);
+  return new ServerWatch({
+    port,
+    gateway: () => gatewayOf(snapshots.current, port),
+    clock,
+    log: logger.module("http"),
+    metrics,
+    record: (request) => {
+      record(request);
+      debugging.refused(request);
+    },
+  });
+}
+
+function recorder({ accessLog, metrics }: RequestPathOptions) {
+  return (request: FinishedRequest): void => {
+    accessLog(request);
+    metrics.recordRequest(request);
+  };
+}
+
+/** The gateway whose port it is, unless several share it. */
+function gatewayOf({ ports }: Snapshot, port: number): string | undefined {
+  const listeners = ports.find((each) => each.port === port)?.listeners ?? [];
+  const [name, ...others] = new Set(listeners.map(({ gateway }) => gateway));
+  return others.length === 0 ? name : undefined;
+}
