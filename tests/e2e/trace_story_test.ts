@@ -308,6 +308,7 @@ Deno.test("trace sends its request to the gateway that is named", async () => {
   assert.equal(await neither.exited, 1);
   assert.deepEqual(pathsOf(named.stdout()), ["/injected"]);
   assert.match(named.stdout(), /"gateway":"blue"/);
+  assert.match(named.stdout(), /"user-agent":"curl\//);
   assert.match(chosen.stdout(), /"gateway":"green"/);
   assert.match(
     neither.stderr(),
