@@ -10,7 +10,7 @@ const samplingInterval = 512 * 1024;
 /**
  * Notes where one in 512 KiB of memory is allocated, from the start, so that what has been held for long can be told as well.
  */
-export class HeapSampling implements Disposable {
+export class HeapSampling implements AsyncDisposable {
   readonly #session = new Session();
   readonly #started: Promise<unknown>;
 
@@ -36,8 +36,13 @@ export class HeapSampling implements Disposable {
     };
   }
 
-  [Symbol.dispose](): void {
-    this.#session.disconnect();
+  async [Symbol.asyncDispose](): Promise<void> {
+    // A session that is closed while it starts fails for nobody to hear.
+    try {
+      await this.#started;
+    } finally {
+      this.#session.disconnect();
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import { readInteger } from "./query.ts";
 import { stream, text } from "./respond.ts";
 
 /** Answers what asks where time and memory go. */
-export class Profiles implements Disposable {
+export class Profiles implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #heap: HeapSampling | undefined;
   #isBusy = false;
@@ -51,8 +51,8 @@ export class Profiles implements Disposable {
     return await send("heap", await this.#heap.take(this.#clock));
   }
 
-  [Symbol.dispose](): void {
-    this.#heap?.[Symbol.dispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#heap?.[Symbol.asyncDispose]();
   }
 }
 

@@ -60,10 +60,10 @@ export async function startAdminServer(
     });
     return {
       addresses,
-      close: () => close().finally(() => profiles[Symbol.dispose]()),
+      close: () => close().finally(() => profiles[Symbol.asyncDispose]()),
     };
   } catch (error) {
-    profiles[Symbol.dispose]();
+    await profiles[Symbol.asyncDispose]();
     throw error;
   }
 }

@@ -161,7 +161,7 @@ const rows: readonly {
     args: ["ctl", "proxy", "log", "--set", "nonsense=debug"],
     code: 2,
     stdout: nothing,
-    stderr: /expected one of .*proxy, request, got "nonsense"/,
+    stderr: /expected one of .*proxy, ratelimit, request, got "nonsense"/,
   },
   {
     args: ["complete", "--", "completion", ""],
@@ -255,7 +255,8 @@ const rows: readonly {
   {
     args: ["complete", "--", "ctl", "proxy", ""],
     code: 0,
-    stdout: /^config\t.*\nlimits\t.*\nlog\t.*\ntrace\t.*\n:4\n$/,
+    stdout:
+      /^config\t.*\nlimits\t.*\nlog\t.*\nprofile\t.*\nmemory\t.*\ntasks\t.*\ntrace\t.*\n:4\n$/,
     stderr: nothing,
   },
   {
