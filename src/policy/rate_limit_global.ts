@@ -113,7 +113,7 @@ export class SharedLimits {
         return {
           ...decision,
           debit: (tokens) => this.#limiter.debit(uses, tokens),
-          refund: () => this.#limiter.refund(uses),
+          refund: () => this.#limiter.refund(uses, decision.takenAt),
         };
       case "refused":
         return decision;

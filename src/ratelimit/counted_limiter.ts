@@ -41,8 +41,8 @@ export class CountedLimiter implements GlobalLimiter {
     this.#limiter.debit(uses, tokens);
   }
 
-  refund(uses: readonly DescriptorUse[]): void {
-    this.#limiter.refund(uses);
+  refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void {
+    this.#limiter.refund(uses, takenAt);
   }
 
   #count(decision: GlobalDecision): GlobalDecision {

@@ -22,6 +22,8 @@ interface Additions {
 /** The request may go on; budgets of requests are charged already. */
 export interface GlobalAdmission extends Additions {
   readonly verdict: "admitted";
+  /** Monotonic time at which it was charged, where that can be given back. */
+  readonly takenAt?: number;
   /** For the upstream request. */
   readonly requestHeaders?: readonly (readonly [string, string])[];
 }
@@ -53,6 +55,9 @@ export interface GlobalLimiter {
   ): GlobalDecision | Promise<GlobalDecision>;
   /** Charges the tokens that an admitted request turned out to use to its token budgets. */
   debit(uses: readonly DescriptorUse[], tokens: number): void;
-  /** Gives back what was charged for a request that another limit refused after all; does nothing where that is not possible. */
-  refund(uses: readonly DescriptorUse[]): void;
+  /**
+   * Gives back what was charged at `takenAt` for a request that another limit refused after all, unless its window is over; does
+   * nothing where that is not possible.
+   */
+  refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void;
 }

@@ -115,9 +115,9 @@ export class KvBucket {
     void this.#startExchange();
   }
 
-  /** Undoes `take`. */
-  refund(): void {
-    if (this.#seen.isOpen) this.#lease.undo();
+  /** Undoes what `take` did at `takenAt`. */
+  refund(takenAt: number): void {
+    if (this.#seen.isWindowOf(takenAt)) this.#lease.undo();
   }
 
   debit(tokens: number): void {

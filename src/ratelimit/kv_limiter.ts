@@ -102,11 +102,12 @@ export class KvLimiter implements GlobalLimiter {
     }
   }
 
-  /** Right after `admit` only: a request that was charged in one window is given back in the same. */
-  refund(uses: readonly DescriptorUse[]): void {
+  /** What was charged in one window is given back in the same. */
+  refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void {
+    if (takenAt === undefined) return;
     for (const bucket of this.#table.findAll(uses)) {
       if (bucket.budget.unit !== "requests") continue;
-      bucket.refund();
+      bucket.refund(takenAt);
       this.#sweeper.watch(bucket);
     }
   }
@@ -148,7 +149,8 @@ export class KvLimiter implements GlobalLimiter {
       bucket.take();
       if (bucket.isDirty) this.#sweeper.watch(bucket);
     }
-    return { verdict: "admitted", readings: readAll(buckets) };
+    const takenAt = this.#clock.monotonic();
+    return { verdict: "admitted", takenAt, readings: readAll(buckets) };
   }
 
   /** A store that is known not to answer is not waited for. */

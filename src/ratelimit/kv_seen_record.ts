@@ -37,6 +37,11 @@ export class SeenRecord {
     return this.#clock.monotonic() < this.#resetAt;
   }
 
+  /** Whether the window that is open now was open at that monotonic time. */
+  isWindowOf(time: number): boolean {
+    return this.isOpen && time >= this.#resetAt - this.#budget.windowMs;
+  }
+
   /** How long ago that was. */
   get ageMs(): number {
     return this.#clock.monotonic() - this.#seenAt;

@@ -93,7 +93,21 @@ Deno.test("KvLimiter takes a refunded request for another", async () => {
   const uses = [useOf({ base: 3 })];
   await fleet.admit(uses, 3);
 
-  fleet.first.refund(uses);
+  fleet.first.refund(uses, fleet.clock.monotonic());
+
+  assert.equal(await fleet.admit(uses, 5), 1);
+});
+
+Deno.test("KvLimiter does not give a window what was taken of the one before", async () => {
+  await using fleet = await KvFleet.open(1);
+  const uses = [useOf({ base: 3 })];
+  await fleet.admit(uses, 2);
+  const takenAt = fleet.clock.monotonic();
+  await fleet.pass(60_000);
+  await fleet.admit(uses, 2);
+
+  fleet.first.refund(uses, takenAt);
+  fleet.first.refund(uses, takenAt);
 
   assert.equal(await fleet.admit(uses, 5), 1);
 });
