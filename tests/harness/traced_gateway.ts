@@ -58,6 +58,7 @@ export async function startTracedGateway(
         settings: gateway.settings,
         version: {},
         stores: () => [],
+        systemMemory: () => ({ smaps: null, cgroup: null }),
         status: () => gateway.status(),
         logFilter: () => gateway.logFilter(),
         setLogFilter: (filter: string) => gateway.dataPlane.setLogLevel(filter),
