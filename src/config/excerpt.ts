@@ -10,7 +10,7 @@ export function excerpt(
   const isQuote = path === "" && /["']/.test(whole.charAt(column - 1));
   const text = isQuote ? whole.slice(0, column) : whole;
   if (text.trim() === "" || text.includes("-----")) return "";
-  const isSecret = /\.rateLimit\.local\b/.test(path)
+  const isSecret = /\.rateLimit\b/.test(path)
     ? otherSecrets.test(text)
     : secretWords.test(text) || secretPath.test(path);
   const { shown, caret } = isSecret
@@ -28,7 +28,7 @@ const secretWords =
   /authorization|bearer|token|secret|password|\busers\b|\bkeys?["']?\s*:/i;
 /** In a rate limit, `tokens` is a number and `key` an expression. */
 const otherSecrets =
-  /authorization|bearer|secret|password|\busers\b|\bkeys\b|apiKey/i;
+  /authorization|bearer|token\b|secret|password|\busers\b|\bkeys\b|apiKey/i;
 const secretPath = /token|secret|password|\busers\b|\bkeys?\b/i;
 
 /** A text in quotes, or what stands between the marks of YAML. */

@@ -68,19 +68,27 @@ Deno.test("excerpt shows nothing of a PEM text", () => {
   );
 });
 
-Deno.test("excerpt shows tokens and keys of a local limit, and masks credentials beside it", () => {
-  const limit = "local: [{ tokens: 12345, unit: minute, key: jwt.sub }]";
-  const beside =
-    "{ apiKeyAuthentication: { keys: [{ key: s3cr3t }] }, rateLimit: { local: [{ tokens: 1 }] } }";
-  const path = "routes[0].policies.rateLimit.local[0].unit";
+for (
+  const field of ["local[0].unit", "global.descriptors[0].unit", "headers"]
+) {
+  Deno.test(`excerpt shows tokens and keys of limits beside ${field}, and masks credentials`, () => {
+    const limit = "[{ tokens: 12345, unit: minute, key: jwt.sub }], headers: a";
+    const path = `routes[0].policies.rateLimit.${field}`;
+    const shownOf = (text: string) =>
+      excerpt({ file: "f", line: 7, column: 1 }, path, text).split("\n")[0];
 
-  const [shown] = excerpt({ file: "f", line: 7, column: 1 }, path, limit)
-    .split("\n");
-  const masked = excerpt({ file: "f", line: 7, column: 1 }, path, beside);
-
-  assert.equal(shown, `  7 | ${limit}`);
-  assert.ok(!masked.includes("s3cr3t"), masked);
-});
+    assert.equal(shownOf(limit), `  7 | ${limit}`);
+    for (
+      const secret of [
+        "{ apiKeyAuthentication: { keys: [{ key: s3cr3t }] } }",
+        "{ name: x-token, value: s3cr3t }",
+      ]
+    ) {
+      const shown = shownOf(`${secret}, ${limit}`);
+      assert.ok(shown !== undefined && !shown.includes("s3cr3t"), shown);
+    }
+  });
+}
 
 Deno.test("excerpt ends where an unclosed quote begins, whose text may be secret", () => {
   const at = { file: "f", line: 7, column: 5 };
