@@ -19,11 +19,12 @@ import {
   startNginxProxy,
   startUpstream,
 } from "./neighbours.ts";
+import { observationRows } from "./observation.ts";
 import { type Row, row } from "./row.ts";
 import { tokenRows } from "./tokens.ts";
 
-const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 5);
-const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 3);
+const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 7);
+const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 1);
 const RESULT_FILE = Deno.env.get("BENCH_FILE") ?? "dist/bench.json";
 const CONTENDERS = ["direct", "nginx", "naive", "gateway"] as const;
 
@@ -180,6 +181,10 @@ async function main(): Promise<void> {
     ...await eventRows(),
     ...await jwtRows(upstream.port, { rounds: ROUNDS, seconds: SECONDS }),
     ...await limitRows(upstream.port, { rounds: ROUNDS, seconds: SECONDS }),
+    ...await observationRows(upstream.port, {
+      rounds: ROUNDS,
+      seconds: SECONDS,
+    }),
     ...await tokenRows(ROUNDS),
     ...await startUpRows(),
   );

@@ -1,5 +1,5 @@
 import type { Repetition } from "./jwt.ts";
-import { median, throughput } from "./measure.ts";
+import { compare, throughput } from "./measure.ts";
 import { startGateway } from "./neighbours.ts";
 import { type Row, row } from "./row.ts";
 
@@ -24,7 +24,7 @@ const global = {
 /** What rate limits cost that admit everything, beside a plain route that gets the same requests. */
 export async function limitRows(
   upstreamPort: number,
-  repetition: Repetition,
+  { rounds, seconds }: Repetition,
 ): Promise<Row[]> {
   const folder = await Deno.makeTempDir();
   try {
@@ -39,8 +39,11 @@ export async function limitRows(
       { rateLimit: { global } },
       settings,
     );
-    const ratios = await compare(plain, [limited, shared], repetition);
-    const [toLocal = NaN, toShared = NaN] = ratios;
+    const measure = ({ port }: { readonly port: number }) =>
+      throughput(`http://127.0.0.1:${port}/json`, seconds);
+    const base = () => measure(plain);
+    const toLocal = await compare(base, () => measure(limited), rounds);
+    const toShared = await compare(base, () => measure(shared), rounds);
     return [
       row(
         "two local limits + one by client / plain",
@@ -60,27 +63,4 @@ export async function limitRows(
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-}
-
-interface Target {
-  readonly port: number;
-}
-
-/** Requests per second of each as a share of those of `base`. */
-async function compare(
-  base: Target,
-  others: readonly Target[],
-  { rounds, seconds }: Repetition,
-): Promise<number[]> {
-  const measure = ({ port }: Target) =>
-    throughput(`http://127.0.0.1:${port}/json`, seconds);
-  const ratios = others.map((): number[] => []);
-  for (let round = 0; round < rounds; round++) {
-    for (const [index, other] of others.entries()) {
-      // Right before each, as the machine has better and worse seconds.
-      const rate = await measure(base);
-      ratios[index]?.push(await measure(other) / rate);
-    }
-  }
-  return ratios.map(median);
 }

@@ -8,16 +8,53 @@ export async function throughput(
     "-H",
     `${name}: ${value}`,
   ]);
+  const text = await wrk([`-d${seconds}s`, ...fields, url]);
+  if (/Non-2xx/.test(text)) throw new Error(`Cannot measure "${url}": ${text}`);
+  return rateIn(text);
+}
+
+/** The same where every tenth request asks for what the upstream has not, which is a 404. */
+export async function throughputWithErrors(
+  url: string,
+  seconds: number,
+): Promise<number> {
+  const script = new URL("every_tenth_fails.lua", import.meta.url).pathname;
+  const text = await wrk([`-d${seconds}s`, "-s", script, url]);
+  const total = Number(/(\d+) requests in/.exec(text)?.[1]);
+  const failed = Number(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1]);
+  if (!(Math.abs(failed / total - 0.1) < 0.01)) {
+    throw new Error(`Cannot measure "${url}" with 10 % errors: ${text}`);
+  }
+  return rateIn(text);
+}
+
+async function wrk(args: readonly string[]): Promise<string> {
   const { stdout } = await new Deno.Command("wrk", {
-    args: ["-t1", "-c32", `-d${seconds}s`, ...fields, url],
+    args: ["-t1", "-c32", ...args],
   }).output();
-  const text = new TextDecoder().decode(stdout);
-  const errors = /Non-2xx|Socket errors/.exec(text);
+  return new TextDecoder().decode(stdout);
+}
+
+function rateIn(text: string): number {
   const rate = /Requests\/sec:\s+([\d.]+)/.exec(text)?.[1];
-  if (errors !== null || rate === undefined) {
-    throw new Error(`Cannot measure "${url}": ${text}`);
+  if (/Socket errors/.test(text) || rate === undefined) {
+    throw new Error(`Cannot measure: ${text}`);
   }
   return Number(rate);
+}
+
+/** The median of `other / base`, measured in turns, as the machine has better and worse seconds. */
+export async function compare(
+  base: () => Promise<number>,
+  other: () => Promise<number>,
+  rounds: number,
+): Promise<number> {
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const rate = await base();
+    ratios.push(await other() / rate);
+  }
+  return median(ratios);
 }
 
 /**
