@@ -55,6 +55,10 @@ const remedies = new Map([
     "text after a closing quote or bracket; put all of the value in quotes",
   ],
   [
+    "Unexpected flow-seq-start at node end",
+    'a "[" after a text; inside { } or [ ] put a value that contains it in quotes',
+  ],
+  [
     "Sequence item without - indicator",
     "the indentation is neither that of the line above nor of its list",
   ],
