@@ -56,6 +56,8 @@ export function terminalSvg(
   const height = rows.length * lineHeight + 2 * margin;
   const size = `width="${width}" height="${height}"`;
   return [
+    // Spaces are what they are.
+    "<!-- deno-fmt-ignore-file -->",
     `<svg xmlns="http://www.w3.org/2000/svg" ${size} viewBox="0 0 ${width} ${height}" role="img">`,
     `<title>${escape(title)}</title>`,
     `<style>${style}</style>`,
