@@ -334,7 +334,7 @@ for (const size of sizes) {
 
 Deno.test("severities have colours, but for NO_COLOR, and words anyway", async () => {
   await withFile(refusedTrace, async (file) => {
-    await using coloured = await replay(file, [80, 24]);
+    await using coloured = await replay(file, [80, 24], { NO_COLOR: "" });
     await using plain = await replay(file, [80, 24], { NO_COLOR: "1" });
     const red = /\[[0-9;]*31m/;
 
