@@ -157,13 +157,13 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     return this.#response;
   }
 
+  set response(response: ResponseMessage) {
+    this.#response = response;
+  }
+
   /** Whether the response is on its way to the client. */
   get responds(): boolean {
     return this.#response !== undefined;
-  }
-
-  set response(response: ResponseMessage) {
-    this.#response = response;
   }
 
   /** Whether response hooks have to run. */

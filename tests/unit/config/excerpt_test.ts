@@ -84,8 +84,8 @@ for (
         "{ name: x-token, value: s3cr3t }",
       ]
     ) {
-      const shown = shownOf(`${secret}, ${limit}`);
-      assert.ok(shown !== undefined && !shown.includes("s3cr3t"), shown);
+      const shown = shownOf(`${secret}, ${limit}`) ?? "s3cr3t";
+      assert.doesNotMatch(shown, /s3cr3t/);
     }
   });
 }
