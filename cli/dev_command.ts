@@ -81,9 +81,12 @@ function guide({ gateway, admin, clientId, page }: {
   readonly clientId: string;
   readonly page: string;
 }): string {
-  const adminLine = admin === undefined
-    ? ""
-    : `\nWhat the gateway does with a request, and why:\n  curl ${admin}/config_dump\n`;
+  const adminLine = admin === undefined ? "" : `
+What the gateway does with a request, step by step: begin to watch, then send one.
+  curl -N ${admin}/debug/trace
+Why requests failed, what is left of the limits, and more, in a browser:
+  ${admin}/ui
+`;
   return `
 The gateway is running in front of an MCP server and an LLM server. Try, in another terminal:
 
@@ -105,6 +108,10 @@ A chat with a model, as the OpenAI and Anthropic clients have it:
     -d '{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
   curl ${gateway}/v1/messages -H 'content-type: application/json' -H 'anthropic-version: 2023-06-01' \\
     -d '{"model":"claude-sonnet-4-5","max_tokens":64,"messages":[{"role":"user","content":"Hello"}]}'
+
+The same with a limit: the fourth within a minute is a 429, which says when to come back.
+  curl -i ${gateway}/limited/v1/chat/completions -H 'content-type: application/json' \\
+    -d '{"model":"gpt-4o","messages":[{"role":"user","content":"Hello"}]}'
 ${adminLine}
 Each request shows as a line below. Ctrl-C ends everything.
 

@@ -72,6 +72,25 @@ export function gatewayConfiguration(
         matches: [{ path: { type: "PathPrefix", value: "/v1" } }],
         backends: [{ host: new URL(llmUrl).host }],
       },
+      {
+        name: "limited",
+        matches: [{ path: { type: "PathPrefix", value: "/limited" } }],
+        filters: [{
+          type: "URLRewrite",
+          urlRewrite: {
+            path: { type: "ReplacePrefixMatch", replacePrefixMatch: "/" },
+          },
+        }],
+        backends: [{ host: new URL(llmUrl).host }],
+        policies: {
+          rateLimit: {
+            local: [
+              { requests: 3, unit: "Minutes" },
+              { tokens: 1000, unit: "Hours" },
+            ],
+          },
+        },
+      },
     ],
   });
 }

@@ -647,10 +647,18 @@ Deno.test("gateway dev runs what its guide says", async () => {
   const commands = process.stdout().replaceAll("\\\n", " ").split("\n").filter((
     line,
   ) => line.startsWith("  curl "));
+  const [limited = "", watch = ""] = commands.splice(4);
   const answers = await Promise.all(commands.map(runInShell));
+  let trace = "";
+  const watching = runInShell(watch).then((text) => trace = text);
+  let refused = "";
+  while (trace === "" || !refused.includes("429")) {
+    refused = await runInShell(limited);
+  }
+  await watching;
   process.signal("SIGINT");
 
-  assert.equal(answers.length, 5);
+  assert.equal(answers.length, 4);
   assert.match(
     answers[0] ?? "",
     /mcp-session-id: .*"protocolVersion":"2025-11-25"/s,
@@ -658,7 +666,8 @@ Deno.test("gateway dev runs what its guide says", async () => {
   assert.match(answers[1] ?? "", /"object":"chat\.completion"/);
   assert.match(answers[2] ?? "", /data: \[DONE\]/);
   assert.match(answers[3] ?? "", /"type":"message"/);
-  assert.match(answers[4] ?? "", /"binds"/);
+  assert.match(refused, /retry-after: \d+.*rate limit exceeded/s);
+  assert.match(trace, /"requestStarted".*"rateLimit".*"requestFinished"/s);
   assert.equal(await process.exited, 0);
 });
 
