@@ -8,8 +8,8 @@ const everyInterface = new Set(["0.0.0.0", "::"]);
 /**
  * Refuses, with 403, what a web page elsewhere could make a browser send to a server on this machine.
  *
- * A name that an attacker's DNS points at us shows in `Host` (DNS rebinding); a post from another site shows in `Origin`.
- * `undefined` lets the request pass.
+ * A name that an attacker's DNS points at us shows in `Host` (DNS rebinding); a post from another site shows in `Origin`,
+ * an image or a frame of it in `Sec-Fetch-Site`. `undefined` lets the request pass.
  */
 export function guard(
   request: Request,
@@ -23,7 +23,11 @@ export function guard(
     );
   }
   const origin = request.headers.get("origin");
-  if (origin !== null && !isOwnOrigin(origin, host)) {
+  if (
+    origin === null
+      ? isEmbeddedElsewhere(request.headers)
+      : !isOwnOrigin(origin, host)
+  ) {
     return text(403, "forbidden: requests from other sites are refused");
   }
   return undefined;
@@ -36,6 +40,12 @@ function isOwnHost(host: string, boundHosts: readonly string[]): boolean {
   // Bound to every interface, any address of this machine is ours; rebinding needs a name.
   return isIpAddress(name) &&
     boundHosts.some((bound) => everyInterface.has(bound));
+}
+
+/** Following a link to here is fine; an image elsewhere could start a profile. */
+function isEmbeddedElsewhere(headers: Headers): boolean {
+  return headers.get("sec-fetch-site") === "cross-site" &&
+    headers.get("sec-fetch-dest") !== "document";
 }
 
 function isOwnOrigin(origin: string, host: string): boolean {

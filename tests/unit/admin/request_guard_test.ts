@@ -5,13 +5,20 @@ interface Case {
   readonly host?: string;
   readonly origin?: string;
   readonly bound?: readonly string[];
+  /** `Sec-Fetch-Site` and `Sec-Fetch-Dest`. */
+  readonly fetch?: readonly [site: string, destination: string];
 }
 
 function isRefused(
-  { host = "localhost:15000", origin, bound = ["127.0.0.1", "::1"] }: Case,
+  { host = "localhost:15000", origin, bound = ["127.0.0.1", "::1"], fetch }:
+    Case,
 ): boolean {
   const headers = new Headers({ host });
   if (origin !== undefined) headers.set("origin", origin);
+  if (fetch !== undefined) {
+    headers.set("sec-fetch-site", fetch[0]);
+    headers.set("sec-fetch-dest", fetch[1]);
+  }
   const response = guard(
     new Request("http://localhost:15000/", { headers }),
     bound,
@@ -38,6 +45,9 @@ const passing: readonly Case[] = [
     bound: ["0.0.0.0"],
     origin: "http://10.0.0.7:15000",
   },
+  { fetch: ["none", "document"] },
+  { fetch: ["same-origin", "empty"] },
+  { fetch: ["cross-site", "document"] },
 ];
 
 for (const example of passing) {
@@ -69,6 +79,10 @@ const refused: readonly Case[] = [
     bound: ["0.0.0.0"],
     origin: "http://10.0.0.7:8080",
   },
+  { fetch: ["cross-site", "image"] },
+  { fetch: ["cross-site", "iframe"] },
+  { fetch: ["cross-site", "empty"] },
+  { origin: "https://evil.example.com", fetch: ["cross-site", "document"] },
 ];
 
 for (const example of refused) {
