@@ -118,15 +118,8 @@ async function listenOnSocket(
   try {
     await removeStaleSocket(path);
     const server = servePrivately(options, path);
-    const { close, addresses } = running(
-      [server],
-      [`unix:${path}`],
-      options.clock,
-    );
-    return {
-      addresses,
-      close: () => close().finally(() => removeIfThere(path)),
-    };
+    // Deno removes the socket as soon as it stops accepting; what is there when requests have ended is another process's.
+    return running([server], [`unix:${path}`], options.clock);
   } catch (error) {
     throw new ListenError(options.name, reasonOf(error));
   }
@@ -161,7 +154,7 @@ async function removeStaleSocket(path: string): Promise<void> {
     throw new Error("there is a file that is not a socket");
   }
   if (await answers(path)) throw new Error("another process is listening");
-  await Deno.remove(path);
+  await removeIfThere(path);
 }
 
 async function answers(path: string): Promise<boolean> {
@@ -169,7 +162,8 @@ async function answers(path: string): Promise<boolean> {
     (await Deno.connect({ transport: "unix", path })).close();
     return true;
   } catch (error) {
-    if (error instanceof Deno.errors.ConnectionRefused) return false;
+    const isGone = error instanceof Deno.errors.NotFound;
+    if (isGone || error instanceof Deno.errors.ConnectionRefused) return false;
     throw error;
   }
 }

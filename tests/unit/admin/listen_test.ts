@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { listen, ListenError } from "../../../admin/listen.ts";
+import type { Handler } from "../../../admin/router.ts";
 import { parseAddress } from "../../../src/api/address.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 
-async function listenOn(text: string) {
+async function listenOn(
+  text: string,
+  handler: Handler = () => new Response("here"),
+) {
   const address = parseAddress(text);
   assert(address !== undefined);
   return await listen({
     name: `test "${text}"`,
     address,
-    handler: () => new Response("here"),
+    handler,
     clock: systemClock,
   });
 }
@@ -122,6 +126,33 @@ Deno.test("listen leaves a socket alone that another process listens on", async 
   });
 });
 
+Deno.test("listen leaves the socket of its successor while a request holds up its close", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/admin.sock`;
+    const held = Promise.withResolvers<Response>();
+    const arrived = Promise.withResolvers<void>();
+    const first = await listenOn(`unix:${path}`, () => {
+      arrived.resolve();
+      return held.promise;
+    });
+    using client = Deno.createHttpClient({
+      proxy: { transport: "unix", path },
+    });
+    const answer = fetch("http://localhost/", { client });
+    await arrived.promise;
+
+    const closed = first.close();
+    await removed(path);
+    const second = await listenOn(`unix:${path}`);
+    held.resolve(new Response("late"));
+    await closed;
+
+    assert.equal(await (await answer).text(), "late");
+    assert.equal((await Deno.lstat(path)).isSocket, true);
+    await second.close();
+  });
+});
+
 const obstacles = [
   {
     name: "a file",
@@ -157,6 +188,11 @@ Deno.test("listen names a directory that is not there", async () => {
         'Cannot listen on test "unix:/nonexistent/admin.sock": the directory does not exist',
   );
 });
+
+async function removed(path: string): Promise<void> {
+  const folder = path.slice(0, path.lastIndexOf("/"));
+  while ((await Array.fromAsync(Deno.readDir(folder))).length > 0);
+}
 
 /** A process that dies leaves its socket; here the file outlives its listener because it has a second name. */
 async function leaveStaleSocket(path: string): Promise<void> {
