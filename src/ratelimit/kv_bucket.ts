@@ -204,15 +204,14 @@ export class KvBucket {
     charges: readonly Charge[],
   ): Settled {
     const { budget } = this;
-    const wallNow = this.#clock.now();
-    const at = { now: this.#clock.monotonic(), wallNow };
+    const at = this.#seen.meet(before);
     let record = settleWindow(before, budget, charges);
     const late = lateUse(before, budget, charges);
     // Only what is counted opens a window.
     if (late !== 0 || this.#waiting > 0) {
-      record = enterWindow(record, budget, wallNow);
+      record = enterWindow(record, budget, at.time);
     }
-    if (record === undefined || isOver(record, budget, wallNow)) {
+    if (record === undefined || isOver(record, budget, at.time)) {
       return { record, granted: 0, at };
     }
     if (late !== 0) record = take(record, budget, late);

@@ -35,10 +35,12 @@ export interface KvLimiterOptions {
 const CLOSE_MS = 2000;
 
 /**
- * Budgets that processes share over Deno KV; they agree on windows by the wall clock, so the clocks of their hosts should.
+ * Budgets that processes share over Deno KV. Windows go by the wall clock that is furthest ahead, and only move forward.
  *
  * Requests: a process takes a lease from the record before it uses it, so no more than base + burst are admitted in a window. Where
- * clocks differ, a process that is behind may still use its lease when the others have opened the next window. A lease is at most an
+ * clocks differ, a process that is behind may still use its lease when the others have opened the next window, and one that is ahead may
+ * open that early; then the others follow its clock. Within a time T at most `capacity * (2 + (T + skew) / window)` are admitted; the
+ * record of a process that is more than ten minutes behind may be deleted too early. A lease is at most an
  * eighth of what is left and follows the rate of requests; what is not needed goes back within 200 ms, so that all of the budget can be
  * used. A process that is killed loses its lease until the window ends: at most `min(maxLease, capacity / 8)`, and one for each request
  * that waited.

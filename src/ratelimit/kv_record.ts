@@ -3,8 +3,8 @@ import type { BudgetDefinition } from "./budget.ts";
 /** What processes share about one budget: one value in the store, replaced as a whole. */
 export interface BudgetRecord {
   /**
-   * When the window opened, by the wall clock of the process that opened it; names the window. A window lies in the value itself, so it
-   * ends on time whenever the store gets round to deleting what expired.
+   * When the window opened, by the time of the process that opened it; names the window. A window lies in the value itself, so it ends
+   * on time whenever the store gets round to deleting what expired.
    */
   readonly openedAt: number;
   /** What is left for processes to take; below 0 when tokens were used beyond the budget. */
@@ -86,22 +86,19 @@ export function take(
   return { openedAt: record.openedAt, available };
 }
 
-/**
- * Whether the window ended. One that opens more than its length in the future was written by a clock that was wrong, and would never
- * end.
- */
+/** Whether the window ended at that time of `SeenRecord.meet`. */
 export function isOver(
   { openedAt }: BudgetRecord,
   { windowMs }: BudgetDefinition,
   now: number,
 ): boolean {
-  return now >= openedAt + windowMs || openedAt > now + windowMs;
+  return now >= openedAt + windowMs;
 }
 
 /**
- * The record of the window that is open now: the same one until it ends. A new budget is full; every window that ended gives `base`,
- * also those in which nobody asked. A full budget opens its next window now; one that is not went straight on from window to window, as
- * a `LocalBudget` does.
+ * The record of the window that is open now: the same one until it ends, then one that opens later, never earlier. A new budget is
+ * full; every window that ended gives `base`, also those in which nobody asked. A full budget opens its next window now; one that is not
+ * went straight on from window to window, as a `LocalBudget` does.
  */
 export function enterWindow(
   record: BudgetRecord | undefined,
@@ -118,7 +115,7 @@ export function enterWindow(
     ? record.available
     : Math.max(0, record.available);
   const available = Math.min(capacity, kept + windows * base);
-  const openedAt = available === capacity || elapsed < 0
+  const openedAt = available === capacity
     ? now
     : record.openedAt + windows * windowMs;
   return { openedAt, available };

@@ -2,13 +2,18 @@ import type { Clock } from "../base/clock.ts";
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
 import { type BudgetRecord, enterWindow, isOver } from "./kv_record.ts";
 
-/** A moment on both clocks: the monotonic one, and that of the wall, by which records go. */
+/** A moment on both clocks: the monotonic one, and the one by which records go. */
 export interface Moment {
   readonly now: number;
-  readonly wallNow: number;
+  readonly time: number;
 }
 
-/** The record of a budget as this process saw it last. Before that, the window is closed and nothing is there. */
+/**
+ * The record of a budget as this process saw it last. Before that, the window is closed and nothing is there.
+ *
+ * Records go by the clock of the wall, but never behind a window that was met: whoever opened it has a clock that is ahead, and that one
+ * is followed. So windows only move forward, and none is ended before its length is over by the clock that is furthest ahead.
+ */
 export class SeenRecord {
   readonly #budget: BudgetDefinition;
   readonly #clock: Clock;
@@ -16,6 +21,9 @@ export class SeenRecord {
   /** Monotonic time, as `#seenAt`. */
   #resetAt = -Infinity;
   #seenAt = -Infinity;
+  #isKnown = false;
+  /** Records never go back behind it. */
+  #reached: Moment = { now: 0, time: -Infinity };
 
   constructor(budget: BudgetDefinition, clock: Clock) {
     this.#budget = budget;
@@ -30,6 +38,11 @@ export class SeenRecord {
   /** What was left for processes to take. */
   get available(): number {
     return this.#record?.available ?? 0;
+  }
+
+  /** Whether the store ever said what there is, be it nothing. */
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
   /** Whether its window has not ended. */
@@ -47,26 +60,43 @@ export class SeenRecord {
     return this.#clock.monotonic() - this.#seenAt;
   }
 
-  see(record: BudgetRecord | undefined, { now, wallNow }: Moment): void {
+  /** The moment at which a record is read, which is not before its window opened. */
+  meet(record: BudgetRecord | undefined): Moment {
+    const now = this.#clock.monotonic();
+    const time = this.#timeAt(now);
+    if (record === undefined || record.openedAt <= time) return { now, time };
+    this.#reached = { now, time: record.openedAt };
+    return this.#reached;
+  }
+
+  see(record: BudgetRecord | undefined, at: Moment): void {
     const { windowMs } = this.#budget;
+    const { now, time } = at;
+    this.#reached = at;
+    this.#isKnown = true;
     this.#record = record;
     this.#seenAt = now;
-    this.#resetAt =
-      record === undefined || isOver(record, this.#budget, wallNow)
-        ? -Infinity
-        : now + record.openedAt + windowMs - wallNow;
+    this.#resetAt = record === undefined || isOver(record, this.#budget, time)
+      ? -Infinity
+      : now + record.openedAt + windowMs - time;
   }
 
   /** The budget now, when this process has `own` units more (or less) than the record says. */
   read(own: number): BudgetReading {
     const { windowMs } = this.#budget;
     const available = this.available + own;
-    const resetMs = this.#resetAt - this.#clock.monotonic();
+    const now = this.#clock.monotonic();
+    const resetMs = this.#resetAt - now;
     if (resetMs > 0) return this.#reading(available, resetMs);
     const last = this.#record && { ...this.#record, available };
-    const wallNow = this.#clock.now();
-    const next = enterWindow(last, this.#budget, wallNow);
-    return this.#reading(next.available, next.openedAt + windowMs - wallNow);
+    const time = this.#timeAt(now);
+    const next = enterWindow(last, this.#budget, time);
+    return this.#reading(next.available, next.openedAt + windowMs - time);
+  }
+
+  #timeAt(now: number): number {
+    const { now: reachedAt, time } = this.#reached;
+    return Math.max(this.#clock.now(), time + now - reachedAt);
   }
 
   #reading(available: number, resetMs: number): BudgetReading {

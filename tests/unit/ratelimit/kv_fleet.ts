@@ -1,3 +1,4 @@
+import type { Clock } from "../../../src/base/clock.ts";
 import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
 import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
 import { type KvHandle, openKv } from "../../../src/ratelimit/kv_handle.ts";
@@ -6,6 +7,9 @@ import {
   type KvLimiterOptions,
 } from "../../../src/ratelimit/kv_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
+
+/** By how much the clock of each limiter is ahead, in milliseconds; 0 by default. */
+export type Skews = readonly number[];
 
 /** Several limiters over one store in memory, with one clock moved by hand. */
 export class KvFleet implements AsyncDisposable {
@@ -19,6 +23,7 @@ export class KvFleet implements AsyncDisposable {
     kv: KvHandle,
     size: number,
     options: Partial<KvLimiterOptions>,
+    skews: Skews,
   ) {
     this.#kv = kv;
     // The store outlives the limiters.
@@ -27,11 +32,11 @@ export class KvFleet implements AsyncDisposable {
       replace: (...args) => this.#track(kv.replace(...args)),
       close: () => {},
     };
-    this.limiters = Array.from({ length: size }, () =>
+    this.limiters = Array.from({ length: size }, (_, index) =>
       new KvLimiter({
         path: ":memory:",
         domain: "test",
-        clock: this.clock,
+        clock: this.#clockAhead(skews[index] ?? 0),
         random: () => 0.5,
         open: () => Promise.resolve(shared),
         ...options,
@@ -41,8 +46,9 @@ export class KvFleet implements AsyncDisposable {
   static async open(
     size: number,
     options: Partial<KvLimiterOptions> = {},
+    skews: Skews = [],
   ): Promise<KvFleet> {
-    return new KvFleet(await openKv(":memory:"), size, options);
+    return new KvFleet(await openKv(":memory:"), size, options, skews);
   }
 
   get first(): KvLimiter {
@@ -90,6 +96,15 @@ export class KvFleet implements AsyncDisposable {
       if (verdict === "admitted") admitted++;
     }
     return admitted;
+  }
+
+  #clockAhead(ms: number): Clock {
+    const { clock } = this;
+    return {
+      now: () => clock.now() + ms,
+      monotonic: () => clock.monotonic(),
+      setTimer: (callback, delayMs) => clock.setTimer(callback, delayMs),
+    };
   }
 
   #track<T>(operation: Promise<T>): Promise<T> {
