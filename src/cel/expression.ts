@@ -1,12 +1,8 @@
 import { describeError } from "../base/errors.ts";
 import { checkNames, type Usage } from "./check.ts";
 import { environment } from "./environment.ts";
-import {
-  type Ast,
-  EvaluationFailure,
-  parseExpression,
-  type Value,
-} from "./library.ts";
+import { EvaluationFailure } from "./evaluation_failure.ts";
+import { type Ast, parseExpression, type Value } from "./library.ts";
 import { findMistake } from "./mistakes.ts";
 import { membershipsOf } from "./membership.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";

@@ -19,7 +19,11 @@ import {
   plan,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
-import { replaceText, splitText } from "./texts.ts";
+import { refillBudget } from "./budget.ts";
+import { withBudget } from "./counting.ts";
+import { appendFunction, rangeFunction, withCountedMacros } from "./macros.ts";
+import { EvaluationFailure } from "./evaluation_failure.ts";
+import { joinTexts, replaceText, splitText } from "./texts.ts";
 
 /** What an expression computes with: whole numbers are `bigint`, objects maps, arrays lists. */
 export type Value = CelInput;
@@ -74,19 +78,33 @@ function isKeyOf(key: Parameters<CelMap["has"]>[0], map: CelMap): boolean {
 
 /** A point in time, in milliseconds since the epoch. */
 export function timestampValue(time: number): Value {
-  const value = evaluateTimestamp({ text: new Date(time).toISOString() });
+  timestampOf ??= plan(celEnv(), parse("timestamp(text)").expr);
+  const value = timestampOf({ text: new Date(time).toISOString() });
   if (isCelError(value)) throw value;
   return value;
 }
 
 // The type of timestamps belongs to another package, which the library does not export.
-const evaluateTimestamp = plan(celEnv(), parse("timestamp(text)").expr);
+let timestampOf: ReturnType<typeof plan> | undefined;
 
 const { BOOL, DOUBLE, DYN, INT, STRING, UINT } = CelScalar;
 const anyMap = mapType(DYN, DYN);
 
-/** What a value is in JSON: maps become objects, bytes base64, and whole numbers that a double cannot hold text. */
-export function toJsonValue(value: unknown): unknown {
+/** Characters and values that JSON of an expression may have. */
+const MAX_JSON = 8 * 1024 * 1024;
+
+/**
+ * What a value is in JSON: maps become objects, bytes base64, and whole numbers that a double cannot hold text.
+ * @throws {RangeError} When it is too large.
+ * @throws {TypeError} For what JSON has no form of.
+ */
+export function toJsonValue(
+  value: unknown,
+  room: { left: number } = { left: MAX_JSON },
+): unknown {
+  const isText = typeof value === "string" || value instanceof Uint8Array;
+  room.left -= isText ? value.length : 1;
+  if (room.left < 0) throw new RangeError("the value is too large for JSON");
   if (typeof value === "bigint") {
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : String(value);
@@ -96,8 +114,10 @@ export function toJsonValue(value: unknown): unknown {
   }
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Uint8Array) return value.toBase64();
-  if (isCelUint(value)) return toJsonValue(value.value);
-  if (isCelList(value)) return Array.from(value, toJsonValue);
+  if (isCelUint(value)) return toJsonValue(value.value, room);
+  if (isCelList(value)) {
+    return Array.from(value, (item) => toJsonValue(item, room));
+  }
   if (!isCelMap(value)) {
     throw new TypeError("the value is no JSON: string() makes a text of it");
   }
@@ -105,15 +125,17 @@ export function toJsonValue(value: unknown): unknown {
   return Object.fromEntries(
     [...value.entries()].map(([key, item]) => [
       String(isCelUint(key) ? key.value : key),
-      toJsonValue(item),
+      toJsonValue(item, room),
     ]),
   );
 }
 
 /** Made anew in `texts.ts`. */
-const ownMethods: ReadonlySet<string> = new Set(["replace", "split"]);
+const ownMethods: ReadonlySet<string> = new Set(["join", "replace", "split"]);
 
 const textMethods = [
+  celMethod("join", listType(STRING), [], STRING, joined),
+  celMethod("join", listType(STRING), [STRING], STRING, joined),
   celMethod("replace", STRING, [STRING, STRING], STRING, replaced),
   celMethod("replace", STRING, [STRING, STRING, INT], STRING, replaced),
   celMethod("split", STRING, [STRING], listType(STRING), parts),
@@ -122,6 +144,10 @@ const textMethods = [
 
 function replaced(this: string, old: string, by: string, limit?: bigint) {
   return replaceText(this, old, by, limit);
+}
+
+function joined(this: Iterable<unknown>, separator?: string) {
+  return joinTexts(this, separator);
 }
 
 function parts(this: string, separator: string, limit?: bigint) {
@@ -143,7 +169,7 @@ export class Environment {
 
   /** @param functions Those of the gateway's own, besides CEL's. */
   constructor(functions: readonly ExpressionFunction[]) {
-    this.#environment = celEnv({
+    this.#environment = withBudget(celEnv({
       funcs: [
         ...strings.filter(({ name }) => !ownMethods.has(name)),
         ...textMethods,
@@ -153,8 +179,10 @@ export class Environment {
         celFunc("@in", [UINT, anyMap], BOOL, isKeyOf),
         celFunc("@in", [DOUBLE, anyMap], BOOL, isKeyOf),
         celFunc("@in", [BOOL, anyMap], BOOL, isKeyOf),
+        celFunc(rangeFunction, [DYN], DYN, (range) => range),
+        celFunc(appendFunction, [DYN, DYN], DYN, appended),
       ],
-    });
+    }));
     this.functionNames = new Set(
       [...this.#environment.funcs].map(({ name }) => name),
     );
@@ -164,12 +192,31 @@ export class Environment {
   plan(
     ast: Ast,
   ): (bindings: Record<string, Value>) => unknown | EvaluationFailure {
-    const evaluate = plan(this.#environment, ast);
+    const evaluate = plan(this.#environment, withCountedMacros(ast));
     return (bindings) => {
+      refillBudget();
       const result = evaluate(bindings);
       return isCelError(result) ? failureOf(result.message) : result;
     };
   }
+}
+
+/** Lists that macros are making. */
+const growing = new WeakMap<object, CelInput[]>();
+
+/** Only the macro that makes the list has it before it is complete. */
+function appended(list: CelInput, item: CelInput): CelInput {
+  const items = typeof list === "object" && list !== null
+    ? growing.get(list)
+    : undefined;
+  if (items === undefined) {
+    const first = [item];
+    const made = celList(first);
+    growing.set(made, first);
+    return made;
+  }
+  items.push(item);
+  return list;
 }
 
 /** The parsed expression, or what keeps it from being one. */
@@ -206,27 +253,6 @@ function property(value: unknown, name: string): unknown {
     ? Reflect.get(value, name)
     : undefined;
 }
-
-/** Why an expression has no value for a request. */
-export class EvaluationFailure {
-  /** For log and trace: it may quote the request. */
-  readonly message: string;
-
-  constructor(message: string) {
-    this.message = message;
-  }
-
-  /** The message for those who must not see values of the request; names that stand in the expression stay. */
-  withoutValues(expression: string): string {
-    const [, name] = /^field not found: (.*)$/s.exec(this.message) ?? [];
-    if (name !== undefined && expression.includes(name)) return this.message;
-    return typesOnly.test(this.message) ? this.message : "it has no value";
-  }
-}
-
-/** Messages that name types and never values: the library's, then our own. */
-const typesOnly =
-  /^(?:found no matching overload for|type mismatch:|a variable has|expected a boolean, got|expected a text or bytes|there is an object|the (?:body|text|value) is |the claims are)/;
 
 function failureOf(message: string): EvaluationFailure {
   return new EvaluationFailure(

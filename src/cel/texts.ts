@@ -44,3 +44,24 @@ export function splitText(
   const last = Number(limit) - 1;
   return [...parts.slice(0, last), parts.slice(last).join(separator)];
 }
+
+/**
+ * `['a', 'b'].join('-')` is `a-b`.
+ * @throws {RangeError} When the result is too long.
+ * @throws {TypeError} When an item is no text.
+ */
+export function joinTexts(items: Iterable<unknown>, separator = ""): string {
+  const texts: string[] = [];
+  let length = 0;
+  for (const item of items) {
+    if (typeof item !== "string") {
+      throw new TypeError("join() works on lists of texts");
+    }
+    length += item.length + (texts.length === 0 ? 0 : separator.length);
+    if (length > maxLength) {
+      throw new RangeError("the text that join() makes is too long");
+    }
+    texts.push(item);
+  }
+  return texts.join(separator);
+}

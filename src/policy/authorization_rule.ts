@@ -4,7 +4,7 @@ import {
   Expression,
   type ExpressionFault,
 } from "../cel/expression.ts";
-import { EvaluationFailure } from "../cel/library.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { Variables } from "../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "./body_variables.ts";
 import type { PolicyProblem } from "./policy_kind.ts";

@@ -1,5 +1,6 @@
 import type { Transformation } from "../api/transformation.ts";
-import { EvaluationFailure, type Value } from "../cel/library.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import type { Value } from "../cel/library.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { JsonValue } from "../telemetry/trace_state.ts";
 import {

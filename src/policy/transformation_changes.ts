@@ -4,7 +4,7 @@ import {
   type PseudoHeader,
 } from "../api/transformation.ts";
 import { GatewayError } from "../base/errors.ts";
-import { EvaluationFailure } from "../cel/library.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../http/header_list.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";

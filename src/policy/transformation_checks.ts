@@ -4,7 +4,7 @@ import {
   type Transformation,
 } from "../api/transformation.ts";
 import { compileExpression, Expression } from "../cel/expression.ts";
-import { EvaluationFailure } from "../cel/library.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import { faultProblem } from "./authorization_rule.ts";
 import { ownHeaders } from "./header_modifier.ts";
 import type { PolicyProblem } from "./policy_kind.ts";

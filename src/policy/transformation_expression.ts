@@ -3,7 +3,7 @@ import { isPseudoHeader, type PseudoHeader } from "../api/transformation.ts";
 import { describeError } from "../base/errors.ts";
 import { compileExpression, Expression } from "../cel/expression.ts";
 import { toJsonText } from "../cel/functions.ts";
-import { EvaluationFailure } from "../cel/library.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { Variables } from "../cel/variables.ts";
 import { isFieldName, isFieldValue } from "../http/field_syntax.ts";
 import { isAuthority, isTarget } from "../http/server/request_target.ts";

@@ -1,0 +1,60 @@
+import { spendOnItems, spendOnValue } from "./budget.ts";
+import { appendFunction, rangeFunction } from "./macros.ts";
+
+/** All functions of one name. */
+interface Group<Value, Result> {
+  readonly name: string;
+  call(id: number, target: Value | undefined, args: Value[]): Result;
+}
+
+interface Functions<Value, Result> extends Iterable<{ readonly name: string }> {
+  find(name: string): Group<Value, Result> | undefined;
+}
+
+/** The environment, with functions that count what they work on. */
+export function withBudget<
+  Value,
+  Result,
+  Environment extends { readonly funcs: Functions<Value, Result> },
+>(environment: Environment): Environment {
+  const { funcs } = environment;
+  const names = new Set([...funcs].map(({ name }) => name));
+  const groups = new Map(
+    [...names].map((name) => [name, countingGroup(funcs.find(name))]),
+  );
+  // The library's classes have members that only it can make.
+  const find = { value: (name: string) => groups.get(name) };
+  const counting = { value: Object.create(funcs, { find }) };
+  return Object.create(environment, { funcs: counting });
+}
+
+/** An error here ends the evaluation; one that a function throws is for `||` to forgive. */
+function countingGroup<Value, Result>(
+  group: Group<Value, Result> | undefined,
+): Group<Value, Result> | undefined {
+  if (group === undefined) return undefined;
+  switch (group.name) {
+    case appendFunction:
+      return group;
+    case rangeFunction:
+      return withCall(group, (id, target, args) => {
+        args.forEach(spendOnItems);
+        return group.call(id, target, args);
+      });
+    default:
+      return withCall(group, (id, target, args) => {
+        spendOnValue(target);
+        for (const arg of args) spendOnValue(arg);
+        const result = group.call(id, target, args);
+        spendOnValue(result);
+        return result;
+      });
+  }
+}
+
+function withCall<Value, Result>(
+  group: Group<Value, Result>,
+  call: Group<Value, Result>["call"],
+): Group<Value, Result> {
+  return Object.create(group, { call: { value: call } });
+}
