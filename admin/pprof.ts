@@ -1,4 +1,4 @@
-import { Profile, StringTable } from "pprof-format";
+import type { StringTable } from "pprof-format";
 
 /** A function and the line in it. */
 export interface Frame {
@@ -34,7 +34,8 @@ export interface StackProfile {
 export async function encodePprof(
   { valueTypes, samples, period, takenAt, durationMs }: StackProfile,
 ): Promise<ReadableStream<Uint8Array>> {
-  const tables = new Tables();
+  const { Profile, StringTable } = await import("pprof-format");
+  const tables = new Tables(new StringTable());
   const types = valueTypes.map(([type, unit]) => ({
     type: tables.text(type),
     unit: tables.text(unit),
@@ -71,7 +72,7 @@ export async function encodePprof(
 
 /** What samples refer to by number, each thing once. */
 class Tables {
-  readonly texts = new StringTable();
+  readonly texts: StringTable;
   readonly locations: {
     id: number;
     mappingId: number;
@@ -86,6 +87,10 @@ class Tables {
   }[] = [];
   readonly #functionIds = new Map<string, number>();
   readonly #locationIds = new Map<string, number>();
+
+  constructor(texts: StringTable) {
+    this.texts = texts;
+  }
 
   text(text: string): number {
     return this.texts.dedup(text);

@@ -1,5 +1,5 @@
 /** The only file that knows jose: imports public keys and verifies signatures. */
-import { compactVerify, importJWK } from "jose";
+import type * as Jose from "jose";
 
 /** A public key as JWKS documents spell it, reduced to what identifies it (RFC 7517, RFC 8037). */
 export interface PublicJwk {
@@ -12,14 +12,22 @@ export interface PublicJwk {
 }
 
 /** A key that is ready to verify signatures of one algorithm. */
-export type VerificationKey = Awaited<ReturnType<typeof importJWK>>;
+export type VerificationKey = Awaited<ReturnType<typeof Jose.importJWK>>;
 
 /** Makes a key ready. @throws When it is none. */
-export function importKey(
+export async function importKey(
   jwk: PublicJwk,
   algorithm: string,
 ): Promise<VerificationKey> {
-  return importJWK({ ...jwk }, algorithm);
+  const { importJWK } = await loadJose();
+  return await importJWK({ ...jwk }, algorithm);
+}
+
+let jose: Promise<typeof Jose> | undefined;
+
+/** With the first key: many gateways verify no token. */
+function loadJose(): Promise<typeof Jose> {
+  return jose ??= import("jose");
 }
 
 /** Whether the compact JWS was signed with `algorithm` by the owner of `key`. */
@@ -28,6 +36,7 @@ export async function isSignedBy(
   key: VerificationKey,
   algorithm: string,
 ): Promise<boolean> {
+  const { compactVerify } = await loadJose();
   try {
     await compactVerify(token, key, { algorithms: [algorithm] });
     return true;

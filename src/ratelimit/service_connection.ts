@@ -4,7 +4,7 @@
  * @module
  */
 import type { EventEmitter } from "node:events";
-import { type ClientHttp2Session, connect as startHttp2 } from "node:http2";
+import type { ClientHttp2Session } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
 import {
   checkServerIdentity,
@@ -13,6 +13,7 @@ import {
   type PeerCertificate,
 } from "node:tls";
 import type { Clock } from "../base/clock.ts";
+import { nodeHttp2 } from "../base/node_http2.ts";
 import {
   formatAddress,
   type ServiceAddress,
@@ -146,7 +147,7 @@ export class ServiceConnection {
     );
     try {
       await untilEvent(socket, tls === undefined ? "connect" : "secureConnect");
-      const session = startHttp2(
+      const session = nodeHttp2().connect(
         tls === undefined ? "http://service" : "https://service",
         { createConnection: () => socket },
       );

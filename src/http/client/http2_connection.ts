@@ -1,11 +1,8 @@
 import type { Socket } from "node:net";
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-} from "node:http2";
+import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { nodeHttp2 } from "../../base/node_http2.ts";
 import type { Body } from "../body.ts";
 import { destroyLater } from "../http2_session.ts";
 import type { ResponseMessage } from "../message.ts";
@@ -35,7 +32,7 @@ export async function connectHttp2(
   context: ConnectionContext,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const session = connect("http://upstream", {
+  const session = nodeHttp2().connect("http://upstream", {
     createConnection: () => socket,
     maxHeaderListPairs: MAX_HEAD_FIELDS,
     settings: {

@@ -1,10 +1,7 @@
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  constants,
-} from "node:http2";
+import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { http2Errors } from "../../base/node_http2.ts";
 import type { Body } from "../body.ts";
 import { malformed } from "../http_syntax_error.ts";
 import type { ResponseMessage } from "../message.ts";
@@ -107,12 +104,12 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
   }
 
   bodyEnded(): void {
-    if (this.#upload?.ended === false) this.#reset(constants.NGHTTP2_NO_ERROR);
+    if (this.#upload?.ended === false) this.#reset(http2Errors.noError);
   }
 
   bodyAbandoned(reason: unknown): void {
     this.#failure ??= connectionError(this.#endpoint, reason);
-    this.#reset(constants.NGHTTP2_CANCEL);
+    this.#reset(http2Errors.cancel);
   }
 
   bodyFailure(): Error {
@@ -240,7 +237,7 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
 
   #unanswered(): Error {
     if (this.#failure !== undefined) return this.#failure;
-    const refused = this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ||
+    const refused = this.#stream.rstCode === http2Errors.refusedStream ||
       this.#connection.ignores(this.#stream.id);
     if (this.#upload?.started) return this.#lost(undefined);
     return new UnansweredError(refused, `No answer from "${this.#endpoint}"`);
@@ -255,15 +252,15 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
 
   #failWith(error: Error): void {
     const { rstCode } = this.#stream;
-    if (rstCode === constants.NGHTTP2_REFUSED_STREAM) return;
-    this.#failure ??= rstCode === constants.NGHTTP2_PROTOCOL_ERROR
+    if (rstCode === http2Errors.refusedStream) return;
+    this.#failure ??= rstCode === http2Errors.protocolError
       ? connectionError(this.#endpoint, malformed(error.message))
       : this.#lost(error);
   }
 
   #abort(failure: Error): void {
     this.#failure ??= failure;
-    this.#reset(constants.NGHTTP2_CANCEL);
+    this.#reset(http2Errors.cancel);
   }
 
   #reset(code: number): void {

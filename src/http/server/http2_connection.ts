@@ -1,27 +1,27 @@
-import {
-  constants,
-  createServer,
-  type Http2Server,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
+import type {
+  Http2Server,
+  ServerHttp2Session,
+  ServerHttp2Stream,
 } from "node:http2";
 import type { Duplex } from "node:stream";
 import { destroyLater } from "../http2_session.ts";
 import type { RequestMessage } from "../message.ts";
 import type { Peer } from "../transport.ts";
 import type { GatewayError } from "../../base/errors.ts";
+import { http2Errors, nodeHttp2 } from "../../base/node_http2.ts";
 import type { Client } from "./client_link.ts";
 import { Http2Exchange } from "./http2_exchange.ts";
 import type { OpenConnection } from "./open_connection.ts";
 import type { ServerContext, ServerLimits } from "./options.ts";
 import type { Expiring } from "./sweep.ts";
 
-const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM;
+/** RFC 9113 section 6.2. */
+const END_STREAM = 0x1;
 const RESET_WINDOW_MS = 10_000;
 
 /** Makes what `Http2Connection` speaks HTTP/2 with; one for all connections. */
 export function createHttp2Engine(limits: ServerLimits): Http2Server {
-  return createServer({
+  return nodeHttp2().createServer({
     settings: {
       enablePush: false,
       maxConcurrentStreams: limits.maxConcurrentStreams,
@@ -150,7 +150,7 @@ export class Http2Connection implements OpenConnection, Expiring {
     this.#resets++;
     if (!this.#resetsTooOften) return;
     this.#endReason ??= "too many resets";
-    this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#session.destroy(undefined, http2Errors.enhanceYourCalm);
   }
 
   get #resetsTooOften(): boolean {

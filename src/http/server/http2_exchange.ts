@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
-import { constants, type ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Stream } from "node:http2";
 import { GatewayError } from "../../base/errors.ts";
+import { http2Errors } from "../../base/node_http2.ts";
 import type { Body } from "../body.ts";
 import type { HeaderList } from "../header_list.ts";
 import { HttpSyntaxError } from "../http_syntax_error.ts";
@@ -89,7 +90,7 @@ export class Http2Exchange implements Http2BodyOwner {
       this.cut(new StalledClientError());
     } else if (now >= this.#readDeadline) {
       this.#readDeadline = NEVER;
-      if (this.#done) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+      if (this.#done) this.#stream.close(http2Errors.noError);
       this.#body?.cancel(
         new GatewayError(
           "request_timeout",

@@ -48,7 +48,7 @@ export interface ConnectionCounts {
  */
 export class HttpServer {
   readonly #context: ServerContext;
-  readonly #http2: Http2Server;
+  #http2: Http2Server | undefined;
   readonly #connections = new Set<ServedConnection>();
   #acceptors: Acceptor[] = [];
   #accepted = 0;
@@ -62,7 +62,6 @@ export class HttpServer {
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       sweep: new Sweep(options.clock),
     };
-    this.#http2 = createHttp2Engine(this.#context.limits);
   }
 
   /** Where the server listens; the real port even if it was asked for 0. */
@@ -209,6 +208,7 @@ export class HttpServer {
   }
 
   #serveHttp2(stream: Duplex, client: Client): Promise<void> {
+    this.#http2 ??= createHttp2Engine(this.#context.limits);
     const connection = new Http2Connection(
       this.#http2,
       stream,
