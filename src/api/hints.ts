@@ -58,12 +58,22 @@ function mappingFor(
     : undefined;
 }
 
-/** The remedy for the unknown field `key` beside `siblings`: for `{ host, port }` where `host` holds both. */
+/**
+ * The remedy for the unknown field at the end of `path`, beside `siblings`: for `{ host, port }` where `host` holds both, and for
+ * `phase` where only `traffic` can have it.
+ */
 export function hintForKey(
-  key: unknown,
+  path: readonly (string | number)[],
   siblings: unknown,
   known: readonly string[],
 ): string | undefined {
+  const key = path.at(-1);
+  if (key === "phase" && path.at(-2) === "traffic") {
+    return 'move it one level up, beside "traffic"';
+  }
+  if (key === "phase" && path.at(-2) === "policies") {
+    return 'write it beside "traffic" in a policy whose target is a gateway';
+  }
   const isApart = key === "port" && known.includes("host") &&
     isMapping(siblings) && typeof siblings["host"] === "string";
   return isApart

@@ -92,7 +92,7 @@ function describeIssue(issue: Issue): Problem | readonly Problem[] {
   if (last !== undefined && last.origin === "key" && issue.type !== "string") {
     const known = choicesOf(issue);
     const remedy = hintForProviderField(last.key, last.input, known) ??
-      hintForKey(last.key, last.input, known);
+      hintForKey(path, last.input, known);
     const isSaidElsewhere = remedy === "" ||
       standsInItsPlace(last.key, last.input);
     if (isSaidElsewhere) return [];
