@@ -9,7 +9,7 @@ const everyInterface = new Set(["0.0.0.0", "::"]);
  * Refuses, with 403, what a web page elsewhere could make a browser send to a server on this machine.
  *
  * A name that an attacker's DNS points at us shows in `Host` (DNS rebinding); a post from another site shows in `Origin`,
- * an image or a frame of it in `Sec-Fetch-Site`. `undefined` lets the request pass.
+ * an image or a frame in another page, even of this machine, in `Sec-Fetch-Site`. `undefined` lets the request pass.
  */
 export function guard(
   request: Request,
@@ -23,11 +23,8 @@ export function guard(
     );
   }
   const origin = request.headers.get("origin");
-  if (
-    origin === null
-      ? isEmbeddedElsewhere(request.headers)
-      : !isOwnOrigin(origin, host)
-  ) {
+  const isForeign = origin !== null && !isOwnOrigin(origin, host);
+  if (isForeign || isFromOtherPage(request)) {
     return text(403, "forbidden: requests from other sites are refused");
   }
   return undefined;
@@ -42,10 +39,11 @@ function isOwnHost(host: string, boundHosts: readonly string[]): boolean {
     boundHosts.some((bound) => everyInterface.has(bound));
 }
 
-/** Following a link to here is fine; an image elsewhere could start a profile. */
-function isEmbeddedElsewhere(headers: Headers): boolean {
-  return headers.get("sec-fetch-site") === "cross-site" &&
-    headers.get("sec-fetch-dest") !== "document";
+/** Following a link to here is fine; a page that a backend serves at another port of this machine must not stop the gateway. */
+function isFromOtherPage({ method, headers }: Request): boolean {
+  const site = headers.get("sec-fetch-site");
+  if (site === null || site === "same-origin" || site === "none") return false;
+  return method !== "GET" || headers.get("sec-fetch-dest") !== "document";
 }
 
 function isOwnOrigin(origin: string, host: string): boolean {

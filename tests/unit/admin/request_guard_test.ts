@@ -7,11 +7,17 @@ interface Case {
   readonly bound?: readonly string[];
   /** `Sec-Fetch-Site` and `Sec-Fetch-Dest`. */
   readonly fetch?: readonly [site: string, destination: string];
+  readonly method?: string;
 }
 
 function isRefused(
-  { host = "localhost:15000", origin, bound = ["127.0.0.1", "::1"], fetch }:
-    Case,
+  {
+    host = "localhost:15000",
+    origin,
+    bound = ["127.0.0.1", "::1"],
+    fetch,
+    method = "GET",
+  }: Case,
 ): boolean {
   const headers = new Headers({ host });
   if (origin !== undefined) headers.set("origin", origin);
@@ -20,7 +26,7 @@ function isRefused(
     headers.set("sec-fetch-dest", fetch[1]);
   }
   const response = guard(
-    new Request("http://localhost:15000/", { headers }),
+    new Request("http://localhost:15000/", { method, headers }),
     bound,
   );
   assert.ok(response === undefined || response.status === 403);
@@ -48,6 +54,12 @@ const passing: readonly Case[] = [
   { fetch: ["none", "document"] },
   { fetch: ["same-origin", "empty"] },
   { fetch: ["cross-site", "document"] },
+  { fetch: ["same-site", "document"] },
+  {
+    origin: "http://localhost:15000",
+    fetch: ["same-origin", "empty"],
+    method: "POST",
+  },
 ];
 
 for (const example of passing) {
@@ -82,7 +94,18 @@ const refused: readonly Case[] = [
   { fetch: ["cross-site", "image"] },
   { fetch: ["cross-site", "iframe"] },
   { fetch: ["cross-site", "empty"] },
+  { fetch: ["same-site", "image"] },
   { origin: "https://evil.example.com", fetch: ["cross-site", "document"] },
+  {
+    origin: "http://localhost:3000",
+    fetch: ["same-site", "document"],
+    method: "POST",
+  },
+  {
+    origin: "http://127.0.0.1:3000",
+    fetch: ["cross-site", "empty"],
+    method: "POST",
+  },
 ];
 
 for (const example of refused) {
