@@ -32,8 +32,13 @@ export interface Asked {
   readonly target: string;
 }
 
-/** A try that was followed by another: the status of the answer, or why there was none. */
-export type FailedTry = number | GatewayError;
+/** A try that was followed by another, in monotonic milliseconds. */
+export interface FailedTry {
+  /** The status of the answer, or why there was none. */
+  readonly outcome: number | GatewayError;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
 
 const noTries: readonly FailedTry[] = [];
 
@@ -64,6 +69,10 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   llmRequest: PolicyContext["llmRequest"];
   /** Time until the upstream's response head, over all tries; `undefined` when no upstream was asked. */
   upstreamMs: number | undefined;
+  /** Monotonic time at which the last try began, in milliseconds; 0 when no upstream was asked. */
+  triedAt = 0;
+  /** Monotonic time at which the upstream's response head was here, or it was clear that there will be none. */
+  answeredAt = 0;
   retries = 0;
   /** Tries that were followed by another. */
   failedTries: readonly FailedTry[] = noTries;

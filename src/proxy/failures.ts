@@ -6,7 +6,7 @@ import type { FinishedRequest } from "../telemetry/finished_request.ts";
 import type { TraceRedactor } from "../telemetry/trace_redactor.ts";
 import type { TraceHeaders } from "../telemetry/trace_state.ts";
 import { pathEnd } from "../route/request_target.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, FailedTry } from "./exchange.ts";
 import { readBackend } from "./trace_state.ts";
 
 /** Longer texts are cut, so that a memory of failures has a bound in bytes. */
@@ -148,17 +148,29 @@ function identitiesOf({ identity }: Exchange): readonly string[] {
 }
 
 function callsOf(
-  { failedTries, upstreamMs, backend, error, response }: Exchange,
+  exchange: Exchange,
   redactor: TraceRedactor,
 ): readonly FailedCall[] {
+  const { failedTries, upstreamMs, backend } = exchange;
   if (upstreamMs === undefined || backend === undefined) return [];
-  const last = error ?? response.status;
-  return [...failedTries.slice(0, MAX_CALLS), last].map((outcome) =>
-    outcome instanceof GatewayError
-      ? {
-        status: null,
-        error: shortText(describeError(outcome), redactor),
-      }
-      : { status: outcome, error: null }
+  return [...failedTries.slice(0, MAX_CALLS), ...lastTry(exchange)].map(
+    ({ outcome, startedAt, endedAt }) => ({
+      startMs: startedAt - exchange.startedAt,
+      endMs: endedAt - exchange.startedAt,
+      ...(outcome instanceof GatewayError
+        ? { status: null, error: shortText(describeError(outcome), redactor) }
+        : { status: outcome, error: null }),
+    }),
   );
+}
+
+/** None when time ran out while the gateway waited to try again. */
+function lastTry(exchange: Exchange): readonly FailedTry[] {
+  const { failedTries, triedAt, answeredAt, error, response } = exchange;
+  const before = failedTries.at(-1);
+  return before !== undefined && triedAt < before.endedAt ? [] : [{
+    outcome: error ?? response.status,
+    startedAt: triedAt,
+    endedAt: answeredAt,
+  }];
 }

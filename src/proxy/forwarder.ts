@@ -47,10 +47,12 @@ export class Forwarder {
     const { clock, mirrors } = this.#options;
     if (route.mirrors.length > 0) mirrors.send(exchange, route.mirrors);
     const startedAt = clock.monotonic();
+    exchange.triedAt = startedAt;
     try {
       return await this.#sendInTime(this.#resolve(exchange, route, target));
     } finally {
-      exchange.upstreamMs = clock.monotonic() - startedAt;
+      exchange.answeredAt = clock.monotonic();
+      exchange.upstreamMs = exchange.answeredAt - startedAt;
     }
   }
 

@@ -66,9 +66,10 @@ export async function sendUntilGood(
         attempt: exchange.retries + 1,
         delay: `${delayMs}ms`,
       });
-      noteTry(exchange, outcome, delayMs);
+      noteTry(exchange, outcome, clock.monotonic(), delayMs);
       await sleep(clock, delayMs, cancellation);
       exchange.retries++;
+      exchange.triedAt = clock.monotonic();
       replay?.rewind();
     }
   } finally {
@@ -79,10 +80,14 @@ export async function sendUntilGood(
 function noteTry(
   exchange: Exchange,
   outcome: ResponseMessage | GatewayError,
+  endedAt: number,
   delayMs: number,
 ): void {
   const failed = outcome instanceof GatewayError ? outcome : outcome.status;
-  exchange.failedTries = [...exchange.failedTries, failed];
+  exchange.failedTries = [
+    ...exchange.failedTries,
+    { outcome: failed, startedAt: exchange.triedAt, endedAt },
+  ];
   exchange.trace?.report({
     type: "policyEvent",
     kind: "retry",

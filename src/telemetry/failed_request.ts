@@ -30,4 +30,7 @@ export interface FailedRequest {
 export interface FailedCall {
   readonly status: number | null;
   readonly error: string | null;
+  /** Milliseconds from the acceptance of the request to the beginning and the end of the call. */
+  readonly startMs: number;
+  readonly endMs: number;
 }

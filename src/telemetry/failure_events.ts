@@ -11,7 +11,6 @@ import type { RequestState } from "./trace_state.ts";
 /** The trace of a request that nobody watched, as far as it is remembered: what is missing was not recorded. */
 export function failureEvents(failed: FailedRequest): readonly TraceEvent[] {
   const end = toMicros(failed.finished.durationMs ?? 0);
-  const called = end - toMicros(failed.finished.upstreamDurationMs ?? 0);
   return [
     event({ type: "requestStarted" }, 0),
     event({
@@ -21,7 +20,7 @@ export function failureEvents(failed: FailedRequest): readonly TraceEvent[] {
     }, 0),
     ...routeEvents(failed),
     ...refusalEvents(failed),
-    ...callEvents(failed, called, end),
+    ...callEvents(failed),
     event({
       type: "responseSnapshot",
       stage: "final response",
@@ -85,14 +84,15 @@ function refusalEvents(
 
 function callEvents(
   { calls, finished: { endpoint } }: FailedRequest,
-  start: number,
-  end: number,
 ): readonly TraceEvent[] {
   if (endpoint === undefined) return [];
-  return calls.flatMap((call) => [
-    event({ type: "backendCallStart", target: endpoint }, start),
-    event({ type: "backendCallResult", ...call }, end, start),
-  ]);
+  return calls.flatMap(({ status, error, startMs, endMs }) => {
+    const [start, end] = [toMicros(startMs), toMicros(endMs)];
+    return [
+      event({ type: "backendCallStart", target: endpoint }, start),
+      event({ type: "backendCallResult", status, error }, end, start),
+    ];
+  });
 }
 
 function stateOf(failed: FailedRequest): RequestState {

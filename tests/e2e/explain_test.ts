@@ -36,6 +36,15 @@ async function startFailing(
     routes: [
       route("failing", upstreamHost, {}),
       route("gone", "127.0.0.1:1", {}),
+      {
+        ...route("again", upstreamHost, {}),
+        retry: { attempts: 2, codes: [507], backoff: "20ms" },
+      },
+      {
+        ...route("waiting", upstreamHost, {}),
+        retry: { attempts: 1, codes: [507], backoff: "60s" },
+        timeouts: { request: "200ms" },
+      },
       route("token", upstreamHost, jwt),
       route("rule", upstreamHost, { ...jwt, authorization: rules }),
       route("limit", upstreamHost, {
@@ -196,6 +205,42 @@ Deno.test("gwctl explain -o json is what the admin interface says, in the form o
   assert.match(stdout, /\/gone\?password=<redacted>/);
   assert.doesNotMatch(stdout, /planted-secret/);
 });
+
+Deno.test("gwctl explain says when each try began and ended", async () => {
+  await using gateway = await startFailing();
+  const id = await fail(gateway, "/again");
+
+  const { stdout } = await explain(gateway, id, "-o", "json");
+
+  const { events }: { events: readonly Timed[] } = JSON.parse(stdout);
+  const [first, second, third, more] = events.filter(({ message }) =>
+    message.type === "backendCallResult"
+  );
+  assert.ok(first && second && third && more === undefined, stdout);
+  for (const { eventStart, eventEnd } of [first, second, third]) {
+    assert.ok(0 <= eventStart && eventStart <= eventEnd, stdout);
+  }
+  // Between them are the delays, in microseconds.
+  assert.ok(second.eventStart - first.eventEnd >= 19_000, stdout);
+  assert.ok(third.eventStart - second.eventEnd >= 39_000, stdout);
+  assert.ok(third.eventEnd <= (events.at(-1)?.eventEnd ?? 0), stdout);
+});
+
+Deno.test("gwctl explain shows no try for which there was no time", async () => {
+  await using gateway = await startFailing();
+  const id = await fail(gateway, "/waiting");
+
+  const { stdout } = await explain(gateway, id, "-o", "json");
+
+  assert.equal(JSON.parse(stdout).reason, "route_timeout");
+  assert.equal(stdout.match(/"backendCallResult"/g)?.length, 1, stdout);
+});
+
+interface Timed {
+  readonly eventStart: number;
+  readonly eventEnd: number;
+  readonly message: { readonly type: string };
+}
 
 Deno.test("gwctl explain lists the requests that failed, the newest first", async () => {
   await using gateway = await startFailing();
