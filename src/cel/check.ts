@@ -77,7 +77,7 @@ class Walk {
         this.#visitFunction(part, name, target !== undefined);
         if (name === "_[_]") this.#visitIndex(args, local);
         // `strings.quote(x)`: the namespace of a function is no variable.
-        const isNamespace = environment.functionNames.has(
+        const isNamespace = environment().functionNames.has(
           `${nameOf(target)}.${name}`,
         );
         return this.#visitAll(isNamespace ? args : [target, ...args], local);
@@ -144,7 +144,7 @@ class Walk {
   #visitFunction(part: Ast, name: string, isMethod: boolean): void {
     // Operators have names that cannot be written, such as `_&&_`.
     if (!/^[A-Za-z]\w*$/.test(name)) return;
-    const known = [...environment.functionNames].map((full) =>
+    const known = [...environment().functionNames].map((full) =>
       full.replace(/^.*\./, "")
     );
     if (known.includes(name)) return;

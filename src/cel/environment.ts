@@ -1,5 +1,9 @@
 import { expressionFunctions } from "./functions.ts";
 import { Environment } from "./library.ts";
 
-/** What every expression of the gateway is checked and planned in. */
-export const environment: Environment = new Environment(expressionFunctions);
+let made: Environment | undefined;
+
+/** What every expression of the gateway is checked and planned in; made for the first one. */
+export function environment(): Environment {
+  return made ??= new Environment(expressionFunctions);
+}

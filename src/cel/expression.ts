@@ -2,7 +2,12 @@ import { describeError } from "../base/errors.ts";
 import { checkNames, type Usage } from "./check.ts";
 import { environment } from "./environment.ts";
 import { EvaluationFailure } from "./evaluation_failure.ts";
-import { type Ast, parseExpression, type Value } from "./library.ts";
+import {
+  type Ast,
+  type Environment,
+  parseExpression,
+  type Value,
+} from "./library.ts";
 import { findMistake } from "./mistakes.ts";
 import { membershipsOf } from "./membership.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";
@@ -27,14 +32,14 @@ export class Expression {
   readonly variables: ReadonlySet<VariableName>;
   readonly #fields: ReadonlySet<FieldName>;
   readonly #ast: Ast;
-  readonly #evaluate: ReturnType<typeof environment.plan>;
+  readonly #evaluate: ReturnType<Environment["plan"]>;
 
   constructor(text: string, ast: Ast, { variables, fields }: Usage) {
     this.text = text;
     this.variables = variables;
     this.#fields = fields;
     this.#ast = ast;
-    this.#evaluate = environment.plan(ast);
+    this.#evaluate = environment().plan(ast);
   }
 
   /** Whether the result is the same for every request. */
