@@ -198,13 +198,16 @@ Deno.test("what was refused before it was a request is listed as well", async ()
   expectQuiet(ui, gateway.admin);
 });
 
-Deno.test("an address that is no view shows the overview", async () => {
-  await using gateway = await startTracedGateway({ routes: [hello] });
-  await using ui = await openUi(`${gateway.admin}/ui/#nothing/%`);
+for (const address of ["nothing/%", "constructor"]) {
+  Deno.test(`an address that is no view, ${address}, shows the overview`, async () => {
+    await using gateway = await startTracedGateway({ routes: [hello] });
+    await using ui = await openUi(`${gateway.admin}/ui/#${address}`);
 
-  await ui.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
-  expectQuiet(ui, gateway.admin);
-});
+    await ui.page.getByRole("heading", { level: 1, name: "Overview" })
+      .waitFor();
+    expectQuiet(ui, gateway.admin);
+  });
+}
 
 Deno.test("a budget's bar moves with the requests", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });

@@ -53,7 +53,7 @@ function show(isNavigation) {
   const [name, ...rest] = location.hash.slice(1).split("/");
   // The link that skips the navigation names no view.
   if (name === "main") return;
-  const view = views[name] ?? views.overview;
+  const view = Object.hasOwn(views, name) ? views[name] : views.overview;
   leave.abort();
   leave = new AbortController();
   for (const [key, link] of links) {
