@@ -208,3 +208,30 @@ routes:
     /:16:24: error: .*\[1\]: .*"=" is no operator at column 14/,
   );
 });
+
+for (const action of ["Allow", "Deny"]) {
+  Deno.test(`gateway refuses with ${action} when a client's list makes a rule too much work`, async () => {
+    await using upstream = echo();
+    const items = "request.headers['x-items'].split(',')";
+    const rule = `${items}.exists(x, ${items}.exists(y, y == 'z')) == ${
+      action === "Deny"
+    }`;
+    await using gateway = await startTestGateway({
+      routes: [{
+        policies: {
+          authorization: { action, policy: { matchExpressions: [rule] } },
+        },
+        backends: backends(upstream),
+      }],
+    });
+    const send = async (items: string) => {
+      const headers = { "x-items": items };
+      const response = await fetch(gateway.origin, { headers });
+      await response.body?.cancel();
+      return response.status;
+    };
+
+    assert.equal(await send("a,b"), 200);
+    assert.equal(await send("a,".repeat(7000)), 403);
+  });
+}
