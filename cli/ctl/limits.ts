@@ -49,9 +49,10 @@ const columns = [
   ["ERROR", "lastError"],
 ] as const;
 
-/** Columns that no limit has anything for are left out. */
+/** Columns that no limit has anything for are left out, but for what is left: that it is not known has to be seen. */
 function tableOf(budgets: readonly unknown[]): string {
   const shown = columns.filter(([, field]) =>
+    field === "remaining" ||
     budgets.some((budget) => fieldOf(budget, field) !== undefined)
   );
   const rows = [
@@ -69,7 +70,7 @@ function tableOf(budgets: readonly unknown[]): string {
 
 function cell(budget: unknown, field: string): string {
   const value = fieldOf(budget, field);
-  if (value === undefined) return "";
+  if (value === undefined) return field === "remaining" ? "-" : "";
   return field === "resetSeconds" ? `${value}s` : String(value);
 }
 

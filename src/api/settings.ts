@@ -49,7 +49,10 @@ function isCidr(text: string): boolean {
 
 const kv = s.refine(
   s.object({
-    path: s.field("File of an embedded store.", s.optional(s.text(4096))),
+    path: s.field(
+      "File of an embedded store; a relative path starts from the working directory of the process.",
+      s.optional(s.text(4096)),
+    ),
     url: s.field("Address of a remote store.", s.optional(httpUrl)),
   }),
   s.exactlyOne("path", "url"),

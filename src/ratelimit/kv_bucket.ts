@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
 import { PendingCharges } from "./kv_charges.ts";
 import { Lease } from "./kv_lease.ts";
+import type { FirstLooks } from "./kv_first_looks.ts";
 import {
   type BudgetRecord,
   type Charge,
@@ -26,6 +27,7 @@ export interface KvBucketOptions {
   /** Of the record. */
   readonly key: Deno.KvKey;
   readonly store: KvStore;
+  readonly firstLooks: FirstLooks;
   readonly clock: Clock;
   /** Largest lease, in requests. */
   readonly maxLease: number;
@@ -46,6 +48,7 @@ export class KvBucket {
   readonly entries: KvBucketOptions["entries"];
   readonly #key: Deno.KvKey;
   readonly #store: KvStore;
+  readonly #firstLooks: FirstLooks;
   readonly #clock: Clock;
   readonly #lease: Lease;
   readonly #charges = new PendingCharges();
@@ -62,9 +65,15 @@ export class KvBucket {
     this.entries = options.entries;
     this.#key = options.key;
     this.#store = options.store;
+    this.#firstLooks = options.firstLooks;
     this.#clock = options.clock;
     this.#lease = new Lease(options.maxLease);
     this.#seen = new SeenRecord(options.budget, options.clock);
+  }
+
+  /** Whether the store ever told about it. */
+  get isKnown(): boolean {
+    return this.#seen.isKnown;
   }
 
   /** Requests that may still be admitted without asking the store. */
@@ -177,6 +186,19 @@ export class KvBucket {
 
   async #runExchange(): Promise<void> {
     this.#askedAt = this.#clock.monotonic();
+    try {
+      // What was used is told at once.
+      const isFirst = !this.#seen.isKnown && this.#charges.isEmpty;
+      if (isFirst) await this.#firstLooks.run(() => this.#update());
+      else await this.#update();
+      this.#error = undefined;
+    } catch (error) {
+      this.#error = error;
+    }
+    this.#shouldFill = false;
+  }
+
+  async #update(): Promise<void> {
     // What is left of the lease may still count as saved up in its window.
     if (!this.#seen.isOpen) this.#giveBack(this.#lease.held);
     const charges = this.#charges.begin();
@@ -189,14 +211,12 @@ export class KvBucket {
         if (record === undefined || record === before) return undefined;
         return { value: record, expireInMs: expiryOf(record, this.budget) };
       });
-      this.#charges.settled();
-      this.#error = undefined;
-      if (settled !== undefined) this.#adopt(settled);
     } catch (error) {
       this.#charges.restore();
-      this.#error = error;
+      throw error;
     }
-    this.#shouldFill = false;
+    this.#charges.settled();
+    if (settled !== undefined) this.#adopt(settled);
   }
 
   #settle(

@@ -5,7 +5,7 @@ import { KvBucket, type KvBucketOptions } from "./kv_bucket.ts";
 
 /** What buckets have in common, and how many are kept. */
 export interface KvBucketTableOptions
-  extends Pick<KvBucketOptions, "store" | "clock" | "maxLease"> {
+  extends Pick<KvBucketOptions, "store" | "firstLooks" | "clock" | "maxLease"> {
   readonly domain: string;
   readonly maxBudgets: number;
 }
@@ -62,12 +62,20 @@ export class KvBucketTable {
     budget: BudgetDefinition,
     entries: DescriptorUse["entries"],
   ): KvBucket {
-    const { domain, store, clock, maxLease } = this.#options;
+    const { domain, store, firstLooks, clock, maxLease } = this.#options;
     // Keys of the store must be short, and it need not know the names of users.
     const hash = createHash("sha256").update(JSON.stringify(entries));
     const owner = hash.digest("base64url");
     const key = ["limit", 1, domain, this.#identify(budget), owner];
-    return new KvBucket({ budget, entries, key, store, clock, maxLease });
+    return new KvBucket({
+      budget,
+      entries,
+      key,
+      store,
+      firstLooks,
+      clock,
+      maxLease,
+    });
   }
 
   /** A budget that is defined differently is a different budget. */

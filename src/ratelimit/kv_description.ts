@@ -30,6 +30,8 @@ export interface KvLimiterCounters extends KvStoreCounters {
 export interface KvBudgetState extends BudgetReading {
   readonly definition: BudgetDefinition;
   readonly entries: readonly (readonly [key: string, value: string])[];
+  /** Whether the store ever told about it; until then the reading is that of an unused budget. */
+  readonly isKnown: boolean;
   /** Requests that this process may admit without asking. */
   readonly leased: number;
   /** Tokens used in this process that the others do not know yet. */
@@ -46,6 +48,7 @@ export function describeBuckets(
     ...bucket.read(),
     definition: bucket.budget,
     entries: bucket.entries,
+    isKnown: bucket.isKnown,
     leased: bucket.leased,
     pendingDebits: bucket.pendingDebits,
     lastError: bucket.error === undefined

@@ -1,3 +1,5 @@
+import { describeError } from "../base/errors.ts";
+
 /** What is needed of a key-value store that several processes share. */
 export interface KvHandle {
   /** The value, and the version that `replace` wants to see again. */
@@ -20,9 +22,11 @@ export interface KvEntry {
 /**
  * Opens Deno KV: a file that processes of this machine share, `:memory:`, or the URL of a KV Connect server, to which
  * `DENO_KV_ACCESS_TOKEN` gives access.
+ *
+ * @throws {Error} naming the store, when it cannot be opened
  */
 export async function openKv(path: string): Promise<KvHandle> {
-  const kv = await Deno.openKv(path);
+  const kv = await openNamed(path);
   return {
     async read(key) {
       const { value, versionstamp } = await kv.get(key);
@@ -35,4 +39,13 @@ export async function openKv(path: string): Promise<KvHandle> {
     },
     close: () => kv.close(),
   };
+}
+
+async function openNamed(path: string): Promise<Deno.Kv> {
+  try {
+    return await Deno.openKv(path);
+  } catch (cause) {
+    const reason = describeError(cause);
+    throw new Error(`Cannot open "${path}": ${reason}`, { cause });
+  }
 }

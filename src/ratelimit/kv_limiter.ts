@@ -8,6 +8,7 @@ import type {
 import type { KvBucket } from "./kv_bucket.ts";
 import { KvBucketTable } from "./kv_bucket_table.ts";
 import { describeBuckets, type KvLimiterState } from "./kv_description.ts";
+import { FirstLooks } from "./kv_first_looks.ts";
 import { type KvHandle, openKv } from "./kv_handle.ts";
 import { KvStore } from "./kv_store.ts";
 import { KvSweeper } from "./kv_sweeper.ts";
@@ -76,6 +77,7 @@ export class KvLimiter implements GlobalLimiter {
       domain,
       maxBudgets,
       store,
+      firstLooks: new FirstLooks(clock, this.#waitMs),
       clock,
       maxLease,
     });

@@ -24,8 +24,8 @@ export interface LimiterStatus {
 }
 
 /**
- * A shared limit as `/config_dump` shows it. Of several keys, the budget with the least left. What is left out only the service
- * knows.
+ * A shared limit as `/config_dump` shows it. Of several keys, the budget with the least left. What is left out this process does not
+ * know: only the service does, or the store told about none of the keys yet.
  */
 export interface SharedLimitReading
   extends
@@ -73,21 +73,34 @@ export function readKvLimit(
   { name, definition, keys }: SharedLimit,
   { budgets }: KvLimiterState,
 ): Omit<SharedLimitReading, keyof LimiterStatus> {
-  const known = budgets.filter((budget) =>
+  const matching = budgets.filter((budget) =>
     isEqual(budget.definition, definition) &&
     isEqual(budget.entries.map(([key]) => key), keys)
   );
-  let least = fullBudget(definition);
+  let least: BudgetReading | undefined;
+  let known = 0;
   let leased = 0;
   let pending = 0;
-  for (const budget of known) {
-    if (budget.remaining < least.remaining) least = budget;
+  for (const budget of matching) {
     leased += budget.leased;
     pending += budget.pendingDebits;
+    if (!budget.isKnown) continue;
+    known++;
+    if (least === undefined || budget.remaining < least.remaining) {
+      least = budget;
+    }
   }
-  const { unit, limit, remaining, resetMs, windowMs } = least;
-  const reading = { unit, limit, remaining, resetMs, windowMs };
-  return { name, ...reading, keys: known.length, leased, pending };
+  const { unit, base, burst, windowMs } = definition;
+  return {
+    name,
+    unit,
+    limit: base + burst,
+    windowMs,
+    ...(least && { remaining: least.remaining, resetMs: least.resetMs }),
+    keys: known,
+    leased,
+    pending,
+  };
 }
 
 /** A limit that a service keeps, which alone knows what is left. */
@@ -95,13 +108,6 @@ export function readServiceLimit(
   { name, definition: { unit, base, windowMs } }: SharedLimit,
 ): Omit<SharedLimitReading, keyof LimiterStatus> {
   return { name, unit, limit: base, windowMs };
-}
-
-function fullBudget(
-  { unit, base, burst, windowMs }: BudgetDefinition,
-): BudgetReading {
-  const limit = base + burst;
-  return { unit, limit, remaining: limit, resetMs: windowMs, windowMs };
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

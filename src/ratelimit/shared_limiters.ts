@@ -138,11 +138,14 @@ export class SharedLimiters {
       await shared.open();
     } catch (error) {
       const { domain, store } = shared.count();
-      this.#log.warn("Cannot reach who keeps shared limits", {
-        domain,
-        store,
-        error,
-      });
+      this.#log.error(
+        "Cannot reach who keeps shared limits: until it can be reached, their requests are refused with 503, or pass where failureMode is Open",
+        {
+          domain,
+          store,
+          error,
+        },
+      );
     }
   }
 

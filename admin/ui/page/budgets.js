@@ -60,7 +60,7 @@ function createBar({ scope, entry }) {
       bar.classList.toggle("low", share < 0.2);
       const text = isKnown
         ? `${number(remaining)} of ${number(limit)} ${unit} left`
-        : `${number(limit)} ${unit}; only the service knows what is left`;
+        : `${number(limit)} ${unit}; what is left is not known here`;
       bar.setAttribute("aria-valuemax", limit);
       bar.setAttribute(
         "aria-valuenow",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KvFleet, type Skews, useOf } from "./kv_fleet.ts";
+import { KvFleet, useOf } from "./kv_fleet.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -24,7 +24,7 @@ async function hammer(
   return admitted;
 }
 
-const skewed: readonly Skews[] = [
+const skewed: readonly (readonly number[])[] = [
   [0, 400],
   [0, 1000],
   [0, 1500],
@@ -35,7 +35,7 @@ const skewed: readonly Skews[] = [
 ];
 for (const skews of skewed) {
   Deno.test(`KvLimiters whose clocks are ${skews} ms ahead admit one window more at most`, async () => {
-    await using fleet = await KvFleet.open(2, {}, skews);
+    await using fleet = await KvFleet.open(2, {}, { skews });
 
     const admitted = await hammer(fleet, {
       base: 10,
@@ -49,7 +49,7 @@ for (const skews of skewed) {
 
 Deno.test("KvLimiters of many clocks admit what is stated at most", async () => {
   const skews = [0, 1200, 2400, 3600];
-  await using fleet = await KvFleet.open(4, {}, skews);
+  await using fleet = await KvFleet.open(4, {}, { skews });
 
   const admitted = await hammer(fleet, {
     base: 10,
@@ -61,7 +61,7 @@ Deno.test("KvLimiters of many clocks admit what is stated at most", async () => 
 });
 
 Deno.test("KvLimiter ends a window that a clock far ahead opened after its length", async () => {
-  await using fleet = await KvFleet.open(2, {}, [DAY_MS, 0]);
+  await using fleet = await KvFleet.open(2, {}, { skews: [DAY_MS, 0] });
   const [ahead, behind] = fleet.limiters;
   const uses = [useOf({ base: 3 })];
   assert.equal(await fleet.admit(uses, 9, ahead), 3);

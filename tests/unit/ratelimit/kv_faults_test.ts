@@ -8,15 +8,10 @@ import { KvFleet, useOf } from "./kv_fleet.ts";
 async function faulty(
   wrap: (kv: KvHandle) => Partial<KvHandle>,
 ): Promise<{ fleet: KvFleet } & AsyncDisposable> {
-  const kv = await openKv(":memory:");
-  const handle = { ...kv, close: () => {}, ...wrap(kv) };
-  const fleet = await KvFleet.open(2, { open: () => Promise.resolve(handle) });
+  const fleet = await KvFleet.open(2, {}, { wrap });
   return {
     fleet,
-    async [Symbol.asyncDispose]() {
-      await fleet[Symbol.asyncDispose]();
-      kv.close();
-    },
+    [Symbol.asyncDispose]: () => fleet[Symbol.asyncDispose](),
   };
 }
 
@@ -169,4 +164,103 @@ Deno.test("KvLimiter opens a file that another process is setting up", async () 
   });
 
   assert.equal(await fleet.admit([useOf({ base: 3 })], 5), 3);
+});
+
+/** Answers no read of new keys until it is told to. */
+async function slowWithNewKeys() {
+  const held: (() => void)[] = [];
+  let isSlow = false;
+  const known = new Set<string>();
+  const store = await faulty((kv) => ({
+    async read(key) {
+      const id = key.join();
+      if (isSlow && !known.has(id)) {
+        await new Promise<void>((resolve) => held.push(resolve));
+      }
+      known.add(id);
+      return await kv.read(key);
+    },
+  }));
+  return {
+    ...store,
+    held,
+    slowDown: () => isSlow = true,
+    /** Lets the store answer what it holds, and waits until it wrote so many records. */
+    async release(writes: number) {
+      const { first } = store.fleet;
+      const before = first.describe().counters.writes;
+      for (const answer of held.splice(0)) answer();
+      while (first.describe().counters.writes < before + writes) {
+        await store.fleet.rest();
+      }
+      await store.fleet.rest();
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("KvLimiter asks for known budgets while ever so many new keys wait", async () => {
+  await using store = await slowWithNewKeys();
+  const { fleet: { first, clock }, fleet } = store;
+  const known = [useOf({ base: 5 })];
+  await fleet.admit(known, 5);
+  await fleet.pass(60_000);
+
+  store.slowDown();
+  const storm = Array.from(
+    { length: 3000 },
+    (_, index) => first.admit([useOf({ base: 5 }, `new-${index}`)]),
+  );
+  const admitted = await fleet.admit(known, 9);
+
+  assert.equal(admitted, 5);
+  assert.equal(store.held.length, 64);
+  clock.advance(250);
+  const verdicts = (await Promise.all(storm)).map(({ verdict }) => verdict);
+  assert(verdicts.every((verdict) => verdict === "failed"));
+  await store.release(64);
+  // Nobody waits for the rest any more, so the store is not asked for them.
+  assert.equal(store.held.length, 0);
+  const again = first.admit([useOf({ base: 5 }, "new-2999")]);
+  await fleet.rest();
+  await store.release(1);
+  assert.equal((await again).verdict, "admitted");
+});
+
+Deno.test("KvLimiter asks for new keys one batch after the other", async () => {
+  await using store = await slowWithNewKeys();
+  const { fleet } = store;
+  store.slowDown();
+
+  const storm = Array.from(
+    { length: 100 },
+    (_, index) => fleet.first.admit([useOf({ base: 5 }, `new-${index}`)]),
+  );
+  await fleet.rest();
+  const batches: number[] = [];
+  while (store.held.length > 0) {
+    batches.push(store.held.length);
+    await store.release(store.held.length);
+  }
+
+  assert.deepEqual(batches, [64, 36]);
+  assert((await Promise.all(storm)).every((it) => it.verdict === "admitted"));
+});
+
+Deno.test("KvLimiter refuses new keys at once when thousands wait", async () => {
+  await using store = await slowWithNewKeys();
+  const { fleet } = store;
+  store.slowDown();
+
+  const storm = Array.from(
+    { length: 64 + 4096 + 1 },
+    (_, index) => fleet.first.admit([useOf({ base: 5 }, `new-${index}`)]),
+  );
+  const last = await storm.at(-1);
+
+  assert(last?.verdict === "failed");
+  assert.match(String(last.error), /too many keys are new/);
+  fleet.clock.advance(250);
+  await Promise.all(storm);
+  await store.release(64);
 });

@@ -8,30 +8,36 @@ import {
 } from "../../../src/ratelimit/kv_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
-/** By how much the clock of each limiter is ahead, in milliseconds; 0 by default. */
-export type Skews = readonly number[];
+/** In what a fleet is not as it should be. */
+export interface FleetTroubles {
+  /** By how much the clock of each limiter is ahead, in milliseconds; 0 by default. */
+  readonly skews?: readonly number[];
+  /** What the store does otherwise. */
+  readonly wrap?: (kv: KvHandle) => Partial<KvHandle>;
+}
 
 /** Several limiters over one store in memory, with one clock moved by hand. */
 export class KvFleet implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly limiters: readonly KvLimiter[];
   readonly #kv: KvHandle;
-  /** Operations that the store has not answered. */
+  /** Operations that the store has not answered; those that `wrap` holds back do not count. */
   #underWay = 0;
 
   private constructor(
     kv: KvHandle,
     size: number,
     options: Partial<KvLimiterOptions>,
-    skews: Skews,
+    { skews = [], wrap = () => ({}) }: FleetTroubles,
   ) {
     this.#kv = kv;
     // The store outlives the limiters.
-    const shared: KvHandle = {
+    const tracked: KvHandle = {
       read: (key) => this.#track(kv.read(key)),
       replace: (...args) => this.#track(kv.replace(...args)),
       close: () => {},
     };
+    const shared = { ...tracked, ...wrap(tracked) };
     this.limiters = Array.from({ length: size }, (_, index) =>
       new KvLimiter({
         path: ":memory:",
@@ -46,9 +52,9 @@ export class KvFleet implements AsyncDisposable {
   static async open(
     size: number,
     options: Partial<KvLimiterOptions> = {},
-    skews: Skews = [],
+    troubles: FleetTroubles = {},
   ): Promise<KvFleet> {
-    return new KvFleet(await openKv(":memory:"), size, options, skews);
+    return new KvFleet(await openKv(":memory:"), size, options, troubles);
   }
 
   get first(): KvLimiter {
