@@ -1,6 +1,7 @@
 import { type AdminAddress, callAdmin } from "../admin_client.ts";
 import { Failure } from "../exit.ts";
 import { print } from "../output.ts";
+import { printable } from "../tui/printable.ts";
 
 /** How to show the limits. */
 export interface ShowLimitsOptions extends AdminAddress {
@@ -57,7 +58,9 @@ function tableOf(budgets: readonly unknown[]): string {
   );
   const rows = [
     shown.map(([title]) => title),
-    ...budgets.map((budget) => shown.map(([, field]) => cell(budget, field))),
+    ...budgets.map((budget) =>
+      shown.map(([, field]) => printable(cell(budget, field)))
+    ),
   ];
   const widths = shown.map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0))

@@ -708,6 +708,21 @@ Deno.test("gateway dev says what to do when its admin port is taken", async () =
   );
 });
 
+Deno.test("gwctl shows the limits without the control characters of an error", async () => {
+  const error = "\x1b]0;title\x07refused";
+  await using admin = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => Response.json({ budgets: [{ scope: "route", lastError: error }] }),
+  );
+
+  const { code, stdout } = await gateway(
+    ["ctl", "proxy", "limits", "-p", String(admin.addr.port)],
+  );
+
+  assert.equal(code, 0);
+  assert.equal(stdout, "SCOPE  ERROR\nroute  ␛]0;title␇refused\n");
+});
+
 async function readUntil(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   pattern: RegExp,
