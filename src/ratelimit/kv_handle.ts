@@ -44,8 +44,8 @@ export async function openKv(path: string): Promise<KvHandle> {
 async function openNamed(path: string): Promise<Deno.Kv> {
   try {
     return await Deno.openKv(path);
-  } catch (cause) {
-    const reason = describeError(cause);
-    throw new Error(`Cannot open "${path}": ${reason}`, { cause });
+  } catch (error) {
+    // Not as its cause: a store tells by the message whether the file is locked.
+    throw new Error(`Cannot open "${path}": ${describeError(error)}`);
   }
 }
