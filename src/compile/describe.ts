@@ -4,7 +4,7 @@ import type { Backend, Listener, Port } from "../snapshot/snapshot.ts";
 import { fullName } from "./age.ts";
 import type { EffectivePolicy } from "./effective_policy.ts";
 import type { ListenerSite } from "./listeners.ts";
-import { redactPolicy } from "./redact.ts";
+import { redactMatch, redactPolicy } from "./redact.ts";
 import type { CompiledRule } from "./route_rules.ts";
 
 /** A listener together with what it was compiled from. */
@@ -117,7 +117,7 @@ function describeRule(
     ruleName: rule.spec.name,
     listener,
     hostnames,
-    matches: rule.spec.matches,
+    matches: rule.spec.matches?.map((match) => redactMatch(match, redact)),
     backends: route.backends.map(({ weight, backend, problem }) => ({
       weight,
       backend: backend?.key,

@@ -1,4 +1,9 @@
-import { createSensitiveHeaders, redactionMarker } from "../base/redaction.ts";
+import type { HttpMatch } from "../api/http_match.ts";
+import {
+  createSensitiveHeaders,
+  redactionMarker,
+  sensitiveParameters,
+} from "../base/redaction.ts";
 
 /** Fields of policies that hold secrets: `apiKeyAuthentication.keys`, `basicAuthentication.users`. */
 const secretFields: ReadonlySet<string> = new Set(["keys", "users"]);
@@ -14,6 +19,23 @@ export function redactPolicy(
 ): unknown {
   const headers = createSensitiveHeaders(sensitiveHeaders);
   return redactValue(value, headers);
+}
+
+/** A copy of a match that may be shown: a route may be chosen by a credential. */
+export function redactMatch(
+  match: HttpMatch,
+  redact: (value: unknown) => unknown,
+): object {
+  const { headers, queryParams, ...rest } = match;
+  return {
+    ...rest,
+    headers: redact(headers),
+    queryParams: queryParams?.map((param) =>
+      sensitiveParameters.has(param.name.toLowerCase())
+        ? { ...param, value: redactionMarker }
+        : param
+    ),
+  };
 }
 
 function redactValue(value: unknown, headers: ReadonlySet<string>): unknown {

@@ -132,6 +132,13 @@ Deno.test("the description holds no private key, credential or sensitive header"
     ],
     httpRoutes: [route("r", {
       rules: [{
+        matches: [{
+          headers: set.map((header) => ({ ...header, type: "Exact" })),
+          queryParams: [
+            { type: "Exact", name: "api_key", value: "s3cret" },
+            { type: "Exact", name: "page", value: "shown too" },
+          ],
+        }],
         filters: [{
           type: "RequestHeaderModifier",
           requestHeaderModifier: { set },
@@ -152,4 +159,5 @@ Deno.test("the description holds no private key, credential or sensitive header"
 
   assert.doesNotMatch(text, /s3cret|PRIVATE KEY/);
   assert.match(text, /visible/);
+  assert.match(text, /shown too/);
 });
