@@ -720,7 +720,10 @@ Deno.test("gwctl shows the limits without the control characters of an error", a
   );
 
   assert.equal(code, 0);
-  assert.equal(stdout, "SCOPE  ERROR\nroute  ␛]0;title␇refused\n");
+  assert.equal(
+    stdout,
+    "SCOPE  LEFT  ERROR\nroute  -     ␛]0;title␇refused\n",
+  );
 });
 
 async function readUntil(
