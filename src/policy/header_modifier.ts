@@ -1,3 +1,4 @@
+import { ownHeaders } from "../base/own_headers.ts";
 import type { HeaderModifier } from "../api/http_filter.ts";
 import { isFieldValue } from "../http/field_syntax.ts";
 import type { HeaderList } from "../http/header_list.ts";
@@ -42,20 +43,6 @@ export function checkResponseHeaderModifier(
 ): PolicyProblem[] {
   return [...checkNames(config, false), ...checkValues(config)];
 }
-
-/** Belong to a connection or delimit messages: written by the gateway, so that no configuration can desynchronise peers. */
-export const ownHeaders: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 const authority = /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?$/;
 

@@ -6,7 +6,7 @@ import {
 import { compileExpression, Expression } from "../cel/expression.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import { faultProblem } from "./authorization_rule.ts";
-import { ownHeaders } from "./header_modifier.ts";
+import { ownHeaders } from "../base/own_headers.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 import { compileBody, compileHeader } from "./transformation_expression.ts";
 

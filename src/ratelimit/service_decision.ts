@@ -1,3 +1,4 @@
+import { ownHeaders } from "../base/own_headers.ts";
 import type { BudgetReading } from "./budget.ts";
 import type { DescriptorUse, GlobalDecision } from "./global_limiter.ts";
 import { windowOfUnit } from "./service_budgets.ts";
@@ -9,19 +10,6 @@ import {
 
 type Headers = readonly (readonly [string, string])[];
 
-/** Headers that frame a message or belong to one connection; a service has no say in them. */
-const reservedHeaders: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 // deno-lint-ignore no-control-regex -- field values may hold anything but these
 const controls = /[\0-\x08\x0a-\x1f\x7f]/;
@@ -94,6 +82,6 @@ function findRefusing(
 function allowedHeaders(headers: Headers): Headers {
   return headers.filter(([name, value]) =>
     fieldName.test(name) && !controls.test(value) &&
-    !reservedHeaders.has(name.toLowerCase())
+    !ownHeaders.has(name.toLowerCase())
   );
 }

@@ -51,7 +51,7 @@ export async function showView(page: Page, name: string): Promise<void> {
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() =>
-    // deno-lint-ignore no-explicit-any
+    // deno-lint-ignore no-explicit-any -- the types of the page are not ours
     (globalThis as any).axe.run({
       resultTypes: ["violations"],
     }) as Promise<axe.AxeResults>
