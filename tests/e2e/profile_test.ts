@@ -188,6 +188,8 @@ Deno.test({
 
 Deno.test("gwctl proxy profile writes both profiles to files named after the time", async () => {
   await using gateway = await GatewayProcess.start({ config });
+  // A heap that hardly grew since the start may hold nothing that was sampled.
+  await useManyKeys(gateway.port, 80_000);
   await using _load = burn(gateway.port);
   const cwd = await Deno.makeTempDir();
   const { port } = new URL(gateway.admin);
