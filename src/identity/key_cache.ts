@@ -41,6 +41,7 @@ const keepMs = 24 * 60 * 60 * 1000;
 export class KvKeyCache implements KeyCache {
   readonly #options: KvKeyCacheOptions;
   readonly #kv: Promise<Deno.Kv | undefined>;
+  readonly #saving = new Set<Promise<void>>();
 
   constructor(options: KvKeyCacheOptions) {
     this.#options = options;
@@ -55,7 +56,19 @@ export class KvKeyCache implements KeyCache {
     return decodeCachedKeys(entry?.value);
   }
 
-  async save(source: string, keys: CachedKeys): Promise<void> {
+  save(source: string, keys: CachedKeys): Promise<void> {
+    const saving = this.#write(source, keys);
+    this.#saving.add(saving);
+    return saving.finally(() => this.#saving.delete(saving));
+  }
+
+  /** What is being saved is saved first. */
+  async close(): Promise<void> {
+    await Promise.all(this.#saving);
+    (await this.#kv)?.close();
+  }
+
+  async #write(source: string, keys: CachedKeys): Promise<void> {
     if (keys.text.length > maxTextLength) return;
     await this.#attempt(
       "write",
@@ -64,10 +77,6 @@ export class KvKeyCache implements KeyCache {
           expireIn: keepMs,
         }),
     );
-  }
-
-  async close(): Promise<void> {
-    (await this.#kv)?.close();
   }
 
   async #open(store: string): Promise<Deno.Kv | undefined> {

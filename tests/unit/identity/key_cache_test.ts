@@ -36,6 +36,22 @@ Deno.test("KvKeyCache gives the keys of the process before", async () => {
   await Deno.remove(directory, { recursive: true });
 });
 
+Deno.test("KvKeyCache that is closed saves what it was given before", async () => {
+  const directory = await Deno.makeTempDir();
+  const before = openCache(`${directory}/keys.sqlite`);
+  const saved = before.cache.save("https://idp/jwks.json", keys);
+  await before.cache.close();
+  await saved;
+
+  const after = openCache(`${directory}/keys.sqlite`);
+  const loaded = await after.cache.load("https://idp/jwks.json");
+  await after.cache.close();
+
+  assert.deepEqual(loaded, keys);
+  assert.deepEqual(before.warnings, []);
+  await Deno.remove(directory, { recursive: true });
+});
+
 Deno.test("KvKeyCache goes on without a store that is corrupt", async () => {
   const directory = await Deno.makeTempDir();
   await Deno.writeTextFile(
