@@ -1,3 +1,4 @@
+import { freePort } from "./free_port.ts";
 import {
   decodeAtomicWrite,
   decodeSnapshotRead,
@@ -11,8 +12,8 @@ export class KvConnectServer implements AsyncDisposable {
   /** `DENO_KV_ACCESS_TOKEN` for it. */
   static readonly token = "kv-access-token";
   readonly #entries = new Map<string, StoredEntry>();
+  readonly #port = freePort();
   #version = 0;
-  #port = 0;
   #server: Deno.HttpServer<Deno.NetAddr> | undefined;
 
   constructor() {
@@ -30,7 +31,6 @@ export class KvConnectServer implements AsyncDisposable {
       port: this.#port,
       onListen: () => {},
     }, (request) => this.#answer(request));
-    this.#port = this.#server.addr.port;
   }
 
   async stop(): Promise<void> {

@@ -9,6 +9,7 @@ import shipped from "@grpc/grpc-js-xds/package.json" with { type: "json" };
 // @ts-types="./proto_loader.d.ts"
 import { loadSync } from "@grpc/proto-loader";
 import type { KeyPair } from "./certificates.ts";
+import { freePort } from "./free_port.ts";
 
 /** `RateLimitRequest` as proto-loader reads it; absent messages are `null`. */
 export interface ReceivedRequest {
@@ -78,7 +79,7 @@ export async function startRateLimitService(
       }
     },
   });
-  const plainPort = await listen(server, options.port ?? 0);
+  const plainPort = await listen(server, options.port ?? freePort());
   const front = options.tls && startTlsFront(options.tls, plainPort);
   return {
     port: front?.port ?? plainPort,

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { freePort } from "./free_port.ts";
 
 /** What an upstream does with one connection, the `index`th since its start; the connection is closed when it is done. */
 export type Script = (
@@ -146,7 +147,7 @@ export class RawUpstream implements AsyncDisposable {
   #accepted = 0;
 
   /** @param port To take the place of one that was stopped. */
-  constructor(script: Script, port = 0) {
+  constructor(script: Script, port = freePort()) {
     this.#listener = Deno.listen({ hostname: "127.0.0.1", port });
     this.port = this.#listener.addr.port;
     this.#track(this.#accept(script));

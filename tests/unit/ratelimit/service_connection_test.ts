@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
 import { createAuthority } from "../../harness/certificates.ts";
+import { freePort } from "../../harness/free_port.ts";
 import { startRateLimitService } from "../../harness/rate_limit_service.ts";
 import { createTestLimiter, useOf } from "./service_limiters.ts";
 
 const uses = [useOf("requests")];
-
-async function freePort(): Promise<number> {
-  await using service = await startRateLimitService();
-  return service.port;
-}
 
 Deno.test("ServiceLimiter fails after 100 ms when the service is slow, and asks again on the same connection", async () => {
   const slow = Promise.withResolvers<void>();
@@ -35,7 +31,7 @@ Deno.test("ServiceLimiter fails after 100 ms when the service is slow, and asks 
 });
 
 Deno.test("ServiceLimiter finds a service that came up after it", async () => {
-  const port = await freePort();
+  const port = freePort();
   await using test = createTestLimiter(port);
   const before = await test.limiter.admit(uses);
   const state = test.limiter.describe().connection;
@@ -50,7 +46,7 @@ Deno.test("ServiceLimiter finds a service that came up after it", async () => {
 });
 
 Deno.test("ServiceLimiter tries at most a second apart, however long a service is down", async () => {
-  const port = await freePort();
+  const port = freePort();
   await using test = createTestLimiter(port);
   for (let i = 0; i < 20; i++) {
     await test.limiter.admit(uses);
@@ -97,7 +93,7 @@ Deno.test("ServiceLimiter loses no request when the service ends a connection in
 });
 
 Deno.test("ServiceLimiter delivers a report that was made while the service was away", async () => {
-  const port = await freePort();
+  const port = freePort();
   await using test = createTestLimiter(port);
   test.limiter.debit([useOf("tokens")], 77);
   await test.limiter.admit(uses);
