@@ -20,18 +20,13 @@ export function findEndpoint(path: string): McpEndpoint | undefined {
   if (server !== undefined) {
     return registration.test(server)
       ? { kind: "registration", path: server.replace(registration, "") }
-      : endpointUnlessRoot("server", server);
+      : { kind: "server", path: server };
   }
   const openId = restOf(path, openIdPrefix);
-  if (openId !== undefined) return endpointUnlessRoot("server", openId);
+  if (openId !== undefined) return { kind: "server", path: openId };
   return path.endsWith(openIdPrefix) || path.endsWith(serverPrefix)
     ? { kind: "unknown", path: "" }
     : undefined;
-}
-
-/** Without a path the document would be that of another issuer (RFC 8414 section 3.3). */
-function endpointUnlessRoot(kind: "server", path: string): McpEndpoint {
-  return { kind: path === "" ? "unknown" : kind, path };
 }
 
 /** What follows the prefix, without a slash at its end; `undefined` when the path is not below it. */

@@ -193,8 +193,5 @@ export class McpOAuth implements ProtectedResource {
 
 /** Path of the MCP server: what the route matches when it is a path of its own, else that of the request. */
 function pathOfResource({ matchedPrefix, request }: PolicyContext): string {
-  const path = matchedPrefix === undefined || matchedPrefix === "/"
-    ? pathOf(request.target)
-    : matchedPrefix;
-  return path.replace(/\/$/, "");
+  return matchedPrefix || pathOf(request.target).replace(/\/$/, "");
 }

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { fetchRaw } from "../harness/fetch_raw.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import { audience, startGuardedServer } from "../harness/guarded_server.ts";
+import { IdentityServer } from "../harness/identity_server.ts";
+
+const wellKnown = [
+  "/.well-known/oauth-protected-resource",
+  "/.well-known/oauth-authorization-server",
+];
+
+/** A gateway with a protected MCP server on each route; `matches` of each as in the configuration. */
+async function protectRoutes(routes: Readonly<Record<string, unknown>>[]) {
+  await using opening = new AsyncDisposableStack();
+  const server = opening.use(startGuardedServer());
+  const idp = opening.use(await IdentityServer.start());
+  const gateway = opening.use(
+    await startTestGateway({
+      routes: routes.map((route, index) => ({
+        name: `route-${index}`,
+        backends: [{ host: server.host }],
+        policies: {
+          jwtAuthentication: {
+            providers: [{
+              issuer: `${idp.origin}/`,
+              audiences: [audience],
+              jwks: { url: `${idp.origin}/jwks.json` },
+            }],
+            mcp: { provider: "IdpA", clientId: "c", registration: "Gateway" },
+          },
+        },
+        ...route,
+      })),
+    }),
+  );
+  const open = opening.move();
+  return {
+    origin: gateway.origin,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+function prefixes(...values: readonly string[]) {
+  return { matches: values.map((value) => ({ path: prefix(value) })) };
+}
+
+function prefix(value: string) {
+  return { type: "PathPrefix", value };
+}
+
+async function readJson(url: string, host: string) {
+  const { status, bytes } = await fetchRaw(url, { headers: { host } });
+  assert.equal(status, 200, url);
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+/** Finds the authorization server as strict clients do, who take no document that names another URL than theirs. */
+async function discover(gateway: string, path: string, host: string) {
+  const own = (url: string) => {
+    assert.ok(url.startsWith(`http://${host}/`), url);
+    return gateway + new URL(url).pathname;
+  };
+  const { status, headers } = await fetchRaw(gateway + path, {
+    method: "POST",
+    headers: { host },
+  });
+  assert.equal(status, 401);
+  const challenge = String(headers["www-authenticate"]);
+  const [, url = ""] = /resource_metadata="([^"]*)"/.exec(challenge) ?? [];
+  const { resource, authorization_servers: [issuer] } = await readJson(
+    own(url),
+    host,
+  );
+  assert.equal(resource, `http://${host}${path === "/" ? "" : path}`);
+  const issuerPath = issuer.slice(`http://${host}`.length);
+  const server = await readJson(
+    `${gateway}/.well-known/oauth-authorization-server${issuerPath}`,
+    host,
+  );
+  assert.equal(server.issuer, issuer);
+  return own(server.registration_endpoint);
+}
+
+const everyPath = {};
+
+for (
+  const [where, path, routes, host] of [
+    ["at the path of its route", "/mcp", [
+      prefixes("/mcp", ...wellKnown.map((prefix) => `${prefix}/mcp`)),
+    ]],
+    ["at a path of several segments", "/tools/mcp", [
+      prefixes("/tools/mcp", ...wellKnown.map((each) => `${each}/tools/mcp`)),
+    ]],
+    ["below a route for every path", "/mcp", [everyPath]],
+    ["deep below a route for every path", "/a/b%20c/mcp", [everyPath]],
+    ["at the root", "/", [everyPath]],
+    ["at an exact path", "/mcp", [{
+      matches: [
+        { path: { type: "Exact", value: "/mcp" } },
+        ...wellKnown.map((value) => ({ path: prefix(value) })),
+      ],
+    }]],
+    [
+      "beside others",
+      "/b/mcp",
+      ["/a/mcp", "/b/mcp"].map((path) =>
+        prefixes(path, ...wellKnown.map((prefix) => prefix + path))
+      ),
+    ],
+    ["under a hostname", "/mcp", [
+      everyPath,
+      { hostnames: ["a.example"], ...everyPath },
+    ], "a.example:8443"],
+    ["at an IPv6 address", "/mcp", [everyPath], "[2001:db8::1]:3000"],
+  ] as const
+) {
+  Deno.test(`a client that is told nothing finds where to log in for a server ${where}`, async () => {
+    await using gateway = await protectRoutes([...routes]);
+    const { origin } = gateway;
+
+    const registration = await discover(
+      origin,
+      path,
+      host ?? new URL(origin).host,
+    );
+
+    const { status } = await fetchRaw(registration, {
+      method: "POST",
+      headers: host === undefined ? {} : { host },
+      body: "{}",
+    });
+    assert.equal(status, 201);
+  });
+}
