@@ -2,7 +2,7 @@ import type { Cors } from "../api/cors.ts";
 import { HeaderList } from "../http/header_list.ts";
 import type { RequestMessage } from "../http/message.ts";
 import { compileOrigins } from "./cors_origin.ts";
-import type { Policy } from "./policy.ts";
+import type { Policy, PolicyContext } from "./policy.ts";
 
 /**
  * Lets pages of other origins call a route; Gateway API, `HTTPCORSFilter`.
@@ -32,8 +32,9 @@ export function createCors(config: Cors): Policy {
         return { status: 204, headers: new HeaderList(), body: undefined };
       }
     },
-    onResponse({ request }, response) {
-      decorate(request, origins.get(request), response.headers);
+    onResponse(context, response) {
+      const origin = origins.get(context.request);
+      decorate(context, origin, response.headers);
     },
   };
 }
@@ -63,7 +64,7 @@ function compileDecoration(config: Cors) {
   const expose = compileExpose(config, allowCredentials);
 
   return (
-    request: RequestMessage,
+    { request, exposedHeaders }: PolicyContext,
     origin: string | undefined,
     headers: HeaderList,
   ): void => {
@@ -71,7 +72,7 @@ function compileDecoration(config: Cors) {
     if (!isPublic) addVary(headers, "Origin");
     const allowOrigin = isPublic ? "*" : allowed(origin);
     if (allowOrigin === undefined) return;
-    expose(headers);
+    expose(headers, exposedHeaders);
     if (origin !== undefined && isPreflight(request)) {
       writePreflight(request, headers);
     }
@@ -117,12 +118,22 @@ function compileAnswer(
   };
 }
 
-/** With credentials browsers take `*` for a header name, so the names of the response itself are listed. */
+/**
+ * Writes the configured list and what the gateway itself has to say, such as `Retry-After`. With credentials browsers take `*` for a
+ * header name, so the names of the response itself are listed.
+ */
 function compileExpose(config: Cors, allowCredentials: boolean) {
-  const list = config.exposeHeaders?.join(", ") ?? "";
-  const listsAll = allowCredentials && list === "*";
-  return (headers: HeaderList): void => {
-    const value = listsAll ? namesOf(headers) : list;
+  const names = config.exposeHeaders ?? [];
+  const list = names.join(", ");
+  const isWildcard = list === "*";
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  const valueFor = (headers: HeaderList, own: readonly string[]): string => {
+    if (isWildcard) return allowCredentials ? namesOf(headers) : list;
+    const added = own.filter((name) => headers.has(name) && !known.has(name));
+    return added.length === 0 ? list : [...names, ...added].join(", ");
+  };
+  return (headers: HeaderList, own: readonly string[] = []): void => {
+    const value = valueFor(headers, own);
     if (value !== "") headers.append("access-control-expose-headers", value);
   };
 }

@@ -24,6 +24,8 @@ export interface PolicyContext {
   readonly mcpPath?: string | undefined;
   /** Set by the rate limits that admitted the request. */
   rateLimit?: Admission | undefined;
+  /** Headers that the gateway writes for clients, in lower case: CORS lets pages of other origins read those that an answer has. */
+  exposedHeaders?: readonly string[] | undefined;
   /** Set while somebody watches the request. */
   readonly trace?: PolicyTrace | undefined;
   /** What the request uses of an LLM. */

@@ -19,6 +19,7 @@ import {
   type SharedVerdict,
 } from "./rate_limit_global.ts";
 import {
+  limitHeaders,
   seconds,
   writeLimitHeaders,
   writeStandardHeaders,
@@ -109,6 +110,7 @@ class RateLimitPolicy implements Policy {
   onRequest(
     context: PolicyContext,
   ): RequestVerdict | Promise<RequestVerdict> {
+    context.exposedHeaders = limitHeaders;
     const use = this.#bodyUse;
     if (use === undefined) return this.#decide(context, undefined);
     return readBodyVariables(context, use).then((mcp) =>

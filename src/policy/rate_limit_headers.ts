@@ -1,6 +1,17 @@
 import type { HeaderList } from "../http/header_list.ts";
 import type { BudgetReading } from "../ratelimit/budget.ts";
 
+/** What clients are told about limits, in lower case. */
+export const limitHeaders: readonly string[] = [
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+  "ratelimit",
+  "ratelimit-policy",
+  "retry-after",
+  "x-ext-ratelimited",
+];
+
 /**
  * Says what is left, in place of what the upstream may have said: `x-ratelimit-limit`, `-remaining` and `-reset` of the budget with
  * the least left; of several, the one that resets last.

@@ -66,6 +66,7 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   /** Set when a policy turned the request down. */
   refusal: Refusal | undefined;
   rateLimit: PolicyContext["rateLimit"];
+  exposedHeaders: PolicyContext["exposedHeaders"];
   llmRequest: PolicyContext["llmRequest"];
   /** Time until the upstream's response head, over all tries; `undefined` when no upstream was asked. */
   upstreamMs: number | undefined;

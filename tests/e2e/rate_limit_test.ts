@@ -204,18 +204,30 @@ Deno.test("pages of other origins can read a 429, their preflight is free, and a
       response.status,
       response.headers.get("access-control-allow-origin"),
       response.headers.get("x-ratelimit-remaining"),
+      response.headers.get("access-control-expose-headers"),
     ];
   };
+  const numbers = "x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset";
   const preflight = {
     method: "OPTIONS",
     headers: { origin, "access-control-request-method": "GET" },
   };
 
   for (let i = 0; i < 3; i++) {
-    assert.deepEqual(await send(preflight), [204, origin, null]);
+    assert.deepEqual(await send(preflight), [204, origin, null, null]);
   }
-  assert.deepEqual(await send({ headers: { origin } }), [302, origin, "0"]);
-  assert.deepEqual(await send({ headers: { origin } }), [429, origin, "0"]);
+  assert.deepEqual(await send({ headers: { origin } }), [
+    302,
+    origin,
+    "0",
+    numbers,
+  ]);
+  assert.deepEqual(await send({ headers: { origin } }), [
+    429,
+    origin,
+    "0",
+    `${numbers}, retry-after`,
+  ]);
 });
 
 Deno.test("an error of the upstream has the numbers too, and counts", async () => {

@@ -272,6 +272,24 @@ Deno.test("CORS exposes every header by name when credentials forbid the wildcar
   );
 });
 
+Deno.test("CORS exposes what the gateway tells clients, where the answer has it", async () => {
+  const policy = createCors({
+    allowOrigins: [page],
+    exposeHeaders: ["Mcp-Session-Id", "Retry-After"],
+    maxAge: 5,
+  });
+  const on = context({ headers: { origin: page } });
+  on.exposedHeaders = ["x-ratelimit-reset", "retry-after", "ratelimit"];
+  const answer = response({ "X-RateLimit-Reset": "3", "Retry-After": "3" });
+  await policy.onRequest?.(on);
+  await policy.onResponse?.(on, answer);
+
+  assert.equal(
+    answer.headers.get("access-control-expose-headers"),
+    "Mcp-Session-Id, Retry-After, x-ratelimit-reset",
+  );
+});
+
 Deno.test("CORS exposes the wildcard without credentials", async () => {
   const { headers } = await exchange(
     { allowOrigins: [page], exposeHeaders: ["*"] },
