@@ -176,10 +176,12 @@ export class McpOAuth implements ProtectedResource {
     const direct = addressOfUrl(url);
     const { connection } = this.#provider.server ?? {};
     if (connection === undefined) return direct;
-    const names = [connection.tls?.hostname, connection.host];
-    return names.includes(direct.connection.host)
-      ? { ...direct, connection }
-      : direct;
+    const { host, port } = direct.connection;
+    // Another port of the same host is another server; an address that stands for a name has its own ports.
+    const holdsKeys = host === connection.host
+      ? port === connection.port
+      : host === connection.tls?.hostname;
+    return holdsKeys ? { ...direct, connection } : direct;
   }
 
   #origin({ request }: PolicyContext): string {

@@ -139,6 +139,33 @@ for (
   });
 }
 
+Deno.test("metadata are those of the issuer's port when the keys are at another port of its host", async () => {
+  await using server = startGuardedServer();
+  await using keys = await IdentityServer.start();
+  await using idp = await IdentityServer.start();
+  await using gateway = await startReloadableGateway([
+    guardedRoute(server, {
+      issuer: `${idp.origin}/`,
+      jwks: {
+        remote: { backendRef: { name: "keys" }, jwksPath: "/jwks.json" },
+      },
+      mcp: { provider: "IdpA" },
+      more: {
+        backends: [{
+          name: "keys",
+          static: { host: "127.0.0.1", port: keys.port },
+        }],
+      },
+    }),
+  ]);
+
+  const metadata = await fetch(
+    `${gateway.origin}/.well-known/oauth-authorization-server/mcp`,
+  );
+
+  assert.equal((await metadata.json()).token_endpoint, `${idp.origin}/token`);
+});
+
 Deno.test("keys are never fetched in plain text from a backend with a TLS policy", async () => {
   const received: string[] = [];
   await using idp = new RawUpstream(async (connection) => {
