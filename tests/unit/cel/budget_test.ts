@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { compileExpression, Expression } from "../../../src/cel/expression.ts";
 import { EvaluationFailure } from "../../../src/cel/evaluation_failure.ts";
 import { claimsValue } from "../../../src/cel/values.ts";
+import { processorTime } from "../../harness/processor_time.ts";
 
 /** As long as a client can make a header. */
 const list = Array.from({ length: 9000 }, (_, index) => `i${index % 7}`);
@@ -33,13 +34,13 @@ for (
   ]
 ) {
   Deno.test(`${text} fails when it takes too many steps`, () => {
-    const before = performance.now();
-    const result = evaluate(text);
+    let result: unknown;
+    const took = processorTime(() => result = evaluate(text));
     assert.ok(result instanceof EvaluationFailure, String(result));
     assert.equal(result.message, "the expression takes too many steps");
     assert.equal(result.withoutValues(text), result.message);
-    // Without a bound these take seconds to minutes.
-    assert.ok(performance.now() - before < 1000);
+    // Without a bound most of these take minutes.
+    assert.ok(took < 5000, `${took} ms`);
   });
 }
 
