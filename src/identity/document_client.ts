@@ -6,6 +6,7 @@ import {
   type UpstreamOptions,
 } from "../http/client/upstream.ts";
 import { HeaderList } from "../http/header_list.ts";
+import { showValues } from "./shown_values.ts";
 
 const maxBytes = 1024 * 1024;
 const timeoutMs = 5000;
@@ -78,7 +79,7 @@ export interface FetchOptions {
 /**
  * Gets a document: one connection, no redirects, at most 1 MiB and 5 seconds.
  * @throws {GatewayError} When the server cannot be reached.
- * @throws {Error} When the answer is too long or too late, or the fetch was cancelled.
+ * @throws {Error} When the answer is too long, too late or compressed, or the fetch was cancelled.
  */
 export async function fetchDocument(
   { connection, authority, target }: DocumentAddress,
@@ -93,7 +94,10 @@ export async function fetchDocument(
     timeoutMs,
     () => new Error(`Cannot wait longer than ${timeoutMs} ms`),
   );
-  const headers = HeaderList.from([["accept", "application/json"]]);
+  const headers = HeaderList.from([
+    ["accept", "application/json"],
+    ["accept-encoding", "identity"],
+  ]);
   if (body !== undefined) headers.append("content-type", "application/json");
   try {
     const response = await upstream.send(
@@ -109,6 +113,7 @@ export async function fetchDocument(
       body === undefined ? undefined : textBody(body),
       cancellation,
     );
+    expectUncoded(response.headers);
     const text = await readText(response.body, maxBytes);
     return { status: response.status, headers: response.headers, text };
   } finally {
@@ -116,6 +121,16 @@ export async function fetchDocument(
     lift();
     upstream.close();
   }
+}
+
+function expectUncoded(headers: HeaderList): void {
+  const coding = headers.getJoined("content-encoding") ?? "identity";
+  if (coding.toLowerCase() === "identity") return;
+  throw new Error(
+    `Cannot read document: expected it uncompressed, got ${
+      showValues([coding])
+    }`,
+  );
 }
 
 /** A body as text. @throws {RangeError} When it is longer than `limit` bytes; the rest is not read. */

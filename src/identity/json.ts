@@ -1,6 +1,15 @@
 /** A JSON object of which nothing is known. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** The value of a JSON text; `undefined` when it is none. The runtime's error would quote the text, which may hold a secret. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether the value is an object, and neither a list nor `null`. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

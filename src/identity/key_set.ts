@@ -1,5 +1,10 @@
 import { describeError } from "../base/errors.ts";
-import { isJsonObject, type JsonObject, stringMember } from "./json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+  stringMember,
+} from "./json.ts";
 import { PublicKey } from "./public_key.ts";
 import { showValues } from "./shown_values.ts";
 
@@ -64,6 +69,7 @@ function sortMembers(text: string) {
 
 function membersOf(text: string): readonly unknown[] {
   const document = parseJson(text);
+  if (document === undefined) throw new TypeError("the key set is not JSON");
   if (!isJsonObject(document) || !Array.isArray(document.keys)) {
     const uri = isJsonObject(document)
       ? stringMember(document, "jwks_uri")
@@ -82,15 +88,6 @@ function membersOf(text: string): readonly unknown[] {
     );
   }
   return document.keys;
-}
-
-/** The error of the runtime would quote the text, which may be a secret that was put there by mistake. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new TypeError("the key set is not JSON");
-  }
 }
 
 function expectKeys(count: number, ignored: readonly string[]): void {

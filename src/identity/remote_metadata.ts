@@ -8,6 +8,7 @@ import {
   isDeeperThan,
   isJsonObject,
   type JsonObject,
+  parseJson,
   stringMember,
 } from "./json.ts";
 import { RemoteDocument } from "./remote_document.ts";
@@ -69,7 +70,10 @@ async function fetchMetadata(
   if (status !== 200) {
     throw new Error(`Cannot use answer: expected status 200, got ${status}`);
   }
-  const document: unknown = JSON.parse(text);
+  const document = parseJson(text);
+  if (document === undefined) {
+    throw new TypeError("Cannot use answer: it is not JSON");
+  }
   if (isDeeperThan(document, maxDepth)) {
     throw new TypeError("Cannot use answer: it is nested too deep");
   }

@@ -5,7 +5,7 @@ import { type Body, textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import { type FetchedDocument, readText } from "../identity/document_client.ts";
-import { isJsonObject, type JsonObject } from "../identity/json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../identity/json.ts";
 import { publicHeaders, refusePublicly } from "./mcp_responses.ts";
 import type { PolicyAnswer } from "./policy.ts";
 import { Refusal } from "./refusal.ts";
@@ -89,8 +89,12 @@ async function registerAtProvider(
   }
   try {
     const { status, text } = await provider.forward(metadata, cancellation);
-    if (isFinal(status)) return answer(status, text);
-    throw new Error(`Cannot use answer: got status ${status}`);
+    const isObject = isJsonObject(parseJson(text));
+    if (isObject && status >= 200 && status < 300) return answer(status, text);
+    if (status >= 400) return answer(status, isObject ? text : accessDenied);
+    throw new Error(
+      `Cannot use answer: expected a JSON object, got status ${status}`,
+    );
   } catch (error) {
     return refusePublicly(
       "bad_gateway",
@@ -100,12 +104,12 @@ async function registerAtProvider(
   }
 }
 
-/** A redirect, say, would lead the client away from here. */
-function isFinal(status: number): boolean {
-  return status >= 400 || (status >= 200 && status < 300);
-}
+/** In place of a refusal that clients could not read, such as an HTML page. */
+const accessDenied = JSON.stringify({
+  error: "access_denied",
+  error_description: "the identity provider refuses to register the client",
+});
 
-/** The error of the JSON parser would quote the body, where a secret may be. */
 async function readMetadata(
   body: Body | undefined,
 ): Promise<JsonObject | Refusal> {
@@ -116,14 +120,6 @@ async function readMetadata(
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     return refuse(describeError(error));
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { describeError, GatewayError } from "../../base/errors.ts";
+import { GatewayError } from "../../base/errors.ts";
 import { HttpSyntaxError } from "../http_syntax_error.ts";
 
 /**
@@ -44,7 +44,7 @@ export function cancellationError(reason: unknown): GatewayError {
   return new GatewayError(
     "client_closed",
     "downstream",
-    `Gave up the upstream request: ${describeError(reason)}`,
+    "Gave up the upstream request",
     { cause: reason },
   );
 }

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { Cancellation } from "../../../src/base/cancellation.ts";
 import { textBody } from "../../../src/http/body.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
-import type { FetchedDocument } from "../../../src/identity/document_client.ts";
+import {
+  type FetchedDocument,
+  readText,
+} from "../../../src/identity/document_client.ts";
 import {
   ProviderRegistration,
   registerClient,
@@ -27,8 +30,8 @@ function statusOf(answer: PolicyAnswer): number {
   return (answer instanceof Refusal ? answer.response : answer).status;
 }
 
-function document(status: number): FetchedDocument {
-  return { status, headers: new HeaderList(), text: "{}" };
+function document(status: number, text = "{}"): FetchedDocument {
+  return { status, headers: new HeaderList(), text };
 }
 
 Deno.test("a flood of registrations does not reach the provider", async () => {
@@ -52,13 +55,30 @@ Deno.test("a flood of registrations does not reach the provider", async () => {
 });
 
 for (
-  const [status, expected] of [[201, 201], [403, 403], [302, 502], [304, 502]]
+  const [status, text, expected, body] of [
+    [201, '{"client_id":"c"}', 201, '{"client_id":"c"}'],
+    [403, '{"error":"invalid_token"}', 403, '{"error":"invalid_token"}'],
+    [302, "{}", 502],
+    [304, "{}", 502],
+    [204, "", 502],
+    [200, "<html>", 502],
+    [200, "null", 502],
+    [401, "<html>", 401, "access_denied"],
+    [500, "", 500, "access_denied"],
+  ] as const
 ) {
-  Deno.test(`an answer ${status} of the provider becomes ${expected}`, async () => {
-    const answer = document(status ?? 0);
-    const provider = new ProviderRegistration(() => Promise.resolve(answer));
+  Deno.test(`an answer ${status} ${text} of the provider to a registration becomes ${expected}`, async () => {
+    const provider = new ProviderRegistration(() =>
+      Promise.resolve(document(status, text))
+    );
 
-    assert.equal(statusOf(await register(provider)), expected);
+    const answer = await register(provider);
+
+    assert.equal(statusOf(answer), expected);
+    const response = answer instanceof Refusal ? answer.response : answer;
+    assert.equal(response.headers.get("content-type"), "application/json");
+    const shown = await readText(response.body, 1024);
+    assert.ok(shown.includes(body ?? "bad_gateway"), shown);
   });
 }
 
