@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { replaceFile } from "../harness/file_gateway.ts";
 import { freePort } from "../harness/free_port.ts";
 import {
   type RunningCommand,
@@ -384,7 +385,7 @@ Deno.test("admin dump shows a rejected change and keeps the configuration in for
     (await ask(admin.address, "GET", "/config_dump")).body,
   );
 
-  await Deno.writeTextFile(file, "routes: 5\n");
+  await replaceFile(file, "routes: 5\n");
   await admin.process.waitFor(/Configuration rejected/);
 
   const after = JSON.parse(

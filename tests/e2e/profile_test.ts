@@ -37,18 +37,25 @@ const config = {
   ],
 };
 
-/** Keeps the matcher busy until it is disposed. */
-function burn(port: number): AsyncDisposable {
+/** Keeps the matcher busy until it is disposed: a client always has requests waiting, even where it seldom gets its turn. */
+async function burn(port: number): Promise<AsyncDisposable> {
   let isOver = false;
+  const batch = 32;
   const request = `GET /${"a".repeat(8000)} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const isBusy = Promise.withResolvers<void>();
   const work = async () => {
     using client = await RawClient.connect(port);
     while (!isOver) {
-      await client.send(request);
-      await client.receive();
+      const sending = client.send(request.repeat(batch));
+      for (let at = 0; at < batch; at++) {
+        await client.receive();
+        isBusy.resolve();
+      }
+      await sending;
     }
   };
-  const done = work();
+  const done = Promise.all([work(), work()]);
+  await isBusy.promise;
   return {
     async [Symbol.asyncDispose]() {
       isOver = true;
@@ -106,8 +113,8 @@ async function assertGoReads(
     await Deno.writeFile(file, bytes);
     const top = await goTop(file);
     if (top === undefined) return;
-    const [first = ""] = top.split(/flat%.*\n/).at(-1)?.split("\n") ?? [];
-    assert.match(first, expected);
+    const first = top.split("\n").find((line) => line.includes(" src/"));
+    assert.match(first ?? top, expected);
   } finally {
     await Deno.remove(file);
   }
@@ -118,13 +125,14 @@ Deno.test({
   ignore: Deno.build.os !== "linux",
   async fn() {
     await using gateway = await GatewayProcess.start({ config });
-    await using _load = burn(gateway.port);
+    await using _load = await burn(gateway.port);
 
     const bytes = await download(
       `${gateway.admin}/debug/pprof/profile?seconds=2`,
     );
 
-    const [hottest] = hotFunctions(bytes);
+    // Time outside the source is the runtime's, and waiting for a busy machine.
+    const hottest = hotFunctions(bytes).find(({ file }) => file !== "");
     assert.ok(hottest !== undefined);
     assert.equal(hottest.file, "src/base/pattern.ts");
     assert.ok(
@@ -165,12 +173,19 @@ Deno.test({
     await using gateway = await GatewayProcess.start({ config });
     const url = `${gateway.admin}/debug/pprof/profile`;
     const client = new AbortController();
-    const first = fetch(`${url}?seconds=300`, { signal: client.signal });
+    const { signal } = client;
+    const first = (async () => {
+      let response: Response;
+      do {
+        response = await fetch(`${url}?seconds=300`, { signal });
+        // Whoever came first holds it.
+        await response.bytes();
+      } while (response.status === 409);
+    })();
 
     let second: Response;
     do {
       second = await fetch(`${url}?seconds=1&frequency=1000`);
-      // Whoever came first holds it.
       await second.bytes();
     } while (second.status === 200);
     client.abort();
@@ -190,7 +205,7 @@ Deno.test("gwctl proxy profile writes both profiles to files named after the tim
   await using gateway = await GatewayProcess.start({ config });
   // A heap that hardly grew since the start may hold nothing that was sampled.
   await useManyKeys(gateway.port, 80_000);
-  await using _load = burn(gateway.port);
+  await using _load = await burn(gateway.port);
   const cwd = await Deno.makeTempDir();
   const { port } = new URL(gateway.admin);
   try {

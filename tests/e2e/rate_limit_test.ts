@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { gatewayCommand } from "../harness/executable.ts";
+import { replaceFile } from "../harness/file_gateway.ts";
 import { fetchRaw, type RawResponse } from "../harness/fetch_raw.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { GatewayProcess } from "../harness/gateway_process.ts";
@@ -258,10 +259,7 @@ Deno.test("a reload keeps the budgets that it does not change", async () => {
   await using gateway = await GatewayProcess.start({ config: config(2) });
   const reload = async (next: Readonly<Record<string, unknown>>) => {
     const text = JSON.parse(await Deno.readTextFile(gateway.file));
-    await Deno.writeTextFile(
-      gateway.file,
-      JSON.stringify({ ...text, ...next }),
-    );
+    await replaceFile(gateway.file, { ...text, ...next });
     await gateway.log.next(/Configuration applied/);
   };
   await fetchRaw(gateway.origin);

@@ -95,9 +95,7 @@ async function assertTold(
   terminal: Terminal,
   { selected, outcome, detail }: Story,
 ): Promise<void> {
-  const screen = await terminal.waitFor(outcome);
-  assert.match(screen, selected);
-  assert.match(screen, detail);
+  await terminal.waitFor(outcome, selected, detail);
 }
 
 async function useUp({ gateway }: StoryGateway): Promise<void> {
@@ -125,8 +123,7 @@ for (const size of [[80, 24], [120, 40]] as const) {
       await terminal.run(`clear; ${command} ${bearer} -H '${accept}' ${body}`);
 
       await assertTold(terminal, story);
-      assert.match(
-        await terminal.screen(),
+      await terminal.waitFor(
         new RegExp(`^ trace of http://api\\.example\\.com${path} *$`, "m"),
       );
       await terminal.press("q");
@@ -229,7 +226,7 @@ async function sendUntilEnd(
 ): Promise<number> {
   let hasEnded = false;
   const ended = command.exited.finally(() => hasEnded = true);
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 120_000;
   while (!hasEnded) {
     assert(Date.now() < deadline, "no request was the one");
     await send();

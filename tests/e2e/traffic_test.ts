@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { policyApiGroup } from "../../src/api/group.ts";
+import { FakeClock } from "../harness/fake_clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import {
   answer,
@@ -110,17 +111,22 @@ for (
 for (const timeouts of [{ request: "30ms" }, { backendRequest: "30ms" }]) {
   const [field] = Object.keys(timeouts);
   Deno.test(`gateway answers 504 after timeouts.${field} and drops the upstream`, async () => {
+    const asked = Promise.withResolvers<void>();
     const dropped = Promise.withResolvers<void>();
     await using upstream = new RawUpstream(async (connection) => {
       await connection.request();
+      asked.resolve();
       await connection.closedByPeer();
       dropped.resolve();
     });
-    await using gateway = await startTestGateway({
-      routes: [{ timeouts, backends: [{ host: hostOf(upstream) }] }],
-    });
+    const clock = new FakeClock();
+    const routes = [{ timeouts, backends: [{ host: hostOf(upstream) }] }];
+    await using gateway = await startTestGateway({ routes }, {}, [], { clock });
 
-    const response = await fetch(gateway.origin);
+    const answered = fetch(gateway.origin);
+    await asked.promise;
+    clock.advance(30);
+    const response = await answered;
     await response.body?.cancel();
 
     assert.equal(response.status, 504);
@@ -136,15 +142,14 @@ Deno.test("gateway lets a stream go on after timeouts.request once it has begun"
     await late.promise;
     await connection.send("second");
   });
-  await using gateway = await startTestGateway({
-    routes: [{
-      timeouts: { request: "40ms" },
-      backends: [{ host: hostOf(upstream) }],
-    }],
-  });
+  const clock = new FakeClock();
+  const timeouts = { request: "40ms" };
+  const routes = [{ timeouts, backends: [{ host: hostOf(upstream) }] }];
+  await using gateway = await startTestGateway({ routes }, {}, [], { clock });
 
   const response = await fetch(gateway.origin);
-  setTimeout(() => late.resolve(), 80);
+  clock.advance(80);
+  late.resolve();
 
   assert.equal(await response.text(), "first second");
 });

@@ -1,5 +1,8 @@
 import { type Browser, chromium } from "playwright-core";
 
+/** How long a busy machine may take over a step in a browser. */
+export const patienceMs = 120_000;
+
 const candidates = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
 
 /**
@@ -11,6 +14,7 @@ export async function startBrowser(): Promise<Browser> {
   const executablePath = await findChromium();
   return await chromium.launch({
     executablePath,
+    timeout: patienceMs,
     args: [
       "--no-sandbox",
       "--disable-gpu",

@@ -6,7 +6,7 @@ import { describeError } from "../../src/base/errors.ts";
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const suite = config.imports["@modelcontextprotocol/conformance"];
 const revision = "2025-11-25";
-const timeoutMs = 120_000;
+const timeoutMs = 600_000;
 
 /** What a run of the MCP conformance suite found. */
 export interface ConformanceResult {

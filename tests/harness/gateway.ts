@@ -1,4 +1,5 @@
 import { Gateway, textSource } from "../../mod.ts";
+import type { Clock } from "../../src/base/clock.ts";
 import { freePort } from "./free_port.ts";
 
 /** A gateway in this process, alone on its port. */
@@ -21,6 +22,7 @@ export async function startTestGateway(
   config: Readonly<Record<string, unknown>>,
   listener: Readonly<Record<string, unknown>> = {},
   resources: readonly unknown[] = [],
+  { clock }: { readonly clock?: Clock } = {},
 ): Promise<TestGateway> {
   const port = freePort();
   const log: string[] = [];
@@ -36,6 +38,7 @@ export async function startTestGateway(
     config: textSource(documents.join("\n---\n")),
     writeLog: (line) => log.push(line),
     writeAccessLog: (line) => accessLog.push(line),
+    ...(clock && { clock }),
   });
   return {
     gateway,

@@ -2,7 +2,7 @@ import { logIn } from "./browser_user.ts";
 import { LogLines } from "./log_lines.ts";
 
 /** A program that hangs must not hang the tests. */
-const timeoutMs = 15_000;
+const timeoutMs = 300_000;
 
 interface ToolList {
   readonly result: { readonly tools: readonly { readonly name: string }[] };

@@ -45,7 +45,7 @@ export function valueTypes(bytes: Uint8Array): readonly string[] {
   );
 }
 
-/** What `go tool pprof -top -filefunctions` prints; `undefined` on a machine without Go. */
+/** What `go tool pprof -top -filefunctions` prints; `undefined` on a machine without a Go that has it or can build it. */
 export async function goTop(file: string): Promise<string | undefined> {
   const go = ["/usr/local/go/bin/go", "/usr/bin/go"].find((path) => {
     try {
@@ -56,9 +56,15 @@ export async function goTop(file: string): Promise<string | undefined> {
   });
   if (go === undefined) return undefined;
   // It keeps what it builds below its home, which it must have.
+  const env = {
+    HOME: Deno.env.get("HOME") ?? "/tmp",
+    PPROF_TMPDIR: "/tmp",
+  };
+  const tool = new Deno.Command(go, { args: ["tool", "-n", "pprof"], env });
+  if (!(await tool.output()).success) return undefined;
   const { success, stdout, stderr } = await new Deno.Command(go, {
     args: ["tool", "pprof", "-top", "-filefunctions", file],
-    env: { HOME: Deno.env.get("HOME") ?? "/tmp", PPROF_TMPDIR: "/tmp" },
+    env,
   }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));
   return new TextDecoder().decode(stdout);

@@ -67,14 +67,15 @@ export class Terminal implements AsyncDisposable {
     return text.trim();
   }
 
-  /** The screen once it matches; fails with what it was instead after ten seconds. */
-  async waitFor(pattern: RegExp): Promise<string> {
-    const deadline = Date.now() + 10_000;
+  /** The screen once it matches them all: it is drawn piece by piece. Fails with what it was instead after two minutes. */
+  async waitFor(...patterns: readonly RegExp[]): Promise<string> {
+    const deadline = Date.now() + 120_000;
     while (true) {
       const screen = await this.screen();
-      if (pattern.test(screen)) return screen;
+      const missing = patterns.find((pattern) => !pattern.test(screen));
+      if (missing === undefined) return screen;
       if (Date.now() > deadline) {
-        throw new Error(`No ${pattern} on the screen:\n${screen}`);
+        throw new Error(`No ${missing} on the screen:\n${screen}`);
       }
       // tmux has no way to tell when a pane shows something.
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -10,8 +10,8 @@ export interface TokenBudget extends AsyncDisposable {
   readonly upstream: LlmUpstream;
   readonly gateway: TestGateway;
   readonly origin: string;
-  /** What was charged so far; waits for `expected`, where there is still something to read, and gives up in time. */
-  charged(expected?: number): Promise<number>;
+  /** What was charged; waits for `expected`, where there is still something to read, and gives up in time. */
+  charged(expected: number): Promise<number>;
   /** Waits until that many POST requests are over, and gives up in time. */
   finished(posts: number): Promise<void>;
   /** How many answers were counted by that source, in the metrics. */
@@ -53,7 +53,7 @@ export async function openTokenBudget(
     upstream,
     gateway,
     origin: gateway.origin,
-    async charged(expected = 0) {
+    async charged(expected) {
       await waitFor(async () => await read() === expected);
       return await read();
     },
@@ -78,7 +78,7 @@ export async function openTokenBudget(
 async function waitFor(
   condition: () => boolean | Promise<boolean>,
 ): Promise<void> {
-  const giveUpAt = Date.now() + 5000;
+  const giveUpAt = Date.now() + 120_000;
   while (!await condition() && Date.now() < giveUpAt) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

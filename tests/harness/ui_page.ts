@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { startBrowser } from "./browser.ts";
+import { patienceMs, startBrowser } from "./browser.ts";
 
 /** A page of a browser that remembers what it asked for and what it complained about. */
 export interface UiPage extends AsyncDisposable {
@@ -23,7 +23,7 @@ export async function openUi(
     ...options,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(patienceMs);
   const requests: string[] = [];
   const complaints: string[] = [];
   context.on("request", (request) => requests.push(request.url()));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { startBrowser } from "../harness/browser.ts";
+import { patienceMs, startBrowser } from "../harness/browser.ts";
 import { freePort } from "../harness/free_port.ts";
 import { startCommand } from "../harness/running_command.ts";
 
@@ -127,7 +127,7 @@ Deno.test("page of gateway dev answers no login that it did not begin", async ()
 
 Deno.test("page of gateway dev may call nobody but the gateway and the identity providers", async () => {
   await using playground = await openPlayground();
-  const { page, complaints } = playground;
+  const { page } = playground;
   let calls = 0;
   await using stranger = Deno.serve({ port: 0, onListen() {} }, () => {
     calls++;
@@ -136,13 +136,16 @@ Deno.test("page of gateway dev may call nobody but the gateway and the identity 
     });
   });
 
+  const complained = page.waitForEvent("console", {
+    predicate: (message) => /Content Security Policy/.test(message.text()),
+  });
   const outcome = await page.evaluate(
     (url) => fetch(url).catch((error) => String(error)),
     `http://127.0.0.1:${stranger.addr.port}/`,
   );
 
   assert.match(String(outcome), /Failed to fetch/);
-  assert.match(complaints.join(), /Content Security Policy/);
+  await complained;
   assert.equal(calls, 0);
 });
 
@@ -175,6 +178,7 @@ async function openPlayground(): Promise<OpenPlayground> {
     (browser) => browser.close(),
   );
   const page = await browser.newPage();
+  page.setDefaultTimeout(patienceMs);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (!message.text().startsWith("Failed to load resource")) {
