@@ -1,7 +1,7 @@
-import { parseAddress, splitHostPort } from "../src/api/address.ts";
-import { systemClock } from "../src/base/clock.ts";
+import { type Clock, systemClock } from "../src/base/clock.ts";
 import { describeError } from "../src/base/errors.ts";
-import { Failure, UsageError } from "./exit.ts";
+import { type Answer, send } from "./admin_connection.ts";
+import { Failure } from "./exit.ts";
 
 /** Which admin interface to talk to. */
 export interface AdminAddress {
@@ -30,59 +30,139 @@ export interface AdminStream extends Disposable {
   readonly body: ReadableStream<Uint8Array>;
 }
 
+/** What to ask, and what the answer has to be. */
+export interface AdminQuestion {
+  readonly method?: "GET" | "POST";
+  readonly pathAndQuery: string;
+  /** Such as `text/plain`. */
+  readonly type: string;
+  /** How much longer than others it may take. */
+  readonly extraMs?: number;
+  /** Ends it early. */
+  readonly signal?: AbortSignal;
+}
+
 const timeoutMs = 10_000;
+const maxAnswerBytes = 64 * 1024 * 1024;
+const maxRefusalBytes = 4096;
 
 /**
- * The body of the answer to a request to the admin interface.
- * @throws {Failure} When it cannot be reached.
+ * The JSON at a path of the admin interface.
+ * @param field One that the gateway's answer always has; `length` of a list.
+ * @throws {Failure} When it cannot be reached, or is not that of a gateway.
  * @throws {Refusal} When it refuses.
  * @throws {UsageError} When the address cannot be read.
  */
-export async function callAdmin(
+export async function readAdmin(
   address: AdminAddress,
-  method: "GET" | "POST",
   pathAndQuery: string,
-): Promise<string> {
-  const response = await ask(address, { method, pathAndQuery });
-  return await response.text();
+  field: string,
+): Promise<unknown> {
+  const question = { pathAndQuery, type: "application/json" };
+  const text = new TextDecoder().decode(await askAdmin(address, question));
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw stranger(nameOf(address), describeError(error));
+  }
+  const isKnown = typeof json === "object" && json !== null &&
+    Object.hasOwn(json, field);
+  if (isKnown) return json;
+  throw stranger(nameOf(address), `it has no "${field}"`);
 }
 
 /**
- * The bytes of the answer to a GET that may take `extraMs` longer than others.
- * @throws {Failure | Refusal | UsageError} As `callAdmin`.
+ * The bytes of an answer of the admin interface.
+ * @throws {Failure | Refusal | UsageError} As `readAdmin`.
  */
-export async function downloadAdmin(
+export async function askAdmin(
   address: AdminAddress,
-  pathAndQuery: string,
-  extraMs: number,
+  question: AdminQuestion,
+  clock: Clock = systemClock,
 ): Promise<Uint8Array> {
-  const response = await ask(address, { method: "GET", pathAndQuery, extraMs });
-  return await response.bytes();
+  const name = nameOf(address);
+  using answer = await open(address, question, clock);
+  const bytes = await read(answer.response, maxAnswerBytes, name);
+  if (bytes.length <= maxAnswerBytes) return bytes;
+  throw stranger(name, "it has more than 64 MiB");
 }
 
-async function ask(
+/**
+ * The answer to a GET as it comes; only its head has a time limit.
+ * @throws {Failure | Refusal | UsageError} As `readAdmin`.
+ */
+export async function streamAdmin(
   address: AdminAddress,
-  { method, pathAndQuery, extraMs = 0 }: {
-    readonly method: "GET" | "POST";
-    readonly pathAndQuery: string;
-    readonly extraMs?: number;
-  },
-): Promise<Response> {
+  pathAndQuery: string,
+): Promise<AdminStream> {
+  const question = { pathAndQuery, type: "text/event-stream" };
+  const answer = await open(address, question, systemClock);
+  answer.goOn();
+  const { body } = answer.response;
+  if (body === null) throw stranger(nameOf(address), "it is empty");
+  return { body, [Symbol.dispose]: () => answer[Symbol.dispose]() };
+}
+
+/** What answered is no gateway, for the reason that is given. */
+export function stranger(name: string, reason: string): Failure {
+  return new Failure(
+    `Cannot use the answer of ${name}: ${reason}
+Is that the admin interface of a gateway? Choose another with -p <port> or --admin <address>`,
+  );
+}
+
+/** How messages call the address. */
+export function nameOf({ admin, port }: AdminAddress): string {
+  return admin ?? `localhost:${port ?? 15000}`;
+}
+
+async function open(
+  address: AdminAddress,
+  { method = "GET", pathAndQuery, type, extraMs = 0, signal }: AdminQuestion,
+  clock: Clock,
+): Promise<Answer> {
   const name = nameOf(address);
   const token = await readToken(address);
-  const response = await reach(name, async (proxy) => {
-    using client = Deno.createHttpClient({ proxy });
-    const signal = AbortSignal.timeout(timeoutMs + extraMs);
-    const response = await request(
-      client,
-      { method, pathAndQuery, token },
-      signal,
-    );
-    // Read before the client is closed.
-    return new Response(await response.arrayBuffer(), response);
-  });
-  if (response.ok) return response;
-  throw new Refusal(response.status, await response.text(), name);
+  const request = {
+    method,
+    pathAndQuery,
+    token,
+    timeoutMs: timeoutMs + extraMs,
+    signal,
+  };
+  const answer = await send(name, request, clock);
+  const { ok, status, headers } = answer.response;
+  const [got = ""] = headers.get("content-type")?.split(";") ?? [];
+  if (ok && got === type) return answer;
+  using _ = answer;
+  if (ok || got !== "text/plain") {
+    const found = got === "" ? `${status}` : `${status} with ${got}`;
+    throw stranger(name, `expected ${type}, got ${found}`);
+  }
+  const body = await read(answer.response, maxRefusalBytes, name);
+  const text = new TextDecoder().decode(body.subarray(0, maxRefusalBytes));
+  throw new Refusal(status, text, name);
+}
+
+/** The body, or as much of it as shows that it is longer than `maxBytes`. */
+async function read(
+  { body }: Response,
+  maxBytes: number,
+  name: string,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > maxBytes) break;
+    }
+  } catch (error) {
+    throw new Failure(`Lost the answer of ${name}: ${describeError(error)}`);
+  }
+  return await new Blob(chunks).bytes();
 }
 
 /** @throws {Failure} When there is no such file. */
@@ -98,135 +178,4 @@ async function readToken(
       : describeError(error);
     throw new Failure(`Cannot read the token in "${tokenFile}": ${reason}`);
   }
-}
-
-/**
- * The answer to a GET as it comes; only its head has a time limit.
- * @throws {Failure | Refusal | UsageError} As `callAdmin`.
- */
-export async function streamAdmin(
-  address: AdminAddress,
-  pathAndQuery: string,
-): Promise<AdminStream> {
-  const name = nameOf(address);
-  const token = await readToken(address);
-  const { response, hangUp } = await reach(
-    name,
-    (proxy) => open(proxy, pathAndQuery, token),
-  );
-  if (response.ok && response.body !== null) {
-    return { body: response.body, [Symbol.dispose]: hangUp };
-  }
-  const body = await response.text();
-  hangUp();
-  throw new Refusal(response.status, body, name);
-}
-
-async function open(
-  proxy: Deno.Proxy,
-  pathAndQuery: string,
-  token: string | undefined,
-) {
-  const client = Deno.createHttpClient({ proxy });
-  const abort = new AbortController();
-  const hangUp = () => {
-    abort.abort();
-    client.close();
-  };
-  const stopTimer = systemClock.setTimer(
-    () => abort.abort(new Deno.errors.TimedOut("timed out")),
-    timeoutMs,
-  );
-  try {
-    const { signal } = abort;
-    const response = await request(
-      client,
-      { method: "GET", pathAndQuery, token },
-      signal,
-    );
-    return { response, hangUp };
-  } catch (error) {
-    hangUp();
-    throw error;
-  } finally {
-    stopTimer();
-  }
-}
-
-function request(
-  client: Deno.HttpClient,
-  { method, pathAndQuery, token }: {
-    readonly method: string;
-    readonly pathAndQuery: string;
-    readonly token: string | undefined;
-  },
-  signal: AbortSignal,
-): Promise<Response> {
-  const url = `http://localhost${pathAndQuery}`;
-  const headers = new Headers();
-  if (token !== undefined && token !== "") {
-    headers.set("authorization", `Bearer ${token}`);
-  }
-  return fetch(url, { client, method, headers, signal });
-}
-
-function nameOf({ admin, port }: AdminAddress): string {
-  return admin ?? `localhost:${port ?? 15000}`;
-}
-
-/** The outcome of the first way that works. */
-async function reach<T>(
-  name: string,
-  attempt: (proxy: Deno.Proxy) => Promise<T>,
-): Promise<T> {
-  let failure: unknown;
-  for (const proxy of proxiesFor(name)) {
-    try {
-      return await attempt(proxy);
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw unreachable(name, failure);
-}
-
-/**
- * Ways to reach the address. As "proxies", because that makes `fetch` connect exactly there: it goes neither through a
- * proxy of the environment nor by its list of blocked ports.
- */
-function proxiesFor(name: string): readonly Deno.Proxy[] {
-  const address = parseAddress(name);
-  if (address?.kind === "unix") {
-    return [{ transport: "unix", path: address.path }];
-  }
-  if (address?.kind === "tcp") {
-    return address.hosts.map((host) => tcpProxy(host, address.port));
-  }
-  const parts = splitHostPort(name);
-  if (parts === undefined) {
-    throw new UsageError(
-      `Cannot read admin address: expected "host:port" or "unix:<path>", got "${name}"`,
-    );
-  }
-  return [tcpProxy(parts.host, parts.port)];
-}
-
-function tcpProxy(host: string, port: number): Deno.Proxy {
-  return {
-    transport: "tcp",
-    hostname: host.includes(":") ? `[${host}]` : host,
-    port,
-  };
-}
-
-function unreachable(name: string, error: unknown): Failure {
-  const [reason] =
-    /connection refused|no such file or directory|permission denied|timed out/i
-      .exec(describeError(error)) ?? [];
-  return new Failure(
-    `Cannot reach the admin interface at ${name}: ${
-      reason?.toLowerCase() ?? describeError(error)
-    }
-Is the gateway running, with "config.adminAddr" at this address? Choose another with -p <port> or --admin <address>`,
-  );
 }

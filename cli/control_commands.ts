@@ -101,7 +101,7 @@ export function addControlCommands(
       },
     );
   addBackendsCommand(config, name);
-  addDiagnosticCommands(proxy, name);
+  addDiagnosticCommands(proxy, name, call);
   addTraceCommand(proxy, name, call);
   addExplainCommand(program, name);
 }

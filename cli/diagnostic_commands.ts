@@ -4,11 +4,16 @@ import type { ShowBackendsOptions } from "./ctl/backends.ts";
 import type { ShowMemoryOptions } from "./ctl/memory.ts";
 import type { ProfileOptions } from "./ctl/profile.ts";
 import type { ShowTasksOptions } from "./ctl/tasks.ts";
+import type { Call } from "./control_commands.ts";
 import * as help from "./help.ts";
 
 /** Adds what tells where the time and the memory of a gateway go. */
-export function addDiagnosticCommands(proxy: Command, name: string): void {
-  addProfileCommands(proxy, name);
+export function addDiagnosticCommands(
+  proxy: Command,
+  name: string,
+  call: Call,
+): void {
+  addProfileCommands(proxy, name, call);
   withAdminOptions(proxy.command("memory"))
     .description("Show the memory of the process, and how full its stores are")
     .addOption(formatOption())
@@ -43,7 +48,11 @@ export function addBackendsCommand(config: Command, name: string): void {
     });
 }
 
-function addProfileCommands(proxy: Command, name: string): void {
+function addProfileCommands(
+  proxy: Command,
+  name: string,
+  call: Call,
+): void {
   const profile = proxy.command("profile").description(
     "Take a profile, for go tool pprof",
   );
@@ -57,7 +66,7 @@ function addProfileCommands(proxy: Command, name: string): void {
     .addHelpText("after", help.profileExamples(name))
     .action(async (options: ProfileOptions) => {
       const { takeProfile } = await import("./ctl/profile.ts");
-      await takeProfile("cpu", options);
+      call.finish(await takeProfile("cpu", options));
     });
   withAdminOptions(profile.command("heap"))
     .description("Where memory in use was allocated")
@@ -65,7 +74,7 @@ function addProfileCommands(proxy: Command, name: string): void {
     .addHelpText("after", help.profileExamples(name))
     .action(async (options: ProfileOptions) => {
       const { takeProfile } = await import("./ctl/profile.ts");
-      await takeProfile("heap", options);
+      call.finish(await takeProfile("heap", options));
     });
 }
 

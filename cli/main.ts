@@ -10,7 +10,10 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     return await parseCommandLine(name, args);
   } catch (error) {
-    await printError(`${name}: ${describeError(error).trimEnd()}\n`);
+    // Messages quote what servers and files say.
+    const { printableLines } = await import("./tui/printable.ts");
+    const text = printableLines(describeError(error).trimEnd());
+    await printError(`${name}: ${text}\n`);
     return error instanceof UsageError ? exitCodes.usage : exitCodes.failure;
   }
 }

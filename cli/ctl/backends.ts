@@ -1,4 +1,4 @@
-import { type AdminAddress, callAdmin } from "../admin_client.ts";
+import { type AdminAddress, readAdmin } from "../admin_client.ts";
 import { print } from "../output.ts";
 import { printable } from "../tui/printable.ts";
 import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
@@ -12,14 +12,10 @@ export interface ShowBackendsOptions extends AdminAddress {
 export async function showBackends(
   { output, ...address }: ShowBackendsOptions,
 ): Promise<void> {
-  const dump: unknown = JSON.parse(
-    await callAdmin(address, "GET", "/config_dump"),
-  );
+  const dump = await readAdmin(address, "/config_dump", "backends");
   const backends = listOf(dump, "backends");
   if (output !== "table") return await printAs(output, backends);
-  const tasks: unknown = JSON.parse(
-    await callAdmin(address, "GET", "/debug/tasks?limit=1"),
-  );
+  const tasks = await readAdmin(address, "/debug/tasks?limit=1", "upstreams");
   const upstreams = listOf(tasks, "upstreams");
   const rows = backends.map((backend) => {
     const endpoint = String(fieldOf(backend, "target"));

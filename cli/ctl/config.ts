@@ -1,7 +1,7 @@
 import { describeError } from "../../src/base/errors.ts";
-import { type AdminAddress, callAdmin } from "../admin_client.ts";
+import { type AdminAddress, readAdmin } from "../admin_client.ts";
 import { Failure, UsageError } from "../exit.ts";
-import { print } from "../output.ts";
+import { printAs } from "./print_as.ts";
 
 /** Which dump to show, and how. */
 export interface ShowConfigOptions extends AdminAddress {
@@ -22,15 +22,10 @@ export async function showConfig(options: ShowConfigOptions): Promise<void> {
       'Cannot use "--file" together with "--local", "--port" or "--admin": choose one',
     );
   }
-  const text = file === undefined
-    ? await callAdmin(options, "GET", "/config_dump")
-    : await readDump(file);
-  const dump = parseDump(text, file ?? "the gateway's answer");
-  await print(
-    output === "json"
-      ? JSON.stringify(dump, null, 2) + "\n"
-      : await toYaml(dump),
-  );
+  const dump = file === undefined
+    ? await readAdmin(options, "/config_dump", "version")
+    : parseDump(await readDump(file), file);
+  await printAs(output, dump);
 }
 
 async function readDump(file: string): Promise<string> {
@@ -62,9 +57,4 @@ function parseDump(text: string, name: string): object {
   throw new Failure(
     `Cannot read "${name}": expected the JSON object of /config_dump`,
   );
-}
-
-async function toYaml(value: object): Promise<string> {
-  const { printYaml } = await import("../../src/config/yaml.ts");
-  return printYaml(value);
 }

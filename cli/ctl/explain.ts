@@ -1,7 +1,8 @@
-import { type AdminAddress, callAdmin, Refusal } from "../admin_client.ts";
+import { type AdminAddress, readAdmin, Refusal } from "../admin_client.ts";
 import { Failure } from "../exit.ts";
 import { print } from "../output.ts";
 import { printable } from "../tui/printable.ts";
+import { printAs } from "./print_as.ts";
 import { decodeEvent, isObject } from "./trace/decode_event.ts";
 import { textLine } from "./trace/text.ts";
 
@@ -18,12 +19,14 @@ export async function explain(
   { output, ...address }: ExplainOptions,
   id: string | undefined,
 ): Promise<void> {
-  const path = id === undefined
-    ? "/debug/requests?limit=20"
-    : `/debug/requests/${encodeURIComponent(id)}`;
-  const body = await callAdmin(address, "GET", path).catch(simplify);
-  if (output === "json") return await print(body);
-  const known: unknown = JSON.parse(body);
+  const known = id === undefined
+    ? await readAdmin(address, "/debug/requests?limit=20", "length")
+    : await readAdmin(
+      address,
+      `/debug/requests/${encodeURIComponent(id)}`,
+      "cause",
+    ).catch(simplify);
+  if (output === "json") return await printAs(output, known);
   const lines = Array.isArray(known) ? listLines(known) : reportLines(known);
   await print(lines.map((line) => line + "\n").join(""));
 }

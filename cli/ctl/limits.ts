@@ -1,7 +1,7 @@
-import { type AdminAddress, callAdmin } from "../admin_client.ts";
-import { Failure } from "../exit.ts";
+import { type AdminAddress, readAdmin } from "../admin_client.ts";
 import { print } from "../output.ts";
 import { printable } from "../tui/printable.ts";
+import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
 
 /** How to show the limits. */
 export interface ShowLimitsOptions extends AdminAddress {
@@ -12,25 +12,12 @@ export interface ShowLimitsOptions extends AdminAddress {
 export async function showLimits(
   { output, ...address }: ShowLimitsOptions,
 ): Promise<void> {
-  const dump: unknown = JSON.parse(
-    await callAdmin(address, "GET", "/config_dump"),
+  const dump = await readAdmin(address, "/config_dump", "budgets");
+  const budgets = listOf(dump, "budgets");
+  if (output !== "table") return await printAs(output, budgets);
+  await print(
+    budgets.length === 0 ? "No rate limits\n" : tableOfLimits(budgets),
   );
-  const budgets = fieldOf(dump, "budgets");
-  if (!Array.isArray(budgets)) {
-    throw new Failure(
-      'Cannot show limits: the gateway\'s dump has no "budgets"',
-    );
-  }
-  if (output === "json") {
-    await print(JSON.stringify(budgets, null, 2) + "\n");
-    return;
-  }
-  if (output === "yaml") {
-    const { printYaml } = await import("../../src/config/yaml.ts");
-    await print(await printYaml(budgets));
-    return;
-  }
-  await print(budgets.length === 0 ? "No rate limits\n" : tableOf(budgets));
 }
 
 const columns = [
@@ -51,7 +38,7 @@ const columns = [
 ] as const;
 
 /** Columns that no limit has anything for are left out, but for what is left: that it is not known has to be seen. */
-function tableOf(budgets: readonly unknown[]): string {
+function tableOfLimits(budgets: readonly unknown[]): string {
   const shown = columns.filter(([, field]) =>
     field === "remaining" ||
     budgets.some((budget) => fieldOf(budget, field) !== undefined)
@@ -62,23 +49,11 @@ function tableOf(budgets: readonly unknown[]): string {
       shown.map(([, field]) => printable(cell(budget, field)))
     ),
   ];
-  const widths = shown.map((_, at) =>
-    Math.max(...rows.map((row) => row[at]?.length ?? 0))
-  );
-  return rows.map((row) =>
-    row.map((text, at) => text.padEnd(widths[at] ?? 0)).join("  ").trimEnd() +
-    "\n"
-  ).join("");
+  return tableOf(rows);
 }
 
 function cell(budget: unknown, field: string): string {
   const value = fieldOf(budget, field);
   if (value === undefined) return field === "remaining" ? "-" : "";
   return field === "resetSeconds" ? `${value}s` : String(value);
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? Reflect.get(value, name)
-    : undefined;
 }

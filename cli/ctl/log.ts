@@ -1,4 +1,9 @@
-import { type AdminAddress, callAdmin } from "../admin_client.ts";
+import {
+  type AdminAddress,
+  askAdmin,
+  nameOf,
+  stranger,
+} from "../admin_client.ts";
 import { UsageError } from "../exit.ts";
 import { logModules } from "../log_modules.ts";
 import { print } from "../output.ts";
@@ -20,14 +25,27 @@ export async function controlLog(
 ): Promise<void> {
   const levels = [...(level === undefined ? [] : [level]), ...set];
   if (levels.length === 0 && reset !== true) {
-    await print(await callAdmin(address, "GET", "/logging"));
-    return;
+    return await show(address, "GET", "/logging");
   }
   requireModules(set);
   const query = new URLSearchParams();
   if (reset === true) query.set("reset", "");
   if (levels.length > 0) query.set("level", levels.join(","));
-  await print(await callAdmin(address, "POST", `/logging?${query}`));
+  await show(address, "POST", `/logging?${query}`);
+}
+
+async function show(
+  address: AdminAddress,
+  method: "GET" | "POST",
+  pathAndQuery: string,
+): Promise<void> {
+  const question = { method, pathAndQuery, type: "text/plain" };
+  const answer = new TextDecoder().decode(await askAdmin(address, question));
+  const [, filter] = /^current log level is ([!-~]+)\n$/.exec(answer) ?? [];
+  if (filter === undefined) {
+    throw stranger(nameOf(address), "it tells no log level");
+  }
+  await print(`current log level is ${filter}\n`);
 }
 
 function requireModules(set: readonly string[]): void {

@@ -1,4 +1,4 @@
-import { type AdminAddress, callAdmin } from "../admin_client.ts";
+import { type AdminAddress, readAdmin } from "../admin_client.ts";
 import { print } from "../output.ts";
 import { printable } from "../tui/printable.ts";
 import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
@@ -12,9 +12,7 @@ export interface ShowMemoryOptions extends AdminAddress {
 export async function showMemory(
   { output, ...address }: ShowMemoryOptions,
 ): Promise<void> {
-  const memory: unknown = JSON.parse(
-    await callAdmin(address, "GET", "/memory"),
-  );
+  const memory = await readAdmin(address, "/memory", "process");
   if (output !== "table") return await printAs(output, memory);
   const amounts = ["process", "heap"].flatMap((part) =>
     Object.entries(fieldOf(memory, part) ?? {})

@@ -6,10 +6,20 @@ export async function printAs(
   value: unknown,
 ): Promise<void> {
   if (format === "json") {
-    return await print(JSON.stringify(value, null, 2) + "\n");
+    const text = JSON.stringify(value, null, 2);
+    return await print(text.replace(invisible, escape) + "\n");
   }
   const { printYaml } = await import("../../src/config/yaml.ts");
   await print(await printYaml(value));
+}
+
+/** What JSON may hold as it is, and a terminal may obey; as `printable` has it, but for line breaks. */
+const invisible = /[^\P{C}\n]|[\u2028\u2029]/gu;
+
+function escape(text: string): string {
+  return text.split("").map((unit) =>
+    `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+  ).join("");
 }
 
 /** Rows with their columns below each other; the first is the title. */

@@ -1,8 +1,14 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
-import { type AdminAddress, downloadAdmin } from "../admin_client.ts";
+import {
+  type AdminAddress,
+  askAdmin,
+  nameOf,
+  stranger,
+} from "../admin_client.ts";
 import { Failure } from "../exit.ts";
-import { print, printError } from "../output.ts";
+import { print } from "../output.ts";
+import { showProgress } from "./progress_bar.ts";
 
 /** Where to put a profile. */
 export interface ProfileOptions extends AdminAddress {
@@ -12,32 +18,90 @@ export interface ProfileOptions extends AdminAddress {
   readonly seconds?: number;
 }
 
-const progressMs = 200;
-const barWidth = 30;
-
-/** Takes a profile of a running gateway and writes it to a file. */
+/**
+ * Takes a profile of a running gateway and writes it to a file; answers the exit code.
+ * Ctrl-C hangs up, which ends it at the gateway as well.
+ */
 export async function takeProfile(
   kind: "cpu" | "heap",
-  { output, seconds = 0, ...address }: ProfileOptions,
-): Promise<void> {
-  const path = kind === "cpu"
-    ? `/debug/pprof/profile?seconds=${seconds}`
-    : "/debug/pprof/heap";
-  const stopProgress = kind === "cpu" ? showProgress(seconds) : () => {};
-  let bytes: Uint8Array;
+  { output, ...options }: ProfileOptions,
+): Promise<number> {
+  const name = output ?? `gateway-${kind}-${timestamp()}.pb.gz`;
+  // Before the gateway goes to work for it.
+  await using file = await OutputFile.open(name);
+  const interrupt = new AbortController();
+  const onInterrupt = () => interrupt.abort();
+  Deno.addSignalListener("SIGINT", onInterrupt);
   try {
-    // Collecting garbage and packing take their time as well.
-    bytes = await downloadAdmin(address, path, (seconds + 20) * 1000);
-  } finally {
-    stopProgress();
-  }
-  const file = output ?? `gateway-${kind}-${timestamp()}.pb.gz`;
-  try {
-    await Deno.writeFile(file, bytes);
+    await file.write(await download(kind, options, interrupt.signal));
   } catch (error) {
-    throw new Failure(`Cannot write "${file}": ${describeError(error)}`);
+    if (interrupt.signal.aborted) return 130;
+    throw error;
+  } finally {
+    Deno.removeSignalListener("SIGINT", onInterrupt);
   }
-  await print(`Wrote ${kind} profile to ${file}\n`);
+  await print(`Wrote ${kind} profile to ${name}\n`);
+  return 0;
+}
+
+async function download(
+  kind: "cpu" | "heap",
+  { seconds = 0, ...address }: ProfileOptions,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  await using _progress = kind === "cpu" ? showProgress(seconds) : undefined;
+  const bytes = await askAdmin(address, {
+    pathAndQuery: kind === "cpu"
+      ? `/debug/pprof/profile?seconds=${seconds}`
+      : "/debug/pprof/heap",
+    type: "application/octet-stream",
+    // Collecting garbage and packing take their time as well.
+    extraMs: (seconds + 20) * 1000,
+    signal,
+  });
+  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  if (!isGzip) throw stranger(nameOf(address), "it is no profile");
+  return bytes;
+}
+
+/** A file that is to be written at once; one that stays empty is removed. */
+class OutputFile implements AsyncDisposable {
+  #isNew: boolean;
+
+  private constructor(readonly name: string, isNew: boolean) {
+    this.#isNew = isNew;
+  }
+
+  /** @throws {Failure} When it cannot be written. */
+  static async open(name: string): Promise<OutputFile> {
+    try {
+      (await Deno.open(name, { write: true, createNew: true })).close();
+      return new OutputFile(name, true);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AlreadyExists)) fail(name, error);
+    }
+    try {
+      (await Deno.open(name, { write: true })).close();
+    } catch (error) {
+      fail(name, error);
+    }
+    return new OutputFile(name, false);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await Deno.writeFile(this.name, bytes).catch((error) =>
+      fail(this.name, error)
+    );
+    this.#isNew = false;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isNew) await Deno.remove(this.name);
+  }
+}
+
+function fail(name: string, error: unknown): never {
+  throw new Failure(`Cannot write "${name}": ${describeError(error)}`);
 }
 
 /** Such as `20261121-080000`, in the time of this machine. */
@@ -47,27 +111,4 @@ function timestamp(): string {
   const day = [now.getFullYear(), pad(now.getMonth() + 1), pad(now.getDate())];
   const time = [now.getHours(), now.getMinutes(), now.getSeconds()].map(pad);
   return `${day.join("")}-${time.join("")}`;
-}
-
-/** A bar on the terminal; what it answers takes it away. */
-function showProgress(seconds: number): () => void {
-  if (!Deno.stderr.isTerminal() || Deno.env.get("TERM") === "dumb") {
-    return () => {};
-  }
-  const startedAt = systemClock.monotonic();
-  let cancelTimer = () => {};
-  const draw = () => {
-    const elapsed = (systemClock.monotonic() - startedAt) / 1000;
-    const part = Math.min(1, elapsed / seconds);
-    const filled = Math.round(part * barWidth);
-    const bar = "#".repeat(filled).padEnd(barWidth, ".");
-    const left = Math.max(0, Math.ceil(seconds - elapsed));
-    void printError(`\r[${bar}] ${left} s left `);
-    cancelTimer = systemClock.setTimer(draw, progressMs);
-  };
-  draw();
-  return () => {
-    cancelTimer();
-    void printError("\r\x1b[K");
-  };
 }

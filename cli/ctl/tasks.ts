@@ -1,4 +1,4 @@
-import { type AdminAddress, callAdmin } from "../admin_client.ts";
+import { type AdminAddress, readAdmin } from "../admin_client.ts";
 import { print } from "../output.ts";
 import { printable } from "../tui/printable.ts";
 import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
@@ -15,9 +15,7 @@ export async function showTasks(
   { output, limit, ...address }: ShowTasksOptions,
 ): Promise<void> {
   const query = limit === undefined ? "" : `?limit=${limit}`;
-  const tasks: unknown = JSON.parse(
-    await callAdmin(address, "GET", `/debug/tasks${query}`),
-  );
+  const tasks = await readAdmin(address, `/debug/tasks${query}`, "listeners");
   if (output !== "table") return await printAs(output, tasks);
   const requests = listOf(tasks, "listeners").flatMap((listener) =>
     listOf(listener, "connections").flatMap((connection) =>

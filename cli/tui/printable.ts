@@ -7,6 +7,11 @@ export function printable(text: string): string {
   return unsafe.test(text) ? text.replaceAll(unsafeAll, show) : text;
 }
 
+/** The same for text of several lines. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
 // Controls, formats such as reversed writing, lone surrogates, private and unassigned characters, line separators.
 const unsafe = /[\p{C}\u2028\u2029]/u;
 const unsafeAll = new RegExp(unsafe, "gu");

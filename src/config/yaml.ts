@@ -1,5 +1,5 @@
 import {
-  type Document,
+  Document,
   isAlias,
   isMap,
   isScalar,
@@ -7,7 +7,6 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
-  stringify,
   visit,
   type YAMLError,
 } from "yaml";
@@ -106,9 +105,25 @@ export function parseYaml({ name, text }: ConfigSource): ParsedYaml {
   }
 }
 
-/** YAML text of plain data. */
+/** YAML text of plain data. What is not to be seen is escaped: a terminal might obey it. */
 export function printYaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, scalar) {
+      if (typeof scalar.value !== "string") return;
+      // Only there YAML knows escapes.
+      if (scalar.value.search(invisible) >= 0) scalar.type = "QUOTE_DOUBLE";
+    },
+  });
+  return document.toString({ lineWidth: 0 }).replace(invisible, escape);
+}
+
+/** Controls, formats such as reversed writing, unassigned characters and line separators, but no line breaks and tabs. */
+const invisible = /[^\P{C}\n\t]|[\u2028\u2029]/gu;
+
+function escape(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `\\U${code.toString(16).padStart(8, "0")}`;
 }
 
 /** Later syntax errors mostly follow from the first; repeated keys do not. */

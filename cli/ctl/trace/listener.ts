@@ -1,4 +1,4 @@
-import { type AdminAddress, callAdmin } from "../../admin_client.ts";
+import { type AdminAddress, readAdmin } from "../../admin_client.ts";
 import { Failure } from "../../exit.ts";
 import { isObject } from "./decode_event.ts";
 
@@ -13,9 +13,7 @@ export interface ListenerPort {
 export async function listListeners(
   address: AdminAddress,
 ): Promise<readonly ListenerPort[]> {
-  const dump: unknown = JSON.parse(
-    await callAdmin(address, "GET", "/config_dump"),
-  );
+  const dump = await readAdmin(address, "/config_dump", "listeners");
   const listeners = isObject(dump) ? dump["listeners"] : undefined;
   if (!Array.isArray(listeners)) {
     throw new Failure(

@@ -1,0 +1,36 @@
+import { systemClock } from "../../src/base/clock.ts";
+import { printError } from "../output.ts";
+
+const drawMs = 200;
+const barWidth = 30;
+
+/** Shows on the terminal how much of some time is over, and nothing where standard error is none; disposing it takes it away. */
+export function showProgress(seconds: number): AsyncDisposable {
+  if (!Deno.stderr.isTerminal() || Deno.env.get("TERM") === "dumb") {
+    return { [Symbol.asyncDispose]: () => Promise.resolve() };
+  }
+  const startedAt = systemClock.monotonic();
+  let drawn = Promise.resolve();
+  let cancelTimer = () => {};
+  const draw = () => {
+    const elapsed = (systemClock.monotonic() - startedAt) / 1000;
+    drawn = drawn.then(() => printError(`\r${barOf(elapsed, seconds)}`));
+    cancelTimer = systemClock.setTimer(draw, drawMs);
+  };
+  draw();
+  return {
+    async [Symbol.asyncDispose]() {
+      cancelTimer();
+      await drawn;
+      await printError("\r\x1b[K");
+    },
+  };
+}
+
+/** Such as `[###...........................] 27 s left `. */
+function barOf(elapsed: number, seconds: number): string {
+  const part = Math.min(1, elapsed / seconds);
+  const bar = "#".repeat(Math.round(part * barWidth)).padEnd(barWidth, ".");
+  const left = Math.max(0, Math.ceil(seconds - elapsed));
+  return `[${bar}] ${left} s left `;
+}
