@@ -59,6 +59,11 @@ export class ServerWatch implements ServerObserver {
     this.#warn("Connection rejected", reason, { "src.addr": toText(peer) });
   }
 
+  acceptStalled(error: unknown): void {
+    const fields = { error: describeError(error) };
+    this.#warn("Cannot accept connections", "accept_failed", fields);
+  }
+
   handshakeFailed(
     peer: Peer | undefined,
     { reason, message }: HandshakeFailure,

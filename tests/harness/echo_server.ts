@@ -52,6 +52,7 @@ export const silentObserver: ServerObserver = {
   connectionOpened: () => {},
   connectionClosed: () => {},
   connectionRejected: () => {},
+  acceptStalled: () => {},
   handshakeFailed: () => {},
   requestRefused: () => {},
 };
@@ -69,6 +70,7 @@ export class TestServer implements AsyncDisposable {
       this.events.push(`opened ${protocol}`),
     connectionClosed: (_peer, reason) => this.#add(`closed: ${reason}`),
     connectionRejected: () => this.#add("rejected"),
+    acceptStalled: () => this.#add("stalled"),
     handshakeFailed: (_peer, { reason }) => this.#add(`handshake: ${reason}`),
     requestRefused: (request) => this.refused.push(request),
   };

@@ -8,6 +8,8 @@ export interface GatewayCommand {
   readonly stdin?: "piped" | "null";
   /** Starts it under its other name. */
   readonly asGwctl?: boolean;
+  /** How many files and connections it may have open. */
+  readonly maxOpenFiles?: number | undefined;
 }
 
 /**
@@ -15,13 +17,21 @@ export interface GatewayCommand {
  * same end-to-end tests prove both.
  */
 export function gatewayCommand(
-  { args = [], env = {}, cwd, stdin = "null", asGwctl = false }: GatewayCommand,
+  { args = [], env = {}, cwd, stdin = "null", asGwctl = false, maxOpenFiles }:
+    GatewayCommand,
 ): Deno.Command {
   const executable = Deno.env.get("GATEWAY_BIN");
   const built = asGwctl ? executable?.replace(/[^/]*$/, "gwctl") : executable;
   const main = new URL("../../main.ts", import.meta.url).href;
-  return new Deno.Command(built ?? Deno.execPath(), {
-    args: built === undefined ? ["run", "-A", main, ...args] : [...args],
+  const program = built === undefined
+    ? [Deno.execPath(), "run", "-A", main]
+    : [built];
+  const limit = maxOpenFiles === undefined
+    ? []
+    : ["sh", "-c", `ulimit -n ${maxOpenFiles}; exec "$0" "$@"`];
+  const [file = "", ...before] = [...limit, ...program];
+  return new Deno.Command(file, {
+    args: [...before, ...args],
     env: asGwctl ? { ...env, GATEWAY_ARGV0: "gwctl" } : env,
     ...(cwd === undefined ? {} : { cwd }),
     stdin,

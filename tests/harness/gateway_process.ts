@@ -11,6 +11,9 @@ export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Gives the configuration on standard input in place of a file. */
   readonly stdin?: boolean;
+  /** Fields of its listener. */
+  readonly listener?: Readonly<Record<string, unknown>>;
+  readonly maxOpenFiles?: number;
 }
 
 /** A gateway as a process of its own, with one listener and its admin and stats servers on free ports. */
@@ -30,7 +33,7 @@ export class GatewayProcess implements AsyncDisposable {
   /** Resolves when all its servers listen. */
   static async start(options: ProcessOptions): Promise<GatewayProcess> {
     const port = freePort();
-    const config = configFor(port, options.config);
+    const config = configFor(port, options.config, options.listener);
     const { folder, file } = await createConfigFolder(config);
     const process = new GatewayProcess(port, { folder, file }, options);
     if (options.stdin) await process.#writeInput(JSON.stringify(config));
@@ -41,7 +44,7 @@ export class GatewayProcess implements AsyncDisposable {
   private constructor(
     port: number,
     { folder, file }: { folder: string; file: string },
-    { env = {}, stdin = false }: ProcessOptions,
+    { env = {}, stdin = false, maxOpenFiles }: ProcessOptions,
   ) {
     this.port = port;
     this.file = file;
@@ -51,6 +54,7 @@ export class GatewayProcess implements AsyncDisposable {
       args,
       env: { NO_COLOR: "1", ...env },
       stdin: stdin ? "piped" : "null",
+      maxOpenFiles,
     });
     this.#child = command.spawn();
     this.#output = Promise.all([
@@ -104,10 +108,11 @@ export class GatewayProcess implements AsyncDisposable {
 export function configFor(
   port: number,
   config: Readonly<Record<string, unknown>>,
+  listener: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {
   const { config: settings, ...rest } = config;
   return {
-    gateways: { default: { port, address: "127.0.0.1" } },
+    gateways: { default: { port, address: "127.0.0.1", ...listener } },
     config: {
       adminAddr: "127.0.0.1:0",
       statsAddr: "127.0.0.1:0",

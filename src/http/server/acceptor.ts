@@ -22,8 +22,13 @@ export interface Acceptor {
   close(): Promise<void>;
 }
 
-/** Told of each connection. */
-export type OnConnection = (transport: Transport, peer: Peer) => unknown;
+/** Told what becomes of a port. */
+export interface TcpListener {
+  /** There is a connection. */
+  onConnection(transport: Transport, peer: Peer): unknown;
+  /** Clients have to wait for a connection, as when there are no file descriptors. */
+  onStall(error: unknown): void;
+}
 
 /** Takes plain TCP connections. */
 export class TcpAcceptor implements Acceptor {
@@ -37,11 +42,11 @@ export class TcpAcceptor implements Acceptor {
   constructor(
     address: Required<ListenAddress>,
     clock: Clock,
-    onConnection: OnConnection,
+    listener: TcpListener,
   ) {
     this.#clock = clock;
     this.#listener = Deno.listen(address);
-    this.#accepting = this.#acceptAll(onConnection);
+    this.#accepting = this.#acceptAll(listener);
   }
 
   get address(): { hostname: string; port: number } {
@@ -55,15 +60,17 @@ export class TcpAcceptor implements Acceptor {
     await this.#accepting;
   }
 
-  async #acceptAll(onConnection: OnConnection): Promise<void> {
+  async #acceptAll(listener: TcpListener): Promise<void> {
     while (!this.#closed) {
       try {
         const connection = await this.#listener.accept();
         connection.setNoDelay(true);
-        onConnection(connection, peerOf(connection.remoteAddr));
+        listener.onConnection(connection, peerOf(connection.remoteAddr));
       } catch (error) {
+        if (this.#closed || hasLeft(error)) continue;
         // Out of file descriptors: that does not end the port, and others may free some.
-        if (!this.#closed && !hasLeft(error)) await this.#pause();
+        listener.onStall(error);
+        await this.#pause();
       }
     }
   }

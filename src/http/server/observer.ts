@@ -41,6 +41,8 @@ export interface ServerObserver {
   connectionClosed(peer: Peer, reason: string): void;
   /** There were too many connections. */
   connectionRejected(peer: Peer): void;
+  /** Clients have to wait for a connection, as when there are no file descriptors. */
+  acceptStalled(error: unknown): void;
   handshakeFailed(peer: Peer | undefined, failure: HandshakeFailure): void;
   requestRefused(request: RefusedRequest): void;
 }

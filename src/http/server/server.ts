@@ -99,12 +99,11 @@ export class HttpServer {
    * @throws When the address cannot be listened on, or a certificate cannot be read.
    */
   async start(address: ListenAddress, tls?: TlsConfig): Promise<void> {
-    const { clock } = this.#context;
     this.#acceptors = await openAll(
       address,
       (address) =>
         tls === undefined
-          ? new TcpAcceptor(address, clock, this.#onConnection)
+          ? this.#openTcp(address)
           : this.#openTls(address, tls),
     );
   }
@@ -148,19 +147,27 @@ export class HttpServer {
     await this.#untilIdle();
   }
 
+  #openTcp(address: Required<ListenAddress>): TcpAcceptor {
+    const { clock, observer } = this.#context;
+    return new TcpAcceptor(address, clock, {
+      onConnection: this.#onConnection,
+      onStall: (error) => observer.acceptStalled(error),
+    });
+  }
+
   async #openTls(
     address: Required<ListenAddress>,
     tls: TlsConfig,
   ): Promise<TlsAcceptor> {
-    const { tlsHandshakeTimeoutMs } = this.#context.limits;
+    const { clock, limits, observer } = this.#context;
     const acceptor = new TlsAcceptor(
       tls,
-      tlsHandshakeTimeoutMs,
+      { clock, handshakeTimeoutMs: limits.tlsHandshakeTimeoutMs },
       {
         admits: (peer) => this.#admit(peer),
         onConnection: this.#onTlsConnection,
-        onFailure: (peer, failure) =>
-          this.#context.observer.handshakeFailed(peer, failure),
+        onFailure: (peer, failure) => observer.handshakeFailed(peer, failure),
+        onStall: (error) => observer.acceptStalled(error),
       },
     );
     await acceptor.listen(address);

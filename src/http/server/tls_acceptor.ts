@@ -9,11 +9,15 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from "node:tls";
+import type { Clock } from "../../base/clock.ts";
 import type { Peer } from "../transport.ts";
 import { type Acceptor, type ListenAddress, peerOf } from "./acceptor.ts";
 import { describeHandshakeFailure } from "./handshake_failure.ts";
 import type { HandshakeFailure } from "./observer.ts";
 import { CertificateTable, type TlsConfig } from "./certificate_table.ts";
+import { findWhyNotAccepting, lookForConnections } from "./stalled_accept.ts";
+
+const LOOK_MS = 1000;
 
 /** Told what became of each connection. */
 export interface TlsListener {
@@ -30,6 +34,8 @@ export interface TlsListener {
   ): unknown;
   /** It failed. */
   onFailure(peer: Peer | undefined, failure: HandshakeFailure): void;
+  /** Clients have to wait for a connection. */
+  onStall(error: unknown): void;
 }
 
 /**
@@ -39,10 +45,12 @@ export interface TlsListener {
  */
 export class TlsAcceptor implements Acceptor {
   readonly #socket: SocketServer;
+  readonly #clock: Clock;
   readonly #handshakeTimeoutMs: number;
   readonly #listener: TlsListener;
   readonly #handshaking = new Map<string, Socket>();
   #tls: TlsServer;
+  #stopLooking = () => {};
 
   /**
    * Call `listen` next.
@@ -50,9 +58,13 @@ export class TlsAcceptor implements Acceptor {
    */
   constructor(
     config: TlsConfig,
-    handshakeTimeoutMs: number,
+    { clock, handshakeTimeoutMs }: {
+      readonly clock: Clock;
+      readonly handshakeTimeoutMs: number;
+    },
     listener: TlsListener,
   ) {
+    this.#clock = clock;
     this.#handshakeTimeoutMs = handshakeTimeoutMs;
     this.#listener = listener;
     this.#tls = this.#createTls(config);
@@ -72,8 +84,8 @@ export class TlsAcceptor implements Acceptor {
   async listen({ hostname, port }: Required<ListenAddress>): Promise<void> {
     this.#socket.listen({ host: hostname, port });
     await once(this.#socket, "listening");
-    // Out of file descriptors: the port goes on.
-    this.#socket.on("error", () => {});
+    this.#socket.on("error", (error) => this.#listener.onStall(error));
+    this.#keepLooking();
   }
 
   get address(): { hostname: string; port: number } {
@@ -100,10 +112,20 @@ export class TlsAcceptor implements Acceptor {
   }
 
   close(): Promise<void> {
+    this.#stopLooking();
     // Its callback would wait for the connections, which are not ours any more.
     this.#socket.close();
     for (const socket of this.#handshaking.values()) socket.destroy();
     return Promise.resolve();
+  }
+
+  #keepLooking(): void {
+    this.#stopLooking = this.#clock.setTimer(() => {
+      const error = findWhyNotAccepting();
+      if (error !== undefined) this.#listener.onStall(error);
+      lookForConnections(this.#socket);
+      this.#keepLooking();
+    }, LOOK_MS);
   }
 
   #createTls(config: TlsConfig): TlsServer {

@@ -10,9 +10,12 @@ Deno.test("TcpAcceptor takes the next client at once when others left the queue"
   const acceptor = new TcpAcceptor(
     { hostname: "127.0.0.1", port: 0, reusePort: false },
     clock,
-    (transport) => {
-      transport.close();
-      accepted.resolve();
+    {
+      onConnection(transport) {
+        transport.close();
+        accepted.resolve();
+      },
+      onStall: assert.ifError,
     },
   );
   const { port } = acceptor.address;
