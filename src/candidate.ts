@@ -2,6 +2,7 @@ import { resourceKey, type ResourceSet } from "./api/resource_set.ts";
 import type { Diagnostic as ResourceDiagnostic } from "./base/diagnostic.ts";
 import { checkPolicies } from "./compile/check_policies.ts";
 import { compile } from "./compile/compile.ts";
+import { loadPolicies } from "./compile/load_policies.ts";
 import { Report } from "./compile/report.ts";
 import type { ConfigurationSource } from "./config/configuration_source.ts";
 import {
@@ -43,6 +44,7 @@ export async function loadCandidate(
 ): Promise<Candidate> {
   const sources = await source.read();
   const loaded = loadConfig(sources, environment);
+  await loadPolicies(loaded.resources);
   const hash = await sha256(JSON.stringify(sources));
   const files = await Promise.all(loaded.files.map(readOrNothing));
   const fingerprint = await sha256(JSON.stringify([hash, ...files]));

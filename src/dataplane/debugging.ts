@@ -2,10 +2,7 @@ import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import { createSensitiveHeaders } from "../base/redaction.ts";
-import {
-  compileRequestFilter,
-  type RequestFilter,
-} from "../policy/request_filter.ts";
+import type { RequestFilter } from "../policy/request_filter.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import {
   describeFailure,
@@ -51,14 +48,12 @@ export class Debugging {
     this.#memory = new FailureMemory(enabled ? size : 0);
   }
 
-  traceNext(
+  async traceNext(
     { filter, gateway, port, count = 1 }: TraceQuery,
-  ): TraceAnswer {
+  ): Promise<TraceAnswer> {
     let compiled: RequestFilter | undefined;
     try {
-      compiled = filter === undefined
-        ? undefined
-        : compileRequestFilter(filter);
+      compiled = filter === undefined ? undefined : await compileFilter(filter);
     } catch (error) {
       return { refusal: "filter", message: describeError(error) };
     }
@@ -107,6 +102,12 @@ export class Debugging {
       events: failureEvents(failed),
     };
   }
+}
+
+/** Loads what evaluates expressions when somebody needs it first. */
+async function compileFilter(text: string): Promise<RequestFilter> {
+  const { compileRequestFilter } = await import("../policy/request_filter.ts");
+  return compileRequestFilter(text);
 }
 
 function summarise(failed: FailedRequest): FailureSummary {

@@ -5,6 +5,7 @@ import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import { compile, type Compiled } from "../compile/compile.ts";
+import { loadPolicies } from "../compile/load_policies.ts";
 import { type Listeners, PortError } from "../proxy/listeners.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui.ts";
@@ -141,7 +142,7 @@ export class LocalDataPlane implements DataPlane {
   }
 
   traceNext(query: TraceQuery): Promise<TraceAnswer> {
-    return Promise.resolve(this.#debugging.traceNext(query));
+    return this.#debugging.traceNext(query);
   }
 
   failures(): Promise<readonly FailureSummary[]> {
@@ -173,6 +174,7 @@ export class LocalDataPlane implements DataPlane {
 
   /** Compile, open, swap, retire: what can fail comes before the swap. */
   async #apply(resources: ResourceSet): Promise<ApplyResult> {
+    await loadPolicies(resources);
     const lease = this.#state.lease();
     const compiled = compile(resources, {
       readFile: Deno.readTextFileSync,

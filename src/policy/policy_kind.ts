@@ -44,9 +44,11 @@ export interface PolicyKind {
   /** `undefined` when `traffic` does not configure this kind. A configuration with problems becomes a policy that refuses. */
   create(traffic: TrafficPolicy, options: PolicyOptions): Policy | undefined;
   /** Makes one policy of all configurations that apply, in place of `create` for each; they all configure this kind. */
-  readonly combine?: (
-    layers: readonly CombinedLayer<TrafficPolicy>[],
-  ) => Policy;
+  readonly combine?:
+    | ((layers: readonly CombinedLayer<TrafficPolicy>[]) => Policy)
+    | undefined;
+  /** Loads the kind's code, where that is not there from the start; `check`, `create` and `combine` throw before. */
+  load?(): Promise<void>;
 }
 
 /** One of several configurations that make a policy together. */

@@ -2,13 +2,12 @@ import { ownHeaders } from "../base/own_headers.ts";
 import type { BudgetReading } from "./budget.ts";
 import type { DescriptorUse, GlobalDecision } from "./global_limiter.ts";
 import { windowOfUnit } from "./service_budgets.ts";
-import {
-  type DescriptorStatus,
-  type ServiceAnswer,
-  serviceCodes,
-} from "./service_messages.ts";
+import type { DescriptorStatus, ServiceAnswer } from "./service_messages.ts";
 
 type Headers = readonly (readonly [string, string])[];
+
+/** `RateLimitResponse.Code`. */
+const serviceCodes = { ok: 1, overLimit: 2 } as const;
 
 const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 // deno-lint-ignore no-control-regex -- field values may hold anything but these

@@ -43,9 +43,6 @@ export interface DescriptorStatus {
   readonly resetMs: number | undefined;
 }
 
-/** `RateLimitResponse.Code`. */
-export const serviceCodes = { ok: 1, overLimit: 2 } as const;
-
 /** Statuses or headers of an answer that are read; one with more is refused. */
 const MAX_ITEMS = 128;
 

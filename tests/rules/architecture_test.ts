@@ -5,6 +5,7 @@ import {
   type ImportTable,
   readEdges,
   readImportTable,
+  readPackagesWith,
 } from "./import_graph.ts";
 import { productFiles, readFile } from "./repository.ts";
 
@@ -49,6 +50,14 @@ Deno.test("every package is imported by the one file that wraps it", () => {
   const own = packages.filter(({ from }) => !from.startsWith("cli/dev/"));
 
   assert.deepEqual(findUnwrappedPackages(own), []);
+});
+
+Deno.test("a gateway without expressions, tokens and passwords loads three packages to start", async () => {
+  assert.deepEqual(await readPackagesWith("main.ts", "cli/run.ts"), [
+    "commander",
+    "valibot",
+    "yaml",
+  ]);
 });
 
 Deno.test("the import table has a row for every folder of src", async () => {

@@ -30,10 +30,32 @@ export async function readEdges(): Promise<
   return edges;
 }
 
+/** Packages that are loaded with the modules of those paths; what `import()` names comes later. */
+export async function readPackagesWith(
+  ...paths: readonly string[]
+): Promise<string[]> {
+  const modules = new Map(
+    (await describeModules()).map((module) => [module.specifier, module]),
+  );
+  const loaded = new Set(paths.map((path) => new URL(path, root).href));
+  for (const specifier of loaded) {
+    for (
+      const { code, isDynamic } of modules.get(specifier)?.dependencies ?? []
+    ) {
+      if (code?.specifier !== undefined && !isDynamic) {
+        loaded.add(code.specifier);
+      }
+    }
+  }
+  const names = [...loaded].filter((each) => each.startsWith("npm:"));
+  return [...new Set(names.map(packageOf))].sort();
+}
+
 interface Module {
   readonly specifier: string;
   readonly dependencies?: {
     specifier: string;
+    isDynamic?: boolean;
     code?: { specifier?: string };
     type?: { specifier?: string };
   }[];

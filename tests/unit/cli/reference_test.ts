@@ -51,6 +51,7 @@ Deno.test("describeFile links to sections that exist", () => {
 
 for (const policy of routePhaseKinds) {
   const { kind } = policy;
+  await policy.load?.();
   // Enough for every kind to be looked at.
   const config = {
     policy: { matchExpressions: [] },

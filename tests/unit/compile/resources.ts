@@ -10,7 +10,11 @@ import {
   policyApiVersion,
 } from "../../../src/api/group.ts";
 import { compile, type Compiled } from "../../../src/compile/compile.ts";
+import { routePhaseKinds } from "../../../src/policy/registry.ts";
 import type { Listener, Route } from "../../../src/snapshot/snapshot.ts";
+
+// Compiling waits for nothing: whatever the tests configure is loaded before.
+for (const kind of routePhaseKinds) await kind.load?.();
 
 /** Kubernetes metadata besides the name. */
 type Metadata = Readonly<Record<string, unknown>>;
