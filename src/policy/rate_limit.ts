@@ -48,19 +48,19 @@ export function createRateLimit(
   const shared = layers.flatMap(({ config: { global }, options }) => {
     if (global === undefined) return [];
     const limiter = options.services.globalLimiter(global, options);
-    return [limiter && new SharedLimits(global, limiter)];
+    return [limiter && new SharedLimits(global, limiter, options.services.log)];
   });
   if (shared.includes(undefined)) {
     const problem = "The limiter that processes share is not available";
     return refusingPolicy("rateLimit", problem);
   }
-  const { clock, counters } = first.options.services;
+  const { services } = first.options;
   const local = new LocalLimits(
     layers.map(({ scope, config }) => ({ scope, limits: config.local ?? [] })),
-    counters,
+    services,
   );
   return new RateLimitPolicy({
-    clock,
+    clock: services.clock,
     local,
     shared: shared.filter((each) => each !== undefined),
     mayAskForUsage: layers.every(({ config }) => config.includeUsage !== false),
@@ -171,7 +171,7 @@ class RateLimitPolicy implements Policy {
     const { context, taken, admissions } = asking;
     if (verdict.verdict === "admitted") {
       admissions.push(verdict);
-      context.trace?.report(sharedVerdict(limits, verdict.readings));
+      context.trace?.report(sharedVerdict(limits, verdict));
       return this.#askShared(asking);
     }
     for (const admission of admissions) admission.refund();
@@ -220,8 +220,9 @@ class RateLimitPolicy implements Policy {
 
   #refuseShared(
     limits: SharedLimits,
-    { refusedBy, readings, responseHeaders, body }: GlobalRefusal,
+    refusal: GlobalRefusal,
   ): Refusal {
+    const { refusedBy, readings, responseHeaders, body } = refusal;
     const response = tooManyRequests(body);
     this.#writeHeaders(response, refusedBy ? [refusedBy] : readings);
     if (refusedBy !== undefined) {
@@ -236,7 +237,7 @@ class RateLimitPolicy implements Policy {
       ? "A limit"
       : `Limit "${limits.nameOf(refusedBy)}"`;
     const message = `${what} of domain "${limits.domain}" is used up`;
-    const verdict = sharedVerdict(limits, readings, refusedBy);
+    const verdict = sharedVerdict(limits, refusal);
     return new Refusal("rate_limit", message, response, verdict);
   }
 

@@ -1,5 +1,5 @@
 import type { GlobalLimit, LocalLimit } from "../api/rate_limit.ts";
-import type { BudgetDefinition, BudgetReading } from "../ratelimit/budget.ts";
+import type { BudgetDefinition } from "../ratelimit/budget.ts";
 
 /** An entry of `local` or `global.descriptors`. */
 type BudgetConfig = LocalLimit | GlobalLimit["descriptors"][number];
@@ -40,26 +40,17 @@ export function describeDescriptor(
   return [...partsOf(config), `by ${keys.join(" and ")}`].join(", ");
 }
 
-/**
- * The shared limit that a limiter tells of, in words. A limiter tells only numbers: of several limits with the same ones it may be
- * any, as in `9 tokens per hour, by user or 9 tokens per hour, by team`.
- */
-export function describeReading(
-  { descriptors }: GlobalLimit,
-  { unit, limit, windowMs }: BudgetReading,
-): string {
-  const names = descriptors.filter((config) => {
-    const budget = budgetOf(config);
-    // A service knows no burst.
-    const amounts = [budget.base + budget.burst, budget.base];
-    return budget.unit === unit && budget.windowMs === windowMs &&
-      amounts.includes(limit);
-  }).map(describeDescriptor);
-  if (names.length > 0) return names.join(" or ");
-  const window = Object.values(units).find((each) =>
-    each.windowMs === windowMs
-  );
-  return describeAmount(limit, unit, window?.name ?? `${windowMs / 1000} s`);
+/** The shared limits of a `global` block in words, in their order; those with the same words are numbered. */
+export function nameDescriptors(
+  descriptors: GlobalLimit["descriptors"],
+): readonly string[] {
+  const seen = new Map<string, number>();
+  return descriptors.map((config) => {
+    const text = describeDescriptor(config);
+    const count = (seen.get(text) ?? 0) + 1;
+    seen.set(text, count);
+    return count === 1 ? text : `${text} (${count})`;
+  });
 }
 
 function describeAmount(

@@ -1,35 +1,80 @@
+import type { Log } from "../base/log.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import { compileExpression, Expression } from "../cel/expression.ts";
 import type { VariableName, Variables } from "../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
 
-/** What an expression of a limit says of a request. */
+/** What a limit makes of the value of an expression. */
+interface LimitExpressionOptions<T> {
+  /** `undefined` for a value that the limit cannot use. */
+  readonly accept: (value: unknown) => T | undefined;
+  /** Such as `a boolean`. */
+  readonly expected: string;
+  /** What holds in place of a value that cannot be used. */
+  readonly fallback: T;
+  /** What then happens to the request, for the log. */
+  readonly consequence: string;
+  /** Whether that is nothing to warn of. */
+  readonly isUsual: boolean;
+  readonly log: Log;
+}
+
+/** What an expression of a limit says of a request. Without a value that can be used, log and trace tell why. */
 export class LimitExpression<T extends string | boolean | undefined> {
   readonly bodyUse: BodyUse;
   readonly #expression: Expression;
-  readonly #toResult: (value: unknown) => T;
+  readonly #options: LimitExpressionOptions<T>;
   readonly #subjectOf: SubjectOf | undefined;
   readonly #bySubject = new WeakMap<object, T>();
+  #hasWarned: boolean;
 
-  constructor(expression: Expression, toResult: (value: unknown) => T) {
+  constructor(expression: Expression, options: LimitExpressionOptions<T>) {
     this.bodyUse = bodyUseOf(expression.variables);
     this.#expression = expression;
-    this.#toResult = toResult;
+    this.#options = options;
     this.#subjectOf = subjectOf(expression);
+    this.#hasWarned = options.isUsual;
   }
 
   /** @param variables Those of `context`. */
   read(variables: Variables, context: PolicyContext): T {
-    const subject = this.#subjectOf?.(context);
-    if (subject === undefined) {
-      return this.#toResult(this.#expression.evaluate(variables));
-    }
+    const isWatched = context.trace !== undefined;
+    const subject = isWatched ? undefined : this.#subjectOf?.(context);
+    if (subject === undefined) return this.#evaluate(variables, context);
     let result = this.#bySubject.get(subject);
     if (result === undefined) {
-      result = this.#toResult(this.#expression.evaluate(variables));
+      result = this.#evaluate(variables, context);
       this.#bySubject.set(subject, result);
     }
     return result;
+  }
+
+  #evaluate(variables: Variables, context: PolicyContext): T {
+    const value = this.#expression.evaluate(variables);
+    const usable = this.#options.accept(value);
+    if (usable === undefined) return this.#fallBack(value, context);
+    context.trace?.evaluated(this.#expression.text, usable);
+    return usable;
+  }
+
+  #fallBack(value: unknown, { trace, requestId }: PolicyContext): T {
+    const { text } = this.#expression;
+    const { expected, fallback, consequence, log } = this.#options;
+    const error = value instanceof EvaluationFailure
+      ? value.withoutValues(text)
+      : `expected ${expected}`;
+    trace?.evaluated(text, { error });
+    // Whoever wrote the expression should hear of it; one line is enough.
+    const level = this.#hasWarned ? "debug" : "warn";
+    this.#hasWarned = true;
+    if (!log.isEnabled(level)) return fallback;
+    log[level](consequence, {
+      "request.id": requestId,
+      expression: text,
+      error,
+    });
+    return fallback;
   }
 }
 
@@ -57,21 +102,49 @@ function subjectOf(expression: Expression): SubjectOf | undefined {
  * Whose budget a request counts against. Where the expression has no value, as `jwt.sub` without a token, it is that of `""`, which
  * all such requests share: nobody gets around a limit by leaving something out.
  */
-export function compileKey(text: string): LimitExpression<string> {
-  return new LimitExpression(compile(text), (value) => textOf(value) ?? "");
+export function compileKey(text: string, log: Log): LimitExpression<string> {
+  return new LimitExpression(compile(text), {
+    ...asText,
+    fallback: "",
+    consequence: "A limit has no key for a request: those without share one",
+    isUsual: true,
+    log,
+  });
 }
 
 /** Whether a limit applies; it does when the expression fails or is no boolean. */
-export function compileCondition(text: string): LimitExpression<boolean> {
-  return new LimitExpression(compile(text), (value) => value !== false);
+export function compileCondition(
+  text: string,
+  log: Log,
+): LimitExpression<boolean> {
+  return new LimitExpression(compile(text), {
+    accept: (value) => typeof value === "boolean" ? value : undefined,
+    expected: "a boolean",
+    fallback: true,
+    consequence: "A limit applies, as nobody can say whether it should",
+    isUsual: false,
+    log,
+  });
 }
 
 /** The value of a descriptor's entry; `undefined` when there is none. */
 export function compileValue(
   text: string,
+  log: Log,
 ): LimitExpression<string | undefined> {
-  return new LimitExpression(compile(text), textOf);
+  return new LimitExpression<string | undefined>(compile(text), {
+    ...asText,
+    fallback: undefined,
+    consequence: "A shared limit has no value for an entry",
+    isUsual: false,
+    log,
+  });
 }
+
+const asText = {
+  accept: textOf,
+  expected: "a text, a number or a boolean",
+};
 
 function textOf(value: unknown): string | undefined {
   switch (typeof value) {

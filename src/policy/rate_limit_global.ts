@@ -1,8 +1,9 @@
 import type { GlobalLimit } from "../api/rate_limit.ts";
 import type { Variables } from "../cel/variables.ts";
 import { describeError } from "../base/errors.ts";
-import type { BudgetReading } from "../ratelimit/budget.ts";
+import type { Log } from "../base/log.ts";
 import type {
+  DescriptorReading,
   DescriptorUse,
   GlobalAdmission,
   GlobalDecision,
@@ -11,7 +12,7 @@ import type {
 } from "../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
-import { budgetOf, describeReading } from "./rate_limit_budget.ts";
+import { budgetOf, nameDescriptors } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileValue,
@@ -21,6 +22,8 @@ import {
 /** The request may go on. */
 export interface SharedAdmission extends Omit<GlobalAdmission, "verdict"> {
   readonly verdict: "admitted";
+  /** Why nobody could say whether it may; the failure mode then let it pass. */
+  readonly error?: string;
   /** Charges the tokens that the request turned out to use. */
   debit(tokens: number): void;
   /** Gives back what was charged, when another limit refuses after all. */
@@ -50,17 +53,21 @@ interface Descriptor {
 export class SharedLimits {
   readonly bodyUse: BodyUse | undefined;
   readonly countsTokens: boolean;
-  readonly #config: GlobalLimit;
+  readonly domain: string;
+  readonly #names: readonly string[];
   readonly #limiter: GlobalLimiter;
   readonly #isOpen: boolean;
   readonly #descriptors: readonly Descriptor[];
 
-  constructor(config: GlobalLimit, limiter: GlobalLimiter) {
-    const { descriptors, failureMode } = config;
-    this.#config = config;
+  constructor(config: GlobalLimit, limiter: GlobalLimiter, log: Log) {
+    const { domain, descriptors, failureMode } = config;
+    this.domain = domain;
+    this.#names = nameDescriptors(descriptors);
     this.#limiter = limiter;
     this.#isOpen = failureMode === "Open";
-    this.#descriptors = descriptors.map(compileDescriptor);
+    this.#descriptors = descriptors.map((each, index) =>
+      compileDescriptor(each, index, log)
+    );
     this.countsTokens = descriptors.some(({ tokens }) => tokens !== undefined);
     this.bodyUse = joinBodyUses(
       this.#descriptors.flatMap(({ when, entries }) =>
@@ -71,13 +78,9 @@ export class SharedLimits {
     );
   }
 
-  get domain(): string {
-    return this.#config.domain;
-  }
-
-  /** The limit that a verdict tells of, such as `100 requests per minute, by user`. */
-  nameOf(reading: BudgetReading): string {
-    return describeReading(this.#config, reading);
+  /** The limit that a verdict tells of, such as `100 requests per minute, by user`; its name within the domain. */
+  nameOf({ index }: DescriptorReading): string {
+    return this.#names[index] ?? `descriptor ${index}`;
   }
 
   /** Decides over a request. Answers without a promise when there is nothing to wait for. */
@@ -117,18 +120,13 @@ export class SharedLimits {
         };
       case "refused":
         return decision;
-      case "failed":
-        if (!this.#isOpen) {
-          const message = `The limiter failed: ${
-            describeError(decision.error)
-          }`;
-          return { verdict: "failed", message };
-        }
+      case "failed": {
+        const error = `The limiter failed: ${describeError(decision.error)}`;
+        if (!this.#isOpen) return { verdict: "failed", message: error };
         // The tokens are owed all the same, when the limiter is back.
-        return {
-          ...nothingCounted,
-          debit: (tokens) => this.#limiter.debit(uses, tokens),
-        };
+        const debit = (tokens: number) => this.#limiter.debit(uses, tokens);
+        return { ...nothingCounted, error, debit };
+      }
     }
   }
 }
@@ -148,14 +146,15 @@ function notEvaluated(key: string): SharedVerdict {
 function compileDescriptor(
   config: GlobalLimit["descriptors"][number],
   index: number,
+  log: Log,
 ): Descriptor {
   const { when, entries } = config;
   return {
     use: { index, budget: budgetOf(config) },
-    when: when === undefined ? undefined : compileCondition(when),
+    when: when === undefined ? undefined : compileCondition(when, log),
     entries: entries.map(({ key, value }) => ({
       key,
-      value: compileValue(value),
+      value: compileValue(value, log),
     })),
   };
 }

@@ -1,11 +1,8 @@
 import type { LocalLimit } from "../api/rate_limit.ts";
 import type { Variables } from "../cel/variables.ts";
-import type {
-  Budget,
-  CounterLease,
-  Limit,
-} from "../ratelimit/counter_store.ts";
+import type { Budget, Limit } from "../ratelimit/counter_store.ts";
 import type { PolicyContext } from "./policy.ts";
+import type { PolicyServices } from "./policy_services.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import { budgetOf, describeLimit } from "./rate_limit_budget.ts";
 import {
@@ -36,9 +33,9 @@ export class LocalLimits {
 
   constructor(
     scoped: readonly ScopedLimits[],
-    counters: Pick<CounterLease, "limit">,
+    services: Pick<PolicyServices, "counters" | "log">,
   ) {
-    this.#entries = compileEntries(scoped, counters);
+    this.#entries = compileEntries(scoped, services);
     const depends = this.#entries.some(({ key, when }) => key ?? when);
     this.fixed = depends
       ? undefined
@@ -74,7 +71,7 @@ export class LocalLimits {
 
 function compileEntries(
   scoped: readonly ScopedLimits[],
-  counters: Pick<CounterLease, "limit">,
+  { counters, log }: Pick<PolicyServices, "counters" | "log">,
 ): Entry[] {
   const seen = new Map<string, number>();
   return scoped.flatMap(({ scope, limits }) =>
@@ -86,8 +83,8 @@ function compileEntries(
       const { key, when } = config;
       return {
         limit: counters.limit({ scope, name }, budgetOf(config)),
-        key: key === undefined ? undefined : compileKey(key),
-        when: when === undefined ? undefined : compileCondition(when),
+        key: key === undefined ? undefined : compileKey(key, log),
+        when: when === undefined ? undefined : compileCondition(when, log),
       };
     })
   );

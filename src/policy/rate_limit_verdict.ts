@@ -1,5 +1,6 @@
 import type { BudgetReading } from "../ratelimit/budget.ts";
 import type { Budget, Limit } from "../ratelimit/counter_store.ts";
+import type { DescriptorReading } from "../ratelimit/global_limiter.ts";
 import type {
   RateLimitEntry,
   RateLimitResult,
@@ -26,22 +27,24 @@ export function localVerdict(
   return resultOf("local", entries);
 }
 
-/** What budgets that processes share said of a request, for the trace. */
+/** What budgets that processes share said of a request, for the trace; the one that refused comes first. */
 export function sharedVerdict(
   limits: Pick<SharedLimits, "nameOf">,
-  readings: readonly BudgetReading[],
-  refusedBy?: BudgetReading,
+  { readings, refusedBy, error }: {
+    readonly readings: readonly DescriptorReading[];
+    readonly refusedBy?: DescriptorReading | undefined;
+    /** Why there are none. */
+    readonly error?: string;
+  },
 ): RateLimitResult {
-  const others = refusedBy === undefined
-    ? readings
-    : readings.filter((reading) => !isSame(reading, refusedBy));
-  const entries = others.map((reading) =>
-    entryOf(limits.nameOf(reading), reading, "allow")
-  );
-  if (refusedBy === undefined) return resultOf("global", entries);
-  const name = limits.nameOf(refusedBy);
-  const refusing = entryOf(name, refusedBy, "deny");
-  return resultOf("global", [refusing, ...entries]);
+  const entries = readings
+    .filter(({ index }) => index !== refusedBy?.index)
+    .map((reading) => entryOf(limits.nameOf(reading), reading, "allow"));
+  if (refusedBy !== undefined) {
+    entries.unshift(entryOf(limits.nameOf(refusedBy), refusedBy, "deny"));
+  }
+  const result = resultOf("global", entries);
+  return error === undefined ? result : { ...result, error };
 }
 
 /** The limiter could not say, and the failure mode refuses. */
@@ -79,9 +82,4 @@ function skipped({ name, definition }: Limit): RateLimitEntry {
     { unit, limit, remaining: limit, resetMs: windowMs, windowMs },
     "skip",
   );
-}
-
-function isSame(one: BudgetReading, other: BudgetReading): boolean {
-  return one.unit === other.unit && one.limit === other.limit &&
-    one.windowMs === other.windowMs && one.remaining === other.remaining;
 }

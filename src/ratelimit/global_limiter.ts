@@ -12,10 +12,16 @@ export interface DescriptorUse {
 /** What a limiter says of a request. */
 export type GlobalDecision = GlobalAdmission | GlobalRefusal | LimiterFailure;
 
+/** What is left of one of the budgets that a request counts against. */
+export interface DescriptorReading extends BudgetReading {
+  /** Place of its descriptor in the configured list; of several that come to the same budget, the first. */
+  readonly index: number;
+}
+
 /** What the limiter adds to messages; all optional. */
 interface Additions {
   /** One for each budget that the limiter knows the state of, in no particular order. */
-  readonly readings: readonly BudgetReading[];
+  readonly readings: readonly DescriptorReading[];
   readonly responseHeaders?: readonly (readonly [string, string])[];
 }
 
@@ -32,7 +38,7 @@ export interface GlobalAdmission extends Additions {
 export interface GlobalRefusal extends Additions {
   readonly verdict: "refused";
   /** The budget that refused, when the limiter knows it. */
-  readonly refusedBy: BudgetReading | undefined;
+  readonly refusedBy: DescriptorReading | undefined;
   /** Body of the 429; the usual text when `undefined` or empty. */
   readonly body?: Uint8Array | undefined;
 }

@@ -6,9 +6,11 @@ import type { FirstLooks } from "./kv_first_looks.ts";
 import {
   type BudgetRecord,
   type Charge,
+  DamagedRecord,
   enterWindow,
   expiryOf,
   isOver,
+  isUnused,
   lateUse,
   readRecord,
   settleWindow,
@@ -206,17 +208,30 @@ export class KvBucket {
     try {
       await this.#store.update(this.#key, (value) => {
         const before = readRecord(value);
-        settled = this.#settle(before, charges);
+        settled = before === "damaged"
+          ? this.#useUp()
+          : this.#settle(before, charges);
         const { record } = settled;
-        if (record === undefined || record === before) return undefined;
-        return { value: record, expireInMs: expiryOf(record, this.budget) };
+        if (record === before) return undefined;
+        return record === undefined
+          ? { value: null, expireInMs: this.budget.windowMs }
+          : { value: record, expireInMs: expiryOf(record, this.budget) };
       });
     } catch (error) {
       this.#charges.restore();
       throw error;
     }
     this.#charges.settled();
-    if (settled !== undefined) this.#adopt(settled);
+    if (settled === undefined) return;
+    this.#adopt(settled);
+    if (settled.wasDamaged) throw new DamagedRecord();
+  }
+
+  /** Nobody knows what is left, so nothing is until the next window. */
+  #useUp(): Settled {
+    const at = this.#seen.meet(undefined);
+    const record = { openedAt: at.time, available: 0 };
+    return { record, granted: 0, at, wasDamaged: true };
   }
 
   #settle(
@@ -230,6 +245,8 @@ export class KvBucket {
     // Only what is counted opens a window.
     if (late !== 0 || this.#waiting > 0) {
       record = enterWindow(record, budget, at.time);
+    } else if (record !== before && record && isUnused(record, budget)) {
+      record = undefined;
     }
     if (record === undefined || isOver(record, budget, at.time)) {
       return { record, granted: 0, at };
@@ -259,4 +276,5 @@ interface Settled {
   readonly record: BudgetRecord | undefined;
   readonly granted: number;
   readonly at: Moment;
+  readonly wasDamaged?: boolean;
 }

@@ -46,6 +46,14 @@ export class KvBucketTable {
     return buckets;
   }
 
+  /** Of those uses, the first that counts against that bucket. */
+  firstUse(
+    bucket: KvBucket,
+    uses: readonly DescriptorUse[],
+  ): DescriptorUse | undefined {
+    return uses.find((use) => this.#find(use) === bucket);
+  }
+
   #find({ budget, entries }: DescriptorUse): KvBucket {
     const id = this.#identify(budget) + JSON.stringify(entries);
     const known = this.#buckets.get(id);

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import type {
+  DescriptorReading,
   DescriptorUse,
   GlobalDecision,
   GlobalLimiter,
@@ -93,8 +94,8 @@ export class KvLimiter implements GlobalLimiter {
   ): GlobalDecision | Promise<GlobalDecision> {
     if (this.#closing !== undefined) return failed("the limiter is closed");
     const buckets = this.#table.findAll(uses);
-    return this.#decide(buckets) ?? this.#failAtOnce(buckets) ??
-      this.#admitLater(buckets);
+    return this.#decide(buckets, uses) ?? this.#failAtOnce(buckets) ??
+      this.#admitLater(buckets, uses);
   }
 
   debit(uses: readonly DescriptorUse[], tokens: number): void {
@@ -141,11 +142,18 @@ export class KvLimiter implements GlobalLimiter {
   }
 
   /** The decision that needs no waiting; `undefined` when a budget has to be asked for. */
-  #decide(buckets: readonly KvBucket[]): GlobalDecision | undefined {
+  #decide(
+    buckets: readonly KvBucket[],
+    uses: readonly DescriptorUse[],
+  ): GlobalDecision | undefined {
     let isKnown = true;
     for (const bucket of buckets) {
       const standing = bucket.check();
-      if (standing === "exhausted") return refuse(bucket, buckets);
+      if (standing === "exhausted") {
+        const readings = this.#readAll(buckets, uses);
+        const refusedBy = readings[buckets.indexOf(bucket)];
+        return { verdict: "refused", readings, refusedBy };
+      }
       if (standing === "unknown") isKnown = false;
     }
     if (!isKnown) return undefined;
@@ -154,7 +162,19 @@ export class KvLimiter implements GlobalLimiter {
       if (bucket.isDirty) this.#sweeper.watch(bucket);
     }
     const takenAt = this.#clock.monotonic();
-    return { verdict: "admitted", takenAt, readings: readAll(buckets) };
+    const readings = this.#readAll(buckets, uses);
+    return { verdict: "admitted", takenAt, readings };
+  }
+
+  #readAll(
+    buckets: readonly KvBucket[],
+    uses: readonly DescriptorUse[],
+  ): DescriptorReading[] {
+    const isOwn = buckets.length === uses.length;
+    return buckets.map((bucket, place) => {
+      const use = isOwn ? uses[place] : this.#table.firstUse(bucket, uses);
+      return { ...bucket.read(), index: use?.index ?? 0 };
+    });
   }
 
   /** A store that is known not to answer is not waited for. */
@@ -165,7 +185,10 @@ export class KvLimiter implements GlobalLimiter {
     return isSilent ? failed("the store does not answer") : undefined;
   }
 
-  async #admitLater(buckets: readonly KvBucket[]): Promise<GlobalDecision> {
+  async #admitLater(
+    buckets: readonly KvBucket[],
+    uses: readonly DescriptorUse[],
+  ): Promise<GlobalDecision> {
     this.#waits++;
     const deadline = this.#clock.monotonic() + this.#waitMs;
     for (;;) {
@@ -179,7 +202,7 @@ export class KvLimiter implements GlobalLimiter {
       if (broken !== undefined) {
         return { verdict: "failed", error: broken.error };
       }
-      const decision = this.#decide(buckets);
+      const decision = this.#decide(buckets, uses);
       if (decision !== undefined) return decision;
     }
   }
@@ -219,21 +242,6 @@ export class KvLimiter implements GlobalLimiter {
     await this.#sweeper.flush();
     await this.#store.close();
   }
-}
-
-function readAll(buckets: readonly KvBucket[]) {
-  return buckets.map((bucket) => bucket.read());
-}
-
-function refuse(
-  bucket: KvBucket,
-  buckets: readonly KvBucket[],
-): GlobalDecision {
-  return {
-    verdict: "refused",
-    readings: readAll(buckets),
-    refusedBy: bucket.read(),
-  };
 }
 
 function failed(reason: string): LimiterFailure {

@@ -22,27 +22,34 @@ export interface Charge {
 const EXPIRY_MARGIN_MS = 600_000;
 const LONGEST_EXPIRY_MS = 366 * 86_400_000;
 
-/**
- * Checks what was read from the store; `undefined` when nothing is there.
- *
- * @throws {TypeError} when it is no record
- */
-export function readRecord(value: unknown): BudgetRecord | undefined {
+/** No clock shows more milliseconds than that. */
+const MAX_TIME = 8.64e15;
+
+/** Checks what was read from the store; `undefined` when nothing is there, `damaged` for what no process of ours wrote. */
+export function readRecord(
+  value: unknown,
+): BudgetRecord | "damaged" | undefined {
   if (value === null || value === undefined) return undefined;
   if (
-    typeof value === "object" && "openedAt" in value && "available" in value &&
-    Number.isFinite(value.openedAt) && Number.isFinite(value.available)
-  ) {
-    return {
-      openedAt: Number(value.openedAt),
-      available: Number(value.available),
-    };
+    typeof value !== "object" || !("openedAt" in value) ||
+    !("available" in value)
+  ) return "damaged";
+  const { openedAt, available } = value;
+  return isNumberUpTo(MAX_TIME, openedAt) &&
+      isNumberUpTo(Number.MAX_SAFE_INTEGER, available)
+    ? { openedAt, available }
+    : "damaged";
+}
+
+function isNumberUpTo(max: number, value: unknown): value is number {
+  return typeof value === "number" && Math.abs(value) <= max;
+}
+
+/** What stood in place of a record was replaced. */
+export class DamagedRecord extends Error {
+  constructor() {
+    super("Cannot read a shared budget, which now counts as used up");
   }
-  throw new TypeError(
-    `Cannot read a shared budget: expected "openedAt" and "available", got ${
-      JSON.stringify(value)
-    }`,
-  );
 }
 
 /** Applies what belongs to the window of the record; the rest is for the window after it. */
@@ -84,6 +91,14 @@ export function take(
 ): BudgetRecord {
   const available = Math.min(base + burst, record.available - amount);
   return { openedAt: record.openedAt, available };
+}
+
+/** Whether nothing was used that a request could be charged for, so that its window need not go on. */
+export function isUnused(
+  { available }: BudgetRecord,
+  { unit, base, burst }: BudgetDefinition,
+): boolean {
+  return unit === "requests" && available === base + burst;
 }
 
 /** Whether the window ended at that time of `SeenRecord.meet`. */

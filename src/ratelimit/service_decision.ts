@@ -1,6 +1,9 @@
 import { ownHeaders } from "../base/own_headers.ts";
-import type { BudgetReading } from "./budget.ts";
-import type { DescriptorUse, GlobalDecision } from "./global_limiter.ts";
+import type {
+  DescriptorReading,
+  DescriptorUse,
+  GlobalDecision,
+} from "./global_limiter.ts";
 import { windowOfUnit } from "./service_budgets.ts";
 import type { DescriptorStatus, ServiceAnswer } from "./service_messages.ts";
 
@@ -45,12 +48,13 @@ function readBudgets(
   statuses: readonly DescriptorStatus[],
   uses: readonly DescriptorUse[],
   isWanted: (status: DescriptorStatus) => boolean,
-): BudgetReading[] {
-  return uses.flatMap(({ budget }, index) => {
-    const status = statuses[index];
+): DescriptorReading[] {
+  return uses.flatMap(({ budget, index }, place) => {
+    const status = statuses[place];
     if (status?.limit === undefined || !isWanted(status)) return [];
     const windowMs = windowOfUnit(status.limit.unit) ?? budget.windowMs;
     return [{
+      index,
       unit: budget.unit,
       limit: status.limit.perUnit,
       remaining: status.remaining,
@@ -64,12 +68,12 @@ function readBudgets(
 function findRefusing(
   statuses: readonly DescriptorStatus[],
   uses: readonly DescriptorUse[],
-): BudgetReading | undefined {
+): DescriptorReading | undefined {
   return readBudgets(
     statuses,
     uses,
     ({ code }) => code === serviceCodes.overLimit,
-  ).reduce<BudgetReading | undefined>(
+  ).reduce<DescriptorReading | undefined>(
     (longest, reading) =>
       longest === undefined || reading.resetMs > longest.resetMs
         ? reading

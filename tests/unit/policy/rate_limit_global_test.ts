@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { RateLimit } from "../../../src/api/rate_limit.ts";
 import { Refusal } from "../../../src/policy/refusal.ts";
-import type { BudgetReading } from "../../../src/ratelimit/budget.ts";
 import type {
+  DescriptorReading,
   DescriptorUse,
   GlobalDecision,
   GlobalLimiter,
@@ -39,7 +39,8 @@ class FakeLimiter implements GlobalLimiter {
   }
 }
 
-const reading: BudgetReading = {
+const reading: DescriptorReading = {
+  index: 0,
   unit: "requests",
   limit: 9,
   remaining: 0,
@@ -115,7 +116,7 @@ Deno.test("global gives local requests back when it refuses, and marks its 429",
 });
 
 async function refusalBy(
-  refusedBy: BudgetReading | undefined,
+  refusedBy: DescriptorReading | undefined,
   options: Partial<Global> = {},
 ): Promise<Refusal> {
   const { limiter, policy } = withLimiter(options);
@@ -125,28 +126,34 @@ async function refusalBy(
   return verdict;
 }
 
-Deno.test("global says which limit refused, in log and trace, as far as it knows", async () => {
-  const descriptors: Global["descriptors"] = ["user", "team"].map((key) => ({
-    requests: 9,
-    unit: "Minutes",
-    entries: [{ key, value: "jwt.sub" }],
-  }));
-  const { message, verdict } = await refusalBy(reading);
-  const name = "9 requests per minute, by user";
-  assert.equal(message, `Limit "${name}" of domain "d" is used up`);
-  assert(verdict?.type === "rateLimit");
-  assert.equal(verdict.entries[0]?.name, name);
-  assert.equal(
-    (await refusalBy(reading, { descriptors })).message,
-    'Limit "9 requests per minute, by user or 9 requests per minute, by team" of domain "d" is used up',
+Deno.test("global says which limit refused, in log and trace, also of several with the same numbers", async () => {
+  const descriptors: Global["descriptors"] = ["user", "team", "team"].map(
+    (key) => ({
+      requests: 9,
+      unit: "Minutes",
+      entries: [{ key, value: "jwt.sub" }],
+    }),
   );
-  const { message: unknown } = await refusalBy(
-    { ...reading, limit: 1 },
-  );
-  assert.equal(
-    unknown,
-    'Limit "1 request per minute" of domain "d" is used up',
-  );
+  const names = [];
+  for (const index of descriptors.keys()) {
+    const { message, verdict } = await refusalBy({ ...reading, index }, {
+      descriptors,
+    });
+    assert(verdict?.type === "rateLimit");
+    const [refusing] = verdict.entries;
+    assert.equal(refusing?.verdict, "deny");
+    assert.equal(
+      message,
+      `Limit "${refusing.name}" of domain "d" is used up`,
+    );
+    names.push(refusing.name);
+  }
+
+  assert.deepEqual(names, [
+    "9 requests per minute, by user",
+    "9 requests per minute, by team",
+    "9 requests per minute, by team (2)",
+  ]);
   assert.equal(
     (await refusalBy(undefined)).message,
     'A limit of domain "d" is used up',

@@ -141,18 +141,40 @@ Deno.test("KvLimiter says what is wrong with a file that is no database", async 
   }
 });
 
-Deno.test("KvLimiter fails on a record that it did not write", async () => {
-  await using store = await faulty(() => ({
-    read: () => Promise.resolve({ value: "garbage", version: "1" }),
-  }));
+for (const garbage of ["garbage", { openedAt: 1e300, available: 5 }, 7n]) {
+  Deno.test(`KvLimiter says that it found ${typeof garbage} in place of a record, refuses for a window, and harms no other budget`, async () => {
+    let isDamaged = true;
+    await using store = await faulty((kv) => ({
+      async read(key) {
+        const { value, version } = await kv.read(key);
+        return { value: isDamaged ? garbage : value, version };
+      },
+      replace(key, version, next) {
+        isDamaged = false;
+        return kv.replace(key, version, next);
+      },
+    }));
+    const { fleet, fleet: { first } } = store;
+    const uses = [useOf({})];
 
-  const decision = await store.fleet.until(
-    store.fleet.first.admit([useOf({})]),
-  );
+    const found = await fleet.until(first.admit(uses));
+    const inWindow = [
+      await fleet.admit(uses, 5),
+      await fleet.admit(uses, 5, fleet.limiters[1]),
+    ];
+    const other = await fleet.admit([useOf({}, "bert")], 5);
+    await fleet.pass(60_000);
 
-  assert(decision.verdict === "failed");
-  assert.match(String(decision.error), /got "garbage"/);
-});
+    assert(found.verdict === "failed");
+    assert.match(
+      String(found.error),
+      /Cannot read a shared budget, which now counts as used up/,
+    );
+    assert.deepEqual(inWindow, [0, 0]);
+    assert.equal(other, 5);
+    assert.equal(await fleet.admit(uses, 20), 10);
+  });
+}
 
 Deno.test("KvLimiter opens a file that another process is setting up", async () => {
   let tries = 0;

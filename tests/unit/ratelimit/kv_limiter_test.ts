@@ -14,6 +14,7 @@ Deno.test("KvLimiter admits what the budget has and refuses the rest until the r
   assert.equal(before, 5);
   assert("verdict" in refusal && refusal.verdict === "refused");
   assert.deepEqual(refusal.refusedBy, {
+    index: 0,
     unit: "requests",
     limit: 5,
     remaining: 0,
@@ -96,6 +97,53 @@ Deno.test("KvLimiter takes a refunded request for another", async () => {
   fleet.first.refund(uses, fleet.clock.monotonic());
 
   assert.equal(await fleet.admit(uses, 5), 1);
+});
+
+Deno.test("KvLimiter closes the window of a request that was refunded", async () => {
+  await using fleet = await KvFleet.open(2);
+  const uses = [useOf({ base: 3 })];
+  await fleet.admit(uses, 1);
+  fleet.first.refund(uses, fleet.clock.monotonic());
+  await fleet.pass(50_000);
+
+  for (const limiter of fleet.limiters.toReversed()) {
+    const decision = await fleet.until(limiter.admit(uses));
+
+    assert(decision.verdict === "admitted");
+    assert.equal(decision.readings[0]?.resetMs, 60_000);
+  }
+});
+
+Deno.test("KvLimiter keeps a window open that others use when a request was refunded", async () => {
+  await using fleet = await KvFleet.open(2);
+  const [one, two] = fleet.limiters;
+  const uses = [useOf({ base: 3 })];
+  await fleet.admit(uses, 1, two);
+  await fleet.admit(uses, 1, one);
+  one?.refund(uses, fleet.clock.monotonic());
+  await fleet.pass(50_000);
+
+  const decision = await fleet.until(two?.admit(uses) ?? assert.fail());
+
+  assert(decision.verdict === "admitted");
+  assert.equal(decision.readings[0]?.resetMs, 10_000);
+  assert.equal(decision.readings[0]?.remaining, 1);
+});
+
+Deno.test("KvLimiter says of which descriptors it tells", async () => {
+  await using fleet = await KvFleet.open(1);
+  const at = (index: number, user: string) => ({
+    ...useOf({ base: 2 }, user),
+    index,
+  });
+  const uses = [at(0, "anna"), at(2, "anna"), at(3, "bert")];
+  await fleet.admit([at(0, "bert")], 2);
+
+  const refusal = await fleet.until(fleet.first.admit(uses));
+
+  assert(refusal.verdict === "refused");
+  assert.deepEqual(refusal.readings.map(({ index }) => index), [0, 3]);
+  assert.equal(refusal.refusedBy?.index, 3);
 });
 
 Deno.test("KvLimiter does not give a window what was taken of the one before", async () => {

@@ -85,11 +85,12 @@ Deno.test("ServiceLimiter passes on readings and headers when the service admits
       { key: "x-a", value: "text", raw_value: Buffer.from("ignored") },
       { key: "x-b", raw_value: Buffer.from([0x72, 0xe9]) },
     ],
-  }, [useOf("requests"), useOf("tokens")]);
+  }, [useOf("requests"), { ...useOf("tokens"), index: 4 }]);
 
   assert.deepEqual(decision, {
     verdict: "admitted",
     readings: [{
+      index: 4,
       unit: "tokens",
       limit: 100,
       remaining: 7,
@@ -117,10 +118,15 @@ Deno.test("ServiceLimiter refuses with body and headers of the service and names
     ],
     response_headers_to_add: [{ key: "x-ext-ratelimited", value: "true" }],
     raw_body: Buffer.from("slow down"),
-  }, [useOf("requests"), useOf("tokens"), useOf("requests")]);
+  }, [
+    useOf("requests"),
+    { ...useOf("tokens"), index: 1 },
+    { ...useOf("requests"), index: 2 },
+  ]);
 
   assert(decision.verdict === "refused");
   assert.deepEqual(decision.refusedBy, {
+    index: 1,
     unit: "tokens",
     limit: 100,
     remaining: 0,
