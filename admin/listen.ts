@@ -1,6 +1,8 @@
 import type { Address } from "../src/api/address.ts";
 import type { Clock } from "../src/base/clock.ts";
 import { describeError } from "../src/base/errors.ts";
+import type { Log } from "../src/base/log.ts";
+import { LastingServer } from "./lasting_server.ts";
 import type { Handler } from "./router.ts";
 
 /** A server that accepts requests. */
@@ -18,6 +20,7 @@ export interface ServeOptions {
   readonly address: Address;
   readonly handler: Handler;
   readonly clock: Clock;
+  readonly log: Log;
   /** Addresses that this process listens on already, by what messages call them. */
   readonly ours?: Readonly<Record<string, Address>>;
 }
@@ -56,7 +59,7 @@ async function listenOnHosts(
   port: number,
 ): Promise<RunningServer> {
   for (let attempt = 1;; attempt++) {
-    const servers: Deno.HttpServer<Deno.NetAddr>[] = [];
+    const servers: LastingServer<Deno.NetAddr>[] = [];
     try {
       for (const hostname of hosts) {
         const server = tryHost(
@@ -91,17 +94,22 @@ async function listenOnHosts(
 
 /** `undefined` when this machine lacks one of several addresses, as with `localhost` where IPv6 is off. */
 function tryHost(
-  { handler }: ServeOptions,
+  { handler, clock, log }: ServeOptions,
   hostname: string,
   port: number,
   isOptional: boolean,
-): Deno.HttpServer<Deno.NetAddr> | undefined {
+): LastingServer<Deno.NetAddr> | undefined {
   try {
-    return Deno.serve({
-      hostname,
-      port,
-      onListen() {},
-      handler: (request) => handler(request),
+    return new LastingServer({
+      clock,
+      log,
+      open: (before) =>
+        Deno.serve({
+          hostname,
+          port: before?.port ?? port,
+          onListen() {},
+          handler: (request) => handler(request),
+        }),
     });
   } catch (error) {
     if (isOptional && error instanceof Deno.errors.AddrNotAvailable) {
@@ -117,7 +125,10 @@ async function listenOnSocket(
 ): Promise<RunningServer> {
   try {
     await removeStaleSocket(path);
-    const server = servePrivately(options, path);
+    const server = new LastingServer({
+      ...options,
+      open: () => servePrivately(options, path),
+    });
     // Deno removes the socket as soon as it stops accepting; what is there when requests have ended is another process's.
     return running([server], [`unix:${path}`], options.clock);
   } catch (error) {
@@ -177,7 +188,7 @@ async function removeIfThere(path: string): Promise<void> {
 }
 
 function running(
-  servers: readonly Deno.HttpServer<Deno.Addr>[],
+  servers: readonly Pick<LastingServer<Deno.Addr>, "shutdown">[],
   addresses: readonly string[],
   clock: Clock,
 ): RunningServer {

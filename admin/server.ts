@@ -57,6 +57,7 @@ export async function startAdminServer(
       address,
       handler: address.kind === "tcp" ? guarded(next, address.hosts) : next,
       clock,
+      log,
     });
     return {
       addresses,
@@ -81,6 +82,7 @@ export async function startStatsServer(
     address: readAddress("statsAddr", target.settings.statsAddr),
     handler: createRouter(statsEndpoints(target), log),
     clock,
+    log,
     ours: {
       "config.adminAddr": readAddress("adminAddr", target.settings.adminAddr),
     },

@@ -13,13 +13,19 @@ const CLIENTS = MAX_OPEN_FILES;
 const authority = await createAuthority();
 const routes = [{ policies: { directResponse: { status: 200, body: "ok" } } }];
 
-/** Clients that the system has connected, accepted by the gateway or not. */
+/** Clients that the system has connected or turned away, accepted by the gateway or not. */
 async function connectAll(port: number): Promise<Socket[]> {
   const sockets = Array.from(
     { length: CLIENTS },
-    () => connect({ port, host: "127.0.0.1" }),
+    () => connect({ port, host: "127.0.0.1" }).on("error", () => {}),
   );
-  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  await Promise.all(
+    sockets.map((socket) =>
+      new Promise((resolve) =>
+        socket.once("connect", resolve).once("close", resolve)
+      )
+    ),
+  );
   return sockets;
 }
 
@@ -34,6 +40,7 @@ async function connectAllTls(port: number): Promise<Socket[]> {
 
 async function disconnectAll(sockets: readonly Socket[]): Promise<void> {
   await Promise.all(sockets.map((socket) => {
+    if (socket.closed) return;
     const closed = once(socket, "close");
     socket.destroy();
     return closed;
@@ -78,4 +85,26 @@ Deno.test({
 
   assert.match(warning, /reason=accept_failed error=".*open files/);
   assert.equal(await response.text(), "ok");
+});
+
+Deno.test({
+  name:
+    "stats server serves again after more clients than there are file descriptors",
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await using gateway = await GatewayProcess.start({
+    config: { routes },
+    maxOpenFiles: MAX_OPEN_FILES,
+  });
+
+  const sockets = await connectAll(Number(new URL(gateway.stats).port));
+  await gateway.log.next(
+    /\twarn\tadmin\tCannot accept connections error=.*open files/,
+  );
+  await disconnectAll(sockets);
+  await gateway.log.next(/\tadmin\tAccepting connections again/);
+  const response = await fetch(`${gateway.stats}/healthz/ready`);
+  await response.body?.cancel();
+
+  assert.equal(response.status, 200);
 });

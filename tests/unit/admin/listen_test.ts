@@ -3,6 +3,7 @@ import { listen, ListenError } from "../../../admin/listen.ts";
 import type { Handler } from "../../../admin/router.ts";
 import { parseAddress } from "../../../src/api/address.ts";
 import { systemClock } from "../../../src/base/clock.ts";
+import { createTestLog } from "./fake_target.ts";
 
 async function listenOn(
   text: string,
@@ -15,6 +16,7 @@ async function listenOn(
     address,
     handler,
     clock: systemClock,
+    log: createTestLog().log,
   });
 }
 
