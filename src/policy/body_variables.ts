@@ -24,11 +24,15 @@ export function joinBodyUses(
   return readsMcp || readsLlm ? { readsMcp, readsLlm } : undefined;
 }
 
-/** Reads ahead what expressions need of the body: answers `mcp`, and leaves `llm` in the context. */
+/**
+ * Reads ahead what expressions need of the body: answers `mcp`, and leaves `llm` in the context. Neither is there for an upgrade:
+ * nobody sees what follows it.
+ */
 export async function readBodyVariables(
   context: PolicyContext,
   { readsMcp, readsLlm }: BodyUse,
 ): Promise<Value | undefined> {
+  if (context.request.upgrade !== undefined) return undefined;
   if (readsLlm) context.llmRequest = await readLlmVariable(context.request);
   return readsMcp ? await readMcpVariable(context.request) : undefined;
 }

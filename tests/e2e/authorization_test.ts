@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { hashSync } from "bcryptjs";
 import { textSource, validateConfiguration } from "../../mod.ts";
 import { startTestGateway } from "../harness/gateway.ts";
+import { exchangeRaw, statusOf } from "../harness/raw_exchange.ts";
 import { answer, RawUpstream } from "../harness/raw_upstream.ts";
 
 /** An upstream that answers with the request that reached it. */
@@ -175,6 +176,41 @@ Deno.test("gateway decides by the tool that an MCP message calls and passes the 
   assert.equal((await send(call("drop"))).status, 403);
   assert.equal((await send(`[${call("drop")}]`)).status, 403);
 });
+
+for (
+  const [rule, status, why] of [
+    ["!has(mcp.tool)", 403, "nobody would hold its messages to the rule"],
+    [
+      "!has(llm.requestModel)",
+      403,
+      "nobody would hold its messages to the rule",
+    ],
+    ["request.method == 'GET'", 101, "the rule is not about messages"],
+  ] as const
+) {
+  Deno.test(`a WebSocket gets ${status} where the rule is ${rule}: ${why}`, async () => {
+    await using upstream = new RawUpstream(async (connection) => {
+      await connection.request();
+      await connection.send(
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+      );
+    });
+    await using gateway = await startTestGateway({
+      routes: [{
+        policies: { authorization: allow(rule) },
+        backends: backends(upstream),
+      }],
+    });
+
+    const response = await exchangeRaw(
+      gateway.port,
+      "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+    );
+
+    assert.equal(statusOf(response), status);
+    assert.equal(upstream.accepted, status === 101 ? 1 : 0);
+  });
+}
 
 Deno.test("validate says where rules, users and keys are wrong, without their secrets", async () => {
   const config = `gateways:
