@@ -24,6 +24,9 @@ export interface TokenVerifierOptions {
   readonly clock: Clock;
 }
 
+/** Told of whom a token has to wait for, such as `keys of https://idp.example.com/`; passes on what comes of it. */
+export type WaitFor = <T>(whom: string, answer: Promise<T>) => Promise<T>;
+
 interface VerifiedToken {
   readonly text: string;
   readonly claims: JsonObject;
@@ -60,21 +63,25 @@ export class TokenVerifier {
    * @throws {TokenError} When it is not accepted.
    * @throws {DocumentUnavailableError} When there are no keys to verify it with.
    */
-  verify(text: string): JsonObject | Promise<JsonObject> {
+  verify(
+    text: string,
+    waitFor: WaitFor = (_, answer) => answer,
+  ): JsonObject | Promise<JsonObject> {
     const known = this.#memory.get(text, this.#clock.now());
-    if (known === undefined) return this.#verify(text);
-    const keys = known.provider.keys.get();
+    if (known === undefined) return this.#verify(text, waitFor);
+    const { provider } = known;
+    const keys = provider.keys.get();
     if (keys === known.keys) return known.claims;
     this.#memory.delete(text);
     return keys instanceof Promise
-      ? keys.then(() => this.#verify(text))
-      : this.#verify(text);
+      ? waitFor(keysOf(provider), keys).then(() => this.#verify(text, waitFor))
+      : this.#verify(text, waitFor);
   }
 
-  async #verify(text: string): Promise<JsonObject> {
+  async #verify(text: string, waitFor: WaitFor): Promise<JsonObject> {
     const token = readToken(text);
     const provider = this.#providerOf(token);
-    const keys = await this.#verifySignature(token, provider);
+    const keys = await this.#verifySignature(token, provider, waitFor);
     const { claims } = token;
     const expiresAt = checkClaims(claims, this.#rules(provider), this.#now());
     this.#memory.add({ text, claims, provider, keys, expiresAt });
@@ -101,12 +108,18 @@ export class TokenVerifier {
 
   async #verifySignature(
     token: UnverifiedToken,
-    { keys: source }: TokenProvider,
+    provider: TokenProvider,
+    waitFor: WaitFor,
   ): Promise<KeySet> {
-    let keys = await source.get();
+    const { keys: source } = provider;
+    const known = source.get();
+    let keys = known instanceof Promise
+      ? await waitFor(keysOf(provider), known)
+      : known;
     let candidates = candidateKeys(keys, token.kid, token.algorithm);
     if (candidates.length === 0) {
-      keys = await source.newer(keys);
+      const newer = source.newer(keys);
+      keys = await waitFor(`newer ${keysOf(provider)}`, newer);
       candidates = candidateKeys(keys, token.kid, token.algorithm);
     }
     if (candidates.length === 0) throw unknownKey(token, keys);
@@ -123,6 +136,10 @@ export class TokenVerifier {
   #now(): number {
     return this.#clock.now();
   }
+}
+
+function keysOf({ issuer }: TokenProvider): string {
+  return `keys of ${issuer}`;
 }
 
 function unknownKey(

@@ -84,7 +84,11 @@ export function createJwtAuthentication(
         identity.jwt = claims;
         context.trace?.apply({ issuer: String(claims["iss"]) });
       };
-      const claims = verifier.verify(token);
+      const { trace } = context;
+      const claims = verifier.verify(
+        token,
+        trace && ((whom, answer) => trace.waitsFor(whom, answer)),
+      );
       if (!(claims instanceof Promise)) return accept(claims);
       return unlessCancelled(claims, request.cancellation)
         .then(accept, (error) => refuse(context, error));

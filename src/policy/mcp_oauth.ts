@@ -26,6 +26,7 @@ import { ProviderRegistration, registerClient } from "./mcp_registration.ts";
 import { findEndpoint, type McpEndpoint } from "./mcp_endpoint.ts";
 import type { PolicyAnswer, PolicyContext } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";
+import { waitFor } from "./policy_trace.ts";
 import type { ProtectedResource } from "./request_identity.ts";
 import { clientOrigin, pathOf, resourceMetadataUrl } from "./resource_url.ts";
 
@@ -114,7 +115,7 @@ export class McpOAuth implements ProtectedResource {
           ),
         );
       case "server":
-        return this.#serverMetadata(origin, resource, path);
+        return this.#serverMetadata(origin, resource, path, context);
       default:
         return this.#register(context);
     }
@@ -124,10 +125,13 @@ export class McpOAuth implements ProtectedResource {
     origin: string,
     resource: string,
     path: string,
+    { trace }: PolicyContext,
   ): Promise<PolicyAnswer> {
     try {
+      const whom = `metadata of ${this.#provider.issuer}`;
+      const metadata = await waitFor(trace, whom, this.#metadata.get());
       return publicJson(
-        adaptServerMetadata(await this.#metadata.get(), {
+        adaptServerMetadata(metadata, {
           adapter: this.#adapter,
           provider: this.#provider,
           issuer: this.#isIssuer ? resource : undefined,
@@ -155,12 +159,13 @@ export class McpOAuth implements ProtectedResource {
       (clientId !== undefined && registration === "Gateway");
   }
 
-  #register({ request }: PolicyContext): Promise<PolicyAnswer> {
+  #register({ request, trace }: PolicyContext): Promise<PolicyAnswer> {
     return registerClient(request.body, {
       clientId: this.#config.clientId,
       clock: this.#provider.services.clock,
       provider: this.#registration,
       cancellation: request.cancellation,
+      trace,
     });
   }
 

@@ -8,6 +8,7 @@ import { type FetchedDocument, readText } from "../identity/document_client.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../identity/json.ts";
 import { publicHeaders, refusePublicly } from "./mcp_responses.ts";
 import type { PolicyAnswer } from "./policy.ts";
+import { type PolicyTrace, waitFor } from "./policy_trace.ts";
 import { Refusal } from "./refusal.ts";
 
 const maxRequestBytes = 64 * 1024;
@@ -23,6 +24,7 @@ export interface Registration {
   readonly provider: ProviderRegistration | undefined;
   /** Of the request. */
   readonly cancellation: Cancellation;
+  readonly trace: PolicyTrace | undefined;
 }
 
 /** Registers clients at the provider, a few at a time. */
@@ -54,7 +56,7 @@ export class ProviderRegistration {
 /** Answers a registration of RFC 7591. */
 export async function registerClient(
   body: Body | undefined,
-  { clientId, clock, provider, cancellation }: Registration,
+  { clientId, clock, provider, cancellation, trace }: Registration,
 ): Promise<PolicyAnswer> {
   const metadata = await readMetadata(body);
   if (metadata instanceof Refusal) return metadata;
@@ -71,14 +73,14 @@ export async function registerClient(
   return await registerAtProvider(
     JSON.stringify(metadata),
     provider,
-    cancellation,
+    { cancellation, trace },
   );
 }
 
 async function registerAtProvider(
   metadata: string,
   provider: ProviderRegistration,
-  cancellation: Cancellation,
+  { cancellation, trace }: Pick<Registration, "cancellation" | "trace">,
 ): Promise<PolicyAnswer> {
   if (provider.isBusy) {
     return refusePublicly(
@@ -88,7 +90,11 @@ async function registerAtProvider(
     );
   }
   try {
-    const { status, text } = await provider.forward(metadata, cancellation);
+    const { status, text } = await waitFor(
+      trace,
+      "registration at the identity provider",
+      provider.forward(metadata, cancellation),
+    );
     const isObject = isJsonObject(parseJson(text));
     if (isObject && status >= 200 && status < 300) return answer(status, text);
     if (status >= 400) return answer(status, isObject ? text : accessDenied);

@@ -14,4 +14,17 @@ export interface PolicyTrace {
   /** An expression was evaluated; the result is its value or `{"error": "…"}`. */
   evaluated(expression: string, result: JsonValue): void;
   report(message: AuthorizationResult | RateLimitResult | PolicyEvent): void;
+  /** The policy that runs has to wait for somebody, such as `keys of https://idp.example.com/`; passes on what comes of it. */
+  waitsFor<T>(whom: string, answer: Promise<T>): Promise<T>;
+}
+
+/** What comes of an answer that a request has to wait for, unless it is at hand; whoever watches the request is told. */
+export function waitFor<T>(
+  trace: PolicyTrace | undefined,
+  whom: string,
+  answer: T | Promise<T>,
+): T | Promise<T> {
+  return trace !== undefined && answer instanceof Promise
+    ? trace.waitsFor(whom, answer)
+    : answer;
 }

@@ -189,6 +189,7 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
       this.#seen.push(policy);
       this.trace?.policyStarts(policy);
       const verdict = policy.onRequest?.(this);
+      if (verdict instanceof Promise) this.trace?.policyWaits();
       const answer = verdict instanceof Promise ? await verdict : verdict;
       this.trace?.policyEnds(policy, answer);
       if (answer === undefined) continue;

@@ -19,7 +19,7 @@ import type {
   RequestStage,
   ResponseStage,
 } from "../telemetry/trace_event.ts";
-import type { JsonValue } from "../telemetry/trace_state.ts";
+import type { JsonObject, JsonValue } from "../telemetry/trace_state.ts";
 import type { Exchange } from "./exchange.ts";
 import { llmUsageOf } from "./llm_usage.ts";
 import { statusOf, toGatewayError } from "./respond.ts";
@@ -45,6 +45,9 @@ export class RequestTrace implements PolicyTrace {
   readonly #phases = new Map<Policy, PolicySelection["phase"]>();
   #phase: PolicySelection["phase"] = "gateway";
   #running: Policy | undefined;
+  #runningSince = 0;
+  /** Since when the policy that runs had to wait; `undefined` while it had not. */
+  #waitsSince: number | undefined;
   /** What the policy that runs said of itself. */
   #said: PolicyResult["result"] | undefined;
 
@@ -84,8 +87,31 @@ export class RequestTrace implements PolicyTrace {
 
   policyStarts(policy: Policy): void {
     this.#running = policy;
+    this.#runningSince = this.#recorder.now();
     this.#said = undefined;
     this.#phases.set(policy, this.#phase);
+  }
+
+  /** The policy that runs has not decided at once: its events say how long that took. */
+  policyWaits(): void {
+    this.#waitsSince = this.#runningSince;
+  }
+
+  async waitsFor<T>(whom: string, answer: Promise<T>): Promise<T> {
+    const kind = tracedPolicy(this.#running?.kind ?? "")?.kind;
+    const startedAt = this.#recorder.now();
+    const tell = (details: JsonObject) => {
+      if (kind === undefined) return;
+      this.#recorder.emit({ type: "policyEvent", kind, details }, startedAt);
+    };
+    try {
+      const value = await answer;
+      tell({ waitedFor: whom });
+      return value;
+    } catch (error) {
+      tell({ waitedFor: whom, error: describeError(error) });
+      throw error;
+    }
   }
 
   policyEnds(policy: Policy, verdict: RequestVerdict): void {
@@ -93,11 +119,11 @@ export class RequestTrace implements PolicyTrace {
     if (policy.onRequest === undefined) return;
     if (verdict instanceof Refusal && verdict.verdict !== undefined) {
       this.report(verdict.verdict);
-      return;
-    }
-    this.#emitResult(policy, this.#resultOf(verdict));
+    } else this.#emitResult(policy, this.#resultOf(verdict));
+    this.#waitsSince = undefined;
+    if (verdict !== undefined) return;
     const known = tracedPolicy(policy.kind);
-    if (known === undefined || verdict !== undefined) return;
+    if (known === undefined) return;
     if (this.#recorder.hasRequestChanged()) {
       this.#snapshotRequest(this.#stageOf(policy, known.stage));
     }
@@ -128,7 +154,11 @@ export class RequestTrace implements PolicyTrace {
         this.#recorder.emit({ type: "cel", expr, requestState: state, result });
       }
     }
-    this.#recorder.emit(message);
+    this.#recorder.emit(message, this.#waitsSince);
+    // What the policy says next, it has waited for from here on.
+    if (this.#waitsSince !== undefined) {
+      this.#waitsSince = this.#recorder.now();
+    }
   }
 
   /** The request goes to the upstream. */
@@ -206,6 +236,7 @@ export class RequestTrace implements PolicyTrace {
       status: statusOf(code),
       reason: message,
     });
+    this.#waitsSince = undefined;
   }
 
   /** The last byte is out, or the client left. */
@@ -233,7 +264,7 @@ export class RequestTrace implements PolicyTrace {
   #emitResult({ kind: name }: Policy, result: PolicyResult["result"]): void {
     const kind = tracedPolicy(name)?.kind;
     if (kind !== undefined) {
-      this.#recorder.emit({ type: "policy", kind, result });
+      this.#recorder.emit({ type: "policy", kind, result }, this.#waitsSince);
     }
   }
 

@@ -11,7 +11,6 @@ import { severityOf } from "../telemetry/trace_severity.ts";
 import type { RequestState } from "../telemetry/trace_state.ts";
 import { BodyCapture } from "./body_capture.ts";
 import type { Exchange } from "./exchange.ts";
-
 import { readState } from "./trace_state.ts";
 
 /** What recording needs of its surroundings. */
@@ -29,6 +28,7 @@ export class TraceRecorder {
   #seenRequest = "";
   #seenResponse = "";
   #calledAt: number | undefined;
+  #isOver = false;
   /** When the try that is under way began, in milliseconds since the request was accepted. */
   triedAt = 0;
 
@@ -39,10 +39,13 @@ export class TraceRecorder {
 
   /** @param startedAt Where the event took time: milliseconds since the request was accepted. */
   emit(message: TraceMessage, startedAt?: number): void {
+    // Whoever watches may be with the next request by now.
+    if (this.#isOver) return;
+    this.#isOver = message.type === "requestFinished";
     const { emit, redactor } = this.#options;
     emit({
       eventStart: startedAt === undefined ? null : toMicros(startedAt),
-      eventEnd: toMicros(this.#now()),
+      eventEnd: toMicros(this.now()),
       severity: severityOf(message),
       // A body is redacted before it becomes base64.
       message: message.type === "bodySnapshot"
@@ -81,7 +84,7 @@ export class TraceRecorder {
   }
 
   callStarts(): void {
-    this.triedAt = this.#now();
+    this.triedAt = this.now();
     this.#calledAt ??= this.triedAt;
   }
 
@@ -105,7 +108,8 @@ export class TraceRecorder {
     for (const body of this.#bodies) body.end();
   }
 
-  #now(): number {
+  /** Milliseconds since the request was accepted. */
+  now(): number {
     return this.#options.clock.monotonic() - this.#exchange.startedAt;
   }
 }

@@ -7,7 +7,7 @@ import type { JsonValue, RequestState } from "./trace_state.ts";
  * Secrets are `<redacted>` from the moment they are recorded.
  */
 export interface TraceEvent {
-  /** Microseconds since the request was accepted; `null` for what takes no time worth measuring. */
+  /** When it began, in microseconds since the request was accepted; `null` for what takes no time worth measuring. */
   readonly eventStart: number | null;
   /** Microseconds since the request was accepted. */
   readonly eventEnd: number;
@@ -143,6 +143,7 @@ export interface PolicyResult {
 export interface PolicyEvent {
   readonly type: "policyEvent";
   readonly kind: TracedPolicyKind;
+  /** Such as `{"waitedFor": "keys of https://idp.example.com/", "error": "Cannot get document: …"}`; no `error` where all went well. */
   readonly details: JsonValue;
 }
 

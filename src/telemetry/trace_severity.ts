@@ -6,10 +6,14 @@ export function severityOf(message: TraceMessage): TraceSeverity {
     case "routeSelection":
       return message.selectedRoute === null ? "error" : "info";
     case "authorizationResult":
-    case "rateLimit":
       return message.result === "allow" ? "success" : "error";
+    case "rateLimit":
+      if (message.result === "deny") return "error";
+      return message.error === undefined ? "success" : "warn";
     case "policy":
       return severityOfResult(message);
+    case "policyEvent":
+      return isFailure(message.details) ? "warn" : "info";
     case "cel":
       return isFailure(message.result) ? "warn" : "info";
     case "backendCallResult":

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import type { TraceEvent } from "../../src/telemetry/trace_event.ts";
+import { fetchRaw, type RawRequest } from "../harness/fetch_raw.ts";
+import { IdentityServer } from "../harness/identity_server.ts";
+import { byUser, upstreamThatSaysOk } from "../harness/limited_gateway.ts";
+import { startRateLimitService } from "../harness/rate_limit_service.ts";
+import { createTokenIssuer } from "../harness/tokens.ts";
+import { eventsOf, startTracedGateway } from "../harness/traced_gateway.ts";
+
+/** The trace of one request to a gateway with these policies. */
+async function traceOf(
+  policies: Readonly<Record<string, unknown>>,
+  { path = "/mcp", ...request }: RawRequest & { readonly path?: string } = {},
+): Promise<{ status: number; events: readonly TraceEvent[] }> {
+  await using upstream = upstreamThatSaysOk();
+  await using gateway = await startTracedGateway({
+    routes: [{
+      name: "all",
+      policies,
+      backends: [{ host: `127.0.0.1:${upstream.port}` }],
+    }],
+  });
+  const events = eventsOf(await gateway.watch());
+  const { status } = await fetchRaw(`${gateway.origin}${path}`, request);
+  return { status, events: await events };
+}
+
+function ofType<Type extends TraceEvent["message"]["type"]>(
+  events: readonly TraceEvent[],
+  type: Type,
+) {
+  return events.flatMap((event) => {
+    const { message } = event;
+    return message.type === type
+      ? [{ ...event, message: message as typeof message & { type: Type } }]
+      : [];
+  });
+}
+
+/** What was waited for, and how that went; each took a time that is known. */
+function waitsIn(events: readonly TraceEvent[]) {
+  return ofType(events, "policyEvent").map(
+    ({ eventStart, eventEnd, severity, message }) => {
+      assert.ok(eventStart !== null && eventStart <= eventEnd);
+      return [severity, message.kind, message.details];
+    },
+  );
+}
+
+/** Of a gateway that accepts the tokens of this provider. */
+function accepting({ origin }: IdentityServer) {
+  return {
+    jwtAuthentication: {
+      providers: [{
+        issuer: `${origin}/`,
+        audiences: ["https://gw.example/mcp"],
+        jwks: { url: `${origin}/jwks.json` },
+      }],
+      mcp: { provider: "IdpA" },
+    },
+  };
+}
+
+Deno.test("a trace says that a token waited for keys, and that there are none", async () => {
+  await using idp = await IdentityServer.start({ condition: "failing" });
+  const issuer = await createTokenIssuer({ issuer: `${idp.origin}/` });
+  const { status, events } = await traceOf(accepting(idp), {
+    headers: { authorization: `Bearer ${await issuer.sign()}` },
+  });
+  assert.equal(status, 503);
+  assert.deepEqual(waitsIn(events), [[
+    "warn",
+    "jwt",
+    {
+      waitedFor: `keys of ${idp.origin}/`,
+      error:
+        "Cannot get document: Cannot use answer: expected status 200, got 500",
+    },
+  ]]);
+  const [rejected] = ofType(events, "policy");
+  assert.equal(rejected?.message.result.type, "reject");
+  assert.notEqual(rejected?.eventStart, null);
+});
+
+Deno.test("a trace says that a token waited for newer keys, once its own is unknown", async () => {
+  await using idp = await IdentityServer.start();
+  const known = await createTokenIssuer({ issuer: `${idp.origin}/` });
+  idp.keys = [known];
+  const token = await known.sign({}, { kid: "rotated" });
+  const { status, events } = await traceOf(accepting(idp), {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  assert.equal(status, 401);
+  assert.deepEqual(waitsIn(events).at(-1), ["info", "jwt", {
+    waitedFor: `newer keys of ${idp.origin}/`,
+  }]);
+});
+
+Deno.test("a trace says that metadata of the identity provider was waited for", async () => {
+  await using idp = await IdentityServer.start();
+  const path = "/.well-known/oauth-authorization-server/mcp";
+  const { status, events } = await traceOf(accepting(idp), { path });
+  assert.equal(status, 200);
+  assert.deepEqual(waitsIn(events), [["info", "jwt", {
+    waitedFor: `metadata of ${idp.origin}/`,
+  }]]);
+});
+
+Deno.test("a trace says that a registration was passed to the identity provider", async () => {
+  await using idp = await IdentityServer.start();
+  const issuer = `${idp.origin}/v1/apps/agentic/project/server`;
+  const { events } = await traceOf({
+    jwtAuthentication: {
+      providers: [{ issuer, jwks: { url: `${idp.origin}/jwks.json` } }],
+      mcp: { provider: "IdpB" },
+    },
+  }, {
+    path: "/.well-known/oauth-authorization-server/mcp/client-registration",
+    method: "POST",
+    body: "{}",
+  });
+  assert.deepEqual(waitsIn(events).map(([, , details]) => details), [{
+    waitedFor: "registration at the identity provider",
+  }]);
+});
+
+Deno.test("a policy that decides at once has no beginning of its own in a trace", async () => {
+  const { events } = await traceOf({
+    apiKeyAuthentication: { keys: [{ key: "abc" }] },
+  });
+  assert.deepEqual(ofType(events, "policy").map((each) => each.eventStart), [
+    null,
+  ]);
+});
+
+Deno.test("a trace says how long a rate limit service took", async () => {
+  await using service = await startRateLimitService();
+  const { events } = await traceOf({
+    rateLimit: {
+      local: [{ requests: 5, unit: "Hours" }],
+      global: {
+        domain: "fleet",
+        store: { service: { host: `127.0.0.1:${service.port}` } },
+        descriptors: [byUser({ requests: 9 })],
+      },
+    },
+  }, { headers: { "x-user": "anna" } });
+  const [local, global] = ofType(events, "rateLimit");
+  assert.deepEqual([local?.message.kind, local?.eventStart], ["local", null]);
+  assert.equal(global?.message.kind, "global");
+  assert.ok(global.eventStart !== null);
+  assert.ok(global.eventStart < global.eventEnd);
+});
