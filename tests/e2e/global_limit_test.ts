@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { startLlmServer } from "../../cli/dev/llm_server.ts";
 import { gatewayCommand } from "../harness/executable.ts";
+import { FakeClock } from "../harness/fake_clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { GatewayProcess } from "../harness/gateway_process.ts";
 import { KvConnectServer } from "../harness/kv_connect_server.ts";
@@ -10,6 +11,7 @@ import {
   chat,
   limitedRoute,
   send,
+  sendUntilDecided,
   textOf,
   upstreamThatSaysOk,
 } from "../harness/limited_gateway.ts";
@@ -45,14 +47,21 @@ async function countAdmitted(
 Deno.test("gateways on one KV file share the budget of each user", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
+  // A busy machine must not make requests fail that wait for the store.
+  const clock = new FakeClock();
   const start = () =>
-    startTestGateway({
-      config: file.config,
-      routes: [limitedRoute(upstream, {
-        domain: "fleet",
-        descriptors: [byUser({ requests: 6 })],
-      })],
-    });
+    startTestGateway(
+      {
+        config: file.config,
+        routes: [limitedRoute(upstream, {
+          domain: "fleet",
+          descriptors: [byUser({ requests: 6 })],
+        })],
+      },
+      {},
+      [],
+      { clock },
+    );
   await using first = await start();
   await using second = await start();
 
@@ -81,14 +90,20 @@ Deno.test("tokens used at one gateway are gone at the other", async () => {
   const llm = startLlmServer();
   await using _ = { [Symbol.asyncDispose]: () => llm.close() };
   await using file = new KvFile();
+  const clock = new FakeClock();
   const start = () =>
-    startTestGateway({
-      config: file.config,
-      routes: [limitedRoute({ port: Number(new URL(llm.origin).port) }, {
-        domain: "fleet",
-        descriptors: [byUser({ tokens: 20 })],
-      })],
-    });
+    startTestGateway(
+      {
+        config: file.config,
+        routes: [limitedRoute({ port: Number(new URL(llm.origin).port) }, {
+          domain: "fleet",
+          descriptors: [byUser({ tokens: 20 })],
+        })],
+      },
+      {},
+      [],
+      { clock },
+    );
   await using first = await start();
   await using second = await start();
   // Nine tokens each; what is used is known elsewhere after the next sweep at the latest.
@@ -96,6 +111,7 @@ Deno.test("tokens used at one gateway are gone at the other", async () => {
     .map(({ status }) => status);
   let remaining: unknown;
   do {
+    clock.advance(1000);
     const response = await chat(second);
     remaining = response.headers.get("x-ratelimit-remaining");
     statuses.push(response.status);
@@ -118,7 +134,7 @@ Deno.test("a reload keeps the leases and what is left", async () => {
   await using gateway = await startReloadableGateway([{
     config: file.config,
     routes: [route],
-  }]);
+  }], { clock: new FakeClock() });
   await Promise.all(Array.from({ length: 64 }, () => send(gateway)));
   await Promise.all(Array.from({ length: 64 }, () => send(gateway)));
   const [before] = await budgetsOf(gateway);
@@ -162,14 +178,20 @@ Deno.test("a reload that needs a store which the process was started without is 
 Deno.test("a gateway that stops gives its leases back", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
+  const clock = new FakeClock();
   const start = () =>
-    startTestGateway({
-      config: file.config,
-      routes: [limitedRoute(upstream, {
-        domain: "fleet",
-        descriptors: [byUser({ requests: 200 })],
-      })],
-    });
+    startTestGateway(
+      {
+        config: file.config,
+        routes: [limitedRoute(upstream, {
+          domain: "fleet",
+          descriptors: [byUser({ requests: 200 })],
+        })],
+      },
+      {},
+      [],
+      { clock },
+    );
   await using second = await start();
   {
     await using first = await start();
@@ -190,14 +212,20 @@ Deno.test("gateways on a KV Connect server share a budget", async () => {
   Deno.env.set("DENO_KV_ACCESS_TOKEN", KvConnectServer.token);
   await using upstream = upstreamThatSaysOk();
   await using server = new KvConnectServer();
+  const clock = new FakeClock();
   const start = () =>
-    startTestGateway({
-      config: { kv: { url: server.url } },
-      routes: [limitedRoute(upstream, {
-        domain: "fleet",
-        descriptors: [byUser({ requests: 10 })],
-      })],
-    });
+    startTestGateway(
+      {
+        config: { kv: { url: server.url } },
+        routes: [limitedRoute(upstream, {
+          domain: "fleet",
+          descriptors: [byUser({ requests: 10 })],
+        })],
+      },
+      {},
+      [],
+      { clock },
+    );
   await using first = await start();
   await using second = await start();
 
@@ -262,7 +290,9 @@ Deno.test("gwctl proxy limits shows shared limits", async () => {
   };
 
   const [, rowAtStart] = await showLimits();
-  for (const user of ["anna", "otto", "anna"]) await send(gateway, user);
+  for (const user of ["anna", "otto", "anna"]) {
+    await sendUntilDecided(gateway, user);
+  }
   const [titles, row] = await showLimits();
 
   // Others may have used it up: nobody has asked the store yet.

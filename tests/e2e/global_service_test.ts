@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { startLlmServer } from "../../cli/dev/llm_server.ts";
 import { createAuthority } from "../harness/certificates.ts";
+import { FakeClock } from "../harness/fake_clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import {
   budgetsOf,
@@ -25,15 +26,23 @@ async function startServiceAndGateway(
 ) {
   const upstream = upstreamThatSaysOk();
   const service = await startRateLimitService(options);
-  const gateway = await startTestGateway({
-    routes: [limitedRoute(upstream, {
-      domain: "fleet",
-      store: { service: { host: `127.0.0.1:${service.port}` } },
-      descriptors: [byUser({ requests: 9 })],
-      ...global,
-    })],
-  });
+  // A busy machine must not make requests fail that wait for the service.
+  const clock = new FakeClock();
+  const gateway = await startTestGateway(
+    {
+      routes: [limitedRoute(upstream, {
+        domain: "fleet",
+        store: { service: { host: `127.0.0.1:${service.port}` } },
+        descriptors: [byUser({ requests: 9 })],
+        ...global,
+      })],
+    },
+    {},
+    [],
+    { clock },
+  );
   return {
+    clock,
     gateway,
     service,
     async [Symbol.asyncDispose]() {
@@ -63,13 +72,18 @@ Deno.test("a rate limit service is asked about each request, and its headers go 
       request_headers_to_add: [{ key: "x-tier", value: "one" }],
     }),
   });
-  await using gateway = await startTestGateway({
-    routes: [limitedRoute(upstream, {
-      domain: "fleet",
-      store: { service: { host: `127.0.0.1:${service.port}` } },
-      descriptors: [byUser({ requests: 9 })],
-    })],
-  });
+  await using gateway = await startTestGateway(
+    {
+      routes: [limitedRoute(upstream, {
+        domain: "fleet",
+        store: { service: { host: `127.0.0.1:${service.port}` } },
+        descriptors: [byUser({ requests: 9 })],
+      })],
+    },
+    {},
+    [],
+    { clock: new FakeClock() },
+  );
 
   const { status, headers } = await send(gateway);
 
@@ -117,7 +131,7 @@ Deno.test("a rate limit service refuses with headers and a body of its own", asy
 for (const failureMode of ["Closed", "Open"]) {
   Deno.test(`while a rate limit service is down, failure mode ${failureMode} decides`, async () => {
     await using test = await startServiceAndGateway({}, { failureMode });
-    const { gateway, service } = test;
+    const { clock, gateway, service } = test;
     const before = await send(gateway);
 
     service.stop();
@@ -126,7 +140,10 @@ for (const failureMode of ["Closed", "Open"]) {
     const metrics = await gateway.gateway.dataPlane.collectMetrics();
     const asked = service.received.length;
     await using again = await startRateLimitService({ port: service.port });
-    while (again.received.length === 0) await send(gateway);
+    while (again.received.length === 0) {
+      clock.advance(1000);
+      await send(gateway);
+    }
     const back = await send(gateway);
 
     assert.equal(before.status, 200);
@@ -155,13 +172,18 @@ Deno.test("a rate limit service hears of the tokens that an answer used", async 
   const llm = startLlmServer();
   await using _ = { [Symbol.asyncDispose]: () => llm.close() };
   await using service = await startRateLimitService();
-  await using gateway = await startTestGateway({
-    routes: [limitedRoute({ port: Number(new URL(llm.origin).port) }, {
-      domain: "fleet",
-      store: { service: { host: `127.0.0.1:${service.port}` } },
-      descriptors: [byUser({ tokens: 1000 })],
-    })],
-  });
+  await using gateway = await startTestGateway(
+    {
+      routes: [limitedRoute({ port: Number(new URL(llm.origin).port) }, {
+        domain: "fleet",
+        store: { service: { host: `127.0.0.1:${service.port}` } },
+        descriptors: [byUser({ tokens: 1000 })],
+      })],
+    },
+    {},
+    [],
+    { clock: new FakeClock() },
+  );
 
   const { status } = await chat(gateway);
   // At once after the answer: what is not reported yet must not get lost.
@@ -180,19 +202,25 @@ Deno.test("a rate limit service behind TLS is verified like any backend", async 
   const tls = await authority.issueServer(["limits.example"]);
   await using upstream = upstreamThatSaysOk();
   await using service = await startRateLimitService({ tls });
+  const clock = new FakeClock();
   const start = (hostname: string) =>
-    startTestGateway({
-      backends: [{
-        name: "limits",
-        static: { host: "127.0.0.1", port: service.port },
-        tls: { hostname, caCertificateRefs: [{ inline: authority.cert }] },
-      }],
-      routes: [limitedRoute(upstream, {
-        domain: "fleet",
-        store: { service: { backendRef: { name: "limits" } } },
-        descriptors: [byUser({ requests: 9 })],
-      })],
-    });
+    startTestGateway(
+      {
+        backends: [{
+          name: "limits",
+          static: { host: "127.0.0.1", port: service.port },
+          tls: { hostname, caCertificateRefs: [{ inline: authority.cert }] },
+        }],
+        routes: [limitedRoute(upstream, {
+          domain: "fleet",
+          store: { service: { backendRef: { name: "limits" } } },
+          descriptors: [byUser({ requests: 9 })],
+        })],
+      },
+      {},
+      [],
+      { clock },
+    );
   await using right = await start("limits.example");
   await using wrong = await start("other.example");
 

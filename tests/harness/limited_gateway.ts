@@ -41,6 +41,17 @@ export function send(
   return fetchRaw(origin, { headers: { "x-user": user } });
 }
 
+/** The same; again as long as the store does not answer in time, as it may be on a busy machine. */
+export async function sendUntilDecided(
+  gateway: { readonly origin: string },
+  user?: string,
+): Promise<RawResponse> {
+  for (;;) {
+    const response = await send(gateway, user);
+    if (response.status !== 503) return response;
+  }
+}
+
 /** Asks an LLM for an answer that uses nine tokens. */
 export async function chat({ origin }: TestGateway): Promise<Response> {
   const response = await fetch(`${origin}/v1/chat/completions`, {

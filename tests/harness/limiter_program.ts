@@ -23,7 +23,7 @@ const use: DescriptorUse = {
   },
   entries: [["team", "all"]],
 };
-const limiter = new KvLimiter({ path, domain: "test", waitMs: 2000 });
+const limiter = new KvLimiter({ path, domain: "test", waitMs: 300_000 });
 
 async function send(): Promise<void> {
   const decision = await limiter.admit([use]);
