@@ -1,4 +1,5 @@
 import type { Log } from "../base/log.ts";
+import { redactionMarker } from "../base/redaction.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import { compileExpression, Expression } from "../cel/expression.ts";
 import type { VariableName, Variables } from "../cel/variables.ts";
@@ -27,6 +28,8 @@ export class LimitExpression<T extends string | boolean | undefined> {
   readonly #options: LimitExpressionOptions<T>;
   readonly #subjectOf: SubjectOf | undefined;
   readonly #bySubject = new WeakMap<object, T>();
+  /** Whether its value may be shown. */
+  readonly #isOpen: boolean;
   #hasWarned: boolean;
 
   constructor(expression: Expression, options: LimitExpressionOptions<T>) {
@@ -34,6 +37,7 @@ export class LimitExpression<T extends string | boolean | undefined> {
     this.#expression = expression;
     this.#options = options;
     this.#subjectOf = subjectOf(expression);
+    this.#isOpen = isOpen(expression);
     this.#hasWarned = options.isUsual;
   }
 
@@ -54,7 +58,11 @@ export class LimitExpression<T extends string | boolean | undefined> {
     const value = this.#expression.evaluate(variables);
     const usable = this.#options.accept(value);
     if (usable === undefined) return this.#fallBack(value, context);
-    context.trace?.evaluated(this.#expression.text, usable);
+    const isShown = this.#isOpen || typeof usable === "boolean";
+    context.trace?.evaluated(
+      this.#expression.text,
+      isShown ? usable : redactionMarker,
+    );
     return usable;
   }
 
@@ -76,6 +84,17 @@ export class LimitExpression<T extends string | boolean | undefined> {
     });
     return fallback;
   }
+}
+
+/** Fields of a request that may hold secrets, of which an expression may cut a part that nobody knows again. */
+const secretFields = ["headers", "uri", "pathAndQuery", "body"] as const;
+const openFields = ["method", "host", "scheme", "path", "version"] as const;
+
+/** Whether the value of an expression can hold nothing secret. Claims are shown as they are: they are no credentials. */
+function isOpen(expression: Expression): boolean {
+  const reads = (field: string) => expression.reads(`request.${field}`);
+  return !expression.variables.has("request") ||
+    openFields.some(reads) && !secretFields.some(reads);
 }
 
 type SubjectOf = (context: PolicyContext) => object | undefined;

@@ -1,3 +1,4 @@
+import type { Log, LogFields } from "../../../src/base/log.ts";
 import type { RateLimit } from "../../../src/api/rate_limit.ts";
 import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
@@ -15,7 +16,20 @@ export const route = "HTTPRoute/default/a";
 export class Process {
   readonly clock = new FakeClock();
   readonly counters = new LocalCounterStore(this.clock);
+  /** Lines such as `warn text {"a":1}`. */
+  readonly logged: string[] = [];
   limiter: GlobalLimiter | undefined;
+
+  readonly #log: Log = {
+    ...inertServices().log,
+    isEnabled: () => true,
+    warn: (text, fields) => this.#write("warn", text, fields),
+    debug: (text, fields) => this.#write("debug", text, fields),
+  };
+
+  #write(level: string, text: string, fields: LogFields = {}): void {
+    this.logged.push(`${level} ${text} ${JSON.stringify(fields)}`);
+  }
 
   policy(...layers: readonly (readonly [scope: string, RateLimit])[]): Policy {
     const options = {
@@ -27,6 +41,7 @@ export class Process {
         clock: this.clock,
         counters: this.counters.lease(),
         globalLimiter: () => this.limiter,
+        log: this.#log,
       },
     };
     return createRateLimit(
