@@ -3,12 +3,7 @@ import type { ResponseMessage } from "../http/message.ts";
 import type { Policy, RequestVerdict } from "../policy/policy.ts";
 import type { PolicyTrace } from "../policy/policy_trace.ts";
 import { Refusal } from "../policy/refusal.ts";
-import type {
-  Backend,
-  DescribePolicies,
-  Listener,
-  Route,
-} from "../snapshot/snapshot.ts";
+import type { Backend, Listener, Route } from "../snapshot/snapshot.ts";
 import type { FinishedRequest } from "../telemetry/finished_request.ts";
 import type {
   AuthorizationResult,
@@ -23,6 +18,7 @@ import type { JsonObject, JsonValue } from "../telemetry/trace_state.ts";
 import type { Exchange } from "./exchange.ts";
 import { llmUsageOf } from "./llm_usage.ts";
 import { statusOf, toGatewayError } from "./respond.ts";
+import { describeMirrors } from "./trace_state.ts";
 import { TraceRecorder, type TraceRecorderOptions } from "./trace_recorder.ts";
 import { applied, tracedPolicy } from "./traced_policies.ts";
 
@@ -62,11 +58,16 @@ export class RequestTrace implements PolicyTrace {
   /** A phase begins; its policies run next. */
   enters(
     phase: PolicySelection["phase"],
-    { describePolicies }: { readonly describePolicies: DescribePolicies },
+    { describePolicies, mirrors }:
+      & Pick<Route, "describePolicies">
+      & Partial<Route>,
   ): void {
     this.#phase = phase;
     this.#recorder.hasRequestChanged();
-    const effectivePolicy = describePolicies(this.#sensitiveHeaders);
+    const effectivePolicy = {
+      ...describePolicies(this.#sensitiveHeaders),
+      ...(mirrors && { requestMirror: describeMirrors(mirrors) }),
+    };
     this.#recorder.emit({ type: "policySelection", phase, effectivePolicy });
   }
 

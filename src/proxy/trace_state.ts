@@ -1,9 +1,13 @@
 import { toJson } from "../telemetry/plain_json.ts";
 import type { TraceRedactor } from "../telemetry/trace_redactor.ts";
-import type { JsonObject, RequestState } from "../telemetry/trace_state.ts";
+import type {
+  JsonObject,
+  JsonValue,
+  RequestState,
+} from "../telemetry/trace_state.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import { pathEnd } from "../route/request_target.ts";
-import type { Backend } from "../snapshot/snapshot.ts";
+import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** What a snapshot says of time, in milliseconds since the request was accepted. */
@@ -49,6 +53,15 @@ export function readBackend(
 ): NonNullable<RequestState["backend"]> {
   const protocol = tls === undefined ? "http" : "https";
   return { name: key, type: "static", protocol };
+}
+
+/** The mirrors of a route as traces show them: one, a list, or `null`. */
+export function describeMirrors(mirrors: readonly Mirror[]): JsonValue {
+  const [only = null, ...others] = mirrors.map(({ backend, fraction }) => ({
+    backend: backend.key,
+    fraction,
+  }));
+  return others.length === 0 ? only : [only, ...others];
 }
 
 function readRequest(
