@@ -77,9 +77,15 @@ function describe(
   const taken = profile.samples?.length ?? 0;
   // Under load samples come late: each stands for its share of the time, not for the interval that was asked for.
   const sampleUs = taken === 0 ? periodUs : durationUs / taken;
-  const samples = [...samplesOf(profile, sampleUs)];
+  const samples: StackSample[] = [];
+  for (const sample of samplesOf(profile, sampleUs)) {
+    samples.push({ ...sample, thread: "main" });
+  }
   const others = Math.round(othersUs / sampleUs);
-  if (others > 0) samples.push(sampleAt([otherThreads], others, sampleUs));
+  if (others > 0) {
+    const sample = sampleAt([otherThreads], others, sampleUs);
+    samples.push({ ...sample, thread: "other" });
+  }
   return {
     valueTypes: [["samples", "count"], ["cpu", "nanoseconds"]],
     samples,
@@ -89,7 +95,10 @@ function describe(
   };
 }
 
-/** The engine's and the runtime's: collecting garbage, compiling, reading files. None of them runs code of ours. */
+/**
+ * The engine's and the runtime's: collecting garbage, compiling, reading files, sampling. None of them runs code of ours, and
+ * what each of them uses is in files of Linux that the gateway may not read.
+ */
 const otherThreads: Frame = {
   name: "(other threads)",
   file: "",

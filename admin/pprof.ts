@@ -16,6 +16,8 @@ export interface StackSample {
   readonly frames: readonly Frame[];
   /** One for each of `valueTypes`, whole numbers. */
   readonly values: readonly number[];
+  /** Who did it; left out where nobody knows. */
+  readonly thread?: "main" | "other";
 }
 
 /** Samples and what their values mean. */
@@ -43,9 +45,12 @@ export async function encodePprof(
   const shown = types.at(-1) ?? { type: 0, unit: 0 };
   const profile = new Profile({
     sampleType: types,
-    sample: samples.map(({ frames, values }) => ({
+    sample: samples.map(({ frames, values, thread }) => ({
       locationId: frames.map((frame) => tables.location(frame)),
       value: [...values],
+      label: thread === undefined
+        ? []
+        : [{ key: tables.text("thread"), str: tables.text(thread) }],
     })),
     // Says that nothing is left to be looked up in the executable.
     mapping: [{

@@ -69,3 +69,15 @@ export async function goTop(file: string): Promise<string | undefined> {
   if (!success) throw new Error(new TextDecoder().decode(stderr));
   return new TextDecoder().decode(stdout);
 }
+
+/** The values of the label `thread`, each once, sorted. */
+export function threadLabels(bytes: Uint8Array): readonly string[] {
+  const { sample, stringTable } = Profile.decode(gunzipSync(bytes));
+  const text = (index: number | bigint) =>
+    stringTable.strings[Number(index)] ?? "";
+  const values = sample.flatMap(({ label }) =>
+    label.filter(({ key }) => text(key) === "thread")
+      .map(({ str }) => text(str))
+  );
+  return [...new Set(values)].toSorted();
+}
