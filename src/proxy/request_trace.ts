@@ -60,7 +60,7 @@ export class RequestTrace implements PolicyTrace {
     phase: PolicySelection["phase"],
     { describePolicies, mirrors }:
       & Pick<Route, "describePolicies">
-      & Partial<Route>,
+      & Partial<Pick<Route, "mirrors">>,
   ): void {
     this.#phase = phase;
     this.#recorder.hasRequestChanged();
