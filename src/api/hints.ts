@@ -58,27 +58,40 @@ function mappingFor(
     : undefined;
 }
 
+/** Where a field belongs that is unknown where it stands: by the field that it stands in, and its name. */
+const belongings: Readonly<Record<string, string>> = {
+  "traffic.phase": 'move it one level up, beside "traffic"',
+  "policies.phase":
+    'write it beside "traffic" in a policy whose target is a gateway',
+  "traffic.mcp": 'move it into "jwtAuthentication"',
+  "policies.mcp": 'move it into "jwtAuthentication"',
+  "jwtAuthentication.authorization":
+    'move it one level up, beside "jwtAuthentication"',
+  "mcp.authorization": 'move it two levels up, beside "jwtAuthentication"',
+  "authorization.matchExpressions": "write policy: { matchExpressions: […] }",
+};
+
 /**
- * The remedy for the unknown field at the end of `path`, beside `siblings`: for `{ host, port }` where `host` holds both, and for
- * `phase` where only `traffic` can have it.
+ * The remedy for the unknown field at the end of `path`, beside `siblings`: for one that belongs elsewhere, for `a.b` in place of
+ * `a: { b }`, and for `{ host, port }` where `host` holds both.
  */
 export function hintForKey(
   path: readonly (string | number)[],
   siblings: unknown,
   known: readonly string[],
 ): string | undefined {
-  const key = path.at(-1);
-  if (key === "phase" && path.at(-2) === "traffic") {
-    return 'move it one level up, beside "traffic"';
-  }
-  if (key === "phase" && path.at(-2) === "policies") {
-    return 'write it beside "traffic" in a policy whose target is a gateway';
+  const key = String(path.at(-1));
+  const [first = "", ...rest] = key.split(".");
+  if (rest.length > 0 && known.includes(first)) {
+    return `write ${first}: { ${rest.join(": { ")}: …${
+      " }".repeat(rest.length)
+    }`;
   }
   const isApart = key === "port" && known.includes("host") &&
     isMapping(siblings) && typeof siblings["host"] === "string";
   return isApart
     ? 'write both as one, as in host: "127.0.0.1:9000"'
-    : undefined;
+    : belongings[`${path.at(-2)}.${key}`];
 }
 
 const providerFields = ["issuer", "audiences", "jwks"];

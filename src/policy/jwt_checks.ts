@@ -1,8 +1,11 @@
 import type { JwtAuthentication } from "../api/jwt_authentication.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { checkKeySet } from "../identity/key_set.ts";
+import { adapterOf } from "../identity/provider.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
 import { describeReadProblem } from "./read_problem.ts";
+
+type Mcp = NonNullable<JwtAuthentication["mcp"]>;
 
 /** What the schema cannot see: key sets that are no key sets, and what an MCP server cannot have. */
 export function checkJwtAuthentication(
@@ -33,6 +36,29 @@ export function checkJwtAuthentication(
   if (location?.queryParameter !== undefined) {
     const message = "Cannot accept the token in the query: MCP forbids it";
     problems.push({ path: ["location", "queryParameter"], message });
+  }
+  return [...problems, ...checkMcp(mcp)];
+}
+
+function checkMcp(
+  { provider, clientId, registration, resourceMetadata }: Mcp,
+): readonly PolicyProblem[] {
+  const problems: PolicyProblem[] = [];
+  if (resourceMetadata?.resource?.includes("#")) {
+    const message =
+      'Cannot identify the MCP server: expected a URL without "#"';
+    problems.push({ path: ["mcp", "resourceMetadata", "resource"], message });
+  }
+  const isAlwaysHere = provider !== undefined &&
+    adapterOf(provider)?.registersAtGateway === true;
+  if (isAlwaysHere && registration === "Upstream") {
+    const message =
+      `Cannot leave registration to the provider: clients of ${provider} register at the gateway`;
+    problems.push({ path: ["mcp", "registration"], message });
+  }
+  if (!isAlwaysHere && registration === "Gateway" && clientId === undefined) {
+    const message = "Cannot register clients: expected clientId beside it";
+    problems.push({ path: ["mcp", "registration"], message });
   }
   return problems;
 }
