@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import fc from "fast-check";
 import { FakeClock } from "../harness/fake_clock.ts";
 import {
   audience,
@@ -15,6 +14,7 @@ import {
   startReloadableGateway,
 } from "../harness/reloadable_gateway.ts";
 import { createTokenIssuer, type TokenIssuer } from "../harness/tokens.ts";
+import { fc } from "../harness/properties.ts";
 
 const issuer = "https://idp.example/";
 const always = { exp: Date.UTC(2100, 0) / 1000 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { Pattern } from "../../../src/base/pattern.ts";
+import { fc } from "../../harness/properties.ts";
 
 for (
   const [source, matching, other] of [

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { compileExpression, Expression } from "../../../src/cel/expression.ts";
 import { claimsValue } from "../../../src/cel/values.ts";
 import { processorTime } from "../../harness/processor_time.ts";
+import { fc } from "../../harness/properties.ts";
 
 function evaluate(text: string, claims: Record<string, unknown> = {}) {
   const compiled = compileExpression(text);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { formatDiagnostics } from "../../../src/config/diagnostic.ts";
 import { loadConfig } from "../../../src/config/load.ts";
+import { fc } from "../../harness/properties.ts";
 
 const good = new URL("../../fixtures/config/good/", import.meta.url);
 const texts = [...Deno.readDirSync(good)]

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { ByteSearch } from "../../../src/llm/byte_search.ts";
 import { bytesOf } from "./answers.ts";
+import { fc } from "../../harness/properties.ts";
 
 const parts = ["a", "b", "c", "x", "abc", "ab", "xxxxxxxxxxxxxxxx"];
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import {
   readLlmRequest,
   withIncludeUsage,
 } from "../../../src/llm/llm_request.ts";
 import { bytesOf } from "./answers.ts";
+import { fc } from "../../harness/properties.ts";
 
 const nothing = {
   model: undefined,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { createUsageChunkFilter } from "../../../src/llm/usage_chunk_filter.ts";
 import { bytesOf, cut, events, everyByte, scan, sse } from "./answers.ts";
 import { processorTime } from "../../harness/processor_time.ts";
+import { fc } from "../../harness/properties.ts";
 
 const usage = { prompt_tokens: 5, completion_tokens: 6, total_tokens: 11 };
 const done = "data: [DONE]\n\n";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
-import fc from "fast-check";
 import { createUsageScanner } from "../../../src/llm/usage_scanner.ts";
 import {
   awsEventStream,
@@ -15,6 +14,7 @@ import {
   sse,
 } from "./answers.ts";
 import { streamedAnswers } from "./streamed_answers.ts";
+import { fc } from "../../harness/properties.ts";
 
 for (const answer of streamedAnswers) {
   const { name, contentType, body, input, output, model } = answer;

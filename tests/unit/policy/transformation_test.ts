@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { isFieldValue } from "../../../src/http/field_syntax.ts";
 import { compileHeader } from "../../../src/policy/transformation_expression.ts";
 import { normalizeTarget } from "../../../src/route/request_target.ts";
@@ -10,6 +9,7 @@ import {
   set,
   transformation,
 } from "./transformations.ts";
+import { fc } from "../../harness/properties.ts";
 
 const claims = { sub: "anna", level: 3, roles: ["a", "b"], big: 1.5 };
 

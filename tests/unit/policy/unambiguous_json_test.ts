@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { parseUnambiguous } from "../../../src/policy/unambiguous_json.ts";
+import { fc } from "../../harness/properties.ts";
 
 function parse(text: string): unknown {
   return parseUnambiguous(new TextEncoder().encode(text));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { KvFleet, useOf } from "./kv_fleet.ts";
+import { fc } from "../../harness/properties.ts";
 
 const WINDOW_MS = 1000;
 

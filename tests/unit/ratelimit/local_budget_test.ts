@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
 import type { Budget } from "../../../src/ratelimit/counter_store.ts";
 import { LocalLimit } from "../../../src/ratelimit/local_limit.ts";
 import { budgetStories } from "./budget_states.ts";
+import { fc } from "../../harness/properties.ts";
 
 const minute = 60_000;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { decodeAnswer } from "../../../src/ratelimit/service_messages.ts";
+import { fc } from "../../harness/properties.ts";
 
 Deno.test("decodeAnswer reads any bytes or throws an error", () => {
   fc.assert(

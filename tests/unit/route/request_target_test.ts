@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { normalizeTarget } from "../../../src/route/request_target.ts";
+import { fc } from "../../harness/properties.ts";
 
 const kept = [
   "/",

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import type { HttpMatch } from "../../../src/api/http_match.ts";
 import {
   compareHostnames,
@@ -12,6 +11,7 @@ import {
   type RouteEntry,
 } from "../../../src/route/route_table.ts";
 import { request } from "./routing.ts";
+import { fc } from "../../harness/properties.ts";
 
 const hostname = fc.constantFrom(
   "*",

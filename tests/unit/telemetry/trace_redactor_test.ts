@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import {
   createSensitiveHeaders,
   sensitiveParameters,
@@ -10,6 +9,7 @@ import {
   TraceRedactor,
 } from "../../../src/telemetry/trace_redactor.ts";
 import { processorTime } from "../../harness/processor_time.ts";
+import { fc } from "../../harness/properties.ts";
 
 function createRedactor(
   headers: Readonly<Record<string, string>> = {},

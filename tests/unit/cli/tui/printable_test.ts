@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import {
   fit,
   printable,
   widthOf,
   wrap,
 } from "../../../../cli/tui/printable.ts";
+import { fc } from "../../../harness/properties.ts";
 
 const anyText = fc.string({ unit: "binary" });
 

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import type { Key, KeyName } from "../../../../cli/tui/keys.ts";
 import type { Size } from "../../../../cli/tui/layout.ts";
 import {
@@ -18,6 +17,7 @@ import {
   requestState,
   traceEvent,
 } from "../../../harness/sample_trace.ts";
+import { fc } from "../../../harness/properties.ts";
 
 const small: Size = { columns: 80, rows: 24 };
 const empty = initialModel("gateway/default", "waiting for a request…");

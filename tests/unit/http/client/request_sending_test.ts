@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { describeError } from "../../../../src/base/errors.ts";
 import { textBody } from "../../../../src/http/body.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
@@ -309,7 +310,7 @@ Deno.test("Upstream fails with the client's error when the client's body fails",
   const failure = await failureOf(exchange(upstream, { method: "POST" }, body));
 
   assert.equal(failure.code, "client_closed");
-  assert.match(failure.message, /client vanished/);
+  assert.match(describeError(failure), /client vanished/);
   assert.equal(upstream.stats.active, 0);
 });
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { decodeEvent } from "../../../../../cli/ctl/trace/decode_event.ts";
 import { readLines } from "../../../../../cli/ctl/trace/lines.ts";
 import {
   forwardedTrace,
   refusedTrace,
 } from "../../../../harness/sample_trace.ts";
+import { fc } from "../../../../harness/properties.ts";
 
 Deno.test("decodeEvent knows every event of a trace", () => {
   for (const event of [...forwardedTrace, ...refusedTrace]) {
