@@ -21,6 +21,7 @@ import {
 import {
   limitHeaders,
   seconds,
+  writeAddedHeaders,
   writeLimitHeaders,
   writeStandardHeaders,
 } from "./rate_limit_headers.ts";
@@ -122,9 +123,7 @@ class RateLimitPolicy implements Policy {
     if (rateLimit === undefined) return;
     this.#writeHeaders(response, rateLimit.readings());
     for (const { responseHeaders } of rateLimit.shared) {
-      for (const [name, value] of responseHeaders ?? []) {
-        response.headers.set(name.toLowerCase(), value);
-      }
+      writeAddedHeaders(response.headers, responseHeaders);
     }
   }
 
@@ -186,9 +185,7 @@ class RateLimitPolicy implements Policy {
 
   #admitShared({ context, taken, admissions }: Asking): void {
     for (const { requestHeaders } of admissions) {
-      for (const [name, value] of requestHeaders ?? []) {
-        context.request.headers.set(name.toLowerCase(), value);
-      }
+      writeAddedHeaders(context.request.headers, requestHeaders);
     }
     this.#admit(context, taken.local.with(admissions));
   }
@@ -230,9 +227,7 @@ class RateLimitPolicy implements Policy {
       response.headers.set("retry-after", wait);
     }
     response.headers.set("x-ext-ratelimited", "true");
-    for (const [name, value] of responseHeaders ?? []) {
-      response.headers.set(name.toLowerCase(), value);
-    }
+    writeAddedHeaders(response.headers, responseHeaders);
     const what = refusedBy === undefined
       ? "A limit"
       : `Limit "${limits.nameOf(refusedBy)}"`;

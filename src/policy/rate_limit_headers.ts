@@ -61,3 +61,12 @@ export function writeStandardHeaders(
 export function seconds(ms: number): number {
   return Math.ceil(ms / 1000);
 }
+
+/** Writes what a limiter adds, in place of what is there under the same names. */
+export function writeAddedHeaders(
+  headers: HeaderList,
+  added: readonly (readonly [name: string, value: string])[] = [],
+): void {
+  for (const [name] of added) headers.delete(name.toLowerCase());
+  for (const [name, value] of added) headers.append(name.toLowerCase(), value);
+}

@@ -1,3 +1,4 @@
+import type { FailureLog } from "./failure_log.ts";
 import type {
   DescriptorUse,
   GlobalDecision,
@@ -14,14 +15,16 @@ export interface DecisionCounts {
   readonly lastError: unknown;
 }
 
-/** A limiter whose decisions are counted. */
+/** A limiter whose decisions are counted, and whose failures are told to the log. */
 export class CountedLimiter implements GlobalLimiter {
   readonly #limiter: GlobalLimiter;
+  readonly #log: FailureLog;
   readonly #counts = { admitted: 0, refused: 0, failed: 0 };
   #lastError: unknown;
 
-  constructor(limiter: GlobalLimiter) {
+  constructor(limiter: GlobalLimiter, log: FailureLog) {
     this.#limiter = limiter;
+    this.#log = log;
   }
 
   get counts(): DecisionCounts {
@@ -50,6 +53,7 @@ export class CountedLimiter implements GlobalLimiter {
     this.#lastError = decision.verdict === "failed"
       ? decision.error
       : undefined;
+    this.#log.note(this.#lastError);
     return decision;
   }
 }

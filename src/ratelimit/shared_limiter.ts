@@ -1,5 +1,7 @@
 import { CountedLimiter, type DecisionCounts } from "./counted_limiter.ts";
+import { FailureLog } from "./failure_log.ts";
 import { KvLimiter, type KvLimiterOptions } from "./kv_limiter.ts";
+import { formatAddress } from "./service_address.ts";
 import {
   ServiceLimiter,
   type ServiceLimiterOptions,
@@ -37,9 +39,13 @@ export interface SharedLimiter {
 }
 
 /** A limiter over Deno KV. */
-export function createKvLimiter(options: KvLimiterOptions): SharedLimiter {
+export function createKvLimiter(
+  options: KvLimiterOptions & Pick<ServiceLimiterOptions, "clock" | "log">,
+): SharedLimiter {
   const kv = new KvLimiter(options);
-  const limiter = new CountedLimiter(kv);
+  const { domain } = options;
+  const log = new FailureLog(options, { domain, store: "KV" });
+  const limiter = new CountedLimiter(kv, log);
   return {
     limiter,
     open: () => kv.open(),
@@ -78,7 +84,10 @@ export function createServiceLimiter(
   options: ServiceLimiterOptions,
 ): SharedLimiter {
   const service = new ServiceLimiter(options);
-  const limiter = new CountedLimiter(service);
+  const { domain, address } = options;
+  const store = formatAddress(address);
+  const log = new FailureLog(options, { domain, store });
+  const limiter = new CountedLimiter(service, log);
   return {
     limiter,
     open: () => service.open(),

@@ -121,16 +121,11 @@ export class SharedLimiters {
   }
 
   #create(place: LimiterPlace): SharedLimiter {
-    const clock = this.#clock;
     const { domain } = place;
+    const options = { domain, clock: this.#clock, log: this.#log };
     return "kv" in place
-      ? createKvLimiter({ path: place.kv, domain, clock })
-      : createServiceLimiter({
-        address: place.service,
-        domain,
-        clock,
-        log: this.#log,
-      });
+      ? createKvLimiter({ path: place.kv, ...options })
+      : createServiceLimiter({ address: place.service, ...options });
   }
 
   async #open(shared: SharedLimiter): Promise<void> {

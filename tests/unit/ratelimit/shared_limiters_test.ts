@@ -18,16 +18,17 @@ const place: LimiterPlace = { domain: "fleet", kv: ":memory:" };
 function create() {
   const clock = new FakeClock();
   const errors: unknown[] = [];
+  const told: unknown[] = [];
   const log: Log = {
     error: (message, fields) => void errors.push([message, fields]),
-    warn() {},
-    info() {},
+    warn: (message, fields) => void told.push([message, fields]),
+    info: (message, fields) => void told.push([message, fields]),
     debug() {},
     trace() {},
     isEnabled: () => false,
   };
   const limiters = new SharedLimiters({ clock, log });
-  return { clock, limiters, errors };
+  return { clock, limiters, errors, told };
 }
 
 Deno.test("equal places share a limiter, over configurations too", async () => {
@@ -152,5 +153,32 @@ Deno.test("a store that cannot be opened is told ahead of the first request, wit
     JSON.stringify(errors),
     /Cannot reach who keeps shared limits: .* refused with 503, or pass where failureMode is Open/,
   );
+  await limiters.close();
+});
+
+Deno.test("the log is told when a limiter cannot be asked any more and when it can, not about every request", async () => {
+  const { clock, limiters, told } = create();
+  const service = { host: "127.0.0.1", port: 1, tls: undefined };
+  const away = { domain: "fleet", service };
+  const limiter = limiters.lease().limiter(away, [limit]);
+  for (let i = 0; i < 3; i++) await limiter.admit([use]);
+  // Nothing to ask about: it can be said.
+  await limiter.admit([]);
+  await limiter.admit([use]);
+  clock.advance(10_000);
+  await limiter.admit([use]);
+
+  const which = { domain: "fleet", store: "127.0.0.1:1" };
+  const lines = told.map((line) => Array.isArray(line) ? line : []);
+  assert.deepEqual(lines.map(([message]) => String(message).slice(0, 13)), [
+    "Nobody can sa",
+    "What is left ",
+    "Nobody can sa",
+  ]);
+  assert.match(
+    String(lines[0]?.[1].error),
+    /Cannot ask the rate limit service/,
+  );
+  assert.deepEqual(lines[1]?.[1], { ...which, requests: 3 });
   await limiters.close();
 });

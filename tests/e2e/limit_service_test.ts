@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import type { RawResponse } from "../harness/fetch_raw.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import {
+  byUser,
+  limitedRoute,
+  send,
+  textOf,
+} from "../harness/limited_gateway.ts";
+import {
+  type RateLimitServiceOptions,
+  startRateLimitService,
+} from "../harness/rate_limit_service.ts";
+import { answer, RawUpstream } from "../harness/raw_upstream.ts";
+
+type Reply = NonNullable<RateLimitServiceOptions["reply"]>;
+
+/** A gateway that asks a service about every request, for each `failureMode`. */
+async function openServiceLimits(reply: Reply) {
+  await using opening = new AsyncDisposableStack();
+  const requests: string[] = [];
+  const upstream = opening.use(
+    new RawUpstream(async (connection) => {
+      for (;;) {
+        requests.push(await connection.request());
+        await connection.send(answer("ok", "x-ratelimit-limit: upstream"));
+      }
+    }),
+  );
+  const service = opening.use(await startRateLimitService({ reply }));
+  const store = { service: { host: `127.0.0.1:${service.port}` } };
+  const descriptors = [byUser({ requests: 10, unit: "Minutes" })];
+  const start = (failureMode: string) =>
+    startTestGateway({
+      routes: [
+        limitedRoute(upstream, {
+          domain: "shop",
+          store,
+          failureMode,
+          descriptors,
+        }),
+      ],
+    });
+  const closed = opening.use(await start("Closed"));
+  const open = opening.use(await start("Open"));
+  const all = opening.move();
+  return {
+    closed,
+    open,
+    service,
+    requests,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** Sends until the service decides: on a busy machine it may need longer than the gateway waits. */
+async function sendUntilDecided(gateway: {
+  readonly origin: string;
+}): Promise<RawResponse> {
+  for (;;) {
+    const response = await send(gateway);
+    if (response.status !== 503) return response;
+  }
+}
+
+/** The status of the only descriptor. */
+function status(code: string, remaining: number) {
+  return {
+    code,
+    current_limit: { requests_per_unit: 10, unit: "MINUTE" },
+    limit_remaining: remaining,
+    duration_until_reset: { seconds: 30 },
+  };
+}
+
+Deno.test("a service that admits is asked about the user, and what it adds reaches upstream and client", async () => {
+  await using limits = await openServiceLimits(() => ({
+    overall_code: "OK",
+    statuses: [status("OK", 7)],
+    request_headers_to_add: [{ key: "X-Plan", value: "gold" }],
+    response_headers_to_add: [
+      { key: "X-RateLimit-Limit", value: "10, 10;w=60" },
+      { key: "link", value: "<a>" },
+      { key: "link", value: "<b>" },
+    ],
+  }));
+
+  const { status: code, headers } = await sendUntilDecided(limits.closed);
+
+  assert.equal(code, 200);
+  assert.equal(headers["x-ratelimit-limit"], "10, 10;w=60");
+  assert.equal(headers["x-ratelimit-remaining"], "7");
+  assert.equal(headers["x-ratelimit-reset"], "30");
+  assert.equal(headers["link"], "<a>, <b>");
+  assert.equal(headers["x-ext-ratelimited"], undefined);
+  assert.match(limits.requests[0] ?? "", /^x-plan: gold\r$/im);
+  assert.deepEqual(limits.service.received.at(-1), {
+    domain: "shop",
+    hits_addend: 0,
+    descriptors: [{
+      entries: [{ key: "user", value: "anna" }],
+      limit: { requests_per_unit: 10, unit: "MINUTE" },
+      hits_addend: { value: "1" },
+    }],
+  });
+});
+
+Deno.test("a service that refuses decides over headers and body of the 429, which is not forwarded", async () => {
+  let body = '{"error":"slow down"}';
+  await using limits = await openServiceLimits(() => ({
+    overall_code: "OVER_LIMIT",
+    statuses: [status("OVER_LIMIT", 0)],
+    ...(body === "" ? {} : {
+      raw_body: new TextEncoder().encode(body),
+      response_headers_to_add: [
+        { key: "content-type", value: "application/json" },
+        { key: "x-ext-ratelimited", value: "shop" },
+      ],
+    }),
+  }));
+
+  const own = await sendUntilDecided(limits.closed);
+  body = "";
+  const usual = await sendUntilDecided(limits.closed);
+
+  for (const { status, headers } of [own, usual]) {
+    assert.equal(status, 429);
+    assert.equal(headers["x-ratelimit-limit"], "10");
+    assert.equal(headers["x-ratelimit-remaining"], "0");
+    assert.equal(headers["x-ratelimit-reset"], "30");
+    assert.equal(headers["retry-after"], "30");
+  }
+  assert.equal(textOf(own), '{"error":"slow down"}');
+  assert.equal(own.headers["content-type"], "application/json");
+  assert.equal(own.headers["x-ext-ratelimited"], "shop");
+  assert.equal(textOf(usual), "rate limit exceeded");
+  assert.equal(usual.headers["content-type"], "text/plain");
+  assert.equal(usual.headers["x-ext-ratelimited"], "true");
+  assert.deepEqual(limits.requests, []);
+  assert.match(
+    limits.closed.accessLog.at(-1) ?? "",
+    /error="Limit \\"10 requests per minute, by user\\" of domain \\"shop\\" is used up"/,
+  );
+});
+
+const failures: readonly {
+  readonly what: string;
+  readonly reply: Reply;
+  readonly error: RegExp;
+}[] = [
+  {
+    what: "neither admits nor refuses",
+    reply: () => ({ overall_code: "UNKNOWN" }),
+    error: /expected the code OK or OVER_LIMIT, got 0/,
+  },
+  {
+    what: "does not answer in time",
+    reply: () => new Promise(() => {}),
+    error: /no answer within 100 ms/,
+  },
+  {
+    what: "fails",
+    reply: () => Promise.reject(new Error("out of order")),
+    error: /out of order/,
+  },
+];
+for (const { what, reply, error } of failures) {
+  Deno.test(`while a service ${what}, failureMode decides, and log and metrics tell`, async () => {
+    await using limits = await openServiceLimits(reply);
+
+    const refused = await send(limits.closed);
+    const passed = await send(limits.open);
+
+    assert.equal(refused.status, 503);
+    assert.equal(refused.headers["retry-after"], "1");
+    assert.equal(refused.headers["x-ext-ratelimited"], undefined);
+    assert.equal(textOf(refused), "rate limit failed");
+    assert.equal(passed.status, 200);
+    assert.equal(limits.requests.length, 1);
+    for (const { log, gateway } of [limits.closed, limits.open]) {
+      const line = log.find((each) => /Nobody can say what is left/.test(each));
+      assert.match(line ?? "", error);
+      assert.match(
+        await gateway.dataPlane.collectMetrics(),
+        /shared_requests_total\{.*result="failed"\} 1\n/,
+      );
+    }
+  });
+}
