@@ -45,6 +45,8 @@ export interface DocumentState {
   readonly fetchedAt: string | null;
   readonly ageSeconds: number | null;
   readonly refreshes: number;
+  /** For how long it is being fetched; `null` when it is not. */
+  readonly fetchingMs: number | null;
   readonly failures: number;
   /** Of the last attempt, if it failed. */
   readonly lastError: string | null;
@@ -64,6 +66,7 @@ export class RemoteDocument<T> {
   #current: DocumentVersion<T> | undefined;
   #restoring: Promise<void> | undefined;
   #fetching: Promise<void> | undefined;
+  #fetchingSince = 0;
   #retryAt = 0;
   #lastAskedAt = -Infinity;
   #failuresInRow = 0;
@@ -119,6 +122,9 @@ export class RemoteDocument<T> {
         ? null
         : Math.round((this.#now() - fetchedAt) / 1000),
       refreshes: this.#refreshes,
+      fetchingMs: this.#fetching === undefined
+        ? null
+        : this.#now() - this.#fetchingSince,
       failures: this.#failures,
       lastError: error === undefined ? null : describeError(error),
       retryAt: toText(error === undefined ? undefined : this.#retryAt),
@@ -173,6 +179,7 @@ export class RemoteDocument<T> {
 
   async #fetch(): Promise<void> {
     this.#refreshes++;
+    this.#fetchingSince = this.#now();
     try {
       const version = await this.#options.fetch();
       this.#current = version;

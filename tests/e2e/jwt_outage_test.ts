@@ -263,6 +263,7 @@ Deno.test("the state of keys that cannot be had is in the configuration dump, th
     fetchedAt: null,
     ageSeconds: null,
     refreshes: failures,
+    fetchingMs: null,
     keys: 0,
     leftOutKeys: [],
     lastError: "Cannot use answer: expected status 200, got 500",

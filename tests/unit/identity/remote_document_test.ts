@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   DocumentUnavailableError,
+  type DocumentVersion,
   RemoteDocument,
 } from "../../../src/identity/remote_document.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
@@ -137,8 +138,31 @@ Deno.test("describe tells age, counts and the last error", async () => {
     fetchedAt: "2026-01-01T00:00:00.000Z",
     ageSeconds: 1200,
     refreshes: 2,
+    fetchingMs: null,
     failures: 1,
     lastError: "down",
     retryAt: "2026-01-01T00:20:01.000Z",
   });
+});
+
+Deno.test("a document tells for how long it is being fetched", async () => {
+  const clock = new FakeClock();
+  const fetched = Promise.withResolvers<DocumentVersion<number>>();
+  const document = new RemoteDocument<number>({
+    clock,
+    maxAgeMs: hour,
+    coolDownMs: 10_000,
+    fetch: () => fetched.promise,
+  });
+
+  const value = document.get();
+  await settle();
+  clock.advance(1500);
+  const during = document.describe().fetchingMs;
+  fetched.resolve({ value: 1, fetchedAt: clock.now(), freshMs: minute });
+  await value;
+  await settle();
+
+  assert.equal(during, 1500);
+  assert.equal(document.describe().fetchingMs, null);
 });
