@@ -103,11 +103,14 @@ function tcpProxy(host: string, port: number): Deno.Proxy {
   };
 }
 
+/** Nobody answers at the address. */
+export class UnreachableError extends Failure {}
+
 function unreachable(name: string, error: unknown): Failure {
   const [reason] =
     /connection refused|no such file or directory|permission denied|timed out/i
       .exec(describeError(error)) ?? [];
-  return new Failure(
+  return new UnreachableError(
     `Cannot reach the admin interface at ${name}: ${
       reason?.toLowerCase() ?? describeError(error)
     }

@@ -17,6 +17,7 @@ import {
 import * as help from "./help.ts";
 import {
   adminOption,
+  adminPortOption,
   tokenFileOption,
   withAdminOptions,
 } from "./admin_options.ts";
@@ -137,16 +138,11 @@ function addTraceCommand(
     .usage("[gateway/<name>] [options] [-- <url> [curl args]]")
     .option("--local", "the gateway on this machine; the default")
     .addOption(
-      new Option("--port <listener>", "port of the listener").argParser(
+      new Option("--port <listener>", "port of a listener").argParser(
         parsePort,
       ),
     )
-    .addOption(
-      new Option(
-        "-p, --admin-port <port>",
-        "admin port on this machine (default: 15000)",
-      ).argParser(parsePort),
-    )
+    .addOption(adminPortOption("adminPort"))
     .addOption(adminOption("adminPort"))
     .addOption(tokenFileOption())
     .option("--raw", "print JSON Lines")

@@ -19,7 +19,7 @@ export async function showConfig(options: ShowConfigOptions): Promise<void> {
     (options.port ?? options.admin ?? options.local) !== undefined
   ) {
     throw new UsageError(
-      'Cannot use "--file" together with "--local", "--port" or "--admin": choose one',
+      'Cannot use "--file" together with "--local", "-p" or "--admin": choose one',
     );
   }
   const dump = file === undefined

@@ -11,6 +11,7 @@ import {
   selectListeners,
 } from "./trace/listener.ts";
 import {
+  explainPort,
   type InjectPlan,
   planTrace,
   type TraceOptions,
@@ -42,13 +43,17 @@ export async function traceRequests(
 ): Promise<number> {
   const plan = planTrace(options, words, request);
   const show = showFor(options);
-  switch (plan.kind) {
-    case "replay":
-      return await replay(plan.file, show);
-    case "watch":
-      return await watch(plan, show);
-    case "inject":
-      return await inject(plan, show);
+  try {
+    switch (plan.kind) {
+      case "replay":
+        return await replay(plan.file, show);
+      case "watch":
+        return await watch(plan, show);
+      case "inject":
+        return await inject(plan, show);
+    }
+  } catch (error) {
+    throw explainPort(error, options);
   }
 }
 

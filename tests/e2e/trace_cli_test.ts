@@ -178,7 +178,7 @@ const refusals: readonly {
     name: "a gateway without traces says so",
     refusal: new Response("not found", { status: 404 }),
     code: 1,
-    stderr: /this gateway has no \/debug\/trace/,
+    stderr: /it has no \/debug\/trace\n.*-p <port> or --admin <address>/,
   },
   {
     name: "any other refusal is passed on",
@@ -200,7 +200,10 @@ for (const { name, refusal, code, stderr } of refusals) {
 }
 
 Deno.test("trace of a gateway that does not run says how to find it", async () => {
-  const { code, stderr } = await trace(["-p", String(freePort())]);
+  const { code, stderr } = await trace([
+    ...["-p", String(freePort())],
+    ...["--port", "3000"],
+  ]);
 
   assert.equal(code, 1);
   assert.match(stderr, /Cannot reach the admin interface .*refused/);
@@ -256,5 +259,20 @@ for (const [args, stderr] of targets) {
 
     assert.equal(finished.code, 1);
     assert.match(finished.stderr, stderr);
+  });
+}
+
+for (const flag of ["-p", "--admin-port", "--port"]) {
+  Deno.test(`${flag} chooses the admin port in commands that have no other`, async () => {
+    const port = freePort();
+    const { code, stderr } = await gatewayCommand({
+      args: ["ctl", "proxy", "limits", flag, String(port)],
+    }).output();
+
+    assert.equal(code, 1);
+    assert.match(
+      new TextDecoder().decode(stderr),
+      new RegExp(`Cannot reach the admin interface at localhost:${port}: `),
+    );
   });
 }

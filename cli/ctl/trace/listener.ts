@@ -1,4 +1,10 @@
-import { type AdminAddress, readAdmin } from "../../admin_client.ts";
+import {
+  type AdminAddress,
+  nameOf,
+  readAdmin,
+  Refusal,
+  stranger,
+} from "../../admin_client.ts";
 import { Failure } from "../../exit.ts";
 import { isObject } from "./decode_event.ts";
 
@@ -13,7 +19,12 @@ export interface ListenerPort {
 export async function listListeners(
   address: AdminAddress,
 ): Promise<readonly ListenerPort[]> {
-  const dump = await readAdmin(address, "/config_dump", "listeners");
+  const dump = await readAdmin(address, "/config_dump", "listeners").catch(
+    (error) => {
+      if (!(error instanceof Refusal) || error.status !== 404) throw error;
+      throw stranger(nameOf(address), "it has no /config_dump");
+    },
+  );
   const listeners = isObject(dump) ? dump["listeners"] : undefined;
   if (!Array.isArray(listeners)) {
     throw new Failure(
@@ -57,7 +68,7 @@ export function selectListeners(
   throw new Failure(
     `Cannot trace port ${port}: no listener has it, expected one of ${
       portsOf(ofGateway).join(", ")
-    }`,
+    }; the admin port is chosen with -p`,
   );
 }
 

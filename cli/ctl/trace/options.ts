@@ -1,5 +1,6 @@
 import type { AdminAddress } from "../../admin_client.ts";
-import { UsageError } from "../../exit.ts";
+import { UnreachableError } from "../../admin_connection.ts";
+import { Failure, UsageError } from "../../exit.ts";
 
 /** The words of `gwctl proxy trace`. */
 export interface TraceOptions {
@@ -119,5 +120,18 @@ function requireUrl(text: string): void {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return;
   throw new UsageError(
     `Cannot send a request: expected an http:// or https:// URL first after --, got "${text}"`,
+  );
+}
+
+/** The error with what is probably meant: in other commands the admin port is the only one, so that `--port` may be taken for it. */
+export function explainPort(
+  error: unknown,
+  { port, adminPort, admin }: TraceOptions,
+): unknown {
+  const isMistaken = port !== undefined && adminPort === undefined &&
+    admin === undefined;
+  if (!isMistaken || !(error instanceof UnreachableError)) return error;
+  return new Failure(
+    `${error.message}\nWith --port ${port} you chose a listener, not the admin port`,
   );
 }

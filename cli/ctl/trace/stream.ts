@@ -1,6 +1,12 @@
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { describeError } from "../../../src/base/errors.ts";
-import { type AdminAddress, Refusal, streamAdmin } from "../../admin_client.ts";
+import {
+  type AdminAddress,
+  nameOf,
+  Refusal,
+  stranger,
+  streamAdmin,
+} from "../../admin_client.ts";
 import { Failure, UsageError } from "../../exit.ts";
 import { decodeEvent, type ReceivedEvent } from "./decode_event.ts";
 import { readLines } from "./lines.ts";
@@ -36,7 +42,9 @@ export async function openTrace(
   query: TraceQuery,
   clock: Clock = systemClock,
 ): Promise<TraceStream> {
-  const stream = await streamAdmin(address, pathFor(query)).catch(explain);
+  const stream = await streamAdmin(address, pathFor(query)).catch((error) =>
+    explain(error, address)
+  );
   const lines = readLines(whileHeard(stream.body, clock))
     [Symbol.asyncIterator]();
   // The first line, whatever it says, shows that the gateway watches.
@@ -57,7 +65,7 @@ function pathFor({ filter, count, gateway, port }: TraceQuery): string {
   return query.size === 0 ? "/debug/trace" : `/debug/trace?${query}`;
 }
 
-function explain(error: unknown): never {
+function explain(error: unknown, address: AdminAddress): never {
   if (!(error instanceof Refusal)) throw error;
   if (error.status === 400) {
     // The rest is about the address, for those who ask without this program.
@@ -65,9 +73,7 @@ function explain(error: unknown): never {
     throw new UsageError(`Cannot trace: ${problem}`);
   }
   if (error.status === 404) {
-    throw new Failure(
-      "Cannot trace: this gateway has no /debug/trace; is it older than this program?",
-    );
+    throw stranger(nameOf(address), "it has no /debug/trace");
   }
   throw error;
 }
