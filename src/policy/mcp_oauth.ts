@@ -171,8 +171,10 @@ export class McpOAuth implements ProtectedResource {
 
   #registrationAt(address: DocumentAddress): ProviderRegistration {
     const { clock } = this.#provider.services;
-    return new ProviderRegistration((body, cancellation) =>
-      fetchDocument(address, { clock, cancellation, body })
+    return new ProviderRegistration(
+      (body, cancellation) =>
+        fetchDocument(address, { clock, cancellation, body }),
+      clock,
     );
   }
 

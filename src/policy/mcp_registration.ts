@@ -12,8 +12,9 @@ import { type PolicyTrace, waitFor } from "./policy_trace.ts";
 import { Refusal } from "./refusal.ts";
 
 const maxRequestBytes = 64 * 1024;
-/** Anybody can register, without a token: the provider is not to be flooded through us. */
+/** Anybody can register, without a token: the provider is not to be flooded through us. So many at once, and in a second. */
 const maxForwarded = 8;
+const periodMs = 1000;
 
 /** How clients are registered. */
 export interface Registration {
@@ -30,14 +31,21 @@ export interface Registration {
 /** Registers clients at the provider, a few at a time. */
 export class ProviderRegistration {
   readonly #send: ProviderRegistration["forward"];
+  readonly #clock: Clock;
   #forwarded = 0;
+  /** When the latest began. */
+  readonly #begunAt: number[] = [];
 
-  constructor(send: ProviderRegistration["forward"]) {
+  constructor(send: ProviderRegistration["forward"], clock: Clock) {
     this.#send = send;
+    this.#clock = clock;
   }
 
   get isBusy(): boolean {
-    return this.#forwarded >= maxForwarded;
+    const [earliest = 0] = this.#begunAt;
+    return this.#forwarded >= maxForwarded ||
+      (this.#begunAt.length >= maxForwarded &&
+        this.#clock.monotonic() - earliest < periodMs);
   }
 
   async forward(
@@ -45,6 +53,8 @@ export class ProviderRegistration {
     cancellation: Cancellation,
   ): Promise<FetchedDocument> {
     this.#forwarded++;
+    this.#begunAt.push(this.#clock.monotonic());
+    if (this.#begunAt.length > maxForwarded) this.#begunAt.shift();
     try {
       return await this.#send(body, cancellation);
     } finally {

@@ -23,6 +23,7 @@ function register(
     clock: new FakeClock(),
     provider,
     cancellation: new Cancellation(),
+    trace: undefined,
   });
 }
 
@@ -36,8 +37,10 @@ function document(status: number, text = "{}"): FetchedDocument {
 
 Deno.test("a flood of registrations does not reach the provider", async () => {
   const pending: ((answer: FetchedDocument) => void)[] = [];
-  const provider = new ProviderRegistration(() =>
-    new Promise((resolve) => pending.push(resolve))
+  const clock = new FakeClock();
+  const provider = new ProviderRegistration(
+    () => new Promise((resolve) => pending.push(resolve)),
+    clock,
   );
   const flood = Array.from({ length: 100 }, () => register(provider));
   for (let i = 0; i < 50; i++) await Promise.resolve();
@@ -48,10 +51,28 @@ Deno.test("a flood of registrations does not reach the provider", async () => {
 
   assert.equal(statuses.filter((status) => status === 201).length, 8);
   assert.equal(statuses.filter((status) => status === 503).length, 92);
+  assert.equal(statusOf(await register(provider)), 503);
+  clock.advance(1000);
   const next = register(provider);
   for (let i = 0; i < 50; i++) await Promise.resolve();
   pending.at(-1)?.(document(201));
   assert.equal(statusOf(await next), 201);
+});
+
+Deno.test("a provider that is quick still gets no more than eight registrations in a second", async () => {
+  const clock = new FakeClock();
+  let registered = 0;
+  const provider = new ProviderRegistration(() => {
+    registered++;
+    return Promise.resolve(document(201));
+  }, clock);
+
+  for (let i = 0; i < 1000; i++) {
+    await register(provider);
+    clock.advance(10);
+  }
+
+  assert.equal(registered, 80);
 });
 
 for (
@@ -68,8 +89,9 @@ for (
   ] as const
 ) {
   Deno.test(`an answer ${status} ${text} of the provider to a registration becomes ${expected}`, async () => {
-    const provider = new ProviderRegistration(() =>
-      Promise.resolve(document(status, text))
+    const provider = new ProviderRegistration(
+      () => Promise.resolve(document(status, text)),
+      new FakeClock(),
     );
 
     const answer = await register(provider);
