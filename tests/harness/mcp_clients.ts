@@ -18,6 +18,8 @@ export interface Visit {
   readonly url: string;
   /** Skips registration. */
   readonly clientId?: string;
+  /** Where its client-ID metadata document is; it is its ID at providers that know such documents. */
+  readonly clientMetadataUrl?: string;
   /** What it asks for when nobody tells it. */
   readonly scope?: string;
 }

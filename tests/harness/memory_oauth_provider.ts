@@ -33,6 +33,8 @@ export class MemoryOAuthProvider {
     response_types: ["code"],
     token_endpoint_auth_method: "none",
   };
+  /** Of its client-ID metadata document. */
+  readonly clientMetadataUrl?: string;
   #client: ClientInformation | undefined;
   #tokens: Tokens | undefined;
   #verifier = "";
@@ -40,11 +42,15 @@ export class MemoryOAuthProvider {
   #discovery: Discovery | undefined;
 
   constructor(
-    { clientId, scope }: {
+    { clientId, clientMetadataUrl, scope }: {
       readonly clientId?: string;
+      readonly clientMetadataUrl?: string;
       readonly scope?: string;
     },
   ) {
+    if (clientMetadataUrl !== undefined) {
+      this.clientMetadataUrl = clientMetadataUrl;
+    }
     if (clientId !== undefined) this.#client = { client_id: clientId };
     if (scope !== undefined) this.clientMetadata.scope = scope;
   }

@@ -17,7 +17,8 @@ export function configure(
   store: MemoryStore,
 ): Configuration {
   const { configuration, mountPath } = traits;
-  const { scopes = [], redirectUris = loopbackRedirectUris } = options;
+  const { scopes = [], redirectUris = loopbackRedirectUris, fetchClient } =
+    options;
   return {
     ...configuration,
     adapter: (model) => createMemoryAdapter(store, model),
@@ -49,7 +50,10 @@ export function configure(
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
       ...configuration.features,
+      ...(fetchClient &&
+        { clientIdMetadataDocument: { enabled: true, ack: "draft-02" } }),
     },
+    ...(fetchClient && { fetch: fetchClient }),
     findAccount: configuration.findAccount ?? ((_context, sub) => account(sub)),
     interactions: { url: (_context, { uid }) => `${mountPath}/login/${uid}` },
     renderError(context, { error, error_description: why }) {

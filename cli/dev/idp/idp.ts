@@ -41,6 +41,11 @@ export interface IdpOptions {
   readonly scopes?: readonly string[];
   /** Users who may do nothing: they have no permission and no role. */
   readonly guests?: readonly string[];
+  /**
+   * The document by which a client that nobody registered describes itself, at the URL that is its ID. Such clients are
+   * refused by default.
+   */
+  readonly fetchClient?: (url: string) => Promise<Response>;
   /** Told of every request: `GET /.well-known/jwks.json`. */
   readonly onRequest?: (line: string) => void;
 }

@@ -48,6 +48,11 @@ export interface ResourceServer {
 
 export interface Features {
   readonly clientCredentials?: { readonly enabled: boolean };
+  /** `ack` names the draft, as the package demands. */
+  readonly clientIdMetadataDocument?: {
+    readonly enabled: boolean;
+    readonly ack: "draft-02";
+  };
   readonly devInteractions?: { readonly enabled: boolean };
   readonly registration?: {
     readonly enabled: boolean;
@@ -76,6 +81,8 @@ export interface Configuration {
     token: { readonly kind: string; readonly accountId?: string },
   ) => Readonly<Record<string, unknown>>;
   readonly features?: Features;
+  /** For documents that are named by URL. */
+  readonly fetch?: (url: string) => Promise<Response>;
   readonly findAccount?: (context: Context, sub: string) => Account;
   readonly interactions?: {
     url(context: Context, interaction: { readonly uid: string }): string;
