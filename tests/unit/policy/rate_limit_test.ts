@@ -150,6 +150,21 @@ for (const [key, same] of keys) {
   });
 }
 
+Deno.test("key can be the address that a load balancer saw, whatever the client wrote before it", async () => {
+  const field = "request.headers['x-forwarded-for']";
+  const key = `${field}.substring(${field}.lastIndexOf(',') + 1).trim()`;
+  const policy = new Process().policy([route, local({ requests: 1, key })]);
+  const statusFor = async (addresses: string) => {
+    const on = context({ headers: { "x-forwarded-for": addresses } });
+    return (await send(policy, on)).slice(0, 3);
+  };
+
+  assert.equal(await statusFor("192.0.2.1"), "200");
+  assert.equal(await statusFor("192.0.2.2"), "200");
+  assert.equal(await statusFor("198.51.100.7, 192.0.2.1"), "429");
+  assert.equal(await statusFor("198.51.100.8,192.0.2.2"), "429");
+});
+
 Deno.test("key can name the tool that is called, read from the body", async () => {
   const policy = new Process().policy(
     [route, local({ requests: 1, key: "mcp.tool.name" })],
