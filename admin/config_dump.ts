@@ -1,14 +1,14 @@
 import type { Settings } from "../src/api/settings.ts";
-import { redactionMarker } from "../src/base/redaction.ts";
-import { json } from "./respond.ts";
+import { redactionMarker, redactUrl } from "../src/base/redaction.ts";
+import { largeJson } from "./large_json.ts";
 import type { AdminTarget } from "./target.ts";
 
 /** Everything that is in force, as one JSON document without secrets. */
 export async function dumpConfig(target: AdminTarget): Promise<Response> {
-  const { binds, listeners, routes, backends, policies, keySets, budgets } =
+  const { binds, listeners, routes, backends, policies, ...state } =
     await target.dataPlane.describe();
   const { hash, appliedAt, lastRejected } = target.status();
-  return json({
+  return largeJson({
     binds,
     listeners,
     routes,
@@ -17,8 +17,9 @@ export async function dumpConfig(target: AdminTarget): Promise<Response> {
     workloads: [],
     services: [],
     policies,
-    keySets,
-    budgets,
+    keySets: state.keySets,
+    providerMetadata: state.providerMetadata,
+    budgets: state.budgets,
     version: target.version,
     config: redactSettings(target.settings),
     hash,
@@ -33,11 +34,6 @@ function redactSettings(settings: Settings): Settings {
     ...settings,
     ...(adminToken !== undefined && { adminToken: redactionMarker }),
     ...(kv?.url !== undefined &&
-      { kv: { ...kv, url: redactUserInfo(kv.url) } }),
+      { kv: { ...kv, url: redactUrl(kv.url) } }),
   };
-}
-
-/** Without the user name and password that a URL may hold. */
-function redactUserInfo(url: string): string {
-  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${redactionMarker}@`);
 }

@@ -25,13 +25,14 @@ export function json(value: unknown): Response {
   );
 }
 
-/** An answer that goes on. */
+/** An answer that comes a part at a time. */
 export function stream(
   contentType: string,
   body: ReadableStream<Uint8Array>,
+  headers: Readonly<Record<string, string>> = {},
 ): Response {
   return new Response(body, {
-    headers: { ...securityHeaders, "content-type": contentType },
+    headers: { ...securityHeaders, "content-type": contentType, ...headers },
   });
 }
 

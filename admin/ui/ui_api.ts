@@ -2,6 +2,7 @@ import { dumpConfig } from "../config_dump.ts";
 import { listFailures, showFailure } from "../failures.ts";
 import { changeLogFilter, showLogFilter } from "../logging.ts";
 import { json, respond, text } from "../respond.ts";
+import { chooseBudgets } from "./choose_budgets.ts";
 import type { Endpoint, Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
 import { traceRequests } from "../trace.ts";
@@ -23,23 +24,29 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     get("config", "As `/config_dump`", () => dumpConfig(target)),
     get(
       "metrics",
-      "As `/metrics`",
-      async () =>
+      "Of `/metrics`, those that are named with `name`",
+      async (request) =>
         respond(
           200,
           "text/plain; charset=utf-8",
-          await dataPlane.collectMetrics(),
+          await dataPlane.collectMetrics(readNames(request)),
         ),
     ),
     get(
       "budgets",
-      "`budgets` of `/config_dump`",
-      async () => json((await dataPlane.describe()).budgets),
+      "`budgets` of `/config_dump`, at most `limit` of those in which `find` occurs",
+      async (request) =>
+        json(
+          chooseBudgets((await dataPlane.describeState()).budgets, request),
+        ),
     ),
     get(
-      "key-sets",
-      "`keySets` of `/config_dump`",
-      async () => json((await dataPlane.describe()).keySets),
+      "keys",
+      "`keySets` and `providerMetadata` of `/config_dump`",
+      async () => {
+        const { keySets, providerMetadata } = await dataPlane.describeState();
+        return json({ keySets, providerMetadata });
+      },
     ),
     get(
       "failures",
@@ -65,6 +72,11 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
       isStream: true,
     })),
   ];
+}
+
+function readNames({ url }: Request): ReadonlySet<string> | undefined {
+  const names = new URL(url).searchParams.getAll("name");
+  return names.length === 0 ? undefined : new Set(names);
 }
 
 function get(path: string, purpose: string, handler: Handler): Endpoint {

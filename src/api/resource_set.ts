@@ -17,6 +17,8 @@ export interface ResourceSet {
   readonly gatewayPolicies: readonly GatewayPolicy[];
   readonly gatewayBackends: readonly GatewayBackend[];
   readonly backendTlsPolicies: readonly BackendTlsPolicy[];
+  /** Texts in the resources that environment variables gave: they may be secret. */
+  readonly environment?: readonly string[];
 }
 
 /** A resource of any kind. */

@@ -25,6 +25,16 @@ export function createSensitiveHeaders(
   ]);
 }
 
+/** A URL without the user, password and secret query parameters that it may hold. */
+export function redactUrl(url: string): string {
+  return url
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${redactionMarker}@`)
+    .replace(/([?&])([^=&#]+)=[^&#]*/g, (pair, start: string, name: string) =>
+      sensitiveParameters.has(name.toLowerCase())
+        ? `${start}${name}=${redactionMarker}`
+        : pair);
+}
+
 /** Names, in lower case, of query parameters that hold secrets: of OAuth, API keys and signed URLs. */
 export const sensitiveParameters: ReadonlySet<string> = new Set([
   "access_token",

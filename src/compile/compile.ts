@@ -40,6 +40,7 @@ import {
 } from "./route_rules.ts";
 
 export type { Diagnostic } from "../base/diagnostic.ts";
+export { emptyDescription } from "./describe.ts";
 
 /** What compiling needs from outside. */
 export interface CompileOptions {
@@ -58,9 +59,9 @@ export interface Compiled {
   readonly diagnostics: readonly Diagnostic[];
   /**
    * The configuration as `/config_dump` shows it, without secrets.
-   * @param sensitiveHeaders Names, in lower case, of headers to redact besides those that always are.
+   * @param sensitiveHeaders Names of headers to redact besides those that always are.
    */
-  describe(sensitiveHeaders?: Iterable<string>): Description;
+  describe(sensitiveHeaders?: Iterable<string>): Promise<Description>;
 }
 
 /**
@@ -86,6 +87,7 @@ export function compile(
       backends,
     }),
     report,
+    environment: resources.environment,
   };
   const rules = new Map(
     resources.httpRoutes.map((route) => [route, prepareRules(route, context)]),
@@ -112,7 +114,7 @@ export function compile(
     describe: (sensitiveHeaders = []) =>
       describe(
         { resources, ports, listeners, backends: context.backends },
-        new Set(sensitiveHeaders),
+        sensitiveHeaders,
       ),
   };
 }
@@ -157,6 +159,7 @@ function compileListener(
       describePolicies: describeLater(
         effective.map(({ kind, layers }) => ({ kind: kind.kind, layers })),
         gatewayPhaseKinds.map(({ kind }) => kind),
+        context.environment,
       ),
       routes: createRouteTable([
         ...served.map(({ rule, route, hostnames }) => ({

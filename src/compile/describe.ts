@@ -1,10 +1,11 @@
-import { redactionMarker } from "../base/redaction.ts";
+import { createSensitiveHeaders, redactionMarker } from "../base/redaction.ts";
+import { mapInSlices } from "../base/slices.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Backend, Listener, Port } from "../snapshot/snapshot.ts";
 import { fullName } from "./age.ts";
 import type { EffectivePolicy } from "./effective_policy.ts";
 import type { ListenerSite } from "./listeners.ts";
-import { redactMatch, redactPolicy } from "./redact.ts";
+import { createRedaction, type Redact, redactMatch } from "./redact.ts";
 import type { CompiledRule } from "./route_rules.ts";
 
 /** A listener together with what it was compiled from. */
@@ -38,30 +39,65 @@ export interface Description {
   readonly policies: readonly unknown[];
 }
 
-/** Describes a compiled configuration; secrets are redacted, private keys do not appear. */
-export function describe(
+/** What is said while no configuration is in force. */
+export const emptyDescription: Description = {
+  binds: [],
+  listeners: [],
+  routes: [],
+  backends: [],
+  policies: [],
+};
+
+/**
+ * Describes a compiled configuration, a part at a time, for it may be large; secrets are redacted, private keys do not appear.
+ */
+export async function describe(
   { resources, ports, listeners, backends }: CompiledModel,
-  sensitiveHeaders: ReadonlySet<string>,
-): Description {
-  const redact = (value: unknown) => redactPolicy(value, sensitiveHeaders);
+  sensitiveHeaders: Iterable<string>,
+): Promise<Description> {
+  const redact = createRedaction({
+    sensitiveHeaders: createSensitiveHeaders(sensitiveHeaders),
+    environment: resources.environment ?? [],
+  });
+  const served = listeners.flatMap(({ listener, rules }) =>
+    rules.map((rule) => ({ rule, listener: listener.key }))
+  );
   return {
     binds: ports.map(describePort),
-    listeners: listeners.map((listener) => describeListener(listener, redact)),
-    routes: listeners.flatMap(({ listener, rules }) =>
-      rules.map((rule) => describeRule(rule, listener.key, redact))
+    listeners: await mapInSlices(
+      listeners,
+      (listener) => describeListener(listener, redact),
     ),
-    backends: [...backends.values()].map(describeBackend),
-    policies: resources.gatewayPolicies.map((policy) => ({
-      key: fullName(policy),
-      targetRefs: policy.spec.targetRefs,
-      phase: policy.spec.phase,
-      traffic: redact(policy.spec.traffic),
-      backend: redact(policy.spec.backend),
-    })),
+    routes: await mapInSlices(
+      served,
+      ({ rule, listener }) => describeRule(rule, listener, redact),
+    ),
+    backends: await mapInSlices(
+      [...backends.values(), ...webUisOf(listeners)],
+      describeBackend,
+    ),
+    policies: await mapInSlices(
+      resources.gatewayPolicies,
+      (policy) => ({
+        key: fullName(policy),
+        targetRefs: policy.spec.targetRefs,
+        phase: policy.spec.phase,
+        traffic: redact(policy.spec.traffic),
+        backend: redact(policy.spec.backend),
+      }),
+    ),
   };
 }
 
-type Redact = (value: unknown) => unknown;
+/** The web UI is a backend of those routes that serve it, and of no resource. */
+function webUisOf(listeners: readonly CompiledListener[]): Iterable<Backend> {
+  const uses = listeners.flatMap(({ rules }) =>
+    rules.flatMap(({ route }) => route.backends)
+  );
+  return new Set(
+    uses.flatMap(({ backend }) => backend?.webUi ? [backend] : []),
+  );
+}
 
 function describePort({ port, address, tls, listeners, ...limits }: Port) {
   return {
@@ -148,6 +184,7 @@ function describePolicy({ kind, layers }: EffectivePolicy, redact: Redact) {
 
 function describeBackend(backend: Backend) {
   const { key, name, host, port, protocol, tls } = backend;
+  if (backend.webUi !== undefined) return { key, name, webUi: backend.webUi };
   return {
     key,
     name,

@@ -3,7 +3,7 @@ import { toJson } from "../telemetry/plain_json.ts";
 import type { JsonObject, JsonValue } from "../telemetry/trace_state.ts";
 import type { DescribePolicies } from "../snapshot/snapshot.ts";
 import type { PolicyLayer } from "./effective_policy.ts";
-import { redactPolicy } from "./redact.ts";
+import { createRedaction, type Secrets } from "./redact.ts";
 
 type Kind = keyof TrafficPolicy;
 
@@ -35,28 +35,34 @@ export interface ConfiguredKind {
 /**
  * Describes the policies of a phase when somebody first asks, and never again.
  * @param kinds All that the phase could have; those that it has not are `null`.
+ * @param environment As `ResourceSet.environment`.
  */
 export function describeLater(
   configured: readonly ConfiguredKind[],
   kinds: readonly Kind[],
+  environment: readonly string[] = [],
 ): DescribePolicies {
   let known: JsonObject | undefined;
   return (sensitiveHeaders) =>
-    known ??= describeKinds(configured, kinds, sensitiveHeaders);
+    known ??= describeKinds(configured, kinds, {
+      sensitiveHeaders,
+      environment,
+    });
 }
 
 function describeKinds(
   configured: readonly ConfiguredKind[],
   kinds: readonly Kind[],
-  sensitiveHeaders: ReadonlySet<string>,
+  secrets: Secrets,
 ): JsonObject {
+  const redact = createRedaction(secrets);
   const shown: Record<string, JsonValue> = {};
   for (const [name, kind] of shownNames) {
     if (!kinds.includes(kind)) continue;
     const layers = configured.find((each) => each.kind === kind)?.layers ?? [];
     const configs = layers.map(({ traffic }) => partOf(traffic, kind, name))
       .filter((config) => config !== undefined)
-      .map((config) => toJson(redactPolicy(config, sensitiveHeaders)));
+      .map((config) => toJson(redact(config)));
     const [only = null, ...others] = configs;
     shown[name] = others.length === 0 ? only : configs;
   }

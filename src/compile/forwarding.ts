@@ -29,6 +29,8 @@ export interface ForwardingContext {
   readonly attachments: PolicyAttachments;
   readonly factory: PolicyFactory;
   readonly report: Report;
+  /** As `ResourceSet.environment`. */
+  readonly environment: readonly string[] | undefined;
 }
 
 /**
@@ -100,7 +102,7 @@ const backendKinds = backendPhaseKinds.map(({ kind }) => kind);
 function backendPolicies(
   route: HttpRoute,
   ref: BackendRef,
-  { attachments, factory }: ForwardingContext,
+  { attachments, factory, environment }: ForwardingContext,
 ): Pick<WeightedBackend, "policies" | "describePolicies"> {
   const { namespace } = route.metadata;
   const resource = { metadata: { namespace, name: ref.name } };
@@ -122,7 +124,7 @@ function backendPolicies(
   }));
   return {
     policies,
-    describePolicies: describeLater(configured, backendKinds),
+    describePolicies: describeLater(configured, backendKinds, environment),
   };
 }
 

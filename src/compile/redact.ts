@@ -1,55 +1,83 @@
 import type { HttpMatch } from "../api/http_match.ts";
 import {
-  createSensitiveHeaders,
   redactionMarker,
+  redactUrl,
+  type SensitiveHeaders,
   sensitiveParameters,
 } from "../base/redaction.ts";
+
+/** A copy of configuration that may be shown. */
+export type Redact = (value: unknown) => unknown;
+
+/** What must not be shown. */
+export interface Secrets {
+  readonly sensitiveHeaders: SensitiveHeaders;
+  /** Texts that environment variables gave; see `ResourceSet.environment`. */
+  readonly environment: readonly string[];
+}
 
 /** Fields of policies that hold secrets: `apiKeyAuthentication.keys`, `basicAuthentication.users`. */
 const secretFields: ReadonlySet<string> = new Set(["keys", "users"]);
 
+/** Fields with free text, such as expressions, in which a secret may stand that the environment gave. */
+const textFields: ReadonlySet<string> = new Set([
+  "value",
+  "body",
+  "key",
+  "when",
+  "matchExpressions",
+]);
+
+/** Shorter values occur elsewhere by chance, and hide nothing. */
+const minLength = 6;
+
 /**
- * A copy of policy configuration that may be shown: values of sensitive headers and fields that hold secrets are replaced.
- *
- * @param sensitiveHeaders In lower case, besides those that always are.
+ * Makes copies of policy configuration that may be shown: without values of sensitive headers, fields that hold secrets, credentials
+ * in URLs, and what the environment gave to headers, bodies and expressions.
  */
-export function redactPolicy(
-  value: unknown,
-  sensitiveHeaders: ReadonlySet<string>,
-): unknown {
-  const headers = createSensitiveHeaders(sensitiveHeaders);
-  return redactValue(value, headers);
+export function createRedaction(
+  { sensitiveHeaders, environment }: Secrets,
+): Redact {
+  // Longest first, so that what holds another goes as a whole.
+  const given = environment.filter(({ length }) => length >= minLength)
+    .toSorted((a, b) => b.length - a.length);
+  const redactText = (field: string, text: string) => {
+    if (field === "url") return redactUrl(text);
+    if (!textFields.has(field)) return text;
+    return given.reduce(
+      (shown, secret) => shown.replaceAll(secret, redactionMarker),
+      text,
+    );
+  };
+  const redact = (value: unknown, field = ""): unknown => {
+    if (typeof value === "string") return redactText(field, value);
+    if (Array.isArray(value)) return value.map((item) => redact(item, field));
+    if (typeof value !== "object" || value === null) return value;
+    const isSensitive = "name" in value && typeof value.name === "string" &&
+      sensitiveHeaders.has(value.name.toLowerCase());
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => {
+        const isSecret = secretFields.has(name) ||
+          (isSensitive && name === "value");
+        return [name, isSecret ? redactionMarker : redact(item, name)];
+      }),
+    );
+  };
+  return (value) => redact(value);
 }
 
 /** A copy of a match that may be shown: a route may be chosen by a credential. */
-export function redactMatch(
-  match: HttpMatch,
-  redact: (value: unknown) => unknown,
-): object {
+export function redactMatch(match: HttpMatch, redact: Redact): object {
   const { headers, queryParams, ...rest } = match;
   return {
     ...rest,
     headers: redact(headers),
-    queryParams: queryParams?.map((param) =>
-      sensitiveParameters.has(param.name.toLowerCase())
-        ? { ...param, value: redactionMarker }
-        : param
+    queryParams: redact(
+      queryParams?.map((param) =>
+        sensitiveParameters.has(param.name.toLowerCase())
+          ? { ...param, value: redactionMarker }
+          : param
+      ),
     ),
   };
-}
-
-function redactValue(value: unknown, headers: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) {
-    return value.map((item) => redactValue(item, headers));
-  }
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value);
-  const name = entries.find(([field]) => field === "name")?.[1];
-  const isSensitive = typeof name === "string" &&
-    headers.has(name.toLowerCase());
-  return Object.fromEntries(entries.map(([field, item]) => {
-    const isSecret = secretFields.has(field) ||
-      (isSensitive && field === "value");
-    return [field, isSecret ? redactionMarker : redactValue(item, headers)];
-  }));
 }

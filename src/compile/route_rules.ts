@@ -88,6 +88,7 @@ export function compileRule(
           { kind: "retry", layers: having({ retry }) },
         ],
         [...routePhaseKinds.map(({ kind }) => kind), "timeouts", "retry"],
+        context.environment,
       ),
       ...forwarding,
       requestTimeoutMs: milliseconds(timeouts.request),

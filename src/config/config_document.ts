@@ -19,6 +19,8 @@ export interface ConfigDocument {
   locate(path: Path, at?: "key" | "value", offset?: number): Location;
   /** Environment variables whose values the scalar at `path` holds. */
   substituted(path: Path): readonly string[];
+  /** The values of all environment variables that the document refers to. */
+  readonly environment: ReadonlySet<string>;
   /** Whether the value at `path` could not be read, which has been reported. */
   isBroken(path: Path): boolean;
 }
@@ -59,6 +61,7 @@ interface Child {
 class DocumentReader implements ConfigDocument {
   readonly value: unknown;
   readonly diagnostics: Diagnostic[] = [];
+  readonly environment = new Set<string>();
   readonly #root: YamlNode | undefined;
   readonly #environment: Environment;
   readonly #text: string;
@@ -185,6 +188,9 @@ class DocumentReader implements ConfigDocument {
     const { text, used, errors } = substitute(node.value, this.#environment);
     for (const message of errors) this.#report(node.start, path, message, node);
     if (used.length > 0) this.#substituted.set(node, used);
+    for (const name of used) {
+      this.environment.add(this.#environment[name] ?? "");
+    }
     return node.plain ? resolvePlainScalar(text) : text;
   }
 

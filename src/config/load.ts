@@ -172,10 +172,16 @@ class Loader {
     settings: Settings,
     sources: readonly ConfigSource[],
   ): LoadedConfig {
+    const environment = this.#raw.flatMap(({ document }) => [
+      ...document.environment,
+    ]);
     const byKey = new Map(placed.map((item) => [placedKey(item), item]));
     const start = { file: sources[0]?.name ?? "", line: 1, column: 1 };
     return {
-      resources: resourceSetOf(placed.map(({ resource }) => resource)),
+      resources: {
+        ...resourceSetOf(placed.map(({ resource }) => resource)),
+        ...(environment.length > 0 && { environment }),
+      },
       settings,
       diagnostics: sortDiagnostics(this.#diagnostics, sources),
       files: [...this.#files],

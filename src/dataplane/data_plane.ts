@@ -13,10 +13,12 @@ export interface DataPlane {
   apply(resources: ResourceSet): Promise<ApplyResult>;
   /** The configuration in force, as `/config_dump` shows it, secrets redacted. */
   describe(): Promise<DataPlaneDescription>;
+  /** Of it, what changes while the configuration stays. */
+  describeState(): Promise<PolicyStateDescription>;
   /** Where requests are accepted now. */
   addresses(): Promise<readonly PortAddress[]>;
-  /** Metrics in the Prometheus text format. */
-  collectMetrics(): Promise<string>;
+  /** Metrics in the Prometheus text format; only those of `names`, where it is given. */
+  collectMetrics(names?: ReadonlySet<string>): Promise<string>;
   /** Replaces the log filter; see `LogFilter`. */
   setLogLevel(filter: string): Promise<void>;
   /** Shows what happens to the next requests. Streams end when the data plane is drained. */
@@ -92,8 +94,10 @@ export interface TaskTree {
   readonly omitted: number;
   readonly listeners: readonly ListenerTask[];
   readonly upstreams: readonly UpstreamTask[];
-  /** Keys of identity providers that are being fetched or kept. */
+  /** Keys of identity providers, each with `fetchingMs` while it is being fetched. */
   readonly keySets: readonly unknown[];
+  /** Metadata of authorization servers, likewise. */
+  readonly providerMetadata: readonly unknown[];
   /** Shared limits, with what this process holds of them. */
   readonly leases: readonly unknown[];
   /** Who waits for traces. */
@@ -193,14 +197,32 @@ export interface PortAddress {
 }
 
 /** Top-level keys of `/config_dump` that the data plane knows. */
-export interface DataPlaneDescription {
+export interface DataPlaneDescription extends PolicyStateDescription {
   readonly binds: readonly unknown[];
   readonly listeners: readonly unknown[];
   readonly routes: readonly unknown[];
   readonly backends: readonly unknown[];
   readonly policies: readonly unknown[];
+}
+
+/** What policies remember and fetch. */
+export interface PolicyStateDescription {
   /** State of the keys of identity providers: source, age, last error. */
   readonly keySets: readonly unknown[];
+  /** The same of the metadata of their authorization servers. */
+  readonly providerMetadata: readonly unknown[];
   /** Limits of this process, then those it shares: what is left of each. */
-  readonly budgets: readonly unknown[];
+  readonly budgets: readonly BudgetDescription[];
+}
+
+/** A limit, and more about it than every limit has. */
+export interface BudgetDescription {
+  /** Where it is configured, such as `HTTPRoute/default/chat`. */
+  readonly scope: string;
+  /** Its definition in words. */
+  readonly entry: string;
+  readonly limit: number;
+  /** Left of the budget that has least; `undefined` where only a service knows. */
+  readonly remaining?: number;
+  readonly [more: string]: unknown;
 }

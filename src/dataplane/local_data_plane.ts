@@ -4,7 +4,11 @@ import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
-import { compile, type Compiled } from "../compile/compile.ts";
+import {
+  compile,
+  type Compiled,
+  emptyDescription,
+} from "../compile/compile.ts";
 import { loadPolicies } from "../compile/load_policies.ts";
 import { type Listeners, PortError } from "../proxy/listeners.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
@@ -31,17 +35,13 @@ import type {
   DrainResult,
   FailureReport,
   FailureSummary,
+  PolicyStateDescription,
   PortAddress,
   TaskTree,
   TraceAnswer,
   TraceQuery,
 } from "./data_plane.ts";
-import {
-  describeBudget,
-  describeSharedBudget,
-  PolicyState,
-  type PolicyStateLease,
-} from "./policy_state.ts";
+import { PolicyState, type PolicyStateLease } from "./policy_state.ts";
 
 /** What the data plane needs of its process. */
 export interface LocalDataPlaneOptions {
@@ -109,31 +109,23 @@ export class LocalDataPlane implements DataPlane {
     return result;
   }
 
-  describe(): Promise<DataPlaneDescription> {
+  async describe(): Promise<DataPlaneDescription> {
     const { sensitiveHeaders } = this.#options.settings;
-    const keySets = this.#state.keySets();
-    const budgets = [
-      ...this.#state.limits().map(describeBudget),
-      ...this.#state.sharedLimits().map(describeSharedBudget),
-    ];
-    const nothing = {
-      binds: [],
-      listeners: [],
-      routes: [],
-      backends: [],
-      policies: [],
-    };
-    const names = sensitiveHeaders.map((name) => name.toLowerCase());
-    const description = this.#compiled?.describe(names) ?? nothing;
-    return Promise.resolve({ ...description, keySets, budgets });
+    const description = await this.#compiled?.describe(sensitiveHeaders) ??
+      emptyDescription;
+    return { ...description, ...this.#state.describe() };
+  }
+
+  describeState(): Promise<PolicyStateDescription> {
+    return Promise.resolve(this.#state.describe());
   }
 
   addresses(): Promise<readonly PortAddress[]> {
     return Promise.resolve(this.#listeners.addresses());
   }
 
-  collectMetrics(): Promise<string> {
-    return Promise.resolve(this.#options.metrics.registry.collect());
+  collectMetrics(names?: ReadonlySet<string>): Promise<string> {
+    return Promise.resolve(this.#options.metrics.registry.collect(names));
   }
 
   setLogLevel(filter: string): Promise<void> {

@@ -14,6 +14,7 @@ import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
 import type { SharedLimitReading } from "../ratelimit/shared_limit.ts";
 import type { SharedLimiterCounts } from "../ratelimit/shared_limiter.ts";
 import { SharedLimiters } from "../ratelimit/shared_limiters.ts";
+import type { PolicyStateDescription } from "./data_plane.ts";
 import { limiterPlace, sharedLimits } from "./limiter_place.ts";
 
 /** What the state of policies needs of its process. */
@@ -83,8 +84,24 @@ export class PolicyState {
     this.#limiters.open();
   }
 
+  /** All of it, without secrets. */
+  describe(): PolicyStateDescription {
+    return {
+      keySets: this.#identity.describe(),
+      providerMetadata: this.#identity.describeMetadata(),
+      budgets: [
+        ...this.limits().map(describeBudget),
+        ...this.sharedLimits().map(describeSharedBudget),
+      ],
+    };
+  }
+
   keySets(): ReturnType<IdentityStore["describe"]> {
     return this.#identity.describe();
+  }
+
+  providerMetadata(): ReturnType<IdentityStore["describeMetadata"]> {
+    return this.#identity.describeMetadata();
   }
 
   rememberedTokens(): ReturnType<IdentityStore["rememberedTokens"]> {
@@ -109,7 +126,7 @@ export class PolicyState {
 }
 
 /** A limit as `/config_dump` shows it. */
-export function describeBudget(
+function describeBudget(
   { name, resetMs, windowMs, ...reading }: LimitReading,
 ) {
   return {

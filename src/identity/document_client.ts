@@ -1,5 +1,6 @@
 import { Cancellation, createDeadline } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
+import { redactUrl } from "../base/redaction.ts";
 import { type Body, textBody } from "../http/body.ts";
 import {
   createUpstream,
@@ -58,13 +59,12 @@ export function addressOfUrl(url: string): DocumentAddress {
   };
 }
 
-/** A document's URL, for people. */
+/** A document's URL, for people: without secrets. */
 export function describeAddress(
   { connection, authority, target }: DocumentAddress,
 ): string {
-  return `${
-    connection.tls === undefined ? "http" : "https"
-  }://${authority}${target}`;
+  const scheme = connection.tls === undefined ? "http" : "https";
+  return redactUrl(`${scheme}://${authority}${target}`);
 }
 
 /** How a document is fetched. */

@@ -2,7 +2,7 @@ import { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { SharedMap } from "../base/shared_map.ts";
-import type { DocumentAddress } from "./document_client.ts";
+import { describeAddress, type DocumentAddress } from "./document_client.ts";
 import type { KeyCache } from "./key_cache.ts";
 import {
   type KeyLocation,
@@ -39,7 +39,9 @@ export class IdentityStore {
   readonly #closing = new Cancellation();
   readonly #options: RemoteKeysOptions;
   readonly #keys = new SharedMap<RemoteKeys>();
-  readonly #metadata = new SharedMap<RemoteMetadata>();
+  readonly #metadata = new SharedMap<
+    { readonly source: string; readonly document: RemoteMetadata }
+  >();
   readonly #verifiers = new Set<TokenVerifier>();
 
   constructor(options: IdentityStoreOptions) {
@@ -61,11 +63,10 @@ export class IdentityStore {
           () => new RemoteKeys(location, this.#options),
         ),
       metadata: (addresses) =>
-        share(
-          this.#metadata,
-          addresses,
-          () => createRemoteMetadata(addresses, this.#options),
-        ),
+        share(this.#metadata, addresses, () => ({
+          source: addresses.map(describeAddress).join(" or "),
+          document: createRemoteMetadata(addresses, this.#options),
+        })).document,
       verifier: (options) => {
         const verifier = new TokenVerifier(options);
         this.#verifiers.add(verifier);
@@ -81,6 +82,14 @@ export class IdentityStore {
   /** Every key set in use. */
   describe() {
     return [...this.#keys.values()].map((keys) => keys.describe());
+  }
+
+  /** The metadata of every authorization server in use. */
+  describeMetadata() {
+    return [...this.#metadata.values()].map(({ source, document }) => ({
+      source,
+      ...document.describe(),
+    }));
   }
 
   /** How many tokens each verifier in use remembers. */

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { redactUrl } from "../base/redaction.ts";
 
 /** The text of a key set and when it was fetched. */
 export interface CachedKeys {
@@ -104,7 +105,10 @@ export class KvKeyCache implements KeyCache {
     try {
       return await Promise.race([action(), late.promise]);
     } catch (error) {
-      log.warn(`Cannot ${what} the key cache`, { store, error });
+      log.warn(`Cannot ${what} the key cache`, {
+        store: redactUrl(store),
+        error,
+      });
       return undefined;
     } finally {
       stopTimer();

@@ -1,4 +1,5 @@
 import { describeError } from "../base/errors.ts";
+import { redactUrl } from "../base/redaction.ts";
 
 /** What is needed of a key-value store that several processes share. */
 export interface KvHandle {
@@ -46,6 +47,8 @@ async function openNamed(path: string): Promise<Deno.Kv> {
     return await Deno.openKv(path);
   } catch (error) {
     // Not as its cause: a store tells by the message whether the file is locked.
-    throw new Error(`Cannot open "${path}": ${describeError(error)}`);
+    throw new Error(
+      `Cannot open "${redactUrl(path)}": ${describeError(error)}`,
+    );
   }
 }

@@ -92,10 +92,14 @@ export class MetricRegistry {
     });
   }
 
-  /** Everything in the Prometheus text format, version 0.0.4. */
-  collect(): string {
+  /**
+   * Everything in the Prometheus text format, version 0.0.4.
+   * @param names Only the metrics of these names.
+   */
+  collect(names?: ReadonlySet<string>): string {
     let text = "";
-    for (const { head, samples } of this.#families.values()) {
+    for (const [name, { head, samples }] of this.#families) {
+      if (names !== undefined && !names.has(name)) continue;
       text += head;
       for (const sample of samples()) text += sample;
     }

@@ -96,7 +96,7 @@ for (
     { method: "GET", path: "/ui/api/config", status: 200 },
     { method: "GET", path: "/ui/api/metrics", status: 200 },
     { method: "GET", path: "/ui/api/budgets", status: 200 },
-    { method: "GET", path: "/ui/api/key-sets", status: 200 },
+    { method: "GET", path: "/ui/api/keys", status: 200 },
     { method: "GET", path: "/ui/api/failures", status: 200 },
     { method: "GET", path: "/ui/api/failures?limit=x", status: 400 },
     { method: "GET", path: "/ui/api/failures/none", status: 404 },

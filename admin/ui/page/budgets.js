@@ -1,30 +1,56 @@
 /** What is left of every rate limit, as bars that move. */
 import { getJson } from "./api.js";
-import { h, number, setText } from "./dom.js";
+import { duration, h, number, setText } from "./dom.js";
 import { pollVisibly } from "./poll.js";
+
+/** Each has to be drawn anew every second. */
+const shownAtMost = 100;
 
 export function show(content, { signal }) {
   const problem = h("p", { class: "problem", role: "status" });
-  const empty = h("p", { hidden: true }, "No rate limit is configured.");
+  const said = h("p", { class: "quiet", role: "status" });
+  const find = h("input", { type: "search", placeholder: "route, gateway" });
   const list = h("ul", { class: "budgets" });
   const bars = new Map();
-  content.append(problem, empty, list);
-  pollVisibly(1000, signal, problem, async () => {
-    const budgets = await getJson("budgets", signal);
-    empty.hidden = budgets.length > 0;
-    const keys = budgets.map(({ scope, entry }) => `${scope}\n${entry}`);
-    for (const [key, bar] of bars) {
-      if (keys.includes(key)) continue;
-      bar.element.remove();
-      bars.delete(key);
-    }
-    for (const [index, budget] of budgets.entries()) {
-      const known = bars.get(keys[index]) ?? createBar(budget);
-      if (!bars.has(keys[index])) list.append(known.element);
-      bars.set(keys[index], known);
-      known.update(budget);
-    }
-  });
+  content.append(
+    h("div", { class: "row" }, h("label", {}, "Find ", find), said),
+    problem,
+    list,
+  );
+  const update = async () => {
+    const text = find.value.trim();
+    const query = new URLSearchParams({ limit: `${shownAtMost}`, find: text });
+    const { total, budgets } = await getJson(`budgets?${query}`, signal);
+    setText(said, describeNumber(total, text));
+    showBars(budgets, bars, list);
+  };
+  find.addEventListener("input", () => update().catch(() => {}));
+  pollVisibly(1000, signal, problem, update);
+}
+
+function describeNumber(total, text) {
+  if (total > shownAtMost) {
+    return `The ${shownAtMost} of ${total} with the least left.`;
+  }
+  if (total > 0) return `${total} ${total === 1 ? "budget" : "budgets"}.`;
+  return text === "" ? "No rate limit is configured." : "No budget fits.";
+}
+
+function showBars(budgets, bars, list) {
+  const byKey = new Map(
+    budgets.map((budget) => [`${budget.scope}\n${budget.entry}`, budget]),
+  );
+  for (const [key, bar] of bars) {
+    if (byKey.has(key)) continue;
+    bar.element.remove();
+    bars.delete(key);
+  }
+  for (const [key, budget] of byKey) {
+    const bar = bars.get(key) ?? createBar(budget);
+    if (!bars.has(key)) list.append(bar.element);
+    bars.set(key, bar);
+    bar.update(budget);
+  }
 }
 
 /** The same element for the life of a budget, so that its bar moves and focus stays. */
@@ -74,8 +100,10 @@ function createBar({ scope, entry }) {
 }
 
 function describeReset({ resetSeconds, windowSeconds }) {
-  if (resetSeconds === undefined) return `; window of ${windowSeconds} s`;
-  return `; resets in ${resetSeconds} s of ${windowSeconds} s`;
+  const window = duration(windowSeconds);
+  return resetSeconds === undefined
+    ? `; window of ${window}`
+    : `; resets in ${duration(resetSeconds)} of ${window}`;
 }
 
 function describeCounts(budget) {
@@ -92,6 +120,6 @@ function describeCounts(budget) {
     lastError: "last error",
   };
   return Object.entries(names)
-    .filter(([field]) => budget[field] !== undefined && budget[field] !== 0)
+    .filter(([field]) => ![undefined, null, 0].includes(budget[field]))
     .map(([field, name]) => `${name}: ${budget[field]}`).join(" · ");
 }

@@ -73,6 +73,19 @@ export function code(value, label) {
   );
 }
 
+/** A sentence in which backquotes set names apart, as `code`. */
+export function sentence(text) {
+  return text.split("`").map((part, index) =>
+    index % 2 === 1 ? h("code", {}, part) : part
+  );
+}
+
+/** Shows another address for what is on the page, so that it is there again after a reload. */
+export function remember(view, argument) {
+  const place = argument === "" ? "" : `/${encodeURIComponent(argument)}`;
+  history.replaceState(null, "", `#${view}${place}`);
+}
+
 /** Replaces what an element holds, unless it holds the same text: readers hear only of changes. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;

@@ -1,10 +1,12 @@
 /** The requests that failed last, why each did, and what to do about it. */
 import { getJson } from "./api.js";
-import { facts, h, number, setText, table, time } from "./dom.js";
+import { facts, h, number, sentence, setText, table, time } from "./dom.js";
 import { pollVisibly } from "./poll.js";
 import { TraceTable } from "./trace_table.js";
 
 const shownAtMost = 200;
+/** A longer name would leave no room for the cause; the report has all of it. */
+const longestName = 90;
 
 export function show(content, { signal, argument }) {
   const problem = h("p", { class: "problem", role: "status" });
@@ -27,7 +29,10 @@ export function show(content, { signal, argument }) {
     );
     link?.focus();
   });
-  if (argument !== "") showReport(report, argument, problem, signal);
+  if (argument === "") return;
+  // Leaves room for the report below.
+  list.className = "short";
+  showReport(report, argument, problem, signal);
 }
 
 function describeList(failures) {
@@ -42,7 +47,7 @@ function describeList(failures) {
       h(
         "a",
         { href: `#failures/${encodeURIComponent(failure.id)}` },
-        nameOf(failure),
+        shorten(nameOf(failure)),
       ),
       time(failure.time),
       String(failure.status),
@@ -58,6 +63,10 @@ function nameOf({ id, method, host, path }) {
   return `${method} ${host}${path}`.trim() || id;
 }
 
+function shorten(name) {
+  return name.length <= longestName ? name : `${name.slice(0, longestName)}…`;
+}
+
 async function showReport(element, id, problem, signal) {
   try {
     const failure = await getJson(`failures/${encodeURIComponent(id)}`, signal);
@@ -67,7 +76,7 @@ async function showReport(element, id, problem, signal) {
     element.replaceChildren(
       h("h2", {}, `Why ${nameOf(failure)} failed`),
       h("p", { class: "cause" }, failure.cause),
-      h("p", {}, failure.advice),
+      h("p", {}, sentence(failure.advice)),
       facts([
         ["Id", h("code", {}, failure.id)],
         ["Status", String(failure.status)],

@@ -40,10 +40,22 @@ export function hottest(samples) {
   return [...functions.values()].toSorted((a, b) => b.own - a.own);
 }
 
+/** What those calls below `node` used whose name holds `text`, in lower case; a call inside of another counts once. */
+export function totalOf(node, text) {
+  let total = 0;
+  for (const child of node.children.values()) {
+    const fits = child.name.toLowerCase().includes(text);
+    total += fits ? child.total : totalOf(child, text);
+  }
+  return total;
+}
+
 /** Shows a tree of `buildTree`; `format` writes its values. */
 export class FlameGraph {
   #root;
   #format;
+  /** The calls from the outermost to the one at full width. */
+  #path;
   #calls = h("div", {
     class: "flames",
     role: "group",
@@ -52,6 +64,12 @@ export class FlameGraph {
     onkeydown: (event) => this.#move(event),
   });
   #said = h("p", { class: "quiet", role: "status" });
+  #find = h("input", {
+    type: "search",
+    placeholder: "function or file",
+    oninput: () => this.#mark(),
+  });
+  #found = h("p", { class: "quiet", role: "status" });
 
   constructor(root, format) {
     this.#root = root;
@@ -60,9 +78,15 @@ export class FlameGraph {
       "section",
       { "aria-label": "Flame graph" },
       h(
-        "button",
-        { type: "button", onclick: () => this.#zoom([root]) },
-        "Show all",
+        "div",
+        { class: "row" },
+        h("label", {}, "Find ", this.#find),
+        h(
+          "button",
+          { type: "button", onclick: () => this.#zoom([root]) },
+          "Show all",
+        ),
+        this.#found,
       ),
       this.#said,
       this.#calls,
@@ -72,15 +96,21 @@ export class FlameGraph {
 
   /** Arrow keys move through the calls: hundreds of them are one stop for the tab key. */
   #move(event) {
-    const next = {
-      ArrowRight: "nextElementSibling",
-      ArrowDown: "nextElementSibling",
-      ArrowLeft: "previousElementSibling",
-      ArrowUp: "previousElementSibling",
+    const { nextElementSibling: next, previousElementSibling: previous } =
+      event.target;
+    const depth = depthOf(event.target);
+    const goal = {
+      ArrowRight: () => next,
+      ArrowLeft: () => previous,
+      // A call stands before those that it makes.
+      ArrowDown: () => next && depthOf(next) > depth ? next : null,
+      ArrowUp: () => callerOf(event.target),
+      Home: () => this.#calls.firstElementChild,
+      End: () => this.#calls.lastElementChild,
     }[event.key];
-    if (next === undefined) return;
+    if (goal === undefined) return;
     event.preventDefault();
-    this.#focus(event.target[next]);
+    this.#focus(goal());
   }
 
   #focus(call) {
@@ -98,6 +128,7 @@ export class FlameGraph {
 
   /** Shows the last of `path`, below those that called it. */
   #zoom(path) {
+    this.#path = path;
     this.#calls.replaceChildren();
     for (const [depth, node] of path.slice(0, -1).entries()) {
       this.#add(node, path.slice(0, depth + 1), 0, 1);
@@ -106,6 +137,19 @@ export class FlameGraph {
     const depth = this.#draw(node, path, 0, 1);
     this.#calls.style.height = `${(depth + 1) * rowHeight}px`;
     setText(this.#said, this.#describe(node));
+    this.#mark();
+  }
+
+  /** Sets those apart that are looked for. */
+  #mark() {
+    const text = this.#find.value.trim().toLowerCase();
+    for (const call of this.#calls.children) {
+      const fits = call.textContent.toLowerCase().includes(text);
+      call.classList.toggle("found", text !== "" && fits);
+      call.classList.toggle("other", text !== "" && !fits);
+    }
+    const total = totalOf(this.#path.at(-1), text);
+    setText(this.#found, text === "" ? "" : `Found: ${this.#amount(total)}`);
   }
 
   /** Answers the depth of the deepest call. */
@@ -131,6 +175,7 @@ export class FlameGraph {
         type: "button",
         title: this.#describe(node),
         class: `heat${hash(node.name) % 5}`,
+        "data-depth": path.length,
         tabindex: this.#calls.childElementCount === 0 ? 0 : -1,
         onclick: () => this.#look(path),
       },
@@ -143,9 +188,26 @@ export class FlameGraph {
   }
 
   #describe({ name, total }) {
-    const share = number((total / this.#root.total) * 100);
-    return `${name}: ${this.#format(total)}, ${share} %`;
+    return `${name}: ${this.#amount(total)}`;
   }
+
+  #amount(total) {
+    const share = number((total / this.#root.total) * 100);
+    return `${this.#format(total)}, ${share} %`;
+  }
+}
+
+function depthOf(call) {
+  return Number(call.dataset.depth);
+}
+
+function callerOf(call) {
+  const depth = depthOf(call);
+  let caller = call.previousElementSibling;
+  while (caller !== null && depthOf(caller) >= depth) {
+    caller = caller.previousElementSibling;
+  }
+  return caller;
 }
 
 /** The same function has the same colour everywhere. */

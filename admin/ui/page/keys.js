@@ -1,4 +1,4 @@
-/** The keys of identity providers: where they come from, how old they are, what went wrong. */
+/** What identity providers publish: where it comes from, how old it is, what went wrong. */
 import { getJson } from "./api.js";
 import { duration, facts, h, time } from "./dom.js";
 import { pollVisibly } from "./poll.js";
@@ -9,28 +9,35 @@ export function show(content, { signal }) {
   content.append(problem, list);
   let shown = "";
   pollVisibly(3000, signal, problem, async () => {
-    const keySets = await getJson("key-sets", signal);
-    const text = JSON.stringify(keySets);
+    const { keySets, providerMetadata } = await getJson("keys", signal);
+    const text = JSON.stringify([keySets, providerMetadata]);
     if (text === shown) return;
     shown = text;
     list.replaceChildren(
       ...(keySets.length === 0
         ? [h("p", {}, "No policy verifies tokens with keys.")]
-        : keySets.map(describe)),
+        : [h("h2", {}, "Keys that verify tokens"), ...keySets.map(describe)]),
+      ...(providerMetadata.length === 0 ? [] : [
+        h("h2", {}, "Metadata of authorization servers"),
+        ...providerMetadata.map(describe),
+      ]),
     );
   });
 }
 
-function describe({ source, lastError, ...state }) {
+function describe({ source, lastError, leftOutKeys = [], ...state }) {
   return h(
     "section",
     { class: "card" },
-    h("h2", {}, source),
+    h("h3", {}, source),
     lastError && h("p", { class: "problem" }, `Last error: ${lastError}`),
+    leftOutKeys.length > 0 && [
+      h("p", {}, "Keys that cannot be used:"),
+      h("ul", {}, leftOutKeys.map((each) => h("li", {}, each))),
+    ],
     facts(
-      Object.entries(names).map((
-        [field, name],
-      ) => [name, describeValue(field, state[field])]),
+      Object.entries(names).filter(([field]) => state[field] !== undefined)
+        .map(([field, name]) => [name, describeValue(field, state[field])]),
     ),
   );
 }
@@ -41,11 +48,11 @@ const names = {
   ageSeconds: "Age",
   refreshes: "Refreshes",
   failures: "Failed refreshes",
-  retryAt: "Next try",
+  retryAt: "Not again before",
 };
 
 function describeValue(field, value) {
-  if (value === null || value === undefined) return "–";
+  if (value === null) return "–";
   if (field.endsWith("At")) return time(value);
   if (field === "ageSeconds") return duration(value);
   return String(value);

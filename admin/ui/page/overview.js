@@ -7,6 +7,19 @@ import { pollVisibly } from "./poll.js";
 /** Two minutes. */
 const kept = 60;
 
+/** All metrics together may be megabytes. */
+const shownMetrics = new URLSearchParams(
+  [
+    "gateway_requests_total",
+    "gateway_response_bytes_total",
+    "gateway_uptime_seconds",
+    "gateway_downstream_connections_active",
+    "gateway_upstream_connections",
+    "process_resident_memory_bytes",
+    "process_cpu_seconds_total",
+  ].map((name) => ["name", name]),
+);
+
 export function show(content, { signal }) {
   const problem = h("p", { class: "problem", role: "status" });
   const configuration = h("div");
@@ -22,7 +35,7 @@ export function show(content, { signal }) {
   pollVisibly(2000, signal, problem, async () => {
     const [status, text] = await Promise.all([
       getJson("status", signal),
-      getText("metrics", signal),
+      getText(`metrics?${shownMetrics}`, signal),
     ]);
     // Untouched while nothing changes, so that reading and selecting is not disturbed.
     const shown = JSON.stringify(status);

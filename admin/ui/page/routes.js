@@ -1,23 +1,29 @@
 /** Gateways, listeners, routes, policies and backends as joined columns: choosing one leaves what has to do with it. */
 import { getJson } from "./api.js";
 import { drawChains } from "./connectors.js";
-import { code, h, setText, svg } from "./dom.js";
+import { code, h, remember, setText, svg } from "./dom.js";
 import { LongList } from "./long_list.js";
 import { pollVisibly } from "./poll.js";
 import { columns, fits, readModel, relatedTo } from "./route_model.js";
 
-export function show(content, { signal }) {
+export function show(content, { signal, argument }) {
   const problem = h("p", { class: "problem", role: "status" });
   const picture = h("div");
   content.append(problem, picture);
   let shown;
+  let last;
   pollVisibly(3000, signal, problem, async () => {
     const { hash } = await getJson("status", signal);
     if (hash === shown) return;
     const model = readModel(await getJson("config", signal));
     shown = hash;
     picture.replaceChildren();
-    new Picture(model, picture);
+    // What is looked at stays, over changes of the configuration too.
+    last = new Picture(
+      model,
+      picture,
+      last ?? { filter: "", selected: argument },
+    );
   });
 }
 
@@ -28,26 +34,24 @@ class Picture {
   #lines = svg("svg", { class: "lines", "aria-hidden": "true" });
   #said = h("p", { class: "unseen", role: "status" });
   #detail = h("section", { class: "detail", "aria-label": "Details" });
-  #filter = "";
+  #find;
   #selected;
   #chains = [];
   #drawing = false;
 
-  constructor(model, content) {
+  /** @param before What was looked for and chosen. */
+  constructor(model, content, before) {
     this.#model = model;
-    const filter = h("input", {
+    this.#find = h("input", {
       type: "search",
       placeholder: "name, path, host",
-      oninput: () => {
-        this.#filter = filter.value.trim().toLowerCase();
-        this.#update();
-      },
+      value: before.filter,
+      oninput: () => this.#update(),
     });
     const reset = h("button", {
       type: "button",
       onclick: () => {
-        filter.value = "";
-        this.#filter = "";
+        this.#find.value = "";
         this.#select(undefined);
       },
     }, "Show all");
@@ -55,7 +59,7 @@ class Picture {
       h(
         "div",
         { class: "row" },
-        h("label", {}, "Find ", filter),
+        h("label", {}, "Find ", this.#find),
         reset,
         this.#said,
       ),
@@ -67,7 +71,15 @@ class Picture {
       ),
       this.#detail,
     );
-    this.#update();
+    this.#show(model.items.get(before.selected));
+  }
+
+  get filter() {
+    return this.#find.value;
+  }
+
+  get selected() {
+    return this.#selected;
   }
 
   #createColumn({ name, title }) {
@@ -83,13 +95,19 @@ class Picture {
   }
 
   #select(id) {
-    this.#selected = id;
+    remember("routes", id ?? "");
+    this.#show(this.#model.items.get(id));
+  }
+
+  #show(item) {
+    this.#selected = item?.id;
     this.#update();
-    this.#describe(this.#model.items.get(id));
+    this.#describe(item);
   }
 
   #update() {
-    const chains = this.#chainsShown();
+    const filter = this.filter.trim().toLowerCase();
+    const chains = this.#chainsShown(filter);
     const ids = new Set(
       chains.flatMap((chain) => columns.flatMap(({ name }) => chain[name])),
     );
@@ -97,7 +115,7 @@ class Picture {
     const counts = columns.map(({ name, title }) => {
       const all = this.#model.byColumn[name];
       const items = all.filter((item) =>
-        ids.has(item.id) || this.#isAlone(item)
+        ids.has(item.id) || this.#isAlone(item, filter)
       );
       this.#lists[name].setItems(
         items.map((item) => ({
@@ -117,25 +135,25 @@ class Picture {
   }
 
   /** Those of what is chosen that the filter leaves. */
-  #chainsShown() {
+  #chainsShown(filter) {
     const { chains, index, items } = this.#model;
     const chosen = this.#selected === undefined
       ? chains
       : index.get(this.#selected) ?? [];
-    if (this.#filter === "") return chosen;
+    if (filter === "") return chosen;
     return chosen.filter((chain) =>
       columns.some(({ name }) =>
-        chain[name].some((id) => fits(items.get(id), this.#filter))
+        chain[name].some((id) => fits(items.get(id), filter))
       )
     );
   }
 
   /** Shown although no chain has it: nothing leads to this backend. */
-  #isAlone(item) {
+  #isAlone(item, filter) {
     if (this.#model.index.has(item.id)) return false;
     const isChosen = this.#selected === undefined ||
       this.#selected === item.id;
-    return isChosen && fits(item, this.#filter);
+    return isChosen && fits(item, filter);
   }
 
   #describe(item) {

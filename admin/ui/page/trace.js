@@ -1,6 +1,6 @@
 /** Waits for requests and shows what happens to them while it happens. */
 import { events } from "./api.js";
-import { h, setText } from "./dom.js";
+import { h, remember, setText } from "./dom.js";
 import { RequestLog } from "./trace_events.js";
 import { TraceTable } from "./trace_table.js";
 
@@ -67,6 +67,7 @@ class LiveTrace {
 
   async #watch() {
     this.#reset();
+    remember("trace", this.#filter.value);
     const watching = new AbortController();
     this.#watching = watching;
     this.#setWatching(true);

@@ -18,6 +18,7 @@ Deno.test("dumpConfig shows what is in force under the documented keys", async (
       "services",
       "policies",
       "keySets",
+      "providerMetadata",
       "budgets",
       "version",
       "config",
@@ -47,12 +48,15 @@ Deno.test("dumpConfig shows the last rejected configuration", async () => {
 Deno.test("dumpConfig hides the secrets of the settings", async () => {
   const target = new FakeTarget({
     adminToken: "hunter2",
-    kv: { url: "https://user:hunter2@kv.example.com/path@x" },
+    kv: { url: "https://user:hunter2@kv.example.com/path@x?token=hunter2" },
   });
 
   const text = await (await dumpConfig(target)).text();
 
   assert.doesNotMatch(text, /hunter2/);
   assert.match(text, /"adminToken": "<redacted>"/);
-  assert.match(text, /"url": "https:\/\/<redacted>@kv\.example\.com\/path@x"/);
+  assert.match(
+    text,
+    /"url": "https:\/\/<redacted>@kv\.example\.com\/path@x\?token=<redacted>"/,
+  );
 });

@@ -35,6 +35,8 @@ export class FakeTarget implements AdminTarget {
     this.#filter = this.settings.logging.level;
   }
 
+  readonly policyState = { keySets: [], providerMetadata: [], budgets: [] };
+
   readonly dataPlane = {
     describe: () =>
       this.failure === undefined
@@ -44,10 +46,10 @@ export class FakeTarget implements AdminTarget {
           routes: [],
           backends: [],
           policies: [],
-          keySets: [],
-          budgets: [],
+          ...this.policyState,
         })
         : Promise.reject(this.failure),
+    describeState: () => Promise.resolve(this.policyState),
     collectMetrics: () => Promise.resolve("up 1\n"),
     apply: () => Promise.reject(new TypeError("not expected")),
     addresses: () => Promise.resolve([]),

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { createSensitiveHeaders } from "../../../src/base/redaction.ts";
+import {
+  createSensitiveHeaders,
+  redactUrl,
+} from "../../../src/base/redaction.ts";
 
 Deno.test("createSensitiveHeaders adds configured names in any case to those that always are", () => {
   const sensitive = createSensitiveHeaders(["X-Session"]);
@@ -15,3 +18,22 @@ Deno.test("createSensitiveHeaders adds configured names in any case to those tha
     "x-session",
   ]);
 });
+
+const urls = [
+  { url: "https://kv.example/db?v=2#a", shown: "https://kv.example/db?v=2#a" },
+  {
+    url: "https://me:pass@kv.example/db@2",
+    shown: "https://<redacted>@kv.example/db@2",
+  },
+  {
+    url: "https://me@kv.example?page=1&Token=abc&sig=d#e",
+    shown:
+      "https://<redacted>@kv.example?page=1&Token=<redacted>&sig=<redacted>#e",
+  },
+  { url: "not a URL", shown: "not a URL" },
+];
+for (const { url, shown } of urls) {
+  Deno.test(`redactUrl shows ${url} without secrets`, () => {
+    assert.equal(redactUrl(url), shown);
+  });
+}

@@ -103,7 +103,7 @@ Deno.test("timeouts are merged field by field", () => {
   assert.equal(routeFor(compiled)?.backendTimeoutMs, 1_000);
 });
 
-Deno.test("authorization of every level is kept, the least specific first", () => {
+Deno.test("authorization of every level is kept, the least specific first", async () => {
   const rule = (expression: string) => ({
     traffic: { authorization: { policy: { matchExpressions: [expression] } } },
   });
@@ -115,7 +115,9 @@ Deno.test("authorization of every level is kept, the least specific first", () =
     "authorization",
     "authorization",
   ]);
-  const [described] = JSON.parse(JSON.stringify(compiled.describe().routes));
+  const { routes: [described] } = JSON.parse(
+    JSON.stringify(await compiled.describe()),
+  );
   assert.deepEqual(
     described.policies.map(({ source }: { source: string }) => source),
     [

@@ -164,6 +164,20 @@ Deno.test("loadConfig does not show values of the environment in diagnostics", (
   ]);
 });
 
+Deno.test("loadConfig says which texts the environment gave, for they may be secret", () => {
+  const text = `
+gateways: { default: { port: 3000 } }
+routes:
+- name: all
+  policies:
+    directResponse: { status: 200, body: "\${SECRET} \${MISSING:-none}" }
+`;
+
+  const { resources } = loadText(text, { SECRET: "s3cret", OTHER: "o" });
+
+  assert.deepEqual(resources.environment, ["s3cret"]);
+});
+
 Deno.test("loadConfig keeps the structure of a document whatever the environment holds", () => {
   const { resources, diagnostics } = loadText(
     shortForm.replace("{ value: /mcp }", "\n      value: ${P}"),

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { encodePprof } from "../../../../admin/pprof.ts";
-import { buildTree, hottest } from "../../../../admin/ui/page/flame_graph.js";
+import {
+  buildTree,
+  hottest,
+  totalOf,
+} from "../../../../admin/ui/page/flame_graph.js";
 import {
   createRate,
   parseMetrics,
@@ -179,4 +183,16 @@ Deno.test("everything on the way of a route is related to it, and nothing else",
     model.byColumn["backends"]?.map(({ title, subtitle }) => [title, subtitle]),
     [["one", "h:1"], ["not found", "Backend not found"]],
   );
+});
+
+Deno.test("what is found in a flame graph counts once, however deep it calls itself", () => {
+  const tree = buildTree([
+    { value: 5, frames: ["main", "parse", "parse (again)"] },
+    { value: 3, frames: ["main", "send"] },
+    { value: 2, frames: ["idle", "parse"] },
+  ]);
+
+  assert.equal(totalOf(tree, "parse"), 7);
+  assert.equal(totalOf(tree, "all"), 0);
+  assert.equal(totalOf(tree, "main"), 8);
 });

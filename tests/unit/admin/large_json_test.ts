@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { largeJson } from "../../../admin/large_json.ts";
+
+Deno.test("largeJson writes what JSON.stringify writes, indented", async () => {
+  const member = fc.oneof(
+    fc.jsonValue(),
+    fc.array(fc.jsonValue()),
+    fc.constant(undefined),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(fc.string(), member), async (value) => {
+      const response = await largeJson(value);
+
+      const text = await response.text();
+      assert.equal(text, JSON.stringify(value, null, 2) + "\n");
+      assert.equal(
+        response.headers.get("content-length"),
+        String(new TextEncoder().encode(text).length),
+      );
+    }),
+    { numRuns: 200 },
+  );
+});
+
+Deno.test("largeJson lets everything else go on while it writes", async () => {
+  let turns = 0;
+  let isRead = false;
+  const turn = () => {
+    turns++;
+    if (!isRead) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const list = Array.from({ length: 20_000 }, (_, id) => ({ id, a: "aaaa" }));
+
+  const text = await (await largeJson({ list })).text();
+  isRead = true;
+
+  // One for each 32 KiB at least.
+  assert(turns >= Math.floor(text.length / 40_000), `${turns} turns`);
+});
