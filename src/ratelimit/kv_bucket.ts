@@ -106,13 +106,13 @@ export class KvBucket {
       : this.#clock.monotonic() - this.#askedAt;
   }
 
-  /** Whether a request may pass; looks at the record in the background when its state gets old. */
-  check(): Standing {
-    if (!this.#seen.isOpen) return "unknown";
+  /** Whether a request may pass now, at monotonic time `now`; looks at the record in the background when its state gets old. */
+  check(now: number): Standing {
+    if (!this.#seen.isOpen(now)) return "unknown";
     if (this.#lease.held > 0) return "open";
-    if (this.budget.unit === "tokens") return this.#checkTokens();
+    if (this.budget.unit === "tokens") return this.#checkTokens(now);
     if (this.#seen.available > 0) return "unknown";
-    if (this.#seen.ageMs >= EXHAUSTED_LOOK_MS) void this.#startExchange();
+    if (this.#seen.ageMs(now) >= EXHAUSTED_LOOK_MS) void this.#startExchange();
     return "exhausted";
   }
 
@@ -132,8 +132,8 @@ export class KvBucket {
   }
 
   debit(tokens: number): void {
-    const { isOpen, openedAt } = this.#seen;
-    this.#charges.add(isOpen ? openedAt : undefined, tokens);
+    const window = this.#seen.isOpen() ? this.#seen.openedAt : undefined;
+    this.#charges.add(window, tokens);
   }
 
   /** Asks the store on behalf of a request; resolves when it answered or failed. */
@@ -158,12 +158,13 @@ export class KvBucket {
   }
 
   /** The budget as far as this process knows. */
-  read(): BudgetReading {
-    return this.#seen.read(this.#lease.held - this.#charges.total);
+  read(now: number = this.#clock.monotonic()): BudgetReading {
+    return this.#seen.read(this.#lease.held - this.#charges.total, now);
   }
 
-  #checkTokens(): Standing {
-    const { available, ageMs } = this.#seen;
+  #checkTokens(now: number): Standing {
+    const { available } = this.#seen;
+    const ageMs = this.#seen.ageMs(now);
     // Tokens are never given back, so exhausted it stays until the reset.
     if (available - this.#charges.total <= 0) return "exhausted";
     if (ageMs >= TOKEN_STALE_MS) return "unknown";
@@ -202,7 +203,7 @@ export class KvBucket {
 
   async #update(): Promise<void> {
     // What is left of the lease may still count as saved up in its window.
-    if (!this.#seen.isOpen) this.#giveBack(this.#lease.held);
+    if (!this.#seen.isOpen()) this.#giveBack(this.#lease.held);
     const charges = this.#charges.begin();
     let settled: Settled | undefined;
     try {

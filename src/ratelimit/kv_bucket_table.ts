@@ -55,7 +55,7 @@ export class KvBucketTable {
   }
 
   #find({ budget, entries }: DescriptorUse): KvBucket {
-    const id = this.#identify(budget) + JSON.stringify(entries);
+    const id = this.#identify(budget) + ownerOf(entries);
     const known = this.#buckets.get(id);
     if (known !== undefined && this.#latest === id) return known;
     const bucket = known ?? this.#create(budget, entries);
@@ -102,4 +102,13 @@ export class KvBucketTable {
     if (oldest !== undefined) this.#buckets.delete(oldest);
     this.#evicted++;
   }
+}
+
+/** Different for different entries; asked for every request, and JSON takes three times as long. */
+function ownerOf(entries: DescriptorUse["entries"]): string {
+  let owner = "";
+  for (const [key, value] of entries) {
+    owner += `${key.length}:${key}${value.length}:${value}`;
+  }
+  return owner;
 }

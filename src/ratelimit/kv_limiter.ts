@@ -146,11 +146,12 @@ export class KvLimiter implements GlobalLimiter {
     buckets: readonly KvBucket[],
     uses: readonly DescriptorUse[],
   ): GlobalDecision | undefined {
+    const now = this.#clock.monotonic();
     let isKnown = true;
     for (const bucket of buckets) {
-      const standing = bucket.check();
+      const standing = bucket.check(now);
       if (standing === "exhausted") {
-        const readings = this.#readAll(buckets, uses);
+        const readings = this.#readAll(buckets, uses, now);
         const refusedBy = readings[buckets.indexOf(bucket)];
         return { verdict: "refused", readings, refusedBy };
       }
@@ -161,19 +162,19 @@ export class KvLimiter implements GlobalLimiter {
       bucket.take();
       if (bucket.isDirty) this.#sweeper.watch(bucket);
     }
-    const takenAt = this.#clock.monotonic();
-    const readings = this.#readAll(buckets, uses);
-    return { verdict: "admitted", takenAt, readings };
+    const readings = this.#readAll(buckets, uses, now);
+    return { verdict: "admitted", takenAt: now, readings };
   }
 
   #readAll(
     buckets: readonly KvBucket[],
     uses: readonly DescriptorUse[],
+    now: number,
   ): DescriptorReading[] {
     const isOwn = buckets.length === uses.length;
     return buckets.map((bucket, place) => {
       const use = isOwn ? uses[place] : this.#table.firstUse(bucket, uses);
-      return { ...bucket.read(), index: use?.index ?? 0 };
+      return { ...bucket.read(now), index: use?.index ?? 0 };
     });
   }
 
@@ -192,8 +193,11 @@ export class KvLimiter implements GlobalLimiter {
     this.#waits++;
     const deadline = this.#clock.monotonic() + this.#waitMs;
     for (;;) {
-      const unknown = buckets.filter((bucket) => bucket.check() === "unknown");
-      const leftMs = deadline - this.#clock.monotonic();
+      const now = this.#clock.monotonic();
+      const unknown = buckets.filter((bucket) =>
+        bucket.check(now) === "unknown"
+      );
+      const leftMs = deadline - now;
       if (leftMs <= 0 || !await this.#askAll(unknown, leftMs)) {
         return failed(`the store did not answer within ${this.#waitMs} ms`);
       }

@@ -46,18 +46,18 @@ export class SeenRecord {
   }
 
   /** Whether its window has not ended. */
-  get isOpen(): boolean {
-    return this.#clock.monotonic() < this.#resetAt;
+  isOpen(now: number = this.#clock.monotonic()): boolean {
+    return now < this.#resetAt;
   }
 
   /** Whether the window that is open now was open at that monotonic time. */
   isWindowOf(time: number): boolean {
-    return this.isOpen && time >= this.#resetAt - this.#budget.windowMs;
+    return this.isOpen() && time >= this.#resetAt - this.#budget.windowMs;
   }
 
   /** How long ago that was. */
-  get ageMs(): number {
-    return this.#clock.monotonic() - this.#seenAt;
+  ageMs(now: number): number {
+    return now - this.#seenAt;
   }
 
   /** The moment at which a record is read, which is not before its window opened. */
@@ -81,11 +81,10 @@ export class SeenRecord {
       : now + record.openedAt + windowMs - time;
   }
 
-  /** The budget now, when this process has `own` units more (or less) than the record says. */
-  read(own: number): BudgetReading {
+  /** The budget at that monotonic time, when this process has `own` units more (or less) than the record says. */
+  read(own: number, now: number): BudgetReading {
     const { windowMs } = this.#budget;
     const available = this.available + own;
-    const now = this.#clock.monotonic();
     const resetMs = this.#resetAt - now;
     if (resetMs > 0) return this.#reading(available, resetMs);
     const last = this.#record && { ...this.#record, available };
