@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { isAdminToken } from "../src/api/admin_token.ts";
 import type { Settings } from "../src/api/settings.ts";
 import { describeError } from "../src/base/errors.ts";
+import { readFileText } from "../src/base/regular_file.ts";
 import { text } from "./respond.ts";
 import type { Handler } from "./router.ts";
 
@@ -29,7 +30,7 @@ export async function readAdminToken(
   if (adminTokenFile === undefined) return adminToken;
   let content: string;
   try {
-    content = await Deno.readTextFile(adminTokenFile);
+    content = await readFileText(adminTokenFile);
   } catch (error) {
     const reason = error instanceof Deno.errors.NotFound
       ? "no such file"

@@ -1,5 +1,6 @@
 import { resourceKey, type ResourceSet } from "./api/resource_set.ts";
 import type { Diagnostic as ResourceDiagnostic } from "./base/diagnostic.ts";
+import { readFileText, readFileTextSync } from "./base/regular_file.ts";
 import { checkPolicies } from "./compile/check_policies.ts";
 import { compile } from "./compile/compile.ts";
 import { loadPolicies } from "./compile/load_policies.ts";
@@ -53,7 +54,7 @@ export async function loadCandidate(
 
 /** What cannot be read is reported where it is used. */
 async function readOrNothing(path: string): Promise<string | null> {
-  return await Deno.readTextFile(path).catch(() => null);
+  return await readFileText(path).catch(() => null);
 }
 
 async function sha256(text: string): Promise<string> {
@@ -81,7 +82,7 @@ export async function validateConfiguration(
 export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
   const { resources, settings, diagnostics } = candidate.loaded;
   const compiled = compile(resources, {
-    readFile: Deno.readTextFileSync,
+    readFile: readFileTextSync,
     kv: settings.kv,
   });
   const isWhole = diagnostics.every(({ severity }) => severity !== "error");
@@ -100,7 +101,7 @@ function certainErrors(
   resources: ResourceSet,
 ): readonly ResourceDiagnostic[] {
   const report = new Report();
-  checkPolicies(resources, Deno.readTextFileSync, report);
+  checkPolicies(resources, readFileTextSync, report);
   const ofGateways = diagnostics.filter(({ resource, severity }) =>
     resource.kind === "Gateway" && severity === "error"
   );

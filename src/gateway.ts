@@ -117,10 +117,6 @@ export class Gateway {
       clock: options.clock ?? systemClock,
       signal: stopWatching.signal,
       files: () => gateway === undefined ? [] : gateway.#files,
-      onFallback: (error) =>
-        gateway?.log("gateway").warn("Looking for changes from time to time", {
-          error,
-        }),
     });
     const candidate = await loadCandidate(options.config, options.environment);
     gateway = new Gateway(options, candidate.loaded.settings, stopWatching);

@@ -1,9 +1,12 @@
 import { join } from "node:path";
 import { describeError } from "../base/errors.ts";
+import {
+  describeKind,
+  maxFileBytes,
+  NotAFileError,
+  readFileBytes,
+} from "../base/regular_file.ts";
 import type { ConfigSource } from "./diagnostic.ts";
-
-/** Largest file that is read. */
-export const maxFileBytes = 8 * 1024 * 1024;
 
 /** Configuration could not be read at all; the message names the file. */
 export class ConfigReadError extends Error {
@@ -18,12 +21,7 @@ export class ConfigReadError extends Error {
 export async function readConfigFiles(
   spec: string,
 ): Promise<readonly ConfigSource[]> {
-  if (spec === "-") {
-    return [{
-      name: "<stdin>",
-      text: await readText(Deno.stdin.readable, "<stdin>"),
-    }];
-  }
+  if (spec === "-") return [await readInput()];
   const paths = await listConfigFiles(spec);
   return await Promise.all(paths.map(readFile));
 }
@@ -32,67 +30,88 @@ export async function readConfigFiles(
 export async function listConfigFiles(
   spec: string,
 ): Promise<readonly string[]> {
+  const found = await statOrThrow(spec);
+  if (found.isFile) return [spec];
+  if (!found.isDirectory) throw notReadable(spec, found);
+  const paths: string[] = [];
   try {
-    const { isDirectory } = await Deno.stat(spec);
-    if (!isDirectory) return [spec];
-    const paths: string[] = [];
     for await (const { name } of Deno.readDir(spec)) {
       if (name.startsWith(".") || !/\.(ya?ml|json)$/.test(name)) continue;
       const path = join(spec, name);
-      if ((await Deno.stat(path)).isFile) paths.push(path);
+      if ((await statOrThrow(path)).isFile) paths.push(path);
     }
-    if (paths.length > 0) return paths.toSorted();
   } catch (error) {
     throw readError(spec, error);
   }
+  if (paths.length > 0) return paths.toSorted();
   throw new ConfigReadError(
     `Cannot read "${spec}": no .yaml, .yml or .json file in this directory`,
   );
 }
 
-async function readFile(path: string): Promise<ConfigSource> {
-  let file: Deno.FsFile;
+async function statOrThrow(path: string): Promise<Deno.FileInfo> {
   try {
-    file = await Deno.open(path);
+    return await Deno.stat(path);
   } catch (error) {
     throw readError(path, error);
   }
-  return { name: path, text: await readText(file.readable, path) };
 }
 
-async function readText(
-  stream: ReadableStream<Uint8Array>,
-  name: string,
-): Promise<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let text = "";
-  let bytes = 0;
+function notReadable(path: string, found: Deno.FileInfo): ConfigReadError {
+  const hint = found.isFifo === true ? '; "-f -" reads standard input' : "";
+  const kind = describeKind(found);
+  return new ConfigReadError(
+    `Cannot read "${path}": expected a file or a directory, got ${kind}${hint}`,
+  );
+}
+
+async function readFile(path: string): Promise<ConfigSource> {
   try {
-    for await (const chunk of stream) {
-      bytes += chunk.byteLength;
-      if (bytes > maxFileBytes) {
-        throw new ConfigReadError(
-          `Cannot read "${name}": larger than ${maxFileBytes} bytes`,
-        );
+    return { name: path, text: decode(await readFileBytes(path)) };
+  } catch (error) {
+    throw readError(path, error);
+  }
+}
+
+async function readInput(): Promise<ConfigSource> {
+  const name = "<stdin>";
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of Deno.stdin.readable) {
+      size += chunk.byteLength;
+      if (size > maxFileBytes) {
+        throw new NotAFileError(`expected at most ${maxFileBytes} bytes`);
       }
-      text += decoder.decode(chunk, { stream: true });
+      chunks.push(chunk);
     }
-    return text + decoder.decode();
+    return { name, text: decode(await new Blob(chunks).bytes()) };
   } catch (error) {
     throw readError(name, error);
+  }
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    const [first, second] = bytes;
+    const isUtf16 = (first === 0xff && second === 0xfe) ||
+      (first === 0xfe && second === 0xff);
+    const found = isUtf16 ? "UTF-16; save it as UTF-8" : "something else";
+    throw new NotAFileError(`expected UTF-8 text, got ${found}`, { cause });
   }
 }
 
 function readError(name: string, error: unknown): ConfigReadError {
   if (error instanceof ConfigReadError) return error;
   // Without the cause: the message says all of it, and a log would say it twice.
+  return new ConfigReadError(`Cannot read "${name}": ${reasonOf(error)}`);
+}
+
+function reasonOf(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) {
-    return new ConfigReadError(
-      `Cannot read "${name}": no such file or directory`,
-    );
+    return "no such file or directory";
   }
-  const reason = error instanceof TypeError
-    ? "the file is not UTF-8 text"
-    : describeError(error);
-  return new ConfigReadError(`Cannot read "${name}": ${reason}`);
+  return error instanceof NotAFileError ? error.message : describeError(error);
 }

@@ -1,26 +1,30 @@
-import { dirname } from "node:path";
 import type { Clock } from "../base/clock.ts";
+import { readFileBytes } from "../base/regular_file.ts";
 import { listConfigFiles } from "./read.ts";
 
 /** What to watch and how. */
 export interface WatchOptions {
   readonly clock: Clock;
-  /** Ends the watch and releases everything it holds. */
+  /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** Further files whose change counts, such as certificates; asked again after every change. */
+  /** Further files whose change counts, such as certificates; asked again at every look. */
   readonly files: () => readonly string[];
-  /** Told when file events cannot be had, so that changes are found by looking every `pollMs`. */
-  readonly onFallback?: (error: unknown) => void;
   /** Quiet time after which a burst of changes, such as to a certificate and its key, counts as over; default 100. */
   readonly debounceMs?: number;
-  /** How often to look without being told; default 2 000. */
-  readonly pollMs?: number;
+  /** How often to look; default 250. */
+  readonly lookMs?: number;
 }
+
+/** So often the content is read though nothing seems to have changed: a file can be written twice within one tick of its time. */
+const looksPerReading = 8;
 
 /**
  * Starts to watch; from then on the result yields whenever the content behind `-f` or of the further files has changed,
  * however it was written: in place, by an editor's rename, or by the swapped link of a mounted ConfigMap. Wait for it
  * before the first load, so that no change falls in between. Ends at once for standard input.
+ *
+ * It looks at the files from time to time. `Deno.watchFs` would tell at once, but opens each named pipe that appears in the folder,
+ * and to end it then blocks the process until somebody writes into the pipe.
  */
 export async function watchConfig(
   spec: string,
@@ -39,138 +43,71 @@ async function* changes(
 ): AsyncGenerator<void> {
   if (atStart === undefined) return;
   let last = atStart;
-  const { clock, signal, debounceMs = 100, pollMs = 2_000 } = options;
-  using events = new DirectoryEvents(options.onFallback);
-  while (!signal.aborted) {
-    events.watch(await foldersOf(spec, options.files()));
-    await events.settle(clock, debounceMs, signal);
-    // What changed before the folders were watched raised no event, so look before waiting.
-    const current = await readContents(spec, options.files());
-    const changed = differ(last, current);
-    last = current;
-    if (changed) {
-      yield;
-      continue;
-    }
-    await events.next(clock, pollMs, signal);
-  }
-}
-
-/** Tells that something happened in one of a set of folders. */
-class DirectoryEvents implements Disposable {
-  readonly #onFallback: ((error: unknown) => void) | undefined;
-  #watcher: Deno.FsWatcher | undefined;
-  #watched = "";
-  #pending = false;
-  #wake: (() => void) | undefined;
-
-  constructor(onFallback: ((error: unknown) => void) | undefined) {
-    this.#onFallback = onFallback;
-  }
-
-  watch(folders: readonly string[]): void {
-    const wanted = folders.join("\n");
-    if (wanted === this.#watched) return;
-    this.#watched = wanted;
-    this.#watcher?.close();
-    this.#watcher = undefined;
-    try {
-      this.#watcher = Deno.watchFs([...folders], { recursive: false });
-      this.#forward(this.#watcher);
-    } catch (error) {
-      this.#onFallback?.(error);
-    }
-  }
-
-  /** Resolves on an event, after `pollMs`, or when aborted. */
-  async next(clock: Clock, pollMs: number, signal: AbortSignal): Promise<void> {
-    if (!this.#pending) await this.#sleep(clock, pollMs, signal, true);
-  }
-
-  /** Resolves once nothing has happened for `quietMs`, at the latest after twice that. */
-  async settle(
-    clock: Clock,
-    quietMs: number,
-    signal: AbortSignal,
-  ): Promise<void> {
-    for (
-      let round = 0;
-      round < 2 && this.#pending && !signal.aborted;
-      round++
-    ) {
-      this.#pending = false;
-      await this.#sleep(clock, quietMs, signal, false);
-    }
-    this.#pending = false;
-  }
-
-  [Symbol.dispose](): void {
-    this.#watcher?.close();
-    this.#watcher = undefined;
-  }
-
-  async #forward(watcher: Deno.FsWatcher): Promise<void> {
-    try {
-      for await (const { kind } of watcher) {
-        // Reading a file is an event too, and reading is what a change leads to.
-        if (kind === "access") continue;
-        this.#pending = true;
-        this.#wake?.();
+  let seen = "";
+  const { clock, signal, lookMs = 250 } = options;
+  for (let looks = 0; !signal.aborted; looks++) {
+    const found = await look(spec, options.files());
+    if (found !== seen || looks % looksPerReading === 0) {
+      seen = await settle(found, spec, options);
+      const current = await readContents(spec, options.files());
+      const changed = differ(last, current);
+      last = current;
+      if (changed) {
+        yield;
+        continue;
       }
-    } catch (error) {
-      this.#onFallback?.(error);
     }
-  }
-
-  #sleep(
-    clock: Clock,
-    delayMs: number,
-    signal: AbortSignal,
-    wakeable: boolean,
-  ): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const done = () => {
-        cancel();
-        signal.removeEventListener("abort", done);
-        this.#wake = undefined;
-        resolve();
-      };
-      const cancel = clock.setTimer(done, delayMs);
-      signal.addEventListener("abort", done);
-      if (wakeable) this.#wake = done;
-    });
+    await sleep(clock, lookMs, signal);
   }
 }
 
-/** Folders in which a change can alter what the paths lead to: their own and those that links point into. */
-async function foldersOf(
+/** Waits for the end of a burst of changes, at the latest after twice the quiet time; answers what the last look found. */
+async function settle(
+  found: string,
   spec: string,
-  files: readonly string[],
-): Promise<readonly string[]> {
-  const folders = new Set<string>();
-  for (const path of [spec, ...await configFiles(spec), ...files]) {
-    for (const place of [path, await realPath(path)]) {
-      const folder = place === undefined ? undefined : await folderOf(place);
-      if (folder !== undefined) folders.add(folder);
-    }
+  { clock, signal, files, debounceMs = 100 }: WatchOptions,
+): Promise<string> {
+  let last = found;
+  for (let round = 0; round < 2 && !signal.aborted; round++) {
+    await sleep(clock, debounceMs, signal);
+    const next = await look(spec, files());
+    if (next === last) break;
+    last = next;
   }
-  return [...folders].toSorted();
+  return last;
 }
 
-async function folderOf(path: string): Promise<string | undefined> {
-  for (const candidate of [path, dirname(path)]) {
-    try {
-      if ((await Deno.stat(candidate)).isDirectory) return candidate;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) return undefined;
-    }
-  }
-  return undefined;
+/** What tells from outside that files have changed: another file there, other times, another size. */
+async function look(spec: string, files: readonly string[]): Promise<string> {
+  const paths = [...await configFiles(spec), ...files];
+  const seen = await Promise.all(paths.map(lookAt));
+  return seen.join("\n");
 }
 
-async function realPath(path: string): Promise<string | undefined> {
-  return await Deno.realPath(path).catch(() => undefined);
+async function lookAt(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtime, ctime } = await Deno.stat(path);
+    return [path, dev, ino, size, mtime?.getTime(), ctime?.getTime()].join();
+  } catch {
+    return path;
+  }
+}
+
+function sleep(
+  clock: Clock,
+  delayMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      cancel();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = clock.setTimer(done, delayMs);
+    signal.addEventListener("abort", done);
+  });
 }
 
 async function configFiles(spec: string): Promise<readonly string[]> {
@@ -204,7 +141,7 @@ async function digests(
 
 /** A file that cannot be read counts as one content more. */
 async function digest(path: string): Promise<string> {
-  const bytes = await Deno.readFile(path).catch(() => undefined);
+  const bytes = await readFileBytes(path).catch(() => undefined);
   if (bytes === undefined) return "unreadable";
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }

@@ -2,6 +2,7 @@ import type { ResourceSet } from "../api/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
+import { readFileTextSync } from "../base/regular_file.ts";
 import type { Logger } from "../base/log.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import {
@@ -169,7 +170,7 @@ export class LocalDataPlane implements DataPlane {
     await loadPolicies(resources);
     const lease = this.#state.lease();
     const compiled = compile(resources, {
-      readFile: Deno.readTextFileSync,
+      readFile: readFileTextSync,
       services: lease.services,
       kv: this.#options.settings.kv,
     });

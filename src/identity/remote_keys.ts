@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { readFileText } from "../base/regular_file.ts";
 import type { HeaderList } from "../http/header_list.ts";
 import {
   describeAddress,
@@ -175,7 +176,7 @@ async function fetchText(
       return { text, fetchedAt, freshMs: keepFor(headers, fetchedAt) };
     }
     case "file": {
-      const text = await Deno.readTextFile(location.path);
+      const text = await readFileText(location.path);
       return { text, fetchedAt, freshMs: minFreshMs };
     }
     case "inline":

@@ -480,3 +480,36 @@ Deno.test("gateway stopped during a reload opens no port any more", async () => 
   assert.equal(await accepts(added), false);
   assert.equal(await accepts(port), false);
 });
+
+Deno.test({
+  name:
+    "gateway refuses a named pipe in place of its file, its certificate or its key, and goes on",
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await using upstream = upstreamThatSays("ok");
+  const port = freePort();
+  const config = routed(upstream, port);
+  const { folder, file } = await createConfigFolder(config);
+  await using test = await followFile(folder, file);
+  const pipe = join(folder, "pipe");
+  await new Deno.Command("mkfifo", { args: [pipe] }).output();
+
+  await replaceFile(
+    file,
+    routed(upstream, {
+      port,
+      protocol: "HTTPS",
+      tls: { cert: "pipe", key: "pipe" },
+    }),
+  );
+  const line = await test.log.next(/expected a file, got a named pipe/);
+  await test.log.next(rejected);
+  await Deno.rename(pipe, file);
+  const readError = await test.log.next(/Cannot read the configuration/);
+  const text = await textOf(port);
+
+  assert.match(line, /gateway\.yaml:1:\d+: error: /);
+  assert.match(readError, /expected a file or a directory, got a named pipe/);
+  assert.equal(text, "ok");
+  await test.gateway.stop(0);
+});

@@ -55,12 +55,17 @@ for (
     {
       name: "large.yaml",
       content: new Uint8Array(8 * 1024 * 1024 + 1),
-      message: /larger than/,
+      message: /expected at most 8388608 bytes, got 8388609$/,
     },
     {
       name: "binary.yaml",
-      content: new Uint8Array([0xff, 0xfe, 0x00]),
-      message: /not UTF-8 text$/,
+      content: new Uint8Array([0x61, 0xff, 0x00]),
+      message: /expected UTF-8 text, got something else$/,
+    },
+    {
+      name: "wide.yaml",
+      content: new Uint8Array([0xff, 0xfe, 0x61, 0x00]),
+      message: /expected UTF-8 text, got UTF-16; save it as UTF-8$/,
     },
   ]
 ) {
@@ -76,6 +81,43 @@ for (
       });
     }));
 }
+
+Deno.test({
+  name: "readConfigFiles refuses what is no file without opening it",
+  ignore: Deno.build.os === "windows",
+}, () =>
+  withFolder(async (folder) => {
+    const pipe = join(folder, "pipe.yaml");
+    await new Deno.Command("mkfifo", { args: [pipe] }).output();
+    const socket = join(folder, "socket.yaml");
+    using _listener = Deno.listen({ transport: "unix", path: socket });
+
+    const kinds = [
+      [pipe, 'a named pipe; "-f -" reads standard input'],
+      [socket, "a socket"],
+      ["/dev/zero", "a device"],
+    ] as const;
+    for (const [path, kind] of kinds) {
+      await assert.rejects(readConfigFiles(path), {
+        name: "ConfigReadError",
+        message:
+          `Cannot read "${path}": expected a file or a directory, got ${kind}`,
+      });
+    }
+  }));
+
+Deno.test({
+  name: "readConfigFiles names the link of a folder that leads nowhere",
+  ignore: Deno.build.os === "windows",
+}, () =>
+  withFolder(async (folder) => {
+    const link = join(folder, "a.yaml");
+    await Deno.symlink("nowhere", link);
+
+    await assert.rejects(readConfigFiles(folder), {
+      message: `Cannot read "${link}": no such file or directory`,
+    });
+  }));
 
 Deno.test("readConfigFiles refuses a folder without configuration", () =>
   withFolder(async (folder) => {

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { watchConfig } from "../../../src/config/watch.ts";
 
+const lookMs = 10;
+
 interface Fixture {
   readonly folder: string;
-  /** The next change, once the watch has looked and waits for an event. */
+  /** The next change, once the watch has looked and waits to look again. */
   readonly nextChange: () => Promise<() => Promise<IteratorResult<void>>>;
   readonly changes: AsyncGenerator<void>;
   readonly abort: AbortController;
@@ -16,7 +18,6 @@ async function withWatch(
     folder: string,
   ) => Promise<{ spec: string; files?: readonly string[] }>,
   test: (fixture: Fixture) => Promise<void>,
-  pollMs = 60_000,
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
   const abort = new AbortController();
@@ -25,7 +26,7 @@ async function withWatch(
   const clock: Clock = {
     ...systemClock,
     setTimer(callback, delayMs) {
-      if (delayMs === pollMs) waiting.resolve();
+      if (delayMs === lookMs) waiting.resolve();
       const id = setTimeout(callback, delayMs);
       return () => clearTimeout(id);
     },
@@ -35,7 +36,7 @@ async function withWatch(
     signal: abort.signal,
     files: () => files,
     debounceMs: 5,
-    pollMs,
+    lookMs,
   });
   try {
     await test({
@@ -146,7 +147,7 @@ Deno.test("watchConfig yields when a missing file appears", () =>
     },
   ));
 
-Deno.test("watchConfig finds a change by looking when no folder can be watched", () =>
+Deno.test("watchConfig yields when a missing folder appears", () =>
   withWatch(
     (folder) =>
       Promise.resolve({ spec: join(folder, "not", "yet", "gateway.yaml") }),
@@ -160,8 +161,35 @@ Deno.test("watchConfig finds a change by looking when no folder can be watched",
 
       assert.equal((await change()).done, false);
     },
-    10,
   ));
+
+Deno.test("watchConfig yields when a file changes and looks the same", () =>
+  withWatch(oneFile, async ({ folder, nextChange }) => {
+    const file = join(folder, "gateway.yaml");
+    await Deno.utime(file, 1, 1);
+    const change = await nextChange();
+    await Deno.writeTextFile(file, "a: 2");
+    await Deno.utime(file, 1, 1);
+
+    assert.equal((await change()).done, false);
+  }));
+
+Deno.test({
+  name: "watchConfig ends though a named pipe has taken the place of the file",
+  ignore: Deno.build.os === "windows",
+}, () =>
+  withWatch(oneFile, async ({ folder, nextChange, abort, changes }) => {
+    const pipe = join(folder, "pipe");
+    const change = await nextChange();
+    await new Deno.Command("mkfifo", { args: [pipe] }).output();
+    await Deno.rename(pipe, join(folder, "gateway.yaml"));
+    assert.equal((await change()).done, false);
+
+    const next = changes.next();
+    abort.abort();
+
+    assert.equal((await next).done, true);
+  }));
 
 Deno.test("watchConfig ends when aborted", () =>
   withWatch(oneFile, async ({ nextChange, abort }) => {
