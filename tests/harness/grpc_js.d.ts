@@ -23,7 +23,6 @@ export class ServerCredentials {
 }
 
 export class Server {
-  constructor(options?: Readonly<Record<string, number>>);
   addService(
     service: ServiceDefinition,
     // deno-lint-ignore no-explicit-any -- each method has messages of its own

@@ -49,8 +49,6 @@ export interface RateLimitServiceOptions {
   /** Default: any free one. */
   readonly port?: number;
   readonly tls?: KeyPair;
-  /** After which a connection is told to go away; default never. */
-  readonly maxConnectionAgeMs?: number;
 }
 
 /** Starts a service on this machine. */
@@ -60,11 +58,7 @@ export async function startRateLimitService(
   const { reply = () => ({ overall_code: "OK" }) } = options;
   const received: ReceivedRequest[] = [];
   const waiting = new Set<() => void>();
-  const server = new grpc.Server(
-    options.maxConnectionAgeMs === undefined
-      ? {}
-      : { "grpc.max_connection_age_ms": options.maxConnectionAgeMs },
-  );
+  const server = new grpc.Server();
   server.addService(rateLimitService(), {
     async ShouldRateLimit(
       call: grpc.ServerUnaryCall<ReceivedRequest, Reply>,

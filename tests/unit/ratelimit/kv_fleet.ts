@@ -67,10 +67,11 @@ export class KvFleet implements AsyncDisposable {
   async until<T>(result: T | Promise<T>): Promise<T> {
     let isDone = false;
     const answer = Promise.resolve(result).finally(() => isDone = true);
-    for (let turn = 1; !isDone; turn++) {
+    for (let idleTurns = 0; !isDone;) {
       await this.#kv.read(["nothing"]);
-      // Only a retry takes that long: it waits for the clock.
-      if (turn % 20 === 0) this.clock.advance(1);
+      idleTurns = this.#underWay === 0 ? idleTurns + 1 : 0;
+      // The store has answered everything: what waits now is a retry, for the clock.
+      if (idleTurns % 20 === 19) this.clock.advance(1);
     }
     return await answer;
   }
