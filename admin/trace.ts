@@ -1,4 +1,5 @@
 import type { Clock } from "../src/base/clock.ts";
+import { describeError } from "../src/base/errors.ts";
 import { escapeControls } from "../src/base/log_text.ts";
 import type { TraceQuery } from "../src/dataplane/data_plane.ts";
 import type { TraceEvent } from "../src/telemetry/trace_event.ts";
@@ -38,6 +39,11 @@ function readQuery(parameters: URLSearchParams): TraceQuery | string {
   if (unknown !== undefined) {
     return `Unknown parameter: ${escapeControls(unknown)}`;
   }
+  const twice = known.find((name) => parameters.getAll(name).length > 1) ??
+    (parameters.has("filter") && parameters.has("expression")
+      ? "filter"
+      : undefined);
+  if (twice !== undefined) return `Parameter given twice: ${twice}`;
   const count = readInteger(parameters.get("count") ?? "1", maxCount);
   if (count === undefined) {
     return `invalid count: expected 1 to ${maxCount}`;
@@ -75,7 +81,11 @@ function eventStream(
     },
     async pull(controller) {
       next ??= events.next();
-      const result = await unlessLate(next, clock);
+      const result = await unlessLate(next, clock).catch((error) => {
+        const text = escapeControls(describeError(error));
+        controller.enqueue(encoder.encode(`: invalid filter: ${text}\n\n`));
+        return { done: true, value: undefined } as const;
+      });
       if (result === undefined) {
         controller.enqueue(encoder.encode(": keepalive\n\n"));
         return;

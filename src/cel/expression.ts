@@ -10,6 +10,7 @@ import {
 } from "./library.ts";
 import { findMistake } from "./mistakes.ts";
 import { membershipsOf } from "./membership.ts";
+import { type ResultType, resultTypeOf, typeName } from "./result_type.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";
 
 /** Why a text is not an expression that the gateway can evaluate. */
@@ -52,6 +53,11 @@ export class Expression {
     return this.#fields.has(field);
   }
 
+  /** The type of its values; `undefined` when that depends on the request. */
+  get resultType(): ResultType | undefined {
+    return resultTypeOf(this.#ast);
+  }
+
   /** Whether the same claims always give the same result. */
   get readsOnlyClaims(): boolean {
     return this.variables.size === 1 && this.variables.has("jwt");
@@ -77,7 +83,9 @@ export class Expression {
     if (typeof value === "boolean" || value instanceof EvaluationFailure) {
       return value;
     }
-    return new EvaluationFailure(`expected a boolean, got a ${typeof value}`);
+    return new EvaluationFailure(
+      `expected a boolean, got a ${typeName(value)}`,
+    );
   }
 
   /**

@@ -19,12 +19,13 @@ export interface WatcherState {
 
 /** What somebody wants to see; `R` is a request. */
 export interface Watching<R> {
+  /** What it throws ends the watching. */
   readonly wants: (request: R) => boolean;
   /** How many requests, one after the other. */
   readonly count: number;
 }
 
-/** The traces that somebody asked for, event by event; ends when the last request is over. */
+/** The traces that somebody asked for, event by event; ends when the last request is over, and throws what `wants` threw. */
 export interface TraceStream extends AsyncIterable<TraceEvent> {
   /** Nobody reads on: makes room for others, also while a request is under way. */
   stop(): void;
@@ -87,6 +88,7 @@ class Watcher<R> implements TraceStream {
   /** A request is under way. */
   #isBusy = false;
   #isOver = false;
+  #failure: unknown;
   #wake: (() => void) | undefined;
 
   constructor(watching: Watching<R>, leave: () => void) {
@@ -101,7 +103,14 @@ class Watcher<R> implements TraceStream {
   }
 
   wants(request: R): boolean {
-    return !this.#isBusy && this.#watching.wants(request);
+    if (this.#isBusy) return false;
+    try {
+      return this.#watching.wants(request);
+    } catch (error) {
+      this.#failure = error;
+      this.#end();
+      return false;
+    }
   }
 
   take(): (event: TraceEvent) => void {
@@ -134,7 +143,8 @@ class Watcher<R> implements TraceStream {
         if (next !== undefined) {
           this.#characters -= next.size;
           yield next.event;
-        } else if (this.#isOver) return;
+        } else if (this.#failure !== undefined) throw this.#failure;
+        else if (this.#isOver) return;
         else await new Promise<void>((resolve) => this.#wake = resolve);
       }
     } finally {

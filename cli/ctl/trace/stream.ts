@@ -8,6 +8,7 @@ import {
   streamAdmin,
 } from "../../admin_client.ts";
 import { Failure, UsageError } from "../../exit.ts";
+import { printable } from "../../tui/printable.ts";
 import { decodeEvent, type ReceivedEvent } from "./decode_event.ts";
 import { readLines } from "./lines.ts";
 
@@ -78,6 +79,9 @@ function explain(error: unknown, address: AdminAddress): never {
   throw error;
 }
 
+/** How the gateway says that the filter gave something else than a boolean for a request; then the stream ends. */
+const badFilter = ": invalid filter: ";
+
 /** A stream that ends before the last request did was cut. */
 async function* decodeAll(
   first: string,
@@ -87,6 +91,9 @@ async function* decodeAll(
   let finished = 0;
   try {
     for await (const line of concat(first, rest)) {
+      if (line.startsWith(badFilter)) {
+        throw new UsageError(`Cannot trace: ${printable(line.slice(2))}`);
+      }
       const event = decode(line);
       if (event === undefined) continue;
       if (event.type === "requestFinished") finished++;
@@ -117,7 +124,7 @@ function decode(line: string): ReceivedEvent | undefined {
 }
 
 function lost(reason: unknown): never {
-  if (reason instanceof Failure) throw reason;
+  if (reason instanceof Failure || reason instanceof UsageError) throw reason;
   throw new Failure(`Lost the trace: ${describeError(reason)}`);
 }
 
