@@ -82,9 +82,10 @@ export class TraceRedactor {
     return { ...shown };
   }
 
-  /** The value of a field, whose name is in lower case. */
+  /** The value of a field, whose name is in lower case; readable where it is UTF-8. */
   header(name: string, value: string): string {
-    return this.#names.headers.has(name) ? redactionMarker : this.text(value);
+    if (this.#names.headers.has(name)) return redactionMarker;
+    return fromUtf8(this.text(value));
   }
 
   /** Path and query, the values of sensitive parameters redacted. */
@@ -144,7 +145,11 @@ export class TraceRedactor {
     if (secret.length < MIN_LENGTH || this.#secrets.length >= MAX_SECRETS) {
       return;
     }
-    const forms = [secret, utf8(secret), escaped(secret), encoded(secret)];
+    const read = fromUtf8(secret);
+    const forms = [
+      ...[secret, utf8(secret), escaped(secret), encoded(secret)],
+      ...[read, escaped(read), encoded(read)],
+    ];
     for (const form of new Set(forms)) {
       if (!this.#secrets.includes(form)) this.#secrets.push(form);
     }
@@ -214,6 +219,25 @@ function decode(text: string): string {
 function utf8(text: string): string {
   return latin1(new TextEncoder().encode(text));
 }
+
+/** Values of fields have one character for each byte; the text that these bytes are, or as it was where they are none. */
+function fromUtf8(value: string): string {
+  if (!beyondAscii.test(value)) return value;
+  try {
+    const bytes = Uint8Array.from(value, (byte) => {
+      const code = byte.charCodeAt(0);
+      if (code > 0xff) throw new RangeError("it is no byte");
+      return code;
+    });
+    return decoder.decode(bytes);
+  } catch {
+    // Latin-1, or text already.
+    return value;
+  }
+}
+
+const beyondAscii = /[\x80-\uffff]/;
+const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** As the text looks inside a text of JSON. */
 function escaped(text: string): string {

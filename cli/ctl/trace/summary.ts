@@ -21,8 +21,15 @@ export function summarise(event: ReceivedEvent): string {
     ? ""
     : ` in ${formatTime(eventEnd - eventStart)}`;
   const scope = event.scope.map((name) => `[${name}] `).join("");
-  return `${scope}${text.slice(0, 500)}${took}`.replaceAll(/\s+/g, " ");
+  return `${scope}${shorten(text)}${took}`.replaceAll(/\s+/g, " ");
 }
+
+function shorten(text: string): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`;
+}
+
+/** Nobody reads more in a list. */
+const maxLength = 500;
 
 /** A number of microseconds, such as `850 µs`, `12.3 ms` or `1.20 s`. */
 export function formatTime(micros: number): string {

@@ -45,6 +45,34 @@ Deno.test("headers shows names in lower case, repeated ones as a list, and no se
   );
 });
 
+/** As a header list has it: one character for each byte. */
+function bytesOf(text: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(text));
+}
+
+Deno.test("headers in UTF-8 are shown as the text that they are, others as they came", () => {
+  const fields = HeaderList.from([
+    ["x-name", bytesOf("你好 🎉 שלום")],
+    ["x-latin", "caf\u00e9"],
+    ["x-cut", bytesOf("你").slice(0, 2)],
+  ]);
+  assert.deepEqual(createRedactor().headers(fields), {
+    "x-name": "你好 🎉 שלום",
+    "x-latin": "caf\u00e9",
+    "x-cut": bytesOf("你").slice(0, 2),
+  });
+});
+
+Deno.test("a secret in UTF-8 is found in a header, a text and a body", () => {
+  const secret = "geheim-schlüssel-你好";
+  const redactor = createRedactor({ "x-session": bytesOf(secret) });
+  const fields = HeaderList.from([["x-copy", bytesOf(`is ${secret}`)]]);
+  assert.deepEqual(redactor.headers(fields), { "x-copy": "is <redacted>" });
+  assert.equal(redactor.text(`is ${secret}`), "is <redacted>");
+  assert.equal(redactor.text(encodeURIComponent(secret)), "<redacted>");
+  assert.equal(redactor.body(bytesOf(`is ${secret}`)), "is <redacted>");
+});
+
 const targets: readonly (readonly [target: string, shown: string])[] = [
   ["/a?token=x&b=1", "/a?token=<redacted>&b=1"],
   ["/a?b=1&Access_Token=", "/a?b=1&Access_Token=<redacted>"],

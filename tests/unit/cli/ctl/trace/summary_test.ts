@@ -291,3 +291,12 @@ Deno.test("textLine is one line that no terminal obeys", () => {
     "     5 µs  info    policyEvent         jwt: ␛[2J a",
   );
 });
+
+Deno.test("a summary that is cut says so", () => {
+  const [event] = received([
+    traceEvent({ type: "policyEvent", kind: "jwt", details: "a".repeat(600) }),
+  ]);
+  assert(event);
+
+  assert.match(summarise(event), /^jwt: a{495}…$/);
+});
