@@ -6,6 +6,7 @@ import type { Log } from "../src/base/log.ts";
 import type { ConfigurationSource } from "../src/config/configuration_source.ts";
 import { Gateway } from "../src/gateway.ts";
 import { LineWriter } from "../src/telemetry/line_writer.ts";
+import { keepDebuggerShut } from "./debugger_signal.ts";
 import { exitCodes } from "./exit.ts";
 import { listenForHangups } from "./hangup.ts";
 import { listenForShutdown, type Shutdown } from "./shutdown.ts";
@@ -53,6 +54,8 @@ export async function serve(
   });
   const writers = { log: logLines, access: accessLines };
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
+  let ignore = () => {};
+  using _debugger = keepDebuggerShut(() => ignore());
   using hangups = hangup === "ends" ? undefined : listenForHangups();
   try {
     // Bound before the first request is accepted, closed after the last one is done: they say that we are draining.
@@ -72,6 +75,8 @@ export async function serve(
     });
     countDroppedLines(gateway, writers);
     surviveErrors(gateway.log("process"));
+    ignore = () =>
+      gateway.log("process").info("Ignored", { signal: "SIGUSR1" });
     hangups?.follow(() => reload(gateway, hangup === "reloads"));
     await serveUntilShutdown(gateway, servers, shutdown, onStarted);
     return exitCodes.ok;

@@ -97,6 +97,20 @@ Deno.test("gateway survives whatever it is sent", async () => {
   );
 });
 
+Deno.test({
+  name: "gateway opens no debugger at SIGUSR1",
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await using gateway = await GatewayProcess.start({ config: { routes: [] } });
+
+  gateway.signal("SIGUSR1");
+  await gateway.log.next(/\tprocess\tIgnored signal=SIGUSR1/);
+  gateway.signal("SIGTERM");
+
+  assert.equal(await gateway.exitCode(), 0);
+  assert(!gateway.log.all.some((line) => line.includes("Debugger")));
+});
+
 /** Random bytes; every other time behind the start of a request, so that they get further. */
 async function sendGarbage(port: number, index: number): Promise<void> {
   const starts = [
