@@ -125,7 +125,8 @@ export function compileKey(text: string, log: Log): LimitExpression<string> {
   return new LimitExpression(compile(text), {
     ...asText,
     fallback: "",
-    consequence: "A limit has no key for a request: those without share one",
+    consequence:
+      "A request has no key for a limit and shares the budget of those without",
     isUsual: true,
     log,
   });
@@ -140,7 +141,7 @@ export function compileCondition(
     accept: (value) => typeof value === "boolean" ? value : undefined,
     expected: "a boolean",
     fallback: true,
-    consequence: "A limit applies, as nobody can say whether it should",
+    consequence: "A limit applies because its condition has no value",
     isUsual: false,
     log,
   });

@@ -70,7 +70,7 @@ Deno.test("trace and log tell why a condition has no value, the log as a warning
 
   const error = "field not found: x-tier";
   assert.deepEqual(expressions, [[when, { error }]]);
-  const line = "A limit applies, as nobody can say whether it should " +
+  const line = "A limit applies because its condition has no value " +
     JSON.stringify({ "request.id": "test", expression: when, error });
   assert.deepEqual(logged, [`warn ${line}`]);
   assert.deepEqual(process.logged, [`warn ${line}`, `debug ${line}`]);

@@ -46,7 +46,7 @@ Deno.test("KvLimiter gives a lease back that nobody needs, and others use it", a
   assert((one?.describe().budgets[0]?.leased ?? 0) > 0);
 
   const second = await fleet.admit(uses, 1000, two);
-  await fleet.pass(300);
+  await fleet.pass(500);
   const third = await fleet.admit(uses, 1000, two);
 
   assert.equal(first, 200);
