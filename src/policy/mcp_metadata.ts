@@ -52,6 +52,8 @@ export function adaptServerMetadata(
   if (adapter !== undefined) {
     adapted.code_challenge_methods_supported ??= ["S256"];
   }
+  // What the provider signed would count in place of all that is changed here (RFC 8414 section 2.1).
+  delete adapted.signed_metadata;
   if (registrationUrl !== undefined) {
     adapted.registration_endpoint = registrationUrl;
   }
