@@ -3,7 +3,7 @@ export type Key =
   | { readonly name: KeyName }
   | { readonly name: "text"; readonly text: string };
 
-/** Keys that write nothing. `interrupt` is Ctrl-C. */
+/** Keys that write nothing. `interrupt` is Ctrl-C, `suspend` Ctrl-Z. */
 export type KeyName =
   | "up"
   | "down"
@@ -15,7 +15,8 @@ export type KeyName =
   | "enter"
   | "escape"
   | "backspace"
-  | "interrupt";
+  | "interrupt"
+  | "suspend";
 
 /** What terminals send, after ESC `[` or ESC `O`. */
 const sequences: Readonly<Record<string, KeyName>> = {
@@ -39,6 +40,7 @@ const controls: Readonly<Record<string, KeyName>> = {
   "\b": "backspace",
   "\x7f": "backspace",
   "\x03": "interrupt",
+  "\x1a": "suspend",
 };
 
 // deno-lint-ignore no-control-regex -- the language of terminals

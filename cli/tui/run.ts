@@ -57,6 +57,10 @@ class Session implements Disposable {
     this.#screen = screen;
     this.#model = initialModel(feed.title, feed.waitingText);
     this.#onSignal("SIGWINCH", () => this.#planDraw());
+    this.#onSignal("SIGCONT", () => {
+      this.#screen.open();
+      this.#planDraw();
+    });
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       this.#onSignal(signal, () => this.#finish(signal));
     }
@@ -107,11 +111,19 @@ class Session implements Disposable {
       if (count === null) break;
       this.#takePending();
       for (const key of decoder.decode(buffer.subarray(0, count))) {
+        if (key.name === "suspend") this.#suspend();
         this.#model = update(this.#model, key, currentSize());
       }
       this.#planDraw();
     }
     this.#finish(undefined);
+  }
+
+  /** As the shell would have done, had the terminal not been taken; `fg` goes on. */
+  #suspend(): void {
+    if (Deno.build.os === "windows") return;
+    this.#screen.close();
+    Deno.kill(Deno.pid, "SIGSTOP");
   }
 
   #finish(signal: Deno.Signal | undefined): void {

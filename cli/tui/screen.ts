@@ -21,12 +21,21 @@ export class Screen implements Disposable {
   readonly #output: ScreenOutput;
   #shown: readonly string[] = [];
   #size: Size = { columns: 0, rows: 0 };
-  #isOpen = true;
+  #isOpen = false;
 
   constructor(input: KeyInput, output: ScreenOutput) {
     this.#input = input;
     this.#output = output;
-    input.setRaw(true);
+    this.open();
+  }
+
+  /** Takes the terminal, also again after somebody else had it; the next `draw` writes all rows. */
+  open(): void {
+    this.#isOpen = true;
+    this.#size = { columns: 0, rows: 0 };
+    // What it was set to meanwhile is not what it has to be given back as.
+    this.#input.setRaw(false);
+    this.#input.setRaw(true);
     this.#write(enter);
   }
 
@@ -46,8 +55,12 @@ export class Screen implements Disposable {
     this.#size = size;
   }
 
-  /** Gives the terminal back; may be called twice, and when the terminal is gone. */
   [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Gives the terminal back; may be called twice, and when the terminal is gone. */
+  close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     try {

@@ -255,6 +255,33 @@ for (const { how, code, leave } of departures) {
   });
 }
 
+Deno.test("the terminal UI makes room for Ctrl-Z and goes on with fg", async () => {
+  await withFile(forwardedTrace, async (file) => {
+    await using terminal = await Terminal.open(80, 24);
+    const before = await settings(terminal, `${file}.before`);
+    await terminal.run(gatewayCommandLine([...trace, "--file", file]));
+    await terminal.waitFor(/complete/);
+    await terminal.press("Home");
+    await terminal.waitFor(/Events 1\//);
+
+    await terminal.press("C-z");
+    await terminal.waitFor(/^shell> *$/m);
+    assert.equal(await terminal.state("alternate_on"), "0");
+    assert.equal(await terminal.state("cursor_flag"), "1");
+    assert.equal(await settings(terminal, `${file}.stopped`), before);
+
+    await terminal.run("fg");
+    await terminal.waitFor(/Events 1\//, /complete/);
+    assert.equal(await terminal.state("alternate_on"), "1");
+    await terminal.press("Down");
+    await terminal.waitFor(/Events 2\//);
+
+    await terminal.press("q");
+    await terminal.waitFor(/^shell> *$/m);
+    assert.equal(await settings(terminal, `${file}.after`), before);
+  });
+});
+
 for (const bug of ["when it draws", "in a promise", "in a timer"]) {
   Deno.test(`the terminal is as before after a crash ${bug}, which is told`, async () => {
     const folder = await Deno.makeTempDir();
