@@ -9,6 +9,7 @@ export interface McpEndpoint {
 
 const serverPrefix = "/.well-known/oauth-authorization-server";
 const openIdPrefix = "/.well-known/openid-configuration";
+const prefixes = [protectedResourcePrefix, serverPrefix, openIdPrefix];
 const registration = /\/(?:client-registration|register)$/;
 
 /** The endpoint of a path; `unknown` for one where clients look in vain, `undefined` when it has nothing to do with OAuth. */
@@ -24,7 +25,7 @@ export function findEndpoint(path: string): McpEndpoint | undefined {
   }
   const openId = restOf(path, openIdPrefix);
   if (openId !== undefined) return { kind: "server", path: openId };
-  return path.endsWith(openIdPrefix) || path.endsWith(serverPrefix)
+  return prefixes.some((prefix) => path.endsWith(prefix))
     ? { kind: "unknown", path: "" }
     : undefined;
 }

@@ -261,13 +261,19 @@ Deno.test("a configured resource is the base of all addresses, whoever forwards 
 Deno.test("what is not served is a 404 that a page may read", async () => {
   await using story = await setUp({ mcp: { provider: "IdpA" } });
 
-  const response = await fetch(
-    `${story.origin}/mcp/.well-known/openid-configuration`,
-  );
+  for (
+    const name of [
+      "openid-configuration",
+      "oauth-authorization-server",
+      "oauth-protected-resource",
+    ]
+  ) {
+    const response = await fetch(`${story.origin}/mcp/.well-known/${name}`);
 
-  assert.equal(response.status, 404);
-  assert.equal(response.headers.get("access-control-allow-origin"), "*");
-  await response.body?.cancel();
+    assert.equal(response.status, 404, name);
+    assert.equal(response.headers.get("access-control-allow-origin"), "*");
+    await response.body?.cancel();
+  }
 });
 
 Deno.test("HEAD and preflight are answered, other methods are refused", async () => {
