@@ -36,8 +36,19 @@ export function encode(
   body: Uint8Array,
   coding: keyof typeof codings | undefined,
 ): Uint8Array {
-  return coding === undefined ? body : new Uint8Array(codings[coding](body));
+  if (coding === undefined) return body;
+  const known = encoded.get(body)?.get(coding);
+  if (known !== undefined) return known;
+  const bytes = new Uint8Array(codings[coding](body));
+  encoded.set(body, new Map(encoded.get(body)).set(coding, bytes));
+  return bytes;
 }
+
+/** Many tests send the same body many times. */
+const encoded = new WeakMap<
+  Uint8Array,
+  ReadonlyMap<keyof typeof codings, Uint8Array>
+>();
 
 /** Stands in for any LLM provider: answers POST as told, GET with `{}`. */
 export class LlmUpstream implements AsyncDisposable {

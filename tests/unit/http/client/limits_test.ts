@@ -200,15 +200,17 @@ Deno.test("Upstream fails a body that stops coming", async () => {
 
 Deno.test("Upstream fails an upload that the other side does not take", async () => {
   const clock = new FakeClock();
+  const begun = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
     await connection.head();
+    await connection.take(1);
+    begun.resolve();
     await blockUntilClosed(connection);
   });
   using upstream = upstreamAt(server.port, { idleTimeoutMs: 300 }, clock);
   const body = textBody("x".repeat(64 * 1024 * 1024));
   const failure = failureOf(exchange(upstream, { method: "POST" }, body));
-  while (upstream.stats.active === 0) await turn();
-  for (let i = 0; i < 20; i++) await turn();
+  await begun.promise;
 
   clock.advance(300);
 
