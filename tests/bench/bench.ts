@@ -20,6 +20,7 @@ import {
   startUpstream,
 } from "./neighbours.ts";
 import { observationRows } from "./observation.ts";
+import { profilingRows } from "./profiling.ts";
 import { type Row, row } from "./row.ts";
 import { tokenRows } from "./tokens.ts";
 
@@ -186,6 +187,10 @@ async function main(): Promise<void> {
       seconds: SECONDS,
     }),
     ...await tokenRows(ROUNDS),
+    ...await profilingRows(upstream.port, {
+      rounds: ROUNDS,
+      seconds: SECONDS,
+    }),
     ...await startUpRows(),
   );
   await print(

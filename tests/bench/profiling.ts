@@ -1,0 +1,94 @@
+import { freePort } from "../harness/free_port.ts";
+import type { Repetition } from "./jwt.ts";
+import { compare, throughput } from "./measure.ts";
+import { type Neighbour, startDeno, startGateway } from "./neighbours.ts";
+import { type Row, row } from "./row.ts";
+
+/** What profiles cost: requests per second of processor time, which says less of the other processes of the machine than of the gateway. */
+export async function profilingRows(
+  upstreamPort: number,
+  repetition: Repetition,
+): Promise<Row[]> {
+  const cpu = await compareCpuProfile(upstreamPort, repetition);
+  const heap = await compareHeapSampling(upstreamPort, repetition);
+  return [
+    row(
+      "CPU profile at 100 Hz / none, per CPU second",
+      cpu,
+      "x",
+      ">= 0.85",
+      cpu >= 0.85,
+    ),
+    row(
+      "heap sampled / not, per CPU second",
+      heap,
+      "x",
+      ">= 0.97",
+      heap >= 0.97,
+    ),
+  ];
+}
+
+/** As long as a profile takes unless asked otherwise: its start and its end cost more than the time between them. */
+const profileSeconds = 10;
+
+/** In one process, so that the profile is all that differs. */
+async function compareCpuProfile(
+  upstreamPort: number,
+  { rounds }: Repetition,
+): Promise<number> {
+  const adminAddr = `127.0.0.1:${freePort()}`;
+  await using gateway = await startGateway(upstreamPort, {}, { adminAddr });
+  const profile = async () => {
+    const path = `/debug/pprof/profile?seconds=${profileSeconds}`;
+    const { ok, status, body } = await fetch(`http://${adminAddr}${path}`);
+    if (!ok) throw new Error(`Cannot take a profile: ${status}`);
+    await body?.cancel();
+  };
+  return await compare(
+    () => requestsPerCpuSecond(gateway, profileSeconds),
+    () => requestsPerCpuSecond(gateway, profileSeconds, profile),
+    Math.min(rounds, 3),
+  );
+}
+
+/** From source, in one process that takes samples every other time. */
+async function compareHeapSampling(
+  upstreamPort: number,
+  { rounds, seconds }: Repetition,
+): Promise<number> {
+  await using gateway = await startDeno("sampled_gateway.ts", [
+    String(upstreamPort),
+  ]);
+  const measureNext = async () => {
+    Deno.kill(gateway.pid, "SIGUSR2");
+    return await requestsPerCpuSecond(gateway, seconds);
+  };
+  // It does not sample yet.
+  await requestsPerCpuSecond(gateway, seconds);
+  // With samples first, then without.
+  return 1 / await compare(measureNext, measureNext, 4 * rounds);
+}
+
+/** @param beside What else the gateway has to do. */
+async function requestsPerCpuSecond(
+  { port, pid }: Neighbour,
+  seconds: number,
+  beside = () => Promise.resolve(),
+): Promise<number> {
+  const before = await cpuSeconds(pid);
+  const [rate] = await Promise.all([
+    throughput(`http://127.0.0.1:${port}/json`, seconds),
+    beside(),
+  ]);
+  return rate * seconds / (await cpuSeconds(pid) - before);
+}
+
+/** Of all threads, in user and kernel mode; see proc_pid_stat(5). */
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
+  // The name of the process is the second field, in parentheses, and may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const ticksPerSecond = 100;
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}

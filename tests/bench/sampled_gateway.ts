@@ -1,0 +1,31 @@
+// A gateway that notes where memory is allocated between one SIGUSR2 and the next. Arguments: its port, that of the upstream.
+import { HeapSampling } from "../../admin/heap_profile.ts";
+import { run } from "../../cli/run.ts";
+
+const [port, upstreamPort] = Deno.args;
+const file = await Deno.makeTempFile({ suffix: ".json" });
+await Deno.writeTextFile(
+  file,
+  JSON.stringify({
+    config: {
+      adminAddr: "off",
+      statsAddr: "off",
+      accessLog: { enabled: false },
+    },
+    gateways: { default: { port: Number(port) } },
+    routes: [{
+      name: "plain",
+      backends: [{ host: `127.0.0.1:${upstreamPort}` }],
+    }],
+  }),
+);
+let sampling: HeapSampling | undefined;
+Deno.addSignalListener("SIGUSR2", () => {
+  if (sampling === undefined) {
+    sampling = new HeapSampling();
+  } else {
+    void sampling[Symbol.asyncDispose]();
+    sampling = undefined;
+  }
+});
+Deno.exit(await run(file));
