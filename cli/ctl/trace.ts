@@ -60,11 +60,19 @@ export async function traceRequests(
 /** JSON Lines, a terminal UI, or plain lines where there is no terminal for it. */
 function showFor({ raw, file }: TraceOptions): Show {
   if (raw === true) return (feed) => printLines(feed, ({ line }) => line);
-  const canDraw = Deno.stdout.isTerminal() && Deno.env.get("TERM") !== "dumb";
-  const keys = canDraw ? openKeys(file === "-") : undefined;
+  const keys = Deno.stdout.isTerminal() && canDraw()
+    ? openKeys(file === "-")
+    : undefined;
   return keys === undefined
     ? (feed) => printLines(feed, textLine)
     : (feed) => showTui(feed, keys);
+}
+
+/** A terminal that says nothing of itself, or that it can do nothing, gets lines. */
+function canDraw(): boolean {
+  if (Deno.build.os === "windows") return true;
+  const name = Deno.env.get("TERM") ?? "";
+  return name !== "" && name !== "dumb";
 }
 
 /** Where keys are read from; `undefined` when there is no such terminal, or this program may not open it. */

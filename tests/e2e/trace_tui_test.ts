@@ -367,6 +367,24 @@ for (const size of sizes) {
   });
 }
 
+for (
+  const [how, prefix] of [
+    ["can do nothing", "TERM=dumb"],
+    ["says nothing of itself", "env -u TERM"],
+    ["cannot be asked for keys", "</dev/null"],
+  ] as const
+) {
+  Deno.test(`a terminal that ${how} gets lines of text`, async () => {
+    await withFile(forwardedTrace, async (file) => {
+      await using terminal = await Terminal.open(80, 24);
+      const line = gatewayCommandLine([...trace, "--file", file]);
+      await terminal.run(`${prefix} ${line}; echo code=$?`);
+      await terminal.waitFor(/code=0$/m, /info +requestFinished +200$/m);
+      assert.equal(await terminal.state("alternate_on"), "0");
+    });
+  });
+}
+
 Deno.test("severities have colours, but for NO_COLOR, and words anyway", async () => {
   await withFile(refusedTrace, async (file) => {
     await using coloured = await replay(file, [80, 24], { NO_COLOR: "" });
