@@ -95,7 +95,7 @@ const cases: {
   {
     name: "an OAuth endpoint that is none",
     policy: jwt,
-    target: "/.well-known/openid-configuration",
+    target: "/mcp/.well-known/oauth-protected-resource",
     reason: "mcp_oauth",
     error: "nothing is served here",
   },
