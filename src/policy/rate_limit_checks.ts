@@ -1,4 +1,6 @@
 import type { GlobalLimit, RateLimit } from "../api/rate_limit.ts";
+import { compileExpression, Expression } from "../cel/expression.ts";
+import type { ResultType } from "../cel/result_type.ts";
 import { describeServiceProblems } from "../ratelimit/service_budgets.ts";
 import { ruleProblem } from "./authorization_rule.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
@@ -11,15 +13,15 @@ export function checkRateLimit(
   return [
     ...(global === undefined ? [] : serviceProblems(global)),
     ...local.flatMap(({ key, when }, index) => [
-      ...problemsOf(key, ["local", index, "key"]),
-      ...problemsOf(when, ["local", index, "when"]),
+      ...problemsOf(key, ["local", index, "key"], name),
+      ...problemsOf(when, ["local", index, "when"], condition),
     ]),
     ...(global?.descriptors ?? []).flatMap(({ when, entries }, index) => {
       const path = ["global", "descriptors", index];
       return [
-        ...problemsOf(when, [...path, "when"]),
+        ...problemsOf(when, [...path, "when"], condition),
         ...entries.flatMap(({ value }, place) =>
-          problemsOf(value, [...path, "entries", place, "value"])
+          problemsOf(value, [...path, "entries", place, "value"], name)
         ),
       ];
     }),
@@ -43,11 +45,39 @@ function serviceProblems(
   }));
 }
 
+/** Types of results that limits can use. */
+interface Accepted {
+  readonly types: readonly ResultType[];
+  /** The same in words. */
+  readonly text: string;
+}
+
+const condition: Accepted = { types: ["boolean"], text: "a boolean" };
+const name: Accepted = {
+  types: ["string", "number", "boolean"],
+  text: "a text, a number or a boolean",
+};
+
 function problemsOf(
   text: string | undefined,
   path: PolicyProblem["path"],
+  accepted: Accepted,
 ): readonly PolicyProblem[] {
   if (text === undefined) return [];
-  const problem = ruleProblem(text, path);
+  const problem = ruleProblem(text, path) ?? typeProblem(text, path, accepted);
   return problem === undefined ? [] : [problem];
+}
+
+/** What no request can have a value of is a mistake of whoever wrote it. */
+function typeProblem(
+  text: string,
+  path: PolicyProblem["path"],
+  accepted: Accepted,
+): PolicyProblem | undefined {
+  const compiled = compileExpression(text);
+  const type = compiled instanceof Expression ? compiled.resultType : undefined;
+  if (type === undefined || accepted.types.includes(type)) return undefined;
+  const message =
+    `Cannot use the expression: expected ${accepted.text}, got a ${type}`;
+  return { path, message };
 }

@@ -47,3 +47,26 @@ Deno.test("checkRateLimit points at what is wrong with the entries of a descript
     'global.descriptors.1.entries.1.value: Cannot use "backend" in a rule: rules run before a backend is chosen',
   ]);
 });
+
+Deno.test("checkRateLimit refuses expressions that can have no value a limit can use", () => {
+  const limit = { requests: 1, unit: "Minutes", overshoot: "Forgive" } as const;
+  const problems = checkRateLimit({
+    local: [
+      { ...limit, when: "request.headers['x-tier']", key: "request.headers" },
+      { ...limit, when: "jwt.trial", key: "jwt.teams" },
+      { ...limit, when: "false", key: "size(request.path)" },
+    ],
+  });
+
+  assert.deepEqual(
+    problems.map(({ path, message }) => `${path.join(".")}: ${message}`),
+    [
+      "local.0.key: Cannot use the expression: expected a text, a number or a boolean, got a map",
+      "local.0.when: Cannot use the expression: expected a boolean, got a string",
+    ],
+  );
+  const entries = [{ key: "user", value: "[jwt.sub]" }];
+  assert.deepEqual(problemsOf("KV", { entries }), [
+    "global.descriptors.0.entries.0.value: Cannot use the expression: expected a text, a number or a boolean, got a list",
+  ]);
+});
