@@ -26,12 +26,11 @@ export class Admission {
 
   /** The budgets as they are now. */
   readings(): readonly BudgetReading[] {
-    if (this.#budgets.length === 0) {
-      return this.shared.flatMap((each) => each.readings);
-    }
-    const now = Math.floor(this.#clock.monotonic());
     const readings: BudgetReading[] = [];
-    for (const budget of this.#budgets) readings.push(budget.read(now));
+    if (this.#budgets.length > 0) {
+      const now = Math.floor(this.#clock.monotonic());
+      for (const budget of this.#budgets) readings.push(budget.read(now));
+    }
     for (const each of this.shared) readings.push(...each.readings);
     return readings;
   }

@@ -40,8 +40,7 @@ export type SharedVerdict = SharedAdmission | GlobalRefusal | {
 /** In the place of a value that cannot be evaluated, where the failure mode is `Open`. */
 const unknownValue = "unknown";
 
-interface Descriptor {
-  readonly use: Omit<DescriptorUse, "entries">;
+interface Descriptor extends Omit<DescriptorUse, "entries"> {
   readonly when: LimitExpression<boolean> | undefined;
   readonly entries: readonly {
     readonly key: string;
@@ -89,7 +88,7 @@ export class SharedLimits {
     context: PolicyContext,
   ): SharedVerdict | Promise<SharedVerdict> {
     const uses: DescriptorUse[] = [];
-    for (const { use, when, entries } of this.#descriptors) {
+    for (const { index, budget, when, entries } of this.#descriptors) {
       if (when?.read(variables, context) === false) continue;
       const values: [string, string][] = [];
       for (const { key, value } of entries) {
@@ -98,7 +97,7 @@ export class SharedLimits {
         else if (this.#isOpen) values.push([key, unknownValue]);
         else return notEvaluated(key);
       }
-      uses.push({ ...use, entries: values });
+      uses.push({ index, budget, entries: values });
     }
     if (uses.length === 0) return nothingCounted;
     const decision = this.#limiter.admit(uses);
@@ -150,7 +149,8 @@ function compileDescriptor(
 ): Descriptor {
   const { when, entries } = config;
   return {
-    use: { index, budget: budgetOf(config) },
+    index,
+    budget: budgetOf(config),
     when: when === undefined ? undefined : compileCondition(when, log),
     entries: entries.map(({ key, value }) => ({
       key,

@@ -174,7 +174,9 @@ export class KvLimiter implements GlobalLimiter {
     const isOwn = buckets.length === uses.length;
     return buckets.map((bucket, place) => {
       const use = isOwn ? uses[place] : this.#table.firstUse(bucket, uses);
-      return { ...bucket.read(now), index: use?.index ?? 0 };
+      const { unit, limit, remaining, resetMs, windowMs } = bucket.read(now);
+      const index = use?.index ?? 0;
+      return { index, unit, limit, remaining, resetMs, windowMs };
     });
   }
 
