@@ -84,8 +84,10 @@ export class RemoteDocument<T> {
     if (current === undefined) return this.#first();
     const age = this.#now() - current.fetchedAt;
     if (age >= 0 && age < current.freshMs) return current.value;
-    // What nobody used for long may be far behind: whoever comes first waits for a newer one.
-    return age < Math.min(2 * current.freshMs, this.#options.maxAgeMs)
+    // What nobody used for long may be far behind: whoever comes first waits for a newer one, unless it was tried just now.
+    const isRecent = age < 2 * current.freshMs ||
+      this.#now() < this.#retryAt + maxBackOffMs;
+    return isRecent && age < this.#options.maxAgeMs
       ? this.#whileRefreshing(current.value)
       : this.#afterRefresh();
   }

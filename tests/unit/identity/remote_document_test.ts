@@ -12,20 +12,26 @@ const hour = 60 * minute;
 /** A document whose server can be switched off and which says how often it was asked. */
 function setUp() {
   const clock = new FakeClock();
-  const server = { up: true, version: 1, fetches: 0 };
+  const server = {
+    up: true,
+    version: 1,
+    fetches: 0,
+    answer: (): Promise<DocumentVersion<number>> =>
+      server.up
+        ? Promise.resolve({
+          value: server.version,
+          fetchedAt: clock.now(),
+          freshMs: 15 * minute,
+        })
+        : Promise.reject(new Error("down")),
+  };
   const document = new RemoteDocument<number>({
     clock,
     maxAgeMs: 24 * hour,
     coolDownMs: 10_000,
     fetch() {
       server.fetches++;
-      return server.up
-        ? Promise.resolve({
-          value: server.version,
-          fetchedAt: clock.now(),
-          freshMs: 15 * minute,
-        })
-        : Promise.reject(new Error("down"));
+      return server.answer();
     },
   });
   return { clock, server, document };
@@ -57,6 +63,32 @@ Deno.test("an old version serves while its server is down, for a day", async () 
   }
   clock.advance(2 * hour);
   await assert.rejects(Promise.resolve(document.get()), { retryAfter: 60 });
+});
+
+Deno.test("a server that does not answer holds up whoever comes first after a long time, and then nobody", async () => {
+  const { clock, server, document } = setUp();
+  await document.get();
+  const pending: (() => void)[] = [];
+  server.answer = () =>
+    new Promise((_, reject) => pending.push(() => reject(new Error("late"))));
+  clock.advance(hour);
+
+  const first = document.get();
+  assert.ok(first instanceof Promise);
+  pending.pop()?.();
+  assert.equal(await first, 1);
+
+  for (let passed = 0; passed < 10; passed++) {
+    clock.advance(minute);
+    assert.equal(document.get(), 1);
+    assert.equal(document.get(), 1);
+    assert.equal(pending.length, 1);
+    pending.pop()?.();
+    await settle();
+  }
+  clock.advance(hour);
+  assert.ok(document.get() instanceof Promise);
+  pending.pop()?.();
 });
 
 Deno.test("a server that is down is asked after 1 s, 2 s, 4 s, and once a minute at most", async () => {
