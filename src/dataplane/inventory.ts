@@ -36,6 +36,7 @@ export class Inventory {
         waiting: stats.pending,
       })),
       keySets: state.keySets(),
+      providerMetadata: state.providerMetadata(),
       leases: state.sharedLimits().map(describeSharedBudget),
       watchers: debugging.tracing.watchers(),
     };
