@@ -31,6 +31,8 @@ export interface UnverifiedToken extends SignedText {
   readonly claims: JsonObject;
 }
 
+/** What only the provider can read (RFC 7516 section 7.1), as some issue where nobody asked for an audience. */
+const encryptedForm = /^[\w-]+(?:\.[\w-]*){4}$/;
 const compactForm = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
 /** Reads a signed text whose payload is a JSON object. @throws {TokenError} */
@@ -42,7 +44,7 @@ export function readToken(text: string): UnverifiedToken {
 /** Reads a signed text in compact form (RFC 7515 section 7.1). @throws {TokenError} */
 export function readSignedText(text: string): SignedText {
   if (text.length > maxTokenLength) throw new TokenError("token is too long");
-  if (!text.includes(".")) {
+  if (!text.includes(".") || encryptedForm.test(text)) {
     throw new TokenError(
       "token is opaque, not a JWT; the client has to ask the provider for the audience of this server",
     );

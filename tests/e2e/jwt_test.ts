@@ -55,18 +55,20 @@ for (const method of ["GET", "POST", "DELETE"]) {
   });
 }
 
-Deno.test("an opaque token is called that, with what to do about it", async () => {
-  await using story = await setUp();
-  const { gateway } = story;
+for (const token of ["opaque", "eyJhbGciOiJkaXIifQ..aXY.Y2lwaGVy.dGFn"]) {
+  Deno.test(`a token that only the provider can read, such as ${token}, is called opaque, with what to do about it`, async () => {
+    await using story = await setUp();
+    const { gateway } = story;
 
-  const { status, challenge } = await callMcp(gateway, "opaque");
+    const { status, challenge } = await callMcp(gateway, token);
 
-  assert.equal(status, 401);
-  assert.equal(
-    challenge,
-    `Bearer resource_metadata="${gateway.origin}/.well-known/oauth-protected-resource/mcp", error="invalid_token", error_description="token is opaque, not a JWT; the client has to ask the provider for the audience of this server"`,
-  );
-});
+    assert.equal(status, 401);
+    assert.equal(
+      challenge,
+      `Bearer resource_metadata="${gateway.origin}/.well-known/oauth-protected-resource/mcp", error="invalid_token", error_description="token is opaque, not a JWT; the client has to ask the provider for the audience of this server"`,
+    );
+  });
+}
 
 Deno.test("a valid token passes and is not forwarded to the MCP server; keys are fetched once", async () => {
   await using story = await setUp();
