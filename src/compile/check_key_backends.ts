@@ -3,7 +3,7 @@ import { nearest } from "../api/suggest.ts";
 import type { Backend } from "../snapshot/snapshot.ts";
 import type { Report } from "./report.ts";
 
-/** Reports key backends that do not exist: their policies would refuse every request. */
+/** Reports key backends that do not exist, for their policies would refuse every request, and those that forgot TLS. */
 export function checkKeyBackends(
   { gatewayPolicies }: ResourceSet,
   backends: ReadonlyMap<string, Backend>,
@@ -16,17 +16,20 @@ export function checkKeyBackends(
       if (ref === undefined) continue;
       const namespace = ref.namespace ?? policy.metadata.namespace;
       const key = `${namespace}/${ref.name}`;
-      if (backends.has(key)) continue;
-      const known = [...backends.values()].map(({ name }) => name);
-      report.error(
-        policy,
-        [
-          ...["spec", "traffic", "jwtAuthentication", "providers", index],
-          ...["jwks", "remote", "backendRef", "name"],
-        ],
-        `Cannot find backend "${key}"`,
-        nearest(ref.name, known),
-      );
+      const path = [
+        ...["spec", "traffic", "jwtAuthentication", "providers", index],
+        ...["jwks", "remote", "backendRef", "name"],
+      ];
+      const backend = backends.get(key);
+      if (backend === undefined) {
+        const known = [...backends.values()].map(({ name }) => name);
+        const message = `Cannot find backend "${key}"`;
+        report.error(policy, path, message, nearest(ref.name, known));
+      } else if (backend.port === 443 && backend.tls === undefined) {
+        const message =
+          `Cannot trust keys in plain text: port 443 of backend "${key}" has no TLS policy`;
+        report.warning(policy, path, message);
+      }
     }
   }
 }
