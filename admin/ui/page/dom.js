@@ -91,6 +91,12 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** As `setText`; sets a problem apart. */
+export function say(element, text, isProblem = false) {
+  element.className = isProblem ? "problem" : "";
+  setText(element, text);
+}
+
 /** The number in the browser's language, with few digits. */
 export function number(value, digits = 1) {
   return Number.isFinite(value)

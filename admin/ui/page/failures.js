@@ -39,7 +39,7 @@ function describeList(failures) {
   if (failures.length === 0) {
     return h("p", {}, "No request has failed, as far as is remembered.");
   }
-  const columns = ["Request", "Time", "Status", "Reason", "Route", "Cause"];
+  const columns = ["Request", "Status", "Cause", "Reason", "Route", "Time"];
   return table(
     "Failed requests, the newest first",
     columns,
@@ -49,11 +49,11 @@ function describeList(failures) {
         { href: `#failures/${encodeURIComponent(failure.id)}` },
         shorten(nameOf(failure)),
       ),
-      time(failure.time),
       String(failure.status),
+      h("span", { class: "long" }, failure.cause),
       failure.reason,
       failure.route ?? "–",
-      failure.cause,
+      time(failure.time),
     ]),
   );
 }
@@ -72,6 +72,7 @@ async function showReport(element, id, problem, signal) {
     const failure = await getJson(`failures/${encodeURIComponent(id)}`, signal);
     const events = new TraceTable("Events of the failed request");
     events.show(failure.events);
+    events.chooseFailing();
     const { failing } = failure;
     element.replaceChildren(
       h("h2", {}, `Why ${nameOf(failure)} failed`),

@@ -69,7 +69,7 @@ export class FlameGraph {
     placeholder: "function or file",
     oninput: () => this.#mark(),
   });
-  #found = h("p", { class: "quiet", role: "status" });
+  #found = h("p", { class: "quiet", "aria-live": "polite" });
 
   constructor(root, format) {
     this.#root = root;

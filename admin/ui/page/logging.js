@@ -1,6 +1,6 @@
 /** Shows and sets the log level, as a whole and by module. */
 import { getText, post } from "./api.js";
-import { h, setText, table } from "./dom.js";
+import { h, say, table } from "./dom.js";
 
 const levels = ["off", "error", "warn", "info", "debug", "trace"];
 
@@ -15,9 +15,9 @@ export async function show(content, { signal, status }) {
   const change = async (query) => {
     try {
       update(await post(`logging?${query}`));
-      setText(said, "The log level is changed, until the gateway restarts.");
+      say(said, "The log level is changed, until the gateway restarts.");
     } catch (error) {
-      setText(said, error.message);
+      say(said, error.message, true);
     }
   };
   if (status.readOnly) {
@@ -28,7 +28,7 @@ export async function show(content, { signal, status }) {
   try {
     update(await getText("logging", signal));
   } catch (error) {
-    if (!signal.aborted) setText(said, error.message);
+    if (!signal.aborted) say(said, error.message, true);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Takes a profile and shows it as a flame graph, and as a table for those who do not see pictures. */
 import { request } from "./api.js";
-import { bytes, h, number, setText, table } from "./dom.js";
+import { bytes, h, number, say, table } from "./dom.js";
 import { buildTree, FlameGraph, hottest } from "./flame_graph.js";
 import { readProfile } from "./pprof.js";
 
@@ -16,15 +16,15 @@ export function show(content, { signal, status }) {
   });
   const take = async (path, waiting) => {
     controls.disabled = true;
-    setText(said, waiting);
+    say(said, waiting);
     result.replaceChildren();
     try {
       const { body } = await request(path, { signal });
       const profile = await readProfile(body);
       result.replaceChildren(...describe(profile));
-      setText(said, `Done: ${profile.samples.length} different stacks.`);
+      say(said, `Done: ${profile.samples.length} different stacks.`);
     } catch (error) {
-      if (!signal.aborted) setText(said, error.message);
+      if (!signal.aborted) say(said, error.message, true);
     } finally {
       controls.disabled = false;
     }

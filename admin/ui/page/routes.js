@@ -127,7 +127,10 @@ class Picture {
       const count = items.length === all.length
         ? `${all.length}`
         : `${items.length} of ${all.length}`;
-      setText(this.#headings[name], `${title} (${count})`);
+      setText(
+        this.#headings[name],
+        `${title} (${count.replace(" of ", "/")})`,
+      );
       return `${count} ${title.toLowerCase()}`;
     });
     setText(this.#said, counts.join(", "));

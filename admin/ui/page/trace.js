@@ -1,6 +1,6 @@
 /** Waits for requests and shows what happens to them while it happens. */
 import { events } from "./api.js";
-import { h, remember, setText } from "./dom.js";
+import { h, remember, say, setText } from "./dom.js";
 import { RequestLog } from "./trace_events.js";
 import { TraceTable } from "./trace_table.js";
 
@@ -74,16 +74,16 @@ class LiveTrace {
     const query = new URLSearchParams({ count: this.#count.value });
     if (this.#filter.value !== "") query.set("filter", this.#filter.value);
     try {
-      const onReady = () =>
-        setText(this.#said, "Waiting for requests that fit.");
+      const onReady = () => say(this.#said, "Waiting for requests that fit.");
       const options = { signal: watching.signal, onReady };
       for await (const event of events(`trace?${query}`, options)) {
         this.#add(event);
       }
-      setText(this.#said, this.#summary("Done"));
+      say(this.#said, this.#summary("Done"));
     } catch (error) {
       const isStopped = watching.signal.aborted;
-      setText(this.#said, isStopped ? this.#summary("Stopped") : error.message);
+      if (isStopped) say(this.#said, this.#summary("Stopped"));
+      else say(this.#said, error.message, true);
     } finally {
       this.#setWatching(false);
     }

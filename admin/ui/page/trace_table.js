@@ -62,6 +62,14 @@ export class TraceTable {
     ));
   }
 
+  /** Chooses what went wrong first. */
+  chooseFailing() {
+    const index = ["error", "warn"].map((severity) =>
+      this.#events.findIndex((event) => event.severity === severity)
+    ).find((each) => each >= 0);
+    if (index !== undefined) this.#choose(index);
+  }
+
   #move(key, index) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[key.key];
     const row = this.#body.rows[index + (step ?? 0)];
