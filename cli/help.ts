@@ -146,12 +146,14 @@ Examples:
   ${name} proxy trace --file trace.jsonl
 
 After -- comes a request to send: it goes to the listener on 127.0.0.1, and the
-host of the URL is only its Host header. curl sends it, with all its arguments,
+host of the URL is only its Host header; of several listeners, the one that the
+URL or --port names. curl sends it, with all its arguments,
 when it is on the PATH and this program may start it, which the packed executable
 may not; else known are -X -H -d -u -k -A -b -e -G -I --data-raw --data-binary
 --json. The body of the answer is discarded; -o <file> makes curl keep it.
 
-Without a terminal, or with TERM=dumb, events are printed as lines of text.
+Without a terminal, or with TERM unset or dumb, events are printed as lines of
+text.
 
 Exit codes: 0 success, 1 no trace or only a part of it, or the request could not
 be sent, 2 wrong usage or a filter that cannot be read; 129, 130 and 143 when

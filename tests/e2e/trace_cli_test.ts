@@ -218,6 +218,7 @@ const usages: readonly (readonly [args: readonly string[], stderr: RegExp])[] =
     [["service/x"], /expected gateway\/<name>, got "service\/x"/],
     [["--", "api.example.com"], /expected an http:\/\/ or https:\/\/ URL/],
     [["--"], /the URL after -- is missing/],
+    [["--", url, "-X", "POST", url], /one URL, got also "http:/],
     [["--filter", "true", "--", url], /"--filter" or "--count" together/],
     [["--file", "x", "--local"], /"--file" together with/],
     [["--count", "0"], /Expected a number from 1/],
@@ -244,6 +245,14 @@ const targets: readonly (readonly [args: readonly string[], stderr: RegExp])[] =
       /Cannot trace port 9: .* expected one of 3000, 3001, 8443/,
     ],
     [["--", url], /there are several, choose with --port 3000 or --port 3001/],
+    [
+      ["--port", "8443", "--", url],
+      /listener of port 8443 speaks https, the URL says http$/m,
+    ],
+    [
+      ["--port", "3000", "--", "https://api.example.com"],
+      /listener of port 3000 speaks http, the URL says https$/m,
+    ],
   ];
 for (const [args, stderr] of targets) {
   Deno.test(`trace ${args.join(" ")} fails when it fits no listener`, async () => {

@@ -299,10 +299,14 @@ Deno.test("trace sends its request to the gateway that is named", async () => {
   const port = String(gateways.ports.green);
   await using chosen = trace(gateways, "--port", port, "--", url);
   await using neither = trace(gateways, "--", url);
+  const local = `http://localhost:${gateways.ports.blue}/named`;
+  await using byUrl = trace(gateways, "--", local);
 
   assert.equal(await named.exited, 0, named.stderr());
   assert.equal(await chosen.exited, 0, chosen.stderr());
   assert.equal(await neither.exited, 1);
+  assert.equal(await byUrl.exited, 0, byUrl.stderr());
+  assert.match(byUrl.stdout(), /"gateway":"blue"/);
   assert.deepEqual(pathsOf(named.stdout()), ["/injected"]);
   assert.match(named.stdout(), /"gateway":"blue"/);
   assert.match(named.stdout(), /"user-agent":"curl\//);

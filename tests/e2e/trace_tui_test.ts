@@ -229,6 +229,7 @@ const departures: readonly {
   { how: "Ctrl-C", code: 0, leave: (terminal) => terminal.press("C-c") },
   { how: "SIGINT", code: 130, leave: (_, pid) => Deno.kill(pid, "SIGINT") },
   { how: "SIGTERM", code: 143, leave: (_, pid) => Deno.kill(pid, "SIGTERM") },
+  { how: "SIGHUP", code: 129, leave: (_, pid) => Deno.kill(pid, "SIGHUP") },
 ];
 for (const { how, code, leave } of departures) {
   Deno.test(`the terminal is as before after ${how}`, async () => {

@@ -43,5 +43,5 @@ export async function* followInjection(
 }
 
 const notTraced = new Failure(
-  "The request was answered, but this gateway did not trace it: was it refused before it was a request, or is another program at the port?",
+  "The request was answered, but this gateway did not trace it: was it refused before it was a request, or is another program at the port? `gwctl explain` lists what was refused",
 );

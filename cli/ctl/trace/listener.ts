@@ -73,19 +73,29 @@ export function selectListeners(
 }
 
 /**
- * The one port for a URL.
- * @throws {Failure} When there are several.
+ * The one port for a URL; of several, the one that it names.
+ * @throws {Failure} When it names none of them, or none speaks its protocol.
  */
 export function choosePort(
   listeners: readonly ListenerPort[],
   url: string,
 ): number {
-  const fitting = listeners.filter(({ isTls }) =>
-    isTls === /^https:/i.test(url)
+  const { protocol, port: portOfUrl } = new URL(url);
+  const ports = portsOf(
+    listeners.filter(({ isTls }) => isTls === (protocol === "https:")),
   );
-  const ports = portsOf(fitting.length > 0 ? fitting : listeners);
   const [port, second] = ports;
-  if (port !== undefined && second === undefined) return port;
+  if (port === undefined) {
+    const other = protocol === "https:" ? "http" : "https";
+    throw new Failure(
+      `Cannot send the request: the listener of port ${
+        portsOf(listeners).join(", ")
+      } speaks ${other}, the URL says ${protocol.slice(0, -1)}`,
+    );
+  }
+  if (second === undefined) return port;
+  const named = Number(portOfUrl);
+  if (ports.includes(named)) return named;
   throw new Failure(
     `Cannot choose a listener: there are several, choose with --port ${
       ports.join(" or --port ")

@@ -78,6 +78,14 @@ export function planTrace(
   }
   const [text = "", ...curlArgs] = request;
   requireUrl(text);
+  const another = curlArgs.find((word, index) =>
+    isUrl(word) && !curlArgs[index - 1]?.startsWith("-")
+  );
+  if (another !== undefined) {
+    throw new UsageError(
+      `Cannot send a request: expected one URL, got also "${another}"`,
+    );
+  }
   return { kind: "inject", ...where, url: text, curlArgs };
 }
 
@@ -117,10 +125,14 @@ function requireUrl(text: string): void {
   if (text === "") {
     throw new UsageError("Cannot send a request: the URL after -- is missing");
   }
-  if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return;
+  if (isUrl(text)) return;
   throw new UsageError(
     `Cannot send a request: expected an http:// or https:// URL first after --, got "${text}"`,
   );
+}
+
+function isUrl(text: string): boolean {
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 }
 
 /** The error with what is probably meant: in other commands the admin port is the only one, so that `--port` may be taken for it. */
