@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { Profile } from "pprof-format";
 
@@ -10,6 +11,30 @@ export interface HotFunction {
   /** Lines in which something was measured. */
   readonly lines: readonly number[];
   readonly value: number;
+}
+
+/** Has a CPU profile taken until it is disposed; whoever else asks for one is refused. */
+export async function holdCpuProfile(admin: string): Promise<AsyncDisposable> {
+  const url = `${admin}/debug/pprof/profile`;
+  const client = new AbortController();
+  const { signal } = client;
+  const statusOf = async (query: string, init?: RequestInit) => {
+    const response = await fetch(`${url}?${query}`, init);
+    await response.bytes();
+    return response.status;
+  };
+  const held = (async () => {
+    // The first who asks gets it: that may be the question below.
+    while (await statusOf("seconds=300", { signal }) === 409);
+  })();
+  held.catch(() => {});
+  while (await statusOf("seconds=1&frequency=1") !== 409);
+  return {
+    async [Symbol.asyncDispose]() {
+      client.abort();
+      await assert.rejects(held);
+    },
+  };
 }
 
 /** The functions of a gzipped profile by their last value, the highest first. */
