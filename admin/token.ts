@@ -56,16 +56,19 @@ export function withToken(token: string, next: Handler): Handler {
       return next(request);
     }
     const challenge = 'Bearer realm="gateway admin"';
-    return text(
-      401,
-      "unauthorized: the admin interface asks for a bearer token",
-      {
-        "www-authenticate": given === undefined
-          ? challenge
-          : `${challenge}, error="invalid_token"`,
-      },
-    );
+    return given === undefined
+      ? refuse("asks for a bearer token", challenge)
+      : refuse(
+        "has another bearer token",
+        `${challenge}, error="invalid_token"`,
+      );
   };
+}
+
+function refuse(reason: string, challenge: string): Response {
+  return text(401, `unauthorized: the admin interface ${reason}`, {
+    "www-authenticate": challenge,
+  });
 }
 
 function digest(token: string): Uint8Array {

@@ -54,6 +54,9 @@ export function once(value: string, previous: string | undefined): string {
 }
 
 /** Reads an option that may be repeated. */
-export function collect(value: string, previous: string[]): string[] {
+export function collect(
+  value: string,
+  previous: readonly string[] = [],
+): readonly string[] {
   return [...previous, value];
 }

@@ -91,7 +91,6 @@ export function addControlCommands(
       "--set <module=level>",
       "level of one module; may be repeated",
       collect,
-      [],
     )
     .option("--reset", "return to the configured levels first")
     .addHelpText("after", help.logExamples(name))

@@ -12,7 +12,7 @@ import { print } from "../output.ts";
 export interface ControlLogOptions extends AdminAddress {
   readonly level?: string;
   /** Such as `["proxy=debug"]`. */
-  readonly set: readonly string[];
+  readonly set?: readonly string[];
   readonly reset?: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface ControlLogOptions extends AdminAddress {
  * @throws {UsageError} For a module that there is not: its level would change nothing.
  */
 export async function controlLog(
-  { level, set, reset, ...address }: ControlLogOptions,
+  { level, set = [], reset, ...address }: ControlLogOptions,
 ): Promise<void> {
   const levels = [...(level === undefined ? [] : [level]), ...set];
   if (levels.length === 0 && reset !== true) {

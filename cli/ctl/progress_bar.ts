@@ -6,7 +6,8 @@ const barWidth = 30;
 
 /** Shows on the terminal how much of some time is over, and nothing where standard error is none; disposing it takes it away. */
 export function showProgress(seconds: number): AsyncDisposable {
-  if (!Deno.stderr.isTerminal() || Deno.env.get("TERM") === "dumb") {
+  const terminal = Deno.env.get("TERM") ?? "dumb";
+  if (!Deno.stderr.isTerminal() || terminal === "dumb") {
     return { [Symbol.asyncDispose]: () => Promise.resolve() };
   }
   const startedAt = systemClock.monotonic();
