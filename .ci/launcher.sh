@@ -2,10 +2,13 @@
 # The gateway in one file: this script, the bundled program and the Deno executable, each filled up to whole
 # blocks. The first start unpacks both into a cache directory that only this user can change; every start then
 # runs them in place of this shell, so the process id, signals and exit code are the gateway's own.
-# The names in the cache carry the hash of the content: two builds never mix. Nothing is deleted here, because no
-# portable test tells an old entry from one in use; people may delete any, it is unpacked again.
+# The names in the cache carry the hash of the content: two builds never mix. What nobody has started for a month is
+# deleted when something new is unpacked; people may delete any of it, it is unpacked again. A gateway that still
+# runs from it needs it no more: it has the runtime open, and has read its program.
 set -uf
 
+newline='
+'
 block_bytes=@BLOCK_BYTES@
 program_entry=@PROGRAM_ENTRY@ program_block=@PROGRAM_BLOCK@ program_blocks=@PROGRAM_BLOCKS@
 runtime_entry=@RUNTIME_ENTRY@ runtime_block=@RUNTIME_BLOCK@ runtime_blocks=@RUNTIME_BLOCKS@
@@ -15,13 +18,32 @@ has_size() {
   [ -f "$1" ] && [ "$(wc -c <"$1")" -eq "$2" ]
 }
 
-# A directory of this user, not a link, that neither group nor others may write to: nobody else can plant a file.
+# Directories and files of this user, not links, that neither group nor others may write to: nobody else can plant
+# anything.
 is_private() {
-  [ -O "$1" ] || return 1
-  case $(ls -ldn "$1") in
-    d????-??-*) return 0 ;;
-    *) return 1 ;;
+  for path in "$@"; do
+    [ -O "$path" ] || return 1
+  done
+  modes=$(ls -ldn "$@") || return 1
+  case $newline$modes in
+    *"$newline"[!d-]* | *"$newline"?????w* | *"$newline"????????w*) return 1 ;;
   esac
+}
+
+# is_unpacked CACHE
+is_unpacked() {
+  has_size "$runtime" "$runtime_bytes" && has_size "$program" "$program_bytes" &&
+    is_private "$1" "${runtime%/*}" "$runtime" "${program%/*}" "$program"
+}
+
+# prune CACHE: the time of a file says when it was last started.
+prune() {
+  (
+    CDPATH= cd -- "$1" &&
+      find . -type f \( -path './gateway-*/main.js' -o -path './deno-*/gateway' \) -mtime +30 \
+        -exec sh -c 'rm -rf "${1%/*}"' sh {} \; &&
+      find . -type f -name 'new.??????' -mtime +1 -exec rm -f {} \;
+  ) >/dev/null 2>&1
 }
 
 # place FILE BYTES FIRST_BLOCK BLOCKS: unpacks beside the goal and renames, so that starts at the same time and
@@ -51,6 +73,9 @@ unpack() {
   mkdir -p "$1" 2>/dev/null
   [ -d "$1" ] || { reason='cannot be created'; return 1; }
   is_private "$1" || { reason='not a directory that only this user can change'; return 1; }
+  for path in "${runtime%/*}" "$runtime" "${program%/*}" "$program"; do
+    [ ! -e "$path" ] && [ ! -L "$path" ] || is_private "$path" || rm -rf "$path"
+  done
   if ! has_size "$runtime" "$runtime_bytes"; then
     place "$runtime" "$runtime_bytes" "$runtime_block" "$runtime_blocks" || return 1
     "$runtime" --version >/dev/null 2>&1 || {
@@ -60,7 +85,9 @@ unpack() {
     }
   fi
   has_size "$program" "$program_bytes" ||
-    place "$program" "$program_bytes" "$program_block" "$program_blocks"
+    place "$program" "$program_bytes" "$program_block" "$program_blocks" || return 1
+  prune "$1"
+  return 0
 }
 
 # start CACHE ARGUMENT...: becomes the gateway, or returns when this directory cannot serve.
@@ -69,8 +96,7 @@ start() {
   shift
   [ -n "$cache" ] || return 0
   runtime=$cache/$runtime_entry/gateway program=$cache/$program_entry/main.js
-  if ! is_private "$cache" 2>/dev/null ||
-    ! has_size "$runtime" "$runtime_bytes" || ! has_size "$program" "$program_bytes"; then
+  if ! is_unpacked "$cache" 2>/dev/null; then
     # In a subshell, so that its umask and traps end with it.
     reason=$(unpack "$cache" >&2 || { printf '%s' "$reason" && exit 1; }) || {
       status=$?
@@ -80,6 +106,7 @@ start() {
       return 0
     }
   fi
+  touch -c "$runtime" "$program" 2>/dev/null
   DENO_DIR=$cache/$program_entry/deno
   GATEWAY_ARGV0=$0
   DENO_NO_UPDATE_CHECK=1
@@ -90,8 +117,7 @@ start() {
 # Settings of the Deno and Node tools that would change what the gateway does. Trust and tokens stay.
 forget_tool_settings() {
   unset NODE_OPTIONS NODE_TLS_REJECT_UNAUTHORIZED NODE_V8_COVERAGE NODE_CHANNEL_FD NODE_UNIQUE_ID
-  IFS='
-'
+  IFS=$newline
   for line in $(export -p); do
     name=${line#export }
     name=${name#declare -x }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import {
   entriesOf,
   pathOf,
@@ -263,6 +264,131 @@ for (const { name, plant } of unsafe) {
     assert(DENO_DIR.startsWith(home), DENO_DIR);
   });
 }
+
+const planted: {
+  name: string;
+  file: string;
+  plant: (path: string) => void;
+}[] = [
+  {
+    name: "that others may write to",
+    file: "gateway",
+    plant: (path) => Deno.chmodSync(path, 0o777),
+  },
+  {
+    name: "that is a link",
+    file: "main.js",
+    plant(path) {
+      Deno.renameSync(path, `${path}.elsewhere`);
+      Deno.symlinkSync(`${path}.elsewhere`, path);
+    },
+  },
+  {
+    name: "in a directory that the group may write to",
+    file: "main.js",
+    plant: (path) => Deno.chmodSync(path.replace(/[^/]*$/, ""), 0o770),
+  },
+  ...(stranger.uid === undefined ? [] : [{
+    name: "of another user",
+    file: "main.js",
+    plant: (path: string) => Deno.chownSync(path, 0, 0),
+  }]),
+];
+
+for (const { name, file, plant } of planted) {
+  Deno.test(`launcher replaces a cached ${file} ${name}`, async () => {
+    using sandbox = await Sandbox.create();
+    const env = { GATEWAY_CACHE_DIR: sandbox.directory("cache") };
+    (await sandbox.run({ env })).report();
+    const path = pathOf(env.GATEWAY_CACHE_DIR, file);
+    plant(path);
+
+    (await sandbox.run({ env })).report();
+
+    const { mode, uid } = await Deno.lstat(path);
+    assert.equal((mode ?? 0) & 0o777, 0o700);
+    assert.equal(uid, stranger.uid ?? Deno.uid());
+    const folder = await Deno.lstat(path.replace(/[^/]*$/, ""));
+    assert.equal((folder.mode ?? 0) & 0o777, 0o700);
+  });
+}
+
+Deno.test("launcher deletes what nobody has started for a month when it unpacks something", async () => {
+  using sandbox = await Sandbox.create();
+  using next = await Sandbox.create(`console.log('{"args":["next"]}')`);
+  const cache = sandbox.directory("cache");
+  const env = { GATEWAY_CACHE_DIR: cache };
+  (await sandbox.run({ env })).report();
+  const longAgo = Date.now() / 1000 - 40 * 24 * 60 * 60;
+  const old = (entry: string, file: string) => {
+    const folder = sandbox.directory(`cache/${entry}`);
+    Deno.writeTextFileSync(`${folder}/${file}`, "");
+    Deno.utimeSync(`${folder}/${file}`, longAgo, longAgo);
+    return `${entry}/${file}`;
+  };
+  old("gateway-0.0.9-0123", "main.js");
+  old("deno-2.0.0-0123", "gateway");
+  const foreign = old("notes", "main.js");
+  await Deno.utime(pathOf(cache, "main.js"), longAgo, longAgo);
+  const own = entriesOf(cache).filter((name) => !name.includes("0123"));
+
+  // A start is a use.
+  (await sandbox.run({ env })).report();
+  (await next.run({ env })).report();
+
+  const kept = entriesOf(cache);
+  assert.deepEqual(kept.filter((name) => name.includes("0123")), []);
+  assert.deepEqual(own.filter((name) => !kept.includes(name)), []);
+  assert(kept.includes(foreign));
+});
+
+for (const shell of ["dash", "bash", "busybox"]) {
+  const path = `/bin/${shell}`;
+  Deno.test({
+    name: `launcher starts under ${shell}`,
+    ignore: !existsSync(path),
+  }, async () => {
+    using sandbox = await Sandbox.create();
+    const env = {
+      GATEWAY_CACHE_DIR: `${sandbox.directory("two wörds")}/*`,
+      PATH: "/usr/bin:/bin",
+    };
+
+    for (const args of [["cold"], ["warm", "two words"]]) {
+      const start = await sandbox.run({
+        file: path,
+        args: [
+          ...(shell === "busybox" ? ["sh"] : []),
+          sandbox.executable,
+          ...args,
+        ],
+        env,
+      });
+
+      assert.deepEqual(start.report().args, args);
+      assert.equal(start.stderr, "");
+    }
+  });
+}
+
+Deno.test("launcher is found on the PATH, through a link, in a directory whose name is not plain", async () => {
+  using sandbox = await Sandbox.create();
+  const programs = sandbox.directory("two wörds");
+  await Deno.rename(sandbox.executable, `${programs}/gateway`);
+  await Deno.symlink("gateway", `${programs}/gwctl`);
+
+  const start = await sandbox.run({
+    file: "/bin/sh",
+    args: ["-c", "exec gwctl a"],
+    env: {
+      PATH: `${programs}:/usr/bin:/bin`,
+      GATEWAY_CACHE_DIR: sandbox.directory("cache"),
+    },
+  });
+
+  assert.deepEqual(start.report().args, ["a"]);
+  assert.match(start.report().env["GATEWAY_ARGV0"] ?? "", /\/gwctl$/);
+});
 
 Deno.test("launcher names every directory it tried when none will do", async () => {
   using sandbox = await Sandbox.create();
