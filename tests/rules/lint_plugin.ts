@@ -1,10 +1,10 @@
 /**
- * The habits of this repository that a machine can check, as rules for `deno lint`. A rule that must give way in one place
- * is switched off there with `// deno-lint-ignore house/<rule> -- <reason>`.
+ * The habits of this repository that a machine can check, as rules for Deno's linter. `lint_plugin_test.ts` runs them: as a plugin of
+ * `deno lint` they end it with a segmentation fault in one of a hundred runs (Deno 2.9).
  */
 const root = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
-const plugin: Deno.lint.Plugin = {
+export const plugin: Deno.lint.Plugin = {
   name: "house",
   rules: {
     "no-ambient-clock": rule(isProduct, (report, path) => {
@@ -139,7 +139,8 @@ const plugin: Deno.lint.Plugin = {
     }),
 
     "no-default-export": rule(isAnything, (report, path) => {
-      if (path === "tests/rules/lint_plugin.ts") return {};
+      // A declaration says what a package exports.
+      if (path.endsWith(".d.ts")) return {};
       return {
         ExportDefaultDeclaration: (node) =>
           report(node, "Export it by name: one name for one thing everywhere"),
@@ -147,7 +148,6 @@ const plugin: Deno.lint.Plugin = {
     }),
   },
 };
-export default plugin;
 
 type Report = (node: Deno.lint.Node, message: string) => void;
 

@@ -1,13 +1,28 @@
 import assert from "node:assert/strict";
-import plugin from "./lint_plugin.ts";
+import { plugin } from "./lint_plugin.ts";
+import { readFile, repositoryFiles, root } from "./repository.ts";
 
-const root = new URL("../../", import.meta.url);
+function diagnose(path: string, source: string): Deno.lint.Diagnostic[] {
+  return Deno.lint.runPlugin(plugin, new URL(path, root).pathname, source);
+}
 
 function lint(path: string, source: string): string[] {
-  return Deno.lint.runPlugin(plugin, new URL(path, root).pathname, source).map((
-    diagnostic,
-  ) => diagnostic.id);
+  return diagnose(path, source).map(({ id }) => id);
 }
+
+Deno.test("the lint rules of the house are kept everywhere", async () => {
+  const problems: string[] = [];
+  for (const path of await repositoryFiles()) {
+    if (!/\.(ts|js)$/.test(path)) continue;
+    const source = await readFile(path);
+    for (const { id, message, range: [start] } of diagnose(path, source)) {
+      const line = source.slice(0, start).split("\n").length;
+      problems.push(`${path}:${line}: ${id}: ${message}`);
+    }
+  }
+
+  assert.deepEqual(problems, []);
+});
 
 const refused = [
   {
