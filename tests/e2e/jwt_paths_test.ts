@@ -48,6 +48,23 @@ function prefix(value: string) {
   return { type: "PathPrefix", value };
 }
 
+Deno.test("metadata of an MCP server are those of another route that covers their path", async () => {
+  await using own = startGuardedServer();
+  await using gateway = await protectRoutes([
+    prefixes("/mcp"),
+    {
+      ...prefixes(`${wellKnown[0]}/mcp`),
+      policies: {},
+      backends: [{ host: own.host }],
+    },
+  ]);
+
+  const metadata = await fetch(`${gateway.origin}${wellKnown[0]}/mcp`);
+
+  assert.deepEqual(await metadata.json(), { ok: true });
+  assert.equal(own.reached.length, 1);
+});
+
 async function readJson(url: string, host: string) {
   const { status, bytes } = await fetchRaw(url, { headers: { host } });
   assert.equal(status, 200, url);
@@ -90,6 +107,10 @@ for (
     ]],
     ["at a path of several segments", "/tools/mcp", [
       prefixes("/tools/mcp", ...wellKnown.map((each) => `${each}/tools/mcp`)),
+    ]],
+    ["whose route says nothing about metadata", "/mcp", [prefixes("/mcp")]],
+    ["at the second path of its route", "/sse", [
+      prefixes("/mcp", "/sse"),
     ]],
     ["below a route for every path", "/mcp", [everyPath]],
     ["deep below a route for every path", "/a/b%20c/mcp", [everyPath]],

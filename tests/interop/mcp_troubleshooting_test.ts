@@ -309,17 +309,6 @@ Deno.test("metadata behind a load balancer names the outer URL in the two ways o
   assert.equal(await resourceOf(trusting), "https://outer.example.com/mcp");
 });
 
-Deno.test("metadata is a 404 where the route does not match its prefixes", async () => {
-  await using gateway = await startReadmeGateway("IdpA", await startIdpA(), {
-    "/.well-known/oauth-authorization-server/mcp": "/elsewhere",
-  });
-
-  const response = await fetch(gateway.origin + wellKnown);
-  await response.body?.cancel();
-
-  assert.equal(response.status, 404);
-});
-
 /** Asks for the metadata as a load balancer does that terminates TLS. */
 async function resourceOf({ origin }: ReadmeGateway): Promise<unknown> {
   const { bytes } = await fetchRaw(
