@@ -6,12 +6,17 @@ import type { UsageTracker } from "./usage_tracker.ts";
 const usageKey = new ByteSearch('"usage');
 /** Bedrock's `invoke-with-response-stream` wraps the events of the model's own interface: `{"bytes":"<base64>"}`. */
 const wrappedKey = new ByteSearch('"bytes');
+/** In the last event, for models that do not say their usage. */
+const metrics = "amazon-bedrock-invocationMetrics";
+const metricsKey = new ByteSearch(`"${metrics}"`);
 const decoder = new TextDecoder();
 
 /** Finds usage in the binary event streams of Bedrock: in the `metadata` event of `converse-stream`, and in events of models. */
 export class EventStreamUsage {
   readonly #tracker: UsageTracker;
   readonly #stream: AwsEventStream;
+  /** Whether the model said its usage: with what it cached, which the metrics may leave out. */
+  #isReported = false;
 
   constructor(tracker: UsageTracker) {
     this.#tracker = tracker;
@@ -34,9 +39,19 @@ export class EventStreamUsage {
 
   #readEvent(event: Uint8Array): void {
     this.#tracker.unreported.addEvents(event);
-    if (usageKey.find(event) < 0) return;
-    const isReport = this.#tracker.observe(parseJson(decoder.decode(event)));
-    if (isReport) this.#tracker.unreported.reset();
+    if (usageKey.find(event) >= 0) {
+      this.#observe(parseJson(decoder.decode(event)));
+    } else if (!this.#isReported && metricsKey.find(event) >= 0) {
+      const document = parseJson(decoder.decode(event));
+      const usage = isJsonObject(document) ? document[metrics] : undefined;
+      this.#observe({ usage });
+    }
+  }
+
+  #observe(document: unknown): void {
+    if (!this.#tracker.observe(document)) return;
+    this.#isReported = true;
+    this.#tracker.unreported.reset();
   }
 }
 

@@ -64,6 +64,7 @@ function pickDialect(
   if (snake) return readSnake;
   if (hasAny(usage, geminiFields)) return readGemini;
   if (hasAny(usage, converseFields)) return readConverse;
+  if (hasAny(usage, invocationFields)) return readConverse;
   if (hasAny(usage, ollamaFields)) return readOllama;
   if ("tokens" in usage || "billed_units" in usage) return readCohere;
   return "total_tokens" in usage ? readChat : undefined;
@@ -87,6 +88,8 @@ const geminiFields = [
   "totalTokenCount",
 ];
 const converseFields = ["inputTokens", "outputTokens", "totalTokens"];
+/** What Bedrock counted of a stream, whatever model it is. */
+const invocationFields = ["inputTokenCount", "outputTokenCount"];
 const ollamaFields = ["prompt_eval_count", "eval_count"];
 
 /** OpenAI chat, embeddings and compatibles: DeepSeek, Mistral and gateways have their own names for what came from the cache. */
@@ -162,8 +165,10 @@ function readConverse(usage: JsonObject): UsageReport {
   return {
     dialect: "converse",
     cacheIsOutside: true,
-    input: toTokenCount(usage["inputTokens"]),
-    output: toTokenCount(usage["outputTokens"]),
+    input: toTokenCount(usage["inputTokens"]) ??
+      toTokenCount(usage["inputTokenCount"]),
+    output: toTokenCount(usage["outputTokens"]) ??
+      toTokenCount(usage["outputTokenCount"]),
     // The wire repeats both as `…InputTokenCount`.
     cached: toTokenCount(usage["cacheReadInputTokens"]) ??
       toTokenCount(usage["cacheReadInputTokenCount"]),

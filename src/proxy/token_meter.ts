@@ -10,6 +10,7 @@ import {
   createUsageChunkFilter,
   type UsageChunkFilter,
 } from "../llm/usage_chunk_filter.ts";
+import { readUsageHeaders } from "../llm/usage_headers.ts";
 import { createUsageScanner, type UsageScanner } from "../llm/usage_scanner.ts";
 import type { LlmCall } from "../policy/llm_call.ts";
 import { peekBody } from "../policy/peeked_body.ts";
@@ -23,6 +24,8 @@ export class TokenMeter implements LlmCall {
   #requestBytes = 0;
   #hidesUsage = false;
   #isOver = false;
+  /** What the head of the answer says. */
+  #stated: TokenUsage | undefined;
   #usage: TokenUsage | undefined;
   #decoding: Promise<void> | undefined;
 
@@ -75,6 +78,7 @@ export class TokenMeter implements LlmCall {
   watch(response: ResponseMessage): void {
     const { body, headers, status } = response;
     if (body === undefined || status >= 300) return void (this.#isOver = true);
+    this.#stated = readUsageHeaders((name) => headers.getJoined(name));
     const contentType = headers.getJoined("content-type");
     const coding = headers.getJoined("content-encoding") ?? "identity";
     const sink = (bytes: Uint8Array) => scanner?.push(bytes);
@@ -132,7 +136,8 @@ export class TokenMeter implements LlmCall {
   }
 
   #read(scanner: UsageScanner, isComplete: boolean): TokenUsage | undefined {
-    const stated = isComplete ? scanner.finish() : undefined;
+    const stated = (isComplete ? scanner.finish() : undefined) ??
+      this.#stated;
     if (stated !== undefined) return stated;
     const usage = scanner.estimate(this.#requestBytes);
     // A provider that never says what it used, or is not heard out, must not be free; what is no LLM must be.

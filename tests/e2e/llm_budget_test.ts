@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import type { LlmApi } from "../../src/llm/llm_api.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
+import { startTestGateway } from "../harness/gateway.ts";
 import { encode } from "../harness/llm_upstream.ts";
+import { answer as answerWith, RawUpstream } from "../harness/raw_upstream.ts";
 import { openTokenBudget } from "../harness/token_budget.ts";
 import { type Answer, bytesOf, json } from "../unit/llm/answers.ts";
 import { streamedAnswers } from "../unit/llm/streamed_answers.ts";
@@ -126,3 +128,31 @@ for (const answer of [...wholeAnswers, ...streamedAnswers]) {
     assert.equal(limited.upstream.requests.length, 1);
   });
 }
+
+Deno.test("a model of Bedrock whose answer says nothing is charged what the headers say", async () => {
+  const body = '{"generation":"Hello","stop_reason":"stop"}';
+  await using upstream = new RawUpstream(async (connection) => {
+    for (;;) {
+      await connection.request();
+      const fields = [
+        "content-type: application/json",
+        "X-Amzn-Bedrock-Input-Token-Count: 12",
+        "X-Amzn-Bedrock-Output-Token-Count: 3",
+      ];
+      await connection.send(answerWith(body, ...fields));
+    }
+  });
+  await using gateway = await startTestGateway({
+    routes: [{
+      policies: { rateLimit: { local: [{ tokens: 100, unit: "Hours" }] } },
+      backends: [{ host: `127.0.0.1:${upstream.port}` }],
+    }],
+  });
+  const url = `${gateway.origin}/model/meta.llama3-8b-instruct-v1%3A0/invoke`;
+
+  const first = await fetchRaw(url, ask);
+  const second = await fetchRaw(url, ask);
+
+  assert.equal(new TextDecoder().decode(first.bytes), body);
+  assert.equal(second.headers["x-ratelimit-remaining"], "85");
+});

@@ -124,11 +124,29 @@ const converse = [
   }),
 ];
 
-const invoked = anthropicEvents.map((event) =>
-  awsMessage("chunk", {
-    bytes: Buffer.from(JSON.stringify(event)).toString("base64"),
-  })
-);
+function invoked(...chunks: readonly unknown[]): Buffer {
+  return Buffer.concat(chunks.map((chunk) =>
+    awsMessage("chunk", {
+      bytes: Buffer.from(JSON.stringify(chunk)).toString("base64"),
+    })
+  ));
+}
+
+const metrics = "amazon-bedrock-invocationMetrics";
+const invokedLlama = [
+  { generation: "Hel", prompt_token_count: 12, generation_token_count: 1 },
+  { generation: "lo", prompt_token_count: null, generation_token_count: 2 },
+  {
+    generation: "",
+    [metrics]: {
+      inputTokenCount: 12,
+      outputTokenCount: 3,
+      cacheReadInputTokenCount: 5,
+      cacheWriteInputTokenCount: 1,
+      invocationLatency: 301,
+    },
+  },
+];
 
 const ollama = [
   { model: "llama3", message: { content: "Hel" }, done: false },
@@ -175,8 +193,19 @@ export const streamedAnswers: readonly Answer[] = [
   {
     name: "Anthropic messages on Bedrock",
     contentType: awsEventStream,
-    body: Buffer.concat(invoked),
+    body: invoked(...anthropicEvents, {
+      type: "message_stop",
+      [metrics]: { inputTokenCount: 1, outputTokenCount: 40 },
+    }),
     ...anthropicCounts,
+  },
+  {
+    name: "Llama on Bedrock",
+    api: "converse",
+    contentType: awsEventStream,
+    body: invoked(...invokedLlama),
+    input: 18,
+    output: 3,
   },
   ...["completed", "incomplete", "failed"].map((end): Answer => ({
     name: `OpenAI responses, ${end}`,
