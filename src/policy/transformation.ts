@@ -54,6 +54,13 @@ interface ReadAhead {
   readonly requestText: BodyText | undefined;
 }
 
+/** A response and the bodies that expressions read. */
+interface Messages {
+  readonly requestText: BodyText | undefined;
+  readonly response: ResponseMessage;
+  readonly responseText: BodyText | undefined;
+}
+
 const nothing: ReadAhead = { mcp: undefined, requestText: undefined };
 
 class TransformationPolicy implements Policy {
@@ -134,7 +141,7 @@ class TransformationPolicy implements Policy {
       context.trace?.apply(
         describeChanges([...pseudo.keys()], headers, bytes !== undefined),
       );
-    }
+    } else context.trace?.skip("it changes responses only");
     if (this.#response !== undefined) askForReadable(request, this.#response);
   }
 
@@ -148,24 +155,40 @@ class TransformationPolicy implements Policy {
     const messages = { requestText, response, responseText };
     const variables = new RequestVariables(context, mcp, messages);
     const headers = changes.evaluateHeaders(variables);
-    if (response.tunnel === undefined) {
-      const pseudo = changes.evaluatePseudo(variables);
-      const status = Number(pseudo.get(":status") ?? response.status);
-      const isSilent = hasNoContent(context.request.method, status);
-      const bytes = isSilent
-        ? undefined
-        : this.#evaluateBody(changes, context, variables, [
-          requestText,
-          responseText,
-        ]);
-      if (bytes !== undefined) {
-        response.body?.cancel("the body is replaced by a transformation");
-        replaceBody(response, bytes);
-      } else if (changes.body !== undefined) forgetContent(response.headers);
-      response.status = status;
-    }
+    const { pseudo, body } = response.tunnel === undefined
+      ? this.#changeContent(changes, context, variables, messages)
+      : { pseudo: [], body: false };
     changes.apply(response.headers, headers);
     this.#logFailures(context, headers);
+    context.trace?.report({
+      type: "policyEvent",
+      kind: "transformation",
+      details: {
+        response: describeChanges(pseudo, headers, body),
+      },
+    });
+  }
+
+  /** Changes status and body; answers the pseudo headers that were set, and whether the body was. */
+  #changeContent(
+    changes: CompiledChanges,
+    context: PolicyContext,
+    variables: RequestVariables,
+    { requestText, response, responseText }: Messages,
+  ): { readonly pseudo: readonly string[]; readonly body: boolean } {
+    const pseudo = changes.evaluatePseudo(variables);
+    const status = Number(pseudo.get(":status") ?? response.status);
+    const isSilent = hasNoContent(context.request.method, status);
+    const texts = [requestText, responseText] as const;
+    const bytes = isSilent
+      ? undefined
+      : this.#evaluateBody(changes, context, variables, texts);
+    if (bytes !== undefined) {
+      response.body?.cancel("the body is replaced by a transformation");
+      replaceBody(response, bytes);
+    } else if (changes.body !== undefined) forgetContent(response.headers);
+    response.status = status;
+    return { pseudo: [...pseudo.keys()], body: bytes !== undefined };
   }
 
   /**

@@ -74,6 +74,8 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   triedAt = 0;
   /** Monotonic time at which the upstream's response head was here, or it was clear that there will be none. */
   answeredAt = 0;
+  /** Status of the upstream's answer, before anything of it is changed; `undefined` without one. */
+  upstreamStatus: number | undefined;
   retries = 0;
   /** Tries that were followed by another. */
   failedTries: readonly FailedTry[] = noTries;

@@ -166,10 +166,10 @@ function callsOf(
 
 /** None when time ran out while the gateway waited to try again. */
 function lastTry(exchange: Exchange): readonly FailedTry[] {
-  const { failedTries, triedAt, answeredAt, error, response } = exchange;
+  const { failedTries, triedAt, answeredAt, error, upstreamStatus } = exchange;
   const before = failedTries.at(-1);
   return before !== undefined && triedAt < before.endedAt ? [] : [{
-    outcome: error ?? response.status,
+    outcome: upstreamStatus ?? error ?? exchange.response.status,
     startedAt: triedAt,
     endedAt: answeredAt,
   }];

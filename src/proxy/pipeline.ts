@@ -129,6 +129,7 @@ export class Pipeline {
     addForwardingHeaders(request, requestId, asked.authority, trusted);
     exchange.trace?.forwards();
     const response = await forwarder.forward(exchange, route, target);
+    exchange.upstreamStatus = response.status;
     exchange.trace?.received(response);
     meter?.watch(response);
     exchange.trace?.ready(response);

@@ -27,30 +27,42 @@ export function explainFailure(failed: FailedRequest): Explanation {
 
 const explanations: Readonly<Record<Reason, Explain>> = {
   jwt_auth: (failed) => ({
-    cause: `The access token was not accepted: ${errorOf(failed)}.`,
+    cause: unauthenticated(failed),
     failing: { kind: "header", name: "authorization" },
     advice: failed.finished.status === 503
       ? 'The gateway could not get the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".'
       : "Send a valid token as `Authorization: Bearer <token>`; compare its `iss`, `aud` and `exp` with `jwtAuthentication`.",
   }),
   basic_auth: (failed) => ({
-    cause: `User name and password were not accepted: ${errorOf(failed)}.`,
+    cause: unauthenticated(failed),
     failing: { kind: "header", name: "authorization" },
-    advice:
-      "Send them as `Authorization: Basic …`; compare with the users of `basicAuthentication`.",
+    advice: failed.finished.status === 503
+      ? "Passwords are slow to check on purpose, and only so many at a time: try again."
+      : "Send user name and password as `Authorization: Basic …`; compare with the users of `basicAuthentication`.",
   }),
   api_key_auth: (failed) => ({
-    cause: `The API key was not accepted: ${errorOf(failed)}.`,
+    cause: unauthenticated(failed),
     failing: undefined,
     advice:
       "Send a key that `apiKeyAuthentication` lists, in the place that its `location` names.",
   }),
-  mcp_oauth: (failed) => ({
-    cause: `The OAuth endpoint could not answer: ${errorOf(failed)}.`,
-    failing: undefined,
-    advice:
-      "Check that the issuer of the identity provider is right and can be reached from here.",
-  }),
+  mcp_oauth: (failed) =>
+    failed.finished.status >= 500
+      ? {
+        cause: `The OAuth endpoint could not answer: ${errorOf(failed)}.`,
+        failing: undefined,
+        advice:
+          "Check that the issuer of the identity provider is right and can be reached from here.",
+      }
+      : {
+        cause:
+          `It asks for nothing that an OAuth endpoint of the MCP server can answer: ${
+            errorOf(failed)
+          }.`,
+        failing: undefined,
+        advice:
+          "Correct the client; MCP clients find the endpoints through the challenge of a 401.",
+      },
   authorization: (failed) => ({
     cause: `It was not allowed: ${errorOf(failed)}.`,
     failing: failingRule(failed),
@@ -89,15 +101,25 @@ const explanations: Readonly<Record<Reason, Explain>> = {
     failing: namedPart("route", failed.route),
     advice: "Run `gateway --validate-only -f <file>` and correct the policy.",
   }),
-  upstream: (failed) => ({
-    cause:
-      `The backend "${failed.backend?.name}" answered ${failed.finished.status}; the gateway passed that on.`,
-    failing: namedPart("backend", failed.backend?.name),
-    advice:
-      "Look into the backend's log; it got the same x-request-id as this request has here.",
-  }),
+  upstream: (failed) => {
+    const { finished: { status }, backend, calls } = failed;
+    const answered = calls.at(-1)?.status ?? status;
+    return {
+      cause: `The backend "${backend?.name}" answered ${answered}; ${
+        answered === status
+          ? "the gateway passed that on"
+          : `a transformation made ${status} of it`
+      }.`,
+      failing: namedPart("backend", backend?.name),
+      advice: answered === status
+        ? "Look into the backend's log; it got the same x-request-id as this request has here."
+        : 'See ":status" under `transformation`.',
+    };
+  },
   direct_response: ({ finished: { status }, route }) => ({
-    cause: `A policy of the route answered ${status} itself.`,
+    cause: `A policy of the ${
+      route === undefined ? "gateway" : "route"
+    } answered ${status} itself.`,
     failing: namedPart("route", route),
     advice: "See `directResponse`, `requestRedirect` and `cors` of the route.",
   }),
@@ -130,8 +152,9 @@ const explanations: Readonly<Record<Reason, Explain>> = {
   transformation_failed: (failed) => ({
     cause: `A transformation failed: ${errorOf(failed)}.`,
     failing: namedPart("route", failed.route),
-    advice:
-      "Correct the expression under `transformation`, or say what it gives when something is missing: `has(x) ? x : 'none'`.",
+    advice: failed.finished.error?.includes("longer than") === true
+      ? "Raise `config.limits.maxBufferBytes`, or replace no body by one that is made of it."
+      : "Correct the expression under `transformation`, or say what it gives when something is missing: `has(x) ? x : 'none'`.",
   }),
   body_too_large: refused(
     "Send less, or raise `config.limits.maxBodyBytes`; where the error is about changing a message, `maxBufferBytes` beside it.",
@@ -160,6 +183,13 @@ const explanations: Readonly<Record<Reason, Explain>> = {
     advice: "Please report it, with this text.",
   }),
 };
+
+function unauthenticated(failed: FailedRequest): string {
+  const { status } = failed.finished;
+  return `The caller ${
+    status === 503 ? "could not be" : "was not"
+  } authenticated: ${errorOf(failed)}.`;
+}
 
 function refused(advice: string): Explain {
   return (failed) => ({

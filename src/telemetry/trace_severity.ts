@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from "./trace_state.ts";
 import type { TraceMessage, TraceSeverity } from "./trace_event.ts";
 
 /** How a reader should take an event. */
@@ -13,7 +14,9 @@ export function severityOf(message: TraceMessage): TraceSeverity {
     case "policy":
       return severityOfResult(message);
     case "policyEvent":
-      return isFailure(message.details) ? "warn" : "info";
+      return isFailure(message.details) || hasFailed(message.details)
+        ? "warn"
+        : "info";
     case "cel":
       return isFailure(message.result) ? "warn" : "info";
     case "backendCallResult":
@@ -41,6 +44,7 @@ function severityOfResult(
   { kind, result }: Extract<TraceMessage, { type: "policy" }>,
 ): TraceSeverity {
   if (result.type === "reject") return "error";
+  if (result.type === "apply" && hasFailed(result.details)) return "warn";
   const hasPassed = result.type === "apply" && authenticating.has(kind);
   return hasPassed ? "success" : "info";
 }
@@ -48,6 +52,18 @@ function severityOfResult(
 function severityOfStatus(status: number | null): TraceSeverity {
   if (status === null || status >= 500) return "error";
   return status >= 400 ? "warn" : "info";
+}
+
+/** Whether a transformation names expressions that had no value: `{"failed": {"x-user": "…"}}`, or that in `response`. */
+function hasFailed(details: JsonValue): boolean {
+  if (!isObject(details)) return false;
+  const { failed, response = null } = details;
+  return (isObject(failed) && Object.keys(failed).length > 0) ||
+    hasFailed(response);
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isFailure(result: unknown): boolean {

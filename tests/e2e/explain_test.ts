@@ -118,7 +118,7 @@ const cases: readonly {
   {
     path: "/token",
     says: [
-      /The access token was not accepted: a bearer token is required\./,
+      /The caller was not authenticated: a bearer token is required\./,
       /header {2}authorization/,
     ],
   },

@@ -2,13 +2,14 @@ import type {
   AuthorizationResult,
   BackendCallResult,
   BodySnapshot,
+  PolicyEvent,
   PolicyResult,
   PolicySelection,
   RateLimitResult,
   RequestFinished,
   TraceMessage,
 } from "../../../src/telemetry/trace_event.ts";
-import type { ReceivedEvent } from "./decode_event.ts";
+import { isObject, type ReceivedEvent } from "./decode_event.ts";
 import { decodeBody } from "./body.ts";
 
 /** What an event says, in one line such as `401 jwt: token expired`. Not yet safe to print. */
@@ -66,7 +67,7 @@ function summariseMessage(message: TraceMessage): string {
     case "policy":
       return summarisePolicy(message);
     case "policyEvent":
-      return `${message.kind}: ${compact(message.details)}`;
+      return summarisePolicyEvent(message);
     case "cel":
       return `${message.expr} → ${compact(message.result)}`;
     case "authorizationResult":
@@ -111,6 +112,15 @@ function summarisePolicy({ kind, result }: PolicyResult): string {
         ? `${kind} applied`
         : `${kind} applied: ${compact(result.details)}`;
   }
+}
+
+function summarisePolicyEvent({ kind, details }: PolicyEvent): string {
+  if (isObject(details) && typeof details["waitedFor"] === "string") {
+    const { waitedFor, error } = details;
+    const outcome = typeof error === "string" ? `: ${error}` : "";
+    return `${kind} waited for ${waitedFor}${outcome}`;
+  }
+  return `${kind}: ${compact(details)}`;
 }
 
 function summariseAuthorization({ rules, result }: AuthorizationResult) {

@@ -300,3 +300,26 @@ Deno.test("a summary that is cut says so", () => {
 
   assert.match(summarise(event), /^jwt: a{495}…$/);
 });
+
+Deno.test("a summary says whom a request waited for, how long, and what came of it", () => {
+  const waitedFor = "keys of https://idp.example/";
+  const [good, bad] = received([
+    {
+      ...traceEvent({
+        type: "policyEvent",
+        kind: "jwt",
+        details: { waitedFor },
+      }, 1900),
+      eventStart: 400,
+    },
+    traceEvent({
+      type: "policyEvent",
+      kind: "jwt",
+      details: { waitedFor, error: "refused" },
+    }),
+  ]);
+  assert(good && bad);
+
+  assert.equal(summarise(good), `jwt waited for ${waitedFor} in 1.50 ms`);
+  assert.equal(summarise(bad), `jwt waited for ${waitedFor}: refused`);
+});
