@@ -4,7 +4,8 @@ import type { HeaderList } from "./header_list.ts";
 import { type Transport, writeAll } from "./transport.ts";
 
 const INITIAL_BYTES = 2 * 1024;
-const COALESCE_BYTES = 16 * 1024;
+/** A chunk of 16 KiB, as many servers cut theirs, and what is written in front of it. */
+const COALESCE_BYTES = 20 * 1024;
 const encoder = new TextEncoder();
 
 /** How a body is delimited on the way out: not at all, as it says itself, by chunks, or by closing. */
@@ -111,9 +112,9 @@ export class MessageWriter {
 
   #reserve(count: number): void {
     if (this.#used + count <= this.#out.length) return;
-    const larger = Buffer.allocUnsafeSlow(
-      Math.max(this.#out.length * 2, this.#used + count),
-    );
+    const needed = this.#used + count;
+    const doubled = Math.min(this.#out.length * 2, COALESCE_BYTES);
+    const larger = Buffer.allocUnsafeSlow(Math.max(doubled, needed));
     larger.set(this.#out.subarray(0, this.#used));
     this.#out = larger;
   }
