@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { largeJson } from "../../../admin/large_json.ts";
+import { fc } from "../../harness/properties.ts";
 
 Deno.test("largeJson writes what JSON.stringify writes, indented", async () => {
   const member = fc.oneof(
