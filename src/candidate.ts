@@ -102,8 +102,9 @@ function certainErrors(
 ): readonly ResourceDiagnostic[] {
   const report = new Report();
   checkPolicies(resources, readFileTextSync, report);
-  const ofGateways = diagnostics.filter(({ resource, severity }) =>
-    resource.kind === "Gateway" && severity === "error"
+  // Of a listener as a whole they say that it clashes with another, which has been said.
+  const ofGateways = diagnostics.filter(({ resource, severity, path }) =>
+    resource.kind === "Gateway" && severity === "error" && path.length > 3
   );
   return [...ofGateways, ...report.diagnostics];
 }

@@ -1,6 +1,6 @@
 import { expandBackend } from "./expand_backend.ts";
 import { expandGateway } from "./expand_gateway.ts";
-import { expandPolicy } from "./expand_policy.ts";
+import { expandInlinePolicy, expandPolicy } from "./expand_policy.ts";
 import { expandRoute, type GatewayName } from "./expand_route.ts";
 import { expandUi } from "./expand_ui.ts";
 import type { Placed } from "./placed.ts";
@@ -29,6 +29,11 @@ export function expandAll(
     ...own,
     ...shorts.flatMap(({ backends }) => backends.flatMap(expandBackend)),
     ...routes.flatMap(({ item, name }) => expandRoute(item, name, names)),
+    ...shorts.flatMap(({ remnants }, number) =>
+      remnants.flatMap((item) =>
+        expandInlinePolicy(item, `${number}/${item.path.join("/")}`)
+      )
+    ),
     ...shorts.flatMap(({ policies }) => policies.map(expandPolicy)),
     ...shorts.flatMap(({ ui }) => ui.flatMap((item) => expandUi(item, names))),
   ];

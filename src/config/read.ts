@@ -98,9 +98,18 @@ function decode(bytes: Uint8Array): string {
     const [first, second] = bytes;
     const isUtf16 = (first === 0xff && second === 0xfe) ||
       (first === 0xfe && second === 0xff);
-    const found = isUtf16 ? "UTF-16; save it as UTF-8" : "something else";
+    const found = isUtf16
+      ? "UTF-16; save it as UTF-8"
+      : `something else in line ${firstBrokenLine(bytes)}`;
     throw new NotAFileError(`expected UTF-8 text, got ${found}`, { cause });
   }
+}
+
+/** The first line, counted from 1, that is no UTF-8. */
+function firstBrokenLine(bytes: Uint8Array): number {
+  const lossy = new TextDecoder().decode(bytes);
+  const mark = lossy.indexOf("\ufffd");
+  return lossy.slice(0, Math.max(0, mark)).split("\n").length;
 }
 
 function readError(name: string, error: unknown): ConfigReadError {

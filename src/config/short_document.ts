@@ -28,6 +28,8 @@ export interface ShortDocument {
   readonly gateways: readonly ShortItem<ShortGateway>[];
   readonly backends: readonly ShortItem<ShortBackend>[];
   readonly routes: readonly ShortItem<ShortRoute>[];
+  /** Of the routes that are not valid: their valid policies, so that what these hold is checked all the same. */
+  readonly remnants: readonly ShortItem<ShortRoute>[];
   readonly policies: readonly ShortItem<ShortPolicy>[];
   /** At most one. */
   readonly ui: readonly ShortItem<ShortUi>[];
@@ -86,11 +88,35 @@ export function readShortDocument(
     ) => readItem(shortGatewaySchema, ["gateways", name], gateway)),
     backends: readList(shortBackendSchema, "backends"),
     routes: readList(shortRouteSchema, "routes"),
+    remnants: listOf(value, "routes").flatMap((item, index) =>
+      remnantOf(item, ["routes", index], document)
+    ),
     policies: readList(shortPolicySchema, "policies"),
     ui: readSection(shortUiSchema, "ui"),
   };
   checkTlsHostnames(short, report);
   return short;
+}
+
+/** A route of nothing but the valid policies of a route that is not valid; empty for one that is. */
+function remnantOf(
+  item: unknown,
+  path: Path,
+  document: ConfigDocument,
+): readonly ShortItem<ShortRoute>[] {
+  const whole = validate(shortRouteSchema, item);
+  if (whole.ok || !isMapping(item)) return [];
+  const broken = new Set(
+    whole.problems.map(({ path: [first, kind] }) =>
+      first === "policies" ? kind : undefined
+    ),
+  );
+  const policies = Object.entries(mappingOf(item, "policies"))
+    .filter(([kind]) => !broken.has(kind));
+  const result = validate(shortRouteSchema, {
+    policies: Object.fromEntries(policies),
+  });
+  return result.ok ? [{ value: result.value, path, document }] : [];
 }
 
 /** The items of a list section as they were written; empty when it is absent or no list. */

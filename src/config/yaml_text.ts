@@ -55,6 +55,10 @@ const remedies = new Map([
     "text after a closing quote or bracket; put all of the value in quotes",
   ],
   [
+    "Unexpected double-quoted-scalar at node end",
+    "a text in quotes where the value before has ended; put a comma between them, or all of the value in quotes",
+  ],
+  [
     "Unexpected flow-seq-start at node end",
     'a "[" after a text; inside { } or [ ] put a value that contains it in quotes',
   ],

@@ -59,8 +59,8 @@ for (
     },
     {
       name: "binary.yaml",
-      content: new Uint8Array([0x61, 0xff, 0x00]),
-      message: /expected UTF-8 text, got something else$/,
+      content: new Uint8Array([0x61, 0x0a, 0x61, 0xff, 0x00]),
+      message: /expected UTF-8 text, got something else in line 2$/,
     },
     {
       name: "wide.yaml",
