@@ -16,7 +16,8 @@ export interface SystemMemory {
 
 /**
  * The files of Linux about the memory of the process, opened ahead: Deno lets only programs open them that may do everything,
- * and the gateway gives that up before it serves. The executable never may, so it has none.
+ * and the gateway gives that up before it serves. The executable never may, so it has none: a right to deny, such as
+ * `--deny-ffi`, is enough to lose it, and links and file descriptors that lead there are refused as well.
  */
 export class MemoryFiles implements Disposable {
   readonly #smaps = openIfAllowed("/proc/self/smaps_rollup");

@@ -87,7 +87,8 @@ export const operations: Readonly<Record<string, OperationText>> = {
     type: jsonType,
   },
   "get /debug/tasks": {
-    summary: "What is going on now: connections, requests, upstreams",
+    summary:
+      "What is going on now: connections, requests, upstreams, refreshes, leases, watchers",
     parameters: [
       integer("limit", "Connections and requests to list", 1, 100_000, 1000),
     ],
@@ -114,7 +115,10 @@ export const operations: Readonly<Record<string, OperationText>> = {
   },
   "get /memory": {
     summary: "Memory of the process, and how full our own stores are",
-    answers: { 200: "Bytes and counts" },
+    answers: {
+      200:
+        "Bytes and counts. On Linux also smaps and cgroup, null where the runtime may not read /proc and /sys: in the executable",
+    },
     type: jsonType,
   },
   "get /openapi.json": {
