@@ -81,7 +81,8 @@ for (
       const line = gateway.log.find((line) =>
         line.includes(`\tCannot get ${document} source=${origin}/`)
       );
-      assert.ok(line?.replaceAll('\\"', '"').includes(problem), line);
+      assert.ok(line !== undefined, `nothing is logged about the ${document}`);
+      assert.ok(line.replaceAll('\\"', '"').includes(problem), line);
     }
   });
 }

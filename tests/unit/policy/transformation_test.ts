@@ -372,6 +372,7 @@ Deno.test("a trace hears which headers changed and what failed, and no value", a
       report: () => {},
       apply: (details) => told.push(details),
       evaluated: (expression, result) => told.push({ expression, result }),
+      waitsFor: (_whom, answer) => answer,
     },
   });
   assert.deepEqual(told, [

@@ -3,6 +3,7 @@ import {
   createServer,
   type Http2Server,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from "node:http2";
 import { createAuthority } from "../../harness/certificates.ts";
 import { freePort } from "../../harness/free_port.ts";
@@ -22,7 +23,7 @@ class DrainingService implements AsyncDisposable {
     // A gRPC message: its prefix, and `overall_code` 1.
     const ok = new Uint8Array([0, 0, 0, 0, 2, 8, 1]);
     server.on("session", (session) => this.#sessions.add(session));
-    server.on("stream", (stream) => {
+    server.on("stream", (stream: ServerHttp2Stream) => {
       this.answered++;
       stream.respond({ ":status": 200 }, { waitForTrailers: true });
       stream.on(
