@@ -1,7 +1,7 @@
 import { logModules } from "./log_modules.ts";
 
 const exitCodes = `
-Exit codes: 0 success, 1 failure, 2 wrong usage; 130 and 143 when a second SIGINT or SIGTERM ended it`;
+Exit codes: 0 success, 1 failure, 2 wrong usage; 130 and 143 when SIGINT or SIGTERM ended it at once: a gateway drains at the first`;
 
 /** What the program is. */
 export const gateway = "HTTP gateway for MCP servers and LLM providers";
