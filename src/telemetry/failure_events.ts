@@ -16,7 +16,7 @@ export function failureEvents(failed: FailedRequest): readonly TraceEvent[] {
     event({
       type: "requestSnapshot",
       stage: "initial request",
-      requestState: stateOf(failed),
+      requestState: arrivalOf(failed),
     }, 0),
     ...routeEvents(failed),
     ...refusalEvents(failed),
@@ -96,7 +96,16 @@ function callEvents(
 }
 
 function stateOf(failed: FailedRequest): RequestState {
-  const { finished, scheme, query, backend } = failed;
+  const { backend } = failed;
+  return {
+    ...arrivalOf(failed),
+    ...identitiesOf(failed),
+    ...(backend && { backend }),
+  };
+}
+
+function arrivalOf(failed: FailedRequest): RequestState {
+  const { finished, scheme, query } = failed;
   const { host, path, method, version, gateway, source, time } = finished;
   const colon = source.lastIndexOf(":");
   const address = source.slice(0, colon);
@@ -115,8 +124,6 @@ function stateOf(failed: FailedRequest): RequestState {
     },
     source: { address, port, rawAddress: address, rawPort: port },
     env: gateway === undefined ? {} : { gateway },
-    ...identitiesOf(failed),
-    ...(backend && { backend }),
   };
 }
 

@@ -32,7 +32,7 @@ async function startFailing(
   };
   const rules = { policy: { matchExpressions: ["'read' in jwt.permissions"] } };
   const gateway = await startTracedGateway({
-    config,
+    config: { limits: { maxBufferBytes: 1024 }, ...config },
     routes: [
       route("failing", upstreamHost, {}),
       route("gone", "127.0.0.1:1", {}),
@@ -45,6 +45,19 @@ async function startFailing(
         retry: { attempts: 1, codes: [507], backoff: "60s" },
         timeouts: { request: "200ms" },
       },
+      route("changed", upstreamHost, {
+        transformation: {
+          response: { set: [{ name: ":status", value: "404" }] },
+        },
+      }),
+      route("direct", upstreamHost, { directResponse: { status: 410 } }),
+      route("key", upstreamHost, {
+        apiKeyAuthentication: { keys: [{ key: "abc" }] },
+      }),
+      route("buffer", upstreamHost, {
+        directResponse: { status: 200, body: "a".repeat(1025) },
+        transformation: { response: { body: "response.body + '!'" } },
+      }),
       route("token", upstreamHost, jwt),
       route("rule", upstreamHost, { ...jwt, authorization: rules }),
       route("limit", upstreamHost, {
@@ -105,7 +118,30 @@ const cases: readonly {
       /^507 GET 127\.0\.0\.1:\d+\/failing at 20/,
       /The backend "default\/failing\/backend0" answered 507; the gateway passed that on\./,
       /backend default\/failing\/backend0/,
+      /initial request: GET http:\/\/127\.0\.0\.1:\d+\/failing$/m,
       /backendCallResult .*answered 507/,
+    ],
+  },
+  {
+    path: "/changed",
+    says: [
+      /The backend "default\/changed\/backend0" answered 507; a transformation made 404 of it\./,
+      /backendCallResult .*answered 507/,
+    ],
+  },
+  {
+    path: "/direct",
+    says: [/A policy of the route answered 410 itself\./],
+  },
+  {
+    path: "/key",
+    says: [/The caller was not authenticated: API key required\./],
+  },
+  {
+    path: "/buffer",
+    says: [
+      /A transformation failed: Cannot change the response: the body is longer than 1024 bytes\.\n/,
+      /to do {3}Raise `config\.limits\.maxBufferBytes`/,
     ],
   },
   {
@@ -267,7 +303,7 @@ Deno.test("what was refused before it was a request is in the list", async () =>
   const { stdout } = await explain(gateway, "refused-1");
 
   assert.match(stdout, /^400 /);
-  assert.match(stdout, /It was refused \(bad_request\)/);
+  assert.match(stdout, /It was refused \(bad_request\): Cannot [^:]+\.$/m);
 });
 
 Deno.test("gwctl explain fails for an id that is not remembered, and says why", async () => {

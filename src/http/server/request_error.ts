@@ -12,9 +12,8 @@ const CODES: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {
 export function toRequestError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof HttpSyntaxError) {
-    return new GatewayError(CODES[error.kind], "downstream", error.message, {
-      cause: error,
-    });
+    // Not as the cause: it would be told twice.
+    return new GatewayError(CODES[error.kind], "downstream", error.message);
   }
   return new GatewayError(
     "client_closed",
