@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { audience, startGuardedServer } from "../harness/guarded_server.ts";
 import { IdentityServer } from "../harness/identity_server.ts";
+import { exchangeRaw, statusOf } from "../harness/raw_exchange.ts";
 
 const wellKnown = [
   "/.well-known/oauth-protected-resource",
@@ -36,6 +38,8 @@ async function protectRoutes(routes: Readonly<Record<string, unknown>>[]) {
   const open = opening.move();
   return {
     origin: gateway.origin,
+    port: gateway.port,
+    reached: server.reached,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
@@ -63,6 +67,49 @@ Deno.test("metadata of an MCP server are those of another route that covers thei
 
   assert.deepEqual(await metadata.json(), { ok: true });
   assert.equal(own.reached.length, 1);
+});
+
+const segments = [
+  "mcp",
+  "m%63p",
+  "%2e",
+  "..",
+  "",
+  ".well-known",
+  "oauth-protected-resource",
+  "oauth-authorization-server",
+  "openid-configuration",
+  "register",
+  "client-registration",
+  "x;y",
+  "%2F",
+];
+
+Deno.test("no path and no method leads to the server without a token", async () => {
+  await using gateway = await protectRoutes([
+    everyPath,
+    { hostnames: ["a.example"], ...prefixes("/mcp", ...wellKnown) },
+  ]);
+
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom("GET", "POST", "OPTIONS", "DELETE", "PROPFIND"),
+      fc.array(fc.constantFrom(...segments), { maxLength: 6 }),
+      fc.constantFrom("", "/", "?access_token=a.b.c", "?/.well-known/"),
+      fc.constantFrom("a.example", "b.example"),
+      async (method, path, end, host) => {
+        const answer = await exchangeRaw(
+          gateway.port,
+          `${method} /${
+            path.join("/")
+          }${end} HTTP/1.1\r\nhost: ${host}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
+        );
+        assert.ok(statusOf(answer) !== 0 && statusOf(answer) < 500, answer);
+      },
+    ),
+    { numRuns: 500 },
+  );
+  assert.deepEqual(gateway.reached, []);
 });
 
 async function readJson(url: string, host: string) {
