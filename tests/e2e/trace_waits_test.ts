@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { TraceEvent } from "../../src/telemetry/trace_event.ts";
 import { fetchRaw, type RawRequest } from "../harness/fetch_raw.ts";
+import { freePort } from "../harness/free_port.ts";
 import { IdentityServer } from "../harness/identity_server.ts";
 import { byUser, upstreamThatSaysOk } from "../harness/limited_gateway.ts";
 import { startRateLimitService } from "../harness/rate_limit_service.ts";
@@ -150,4 +151,21 @@ Deno.test("a trace says how long a rate limit service took", async () => {
   assert.equal(global?.message.kind, "global");
   assert.ok(global.eventStart !== null);
   assert.ok(global.eventStart < global.eventEnd);
+});
+
+Deno.test("a trace says why a shared limit had no verdict although the request passed", async () => {
+  const { status, events } = await traceOf({
+    rateLimit: {
+      global: {
+        domain: "fleet",
+        failureMode: "Open",
+        store: { service: { host: `127.0.0.1:${freePort()}` } },
+        descriptors: [byUser({ requests: 9 })],
+      },
+    },
+  }, { headers: { "x-user": "anna" } });
+  assert.equal(status, 200);
+  const [limit] = ofType(events, "rateLimit");
+  assert.deepEqual([limit?.severity, limit?.message.result], ["warn", "allow"]);
+  assert.match(limit?.message.error ?? "", /^The limiter failed: Cannot ask/);
 });
