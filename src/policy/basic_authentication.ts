@@ -73,7 +73,7 @@ export function createBasicAuthentication(
   ): Promise<Refusal | undefined> {
     const [username, password] = decode(credentials) ?? [];
     if (username === undefined || password === undefined) {
-      return refuse("The credentials are malformed", challenge);
+      return refuse("the credentials are malformed", challenge);
     }
     const verdict = await verifier.verify(username, password);
     if (verdict === "busy") {
