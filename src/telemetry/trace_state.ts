@@ -14,10 +14,10 @@ export interface RequestState {
     readonly startTime: string;
   };
   readonly source: {
-    /** Of the client, as trusted proxies report it. */
+    /** Of the connection: the client's, or that of the last proxy before the gateway. */
     readonly address: string;
     readonly port: number;
-    /** Of the connection. */
+    /** The same. */
     readonly rawAddress: string;
     readonly rawPort: number;
   };
