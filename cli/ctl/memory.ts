@@ -14,7 +14,7 @@ export async function showMemory(
 ): Promise<void> {
   const memory = await readAdmin(address, "/memory", "process");
   if (output !== "table") return await printAs(output, memory);
-  const amounts = ["process", "heap"].flatMap((part) =>
+  const amounts = ["process", "heap", "smaps", "cgroup"].flatMap((part) =>
     Object.entries(fieldOf(memory, part) ?? {})
       .filter(([name, value]) =>
         name.endsWith("Bytes") && typeof value === "number"

@@ -123,6 +123,7 @@ Deno.test("gwctl proxy memory shows sizes and stores", async () => {
   // The executable has no permission to read it.
   if (Deno.build.os === "linux" && Deno.env.get("GATEWAY_BIN") === undefined) {
     assert.ok(smaps.rssBytes > heap.usedBytes);
+    assert.match(table.stdout, /^smaps +privateDirty +[0-9.]+ MiB$/m);
   }
   assert.ok(process.residentBytes > heap.usedBytes);
   assert.ok(heapSpaces.length > 3);
