@@ -44,13 +44,21 @@ export function createRouter(
     }
     try {
       const response = await handler(request);
-      return isHead ? new Response(null, response) : response;
+      return isHead ? await withoutBody(response) : response;
     } catch (error) {
       if (error instanceof InvalidParameter) return text(400, error.message);
       log.error("Cannot answer a request", { path: pathname, error });
       return text(500, `internal error: ${describeError(error)}`);
     }
   };
+}
+
+/** The same with the length of what a `GET` would answer (RFC 9110 section 8.6). */
+async function withoutBody(response: Response): Promise<Response> {
+  const { status, headers } = response;
+  const { byteLength } = await response.arrayBuffer();
+  headers.set("content-length", String(byteLength));
+  return new Response(null, { status, headers });
 }
 
 /** Value of `Allow`, such as `GET, HEAD`. */

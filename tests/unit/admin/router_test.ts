@@ -35,5 +35,6 @@ Deno.test("router answers HEAD as GET without a body", async () => {
 
   assert.equal(response.status, 200);
   assert.equal(response.headers.get("x-kind"), "a");
+  assert.equal(response.headers.get("content-length"), "4");
   assert.equal(response.body, null);
 });
