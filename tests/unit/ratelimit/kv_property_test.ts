@@ -4,6 +4,12 @@ import { fc } from "../../harness/properties.ts";
 
 const WINDOW_MS = 1000;
 
+interface RequestStep {
+  readonly limiter: number;
+  readonly count: number;
+  readonly refunds: number;
+}
+
 const step = fc.oneof(
   {
     weight: 5,
@@ -11,6 +17,8 @@ const step = fc.oneof(
       type: fc.constant("requests" as const),
       limiter: fc.nat(3),
       count: fc.integer({ min: 1, max: 60 }),
+      /** Of so many admitted requests one is refunded; none of 0. */
+      refunds: fc.constantFrom(0, 0, 0, 1, 3),
     }),
   },
   fc.record({
@@ -31,15 +39,20 @@ Deno.test("KvLimiters admit no more than the capacity in a window and can reach 
         const uses = [useOf({ base, burst, windowMs: WINDOW_MS })];
         /** When the window ends in which each request was admitted. */
         const ends: number[] = [];
-        async function send(index: number, count: number): Promise<void> {
+        async function send(
+          { limiter: index, count, refunds }: RequestStep,
+        ): Promise<void> {
           const limiter = fleet.limiters[index];
-          const decisions = Array.from({ length: count }, async () => {
+          const decisions = Array.from({ length: count }, async (_, place) => {
             const decision = await limiter?.admit(uses);
             if (decision === undefined || !("readings" in decision)) return;
+            const isRefunded = decision.verdict === "admitted" &&
+              refunds > 0 && place % refunds === 0;
+            if (isRefunded) limiter?.refund(uses, decision.takenAt);
             for (const { remaining, limit, resetMs } of decision.readings) {
               assert(remaining >= 0 && remaining <= limit);
               assert(resetMs > 0 && resetMs <= WINDOW_MS);
-              if (decision.verdict !== "admitted") continue;
+              if (decision.verdict !== "admitted" || isRefunded) continue;
               ends.push(fleet.clock.now() + resetMs);
             }
           });
@@ -50,7 +63,7 @@ Deno.test("KvLimiters admit no more than the capacity in a window and can reach 
         for (const one of steps) {
           if (one.type === "requests") {
             // Not awaited: limiters run into each other.
-            running.push(send(one.limiter, one.count));
+            running.push(send(one));
             continue;
           }
           await Promise.all(running.splice(0));
