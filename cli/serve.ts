@@ -60,7 +60,7 @@ export async function serve(
   try {
     // Bound before the first request is accepted, closed after the last one is done: they say that we are draining.
     await using servers = new SideServers();
-    const gateway = await Gateway.start({
+    const starting = Gateway.start({
       config,
       environment: Deno.env.toObject(),
       writeLog: (line) => logLines.write(line),
@@ -73,6 +73,9 @@ export async function serve(
           log: gateway.log("admin"),
         }),
     });
+    // Reading standard input, for one, may take for ever, and what has not started needs no draining.
+    const gateway = await Promise.race([starting, shutdown.requested]);
+    if (gateway === undefined) return exitCodes.ok;
     countDroppedLines(gateway, writers);
     surviveErrors(gateway.log("process"));
     ignore = () =>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { gatewayCommand } from "../harness/executable.ts";
 import { freePort } from "../harness/free_port.ts";
 import { GatewayProcess } from "../harness/gateway_process.ts";
 import { connectRaw } from "../harness/raw_exchange.ts";
@@ -25,6 +26,23 @@ Deno.test("gateway reads its configuration from standard input", async () => {
   const response = await fetch(`${gateway.origin}/hello`);
 
   assert.match(await response.text(), /^GET \/hello HTTP\/1\.1\r\n/);
+});
+
+Deno.test({
+  name: "gateway that waits for its configuration ends at the first signal",
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await using child = gatewayCommand({ args: ["-f", "-"], stdin: "piped" })
+    .spawn();
+  const input = child.stdin.getWriter();
+  // More than a pipe holds: once it is written, somebody reads.
+  await input.write(new TextEncoder().encode("#".repeat(1_000_000)));
+
+  child.kill("SIGTERM");
+
+  assert.equal((await child.status).code, 0);
+  await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
+  await input.abort().catch(() => {});
 });
 
 Deno.test("gateway fills its configuration in from the environment", async () => {
