@@ -14,10 +14,11 @@ import type {
   RequestStage,
   ResponseStage,
 } from "../telemetry/trace_event.ts";
-import type { JsonObject, JsonValue } from "../telemetry/trace_state.ts";
+import type { JsonValue } from "../telemetry/trace_state.ts";
 import type { Exchange } from "./exchange.ts";
 import { llmUsageOf } from "./llm_usage.ts";
 import { statusOf, toGatewayError } from "./respond.ts";
+import { PolicyWaits } from "./policy_waits.ts";
 import { describeMirrors } from "./trace_state.ts";
 import { TraceRecorder, type TraceRecorderOptions } from "./trace_recorder.ts";
 import { applied, tracedPolicy } from "./traced_policies.ts";
@@ -37,6 +38,7 @@ export interface RequestTraceOptions extends TraceRecorderOptions {
 export class RequestTrace implements PolicyTrace {
   readonly #exchange: Exchange;
   readonly #recorder: TraceRecorder;
+  readonly #waits: PolicyWaits;
   readonly #sensitiveHeaders: ReadonlySet<string>;
   readonly #phases = new Map<Policy, PolicySelection["phase"]>();
   #phase: PolicySelection["phase"] = "gateway";
@@ -50,6 +52,7 @@ export class RequestTrace implements PolicyTrace {
   constructor(exchange: Exchange, options: RequestTraceOptions) {
     this.#exchange = exchange;
     this.#recorder = new TraceRecorder(exchange, options);
+    this.#waits = new PolicyWaits(this.#recorder);
     this.#sensitiveHeaders = options.sensitiveHeaders;
     this.#recorder.emit({ type: "requestStarted" });
     this.#snapshotRequest("initial request");
@@ -98,21 +101,9 @@ export class RequestTrace implements PolicyTrace {
     this.#waitsSince = this.#runningSince;
   }
 
-  async waitsFor<T>(whom: string, answer: Promise<T>): Promise<T> {
+  waitsFor<T>(whom: string, answer: Promise<T>): Promise<T> {
     const kind = tracedPolicy(this.#running?.kind ?? "")?.kind;
-    const startedAt = this.#recorder.now();
-    const tell = (details: JsonObject) => {
-      if (kind === undefined) return;
-      this.#recorder.emit({ type: "policyEvent", kind, details }, startedAt);
-    };
-    try {
-      const value = await answer;
-      tell({ waitedFor: whom });
-      return value;
-    } catch (error) {
-      tell({ waitedFor: whom, error: describeError(error) });
-      throw error;
-    }
+    return kind === undefined ? answer : this.#waits.follow(kind, whom, answer);
   }
 
   policyEnds(policy: Policy, verdict: RequestVerdict): void {
@@ -231,6 +222,7 @@ export class RequestTrace implements PolicyTrace {
     const policy = this.#running;
     this.#running = undefined;
     if (policy === undefined) return;
+    this.#waits.giveUp(error);
     const { code, message } = toGatewayError(error);
     this.#emitResult(policy, {
       type: "reject",

@@ -4,7 +4,7 @@ import { fetchRaw } from "../harness/fetch_raw.ts";
 import { answer, RawUpstream } from "../harness/raw_upstream.ts";
 import { startTracedGateway } from "../harness/traced_gateway.ts";
 
-Deno.test("what a request hears after its end is in no trace, least of all in that of the next", async () => {
+Deno.test("a request that is given up tells whom it waited for, and nothing after its end", async () => {
   const asked = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   await using idp = new RawUpstream(async (connection) => {
@@ -34,9 +34,12 @@ Deno.test("what a request hears after its end is in no trace, least of all in th
   const url = `${gateway.origin}/.well-known/oauth-authorization-server/mcp`;
   const stream = await gateway.watch({ count: 2 });
   const types: string[] = [];
+  const waits: unknown[] = [];
   const read = async (events: AsyncIterable<TraceEvent>) => {
-    for await (const { message: { type } } of events) {
+    for await (const { severity, message } of events) {
+      const { type } = message;
       types.push(type);
+      if (type === "policyEvent") waits.push([severity, message.details]);
       if (type === "requestFinished") released.resolve();
     }
   };
@@ -54,5 +57,8 @@ Deno.test("what a request hears after its end is in no trace, least of all in th
   assert.equal(status, 200);
   const end = types.indexOf("requestFinished");
   assert.equal(types[end + 1], "requestStarted", types.join());
-  assert.equal(types.slice(0, end).includes("policyEvent"), false);
+  assert.deepEqual(waits[0], ["warn", {
+    waitedFor: `metadata of ${issuer}`,
+    error: "Cannot answer: the client is gone",
+  }]);
 });
