@@ -1,3 +1,4 @@
+import { isAdminToken } from "../src/api/admin_token.ts";
 import { type Clock, systemClock } from "../src/base/clock.ts";
 import { describeError } from "../src/base/errors.ts";
 import { type Answer, send } from "./admin_connection.ts";
@@ -165,11 +166,23 @@ async function read(
   return await new Blob(chunks).bytes();
 }
 
-/** @throws {Failure} When there is no such file. */
+/** @throws {Failure} When what should be a token is none. */
 async function readToken(
   { tokenFile }: AdminAddress,
 ): Promise<string | undefined> {
-  if (tokenFile === undefined) return Deno.env.get("GATEWAY_ADMIN_TOKEN");
+  const token = tokenFile === undefined
+    ? Deno.env.get("GATEWAY_ADMIN_TOKEN") || undefined
+    : await readTokenFile(tokenFile);
+  if (token === undefined || isAdminToken(token)) return token;
+  const source = tokenFile === undefined
+    ? "GATEWAY_ADMIN_TOKEN"
+    : `"${tokenFile}"`;
+  throw new Failure(
+    `Cannot use the token in ${source}: expected one line of at least 16 characters: letters, digits, - . _ ~ + / and = at the end`,
+  );
+}
+
+async function readTokenFile(tokenFile: string): Promise<string> {
   try {
     return (await Deno.readTextFile(tokenFile)).trim();
   } catch (error) {

@@ -31,6 +31,7 @@ export async function send(
   request: AdminRequest,
   clock: Clock,
 ): Promise<Answer> {
+  const proxies = proxiesFor(address);
   const abort = new AbortController();
   const goOn = clock.setTimer(
     () => abort.abort(new Deno.errors.TimedOut("timed out")),
@@ -40,7 +41,7 @@ export async function send(
     ? abort.signal
     : AbortSignal.any([abort.signal, request.signal]);
   let failure: unknown;
-  for (const proxy of proxiesFor(address)) {
+  for (const proxy of proxies) {
     const client = Deno.createHttpClient({ proxy });
     const hangUp = () => {
       goOn();
@@ -65,7 +66,7 @@ function ask(
   signal: AbortSignal,
 ): Promise<Response> {
   const headers = new Headers();
-  if (token !== undefined && token !== "") {
+  if (token !== undefined) {
     headers.set("authorization", `Bearer ${token}`);
   }
   // The gateway redirects nobody, and the token is for nobody else.

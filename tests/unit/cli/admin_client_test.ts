@@ -32,3 +32,33 @@ for (
     over.resolve(new Response());
   });
 }
+
+for (
+  const [name, token] of [
+    ["of two lines", "first-secret-line\nsecond-secret-line"],
+    ["that no header can hold", "sécret-sécret-sécret€"],
+    ["that is too short", "secret"],
+    ["that is empty", ""],
+  ] as const
+) {
+  Deno.test(`askAdmin refuses a token ${name} and does not show it`, async () => {
+    const tokenFile = await Deno.makeTempFile();
+    await Deno.writeTextFile(tokenFile, token);
+    const question = { pathAndQuery: "/logging", type: "text/plain" };
+    try {
+      // Nobody listens there, and nobody is asked.
+      const answer = askAdmin({ admin: "127.0.0.1:1", tokenFile }, question);
+
+      await assert.rejects(answer, ({ message }: Error) => {
+        assert.match(
+          message,
+          /^Cannot use the token in ".*": expected one line/,
+        );
+        assert.doesNotMatch(message, /cret/);
+        return true;
+      });
+    } finally {
+      await Deno.remove(tokenFile);
+    }
+  });
+}
