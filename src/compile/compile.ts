@@ -21,9 +21,10 @@ import {
   describe,
   type Description,
 } from "./describe.ts";
-import { credentialNames } from "./credential_names.ts";
+import { credentialNames, unite } from "./credential_names.ts";
 import { describeLater } from "./describe_effective.ts";
 import { mergePolicies } from "./effective_policy.ts";
+import { environmentNames } from "./environment_names.ts";
 import type { ForwardingContext } from "./forwarding.ts";
 import { type ListenerSite, listListeners } from "./listeners.ts";
 import { mcpEntries } from "./mcp_entries.ts";
@@ -103,11 +104,14 @@ export function compile(
     snapshot: {
       ports,
       backends: context.backends,
-      credentials: credentialNames(
-        listeners.flatMap(({ effective, rules }) => [
-          ...effective,
-          ...rules.flatMap((rule) => rule.effective),
-        ]),
+      credentials: unite(
+        environmentNames(resources),
+        credentialNames(
+          listeners.flatMap(({ effective, rules }) => [
+            ...effective,
+            ...rules.flatMap((rule) => rule.effective),
+          ]),
+        ),
       ),
     },
     diagnostics: report.diagnostics,

@@ -23,3 +23,11 @@ export function credentialNames(
   }
   return { headers, parameters };
 }
+
+/** The names of both. */
+export function unite(a: CredentialNames, b: CredentialNames): CredentialNames {
+  return {
+    headers: a.headers.union(b.headers),
+    parameters: a.parameters.union(b.parameters),
+  };
+}

@@ -28,8 +28,10 @@ const textFields: ReadonlySet<string> = new Set([
   "matchExpressions",
 ]);
 
-/** Shorter values occur elsewhere by chance, and hide nothing. */
-const minLength = 6;
+/** Whether the environment may have meant it to be secret: shorter texts occur elsewhere by chance. */
+export function isHideable(text: string): boolean {
+  return text.length >= 6;
+}
 
 /**
  * Makes copies of policy configuration that may be shown: without values of sensitive headers, fields that hold secrets, credentials
@@ -39,7 +41,7 @@ export function createRedaction(
   { sensitiveHeaders, environment }: Secrets,
 ): Redact {
   // Longest first, so that what holds another goes as a whole.
-  const given = environment.filter(({ length }) => length >= minLength)
+  const given = environment.filter(isHideable)
     .toSorted((a, b) => b.length - a.length);
   const redactText = (field: string, text: string) => {
     if (field === "url") return redactUrl(text);
