@@ -61,14 +61,18 @@ function parse(text: string): unknown {
   }
 }
 
-/** As it came, but for characters that a terminal may take for commands. JSON has them in strings only, where the escape means the same. */
+/** As it came, but for characters that a terminal may take for commands, or that reorder or hide text. JSON has them in strings only, where the escape means the same. */
 function toSafeLine(text: string, json: unknown): string {
   // deno-lint-ignore no-control-regex -- tabs between the values are fine in JSON
   const line = /[\u0000-\u001f]/.test(text) ? JSON.stringify(json) : text;
   return line.replace(
-    /[\u007f-\u009f]/g,
-    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+    /[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu,
+    (character) => character.split("").map(escapeUnit).join(""),
   );
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 function decodeMessage(message: Fields): TraceMessage | undefined {

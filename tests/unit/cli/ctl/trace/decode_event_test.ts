@@ -69,6 +69,15 @@ Deno.test("a line of an event is JSON of the same meaning without control charac
   }));
 });
 
+Deno.test("a line neither reorders nor hides text, and means the same", () => {
+  const details = "\u202eabc\u200b\u{e0041}\u2028é日👍";
+  const message = { type: "policyEvent", kind: "jwt", details };
+  const event = { eventEnd: 1, message };
+  const { line = "" } = decodeEvent(JSON.stringify(event)) ?? {};
+  assert.match(line, /"\\u202eabc\\u200b\\udb40\\udc41\\u2028é日👍"/);
+  assert.deepEqual(JSON.parse(line), event);
+});
+
 Deno.test("readLines finds the same lines however the bytes are cut", async () => {
   const bytes = new TextEncoder().encode("first\r\nzwei é\n\n日本\nlast");
   for (const size of [1, 2, 3, 7, 100]) {
