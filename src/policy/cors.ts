@@ -118,6 +118,9 @@ function compileAnswer(
   };
 }
 
+/** Without the challenge a client in a page cannot find out where to log in. */
+const challengeHeader = "www-authenticate";
+
 /**
  * Writes the configured list and what the gateway itself has to say, such as `Retry-After`. With credentials browsers take `*` for a
  * header name, so the names of the response itself are listed.
@@ -129,7 +132,8 @@ function compileExpose(config: Cors, allowCredentials: boolean) {
   const known = new Set(names.map((name) => name.toLowerCase()));
   const valueFor = (headers: HeaderList, own: readonly string[]): string => {
     if (isWildcard) return allowCredentials ? namesOf(headers) : list;
-    const added = own.filter((name) => headers.has(name) && !known.has(name));
+    const added = [challengeHeader, ...own]
+      .filter((name) => headers.has(name) && !known.has(name));
     return added.length === 0 ? list : [...names, ...added].join(", ");
   };
   return (headers: HeaderList, own: readonly string[] = []): void => {

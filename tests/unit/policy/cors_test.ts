@@ -290,6 +290,18 @@ Deno.test("CORS exposes what the gateway tells clients, where the answer has it"
   );
 });
 
+Deno.test("CORS exposes the challenge of a 401, which says where to log in", async () => {
+  const { headers } = await exchange(
+    { allowOrigins: [page], exposeHeaders: ["Mcp-Session-Id"] },
+    { headers: { origin: page } },
+    { "WWW-Authenticate": "Bearer" },
+  );
+  assert.equal(
+    headers["access-control-expose-headers"],
+    "Mcp-Session-Id, www-authenticate",
+  );
+});
+
 Deno.test("CORS exposes the wildcard without credentials", async () => {
   const { headers } = await exchange(
     { allowOrigins: [page], exposeHeaders: ["*"] },
