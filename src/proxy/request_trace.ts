@@ -21,7 +21,7 @@ import { statusOf, toGatewayError } from "./respond.ts";
 import { PolicyWaits } from "./policy_waits.ts";
 import { describeMirrors } from "./trace_state.ts";
 import { TraceRecorder, type TraceRecorderOptions } from "./trace_recorder.ts";
-import { applied, tracedPolicy } from "./traced_policies.ts";
+import { applied, resultOf, tracedPolicy } from "./traced_policies.ts";
 
 /** The host of a trace may have very many routes. */
 const MAX_ROUTES = 256;
@@ -111,7 +111,7 @@ export class RequestTrace implements PolicyTrace {
     if (policy.onRequest === undefined) return;
     if (verdict instanceof Refusal && verdict.verdict !== undefined) {
       this.report(verdict.verdict);
-    } else this.#emitResult(policy, this.#resultOf(verdict));
+    } else this.#emitResult(policy, resultOf(verdict, this.#said));
     this.#waitsSince = undefined;
     if (verdict !== undefined) return;
     const known = tracedPolicy(policy.kind);
@@ -243,15 +243,6 @@ export class RequestTrace implements PolicyTrace {
       error: error ?? null,
       reason,
     });
-  }
-
-  #resultOf(verdict: RequestVerdict): PolicyResult["result"] {
-    if (verdict instanceof Refusal) {
-      const { message, response: { status } } = verdict;
-      return { type: "reject", status, reason: message };
-    }
-    if (verdict === undefined) return this.#said ?? applied(null);
-    return applied({ status: verdict.status });
   }
 
   #emitResult({ kind: name }: Policy, result: PolicyResult["result"]): void {

@@ -1,3 +1,5 @@
+import type { RequestVerdict } from "../policy/policy.ts";
+import { Refusal } from "../policy/refusal.ts";
 import type {
   AppliedPolicyStage,
   PolicyResult,
@@ -40,6 +42,19 @@ const tracedPolicies: ReadonlyMap<string, TracedPolicy> = new Map(
 /** How traces call a policy of this kind, which is that of `Policy.kind`. */
 export function tracedPolicy(kind: string): TracedPolicy | undefined {
   return tracedPolicies.get(kind);
+}
+
+/** What came of a policy; `said` is what it told of itself. */
+export function resultOf(
+  verdict: RequestVerdict,
+  said: PolicyResult["result"] | undefined,
+): PolicyResult["result"] {
+  if (verdict instanceof Refusal) {
+    const { message, response: { status } } = verdict;
+    return { type: "reject", status, reason: message };
+  }
+  if (verdict === undefined) return said ?? applied(null);
+  return applied({ status: verdict.status });
 }
 
 /** The result of a policy that did what it is there for. */
