@@ -6,11 +6,15 @@ export async function printAs(
   value: unknown,
 ): Promise<void> {
   if (format === "json") {
-    const text = JSON.stringify(value, null, 2);
-    return await print(text.replace(invisible, escape) + "\n");
+    return await print(visibleJson(JSON.stringify(value, null, 2)) + "\n");
   }
   const { printYaml } = await import("../../src/config/yaml.ts");
   await print(await printYaml(value));
+}
+
+/** The same JSON with escapes for what a terminal might obey. */
+export function visibleJson(text: string): string {
+  return text.replace(invisible, escape);
 }
 
 /** What JSON may hold as it is, and a terminal may obey; as `printable` has it, but for line breaks. */

@@ -1,6 +1,7 @@
 import { describeError } from "../../src/base/errors.ts";
 import { Failure } from "../exit.ts";
 import { print, printError } from "../output.ts";
+import { visibleJson } from "./print_as.ts";
 import { decodeEvent, type ReceivedEvent } from "./trace/decode_event.ts";
 import { followInjection } from "./trace/follow_injection.ts";
 import { prepareInjection } from "./trace/inject.ts";
@@ -59,7 +60,9 @@ export async function traceRequests(
 
 /** JSON Lines, a terminal UI, or plain lines where there is no terminal for it. */
 function showFor({ raw, file }: TraceOptions): Show {
-  if (raw === true) return (feed) => printLines(feed, ({ line }) => line);
+  if (raw === true) {
+    return (feed) => printLines(feed, ({ line }) => visibleJson(line));
+  }
   const keys = Deno.stdout.isTerminal() && canDraw()
     ? openKeys(file === "-")
     : undefined;

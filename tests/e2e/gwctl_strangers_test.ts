@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
 import { gatewayCommand } from "../harness/executable.ts";
+import { forwardedTrace, toJsonLines } from "../harness/sample_trace.ts";
 
 interface Ran {
   readonly code: number;
@@ -293,4 +294,22 @@ Deno.test("gwctl prints what it was told without escape sequences, and nothing e
   assert.doesNotMatch(json.stdout + yaml.stdout, /[^\P{C}\n]/u);
   assert.deepEqual(JSON.parse(json.stdout), dump);
   assert.deepEqual(parse(yaml.stdout), dump);
+});
+
+Deno.test("gwctl proxy trace --raw prints what a client sent without escape sequences", async () => {
+  const [line = ""] = toJsonLines(forwardedTrace).split("\n");
+  const told = line.replace("{", '{"told":"\x9b31m\u202e",');
+  const file = await Deno.makeTempFile({ suffix: ".jsonl" });
+  await Deno.writeTextFile(file, told);
+  try {
+    const { stdout } = await gatewayCommand({
+      args: ["ctl", "proxy", "trace", "--raw", "--file", file],
+    }).output();
+
+    const text = new TextDecoder().decode(stdout);
+    assert.doesNotMatch(text, /[^\P{C}\n]/u);
+    assert.deepEqual(JSON.parse(text), JSON.parse(told));
+  } finally {
+    await Deno.remove(file);
+  }
 });
