@@ -145,17 +145,18 @@ function syntaxError(
     ? undefined
     : openerOf(document, text, mark, start);
   const around = text.slice(Math.max(0, start - 1), start + 256);
+  const before = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);
   const message = opener === undefined
-    ? syntaxMessage(fault.code, fault.message, around)
+    ? syntaxMessage(fault.code, fault.message, { before, around })
     : unclosedMessage(text.charAt(opener), locate(start));
   const first = fault.code === "DUPLICATE_KEY"
     ? firstWithKeyAt(document, start)
     : undefined;
-  const before = first === undefined
+  const earlier = first === undefined
     ? ""
     : `; the first one is in line ${locate(first).line}`;
   const place = locate(opener ?? start);
-  return { ...place, severity: "error", path: "", message: message + before };
+  return { ...place, severity: "error", path: "", message: message + earlier };
 }
 
 /** Where the first key begins that is equal to the one at `offset`, in the same mapping. */

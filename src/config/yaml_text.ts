@@ -14,12 +14,12 @@ export function resolvePlainScalar(
 
 /**
  * What is wrong with the syntax, in words that say what to do where the parser's do not.
- * `around` is the text from the character before the fault on.
+ * `around` is the text from the character before the fault on, `before` its line up to the fault.
  */
 export function syntaxMessage(
   code: string,
   message: string,
-  around: string,
+  { before, around }: { readonly before: string; readonly around: string },
 ): string {
   if (around.startsWith("${")) {
     return '"${NAME}" cannot stand unquoted inside { } or [ ]; quote it, or give a number a line of its own';
@@ -34,7 +34,11 @@ export function syntaxMessage(
     case "TAG_RESOLVE_FAILED":
       return `unknown YAML tag: ${message.replace(/^Unresolved tag: /, "")}`;
     case "BLOCK_AS_IMPLICIT_KEY":
-      return 'invalid YAML: a second ": " in one line; put texts that contain it in quotes';
+      return /^\s*-[^\s-]/.test(before)
+        ? 'invalid YAML: a blank is missing after the "-"'
+        : 'invalid YAML: a second ": " in one line; put texts that contain it in quotes';
+    case "BAD_SCALAR_START":
+      return `invalid YAML: ${lowerFirst(message)}; put it in quotes`;
   }
   const mark = missingMark(message);
   if (mark !== undefined) {
@@ -45,7 +49,11 @@ export function syntaxMessage(
   if (extra !== undefined) return `invalid YAML: this ${extra} closes nothing`;
   const remedy = remedies.get(message);
   if (remedy !== undefined) return `invalid YAML: ${remedy}`;
-  return `invalid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+  return `invalid YAML: ${lowerFirst(message)}`;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 /** What beginners do, by the parser's words for it. */
