@@ -85,13 +85,10 @@ function check(
 ): void {
   for (const kind of kinds) {
     for (const problem of kind.check(traffic, readFile)) {
-      report.error(
-        resource,
-        [...path, kind.kind, ...problem.path],
-        problem.message,
-        problem.suggestion,
-        problem.offset,
-      );
+      const { message, suggestion, offset, isWarning } = problem;
+      const where = [...path, kind.kind, ...problem.path];
+      if (isWarning) report.warning(resource, where, message, suggestion);
+      else report.error(resource, where, message, suggestion, offset);
     }
   }
 }

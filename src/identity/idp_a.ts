@@ -9,6 +9,8 @@ import { withQueryParameter } from "./query.ts";
  */
 export const idpA: ProviderAdapter = {
   names: ["IdpA", "Auth0"],
+  issuerProblem: (issuer) =>
+    issuer.endsWith("/") ? undefined : 'expected "/" at its end',
   metadataUrls: (issuer) => [
     insertedMetadataUrl(issuer),
     appendedMetadataUrl(issuer),

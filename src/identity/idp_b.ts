@@ -8,6 +8,10 @@ import type { ProviderAdapter } from "./provider.ts";
  */
 export const idpB: ProviderAdapter = {
   names: ["IdpB", "Descope"],
+  issuerProblem: (issuer) =>
+    readAgenticIssuer(issuer) === undefined
+      ? 'expected a path such as "/v1/apps/agentic/PROJECT/SERVER"'
+      : undefined,
   metadataUrls: (issuer) => [appendedMetadataUrl(issuer)],
   adaptMetadata(metadata, { issuer }) {
     const agentic = readAgenticIssuer(issuer);

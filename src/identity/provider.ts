@@ -14,6 +14,8 @@ export interface ProviderSettings {
 export interface ProviderAdapter {
   /** Values of `mcp.provider` that select it. */
   readonly names: readonly string[];
+  /** Why no token of this provider has that issuer, which is a URL; `undefined` when one may. */
+  issuerProblem(issuer: string): string | undefined;
   /** URLs where the authorization-server metadata may lie, tried in order. */
   metadataUrls(issuer: string): readonly string[];
   /** The provider's metadata as MCP clients need it. */

@@ -5,9 +5,10 @@ import { adapterOf } from "../identity/provider.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
 import { describeReadProblem } from "./read_problem.ts";
 
+type Provider = JwtAuthentication["providers"][number];
 type Mcp = NonNullable<JwtAuthentication["mcp"]>;
 
-/** What the schema cannot see: key sets that are no key sets, and what an MCP server cannot have. */
+/** What the schema cannot see: key sets that are no key sets, and what an MCP server cannot or should not have. */
 export function checkJwtAuthentication(
   { providers, mcp, location }: JwtAuthentication,
   readFile: ReadFile,
@@ -29,15 +30,37 @@ export function checkJwtAuthentication(
     const message = "Cannot protect an MCP server: expected one provider";
     problems.push({ path: ["providers"], message });
   }
-  if (first !== undefined && !/^https?:\/\/[^/?#]/i.test(first.issuer)) {
-    const message = "Cannot get the metadata of the issuer: expected a URL";
-    problems.push({ path: ["providers", 0, "issuer"], message });
-  }
+  if (first !== undefined) problems.push(...checkProvider(first, mcp));
   if (location?.queryParameter !== undefined) {
     const message = "Cannot accept the token in the query: MCP forbids it";
     problems.push({ path: ["location", "queryParameter"], message });
   }
   return [...problems, ...checkMcp(mcp)];
+}
+
+/** What the provider of an MCP server has to have besides, and what it should. */
+function checkProvider(
+  { issuer, audiences }: Provider,
+  { provider }: Mcp,
+): readonly PolicyProblem[] {
+  const path = ["providers", 0, "issuer"];
+  if (!/^https?:\/\//i.test(issuer) || !URL.canParse(issuer)) {
+    const message = "Cannot get the metadata of the issuer: expected a URL";
+    return [{ path, message }];
+  }
+  const problems: PolicyProblem[] = [];
+  const adapter = provider === undefined ? undefined : adapterOf(provider);
+  const doubt = adapter?.issuerProblem(issuer);
+  if (doubt !== undefined) {
+    const message = `Cannot be an issuer of ${provider}: ${doubt}`;
+    problems.push({ path, message, isWarning: true });
+  }
+  if (audiences === undefined) {
+    const message =
+      "Cannot tell tokens for this MCP server from those for others: expected audiences";
+    problems.push({ path: ["providers", 0], message, isWarning: true });
+  }
+  return problems;
 }
 
 function checkMcp(

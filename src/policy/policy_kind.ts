@@ -17,6 +17,8 @@ export interface PolicyProblem {
   readonly suggestion?: string;
   /** Where in the text at `path` it is, in UTF-16 units from its beginning. */
   readonly offset?: number;
+  /** It can be run, though hardly as it was meant. */
+  readonly isWarning?: true;
 }
 
 /** Reads a text file whose path is as it stands in the configuration; throws when it cannot. */
@@ -90,7 +92,7 @@ export function definePolicy<K extends TrafficPolicyKind>(
     create(traffic, options) {
       const config = traffic[kind];
       if (config === undefined) return undefined;
-      const [problem] = problemsOf(config, options.readFile);
+      const problem = problemsOf(config, options.readFile).find(isFatal);
       return problem === undefined
         ? definition.create(config, options)
         : refusingPolicy(kind, problem.message);
@@ -114,7 +116,8 @@ export function defineCombinedPolicy<K extends TrafficPolicyKind>(
       const own = config[kind];
       return own === undefined ? [] : [{ ...layer, config: own }];
     });
-    const [problem] = configured.flatMap(({ config }) => check(config));
+    const problem = configured.flatMap(({ config }) => check(config))
+      .find(isFatal);
     return problem === undefined
       ? create(configured)
       : refusingPolicy(kind, problem.message);
@@ -133,6 +136,10 @@ export function defineCombinedPolicy<K extends TrafficPolicyKind>(
     },
     combine,
   };
+}
+
+function isFatal({ isWarning }: PolicyProblem): boolean {
+  return isWarning === undefined;
 }
 
 /** Stands in for a policy that cannot be run: no request gets past it. */
