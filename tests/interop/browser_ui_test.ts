@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Route } from "playwright-core";
 import { configFor, GatewayProcess } from "../harness/gateway_process.ts";
 import { replaceFile } from "../harness/file_gateway.ts";
 import { startTracedGateway } from "../harness/traced_gateway.ts";
@@ -633,4 +634,21 @@ Deno.test("the page says that the gateway is gone, and goes on when it is back",
   await badge.getByText("The gateway does not answer").waitFor();
   await page.unroute(/\/api\//);
   await badge.getByText("ready").waitFor();
+});
+
+Deno.test("the page says that the gateway is silent, also when it is opened, and goes on when it answers", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui`);
+  const { page } = ui;
+  await page.getByText("Requests so far").waitFor();
+  const held: Route[] = [];
+
+  await page.route(/\/api\//, (route) => void held.push(route));
+  await page.reload();
+  await page.getByText("Waiting for the gateway").waitFor();
+  await page.getByText("The gateway does not answer").waitFor({
+    timeout: 20_000,
+  });
+  await page.unroute(/\/api\//);
+  await page.getByText("Requests so far").waitFor();
 });

@@ -2,6 +2,8 @@
 import { askForToken } from "./login.js";
 
 const tokenKey = "gateway-admin-token";
+const longestWaitMs = 10_000;
+const silence = "The gateway does not answer";
 
 /** An answer that is no success; `status` 0 when there was none. */
 export class ApiError extends Error {
@@ -13,12 +15,19 @@ export class ApiError extends Error {
 
 /** The answer as JSON. */
 export async function getJson(path, signal) {
-  return await (await request(path, { signal })).json();
+  return JSON.parse(await getText(path, signal));
 }
 
 /** The answer as text. */
 export async function getText(path, signal) {
-  return (await (await request(path, { signal })).text()).trim();
+  const late = AbortSignal.timeout(longestWaitMs);
+  const either = signal ? AbortSignal.any([signal, late]) : late;
+  try {
+    return (await (await request(path, { signal: either })).text()).trim();
+  } catch (error) {
+    if (late.aborted && !signal?.aborted) throw new ApiError(0, silence);
+    throw error;
+  }
 }
 
 /** Posts without a body; answers the text. */
@@ -53,7 +62,7 @@ async function send(path, options) {
     return await fetch(`api/${path}`, { ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new ApiError(0, "The gateway does not answer");
+    throw new ApiError(0, silence);
   }
 }
 

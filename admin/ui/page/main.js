@@ -1,6 +1,6 @@
 /** The frame around the views: which one is shown, whether the gateway is well, and what everybody has to know. */
 import { getJson } from "./api.js";
-import { h, setText, time } from "./dom.js";
+import { h, say, setText, time } from "./dom.js";
 import { poll } from "./poll.js";
 import * as budgets from "./budgets.js";
 import * as failures from "./failures.js";
@@ -31,11 +31,15 @@ let status;
 start();
 
 async function start() {
-  try {
-    status = await getJson("status");
-  } catch (error) {
-    main.replaceChildren(h("h1", {}, "Gateway"), h("p", {}, error.message));
-    return;
+  const said = h("p", { role: "status" }, "Waiting for the gateway…");
+  main.replaceChildren(h("h1", {}, "Gateway"), said);
+  while (status === undefined) {
+    try {
+      status = await getJson("status");
+    } catch (error) {
+      say(said, error.message, true);
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+    }
   }
   if (status.profiles.length === 0) delete views.profiles;
   for (const [name, { title }] of Object.entries(views)) {
