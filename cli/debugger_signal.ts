@@ -1,13 +1,49 @@
+import type { Clock } from "../src/base/clock.ts";
+
+/** The debugger of this process, as `node:inspector` has it. */
+export interface Debugger {
+  /** Where it listens; `undefined` while it is shut. */
+  url(): string | undefined;
+  close(): void;
+}
+
+const lookEveryMs = 10;
+/** Deno opens it a moment after the signal, on a busy machine a long one. */
+const looks = 1000;
+
 /**
- * Takes SIGUSR1, at which Deno would else open a port where everybody on this machine can run code in the process. Windows has no
- * such signal.
+ * Shuts the debugger that Deno opens at SIGUSR1, on a port where everybody on this machine can run code in the process; nothing keeps Deno
+ * from opening it. Windows has no such signal.
  */
-export function keepDebuggerShut(onSignal: () => void): Disposable {
+export function keepDebuggerShut(
+  clock: Clock,
+  onSignal: () => void,
+): Disposable {
+  let stopLooking = () => {};
+  const onDebuggerSignal = async () => {
+    onSignal();
+    const target = await import("node:inspector");
+    stopLooking();
+    stopLooking = closeOnceOpen(target, clock);
+  };
   const isKnown = Deno.build.os !== "windows";
-  if (isKnown) Deno.addSignalListener("SIGUSR1", onSignal);
+  if (isKnown) Deno.addSignalListener("SIGUSR1", onDebuggerSignal);
   return {
     [Symbol.dispose]() {
-      if (isKnown) Deno.removeSignalListener("SIGUSR1", onSignal);
+      if (isKnown) Deno.removeSignalListener("SIGUSR1", onDebuggerSignal);
+      stopLooking();
     },
   };
+}
+
+/** Closes the debugger as soon as it is open, within ten seconds; answers what ends the looking. */
+export function closeOnceOpen(target: Debugger, clock: Clock): () => void {
+  let left = looks;
+  let cancel = () => {};
+  function look(): void {
+    if (target.url() !== undefined) return target.close();
+    if (--left > 0) cancel = clock.setTimer(look, lookEveryMs);
+  }
+  look();
+  return () => cancel();
 }

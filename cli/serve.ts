@@ -55,7 +55,7 @@ export async function serve(
   const writers = { log: logLines, access: accessLines };
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
   let ignore = () => {};
-  using _debugger = keepDebuggerShut(() => ignore());
+  using _debugger = keepDebuggerShut(clock, () => ignore());
   using hangups = hangup === "ends" ? undefined : listenForHangups();
   try {
     // Bound before the first request is accepted, closed after the last one is done: they say that we are draining.
