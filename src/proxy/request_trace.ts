@@ -44,6 +44,7 @@ export class RequestTrace implements PolicyTrace {
   #phase: PolicySelection["phase"] = "gateway";
   #running: Policy | undefined;
   #runningSince = 0;
+  #hasLocalLimits = false;
   /** Since when the policy that runs had to wait; `undefined` while it had not. */
   #waitsSince: number | undefined;
   /** What the policy that runs said of itself. */
@@ -117,7 +118,8 @@ export class RequestTrace implements PolicyTrace {
     const known = tracedPolicy(policy.kind);
     if (known === undefined) return;
     if (this.#recorder.hasRequestChanged()) {
-      this.#snapshotRequest(this.#stageOf(policy, known.stage));
+      const { stage, requestStage = stage } = known;
+      this.#snapshotRequest(this.#stageOf(policy, requestStage));
     }
   }
 
@@ -145,6 +147,9 @@ export class RequestTrace implements PolicyTrace {
         const result = error === undefined ? matched : { error };
         this.#recorder.emit({ type: "cel", expr, requestState: state, result });
       }
+    }
+    if (message.type === "rateLimit" && message.kind === "local") {
+      this.#hasLocalLimits = true;
     }
     this.#recorder.emit(message, this.#waitsSince);
     // What the policy says next, it has waited for from here on.
@@ -208,7 +213,12 @@ export class RequestTrace implements PolicyTrace {
     if (known === undefined) return;
     // The others have told what they did when they saw the request.
     if (policy.onRequest === undefined) this.#emitResult(policy, applied(null));
-    this.#snapshotResponse(this.#stageOf(policy, known.stage), response);
+    const { stage, requestStage = stage } = known;
+    const isShared = policy.kind === "rateLimit" && !this.#hasLocalLimits;
+    this.#snapshotResponse(
+      this.#stageOf(policy, isShared ? requestStage : stage),
+      response,
+    );
   }
 
   /** The answer goes to the client. */

@@ -12,6 +12,8 @@ export interface TracedPolicy {
   /** Left out for those that report with events of their own. */
   readonly kind?: TracedPolicyKind;
   readonly stage: AppliedPolicyStage;
+  /** Of requests, where it is another. */
+  readonly requestStage?: AppliedPolicyStage;
 }
 
 const tracedPolicies: ReadonlyMap<string, TracedPolicy> = new Map(
@@ -22,7 +24,11 @@ const tracedPolicies: ReadonlyMap<string, TracedPolicy> = new Map(
       basicAuthentication: { kind: "basic_auth", stage: "basic auth" },
       apiKeyAuthentication: { kind: "api_key", stage: "api key" },
       authorization: { stage: "authorization" },
-      rateLimit: { stage: "local rate limit" },
+      // Only a rate limit service changes requests.
+      rateLimit: {
+        stage: "local rate limit",
+        requestStage: "remote rate limit",
+      },
       transformation: { kind: "transformation", stage: "transformation" },
       requestHeaderModifier: {
         kind: "request_header_modifier",

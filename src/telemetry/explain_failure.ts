@@ -28,14 +28,14 @@ export function explainFailure(failed: FailedRequest): Explanation {
 const explanations: Readonly<Record<Reason, Explain>> = {
   jwt_auth: (failed) => ({
     cause: unauthenticated(failed),
-    failing: { kind: "header", name: "authorization" },
+    failing: failingCredentials(failed),
     advice: failed.finished.status === 503
       ? 'The gateway could not get the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".'
       : "Send a valid token as `Authorization: Bearer <token>`; compare its `iss`, `aud` and `exp` with `jwtAuthentication`.",
   }),
   basic_auth: (failed) => ({
     cause: unauthenticated(failed),
-    failing: { kind: "header", name: "authorization" },
+    failing: failingCredentials(failed),
     advice: failed.finished.status === 503
       ? "Passwords are slow to check on purpose, and only so many at a time: try again."
       : "Send user name and password as `Authorization: Basic …`; compare with the users of `basicAuthentication`.",
@@ -183,6 +183,13 @@ const explanations: Readonly<Record<Reason, Explain>> = {
     advice: "Please report it, with this text.",
   }),
 };
+
+/** Nothing is wrong with what could not be checked. */
+function failingCredentials(
+  { finished: { status } }: FailedRequest,
+): FailingPart | undefined {
+  return status === 503 ? undefined : namedPart("header", "authorization");
+}
 
 function unauthenticated(failed: FailedRequest): string {
   const { status } = failed.finished;

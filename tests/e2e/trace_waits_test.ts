@@ -169,3 +169,33 @@ Deno.test("a trace says why a shared limit had no verdict although the request p
   assert.deepEqual([limit?.severity, limit?.message.result], ["warn", "allow"]);
   assert.match(limit?.message.error ?? "", /^The limiter failed: Cannot ask/);
 });
+
+Deno.test("a trace names the stage after a rate limit service that changes request and response", async () => {
+  await using service = await startRateLimitService({
+    reply: () => ({
+      overall_code: "OK",
+      request_headers_to_add: [{ key: "x-tier", value: "one" }],
+      response_headers_to_add: [{ key: "x-plan", value: "gold" }],
+    }),
+  });
+  const { events } = await traceOf({
+    rateLimit: {
+      global: {
+        domain: "fleet",
+        store: { service: { host: `127.0.0.1:${service.port}` } },
+        descriptors: [byUser({ requests: 9 })],
+      },
+    },
+  }, { headers: { "x-user": "anna" } });
+  const changed = [
+    ...ofType(events, "requestSnapshot"),
+    ...ofType(events, "responseSnapshot"),
+  ].filter(({ message: { stage } }) => stage.includes("limit"));
+  assert.deepEqual(
+    changed.map(({ message: { type, stage } }) => [type, stage]),
+    [
+      ["requestSnapshot", "remote rate limit"],
+      ["responseSnapshot", "remote rate limit"],
+    ],
+  );
+});
