@@ -1,6 +1,6 @@
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Diagnostic } from "../base/diagnostic.ts";
-import type { FailingPart } from "../telemetry/explain_failure.ts";
+import type { FailingPart } from "../telemetry/explanation.ts";
 import type { TraceEvent } from "../telemetry/trace_event.ts";
 import type { TraceStream, WatcherState } from "../telemetry/trace_watchers.ts";
 

@@ -1,21 +1,12 @@
+import { explainLimit } from "./explain_limit.ts";
+import {
+  errorOf,
+  type Explanation,
+  type FailingPart,
+  namedPart,
+} from "./explanation.ts";
 import type { FailedRequest } from "./failed_request.ts";
 import type { FinishedRequest } from "./finished_request.ts";
-
-/** Why a request failed, for people. */
-export interface Explanation {
-  /** One sentence. */
-  readonly cause: string;
-  /** What decided, where it has a name: the text of a rule, a header, a budget, a route, a backend. */
-  readonly failing: FailingPart | undefined;
-  /** What to do, in one or two sentences. */
-  readonly advice: string;
-}
-
-/** What decided over a request. */
-export interface FailingPart {
-  readonly kind: "rule" | "header" | "budget" | "route" | "backend";
-  readonly name: string;
-}
 
 type Reason = FinishedRequest["reason"];
 type Explain = (failed: FailedRequest) => Explanation;
@@ -69,12 +60,7 @@ const explanations: Readonly<Record<Reason, Explain>> = {
     advice:
       "If it should pass, change the rule under `authorization`, or give the caller what the rule asks for.",
   }),
-  rate_limit: (failed) =>
-    failed.finished.status === 503 ? explainUnknownLimit(failed) : ({
-      cause: `It was over a limit: ${errorOf(failed)}.`,
-      failing: failingBudget(failed),
-      advice: adviceOnLimit(failed),
-    }),
+  rate_limit: explainLimit,
   listener_not_found: ({ finished: { host, port } }) => ({
     cause: `No listener of port ${port} is for the host "${host}".`,
     failing: { kind: "header", name: "host" },
@@ -219,53 +205,10 @@ function unreachable(advice: string): Explain {
   });
 }
 
-function errorOf({ finished: { error, reason } }: FailedRequest): string {
-  return (error ?? reason).replace(/\.$/, "");
-}
-
-function namedPart(
-  kind: FailingPart["kind"],
-  name: string | undefined,
-): FailingPart | undefined {
-  return name === undefined ? undefined : { kind, name };
-}
-
 function failingRule({ verdict }: FailedRequest): FailingPart | undefined {
   if (verdict?.type !== "authorizationResult") return undefined;
   const rule = verdict.rules.find(({ matched, mode, error }) =>
     error !== undefined || matched === (mode === "deny")
   );
   return namedPart("rule", rule?.name);
-}
-
-function explainUnknownLimit(failed: FailedRequest): Explanation {
-  return {
-    cause: `Nobody can say whether it is over a limit: ${errorOf(failed)}.`,
-    failing: undefined,
-    advice:
-      "See whether the store of `global` can be asked (`gwctl proxy limits`) and every entry has a value; `failureMode: Open` forwards meanwhile.",
-  };
-}
-
-function failingBudget({ verdict }: FailedRequest): FailingPart | undefined {
-  if (verdict?.type !== "rateLimit") return undefined;
-  const entry = verdict.entries.find((each) => each.verdict === "deny");
-  return namedPart("budget", entry?.name);
-}
-
-function adviceOnLimit({ verdict, finished }: FailedRequest): string {
-  const entry = verdict?.type === "rateLimit"
-    ? verdict.entries.find((each) => each.verdict === "deny")
-    : undefined;
-  const wait = entry === undefined
-    ? "Wait as long as `retry-after` says"
-    : `Wait until ${resetTime(finished, entry)}, when the limit resets`;
-  return `${wait}; or raise the limit under \`rateLimit\`. \`gwctl proxy limits\` shows what is left of each.`;
-}
-
-function resetTime(
-  { time }: FinishedRequest,
-  { resetSeconds }: { readonly resetSeconds: number },
-): string {
-  return new Date(time + resetSeconds * 1000).toISOString();
 }
