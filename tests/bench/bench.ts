@@ -1,10 +1,12 @@
 // `make bench`: where the gateway stands. Everything is measured in one run, alternating, because only ratios mean anything.
 import {
   churnConnections,
+  compare,
   eventDelays,
   median,
   openLoopLatencies,
   percentile,
+  requestsPerCpuSecond,
   residentMiB,
   throughput,
 } from "./measure.ts";
@@ -80,6 +82,20 @@ function throughputRows(
       "-",
       true,
     ),
+  ];
+}
+
+async function processorRows(
+  gateway: Neighbour,
+  naive: Neighbour,
+): Promise<Row[]> {
+  const ratio = await compare(
+    () => requestsPerCpuSecond(naive, SECONDS),
+    () => requestsPerCpuSecond(gateway, SECONDS),
+    ROUNDS,
+  );
+  return [
+    row("plain JSON: gateway / naive, per CPU second", ratio, "x", "-", true),
   ];
 }
 
@@ -178,6 +194,7 @@ async function main(): Promise<void> {
   rows.push(
     ...throughputRows("plain JSON", json, 0.45),
     ...throughputRows("64 KiB body", large, 0.45),
+    ...await processorRows(gateway, naive),
     ...await latencyRows(ports),
     ...await eventRows(),
     ...await jwtRows(upstream.port, { rounds: ROUNDS, seconds: SECONDS }),

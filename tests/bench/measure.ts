@@ -28,6 +28,32 @@ export async function throughputWithErrors(
   return rateIn(text);
 }
 
+/**
+ * Requests that a process answers per second of its processor time, which says less of the others on the machine than the throughput.
+ * @param beside What else the process has to do.
+ */
+export async function requestsPerCpuSecond(
+  { port, pid }: { readonly port: number; readonly pid: number },
+  seconds: number,
+  beside = () => Promise.resolve(),
+): Promise<number> {
+  const before = await cpuSeconds(pid);
+  const [rate] = await Promise.all([
+    throughput(`http://127.0.0.1:${port}/json`, seconds),
+    beside(),
+  ]);
+  return rate * seconds / (await cpuSeconds(pid) - before);
+}
+
+/** Of all threads, in user and kernel mode; see proc_pid_stat(5). */
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
+  // The name of the process is the second field, in parentheses, and may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const ticksPerSecond = 100;
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
 async function wrk(args: readonly string[]): Promise<string> {
   const { stdout } = await new Deno.Command("wrk", {
     args: ["-t1", "-c32", ...args],

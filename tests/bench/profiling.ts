@@ -1,7 +1,7 @@
 import { freePort } from "../harness/free_port.ts";
 import type { Repetition } from "./jwt.ts";
-import { compare, throughput } from "./measure.ts";
-import { type Neighbour, startDeno, startGateway } from "./neighbours.ts";
+import { compare, requestsPerCpuSecond } from "./measure.ts";
+import { startDeno, startGateway } from "./neighbours.ts";
 import { type Row, row } from "./row.ts";
 
 /** What profiles cost: requests per second of processor time, which says less of the other processes of the machine than of the gateway. */
@@ -68,27 +68,4 @@ async function compareHeapSampling(
   await requestsPerCpuSecond(gateway, seconds);
   // With samples first, then without.
   return 1 / await compare(measureNext, measureNext, 4 * rounds);
-}
-
-/** @param beside What else the gateway has to do. */
-async function requestsPerCpuSecond(
-  { port, pid }: Neighbour,
-  seconds: number,
-  beside = () => Promise.resolve(),
-): Promise<number> {
-  const before = await cpuSeconds(pid);
-  const [rate] = await Promise.all([
-    throughput(`http://127.0.0.1:${port}/json`, seconds),
-    beside(),
-  ]);
-  return rate * seconds / (await cpuSeconds(pid) - before);
-}
-
-/** Of all threads, in user and kernel mode; see proc_pid_stat(5). */
-async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
-  // The name of the process is the second field, in parentheses, and may hold anything.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const ticksPerSecond = 100;
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
