@@ -123,7 +123,9 @@ Deno.test({
 
   gateway.signal("SIGUSR1");
   await gateway.log.next(/\tprocess\tIgnored signal=SIGUSR1/);
-  gateway.signal("SIGTERM");
+  const url = `${gateway.admin}/quitquitquit`;
+  const response = await fetch(url, { method: "POST" });
+  await response.body?.cancel();
 
   assert.equal(await gateway.exitCode(), 0);
 });
