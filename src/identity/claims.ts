@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { compareValues, showValues } from "./shown_values.ts";
 import { TokenError } from "./token.ts";
 

@@ -1,4 +1,4 @@
-import { stringMember } from "./json.ts";
+import { stringMember } from "../base/json.ts";
 import { appendedMetadataUrl, insertedMetadataUrl } from "./metadata_url.ts";
 import type { ProviderAdapter } from "./provider.ts";
 import { withQueryParameter } from "./query.ts";

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   parseJson,
   stringMember,
-} from "./json.ts";
+} from "../base/json.ts";
 import { PublicKey } from "./public_key.ts";
 import { showValues } from "./shown_values.ts";
 

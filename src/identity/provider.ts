@@ -1,6 +1,6 @@
+import type { JsonObject } from "../base/json.ts";
 import { idpA } from "./idp_a.ts";
 import { idpB } from "./idp_b.ts";
-import type { JsonObject } from "./json.ts";
 
 /** An identity provider as the configuration describes it. */
 export interface ProviderSettings {

@@ -1,16 +1,16 @@
 import {
-  describeAddress,
-  type DocumentAddress,
-  fetchDocument,
-  type FetchOptions,
-} from "./document_client.ts";
-import {
   isDeeperThan,
   isJsonObject,
   type JsonObject,
   parseJson,
   stringMember,
-} from "./json.ts";
+} from "../base/json.ts";
+import {
+  describeAddress,
+  type DocumentAddress,
+  fetchDocument,
+  type FetchOptions,
+} from "./document_client.ts";
 import { RemoteDocument } from "./remote_document.ts";
 import type { RemoteKeysOptions } from "./remote_keys.ts";
 

@@ -1,4 +1,4 @@
-import { isDeeperThan, isJsonObject, type JsonObject } from "./json.ts";
+import { isDeeperThan, isJsonObject, type JsonObject } from "../base/json.ts";
 import { signatureAlgorithms } from "./public_key.ts";
 
 /** Longer tokens are refused unread. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
+import type { JsonObject } from "../base/json.ts";
 import { checkClaims, type ClaimRules } from "./claims.ts";
 import { isSignedBy } from "./jose.ts";
-import type { JsonObject } from "./json.ts";
 import { candidateKeys, type KeySet } from "./key_set.ts";
 import type { KeySource } from "./key_source.ts";
 import type { PublicKey } from "./public_key.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject } from "./json_value.ts";
+import { isJsonObject } from "../base/json.ts";
 import type { LlmApi } from "./llm_api.ts";
 import { readUsageReport, type UsageReport } from "./usage_report.ts";
 

@@ -1,6 +1,6 @@
+import { isJsonObject, parseJson } from "../base/json.ts";
 import { AwsEventStream } from "./aws_event_stream.ts";
 import { ByteSearch } from "./byte_search.ts";
-import { isJsonObject, parseJson } from "./json_value.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
 const usageKey = new ByteSearch('"usage');

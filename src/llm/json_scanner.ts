@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { parseJson } from "./json_value.ts";
+import { parseJson } from "../base/json.ts";
 
 /** What a `JsonScanner` reports; offsets count bytes from the first one that was pushed. */
 export interface JsonVisitor {

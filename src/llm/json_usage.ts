@@ -1,6 +1,6 @@
+import { isJsonObject, parseJson } from "../base/json.ts";
 import { answerPaths } from "./answer_document.ts";
 import { JsonScanner } from "./json_scanner.ts";
-import { isJsonObject, parseJson } from "./json_value.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
 /** Finds usage in JSON answers, in NDJSON and in arrays of answers, without keeping them. */

@@ -1,5 +1,5 @@
+import { isJsonObject, parseJson } from "../base/json.ts";
 import { JsonScanner } from "./json_scanner.ts";
-import { isJsonObject, parseJson } from "./json_value.ts";
 import { toTokenCount } from "./token_count.ts";
 
 /** What a request to an LLM provider asks for; what it does not say, or says wrongly, is `undefined`. */

@@ -1,7 +1,7 @@
+import { parseJson } from "../base/json.ts";
 import { ByteSearch } from "./byte_search.ts";
 import { GrowingBuffer } from "./growing_buffer.ts";
 import { JsonUsage } from "./json_usage.ts";
-import { parseJson } from "./json_value.ts";
 import {
   firstEventEnd,
   lastEventEnd,

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "./json_value.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { LlmApi } from "./llm_api.ts";
 import { toTokenCount } from "./token_count.ts";
 

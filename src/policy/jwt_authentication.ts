@@ -2,7 +2,7 @@ import { parseDuration } from "../api/duration.ts";
 import type { JwtAuthentication } from "../api/jwt_authentication.ts";
 import { unlessCancelled } from "../base/cancellation.ts";
 import { describeError } from "../base/errors.ts";
-import type { JsonObject } from "../identity/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { DocumentUnavailableError } from "../identity/remote_document.ts";
 import { TokenError } from "../identity/token.ts";
 import { refuseWith } from "./auth_responses.ts";

@@ -1,6 +1,6 @@
+import { isJsonObject } from "../base/json.ts";
 import { mapValue, type Value } from "../cel/library.ts";
 import type { RequestMessage } from "../http/message.ts";
-import { isJsonObject } from "../identity/json.ts";
 import {
   detectLlmApi,
   isStreamingPath,

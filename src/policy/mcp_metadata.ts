@@ -1,4 +1,4 @@
-import type { JsonObject } from "../identity/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type {
   ProviderAdapter,
   ProviderSettings,

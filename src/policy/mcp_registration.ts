@@ -1,11 +1,11 @@
 import type { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import { type Body, textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import { type FetchedDocument, readText } from "../identity/document_client.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../identity/json.ts";
 import { publicHeaders, refusePublicly } from "./mcp_responses.ts";
 import type { PolicyAnswer } from "./policy.ts";
 import { type PolicyTrace, waitFor } from "./policy_trace.ts";

@@ -1,7 +1,7 @@
+import type { JsonObject } from "../base/json.ts";
 import { textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
-import type { JsonObject } from "../identity/json.ts";
 import { type AuthRefusal, refuseWith } from "./auth_responses.ts";
 import { Refusal } from "./refusal.ts";
 

@@ -1,7 +1,7 @@
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { mapValue, type Value } from "../cel/library.ts";
 import { claimsValue, lazyMap } from "../cel/values.ts";
 import type { RequestMessage } from "../http/message.ts";
-import { isJsonObject, type JsonObject } from "../identity/json.ts";
 import { ownField } from "./own_field.ts";
 import { peekBody } from "./peeked_body.ts";
 import { parseUnambiguous } from "./unambiguous_json.ts";

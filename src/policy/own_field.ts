@@ -1,4 +1,4 @@
-import { isJsonObject } from "../identity/json.ts";
+import { isJsonObject } from "../base/json.ts";
 
 /**
  * The value of a field in JSON from a client, of which servers must have the same idea.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describeError } from "../../../src/base/errors.ts";
-import type { JsonObject } from "../../../src/identity/json.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { readKeySet } from "../../../src/identity/key_set.ts";
 import { TokenError } from "../../../src/identity/token.ts";
 import { TokenVerifier } from "../../../src/identity/token_verifier.ts";
