@@ -77,6 +77,10 @@ export async function serve(
     const gateway = await Promise.race([starting, shutdown.requested]);
     if (gateway === undefined) return exitCodes.ok;
     countDroppedLines(gateway, writers);
+    // Of the log itself there is nobody left to tell.
+    accessLines.onLoss((error) =>
+      gateway.log("process").warn("Access log is losing lines", { error })
+    );
     surviveErrors(gateway.log("process"));
     ignore = () =>
       gateway.log("process").info("Ignored", { signal: "SIGUSR1" });

@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
 
 /** How lines are gathered. */
 export interface LineWriterOptions {
@@ -11,6 +12,7 @@ export interface LineWriterOptions {
 
 const flushChars = 16 * 1024;
 const maxPendingChars = 1024 * 1024;
+const quietMs = 60_000;
 const encoder = new TextEncoder();
 
 /**
@@ -26,6 +28,8 @@ export class LineWriter {
   #droppedLines = 0;
   #writing: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
+  #reportLoss: (reason: string) => void = () => {};
+  #reportedAt = -Infinity;
 
   constructor(options: LineWriterOptions) {
     this.#options = options;
@@ -41,10 +45,15 @@ export class LineWriter {
     return { used: this.#pending.length, capacity: maxPendingChars };
   }
 
+  /** Lets `report` know why lines are lost, at most once a minute. */
+  onLoss(report: (reason: string) => void): void {
+    this.#reportLoss = report;
+  }
+
   /** @param line With its line break. */
   write(line: string): void {
     if (this.#pending.length + line.length > maxPendingChars) {
-      this.#droppedLines++;
+      this.#lose(1, "nobody reads them");
       return;
     }
     this.#pending += line;
@@ -86,10 +95,17 @@ export class LineWriter {
         for (let sent = 0; sent < bytes.length;) {
           sent += await this.#options.write(bytes.subarray(sent));
         }
-      } catch {
-        // There is nowhere left to report it to: the counter is the report.
-        this.#droppedLines += lines;
+      } catch (error) {
+        this.#lose(lines, describeError(error));
       }
     }
+  }
+
+  #lose(lines: number, reason: string): void {
+    this.#droppedLines += lines;
+    const now = this.#options.clock.monotonic();
+    if (now - this.#reportedAt < quietMs) return;
+    this.#reportedAt = now;
+    this.#reportLoss(reason);
   }
 }

@@ -124,3 +124,38 @@ Deno.test("LineWriter flush has nothing to wait for when nothing was written", a
 
   assert.deepEqual(writes, []);
 });
+
+Deno.test("LineWriter tells once a minute why it loses lines", async () => {
+  const clock = new FakeClock();
+  const reasons: string[] = [];
+  const writer = new LineWriter({
+    write: () => Promise.reject(new Error("No space left on device")),
+    clock,
+    maxDelayMs: 100,
+  });
+  writer.onLoss((reason) => reasons.push(reason));
+
+  for (const waitMs of [0, 59_999, 1]) {
+    clock.advance(waitMs);
+    writer.write("a\n");
+    await writer.flush();
+  }
+
+  assert.deepEqual(reasons, [
+    "No space left on device",
+    "No space left on device",
+  ]);
+  assert.equal(writer.droppedLines, 3);
+});
+
+Deno.test("LineWriter tells that nobody reads its lines", async () => {
+  const { writer, open } = createBlockedOutput();
+  const reasons: string[] = [];
+  writer.onLoss((reason) => reasons.push(reason));
+
+  for (let i = 0; i < 3; i++) writer.write("x".repeat(600_000));
+  open();
+  await writer.flush();
+
+  assert.deepEqual(reasons, ["nobody reads them"]);
+});
