@@ -1,10 +1,11 @@
 import type { Clock } from "../../src/base/clock.ts";
 import type { Log } from "../../src/base/log.ts";
+import type { ProfileHandlers } from "../profiles.ts";
 import { respond } from "../respond.ts";
 import { createRouter, type Endpoint, type Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
 import { pageFiles } from "./page_files.ts";
-import { type ProfileHandlers, uiApi } from "./ui_api.ts";
+import { uiApi } from "./ui_api.ts";
 
 /** What the web UI shows, and what it may do. */
 export interface UiOptions {

@@ -8,12 +8,9 @@ import type { AdminTarget } from "../target.ts";
 import { traceRequests } from "../trace.ts";
 import type { UiOptions } from "./ui.ts";
 
-/** What takes profiles here, by `cpu` and `heap`; each answers a gzipped pprof profile. */
-export type ProfileHandlers = Readonly<Record<string, Handler>>;
-
 /** What the page asks for: the endpoints of the admin server that it needs, and no others. */
 export function uiApi(options: UiOptions): readonly Endpoint[] {
-  const { target, clock, readOnly, profiles = {} } = options;
+  const { target, clock, readOnly, profiles } = options;
   const { dataPlane } = target;
   return [
     get(
@@ -67,7 +64,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
       isStream: true,
     },
     logging(target, readOnly),
-    ...Object.entries(profiles).map(([name, handler]) => ({
+    ...Object.entries(profiles ?? {}).map(([name, handler]) => ({
       ...get(`profiles/${name}`, "As `/debug/pprof/…`", handler),
       isStream: true,
     })),
@@ -84,7 +81,7 @@ function get(path: string, purpose: string, handler: Handler): Endpoint {
 }
 
 function describeStatus(
-  { target, server, readOnly, profiles = {} }: UiOptions,
+  { target, server, readOnly, profiles }: UiOptions,
 ) {
   const { hash, appliedAt, lastRejected } = target.status();
   return {
@@ -95,7 +92,7 @@ function describeStatus(
     lastRejected: lastRejected ?? null,
     server,
     readOnly,
-    profiles: Object.keys(profiles),
+    profiles: Object.keys(profiles ?? {}),
   };
 }
 

@@ -231,7 +231,7 @@ Deno.test("a budget's bar moves with the requests", async () => {
   expectQuiet(ui, gateway.admin);
 });
 
-Deno.test("keys that cannot be fetched show their error", async () => {
+Deno.test("keys that cannot be fetched show their error, and metadata that nobody needed yet says so", async () => {
   await using gateway = await startTracedGateway({
     backends: [{ name: "idp", static: { host: "127.0.0.1", port: 9 } }],
     routes: [{
@@ -246,6 +246,7 @@ Deno.test("keys that cannot be fetched show their error", async () => {
               remote: { backendRef: { name: "idp" }, jwksPath: "/keys.json" },
             },
           }],
+          mcp: { provider: "IdpA" },
         },
       },
     }],
@@ -255,6 +256,10 @@ Deno.test("keys that cannot be fetched show their error", async () => {
   await ui.page.getByRole("heading", { name: "http://127.0.0.1:9/keys.json" })
     .waitFor();
   await ui.page.getByText("Last error:").waitFor();
+  await ui.page.getByRole("heading", {
+    name: /^https:\/\/idp\.example\.com\/\.well-known/,
+  }).waitFor();
+  await ui.page.getByText("It was not asked for yet").waitFor();
   expectQuiet(ui, gateway.admin);
 });
 

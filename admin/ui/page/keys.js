@@ -31,6 +31,12 @@ function describe({ source, lastError, leftOutKeys = [], ...state }) {
     { class: "card" },
     h("h3", {}, source),
     lastError && h("p", { class: "problem" }, `Last error: ${lastError}`),
+    state.refreshes === 0 && state.fetchedAt === null &&
+      h(
+        "p",
+        {},
+        "It was not asked for yet: the first request that needs it does.",
+      ),
     leftOutKeys.length > 0 && [
       h("p", {}, "Keys that cannot be used:"),
       h("ul", {}, leftOutKeys.map((each) => h("li", {}, each))),
