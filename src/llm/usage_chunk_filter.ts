@@ -9,14 +9,6 @@ import {
   readEventData,
 } from "./server_sent_events.ts";
 
-/** Hides from a client what its OpenAI chat stream says about usage only because we asked for it. */
-export interface UsageChunkFilter {
-  /** The next bytes for the client: every event that is complete now. May be empty; valid until the next call. */
-  push(bytes: Uint8Array): Uint8Array;
-  /** What is left at the end of the stream. */
-  finish(): Uint8Array;
-}
-
 /** An event longer than this, and what follows, goes to the client as it is. */
 const maxEventBytes = 1024 * 1024;
 const usageKey = new ByteSearch('"usage');
@@ -26,19 +18,16 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * A filter for one stream whose request was changed by `withIncludeUsage`.
+ * Hides from a client what its OpenAI chat stream says about usage only because `withIncludeUsage` asked for it.
  *
- * It drops the chunk that has usage and no choices, and cuts `"usage":null` out of the others. Every other byte stays.
+ * Drops the chunk that has usage and no choices, and cuts `"usage":null` out of the others. Every other byte stays.
  */
-export function createUsageChunkFilter(): UsageChunkFilter {
-  return new SseUsageChunkFilter();
-}
-
-class SseUsageChunkFilter implements UsageChunkFilter {
+export class UsageChunkFilter {
   readonly #pending = new GrowingBuffer();
   readonly #passed = new GrowingBuffer();
   #hasGivenUp = false;
 
+  /** The next bytes for the client: every event that is complete now. May be empty; valid until the next call. */
   push(bytes: Uint8Array): Uint8Array {
     if (this.#hasGivenUp) return bytes;
     const known = this.#pending.length;
@@ -55,6 +44,7 @@ class SseUsageChunkFilter implements UsageChunkFilter {
     return this.#passed.view;
   }
 
+  /** What is left at the end of the stream. */
   finish(): Uint8Array {
     this.#passed.discard(this.#passed.length);
     if (!this.#hasGivenUp) this.#filter(this.#pending.view);

@@ -2,14 +2,11 @@ import { BytesBody } from "../http/body.ts";
 import type { HeaderList } from "../http/header_list.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import { type ContentDecoder, createDecoder } from "../llm/content_decoder.ts";
-import { withIncludeUsage } from "../llm/llm_request.ts";
+import { withIncludeUsage } from "../llm/include_usage.ts";
 import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
 import { textSizeOf } from "../llm/request_size.ts";
 import type { TokenUsage } from "../llm/token_usage.ts";
-import {
-  createUsageChunkFilter,
-  type UsageChunkFilter,
-} from "../llm/usage_chunk_filter.ts";
+import { UsageChunkFilter } from "../llm/usage_chunk_filter.ts";
 import { readUsageHeaders } from "../llm/usage_headers.ts";
 import { createUsageScanner, type UsageScanner } from "../llm/usage_scanner.ts";
 import type { LlmCall } from "../policy/llm_call.ts";
@@ -118,7 +115,7 @@ export class TokenMeter implements LlmCall {
   ): UsageChunkFilter | undefined {
     const isHidden = this.#hidesUsage && coding === "identity" &&
       /^text\/event-stream/i.test(contentType ?? "");
-    return isHidden ? createUsageChunkFilter() : undefined;
+    return isHidden ? new UsageChunkFilter() : undefined;
   }
 
   #end(

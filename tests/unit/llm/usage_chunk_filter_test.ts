@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createUsageChunkFilter } from "../../../src/llm/usage_chunk_filter.ts";
+import { UsageChunkFilter } from "../../../src/llm/usage_chunk_filter.ts";
 import { bytesOf, cut, events, everyByte, scan, sse } from "./answers.ts";
 import { processorTime } from "../../harness/processor_time.ts";
 import { fc } from "../../harness/properties.ts";
@@ -64,7 +64,7 @@ Deno.test("an event that holds the key thousands of times costs no more than oth
 });
 
 Deno.test("an event goes out as soon as it is complete", () => {
-  const filter = createUsageChunkFilter();
+  const filter = new UsageChunkFilter();
   const event = events({ ...chunk("Hi"), usage: null });
 
   const held = text(filter.push(bytesOf(event.slice(0, -1))));
@@ -131,7 +131,7 @@ Deno.test("an event over 1 MiB goes through unchanged", () => {
 });
 
 Deno.test("an event over 1 MiB is not held until its end", () => {
-  const filter = createUsageChunkFilter();
+  const filter = new UsageChunkFilter();
   let passed = 0;
   for (let i = 0; i < 20; i++) {
     passed += filter.push(new Uint8Array(100_000)).length;
@@ -169,7 +169,7 @@ function stream(more: Record<string, unknown>): string {
 }
 
 function filterBytes(pieces: readonly Uint8Array[]): number[] {
-  const filter = createUsageChunkFilter();
+  const filter = new UsageChunkFilter();
   const passed = pieces.flatMap((piece) => [...filter.push(piece)]);
   return [...passed, ...filter.finish()];
 }

@@ -1,60 +1,7 @@
 import assert from "node:assert/strict";
-import {
-  readLlmRequest,
-  withIncludeUsage,
-} from "../../../src/llm/llm_request.ts";
+import { withIncludeUsage } from "../../../src/llm/include_usage.ts";
 import { bytesOf } from "./answers.ts";
 import { fc } from "../../harness/properties.ts";
-
-const nothing = {
-  model: undefined,
-  streaming: false,
-  includeUsage: undefined,
-  maxTokens: undefined,
-};
-
-for (
-  const { name, body, expected } of [
-    {
-      name: "OpenAI chat",
-      body:
-        '{"model":"gpt-4o","stream":true,"stream_options":{"include_usage":false},"max_completion_tokens":50,"messages":[{"model":"x"}]}',
-      expected: {
-        model: "gpt-4o",
-        streaming: true,
-        includeUsage: false,
-        maxTokens: 50,
-      },
-    },
-    {
-      name: "Anthropic",
-      body: ' {"max_tokens" : 64, "model" : "claude", "stream" : false}',
-      expected: { ...nothing, model: "claude", maxTokens: 64 },
-    },
-    {
-      name: "Gemini",
-      body: '{"generationConfig":{"maxOutputTokens":7}}',
-      expected: { ...nothing, maxTokens: 7 },
-    },
-    {
-      name: "Bedrock",
-      body: '{"inferenceConfig":{"maxTokens":8}}',
-      expected: { ...nothing, maxTokens: 8 },
-    },
-    {
-      name: "wrong types",
-      body: '{"model":5,"stream":"true","stream_options":7,"max_tokens":-1}',
-      expected: nothing,
-    },
-    { name: "no JSON", body: "model=gpt-4o", expected: nothing },
-    { name: "nothing", body: "", expected: nothing },
-    { name: "a list", body: "[1,2]", expected: nothing },
-  ]
-) {
-  Deno.test(`a request of ${name} is read`, () => {
-    assert.deepEqual(readLlmRequest(bytesOf(body)), expected);
-  });
-}
 
 for (
   const { name, body, changed } of [
@@ -202,7 +149,6 @@ Deno.test("any bytes of a request are read without harm", () => {
     fc.property(
       fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(bytesOf)),
       (body) => {
-        readLlmRequest(body);
         withIncludeUsage(body);
       },
     ),

@@ -1,54 +1,7 @@
 import { isJsonObject, parseJson } from "../base/json.ts";
 import { JsonScanner } from "./json_scanner.ts";
-import { toTokenCount } from "./token_count.ts";
 
-/** What a request to an LLM provider asks for; what it does not say, or says wrongly, is `undefined`. */
-export interface LlmRequest {
-  readonly model: string | undefined;
-  /** `stream: true`. Gemini and Bedrock have it in the path instead. */
-  readonly streaming: boolean;
-  /** `stream_options.include_usage`. */
-  readonly includeUsage: boolean | undefined;
-  /** The most tokens of output that the client wants. */
-  readonly maxTokens: number | undefined;
-}
-
-const maxTokensPaths = [
-  "max_tokens",
-  "max_completion_tokens",
-  "max_output_tokens",
-  "generationConfig.maxOutputTokens",
-  "inferenceConfig.maxTokens",
-];
 const includeUsagePath = "stream_options.include_usage";
-const requestPaths: ReadonlySet<string> = new Set([
-  "model",
-  "stream",
-  includeUsagePath,
-  ...maxTokensPaths,
-]);
-const maxModelLength = 256;
-
-/** Reads the body of a request; a body that is no JSON object says nothing. */
-export function readLlmRequest(body: Uint8Array): LlmRequest {
-  const values = new Map<string, unknown>();
-  new JsonScanner(requestPaths, {
-    member: (path, text) => values.set(path, parseJson(text)),
-  }).push(body);
-  const model = values.get("model");
-  const includeUsage = values.get(includeUsagePath);
-  return {
-    model: typeof model === "string"
-      ? model.slice(0, maxModelLength)
-      : undefined,
-    streaming: values.get("stream") === true,
-    includeUsage: typeof includeUsage === "boolean" ? includeUsage : undefined,
-    maxTokens: maxTokensPaths
-      .map((path) => toTokenCount(values.get(path)))
-      .find((count) => count !== undefined),
-  };
-}
-
 const streamPaths: ReadonlySet<string> = new Set([
   "stream",
   "stream_options",
@@ -60,7 +13,7 @@ const streamPaths: ReadonlySet<string> = new Set([
  * as it was.
  *
  * `undefined` when there is nothing to do: not streamed, turned on already, or nothing that we understand. When there is a new
- * body, the client did not ask for usage, and `createUsageChunkFilter` hides it again.
+ * body, the client did not ask for usage, and `UsageChunkFilter` hides it again.
  */
 export function withIncludeUsage(body: Uint8Array): Uint8Array | undefined {
   const found = findStreamOptions(body);
