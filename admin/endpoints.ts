@@ -5,7 +5,7 @@ import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging.ts";
 import { showMemory } from "./memory.ts";
 import { describeApi } from "./openapi.ts";
-import type { Profiles } from "./profiles.ts";
+import type { ProfileHandlers } from "./profiles.ts";
 import { json, text } from "./respond.ts";
 import type { Endpoint, Handler } from "./router.ts";
 import { statsEndpoints } from "./stats.ts";
@@ -18,7 +18,7 @@ import { traceRequests } from "./trace.ts";
 export interface EndpointOptions {
   readonly target: AdminTarget;
   readonly clock: Clock;
-  readonly profiles: Profiles;
+  readonly profiles: ProfileHandlers;
   /** Answers the page of the web UI. */
   readonly ui: Handler;
 }
@@ -104,22 +104,24 @@ export function adminEndpoints(
   return endpoints;
 }
 
-function profileEndpoints(profiles: Profiles): readonly Endpoint[] {
-  const heap: Endpoint = {
+function profileEndpoints(
+  { cpu, heap }: ProfileHandlers,
+): readonly Endpoint[] {
+  const heapProfile: Endpoint = {
     path: "/debug/pprof/heap",
     purpose:
       "Where memory in use was allocated, for <code>go tool pprof</code>",
-    methods: { GET: () => profiles.heap() },
+    methods: { GET: heap },
     isStream: true,
   };
-  if (Deno.build.os !== "linux") return [heap];
+  if (cpu === undefined) return [heapProfile];
   return [{
     path: "/debug/pprof/profile",
     purpose:
       "Where processor time goes, for <code>go tool pprof</code>; <code>?seconds=10&amp;frequency=100</code>",
-    methods: { GET: (request) => profiles.cpu(request) },
+    methods: { GET: cpu },
     isStream: true,
-  }, heap];
+  }, heapProfile];
 }
 
 function shutDown(target: AdminTarget): Response {

@@ -1,5 +1,5 @@
 import { giveWay } from "../src/base/slices.ts";
-import { stream } from "./respond.ts";
+import { respond } from "./respond.ts";
 
 /** So much is written at a time: a fraction of a millisecond. */
 const sliceLength = 32 * 1024;
@@ -20,7 +20,7 @@ export async function largeJson(
     length += slice.length;
     await giveWay();
   }
-  return stream("application/json", bodyOf(slices), {
+  return respond(200, "application/json", bodyOf(slices), {
     "content-length": String(length),
   });
 }

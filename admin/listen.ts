@@ -4,6 +4,7 @@ import { describeError } from "../src/base/errors.ts";
 import type { Log } from "../src/base/log.ts";
 import { LastingServer } from "./lasting_server.ts";
 import type { Handler } from "./router.ts";
+import { removeStaleSocket, servePrivately } from "./unix_socket.ts";
 
 /** A server that accepts requests. */
 export interface RunningServer {
@@ -12,6 +13,12 @@ export interface RunningServer {
   /** Stops accepting; requests in progress have a second to end. */
   close(): Promise<void>;
 }
+
+/** What `off` means. */
+export const nowhere: RunningServer = {
+  addresses: [],
+  close: () => Promise.resolve(),
+};
 
 /** What is to be served where. */
 export interface ServeOptions {
@@ -40,12 +47,7 @@ const portAttempts = 10;
 /** @throws {ListenError} When the address is taken or not ours. */
 export async function listen(options: ServeOptions): Promise<RunningServer> {
   const { address } = options;
-  if (address.kind === "off") {
-    return {
-      addresses: [],
-      close: () => Promise.resolve(),
-    };
-  }
+  if (address.kind === "off") return nowhere;
   if (address.kind === "unix") {
     return await listenOnSocket(options, address.path);
   }
@@ -127,63 +129,12 @@ async function listenOnSocket(
     await removeStaleSocket(path);
     const server = new LastingServer({
       ...options,
-      open: () => servePrivately(options, path),
+      open: () => servePrivately(path, options.handler),
     });
     // Deno removes the socket as soon as it stops accepting; what is there when requests have ended is another process's.
     return running([server], [`unix:${path}`], options.clock);
   } catch (error) {
     throw new ListenError(options.name, reasonOf(error));
-  }
-}
-
-/** With the mask from the first moment: a socket that is opened up and then closed off could be caught in between. */
-function servePrivately(
-  { handler }: ServeOptions,
-  path: string,
-): Deno.HttpServer<Deno.UnixAddr> {
-  const mask = Deno.umask(0o177);
-  try {
-    return Deno.serve({
-      path,
-      onListen() {},
-      handler: (request) => handler(request),
-    });
-  } finally {
-    Deno.umask(mask);
-  }
-}
-
-async function removeStaleSocket(path: string): Promise<void> {
-  let file: Deno.FileInfo;
-  try {
-    file = await Deno.lstat(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
-    throw error;
-  }
-  if (file.isSocket !== true) {
-    throw new Error("there is a file that is not a socket");
-  }
-  if (await answers(path)) throw new Error("another process is listening");
-  await removeIfThere(path);
-}
-
-async function answers(path: string): Promise<boolean> {
-  try {
-    (await Deno.connect({ transport: "unix", path })).close();
-    return true;
-  } catch (error) {
-    const isGone = error instanceof Deno.errors.NotFound;
-    if (isGone || error instanceof Deno.errors.ConnectionRefused) return false;
-    throw error;
-  }
-}
-
-async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 

@@ -3,25 +3,36 @@ import { takeCpuProfile } from "./cpu_profile.ts";
 import { HeapSampling } from "./heap_profile.ts";
 import { encodePprof, type StackProfile } from "./pprof.ts";
 import { readInteger } from "./query.ts";
-import { stream, text } from "./respond.ts";
+import { respond, text } from "./respond.ts";
+import type { Handler } from "./router.ts";
 
-/** Answers what asks where time and memory go. */
+/** What takes profiles here; each answers a gzipped pprof profile. */
+export type ProfileHandlers = {
+  readonly heap: Handler;
+  /** On Linux only. */
+  readonly cpu?: Handler;
+};
+
+/** Answers what asks where time and memory go; notes where memory is allocated as long as it lives. */
 export class Profiles implements AsyncDisposable {
+  readonly handlers: ProfileHandlers = {
+    ...(Deno.build.os === "linux" &&
+      { cpu: (request: Request) => this.#answerCpu(request) }),
+    heap: () => this.#answerHeap(),
+  };
   readonly #clock: Clock;
-  readonly #heap: HeapSampling | undefined;
+  readonly #heap = new HeapSampling();
   #isBusy = false;
 
-  /** @param samplesHeap Whether a heap profile may be asked for later. */
-  constructor(clock: Clock, samplesHeap: boolean) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#heap = samplesHeap ? new HeapSampling() : undefined;
   }
 
   /**
    * Samples for `seconds`, 10 unless given, `frequency` times a second, 100 unless given. One at a time.
    * @throws {InvalidParameter}
    */
-  async cpu(request: Request): Promise<Response> {
+  async #answerCpu(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const seconds = readInteger(query, "seconds", { from: 1, to: 300, or: 10 });
     const frequency = readInteger(query, "frequency", {
@@ -46,24 +57,18 @@ export class Profiles implements AsyncDisposable {
   }
 
   /** What is in use now, and where it was allocated. */
-  async heap(): Promise<Response> {
-    if (this.#heap === undefined) return text(404, "not found");
+  async #answerHeap(): Promise<Response> {
     return await send("heap", await this.#heap.take(this.#clock));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#heap?.[Symbol.asyncDispose]();
+    await this.#heap[Symbol.asyncDispose]();
   }
 }
 
 async function send(name: string, profile: StackProfile): Promise<Response> {
-  const response = stream(
-    "application/octet-stream",
-    await encodePprof(profile),
-  );
-  response.headers.set(
-    "content-disposition",
-    `attachment; filename="gateway-${name}.pb.gz"`,
-  );
-  return response;
+  const body = await encodePprof(profile);
+  return respond(200, "application/octet-stream", body, {
+    "content-disposition": `attachment; filename="gateway-${name}.pb.gz"`,
+  });
 }

@@ -25,22 +25,11 @@ export function json(value: unknown): Response {
   );
 }
 
-/** An answer that comes a part at a time. */
-export function stream(
-  contentType: string,
-  body: ReadableStream<Uint8Array>,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  return new Response(body, {
-    headers: { ...securityHeaders, "content-type": contentType, ...headers },
-  });
-}
-
 /** An answer with the headers that every admin answer has. */
 export function respond(
   status: number,
   contentType: string,
-  body: string,
+  body: string | ReadableStream<Uint8Array>,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   return new Response(body, {

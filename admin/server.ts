@@ -3,8 +3,8 @@ import type { Settings } from "../src/api/settings.ts";
 import type { Clock } from "../src/base/clock.ts";
 import type { Log } from "../src/base/log.ts";
 import { adminEndpoints } from "./endpoints.ts";
-import { listen, ListenError, type RunningServer } from "./listen.ts";
-import { Profiles } from "./profiles.ts";
+import { listen, ListenError, nowhere, type RunningServer } from "./listen.ts";
+import { type ProfileHandlers, Profiles } from "./profiles.ts";
 import { guard } from "./request_guard.ts";
 import { createRouter, type Handler } from "./router.ts";
 import { statsEndpoints } from "./stats.ts";
@@ -35,38 +35,22 @@ export async function startAdminServer(
   const address = readAddress("adminAddr", settings.adminAddr);
   const token = await readAdminToken(settings);
   if (token === undefined && isExposed(address)) warnOfExposure(log, settings);
-  const profiles = new Profiles(clock, address.kind !== "off");
-  const ui = createUi({
-    target,
+  if (address.kind === "off") return nowhere;
+  await using unlessListening = new AsyncDisposableStack();
+  const profiles = unlessListening.use(new Profiles(clock));
+  const next = adminHandler(options, profiles.handlers, token);
+  const { addresses, close } = await listen({
+    name: nameOf("adminAddr", settings.adminAddr),
+    address,
+    handler: address.kind === "tcp" ? guarded(next, address.hosts) : next,
     clock,
     log,
-    server: "admin",
-    readOnly: false,
-    profiles: uiProfiles(profiles),
   });
-  const route = withUi(
-    ui,
-    createRouter(adminEndpoints({ target, clock, profiles, ui }), log),
-  );
-  const next = token === undefined
-    ? route
-    : withPage(ui, withToken(token, route));
-  try {
-    const { addresses, close } = await listen({
-      name: nameOf("adminAddr", settings.adminAddr),
-      address,
-      handler: address.kind === "tcp" ? guarded(next, address.hosts) : next,
-      clock,
-      log,
-    });
-    return {
-      addresses,
-      close: () => close().finally(() => profiles[Symbol.asyncDispose]()),
-    };
-  } catch (error) {
-    await profiles[Symbol.asyncDispose]();
-    throw error;
-  }
+  const owned = unlessListening.move();
+  return {
+    addresses,
+    close: () => close().finally(() => owned.disposeAsync()),
+  };
 }
 
 /**
@@ -89,6 +73,19 @@ export async function startStatsServer(
   });
 }
 
+/** Who has the token may ask everything; the page asks for the token itself, so its files, which hold nothing, are for everybody. */
+function adminHandler(
+  { target, log, clock }: AdminOptions,
+  profiles: ProfileHandlers,
+  token: string | undefined,
+): Handler {
+  const access = { server: "admin", readOnly: false, profiles } as const;
+  const ui = createUi({ target, clock, log, ...access });
+  const endpoints = adminEndpoints({ target, clock, profiles, ui });
+  const route = withUi(ui, createRouter(endpoints, log));
+  return token === undefined ? route : withPage(ui, withToken(token, route));
+}
+
 /** What is below `/ui/` is for the page alone. */
 function withUi(ui: Handler, next: Handler): Handler {
   return (request) =>
@@ -97,16 +94,9 @@ function withUi(ui: Handler, next: Handler): Handler {
       : next(request);
 }
 
-/** The page asks for the token itself, so its files are for everybody; what it shows is not in them. */
 function withPage(ui: Handler, next: Handler): Handler {
   return (request) =>
     isPageFile(new URL(request.url).pathname) ? ui(request) : next(request);
-}
-
-function uiProfiles(profiles: Profiles): Readonly<Record<string, Handler>> {
-  const heap = () => profiles.heap();
-  const cpu = (request: Request) => profiles.cpu(request);
-  return Deno.build.os === "linux" ? { cpu, heap } : { heap };
 }
 
 function guarded(next: Handler, boundHosts: readonly string[]): Handler {

@@ -4,7 +4,7 @@ import { escapeControls } from "../src/base/log_text.ts";
 import type { TraceQuery } from "../src/dataplane/data_plane.ts";
 import type { TraceEvent } from "../src/telemetry/trace_event.ts";
 import type { TraceStream } from "../src/telemetry/trace_watchers.ts";
-import { stream, text } from "./respond.ts";
+import { respond, text } from "./respond.ts";
 import type { AdminTarget } from "./target.ts";
 
 const usage = `usage:
@@ -25,7 +25,11 @@ export async function traceRequests(
   const answer = await target.dataPlane.traceNext(query);
   if ("stream" in answer) {
     request.signal.addEventListener("abort", () => answer.stream.stop());
-    return stream("text/event-stream", eventStream(answer.stream, clock));
+    return respond(
+      200,
+      "text/event-stream",
+      eventStream(answer.stream, clock),
+    );
   }
   return answer.refusal === "filter"
     ? text(400, `invalid filter: ${escapeControls(answer.message)}\n${usage}`)
