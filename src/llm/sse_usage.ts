@@ -1,6 +1,6 @@
 import { parseJson } from "../base/json.ts";
 import { ByteSearch } from "./byte_search.ts";
-import { GrowingBuffer } from "./growing_buffer.ts";
+import { GrowingBuffer } from "../base/growing_buffer.ts";
 import { JsonUsage } from "./json_usage.ts";
 import {
   firstEventEnd,

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { isJsonObject, parseJson } from "../base/json.ts";
 import { ByteSearch } from "./byte_search.ts";
-import { GrowingBuffer } from "./growing_buffer.ts";
+import { GrowingBuffer } from "../base/growing_buffer.ts";
 import {
   firstEventEnd,
   lastEventEnd,

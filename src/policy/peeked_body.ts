@@ -1,3 +1,4 @@
+import { GrowingBuffer } from "../base/growing_buffer.ts";
 import type { Body } from "../http/body.ts";
 import type { HeaderList } from "../http/header_list.ts";
 
@@ -9,7 +10,7 @@ interface Bodied {
 /**
  * The whole body of a message, which goes on unchanged; `undefined` when it is longer than `maxBytes`.
  *
- * Holds at most `maxBytes` and one chunk in memory.
+ * Holds at most twice `maxBytes` and one chunk in memory, however small the chunks are.
  */
 export async function peekBody(
   message: Bodied,
@@ -21,20 +22,17 @@ export async function peekBody(
     return body.whole.length > maxBytes ? undefined : body.whole;
   }
   if (body.length !== undefined && body.length > maxBytes) return undefined;
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  while (size <= maxBytes) {
+  const seen = new GrowingBuffer();
+  while (seen.length <= maxBytes) {
     const chunk = await body.read();
     if (chunk === undefined) {
-      const whole = join(chunks, size);
+      const whole = seen.take();
       message.body = new PeekedBody(whole, body, whole);
       return whole;
     }
-    // A chunk is only valid until the next is read.
-    chunks.push(chunk.slice());
-    size += chunk.length;
+    seen.append(chunk);
   }
-  message.body = new PeekedBody(join(chunks, size), body, undefined);
+  message.body = new PeekedBody(seen.take(), body, undefined);
   return undefined;
 }
 
@@ -68,14 +66,4 @@ class PeekedBody implements Body {
     this.#seen = undefined;
     this.#source.cancel(reason);
   }
-}
-
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const bytes = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
 }

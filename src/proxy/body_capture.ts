@@ -1,3 +1,4 @@
+import { GrowingBuffer } from "../base/growing_buffer.ts";
 import type { Body } from "../http/body.ts";
 import { latin1, type TraceRedactor } from "../telemetry/trace_redactor.ts";
 import { MeteredBody } from "./metered_body.ts";
@@ -21,8 +22,7 @@ export class BodyCapture {
   readonly #redactor: TraceRedactor;
   readonly #length: number | undefined;
   readonly #report: (captured: CapturedBody) => void;
-  readonly #chunks: Uint8Array[] = [];
-  #kept = 0;
+  readonly #kept = new GrowingBuffer();
   #seen = 0;
   #isOver = false;
   readonly body: Body;
@@ -52,22 +52,17 @@ export class BodyCapture {
 
   #push(bytes: Uint8Array): void {
     this.#seen += bytes.length;
-    const room = MAX_BYTES + MARGIN_BYTES - this.#kept;
-    if (room > 0) {
-      const kept = bytes.slice(0, room);
-      this.#chunks.push(kept);
-      this.#kept += kept.length;
-    }
+    const room = MAX_BYTES + MARGIN_BYTES - this.#kept.length;
+    if (room > 0) this.#kept.append(bytes.subarray(0, room));
     // Who knows the length does not ask for an end.
     if (this.#seen === this.#length) this.end();
   }
 
   #toCaptured(): CapturedBody {
-    const text = this.#chunks.map(latin1).join("");
-    this.#chunks.length = 0;
-    const redacted = this.#redactor.body(text);
+    const isCut = this.#seen > this.#kept.length;
+    const redacted = this.#redactor.body(latin1(this.#kept.take()));
     // The end of what was kept may be the beginning of a secret.
-    const end = this.#seen > this.#kept
+    const end = isCut
       ? Math.max(0, redacted.length - MARGIN_BYTES)
       : redacted.length;
     const shown = redacted.slice(0, Math.min(end, MAX_BYTES));

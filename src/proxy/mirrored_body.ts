@@ -1,3 +1,4 @@
+import { GrowingBuffer } from "../base/growing_buffer.ts";
 import type { Body } from "../http/body.ts";
 import type { HeaderList } from "../http/header_list.ts";
 
@@ -51,8 +52,7 @@ class ObservedBody implements Body {
 class CopiedBody implements Body {
   readonly length: number | undefined;
   readonly #source: Body;
-  readonly #chunks: Uint8Array[] = [];
-  #queuedBytes = 0;
+  readonly #queue = new GrowingBuffer();
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
@@ -68,8 +68,7 @@ class CopiedBody implements Body {
 
   push(chunk: Uint8Array): void {
     if (this.#failure !== undefined) return;
-    this.#queuedBytes += chunk.length;
-    if (this.#queuedBytes > MAX_LAG_BYTES) {
+    if (this.#queue.length + chunk.length > MAX_LAG_BYTES) {
       this.fail(
         new RangeError(
           `Cannot mirror the body: more than ${MAX_LAG_BYTES} bytes behind`,
@@ -77,7 +76,7 @@ class CopiedBody implements Body {
       );
       return;
     }
-    this.#chunks.push(chunk.slice());
+    this.#queue.append(chunk);
     this.#wakeReader();
   }
 
@@ -88,18 +87,14 @@ class CopiedBody implements Body {
 
   fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#chunks.length = 0;
+    this.#queue.take();
     this.#wakeReader();
   }
 
   async read(): Promise<Uint8Array | undefined> {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure.error;
-      const chunk = this.#chunks.shift();
-      if (chunk !== undefined) {
-        this.#queuedBytes -= chunk.length;
-        return chunk;
-      }
+      if (this.#queue.length > 0) return this.#queue.take();
       if (this.#ended) return undefined;
       await new Promise<void>((resolve) => this.#wake = resolve);
     }

@@ -1,3 +1,4 @@
+import { GrowingBuffer } from "../base/growing_buffer.ts";
 import type { Body } from "../http/body.ts";
 import type { HeaderList } from "../http/header_list.ts";
 
@@ -10,12 +11,15 @@ export class ReplayableBody implements Body {
   readonly length: number | undefined;
   readonly #source: Body;
   readonly #maxBytes: number;
-  #saved: Uint8Array[] = [];
-  #savedBytes = 0;
+  /** Everything that was read while there may be a further try. */
+  readonly #saved = new GrowingBuffer();
   #overflowed = false;
+  /** How much of `#saved` the current try has read. */
   #position = 0;
   #ended = false;
-  #pending: Promise<Uint8Array | undefined> | undefined;
+  #tries = 0;
+  /** A read of the source, which goes to `#saved`: the try that asked for it may be over by then. */
+  #pending: Promise<void> | undefined;
   #cancelled: { readonly reason: unknown } | undefined;
 
   constructor(source: Body, maxBytes: number) {
@@ -33,8 +37,9 @@ export class ReplayableBody implements Body {
     return !this.#overflowed;
   }
 
-  /** Starts over for the next try. */
+  /** Starts over for the next try; a read that the last one has under way fails. */
   rewind(): void {
+    this.#tries++;
     this.#position = 0;
     this.#cancelled = undefined;
   }
@@ -48,20 +53,19 @@ export class ReplayableBody implements Body {
   }
 
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    const saved = this.#saved[this.#position];
-    if (saved !== undefined) {
-      this.#position++;
-      return saved;
-    }
+    if (this.#position < this.#saved.length) return this.#takeSaved();
     if (this.#ended) return undefined;
     // A failed try may have left a read under way; the body has one reader at a time.
-    if (this.#pending !== undefined) return this.#pending;
+    if (this.#pending !== undefined) return this.#awaitPending();
     const next = this.#source.read();
-    if (!(next instanceof Promise)) return this.#save(next);
-    this.#pending = next.then((chunk) => this.#save(chunk)).finally(() => {
-      this.#pending = undefined;
-    });
-    return this.#pending;
+    if (this.#overflowed) return next;
+    if (next instanceof Promise) {
+      this.#pending = next.then((chunk) => this.#save(chunk))
+        .finally(() => this.#pending = undefined);
+      return this.#awaitPending();
+    }
+    this.#save(next);
+    return this.read();
   }
 
   cancel(reason: unknown): void {
@@ -69,22 +73,29 @@ export class ReplayableBody implements Body {
     if (this.#overflowed) this.#source.cancel(reason);
   }
 
-  #save(chunk: Uint8Array | undefined): Uint8Array | undefined {
+  async #awaitPending(): Promise<Uint8Array | undefined> {
+    const tries = this.#tries;
+    await this.#pending;
+    if (tries !== this.#tries) throw new Error("The try is over");
+    return this.read();
+  }
+
+  #takeSaved(): Uint8Array {
+    const unread = this.#saved.view.subarray(this.#position);
+    this.#position = this.#saved.length;
+    if (this.#overflowed) {
+      this.#saved.take();
+      this.#position = 0;
+    }
+    return unread;
+  }
+
+  #save(chunk: Uint8Array | undefined): void {
     if (chunk === undefined) {
       this.#ended = true;
-      return undefined;
+      return;
     }
-    if (this.#overflowed) return chunk;
-    if (this.#savedBytes + chunk.length > this.#maxBytes) {
-      this.#overflowed = true;
-      this.#saved = [];
-      this.#position = 0;
-      return chunk;
-    }
-    const copy = chunk.slice();
-    this.#saved.push(copy);
-    this.#savedBytes += copy.length;
-    this.#position++;
-    return copy;
+    this.#saved.append(chunk);
+    if (this.#saved.length > this.#maxBytes) this.#overflowed = true;
   }
 }

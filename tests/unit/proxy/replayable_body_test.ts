@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { Body } from "../../../src/http/body.ts";
 import { ReplayableBody } from "../../../src/proxy/replayable_body.ts";
 
@@ -60,14 +60,48 @@ Deno.test("ReplayableBody goes on with the rest when a try stopped half way", as
   strictEqual(await textOf(body), "one two three");
 });
 
-Deno.test("ReplayableBody shares a read that a failed try left under way", async () => {
+Deno.test("ReplayableBody gives the next try what a failed one was still waiting for", async () => {
   const body = new ReplayableBody(new ReusedBufferBody(["one ", "two"]), 1024);
   const left = body.read();
   body.rewind();
 
-  const [first, second] = await Promise.all([left, body.read()]);
+  const text = textOf(body);
 
-  deepStrictEqual(first, second);
+  await rejects(async () => await left, /^Error: The try is over$/);
+  strictEqual(await text, "one two");
+});
+
+Deno.test("ReplayableBody loses nothing that comes while the next try is still connecting", async () => {
+  const body = new ReplayableBody(
+    new ReusedBufferBody(["one ", "two ", "three"]),
+    1024,
+  );
+  await body.read();
+  const left = body.read();
+  body.rewind();
+
+  await rejects(async () => await left);
+
+  strictEqual(await textOf(body), "one two three");
+});
+
+Deno.test("ReplayableBody loses nothing of the last try when it keeps no more", async () => {
+  for (const settles of [false, true]) {
+    const body = new ReplayableBody(
+      new ReusedBufferBody(["one ", "two ", "three ", "four"]),
+      settles ? 1024 : 8,
+    );
+    await body.read();
+    await body.read();
+    const left = body.read();
+    body.rewind();
+    if (settles) body.settle();
+
+    await rejects(async () => await left);
+
+    strictEqual(await textOf(body), "one two three four");
+    strictEqual(body.replayable, false);
+  }
 });
 
 Deno.test("ReplayableBody is not replayable once more was sent than it may keep", async () => {

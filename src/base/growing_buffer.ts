@@ -1,4 +1,8 @@
-/** Bytes in a row: added at the end, taken from the front. */
+/**
+ * Bytes in a row: added at the end, taken from the front.
+ *
+ * Takes no more memory when they come one by one, as a list of pieces would: hundreds of bytes for each.
+ */
 export class GrowingBuffer {
   #bytes: Uint8Array;
   #length = 0;
@@ -26,6 +30,14 @@ export class GrowingBuffer {
     }
     this.#bytes.set(bytes, this.#length);
     this.#length = length;
+  }
+
+  /** What is in it, as the caller's own; it is empty then. */
+  take(): Uint8Array {
+    const bytes = this.view;
+    this.#bytes = new Uint8Array();
+    this.#length = 0;
+    return bytes;
   }
 
   /** Drops the first `count` bytes. */
