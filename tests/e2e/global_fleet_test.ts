@@ -1,8 +1,8 @@
 import assert, { AssertionError } from "node:assert/strict";
 import { GatewayProcess } from "../harness/gateway_process.ts";
 
-const BUDGET = 2000;
-const REQUESTS = 8000;
+const BUDGET = 5000;
+const REQUESTS = 20_000;
 const CLIENTS = 8;
 /** What a process may hold: an eighth of the budget, and one for each request that waits. */
 const LARGEST_LOSS = BUDGET / 8 + CLIENTS;
