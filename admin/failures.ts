@@ -1,17 +1,22 @@
+import { type IntegerRange, readInteger } from "./query.ts";
 import { json, text } from "./respond.ts";
 import type { AdminTarget } from "./target.ts";
 
-/** The requests that failed last, the newest first; `limit` shows fewer. */
+/** How many failed requests `limit` shows. */
+export const failureLimit: IntegerRange = { from: 0, to: 99_999, or: 10_000 };
+
+/**
+ * The requests that failed last, the newest first; `limit` shows fewer.
+ * @throws {InvalidParameter}
+ */
 export async function listFailures(
   target: AdminTarget,
   request: Request,
 ): Promise<Response> {
-  const limit = new URL(request.url).searchParams.get("limit") ?? "10000";
-  if (!/^[0-9]{1,5}$/.test(limit)) {
-    return text(400, "invalid limit: expected a number");
-  }
+  const query = new URL(request.url).searchParams;
+  const limit = readInteger(query, "limit", failureLimit);
   const failures = await target.dataPlane.failures();
-  return json(failures.slice(0, Number(limit)));
+  return json(failures.slice(0, limit));
 }
 
 /** What is known of a failed request; 404 when it is not remembered. */

@@ -5,6 +5,7 @@ import {
   parseLogFilter,
 } from "../src/base/log_filter.ts";
 import { escapeControls } from "../src/base/log_text.ts";
+import { requireKnown } from "./query.ts";
 import { text } from "./respond.ts";
 import type { AdminTarget } from "./target.ts";
 
@@ -25,18 +26,16 @@ export function showLogFilter(target: AdminTarget, request: Request): Response {
   return current(target);
 }
 
-/** Changes the log filter, keeping what is not named, and says which one is in force then. */
+/**
+ * Changes the log filter, keeping what is not named, and says which one is in force then.
+ * @throws {InvalidParameter}
+ */
 export async function changeLogFilter(
   target: AdminTarget,
   request: Request,
 ): Promise<Response> {
   const { searchParams } = new URL(request.url);
-  const unknown = [...searchParams.keys()].find((name) =>
-    name !== "level" && name !== "reset"
-  );
-  if (unknown !== undefined) {
-    return text(400, `Unknown parameter: ${escapeControls(unknown)}\n${usage}`);
-  }
+  requireKnown(searchParams, ["level", "reset"], usage);
   const levels = searchParams.getAll("level");
   const isReset = searchParams.has("reset");
   try {

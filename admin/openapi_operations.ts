@@ -1,3 +1,9 @@
+import { failureLimit } from "./failures.ts";
+import { cpuRanges } from "./profiles.ts";
+import type { IntegerRange } from "./query.ts";
+import { taskLimit } from "./tasks.ts";
+import { traceCount, tracePort } from "./trace.ts";
+
 /** A parameter in the query. */
 export interface ParameterText {
   readonly name: string;
@@ -24,9 +30,9 @@ const trace: OperationText = {
   parameters: [
     text("filter", "CEL: only requests for which it is true"),
     text("expression", "The same as filter"),
-    integer("count", "How many requests", 1, 100_000, 1),
+    integer("count", "How many requests", traceCount),
     text("gateway", "Only those of this gateway"),
-    integer("port", "Only those that arrive at this port", 1, 65_535),
+    integer("port", "Only those that arrive at this port", tracePort),
   ],
   answers: {
     200: "One event for each step; a comment every second; ends by itself",
@@ -77,8 +83,8 @@ export const operations: Readonly<Record<string, OperationText>> = {
   "post /debug/trace": trace,
   "get /debug/requests": {
     summary: "Requests that failed, the newest first",
-    parameters: [integer("limit", "How many", 0, 99_999, 10_000)],
-    answers: { 200: "The requests", 400: "The limit is no number" },
+    parameters: [integer("limit", "How many", failureLimit)],
+    answers: { 200: "The requests", 400: "The limit is out of range" },
     type: jsonType,
   },
   "get /debug/requests/{id}": {
@@ -90,7 +96,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
     summary:
       "What is going on now: connections, requests, upstreams, refreshes, leases, watchers",
     parameters: [
-      integer("limit", "Connections and requests to list", 1, 100_000, 1000),
+      integer("limit", "Connections and requests to list", taskLimit),
     ],
     answers: { 200: "The tasks", 400: "The limit is out of range" },
     type: jsonType,
@@ -98,8 +104,8 @@ export const operations: Readonly<Record<string, OperationText>> = {
   "get /debug/pprof/profile": {
     summary: "Where processor time goes; answers when the time is over",
     parameters: [
-      integer("seconds", "How long to sample", 1, 300, 10),
-      integer("frequency", "Samples per second", 1, 1000, 100),
+      integer("seconds", "How long to sample", cpuRanges.seconds),
+      integer("frequency", "Samples per second", cpuRanges.frequency),
     ],
     answers: {
       200: "A gzipped profile for go tool pprof",
@@ -149,13 +155,13 @@ function text(name: string, description: string): ParameterText {
 function integer(
   name: string,
   description: string,
-  ...[minimum, maximum, preset]: readonly [number, number, number?]
+  { from, to, or }: IntegerRange<number | undefined>,
 ): ParameterText {
   const schema = {
     type: "integer",
-    minimum,
-    maximum,
-    ...(preset !== undefined && { default: preset }),
+    minimum: from,
+    maximum: to,
+    ...(or !== undefined && { default: or }),
   };
   return { name, description, schema };
 }

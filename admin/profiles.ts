@@ -2,9 +2,16 @@ import type { Clock } from "../src/base/clock.ts";
 import { takeCpuProfile } from "./cpu_profile.ts";
 import { HeapSampling } from "./heap_profile.ts";
 import { encodePprof, type StackProfile } from "./pprof.ts";
-import { readInteger } from "./query.ts";
+import { type IntegerRange, readInteger } from "./query.ts";
 import { respond, text } from "./respond.ts";
 import type { Handler } from "./router.ts";
+
+/** What a request may ask of a CPU profile. */
+export const cpuRanges = {
+  seconds: { from: 1, to: 300, or: 10 },
+  /** Samples per second. */
+  frequency: { from: 1, to: 1000, or: 100 },
+} satisfies Readonly<Record<string, IntegerRange>>;
 
 /** What takes profiles here; each answers a gzipped pprof profile. */
 export type ProfileHandlers = {
@@ -29,17 +36,13 @@ export class Profiles implements AsyncDisposable {
   }
 
   /**
-   * Samples for `seconds`, 10 unless given, `frequency` times a second, 100 unless given. One at a time.
+   * One at a time.
    * @throws {InvalidParameter}
    */
   async #answerCpu(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
-    const seconds = readInteger(query, "seconds", { from: 1, to: 300, or: 10 });
-    const frequency = readInteger(query, "frequency", {
-      from: 1,
-      to: 1000,
-      or: 100,
-    });
+    const seconds = readInteger(query, "seconds", cpuRanges.seconds);
+    const frequency = readInteger(query, "frequency", cpuRanges.frequency);
     if (this.#isBusy) {
       return text(409, "another profile is being taken: try again later");
     }

@@ -1,24 +1,26 @@
+import { escapeControls } from "../src/base/log_text.ts";
+
 /** A parameter of a request that is not what it should be; the message is for its sender. */
 export class InvalidParameter extends Error {
   override readonly name = "InvalidParameter";
 }
 
 /** Which numbers are good, and what holds when there is none. */
-export interface IntegerRange {
+export interface IntegerRange<Or = number> {
   readonly from: number;
   readonly to: number;
-  readonly or: number;
+  readonly or: Or;
 }
 
 /**
  * Reads a whole number.
  * @throws {InvalidParameter} Such as `invalid seconds: expected a whole number from 1 to 300`.
  */
-export function readInteger(
+export function readInteger<Or>(
   query: URLSearchParams,
   name: string,
-  { from, to, or }: IntegerRange,
-): number {
+  { from, to, or }: IntegerRange<Or>,
+): number | Or {
   const values = query.getAll(name);
   if (values.length === 0) return or;
   const [text = ""] = values;
@@ -29,5 +31,22 @@ export function readInteger(
   ) return value;
   throw new InvalidParameter(
     `invalid ${name}: expected a whole number from ${from} to ${to}`,
+  );
+}
+
+/**
+ * Refuses parameters that an endpoint does not have.
+ * @param usage Follows the message.
+ * @throws {InvalidParameter}
+ */
+export function requireKnown(
+  query: URLSearchParams,
+  names: readonly string[],
+  usage: string,
+): void {
+  const unknown = [...query.keys()].find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  throw new InvalidParameter(
+    `Unknown parameter: ${escapeControls(unknown)}\n${usage}`,
   );
 }

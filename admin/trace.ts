@@ -4,6 +4,12 @@ import { escapeControls } from "../src/base/log_text.ts";
 import type { TraceQuery } from "../src/dataplane/data_plane.ts";
 import type { TraceEvent } from "../src/telemetry/trace_event.ts";
 import type { TraceStream } from "../src/telemetry/trace_watchers.ts";
+import {
+  type IntegerRange,
+  InvalidParameter,
+  readInteger,
+  requireKnown,
+} from "./query.ts";
 import { respond, text } from "./respond.ts";
 import type { AdminTarget } from "./target.ts";
 
@@ -12,16 +18,27 @@ const usage = `usage:
 traces the next request, or the next n; a filter such as request.path.startsWith("/mcp") chooses`;
 
 const keepaliveMs = 1000;
-const maxCount = 100_000;
 
-/** Shows what happens to the next requests, as server-sent events: one JSON object each, and a comment every second. */
+/** How many requests `count` traces. */
+export const traceCount: IntegerRange = { from: 1, to: 100_000, or: 1 };
+
+/** What `port` may be; every port without it. */
+export const tracePort: IntegerRange<undefined> = {
+  from: 1,
+  to: 65_535,
+  or: undefined,
+};
+
+/**
+ * Shows what happens to the next requests, as server-sent events: one JSON object each, and a comment every second.
+ * @throws {InvalidParameter}
+ */
 export async function traceRequests(
   target: AdminTarget,
   clock: Clock,
   request: Request,
 ): Promise<Response> {
   const query = readQuery(new URL(request.url).searchParams);
-  if (typeof query === "string") return text(400, `${query}\n${usage}`);
   const answer = await target.dataPlane.traceNext(query);
   if ("stream" in answer) {
     request.signal.addEventListener("abort", () => answer.stream.stop());
@@ -36,39 +53,20 @@ export async function traceRequests(
     : text(503, answer.message, { "retry-after": "1" });
 }
 
-/** What is asked for, or what is wrong with it. */
-function readQuery(parameters: URLSearchParams): TraceQuery | string {
+function readQuery(query: URLSearchParams): TraceQuery {
   const known = ["filter", "expression", "count", "gateway", "port"];
-  const unknown = [...parameters.keys()].find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    return `Unknown parameter: ${escapeControls(unknown)}`;
-  }
-  const twice = known.find((name) => parameters.getAll(name).length > 1) ??
-    (parameters.has("filter") && parameters.has("expression")
-      ? "filter"
-      : undefined);
-  if (twice !== undefined) return `Parameter given twice: ${twice}`;
-  const count = readInteger(parameters.get("count") ?? "1", maxCount);
-  if (count === undefined) {
-    return `invalid count: expected 1 to ${maxCount}`;
-  }
-  const portText = parameters.get("port");
-  const port = portText === null ? undefined : readInteger(portText, 65_535);
-  if (portText !== null && port === undefined) {
-    return "invalid port: expected 1 to 65535";
+  requireKnown(query, known, usage);
+  const twice = known.find((name) => query.getAll(name).length > 1) ??
+    (query.has("filter") && query.has("expression") ? "filter" : undefined);
+  if (twice !== undefined) {
+    throw new InvalidParameter(`Parameter given twice: ${twice}\n${usage}`);
   }
   return {
-    filter: parameters.get("filter") ?? parameters.get("expression") ??
-      undefined,
-    gateway: parameters.get("gateway") ?? undefined,
-    port,
-    count,
+    filter: query.get("filter") ?? query.get("expression") ?? undefined,
+    gateway: query.get("gateway") ?? undefined,
+    port: readInteger(query, "port", tracePort),
+    count: readInteger(query, "count", traceCount),
   };
-}
-
-function readInteger(text: string, max: number): number | undefined {
-  const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
-  return value >= 1 && value <= max ? value : undefined;
 }
 
 /** Pulled by the client: what it is too slow for waits, and is dropped, where the events come from. */

@@ -134,7 +134,7 @@ Deno.test("/debug/trace refuses other methods, bad filters and bad counts", asyn
   assert.deepEqual(await answer("", "DELETE"), [405, "method not allowed"]);
   assert.deepEqual(await answer("?count=0"), [
     400,
-    "invalid count: expected 1 to 100000",
+    "invalid count: expected a whole number from 1 to 100000",
   ]);
   assert.deepEqual(await answer("?nonsense=1"), [
     400,
