@@ -1,19 +1,17 @@
 import type { Clock } from "../base/clock.ts";
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
 import { PendingCharges } from "./kv_charges.ts";
-import { Lease } from "./kv_lease.ts";
+import { KvExchange } from "./kv_exchange.ts";
 import type { FirstLooks } from "./kv_first_looks.ts";
+import { Lease } from "./kv_lease.ts";
 import {
   type BudgetRecord,
   type Charge,
   DamagedRecord,
-  enterWindow,
   expiryOf,
   isOver,
-  isUnused,
-  lateUse,
   readRecord,
-  settleWindow,
+  settle,
   take,
 } from "./kv_record.ts";
 import { type Moment, SeenRecord } from "./kv_seen_record.ts";
@@ -48,29 +46,22 @@ const TOKEN_STALE_MS = 1000;
 export class KvBucket {
   readonly budget: BudgetDefinition;
   readonly entries: KvBucketOptions["entries"];
-  readonly #key: Deno.KvKey;
-  readonly #store: KvStore;
-  readonly #firstLooks: FirstLooks;
-  readonly #clock: Clock;
+  readonly #options: KvBucketOptions;
   readonly #lease: Lease;
   readonly #charges = new PendingCharges();
   readonly #seen: SeenRecord;
-  /** Monotonic time. */
-  #askedAt = -Infinity;
+  readonly #exchange: KvExchange;
+  /** Requests that wait for the exchange. */
   #waiting = 0;
   #shouldFill = false;
-  #exchange: Promise<void> | undefined;
-  #error: unknown;
 
   constructor(options: KvBucketOptions) {
     this.budget = options.budget;
     this.entries = options.entries;
-    this.#key = options.key;
-    this.#store = options.store;
-    this.#firstLooks = options.firstLooks;
-    this.#clock = options.clock;
+    this.#options = options;
     this.#lease = new Lease(options.maxLease);
     this.#seen = new SeenRecord(options.budget, options.clock);
+    this.#exchange = new KvExchange(() => this.#runExchange(), options.clock);
   }
 
   /** Whether the store ever told about it. */
@@ -90,20 +81,18 @@ export class KvBucket {
 
   /** Why the last exchange failed; `undefined` once one works. */
   get error(): unknown {
-    return this.#error;
+    return this.#exchange.error;
   }
 
   /** Whether the store has something to learn. */
   get isDirty(): boolean {
     return this.#lease.held > 0 || !this.#charges.isEmpty ||
-      this.#exchange !== undefined;
+      this.#exchange.isUnderWay;
   }
 
   /** For how long the store has not answered what it was asked. */
   get silentMs(): number {
-    return this.#exchange === undefined
-      ? 0
-      : this.#clock.monotonic() - this.#askedAt;
+    return this.#exchange.silentMs;
   }
 
   /** Whether a request may pass now, at monotonic time `now`; looks at the record in the background when its state gets old. */
@@ -112,7 +101,7 @@ export class KvBucket {
     if (this.#lease.held > 0) return "open";
     if (this.budget.unit === "tokens") return this.#checkTokens(now);
     if (this.#seen.available > 0) return "unknown";
-    if (this.#seen.ageMs(now) >= EXHAUSTED_LOOK_MS) void this.#startExchange();
+    if (this.#seen.ageMs(now) >= EXHAUSTED_LOOK_MS) void this.#exchange.start();
     return "exhausted";
   }
 
@@ -120,10 +109,10 @@ export class KvBucket {
   take(): void {
     if (this.budget.unit === "tokens") return;
     this.#lease.use();
-    if (this.#exchange !== undefined) return;
+    if (this.#exchange.isUnderWay) return;
     if (!this.#lease.isLow(this.#seen.available)) return;
     this.#shouldFill = true;
-    void this.#startExchange();
+    void this.#exchange.start();
   }
 
   /** Undoes what `take` did at `takenAt`. */
@@ -139,26 +128,26 @@ export class KvBucket {
   /** Asks the store on behalf of a request; resolves when it answered or failed. */
   async ask(): Promise<void> {
     this.#waiting++;
-    await this.#startExchange();
+    await this.#exchange.start();
     this.#waiting--;
   }
 
   /** Settles debits, gives back what nobody needs. Called at a steady pace. */
   sweep(): void {
-    if (this.#exchange !== undefined) return;
+    if (this.#exchange.isUnderWay) return;
     this.#giveBack(this.#lease.sweep());
-    if (!this.#charges.isEmpty) void this.#startExchange();
+    if (!this.#charges.isEmpty) void this.#exchange.start();
   }
 
   /** Settles every debit, gives everything back. */
   async flush(): Promise<void> {
-    await this.#exchange;
+    await this.#exchange.end();
     this.#giveBack(this.#lease.held);
-    if (!this.#charges.isEmpty) await this.#startExchange();
+    if (!this.#charges.isEmpty) await this.#exchange.start();
   }
 
   /** The budget as far as this process knows. */
-  read(now: number = this.#clock.monotonic()): BudgetReading {
+  read(now: number = this.#options.clock.monotonic()): BudgetReading {
     return this.#seen.read(this.#lease.held - this.#charges.total, now);
   }
 
@@ -168,46 +157,37 @@ export class KvBucket {
     // Tokens are never given back, so exhausted it stays until the reset.
     if (available - this.#charges.total <= 0) return "exhausted";
     if (ageMs >= TOKEN_STALE_MS) return "unknown";
-    if (ageMs >= TOKEN_LOOK_MS) void this.#startExchange();
+    if (ageMs >= TOKEN_LOOK_MS) void this.#exchange.start();
     return "open";
   }
 
   #giveBack(units: number): void {
     // A store that is down would lose them, and requests may need them.
-    if (units === 0 || this.#store.error !== undefined) return;
+    if (units === 0 || this.#options.store.error !== undefined) return;
     this.#lease.drop(units);
     this.#charges.add(this.#seen.openedAt, -units);
   }
 
-  /** Never rejects. */
-  #startExchange(): Promise<void> {
-    this.#exchange ??= this.#runExchange().finally(() => {
-      this.#exchange = undefined;
-    });
-    return this.#exchange;
-  }
-
   async #runExchange(): Promise<void> {
-    this.#askedAt = this.#clock.monotonic();
+    const { firstLooks } = this.#options;
     try {
       // What was used is told at once.
       const isFirst = !this.#seen.isKnown && this.#charges.isEmpty;
-      if (isFirst) await this.#firstLooks.run(() => this.#update());
+      if (isFirst) await firstLooks.run(() => this.#update());
       else await this.#update();
-      this.#error = undefined;
-    } catch (error) {
-      this.#error = error;
+    } finally {
+      this.#shouldFill = false;
     }
-    this.#shouldFill = false;
   }
 
   async #update(): Promise<void> {
     // What is left of the lease may still count as saved up in its window.
     if (!this.#seen.isOpen()) this.#giveBack(this.#lease.held);
+    const { key, store } = this.#options;
     const charges = this.#charges.begin();
     let settled: Settled | undefined;
     try {
-      await this.#store.update(this.#key, (value) => {
+      await store.update(key, (value) => {
         const before = readRecord(value);
         settled = before === "damaged"
           ? this.#useUp()
@@ -241,21 +221,16 @@ export class KvBucket {
   ): Settled {
     const { budget } = this;
     const at = this.#seen.meet(before);
-    let record = settleWindow(before, budget, charges);
-    const late = lateUse(before, budget, charges);
-    // Only what is counted opens a window.
-    if (late !== 0 || this.#waiting > 0) {
-      record = enterWindow(record, budget, at.time);
-    } else if (record !== before && record && isUnused(record, budget)) {
-      record = undefined;
-    }
-    if (record === undefined || isOver(record, budget, at.time)) {
+    const { time } = at;
+    const isAsked = this.#waiting > 0;
+    const record = settle(before, budget, charges, { time, isAsked });
+    if (record === undefined || isOver(record, budget, time)) {
       return { record, granted: 0, at };
     }
-    if (late !== 0) record = take(record, budget, late);
     const granted = this.#sizeLease(record, at.now);
-    if (granted > 0) record = take(record, budget, granted);
-    return { record, granted, at };
+    return granted === 0
+      ? { record, granted, at }
+      : { record: take(record, budget, granted), granted, at };
   }
 
   #sizeLease({ openedAt, available }: BudgetRecord, now: number): number {
@@ -268,7 +243,7 @@ export class KvBucket {
   #adopt({ record, granted, at }: Settled): void {
     if (record?.openedAt !== this.#seen.openedAt) this.#lease.end();
     this.#seen.see(record, at);
-    if (granted > 0) this.#lease.fill(granted, this.#clock.monotonic());
+    if (granted > 0) this.#lease.fill(granted, this.#options.clock.monotonic());
   }
 }
 

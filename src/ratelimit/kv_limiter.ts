@@ -215,38 +215,35 @@ export class KvLimiter implements GlobalLimiter {
 
   /** Says whether all of them came back in time. */
   #askAll(buckets: readonly KvBucket[], withinMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const cancel = this.#clock.setTimer(() => resolve(false), withinMs);
-      const asked = Promise.all(buckets.map((bucket) => {
-        const answered = bucket.ask();
-        // What it gets while nobody waits any more has to go back.
-        this.#sweeper.watch(bucket);
-        return answered;
-      }));
-      void asked.then(() => {
-        cancel();
-        resolve(true);
-      });
+    const answers = buckets.map((bucket) => {
+      const answered = bucket.ask();
+      // What it gets while nobody waits any more has to go back.
+      this.#sweeper.watch(bucket);
+      return answered;
     });
+    return this.#isOverWithin(withinMs, Promise.all(answers));
   }
 
   async #close(): Promise<void> {
     this.#sweeper.stop();
-    await new Promise<void>((resolve) => {
-      const cancel = this.#clock.setTimer(() => {
-        void this.#store.close();
-        resolve();
-      }, CLOSE_MS);
-      void this.#flush().then(() => {
-        cancel();
-        resolve();
-      });
-    });
+    const isFlushed = await this.#isOverWithin(CLOSE_MS, this.#flush());
+    if (!isFlushed) void this.#store.close();
   }
 
   async #flush(): Promise<void> {
     await this.#sweeper.flush();
     await this.#store.close();
+  }
+
+  /** @param work Never rejects. */
+  #isOverWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.setTimer(() => resolve(false), ms);
+      void work.then(() => {
+        cancel();
+        resolve(true);
+      });
+    });
   }
 }
 

@@ -52,8 +52,30 @@ export class DamagedRecord extends Error {
   }
 }
 
+/**
+ * What becomes of a record: its own window gets what belongs to it, the one that is open at `time` all the rest. Only what is counted
+ * opens a window.
+ * @param isAsked Whether a request is going to be counted.
+ */
+export function settle(
+  before: BudgetRecord | undefined,
+  budget: BudgetDefinition,
+  charges: readonly Charge[],
+  { time, isAsked }: { readonly time: number; readonly isAsked: boolean },
+): BudgetRecord | undefined {
+  const record = settleWindow(before, budget, charges);
+  const late = lateUse(before, budget, charges);
+  if (late === 0 && !isAsked) {
+    const isPointless = record !== before && record !== undefined &&
+      isUnused(record, budget);
+    return isPointless ? undefined : record;
+  }
+  const open = enterWindow(record, budget, time);
+  return late === 0 ? open : take(open, budget, late);
+}
+
 /** Applies what belongs to the window of the record; the rest is for the window after it. */
-export function settleWindow(
+function settleWindow(
   record: BudgetRecord | undefined,
   budget: BudgetDefinition,
   charges: readonly Charge[],
@@ -69,7 +91,7 @@ export function settleWindow(
  * What those charges take from a window that opens after theirs. Leases given back late are lost, and so is overshoot that is forgiven;
  * debts are carried.
  */
-export function lateUse(
+function lateUse(
   record: BudgetRecord | undefined,
   budget: BudgetDefinition,
   charges: readonly Charge[],
@@ -94,7 +116,7 @@ export function take(
 }
 
 /** Whether nothing was used that a request could be charged for, so that its window need not go on. */
-export function isUnused(
+function isUnused(
   { available }: BudgetRecord,
   { unit, base, burst }: BudgetDefinition,
 ): boolean {
