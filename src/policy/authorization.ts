@@ -3,18 +3,14 @@ import type { ResponseMessage } from "../http/message.ts";
 import type { AuthorizationResult } from "../telemetry/trace_event.ts";
 import { refuseWith } from "./auth_responses.ts";
 import {
-  createRule,
+  AuthorizationRule,
   describeResult,
   type EvaluatedRule,
   evaluateRules,
-  ruleProblem,
 } from "./authorization_rule.ts";
-import {
-  type BodyUse,
-  joinBodyUses,
-  readBodyVariables,
-} from "./body_variables.ts";
+import { joinBodyUses, readBodyVariables } from "./body_variables.ts";
 import { bearerChallenge } from "./challenge.ts";
+import { decisionProblem } from "./expression_checks.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 import { Refusal } from "./refusal.ts";
@@ -26,7 +22,7 @@ export function checkAuthorization(
   { policy }: Authorization,
 ): readonly PolicyProblem[] {
   return policy.matchExpressions.flatMap((text, index) =>
-    ruleProblem(text, ["policy", "matchExpressions", index]) ?? []
+    decisionProblem(text, ["policy", "matchExpressions", index]) ?? []
   );
 }
 
@@ -37,48 +33,41 @@ export function checkAuthorization(
 export function createAuthorization(
   { action, policy }: Authorization,
 ): Policy {
-  const rules = policy.matchExpressions.map(createRule);
+  const rules = policy.matchExpressions.map((text) =>
+    new AuthorizationRule(text)
+  );
   const use = joinBodyUses(rules.map(({ bodyUse }) => bodyUse));
   const passing = action === "Allow";
+  const mode: Mode = passing ? "require" : "deny";
 
-  function decide(context: PolicyContext, variables: RequestVariables) {
-    const { jwt } = context.identity;
-    const evaluated = evaluateRules(rules, variables, jwt);
+  function decide(context: PolicyContext): Refusal | undefined {
+    const variables = new RequestVariables(context);
+    const evaluated = evaluateRules(rules, variables, context.identity.jwt);
     const refusing = evaluated.filter(({ result }) => result !== passing);
     if (refusing.length > 0) {
-      const verdict = verdictOf(evaluated, passing, "deny");
-      return refuse(context, refusing, passing, verdict);
+      const verdict = verdictOf(evaluated, mode, "deny");
+      return refuse(context, refusing, mode, verdict);
     }
-    context.trace?.report(verdictOf(evaluated, passing, "allow"));
+    context.trace?.report(verdictOf(evaluated, mode, "allow"));
     return undefined;
   }
 
   return {
     kind: "authorization",
-    onRequest(context) {
-      return use === undefined
-        ? decide(context, new RequestVariables(context))
-        : decideWithBody(context, use, decide);
-    },
+    onRequest: (context) =>
+      use === undefined
+        ? decide(context)
+        : readBodyVariables(context, use).then(() => decide(context)),
   };
 }
 
-async function decideWithBody(
-  context: PolicyContext,
-  use: BodyUse,
-  decide: (
-    context: PolicyContext,
-    variables: RequestVariables,
-  ) => Refusal | undefined,
-): Promise<Refusal | undefined> {
-  const mcp = await readBodyVariables(context, use);
-  return decide(context, new RequestVariables(context, mcp));
-}
+/** Whether rules have to hold, or must not. */
+type Mode = AuthorizationResult["rules"][number]["mode"];
 
 /** What every rule said, for the trace. */
 function verdictOf(
   evaluated: readonly EvaluatedRule[],
-  isAllow: boolean,
+  mode: Mode,
   result: AuthorizationResult["result"],
 ): AuthorizationResult {
   return {
@@ -86,7 +75,7 @@ function verdictOf(
     rules: evaluated.map(({ rule, result }) => ({
       name: rule.text,
       matched: result === true,
-      mode: isAllow ? "require" : "deny",
+      mode,
       ...(typeof result !== "boolean" &&
         { error: result.withoutValues(rule.text) }),
     })),
@@ -94,15 +83,14 @@ function verdictOf(
   };
 }
 
-/** @param isAllow Whether the rules would have to hold. */
 function refuse(
   context: PolicyContext,
   refusing: readonly EvaluatedRule[],
-  isAllow: boolean,
+  mode: Mode,
   verdict: AuthorizationResult,
 ): Refusal {
   const { jwt } = context.identity;
-  const wanted = isAllow ? refusing.map(({ rule }) => rule) : [];
+  const wanted = mode === "require" ? refusing.map(({ rule }) => rule) : [];
   const missing = jwt && missingScopes(jwt, wanted);
   return new Refusal(
     "authorization",

@@ -1,13 +1,8 @@
-import { nearest } from "../api/suggest.ts";
-import {
-  compileExpression,
-  Expression,
-  type ExpressionFault,
-} from "../cel/expression.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import type { Expression } from "../cel/expression.ts";
 import type { Variables } from "../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "./body_variables.ts";
-import type { PolicyProblem } from "./policy_kind.ts";
+import { compileChecked } from "./expression_checks.ts";
 import type { RequestIdentity } from "./request_identity.ts";
 
 /** What a rule says about a request; a failure is neither true nor false. */
@@ -29,8 +24,9 @@ export class AuthorizationRule {
   /** Results by the claims of verified tokens, which stay the same object as long as a token is remembered. */
   readonly #decided: WeakMap<object, RuleResult> | undefined;
 
-  constructor(expression: Expression) {
-    this.text = expression.text;
+  constructor(text: string) {
+    const expression = compileChecked(text);
+    this.text = text;
     this.requiredScopes = expression.requiredScopes;
     this.bodyUse = bodyUseOf(expression.variables);
     this.#expression = expression;
@@ -66,54 +62,4 @@ export function describeResult({ rule, result }: EvaluatedRule): string {
     ? `fails: ${result.withoutValues(rule.text)}`
     : `is ${result}`;
   return `rule ${JSON.stringify(rule.text)} ${outcome}`;
-}
-
-/** What is wrong with the text of a rule; `undefined` when nothing is. */
-export function ruleProblem(
-  text: string,
-  path: PolicyProblem["path"],
-): PolicyProblem | undefined {
-  const compiled = compileExpression(text);
-  if (!(compiled instanceof Expression)) return faultProblem(compiled, path);
-  const [name, reason] = notInRules.find(([each]) => isRead(compiled, each)) ??
-    [];
-  return name === undefined
-    ? undefined
-    : { path, message: `Cannot use "${name}" in a rule: ${reason}` };
-}
-
-const notInRules = [
-  ["backend", "rules run before a backend is chosen"],
-  ["response", "rules run before there is a response"],
-  ["request.body", "only transformations read bodies"],
-] as const;
-
-function isRead(
-  expression: Expression,
-  name: typeof notInRules[number][0],
-): boolean {
-  return name === "request.body"
-    ? expression.reads(name)
-    : expression.variables.has(name);
-}
-
-/** A fault as what is wrong with the configuration at `path`. */
-export function faultProblem(
-  { message, offset, unknown }: ExpressionFault,
-  path: PolicyProblem["path"],
-): PolicyProblem {
-  const suggestion = unknown && nearest(unknown.name, unknown.candidates);
-  return {
-    path,
-    message: `Cannot use the expression: ${message}`,
-    offset,
-    ...(suggestion !== undefined && { suggestion }),
-  };
-}
-
-/** The rule of a text without problems. @throws {TypeError} When it has any. */
-export function createRule(text: string): AuthorizationRule {
-  const compiled = compileExpression(text);
-  if (compiled instanceof Expression) return new AuthorizationRule(compiled);
-  throw new TypeError(compiled.message);
 }

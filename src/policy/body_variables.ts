@@ -1,7 +1,6 @@
-import type { Value } from "../cel/library.ts";
 import type { VariableName } from "../cel/variables.ts";
-import { readLlmVariable } from "./llm_variable.ts";
-import { readMcpVariable } from "./mcp_variable.ts";
+import { readLlmRequest } from "./llm_variable.ts";
+import { readMcpMessage } from "./mcp_variable.ts";
 import type { PolicyContext } from "./policy.ts";
 
 /** Which variables that come from the body an expression reads, or any of several expressions. */
@@ -25,14 +24,15 @@ export function joinBodyUses(
 }
 
 /**
- * Reads ahead what expressions need of the body: answers `mcp`, and leaves `llm` in the context. Neither is there for an upgrade:
- * nobody sees what follows it.
+ * Reads ahead what expressions need of the body, and leaves it in the context. For an upgrade there is nothing: nobody sees what
+ * follows it.
  */
 export async function readBodyVariables(
   context: PolicyContext,
   { readsMcp, readsLlm }: BodyUse,
-): Promise<Value | undefined> {
-  if (context.request.upgrade !== undefined) return undefined;
-  if (readsLlm) context.llmRequest = await readLlmVariable(context.request);
-  return readsMcp ? await readMcpVariable(context.request) : undefined;
+): Promise<void> {
+  const { request } = context;
+  if (request.upgrade !== undefined) return;
+  if (readsLlm) context.llmRequest = await readLlmRequest(request);
+  if (readsMcp) context.mcpMessage = await readMcpMessage(request);
 }

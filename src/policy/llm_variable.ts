@@ -1,9 +1,9 @@
 import { isJsonObject } from "../base/json.ts";
-import { mapValue, type Value } from "../cel/library.ts";
 import type { RequestMessage } from "../http/message.ts";
 import {
   detectLlmApi,
   isStreamingPath,
+  type LlmApi,
   readPathModel,
 } from "../llm/llm_api.ts";
 import { ownField } from "./own_field.ts";
@@ -13,25 +13,26 @@ import { parseUnambiguous } from "./unambiguous_json.ts";
 /** Longer bodies are not looked into. Images make them long, but few are longer than this. */
 const maxRequestBytes = 8 * 1024 * 1024;
 
-/**
- * The variable `llm`: what the request asks of an LLM, such as
- * `{"provider": "chat", "requestModel": "gpt-4o-mini", "streaming": true}`.
- *
- * `undefined` for a body that cannot be read, so that nothing passes that the expression has not seen. Fields that the request
- * does not have are left out, all but `streaming`.
- */
-export async function readLlmVariable(
+/** What a request asks of an LLM, such as `{"provider": "chat", "requestModel": "gpt-4o-mini", "streaming": true}`. */
+export interface LlmRequest {
+  readonly provider?: LlmApi;
+  readonly requestModel?: string;
+  readonly streaming: boolean;
+}
+
+/** Reads the variable `llm`; `undefined` for a body that cannot be read, so that nothing passes that the expression has not seen. */
+export async function readLlmRequest(
   request: RequestMessage,
-): Promise<Value | undefined> {
+): Promise<LlmRequest | undefined> {
   const { method, target } = request;
-  const fields = new Map<string, Value>();
   const provider = detectLlmApi(method, target);
-  if (provider !== undefined) fields.set("provider", provider);
   const asked = await readAsked(request, readPathModel(target));
   if (asked === undefined) return undefined;
-  if (asked.model !== undefined) fields.set("requestModel", asked.model);
-  fields.set("streaming", asked.streaming || isStreamingPath(target));
-  return mapValue(fields);
+  return {
+    ...(provider !== undefined && { provider }),
+    ...(asked.model !== undefined && { requestModel: asked.model }),
+    streaming: asked.streaming || isStreamingPath(target),
+  };
 }
 
 interface Asked {

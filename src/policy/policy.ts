@@ -1,6 +1,7 @@
-import type { Value } from "../cel/library.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { LlmCall } from "./llm_call.ts";
+import type { LlmRequest } from "./llm_variable.ts";
+import type { McpMessage } from "./mcp_variable.ts";
 import type { PolicyTrace } from "./policy_trace.ts";
 import type { Admission } from "./rate_limit_admission.ts";
 import type { Refusal } from "./refusal.ts";
@@ -31,7 +32,9 @@ export interface PolicyContext {
   /** What the request uses of an LLM. */
   readonly llm: LlmCall;
   /** The variable `llm`, where an expression asked for it and the body could be read. */
-  llmRequest?: Value | undefined;
+  llmRequest?: LlmRequest | undefined;
+  /** What the variable `mcp` tells, likewise. */
+  mcpMessage?: McpMessage | undefined;
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { RateLimit } from "../api/rate_limit.ts";
-import type { Value } from "../cel/library.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { BudgetReading } from "../ratelimit/budget.ts";
@@ -113,10 +112,8 @@ class RateLimitPolicy implements Policy {
   ): RequestVerdict | Promise<RequestVerdict> {
     context.exposedHeaders = limitHeaders;
     const use = this.#bodyUse;
-    if (use === undefined) return this.#decide(context, undefined);
-    return readBodyVariables(context, use).then((mcp) =>
-      this.#decide(context, mcp)
-    );
+    if (use === undefined) return this.#decide(context);
+    return readBodyVariables(context, use).then(() => this.#decide(context));
   }
 
   onResponse({ rateLimit }: PolicyContext, response: ResponseMessage): void {
@@ -127,15 +124,12 @@ class RateLimitPolicy implements Policy {
     }
   }
 
-  #decide(
-    context: PolicyContext,
-    mcp: Value | undefined,
-  ): RequestVerdict | Promise<RequestVerdict> {
+  #decide(context: PolicyContext): RequestVerdict | Promise<RequestVerdict> {
     const { clock, local, shared } = this.#options;
     const now = Math.floor(clock.monotonic());
     const variables = local.fixed !== undefined && shared.length === 0
       ? undefined
-      : new RequestVariables(context, mcp);
+      : new RequestVariables(context);
     const budgets = local.fixed ??
       (variables === undefined ? [] : local.budgets(variables, context, now));
     const exhausted = takeAll(budgets, now);

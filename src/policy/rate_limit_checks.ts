@@ -2,7 +2,7 @@ import type { GlobalLimit, RateLimit } from "../api/rate_limit.ts";
 import { compileExpression, Expression } from "../cel/expression.ts";
 import type { ResultType } from "../cel/result_type.ts";
 import { describeServiceProblems } from "../ratelimit/service_budgets.ts";
-import { ruleProblem } from "./authorization_rule.ts";
+import { decisionProblem } from "./expression_checks.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 import { budgetOf } from "./rate_limit_budget.ts";
 
@@ -64,7 +64,8 @@ function problemsOf(
   accepted: Accepted,
 ): readonly PolicyProblem[] {
   if (text === undefined) return [];
-  const problem = ruleProblem(text, path) ?? typeProblem(text, path, accepted);
+  const problem = decisionProblem(text, path) ??
+    typeProblem(text, path, accepted);
   return problem === undefined ? [] : [problem];
 }
 

@@ -1,9 +1,10 @@
 import type { Log } from "../base/log.ts";
 import { redactionMarker } from "../base/redaction.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
-import { compileExpression, Expression } from "../cel/expression.ts";
+import type { Expression } from "../cel/expression.ts";
 import type { VariableName, Variables } from "../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "./body_variables.ts";
+import { compileChecked } from "./expression_checks.ts";
 import type { PolicyContext } from "./policy.ts";
 
 /** What a limit makes of the value of an expression. */
@@ -122,7 +123,7 @@ function subjectOf(expression: Expression): SubjectOf | undefined {
  * all such requests share: nobody gets around a limit by leaving something out.
  */
 export function compileKey(text: string, log: Log): LimitExpression<string> {
-  return new LimitExpression(compile(text), {
+  return new LimitExpression(compileChecked(text), {
     ...asText,
     fallback: "",
     consequence:
@@ -137,7 +138,7 @@ export function compileCondition(
   text: string,
   log: Log,
 ): LimitExpression<boolean> {
-  return new LimitExpression(compile(text), {
+  return new LimitExpression(compileChecked(text), {
     accept: (value) => typeof value === "boolean" ? value : undefined,
     expected: "a boolean",
     fallback: true,
@@ -152,7 +153,7 @@ export function compileValue(
   text: string,
   log: Log,
 ): LimitExpression<string | undefined> {
-  return new LimitExpression<string | undefined>(compile(text), {
+  return new LimitExpression<string | undefined>(compileChecked(text), {
     ...asText,
     fallback: undefined,
     consequence: "A shared limit has no value for an entry",
@@ -177,11 +178,4 @@ function textOf(value: unknown): string | undefined {
     default:
       return undefined;
   }
-}
-
-/** @throws {TypeError} For a text with problems, which `checkRateLimit` has reported. */
-function compile(text: string): Expression {
-  const compiled = compileExpression(text);
-  if (compiled instanceof Expression) return compiled;
-  throw new TypeError(compiled.message);
 }

@@ -3,6 +3,7 @@ import { claimsValue, lazyMap } from "../cel/values.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
+import { mcpValue } from "./mcp_variable.ts";
 import { type BodyText, UnreadableBody } from "./message_body.ts";
 import type { PolicyContext } from "./policy.ts";
 import { pathOf } from "./resource_url.ts";
@@ -18,17 +19,10 @@ export interface TransformedMessages {
 /** A request as expressions see it. What they do not ask for is never made. */
 export class RequestVariables implements Variables {
   readonly #context: PolicyContext;
-  readonly #mcp: Value | undefined;
   readonly #messages: TransformedMessages | undefined;
 
-  /** @param mcp Read ahead by whoever evaluates, because the body has to be waited for; see `readMcpVariable`. */
-  constructor(
-    context: PolicyContext,
-    mcp?: Value,
-    messages?: TransformedMessages,
-  ) {
+  constructor(context: PolicyContext, messages?: TransformedMessages) {
     this.#context = context;
-    this.#mcp = mcp;
     this.#messages = messages;
   }
 
@@ -70,16 +64,20 @@ export class RequestVariables implements Variables {
     return claimsOf(this.#context.identity.basicAuth);
   }
 
-  /** @throws {TypeError} When the body could not be read: `has(mcp.tool)` must not be false for what nobody has looked into. */
+  /**
+   * @throws {TypeError} When the body could not be read, or nobody read it ahead (`readBodyVariables`): `has(mcp.tool)` must not be
+   * false for what nobody has looked into.
+   */
   get mcp(): Value {
-    if (this.#mcp !== undefined) return this.#mcp;
+    const { mcpMessage } = this.#context;
+    if (mcpMessage !== undefined) return mcpValue(mcpMessage);
     throw new TypeError("the body is not a JSON-RPC message that can be read");
   }
 
-  /** @throws {TypeError} When the body could not be read, or nobody read it ahead; see `readBodyVariables`. */
+  /** @throws {TypeError} As `mcp` does. */
   get llm(): Value {
     const { llmRequest } = this.#context;
-    if (llmRequest !== undefined) return llmRequest;
+    if (llmRequest !== undefined) return claimsValue({ ...llmRequest });
     throw new TypeError("the body is not a JSON object that can be read");
   }
 

@@ -1,6 +1,5 @@
 import type { Transformation } from "../api/transformation.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
-import type { Value } from "../cel/library.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { JsonValue } from "../telemetry/trace_state.ts";
 import {
@@ -48,20 +47,12 @@ export function createTransformation(
 
 type Services = Pick<PolicyServices, "log" | "maxBufferBytes">;
 
-/** What expressions read of a request and has to be waited for. */
-interface ReadAhead {
-  readonly mcp: Value | undefined;
-  readonly requestText: BodyText | undefined;
-}
-
 /** A response and the bodies that expressions read. */
 interface Messages {
   readonly requestText: BodyText | undefined;
   readonly response: ResponseMessage;
   readonly responseText: BodyText | undefined;
 }
-
-const nothing: ReadAhead = { mcp: undefined, requestText: undefined };
 
 class TransformationPolicy implements Policy {
   readonly kind = "transformation";
@@ -71,7 +62,7 @@ class TransformationPolicy implements Policy {
   readonly #bodyUse: BodyUse | undefined;
   readonly #readsRequestText: boolean;
   /** For the changes of the response: by then the body is gone. */
-  readonly #readAhead = new WeakMap<PolicyContext, ReadAhead>();
+  readonly #requestTexts = new WeakMap<PolicyContext, BodyText>();
   #hasWarned = false;
 
   constructor(
@@ -89,11 +80,11 @@ class TransformationPolicy implements Policy {
 
   onRequest(context: PolicyContext): void | Promise<void> {
     if (this.#bodyUse === undefined && !this.#readsRequestText) {
-      return this.#changeRequest(context, nothing);
+      return this.#changeRequest(context, undefined);
     }
-    return this.#read(context).then((read) => {
-      this.#readAhead.set(context, read);
-      this.#changeRequest(context, read);
+    return this.#readRequest(context).then((text) => {
+      if (text !== undefined) this.#requestTexts.set(context, text);
+      this.#changeRequest(context, text);
     });
   }
 
@@ -111,24 +102,21 @@ class TransformationPolicy implements Policy {
     );
   }
 
-  async #read(context: PolicyContext): Promise<ReadAhead> {
-    const { maxBufferBytes } = this.#services;
-    return {
-      mcp: this.#bodyUse && await readBodyVariables(context, this.#bodyUse),
-      requestText: this.#readsRequestText
-        ? await readBodyText(context.request, maxBufferBytes)
-        : undefined,
-    };
+  async #readRequest(context: PolicyContext): Promise<BodyText | undefined> {
+    if (this.#bodyUse) await readBodyVariables(context, this.#bodyUse);
+    return this.#readsRequestText
+      ? await readBodyText(context.request, this.#services.maxBufferBytes)
+      : undefined;
   }
 
   #changeRequest(
     context: PolicyContext,
-    { mcp, requestText }: ReadAhead,
+    requestText: BodyText | undefined,
   ): void {
     const { request } = context;
     const changes = this.#request;
     if (changes !== undefined) {
-      const variables = new RequestVariables(context, mcp, { requestText });
+      const variables = new RequestVariables(context, { requestText });
       const pseudo = changes.evaluatePseudo(variables);
       const headers = changes.evaluateHeaders(variables);
       const bytes = takesBody(request, pseudo.get(":method"))
@@ -151,9 +139,9 @@ class TransformationPolicy implements Policy {
     response: ResponseMessage,
     responseText: BodyText | undefined,
   ): void {
-    const { mcp, requestText } = this.#readAhead.get(context) ?? nothing;
+    const requestText = this.#requestTexts.get(context);
     const messages = { requestText, response, responseText };
-    const variables = new RequestVariables(context, mcp, messages);
+    const variables = new RequestVariables(context, messages);
     const headers = changes.evaluateHeaders(variables);
     const { pseudo, body } = response.tunnel === undefined
       ? this.#changeContent(changes, context, variables, messages)

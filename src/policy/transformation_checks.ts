@@ -3,10 +3,10 @@ import {
   type MessageChanges,
   type Transformation,
 } from "../api/transformation.ts";
-import { compileExpression, Expression } from "../cel/expression.ts";
-import { EvaluationFailure } from "../cel/evaluation_failure.ts";
-import { faultProblem } from "./authorization_rule.ts";
 import { ownHeaders } from "../base/own_headers.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import { compileExpression, Expression } from "../cel/expression.ts";
+import { faultProblem } from "./expression_checks.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 import { compileBody, compileHeader } from "./transformation_expression.ts";
 

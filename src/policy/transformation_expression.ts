@@ -1,14 +1,15 @@
 import { Buffer } from "node:buffer";
 import { isPseudoHeader, type PseudoHeader } from "../api/transformation.ts";
 import { describeError } from "../base/errors.ts";
-import { compileExpression, Expression } from "../cel/expression.ts";
-import { toJsonText } from "../cel/functions.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import type { Expression } from "../cel/expression.ts";
+import { toJsonText } from "../cel/functions.ts";
 import type { Variables } from "../cel/variables.ts";
 import { isFieldName, isFieldValue } from "../http/field_syntax.ts";
 import { isAuthority, isTarget } from "../http/server/request_target.ts";
 import { normalizeTarget } from "../route/request_target.ts";
 import { type BodyUse, bodyUseOf } from "./body_variables.ts";
+import { compileChecked } from "./expression_checks.ts";
 
 /** An expression and the form that its result is needed in; one that reads nothing is evaluated once. */
 export class TransformationExpression<T extends string | Uint8Array> {
@@ -63,7 +64,7 @@ export function compileHeader(
 ): TransformationExpression<string> {
   const toValue = isPseudoHeader(name) ? pseudoValues[name] : toFieldValue;
   return new TransformationExpression(
-    compile(text),
+    compileChecked(text),
     (value) => toValue(toText(value)),
   );
 }
@@ -76,7 +77,7 @@ export function compileBody(
   text: string,
 ): TransformationExpression<Uint8Array> {
   return new TransformationExpression(
-    compile(text),
+    compileChecked(text),
     (value) => typeof value === "string" ? encoder.encode(value) : value,
   );
 }
@@ -86,12 +87,6 @@ const encoder = new TextEncoder();
 /** Longer values would be refused by most servers. */
 const MAX_VALUE_LENGTH = 16 * 1024;
 const MAX_METHOD_LENGTH = 32;
-
-function compile(text: string): Expression {
-  const compiled = compileExpression(text);
-  if (compiled instanceof Expression) return compiled;
-  throw new TypeError(compiled.message);
-}
 
 /** Header values are Latin-1 in memory, so that bytes go through as they are. */
 function toText(value: string | Uint8Array): string {

@@ -68,6 +68,7 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   rateLimit: PolicyContext["rateLimit"];
   exposedHeaders: PolicyContext["exposedHeaders"];
   llmRequest: PolicyContext["llmRequest"];
+  mcpMessage: PolicyContext["mcpMessage"];
   /** Time until the upstream's response head, over all tries; `undefined` when no upstream was asked. */
   upstreamMs: number | undefined;
   /** Monotonic time at which the last try began, in milliseconds; 0 when no upstream was asked. */

@@ -6,6 +6,7 @@ import type {
   RequestState,
 } from "../telemetry/trace_state.ts";
 import type { ResponseMessage } from "../http/message.ts";
+import type { McpMessage } from "../policy/mcp_variable.ts";
 import { pathEnd } from "../route/request_target.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
@@ -36,6 +37,7 @@ export function readState(
     ...claims("jwt", identity.jwt, redactor),
     ...claims("apiKey", identity.apiKey, redactor),
     ...readUser(identity.basicAuth, redactor),
+    ...readAsked(exchange, redactor),
     ...(backend && { backend: readBackend(backend) }),
     ...(response && {
       response: {
@@ -113,6 +115,23 @@ function readUser(
   const username = known?.["username"];
   if (typeof username !== "string") return {};
   return { basicAuth: { username: redactor.text(username) } };
+}
+
+/** What expressions have read of the body, without the arguments of tools: they are long, and the body is shown anyway. */
+function readAsked(
+  { llmRequest, mcpMessage }: Exchange,
+  redactor: TraceRedactor,
+): Pick<RequestState, "llm" | "mcp"> {
+  return {
+    ...(llmRequest && { llm: redactor.json(llmRequest) }),
+    ...(mcpMessage && { mcp: redactor.json(withoutArguments(mcpMessage)) }),
+  };
+}
+
+function withoutArguments({ tool, ...message }: McpMessage) {
+  return tool === undefined
+    ? message
+    : { ...message, tool: { name: tool.name } };
 }
 
 function readTiming(

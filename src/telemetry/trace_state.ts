@@ -29,8 +29,21 @@ export interface RequestState {
   readonly jwt?: JsonObject;
   readonly apiKey?: JsonObject;
   readonly basicAuth?: { readonly username: string };
-  readonly mcp?: JsonObject;
-  readonly llm?: JsonObject;
+  /** Once an expression asked for it, without the arguments of tools. */
+  readonly mcp?: {
+    readonly sessionId?: string;
+    readonly methodName?: string;
+    readonly tool?: { readonly name: string };
+    readonly prompt?: { readonly name: string };
+    readonly resource?: { readonly name: string };
+  };
+  /** Once an expression asked for it. */
+  readonly llm?: {
+    /** Such as `chat`. */
+    readonly provider?: string;
+    readonly requestModel?: string;
+    readonly streaming: boolean;
+  };
   readonly backend?: {
     readonly name: string;
     /** Such as `static`. */

@@ -112,6 +112,44 @@ for (const method of ["GET", "POST"]) {
   });
 }
 
+Deno.test("/debug/trace shows what a rule has read of an MCP message and of an LLM request", async () => {
+  await using gateway = await startBoth({
+    policies: {
+      authorization: {
+        policy: {
+          matchExpressions: [
+            "!has(mcp.tool) || mcp.tool.name != 'drop'",
+            "!llm.streaming",
+          ],
+        },
+      },
+    },
+  });
+  const watched = eventsOf(await gateway.watch());
+  const { status } = await fetchRaw(`${gateway.origin}/mcp`, {
+    method: "POST",
+    headers: { "mcp-session-id": "s1" },
+    body:
+      '{"method":"tools/call","params":{"name":"drop","arguments":{"pin":"0000"}}}',
+  });
+  assert.equal(status, 403);
+
+  const read = (await watched).flatMap(({ message }) => {
+    if (message.type !== "cel") return [];
+    const { mcp, llm } = message.requestState;
+    return [{ mcp, llm }];
+  });
+  const expected = {
+    mcp: {
+      sessionId: "s1",
+      methodName: "tools/call",
+      tool: { name: "drop" },
+    },
+    llm: { streaming: false },
+  };
+  assert.deepEqual(read, [expected, expected]);
+});
+
 Deno.test("/debug/trace says every second that it lives", async () => {
   await using gateway = await startBoth();
   const response = await fetch(`${gateway.admin}/debug/trace`);

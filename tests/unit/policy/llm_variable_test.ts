@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readLlmVariable } from "../../../src/policy/llm_variable.ts";
+import { readLlmRequest } from "../../../src/policy/llm_variable.ts";
 import { authorization, decide, refused } from "./authorization.ts";
 import { context } from "./exchange.ts";
 import { textBody } from "../../../src/http/body.ts";
@@ -129,7 +129,7 @@ Deno.test("llm leaves the body as it was", async () => {
   const on = context(chat);
   on.request.body = textBody('{"model":"small"}');
 
-  await readLlmVariable(on.request);
+  await readLlmRequest(on.request);
 
   const bytes = await on.request.body.read();
   assert.equal(new TextDecoder().decode(bytes), '{"model":"small"}');

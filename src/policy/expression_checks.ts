@@ -1,0 +1,57 @@
+import { nearest } from "../api/suggest.ts";
+import {
+  compileExpression,
+  Expression,
+  type ExpressionFault,
+} from "../cel/expression.ts";
+import type { PolicyProblem } from "./policy_kind.ts";
+
+/** What is wrong with an expression that decides over a request, as in rules and limits; `undefined` when nothing is. */
+export function decisionProblem(
+  text: string,
+  path: PolicyProblem["path"],
+): PolicyProblem | undefined {
+  const compiled = compileExpression(text);
+  if (!(compiled instanceof Expression)) return faultProblem(compiled, path);
+  const [name, reason] = notInRules.find(([each]) => isRead(compiled, each)) ??
+    [];
+  return name === undefined
+    ? undefined
+    : { path, message: `Cannot use "${name}" in a rule: ${reason}` };
+}
+
+const notInRules = [
+  ["backend", "rules run before a backend is chosen"],
+  ["response", "rules run before there is a response"],
+  ["request.body", "only transformations read bodies"],
+] as const;
+
+function isRead(
+  expression: Expression,
+  name: typeof notInRules[number][0],
+): boolean {
+  return name === "request.body"
+    ? expression.reads(name)
+    : expression.variables.has(name);
+}
+
+/** A fault as what is wrong with the configuration at `path`. */
+export function faultProblem(
+  { message, offset, unknown }: ExpressionFault,
+  path: PolicyProblem["path"],
+): PolicyProblem {
+  const suggestion = unknown && nearest(unknown.name, unknown.candidates);
+  return {
+    path,
+    message: `Cannot use the expression: ${message}`,
+    offset,
+    ...(suggestion !== undefined && { suggestion }),
+  };
+}
+
+/** The expression of a text that was checked. @throws {TypeError} When it has a fault after all. */
+export function compileChecked(text: string): Expression {
+  const compiled = compileExpression(text);
+  if (compiled instanceof Expression) return compiled;
+  throw new TypeError(compiled.message);
+}
