@@ -1,4 +1,5 @@
 import type { Clock } from "../src/base/clock.ts";
+import { onSignal } from "./signals.ts";
 
 /** The debugger of this process, as `node:inspector` has it. */
 export interface Debugger {
@@ -13,24 +14,22 @@ const looks = 1000;
 
 /**
  * Shuts the debugger that Deno opens at SIGUSR1, on a port where everybody on this machine can run code in the process; nothing keeps Deno
- * from opening it. Windows has no such signal.
+ * from opening it.
  */
 export function keepDebuggerShut(
   clock: Clock,
-  onSignal: () => void,
+  onIgnored: () => void,
 ): Disposable {
   let stopLooking = () => {};
-  const onDebuggerSignal = async () => {
-    onSignal();
+  const listening = onSignal("SIGUSR1", async () => {
+    onIgnored();
     const target = await import("node:inspector");
     stopLooking();
     stopLooking = closeOnceOpen(target, clock);
-  };
-  const isKnown = Deno.build.os !== "windows";
-  if (isKnown) Deno.addSignalListener("SIGUSR1", onDebuggerSignal);
+  });
   return {
     [Symbol.dispose]() {
-      if (isKnown) Deno.removeSignalListener("SIGUSR1", onDebuggerSignal);
+      listening[Symbol.dispose]();
       stopLooking();
     },
   };

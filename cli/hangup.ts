@@ -1,4 +1,6 @@
-/** The SIGHUPs that this process gets. Windows has none. */
+import { onSignal } from "./signals.ts";
+
+/** The SIGHUPs that this process gets. */
 export interface Hangups extends Disposable {
   /** Calls `listener` at each; at once when there were some before. */
   follow(listener: () => void): void;
@@ -10,16 +12,12 @@ export function listenForHangups(): Hangups {
   let notify = () => {
     isPending = true;
   };
-  const onSignal = () => notify();
-  const isKnown = Deno.build.os !== "windows";
-  if (isKnown) Deno.addSignalListener("SIGHUP", onSignal);
+  const listening = onSignal("SIGHUP", () => notify());
   return {
     follow(listener) {
       notify = listener;
       if (isPending) listener();
     },
-    [Symbol.dispose]() {
-      if (isKnown) Deno.removeSignalListener("SIGHUP", onSignal);
-    },
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
   };
 }

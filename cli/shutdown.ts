@@ -1,12 +1,10 @@
-const signals = [["SIGINT", 130], ["SIGTERM", 143]] as const;
+import { onSignal, signalExitCodes } from "./signals.ts";
 
-/** Whether somebody wants this process to end. */
-export interface Shutdown {
+/** Whether somebody wants this process to end; disposing it stops listening to signals. */
+export interface Shutdown extends Disposable {
   /** Resolves once it should. */
   readonly requested: Promise<void>;
   request(): void;
-  /** Stops listening to signals. */
-  [Symbol.dispose](): void;
 }
 
 /** Takes SIGINT and SIGTERM as requests; `onSecond` receives the exit code when another one follows. */
@@ -15,38 +13,20 @@ export function listenForShutdown(
 ): Shutdown {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isRequested = false;
-  const listeners = signals.map(([signal, exitCode]) => {
-    const listener = () => {
-      if (isRequested) onSecond(exitCode);
+  const listening = new DisposableStack();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    listening.use(onSignal(signal, () => {
+      if (isRequested) onSecond(signalExitCodes[signal]);
       isRequested = true;
       resolve();
-    };
-    addListener(signal, listener);
-    return [signal, listener] as const;
-  });
+    }));
+  }
   return {
     requested: promise,
     request() {
       isRequested = true;
       resolve();
     },
-    [Symbol.dispose]() {
-      for (const [signal, listener] of listeners) {
-        removeListener(signal, listener);
-      }
-    },
+    [Symbol.dispose]: () => listening.dispose(),
   };
-}
-
-// Windows knows no SIGTERM.
-function addListener(signal: Deno.Signal, listener: () => void): void {
-  if (signal !== "SIGTERM" || Deno.build.os !== "windows") {
-    Deno.addSignalListener(signal, listener);
-  }
-}
-
-function removeListener(signal: Deno.Signal, listener: () => void): void {
-  if (signal !== "SIGTERM" || Deno.build.os !== "windows") {
-    Deno.removeSignalListener(signal, listener);
-  }
 }

@@ -6,8 +6,9 @@ import {
   nameOf,
   stranger,
 } from "../admin_client.ts";
-import { Failure } from "../exit.ts";
+import { exitCodes, Failure } from "../exit.ts";
 import { print } from "../output.ts";
+import { onSignal, signalExitCodes } from "../signals.ts";
 import { showProgress } from "./progress_bar.ts";
 
 /** Where to put a profile. */
@@ -30,18 +31,15 @@ export async function takeProfile(
   // Before the gateway goes to work for it.
   await using file = await OutputFile.open(name);
   const interrupt = new AbortController();
-  const onInterrupt = () => interrupt.abort();
-  Deno.addSignalListener("SIGINT", onInterrupt);
+  using _listening = onSignal("SIGINT", () => interrupt.abort());
   try {
     await file.write(await download(kind, options, interrupt.signal));
   } catch (error) {
-    if (interrupt.signal.aborted) return 130;
+    if (interrupt.signal.aborted) return signalExitCodes.SIGINT;
     throw error;
-  } finally {
-    Deno.removeSignalListener("SIGINT", onInterrupt);
   }
   await print(`Wrote ${kind} profile to ${name}\n`);
-  return 0;
+  return exitCodes.ok;
 }
 
 async function download(

@@ -1,6 +1,7 @@
 import { describeError } from "../../src/base/errors.ts";
-import { Failure } from "../exit.ts";
+import { exitCodes, Failure } from "../exit.ts";
 import { print, printError } from "../output.ts";
+import { signalExitCodes } from "../signals.ts";
 import { visibleJson } from "./print_as.ts";
 import { decodeEvent, type ReceivedEvent } from "./trace/decode_event.ts";
 import { followInjection } from "./trace/follow_injection.ts";
@@ -94,17 +95,15 @@ async function printLines(
   format: (event: ReceivedEvent) => string,
 ): Promise<number> {
   for await (const event of events) await print(`${format(event)}\n`);
-  return 0;
+  return exitCodes.ok;
 }
 
 async function showTui(feed: Feed, keys: KeyInput): Promise<number> {
   const { runTui } = await import("../tui/run.ts");
   const { failure, signal } = await runTui(feed, keys);
-  if (signal === "SIGINT") return 130;
-  if (signal === "SIGTERM") return 143;
-  if (signal === "SIGHUP") return 129;
+  if (signal !== undefined) return signalExitCodes[signal];
   if (failure !== undefined) throw failure;
-  return 0;
+  return exitCodes.ok;
 }
 
 async function replay(file: string, show: Show): Promise<number> {

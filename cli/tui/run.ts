@@ -1,6 +1,7 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
+import { onSignal, type signalExitCodes } from "../signals.ts";
 import { KeyDecoder } from "./keys.ts";
 import type { Size } from "./layout.ts";
 import { addEvents, initialModel, type Model } from "./model.ts";
@@ -23,7 +24,7 @@ export interface TuiOutcome {
   /** Why there were no more events; `undefined` when they were complete, or were not waited for. */
   readonly failure: unknown;
   /** The signal that ended it. */
-  readonly signal: Deno.Signal | undefined;
+  readonly signal: keyof typeof signalExitCodes | undefined;
 }
 
 const frameMs = 15;
@@ -56,13 +57,13 @@ class Session implements Disposable {
     this.#feed = feed;
     this.#screen = screen;
     this.#model = initialModel(feed.title, feed.waitingText);
-    this.#onSignal("SIGWINCH", () => this.#planDraw());
-    this.#onSignal("SIGCONT", () => {
+    this.#cleanup.use(onSignal("SIGWINCH", () => this.#planDraw()));
+    this.#cleanup.use(onSignal("SIGCONT", () => {
       this.#screen.open();
       this.#planDraw();
-    });
+    }));
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-      this.#onSignal(signal, () => this.#finish(signal));
+      this.#cleanup.use(onSignal(signal, () => this.#finish(signal)));
     }
     // Else the process would end at once, with the terminal as it is.
     this.#onGlobal("unhandledrejection", (event) => {
@@ -126,7 +127,7 @@ class Session implements Disposable {
     Deno.kill(Deno.pid, "SIGSTOP");
   }
 
-  #finish(signal: Deno.Signal | undefined): void {
+  #finish(signal: TuiOutcome["signal"]): void {
     this.#outcome.resolve({ failure: this.#failure, signal });
   }
 
@@ -163,13 +164,6 @@ class Session implements Disposable {
   ): void {
     addEventListener(name, listener);
     this.#cleanup.defer(() => removeEventListener(name, listener));
-  }
-
-  #onSignal(signal: Deno.Signal, listener: () => void): void {
-    // Windows has only this one of them.
-    if (Deno.build.os === "windows" && signal !== "SIGINT") return;
-    Deno.addSignalListener(signal, listener);
-    this.#cleanup.defer(() => Deno.removeSignalListener(signal, listener));
   }
 }
 
