@@ -1,11 +1,15 @@
 import type { TrafficPolicyKind } from "../api/gateway_policy.ts";
 import type { PolicyKind } from "./policy_kind.ts";
 
-/** A kind whose code is there after `load`; `merge` is that of the kind that `load` answers. */
-export function deferPolicy(
-  kind: TrafficPolicyKind,
+/**
+ * A kind whose code is there after `load`.
+ * @param merge That of the kind that is loaded.
+ * @param importKinds Answers the kind under its name, with others.
+ */
+export function deferPolicy<K extends TrafficPolicyKind>(
+  kind: K,
   merge: PolicyKind["merge"],
-  load: () => Promise<PolicyKind>,
+  importKinds: () => Promise<Readonly<Record<K, PolicyKind>>>,
 ): PolicyKind {
   let loaded: PolicyKind | undefined;
 
@@ -18,7 +22,7 @@ export function deferPolicy(
     kind,
     merge,
     async load() {
-      loaded ??= await load();
+      loaded ??= (await importKinds())[kind];
     },
     check: (traffic, readFile) =>
       traffic[kind] === undefined ? [] : code().check(traffic, readFile),

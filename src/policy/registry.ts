@@ -34,20 +34,21 @@ const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {
   check: checkApiKeyAuthentication,
   create: createApiKeyAuthentication,
 });
-// Expressions take a fifth of the start and 10 MB: only configurations that have them load them.
-const authorization = deferPolicy("authorization", "accumulate", async () => {
-  const kinds = await import("./expression_policies.ts");
-  return kinds.authorization;
-});
-const rateLimit = deferPolicy("rateLimit", "accumulate", async () => {
-  const kinds = await import("./expression_policies.ts");
-  return kinds.rateLimit;
-});
-const transformation = deferPolicy("transformation", "replace", async () => {
-  const kinds = await import("./expression_policies.ts");
-  return kinds.transformation;
-});
-
+const authorization = deferPolicy(
+  "authorization",
+  "accumulate",
+  importExpressionPolicies,
+);
+const rateLimit = deferPolicy(
+  "rateLimit",
+  "accumulate",
+  importExpressionPolicies,
+);
+const transformation = deferPolicy(
+  "transformation",
+  "replace",
+  importExpressionPolicies,
+);
 const requestHeaderModifier = definePolicy("requestHeaderModifier", {
   check: checkRequestHeaderModifier,
   create: createRequestHeaderModifier,
@@ -97,3 +98,8 @@ export const backendPhaseKinds: readonly PolicyKind[] = [
   requestHeaderModifier,
   responseHeaderModifier,
 ];
+
+/** Expressions take a fifth of the start and 10 MB: only configurations that have them load them. */
+function importExpressionPolicies() {
+  return import("./expression_policies.ts");
+}
