@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isAdminToken } from "../src/api/admin_token.ts";
 import type { Settings } from "../src/api/settings.ts";
-import { describeError } from "../src/base/errors.ts";
+import { describeReadProblem } from "../src/base/read_problem.ts";
 import { readFileText } from "../src/base/regular_file.ts";
 import { text } from "./respond.ts";
 import type { Handler } from "./router.ts";
@@ -32,10 +32,7 @@ export async function readAdminToken(
   try {
     content = await readFileText(adminTokenFile);
   } catch (error) {
-    const reason = error instanceof Deno.errors.NotFound
-      ? "no such file"
-      : describeError(error);
-    throw new AdminTokenError(adminTokenFile, reason);
+    throw new AdminTokenError(adminTokenFile, describeReadProblem(error));
   }
   const token = content.replace(/\r?\n$/, "");
   if (isAdminToken(token)) return token;

@@ -1,6 +1,7 @@
 import { isAdminToken } from "../src/api/admin_token.ts";
 import { type Clock, systemClock } from "../src/base/clock.ts";
 import { describeError } from "../src/base/errors.ts";
+import { describeReadProblem } from "../src/base/read_problem.ts";
 import { type Answer, send } from "./admin_connection.ts";
 import { Failure } from "./exit.ts";
 
@@ -186,9 +187,7 @@ async function readTokenFile(tokenFile: string): Promise<string> {
   try {
     return (await Deno.readTextFile(tokenFile)).trim();
   } catch (error) {
-    const reason = error instanceof Deno.errors.NotFound
-      ? "no such file"
-      : describeError(error);
+    const reason = describeReadProblem(error);
     throw new Failure(`Cannot read the token in "${tokenFile}": ${reason}`);
   }
 }

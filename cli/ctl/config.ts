@@ -1,4 +1,5 @@
 import { describeError } from "../../src/base/errors.ts";
+import { describeReadProblem } from "../../src/base/read_problem.ts";
 import { type AdminAddress, readAdmin } from "../admin_client.ts";
 import { Failure, UsageError } from "../exit.ts";
 import { printAs } from "./print_as.ts";
@@ -34,10 +35,7 @@ async function readDump(file: string): Promise<string> {
       ? await new Response(Deno.stdin.readable).text()
       : await Deno.readTextFile(file);
   } catch (error) {
-    const reason = error instanceof Deno.errors.NotFound
-      ? "no such file"
-      : describeError(error);
-    throw new Failure(`Cannot read "${file}": ${reason}`);
+    throw new Failure(`Cannot read "${file}": ${describeReadProblem(error)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { describeError } from "../../src/base/errors.ts";
+import { describeReadProblem } from "../../src/base/read_problem.ts";
 import { exitCodes, Failure } from "../exit.ts";
 import { print, printError } from "../output.ts";
 import { signalExitCodes } from "../signals.ts";
@@ -124,11 +124,10 @@ async function* readFile(file: string): AsyncGenerator<ReceivedEvent> {
       if (event !== undefined) yield event;
     }
   } catch (error) {
-    const reason = error instanceof Deno.errors.NotFound
-      ? "no such file"
-      : describeError(error);
     const place = number === 0 ? "" : ` at line ${number}`;
-    throw new Failure(`Cannot read "${file}"${place}: ${reason}`);
+    throw new Failure(
+      `Cannot read "${file}"${place}: ${describeReadProblem(error)}`,
+    );
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import { PasswordVerifier } from "./password_verifier.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
-import { describeReadProblem } from "./read_problem.ts";
+import { describeReadProblem } from "../base/read_problem.ts";
 import { Refusal } from "./refusal.ts";
 
 const DEFAULT_REALM = "Restricted";

@@ -3,7 +3,7 @@ import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { checkKeySet } from "../identity/key_set.ts";
 import { adapterOf } from "../identity/provider.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
-import { describeReadProblem } from "./read_problem.ts";
+import { describeReadProblem } from "../base/read_problem.ts";
 
 type Provider = JwtAuthentication["providers"][number];
 type Mcp = NonNullable<JwtAuthentication["mcp"]>;

@@ -1,4 +1,4 @@
-import { describeError } from "../base/errors.ts";
+import { describeError } from "./errors.ts";
 
 /** Why a file could not be read, or what it holds not be used. */
 export function describeReadProblem(error: unknown): string {
