@@ -40,17 +40,17 @@ export function describeDescriptor(
   return [...partsOf(config), `by ${keys.join(" and ")}`].join(", ");
 }
 
-/** The shared limits of a `global` block in words, in their order; those with the same words are numbered. */
-export function nameDescriptors(
-  descriptors: GlobalLimit["descriptors"],
-): readonly string[] {
-  const seen = new Map<string, number>();
-  return descriptors.map((config) => {
-    const text = describeDescriptor(config);
-    const count = (seen.get(text) ?? 0) + 1;
-    seen.set(text, count);
-    return count === 1 ? text : `${text} (${count})`;
-  });
+/** Tells limits with the same words apart, where they are named one after the other: the second is `… (2)`. */
+export class LimitNames {
+  readonly #seen = new Map<string, number>();
+
+  /** @param scope Within which the name is unique. */
+  add(words: string, scope = ""): string {
+    const key = `${scope} ${words}`;
+    const count = (this.#seen.get(key) ?? 0) + 1;
+    this.#seen.set(key, count);
+    return count === 1 ? words : `${words} (${count})`;
+  }
 }
 
 function describeAmount(

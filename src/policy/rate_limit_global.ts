@@ -1,7 +1,7 @@
 import type { GlobalLimit } from "../api/rate_limit.ts";
-import type { Variables } from "../cel/variables.ts";
 import { describeError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
+import type { Variables } from "../cel/variables.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -12,7 +12,11 @@ import type {
 } from "../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
-import { budgetOf, nameDescriptors } from "./rate_limit_budget.ts";
+import {
+  budgetOf,
+  describeDescriptor,
+  LimitNames,
+} from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileValue,
@@ -61,7 +65,10 @@ export class SharedLimits {
   constructor(config: GlobalLimit, limiter: GlobalLimiter, log: Log) {
     const { domain, descriptors, failureMode } = config;
     this.domain = domain;
-    this.#names = nameDescriptors(descriptors);
+    const names = new LimitNames();
+    this.#names = descriptors.map((each) =>
+      names.add(describeDescriptor(each))
+    );
     this.#limiter = limiter;
     this.#isOpen = failureMode === "Open";
     this.#descriptors = descriptors.map((each, index) =>

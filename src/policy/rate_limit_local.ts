@@ -1,10 +1,10 @@
 import type { LocalLimit } from "../api/rate_limit.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { Budget, Limit } from "../ratelimit/counter_store.ts";
+import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";
-import { type BodyUse, joinBodyUses } from "./body_variables.ts";
-import { budgetOf, describeLimit } from "./rate_limit_budget.ts";
+import { budgetOf, describeLimit, LimitNames } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileKey,
@@ -73,13 +73,10 @@ function compileEntries(
   scoped: readonly ScopedLimits[],
   { counters, log }: Pick<PolicyServices, "counters" | "log">,
 ): Entry[] {
-  const seen = new Map<string, number>();
+  const names = new LimitNames();
   return scoped.flatMap(({ scope, limits }) =>
     limits.map((config) => {
-      const text = describeLimit(config);
-      const count = (seen.get(`${scope} ${text}`) ?? 0) + 1;
-      seen.set(`${scope} ${text}`, count);
-      const name = count === 1 ? text : `${text} (${count})`;
+      const name = names.add(describeLimit(config), scope);
       const { key, when } = config;
       return {
         limit: counters.limit({ scope, name }, budgetOf(config)),
