@@ -1,9 +1,6 @@
 import type { RateLimit } from "../api/rate_limit.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ResponseMessage } from "../http/message.ts";
-import type { BudgetReading } from "../ratelimit/budget.ts";
-import type { Budget } from "../ratelimit/counter_store.ts";
-import type { GlobalRefusal } from "../ratelimit/global_limiter.ts";
 import {
   type BodyUse,
   joinBodyUses,
@@ -19,19 +16,18 @@ import {
 } from "./rate_limit_global.ts";
 import {
   limitHeaders,
-  seconds,
   writeAddedHeaders,
-  writeLimitHeaders,
+  type WriteLimits,
   writeStandardHeaders,
+  writeUsualHeaders,
 } from "./rate_limit_headers.ts";
 import { LocalLimits, takeAll } from "./rate_limit_local.ts";
-import { limitUnknown, tooManyRequests } from "./rate_limit_responses.ts";
 import {
-  failedVerdict,
-  localVerdict,
-  sharedVerdict,
-} from "./rate_limit_verdict.ts";
-import { Refusal } from "./refusal.ts";
+  refuseLocally,
+  refuseShared,
+  refuseUnknown,
+} from "./rate_limit_refusal.ts";
+import { localVerdict, sharedVerdict } from "./rate_limit_verdict.ts";
 import { RequestVariables } from "./request_variables.ts";
 
 /**
@@ -64,7 +60,9 @@ export function createRateLimit(
     local,
     shared: shared.filter((each) => each !== undefined),
     mayAskForUsage: layers.every(({ config }) => config.includeUsage !== false),
-    isStandard: layers.some(({ config }) => config.headers === "Standard"),
+    writeLimits: layers.some(({ config }) => config.headers === "Standard")
+      ? writeStandardHeaders
+      : writeUsualHeaders,
   });
 }
 
@@ -74,8 +72,7 @@ interface RateLimitOptions {
   readonly shared: readonly SharedLimits[];
   /** Whether streamed chats may be changed so that the provider says their usage. */
   readonly mayAskForUsage: boolean;
-  /** Whether the fields of the IETF draft are written too. */
-  readonly isStandard: boolean;
+  readonly writeLimits: WriteLimits;
 }
 
 /** A request on its way through the shared limits. */
@@ -118,14 +115,14 @@ class RateLimitPolicy implements Policy {
 
   onResponse({ rateLimit }: PolicyContext, response: ResponseMessage): void {
     if (rateLimit === undefined) return;
-    this.#writeHeaders(response, rateLimit.readings());
+    this.#options.writeLimits(response.headers, rateLimit.readings());
     for (const { responseHeaders } of rateLimit.shared) {
       writeAddedHeaders(response.headers, responseHeaders);
     }
   }
 
   #decide(context: PolicyContext): RequestVerdict | Promise<RequestVerdict> {
-    const { clock, local, shared } = this.#options;
+    const { clock, local, shared, writeLimits } = this.#options;
     const now = Math.floor(clock.monotonic());
     const variables = local.fixed !== undefined && shared.length === 0
       ? undefined
@@ -133,7 +130,11 @@ class RateLimitPolicy implements Policy {
     const budgets = local.fixed ??
       (variables === undefined ? [] : local.budgets(variables, context, now));
     const exhausted = takeAll(budgets, now);
-    if (exhausted !== undefined) return this.#refuse(budgets, exhausted, now);
+    if (exhausted !== undefined) {
+      const { limits } = local;
+      const exhaustion = { budget: exhausted, budgets, limits, now };
+      return refuseLocally(exhaustion, writeLimits);
+    }
     if (context.trace !== undefined && local.limits.length > 0) {
       const { limits } = local;
       context.trace.report(localVerdict(limits, budgets, undefined, now));
@@ -170,11 +171,9 @@ class RateLimitPolicy implements Policy {
     for (const admission of admissions) admission.refund();
     taken.local.refund(taken.at);
     if (verdict.verdict === "refused") {
-      return this.#refuseShared(limits, verdict);
+      return refuseShared(limits, verdict, this.#options.writeLimits);
     }
-    const { message } = verdict;
-    const failed = failedVerdict(message);
-    return new Refusal("rate_limit", message, limitUnknown(), failed);
+    return refuseUnknown(verdict.message);
   }
 
   #admitShared({ context, taken, admissions }: Asking): void {
@@ -191,50 +190,5 @@ class RateLimitPolicy implements Policy {
       ({ totalTokens }) => admission.debit(totalTokens),
       this.#options.mayAskForUsage,
     );
-  }
-
-  #refuse(
-    budgets: readonly Budget[],
-    budget: Budget,
-    now: number,
-  ): Refusal {
-    const { scope, name } = budget.limit;
-    const response = tooManyRequests();
-    this.#writeHeaders(response, [budget.read(now)]);
-    const wait = String(seconds(budget.waitMs(now)));
-    response.headers.set("retry-after", wait);
-    const message = `Limit "${name}" of ${scope} is used up`;
-    const { limits } = this.#options.local;
-    const verdict = localVerdict(limits, budgets, budget, now);
-    return new Refusal("rate_limit", message, response, verdict);
-  }
-
-  #refuseShared(
-    limits: SharedLimits,
-    refusal: GlobalRefusal,
-  ): Refusal {
-    const { refusedBy, readings, responseHeaders, body } = refusal;
-    const response = tooManyRequests(body);
-    this.#writeHeaders(response, refusedBy ? [refusedBy] : readings);
-    if (refusedBy !== undefined) {
-      const wait = String(seconds(refusedBy.resetMs));
-      response.headers.set("retry-after", wait);
-    }
-    response.headers.set("x-ext-ratelimited", "true");
-    writeAddedHeaders(response.headers, responseHeaders);
-    const what = refusedBy === undefined
-      ? "A limit"
-      : `Limit "${limits.nameOf(refusedBy)}"`;
-    const message = `${what} of domain "${limits.domain}" is used up`;
-    const verdict = sharedVerdict(limits, refusal);
-    return new Refusal("rate_limit", message, response, verdict);
-  }
-
-  #writeHeaders(
-    { headers }: ResponseMessage,
-    readings: readonly BudgetReading[],
-  ): void {
-    writeLimitHeaders(headers, readings);
-    if (this.#options.isStandard) writeStandardHeaders(headers, readings);
   }
 }

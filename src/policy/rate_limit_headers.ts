@@ -12,11 +12,25 @@ export const limitHeaders: readonly string[] = [
   "x-ext-ratelimited",
 ];
 
+/** Says on a response what is left of budgets, in place of what the upstream may have said. */
+export type WriteLimits = (
+  headers: HeaderList,
+  readings: readonly BudgetReading[],
+) => void;
+
+/** Writes the usual fields and those of the IETF draft. */
+export function writeStandardHeaders(
+  headers: HeaderList,
+  readings: readonly BudgetReading[],
+): void {
+  writeUsualHeaders(headers, readings);
+  writeDraftHeaders(headers, readings);
+}
+
 /**
- * Says what is left, in place of what the upstream may have said: `x-ratelimit-limit`, `-remaining` and `-reset` of the budget with
- * the least left; of several, the one that resets last.
+ * Writes `x-ratelimit-limit`, `-remaining` and `-reset` of the budget with the least left; of several, the one that resets last.
  */
-export function writeLimitHeaders(
+export function writeUsualHeaders(
   headers: HeaderList,
   readings: readonly BudgetReading[],
 ): void {
@@ -33,8 +47,8 @@ export function writeLimitHeaders(
   headers.set("x-ratelimit-reset", String(seconds(least.resetMs)));
 }
 
-/** Says the same of every budget in the fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
-export function writeStandardHeaders(
+/** Says of every budget the same in `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
+function writeDraftHeaders(
   headers: HeaderList,
   readings: readonly BudgetReading[],
 ): void {
