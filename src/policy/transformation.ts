@@ -1,7 +1,6 @@
 import type { Transformation } from "../api/transformation.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { ResponseMessage } from "../http/message.ts";
-import type { JsonValue } from "../telemetry/trace_state.ts";
 import {
   type BodyUse,
   joinBodyUses,
@@ -15,11 +14,16 @@ import {
 } from "./message_body.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";
-import { RequestVariables } from "./request_variables.ts";
 import {
-  CompiledChanges,
-  type EvaluatedHeader,
-} from "./transformation_changes.ts";
+  RequestVariables,
+  type TransformedMessages,
+} from "./request_variables.ts";
+import { CompiledChanges } from "./transformation_changes.ts";
+import {
+  type ContentChanges,
+  describeChanges,
+  logFailures,
+} from "./transformation_report.ts";
 import {
   askForReadable,
   expectHeld,
@@ -46,13 +50,6 @@ export function createTransformation(
 }
 
 type Services = Pick<PolicyServices, "log" | "maxBufferBytes">;
-
-/** A response and the bodies that expressions read. */
-interface Messages {
-  readonly requestText: BodyText | undefined;
-  readonly response: ResponseMessage;
-  readonly responseText: BodyText | undefined;
-}
 
 class TransformationPolicy implements Policy {
   readonly kind = "transformation";
@@ -113,24 +110,36 @@ class TransformationPolicy implements Policy {
     context: PolicyContext,
     requestText: BodyText | undefined,
   ): void {
-    const { request } = context;
-    const changes = this.#request;
-    if (changes !== undefined) {
-      const variables = new RequestVariables(context, { requestText });
-      const pseudo = changes.evaluatePseudo(variables);
-      const headers = changes.evaluateHeaders(variables);
-      const bytes = takesBody(request, pseudo.get(":method"))
-        ? this.#evaluateBody(changes, context, variables, [requestText])
-        : undefined;
-      if (bytes !== undefined) replaceBody(request, bytes);
-      setPseudoHeaders(request, pseudo);
-      changes.apply(request.headers, headers);
-      this.#logFailures(context, headers);
-      context.trace?.apply(
-        describeChanges([...pseudo.keys()], headers, bytes !== undefined),
-      );
-    } else context.trace?.skip("it changes responses only");
-    if (this.#response !== undefined) askForReadable(request, this.#response);
+    if (this.#request === undefined) {
+      context.trace?.skip("it changes responses only");
+    } else this.#applyToRequest(this.#request, context, requestText);
+    if (this.#response === undefined) return;
+    askForReadable(context.request, this.#response);
+  }
+
+  #applyToRequest(
+    changes: CompiledChanges,
+    context: PolicyContext,
+    requestText: BodyText | undefined,
+  ): void {
+    const { request, trace } = context;
+    const messages = { requestText };
+    const variables = new RequestVariables(context, messages);
+    const pseudo = changes.evaluatePseudo(variables);
+    const headers = changes.evaluateHeaders(variables);
+    const bytes = takesBody(request, pseudo.get(":method"))
+      ? this.#evaluateBody(changes, context, variables, messages)
+      : undefined;
+    if (bytes !== undefined) replaceBody(request, bytes);
+    setPseudoHeaders(request, pseudo);
+    changes.apply(request.headers, headers);
+    logFailures(this.#services.log, context.requestId, headers);
+    trace?.apply(
+      describeChanges(
+        { pseudo: [...pseudo.keys()], body: bytes !== undefined },
+        headers,
+      ),
+    );
   }
 
   #changeResponse(
@@ -143,34 +152,32 @@ class TransformationPolicy implements Policy {
     const messages = { requestText, response, responseText };
     const variables = new RequestVariables(context, messages);
     const headers = changes.evaluateHeaders(variables);
-    const { pseudo, body } = response.tunnel === undefined
+    const content = response.tunnel === undefined
       ? this.#changeContent(changes, context, variables, messages)
       : { pseudo: [], body: false };
     changes.apply(response.headers, headers);
-    this.#logFailures(context, headers);
+    logFailures(this.#services.log, context.requestId, headers);
     context.trace?.report({
       type: "policyEvent",
       kind: "transformation",
-      details: {
-        response: describeChanges(pseudo, headers, body),
-      },
+      details: { response: describeChanges(content, headers) },
     });
   }
 
-  /** Changes status and body; answers the pseudo headers that were set, and whether the body was. */
+  /** Changes status and body. */
   #changeContent(
     changes: CompiledChanges,
     context: PolicyContext,
     variables: RequestVariables,
-    { requestText, response, responseText }: Messages,
-  ): { readonly pseudo: readonly string[]; readonly body: boolean } {
+    messages: TransformedMessages & { readonly response: ResponseMessage },
+  ): ContentChanges {
+    const { response } = messages;
     const pseudo = changes.evaluatePseudo(variables);
     const status = Number(pseudo.get(":status") ?? response.status);
     const isSilent = hasNoContent(context.request.method, status);
-    const texts = [requestText, responseText] as const;
     const bytes = isSilent
       ? undefined
-      : this.#evaluateBody(changes, context, variables, texts);
+      : this.#evaluateBody(changes, context, variables, messages);
     if (bytes !== undefined) {
       response.body?.cancel("the body is replaced by a transformation");
       replaceBody(response, bytes);
@@ -181,14 +188,13 @@ class TransformationPolicy implements Policy {
 
   /**
    * The new body; `undefined` when it stays.
-   * @param texts Those that the expression may read.
-   * @throws {GatewayError} When one of them is too long, so that something else than the client's would be sent in its place.
+   * @throws {GatewayError} When a text that it reads is too long, so that something else than the client's would be sent in its place.
    */
   #evaluateBody(
     { body }: CompiledChanges,
     { requestId, trace }: PolicyContext,
     variables: RequestVariables,
-    [requestText, responseText]: readonly (BodyText | undefined)[],
+    { requestText, responseText }: TransformedMessages,
   ): Uint8Array | undefined {
     if (body === undefined) return undefined;
     if (body.readsResponseBody) expectHeld(responseText, "response");
@@ -207,43 +213,4 @@ class TransformationPolicy implements Policy {
     });
     return new Uint8Array();
   }
-
-  /** Never the expressions: one for a sensitive header may hold a secret. */
-  #logFailures(
-    { requestId }: PolicyContext,
-    headers: readonly EvaluatedHeader[],
-  ): void {
-    const { log } = this.#services;
-    if (!log.isEnabled("debug")) return;
-    for (const { change: { name }, error } of failuresOf(headers)) {
-      log.debug("A header was removed: its expression has no value", {
-        "request.id": requestId,
-        header: name,
-        error,
-      });
-    }
-  }
-}
-
-/** Names and errors only: the values are in the trace's snapshots, where those of sensitive headers are left out. */
-function describeChanges(
-  pseudo: readonly string[],
-  headers: readonly EvaluatedHeader[],
-  body: boolean,
-): JsonValue {
-  const failures = failuresOf(headers);
-  const set = headers.filter(({ value }) => typeof value === "string")
-    .map(({ change: { name } }) => name);
-  const failed = Object.fromEntries(
-    failures.map(({ change: { name }, error }) => [name, error]),
-  );
-  return { set: [...pseudo, ...set], failed, body };
-}
-
-function failuresOf(headers: readonly EvaluatedHeader[]) {
-  return headers.flatMap(({ change, value }) =>
-    value instanceof EvaluationFailure
-      ? [{ change, error: value.withoutValues(change.expression.text) }]
-      : []
-  );
 }
