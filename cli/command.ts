@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 
 export { Command, CommanderError, Option } from "commander";
 
@@ -18,31 +18,44 @@ export function pathOf(command: Command): string {
     : `${pathOf(command.parent)} ${command.name()}`;
 }
 
-/** Reads the value of an option. */
+/** How the program was called. */
+export interface Call {
+  readonly args: readonly string[];
+  /** Receives the exit code of the command that ran; 0 without. */
+  finish(exitCode: number): void;
+}
+
+/** The option that says in which format to print; the first one unless it is given. */
+export function formatOption(
+  ...formats: readonly [string, ...string[]]
+): Option {
+  return new Option("-o, --output <format>", "output format")
+    .choices(formats).default(formats[0]);
+}
+
+/** Reads the value of an option: a port. */
 export function parsePort(text: string): number {
-  const port = Number(text);
-  if (!/^[0-9]{1,5}$/.test(text) || port < 1 || port > 65535) {
-    throw new InvalidArgumentError("Expected a port from 1 to 65535.");
-  }
-  return port;
+  return parseNumber(text, "a port", [1, 65_535]);
 }
 
-/** Reads the value of an option. */
-export function parseCount(text: string): number {
-  const count = Number(text);
-  if (!/^[0-9]{1,6}$/.test(text) || count < 1) {
-    throw new InvalidArgumentError("Expected a number from 1 to 999999.");
-  }
-  return count;
+/** What reads the value of an option: a whole number in a range, both ends included. */
+export function wholeNumber(
+  first: number,
+  last: number,
+): (text: string) => number {
+  return (text) => parseNumber(text, "a whole number", [first, last]);
 }
 
-/** Reads the value of an option. */
-export function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (!/^[0-9]{1,3}$/.test(text) || seconds < 1 || seconds > 300) {
-    throw new InvalidArgumentError("Expected a whole number from 1 to 300.");
+function parseNumber(
+  text: string,
+  name: string,
+  [first, last]: readonly [number, number],
+): number {
+  const value = Number(text);
+  if (/^[0-9]{1,9}$/.test(text) && value >= first && value <= last) {
+    return value;
   }
-  return seconds;
+  throw new InvalidArgumentError(`Expected ${name} from ${first} to ${last}.`);
 }
 
 /** Reads an option that says one thing only, where Commander would take the last. */

@@ -11,7 +11,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await parseCommandLine(name, args);
   } catch (error) {
     // Messages quote what servers and files say.
-    const { printableLines } = await import("./tui/printable.ts");
+    const { printableLines } = await import("./printable.ts");
     const text = printableLines(describeError(error).trimEnd());
     await printError(`${name}: ${text}\n`);
     return error instanceof UsageError ? exitCodes.usage : exitCodes.failure;

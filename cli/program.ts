@@ -1,17 +1,15 @@
+import { version } from "../src/base/version.ts";
 import {
+  type Call,
   Command,
   CommanderError,
   forEachCommand,
-  once,
-  Option,
-  parsePort,
   pathOf,
 } from "./command.ts";
-import { addControlCommands, type Call } from "./control_commands.ts";
-import { nearest } from "../src/api/suggest.ts";
-import { version } from "../src/base/version.ts";
+import { addControlCommands } from "./commands/control.ts";
+import { addGatewayCommands, addVersionCommand } from "./commands/gateway.ts";
+import * as help from "./commands/help.ts";
 import { exitCodes } from "./exit.ts";
-import * as help from "./help.ts";
 import { print, printError } from "./output.ts";
 import { shells } from "./shells.ts";
 
@@ -53,8 +51,7 @@ export async function parseCommandLine(
   return exitCode;
 }
 
-/** The commands of `gateway` or `gwctl`. */
-export function createProgram(
+function createProgram(
   name: "gateway" | "gwctl",
   call: Call,
 ): Program {
@@ -79,80 +76,6 @@ export function createProgram(
     .version(`gateway ${version}`, "-V, --version", "print the version");
 }
 
-function addGatewayCommands(
-  program: Command,
-  call: Call,
-): void {
-  program
-    .description(help.gateway)
-    .usage("-f FILE|DIR|-\n       gateway <command>")
-    .addOption(
-      new Option(
-        "-f, --file <path>",
-        "configuration: a file, a directory of files, or - for standard input",
-      ).argParser(once),
-    )
-    .option("--validate-only", "check the configuration and exit")
-    .addHelpText("after", help.gatewayExamples)
-    .action(async (options: { file?: string; validateOnly?: boolean }) => {
-      const [unknown] = program.args;
-      if (unknown !== undefined) refuseCommand(program, unknown);
-      if (options.file === undefined) program.help({ error: true });
-      const { run, validate } = await import("./run.ts");
-      call.finish(
-        options.validateOnly === true
-          ? await validate(options.file)
-          : await run(options.file),
-      );
-    });
-  program.command("dev")
-    .description(help.dev)
-    .addHelpText("after", help.devExamples)
-    .addOption(
-      new Option("--port <port>", "port of the gateway").default(3000)
-        .argParser(parsePort),
-    )
-    .option(
-      "--admin <address>",
-      "address of the admin interface",
-      "localhost:15000",
-    )
-    .option(
-      "--stats <address>",
-      "address of metrics and health",
-      "localhost:15020",
-    )
-    .action(async (options: { port: number; admin: string; stats: string }) => {
-      const { runPlayground } = await import("./dev_command.ts");
-      call.finish(await runPlayground(options));
-    });
-  addVersionCommand(program);
-  program.command("schema")
-    .description("Print the JSON Schema of the configuration file")
-    .option("--markdown", "a reference of all fields, in Markdown")
-    .addHelpText("after", help.schemaExamples)
-    .action(async ({ markdown }: { markdown?: boolean }) => {
-      const { printSchema } = await import("./schema.ts");
-      await printSchema(markdown === true);
-    });
-  const control = program.command("ctl").description(help.control);
-  addControlCommands(
-    control.addHelpText("after", help.controlExamples("gateway ctl")),
-    "gateway ctl",
-    call,
-  );
-}
-
-function addVersionCommand(program: Command): void {
-  program.command("version")
-    .description("Print the version")
-    .option("--json", "with the versions of the runtime, as JSON")
-    .action(async ({ json }: { json?: boolean }) => {
-      const { printVersion } = await import("./version.ts");
-      await printVersion(json === true);
-    });
-}
-
 function addCompletionCommands(
   program: Command,
   call: Call,
@@ -175,12 +98,4 @@ function addCompletionCommands(
       await completeWords(createProgram(name, call), words);
     },
   );
-}
-
-/** Unlike Commander, which cannot tell a command from an argument once there is a default action. */
-function refuseCommand(program: Command, word: string): never {
-  const names = ["help", ...program.commands.map((command) => command.name())];
-  const near = /[./]/.test(word) ? `gateway -f ${word}` : nearest(word, names);
-  const hint = near === undefined ? "" : `\n(Did you mean ${near}?)`;
-  return program.error(`error: unknown command '${word}'${hint}`);
 }

@@ -1,16 +1,13 @@
-import { type AdminAddress, readAdmin } from "../admin_client.ts";
+import { readAdmin } from "../admin_client.ts";
 import { print } from "../output.ts";
-import { printable } from "../tui/printable.ts";
-import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
-
-/** How to show it. */
-export interface ShowBackendsOptions extends AdminAddress {
-  readonly output: "table" | "yaml" | "json";
-}
+import { printable } from "../printable.ts";
+import { fieldOf, listOf } from "./json_fields.ts";
+import { printAs, type TableOptions } from "./print_as.ts";
+import { tableOf } from "./table.ts";
 
 /** Prints the backends of a running gateway with the connections to them. */
 export async function showBackends(
-  { output, ...address }: ShowBackendsOptions,
+  { output, ...address }: TableOptions,
 ): Promise<void> {
   const dump = await readAdmin(address, "/config_dump", "backends");
   const backends = listOf(dump, "backends");

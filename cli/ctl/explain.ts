@@ -1,9 +1,9 @@
 import { type AdminAddress, readAdmin, Refusal } from "../admin_client.ts";
 import { Failure } from "../exit.ts";
 import { print } from "../output.ts";
-import { printable } from "../tui/printable.ts";
+import { fieldOf, listOf, textOf } from "./json_fields.ts";
 import { printAs } from "./print_as.ts";
-import { decodeEvent, isObject } from "./trace/decode_event.ts";
+import { decodeEvent } from "./trace/decode_event.ts";
 import { textLine } from "./trace/text.ts";
 
 /** How to show why a request failed. */
@@ -41,41 +41,37 @@ function simplify(error: unknown): never {
 function listLines(failures: readonly unknown[]): readonly string[] {
   if (failures.length === 0) return ["No request has failed"];
   return failures.flatMap((failure) => [
-    `${text(failure, "id")}  ${headline(failure)}`,
-    `    ${text(failure, "cause")}`,
+    `${textOf(failure, "id")}  ${headline(failure)}`,
+    `    ${textOf(failure, "cause")}`,
   ]);
 }
 
 function reportLines(report: unknown): readonly string[] {
-  const failing = isObject(report) ? report["failing"] : undefined;
-  const events = isObject(report) ? report["events"] : undefined;
+  const failing = fieldOf(report, "failing");
   return [
     headline(report),
-    text(report, "cause"),
+    textOf(report, "cause"),
     "",
-    ...(isObject(failing)
-      ? [`${text(failing, "kind").padEnd(8)}${text(failing, "name")}`]
-      : []),
-    `to do   ${text(report, "advice")}`,
+    ...((failing ?? null) === null
+      ? []
+      : [`${textOf(failing, "kind").padEnd(8)}${textOf(failing, "name")}`]),
+    `to do   ${textOf(report, "advice")}`,
     "",
-    ...(Array.isArray(events) ? events.flatMap(eventLines) : []),
+    ...listOf(report, "events").flatMap(eventLines),
   ];
 }
 
 /** Such as `403 GET api.example.com/mcp at 2026-01-01T00:00:00.000Z`. */
 function headline(failure: unknown): string {
-  const what = ["method", "host"].map((name) => text(failure, name)).join(" ");
-  return `${text(failure, "status")} ${what}${text(failure, "path")} at ${
-    text(failure, "time")
+  const what = ["method", "host"].map((name) => textOf(failure, name)).join(
+    " ",
+  );
+  return `${textOf(failure, "status")} ${what}${textOf(failure, "path")} at ${
+    textOf(failure, "time")
   }`;
 }
 
 function eventLines(event: unknown): readonly string[] {
   const decoded = decodeEvent(JSON.stringify(event));
   return decoded === undefined ? [] : [textLine(decoded)];
-}
-
-function text(value: unknown, name: string): string {
-  const field = isObject(value) ? value[name] : undefined;
-  return field === undefined || field === null ? "" : printable(String(field));
 }

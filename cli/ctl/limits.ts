@@ -1,16 +1,13 @@
-import { type AdminAddress, readAdmin } from "../admin_client.ts";
+import { readAdmin } from "../admin_client.ts";
 import { print } from "../output.ts";
-import { printable } from "../tui/printable.ts";
-import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
-
-/** How to show the limits. */
-export interface ShowLimitsOptions extends AdminAddress {
-  readonly output: "table" | "yaml" | "json";
-}
+import { printable } from "../printable.ts";
+import { fieldOf, listOf } from "./json_fields.ts";
+import { printAs, type TableOptions } from "./print_as.ts";
+import { tableOf } from "./table.ts";
 
 /** Prints what is left of the rate limits of a running gateway. */
 export async function showLimits(
-  { output, ...address }: ShowLimitsOptions,
+  { output, ...address }: TableOptions,
 ): Promise<void> {
   const dump = await readAdmin(address, "/config_dump", "budgets");
   const budgets = listOf(dump, "budgets");

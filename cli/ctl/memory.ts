@@ -1,16 +1,13 @@
-import { type AdminAddress, readAdmin } from "../admin_client.ts";
+import { readAdmin } from "../admin_client.ts";
 import { print } from "../output.ts";
-import { printable } from "../tui/printable.ts";
-import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
-
-/** How to show it. */
-export interface ShowMemoryOptions extends AdminAddress {
-  readonly output: "table" | "yaml" | "json";
-}
+import { printable } from "../printable.ts";
+import { fieldOf, listOf, textOf } from "./json_fields.ts";
+import { printAs, type TableOptions } from "./print_as.ts";
+import { tableOf } from "./table.ts";
 
 /** Prints where the memory of a running gateway is, and how full its stores are. */
 export async function showMemory(
-  { output, ...address }: ShowMemoryOptions,
+  { output, ...address }: TableOptions,
 ): Promise<void> {
   const memory = await readAdmin(address, "/memory", "process");
   if (output !== "table") return await printAs(output, memory);
@@ -27,7 +24,7 @@ export async function showMemory(
   );
   const stores = listOf(memory, "stores").map((store) =>
     ["name", "scope", "used", "capacity", "unit"].map((field) =>
-      printable(String(fieldOf(store, field) ?? ""))
+      textOf(store, field)
     )
   );
   await print(

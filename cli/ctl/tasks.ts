@@ -1,11 +1,11 @@
-import { type AdminAddress, readAdmin } from "../admin_client.ts";
+import { readAdmin } from "../admin_client.ts";
 import { print } from "../output.ts";
-import { printable } from "../tui/printable.ts";
-import { fieldOf, listOf, printAs, tableOf } from "./print_as.ts";
+import { fieldOf, listOf, textOf } from "./json_fields.ts";
+import { printAs, type TableOptions } from "./print_as.ts";
+import { tableOf } from "./table.ts";
 
 /** What to show, and how. */
-export interface ShowTasksOptions extends AdminAddress {
-  readonly output: "table" | "yaml" | "json";
+export interface ShowTasksOptions extends TableOptions {
   /** Connections and requests. */
   readonly limit?: number;
 }
@@ -20,18 +20,18 @@ export async function showTasks(
   const requests = listOf(tasks, "listeners").flatMap((listener) =>
     listOf(listener, "connections").flatMap((connection) =>
       listOf(connection, "requests").map((request) => [
-        cell(listener, "port"),
-        cell(connection, "peer"),
-        `${cell(request, "ageMs")} ms`,
+        textOf(listener, "port"),
+        textOf(connection, "peer"),
+        `${textOf(request, "ageMs")} ms`,
         ...["phase", "method", "path", "route", "endpoint", "id"].map((name) =>
-          cell(request, name)
+          textOf(request, name)
         ),
       ])
     )
   );
   const omitted = Number(fieldOf(tasks, "omitted") ?? 0);
-  const counts = `${cell(tasks, "connections")} connections, ${
-    cell(tasks, "requests")
+  const counts = `${textOf(tasks, "connections")} connections, ${
+    textOf(tasks, "requests")
   } requests${omitted > 0 ? `; ${omitted} of both are not shown` : ""}\n`;
   await print(
     requests.length === 0
@@ -51,7 +51,3 @@ const titles = [
   "ENDPOINT",
   "ID",
 ];
-
-function cell(value: unknown, field: string): string {
-  return printable(String(fieldOf(value, field) ?? ""));
-}

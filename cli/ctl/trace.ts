@@ -2,7 +2,6 @@ import { describeReadProblem } from "../../src/base/read_problem.ts";
 import { exitCodes, Failure } from "../exit.ts";
 import { print, printError } from "../output.ts";
 import { signalExitCodes } from "../signals.ts";
-import { visibleJson } from "./print_as.ts";
 import { decodeEvent, type ReceivedEvent } from "./trace/decode_event.ts";
 import { followInjection } from "./trace/follow_injection.ts";
 import { prepareInjection } from "./trace/inject.ts";
@@ -62,7 +61,7 @@ export async function traceRequests(
 /** JSON Lines, a terminal UI, or plain lines where there is no terminal for it. */
 function showFor({ raw, file }: TraceOptions): Show {
   if (raw === true) {
-    return (feed) => printLines(feed, ({ line }) => visibleJson(line));
+    return (feed) => printLines(feed, ({ line }) => line);
   }
   const keys = Deno.stdout.isTerminal() && canDraw()
     ? openKeys(file === "-")

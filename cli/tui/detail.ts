@@ -2,7 +2,8 @@ import { printYaml } from "../../src/config/yaml.ts";
 import { decodeBody } from "../ctl/trace/body.ts";
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import { summarise } from "../ctl/trace/summary.ts";
-import { printable, wrap } from "./printable.ts";
+import { printable } from "../printable.ts";
+import { wrap } from "./columns.ts";
 import { diffSnapshots } from "./snapshot_diff.ts";
 
 /** What the detail pane shows of the selected event. */

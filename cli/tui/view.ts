@@ -4,7 +4,8 @@ import { textColumns } from "../ctl/trace/text.ts";
 import { type DetailLine, detailLines } from "./detail.ts";
 import { type Layout, layoutOf, type Size, smallest } from "./layout.ts";
 import { endOfSelected, hasFailed, type Model } from "./model.ts";
-import { fit, printable, widthOf } from "./printable.ts";
+import { printable } from "../printable.ts";
+import { fit, widthOf } from "./columns.ts";
 import type { Row, Span, Style } from "./style.ts";
 
 /** The rows of the screen: as many as it has, none wider than it is. */

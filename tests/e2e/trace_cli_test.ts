@@ -221,7 +221,7 @@ const usages: readonly (readonly [args: readonly string[], stderr: RegExp])[] =
     [["--", url, "-X", "POST", url], /one URL, got also "http:/],
     [["--filter", "true", "--", url], /"--filter" or "--count" together/],
     [["--file", "x", "--local"], /"--file" together with/],
-    [["--count", "0"], /Expected a number from 1/],
+    [["--count", "0"], /Expected a whole number from 1/],
     [["--port", "x"], /Expected a port/],
     [["-p", "1", "--admin", "unix:/x"], /cannot be used with/],
   ];

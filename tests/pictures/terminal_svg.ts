@@ -1,4 +1,4 @@
-import { widthOf } from "../../cli/tui/printable.ts";
+import { widthOf } from "../../cli/tui/columns.ts";
 
 /** Characters of one look, from a column on. */
 interface Run {

@@ -1,4 +1,5 @@
 import { describeError } from "../../../src/base/errors.ts";
+import { printableJson } from "../../printable.ts";
 import type {
   TraceEvent,
   TraceMessage,
@@ -61,18 +62,11 @@ function parse(text: string): unknown {
   }
 }
 
-/** As it came, but for characters that a terminal may take for commands, or that reorder or hide text. JSON has them in strings only, where the escape means the same. */
+/** As it came, but for what a terminal may obey. */
 function toSafeLine(text: string, json: unknown): string {
-  // deno-lint-ignore no-control-regex -- tabs between the values are fine in JSON
-  const line = /[\u0000-\u001f]/.test(text) ? JSON.stringify(json) : text;
-  return line.replace(
-    /[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu,
-    (character) => character.split("").map(escapeUnit).join(""),
-  );
-}
-
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  // deno-lint-ignore no-control-regex -- tabs between the values are fine in JSON, an escape there is not
+  const hasControls = /[\u0000-\u001f]/.test(text);
+  return printableJson(hasControls ? JSON.stringify(json) : text);
 }
 
 function decodeMessage(message: Fields): TraceMessage | undefined {

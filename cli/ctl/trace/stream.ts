@@ -8,7 +8,7 @@ import {
   streamAdmin,
 } from "../../admin_client.ts";
 import { Failure, UsageError } from "../../exit.ts";
-import { printable } from "../../tui/printable.ts";
+import { printable } from "../../printable.ts";
 import { decodeEvent, type ReceivedEvent } from "./decode_event.ts";
 import { readLines } from "./lines.ts";
 

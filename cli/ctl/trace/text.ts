@@ -1,4 +1,5 @@
-import { fit, printable } from "../../tui/printable.ts";
+import { printable } from "../../printable.ts";
+import { fit } from "../../tui/columns.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
 import { formatTime, summarise } from "./summary.ts";
 

@@ -6,7 +6,7 @@ import {
   initialModel,
   type Model,
 } from "../../../../cli/tui/model.ts";
-import { widthOf } from "../../../../cli/tui/printable.ts";
+import { widthOf } from "../../../../cli/tui/columns.ts";
 import { toTerminal } from "../../../../cli/tui/style.ts";
 import { update } from "../../../../cli/tui/update.ts";
 import { view } from "../../../../cli/tui/view.ts";

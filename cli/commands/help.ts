@@ -1,4 +1,4 @@
-import { logModules } from "./log_modules.ts";
+import { logModules } from "../log_modules.ts";
 
 const exitCodes = `
 Exit codes: 0 success, 1 failure, 2 wrong usage; 130 and 143 when SIGINT or SIGTERM ended it at once: a gateway drains at the first`;

@@ -1,4 +1,4 @@
-import { type Command, Option, parsePort } from "./command.ts";
+import { type Command, Option, parsePort } from "../command.ts";
 
 /** Adds what says which gateway to ask. */
 export function withAdminOptions(command: Command): Command {

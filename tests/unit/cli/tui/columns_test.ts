@@ -1,36 +1,9 @@
 import assert from "node:assert/strict";
-import {
-  fit,
-  printable,
-  widthOf,
-  wrap,
-} from "../../../../cli/tui/printable.ts";
+import { printable } from "../../../../cli/printable.ts";
+import { fit, widthOf, wrap } from "../../../../cli/tui/columns.ts";
 import { fc } from "../../../harness/properties.ts";
 
 const anyText = fc.string({ unit: "binary" });
-
-for (
-  const [text, shown] of [
-    ["plain é", "plain é"],
-    ["\x1b[2J", "␛[2J"],
-    ["a\tb\r\n", "a b␍␊"],
-    ["\x7f", "␡"],
-    ["\u009b2J", "\\u{9b}2J"],
-    ["\u202egnp", "\\u{202e}gnp"],
-    ["\ud800", "\\u{d800}"],
-    ["\u2028", "\\u{2028}"],
-  ] as const
-) {
-  Deno.test(`printable shows ${JSON.stringify(text)} as ${shown}`, () => {
-    assert.equal(printable(text), shown);
-  });
-}
-
-Deno.test("printable leaves nothing that a terminal obeys, whatever the text", () => {
-  fc.assert(fc.property(anyText, (text) => {
-    assert.doesNotMatch(printable(text), /[\p{C}\u2028\u2029]/u);
-  }));
-});
 
 for (
   const [text, width] of [

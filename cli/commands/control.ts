@@ -1,0 +1,54 @@
+import { type Call, collect, type Command } from "../command.ts";
+import type { ControlLogOptions } from "../ctl/log.ts";
+import { withAdminOptions } from "./admin_options.ts";
+import { addConfigCommands } from "./config.ts";
+import {
+  addLimitsCommand,
+  addMemoryCommand,
+  addProfileCommands,
+  addTasksCommand,
+} from "./diagnostics.ts";
+import * as help from "./help.ts";
+import { addExplainCommand, addTraceCommand } from "./requests.ts";
+
+/**
+ * Adds what can be asked of a running gateway.
+ * @param name Of the program, for examples: `gwctl` or `gateway ctl`.
+ */
+export function addControlCommands(
+  program: Command,
+  name: string,
+  call: Call,
+): void {
+  const proxy = program.command("proxy").description(
+    "Look into a running gateway and change how it logs",
+  );
+  addConfigCommands(proxy, name);
+  addLimitsCommand(proxy, name);
+  addLogCommand(proxy, name);
+  addProfileCommands(proxy, name, call);
+  addMemoryCommand(proxy, name);
+  addTasksCommand(proxy, name);
+  addTraceCommand(proxy, name, call);
+  addExplainCommand(program, name);
+}
+
+function addLogCommand(proxy: Command, name: string): void {
+  withAdminOptions(proxy.command("log"))
+    .description("Show or change the log level")
+    .option(
+      "--level <level>",
+      "level of all modules without one of their own: off, error, warn, info, debug, trace",
+    )
+    .option(
+      "--set <module=level>",
+      "level of one module; may be repeated",
+      collect,
+    )
+    .option("--reset", "return to the configured levels first")
+    .addHelpText("after", help.logExamples(name))
+    .action(async (options: ControlLogOptions) => {
+      const { controlLog } = await import("../ctl/log.ts");
+      await controlLog(options);
+    });
+}

@@ -1,0 +1,12 @@
+import { fit, widthOf } from "../tui/columns.ts";
+
+/** Rows of printable text with their columns below each other; the first is the title. */
+export function tableOf(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => widthOf(row[at] ?? "")))
+  );
+  return rows.map((row) =>
+    row.map((text, at) => fit(text, widths[at] ?? 0)).join("  ").trimEnd() +
+    "\n"
+  ).join("");
+}
