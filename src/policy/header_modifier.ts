@@ -1,7 +1,8 @@
-import { ownHeaders } from "../base/own_headers.ts";
 import type { HeaderModifier } from "../api/http_filter.ts";
+import { ownHeaders } from "../base/own_headers.ts";
 import { isFieldValue } from "../http/field_syntax.ts";
 import type { HeaderList } from "../http/header_list.ts";
+import { isAuthority } from "../http/server/request_target.ts";
 import type { Policy } from "./policy.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 
@@ -34,17 +35,15 @@ export function createResponseHeaderModifier(config: HeaderModifier): Policy {
 export function checkRequestHeaderModifier(
   config: HeaderModifier,
 ): PolicyProblem[] {
-  return [...checkNames(config, true), ...checkValues(config)];
+  return problemsOf("request", config);
 }
 
 /** Problems of a response modifier: headers that frame messages, and names with more than one action. */
 export function checkResponseHeaderModifier(
   config: HeaderModifier,
 ): PolicyProblem[] {
-  return [...checkNames(config, false), ...checkValues(config)];
+  return problemsOf("response", config);
 }
-
-const authority = /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?$/;
 
 function compileModifier(
   config: HeaderModifier,
@@ -66,17 +65,20 @@ function compileModifier(
   };
 }
 
-function checkNames(
-  config: HeaderModifier,
-  maySetHost: boolean,
-): PolicyProblem[] {
+type Side = "request" | "response";
+
+function problemsOf(side: Side, config: HeaderModifier): PolicyProblem[] {
+  return [...checkNames(side, config), ...checkValues(config)];
+}
+
+function checkNames(side: Side, config: HeaderModifier): PolicyProblem[] {
   const problems: PolicyProblem[] = [];
   const seen = new Set<string>();
   for (const { action, index, name } of namesOf(config)) {
     const key = name.toLowerCase();
     const path = [action, index];
     const isAllowed = !ownHeaders.has(key) ||
-      (maySetHost && action === "set" && isHost(name));
+      (side === "request" && action === "set" && isHost(name));
     if (!isAllowed) {
       const message =
         `Cannot ${action} header "${name}": the gateway writes it itself`;
@@ -107,7 +109,7 @@ function checkValues(config: HeaderModifier): PolicyProblem[] {
   const problems: PolicyProblem[] = [];
   for (const action of ["set", "add"] as const) {
     for (const [index, { name, value }] of (config[action] ?? []).entries()) {
-      if (isHost(name) ? authority.test(value) : isFieldValue(value)) continue;
+      if (isHost(name) ? isAuthority(value) : isFieldValue(value)) continue;
       problems.push({
         path: [action, index, "value"],
         message: isHost(name)

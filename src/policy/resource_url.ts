@@ -1,5 +1,6 @@
 import type { HeaderList } from "../http/header_list.ts";
 import type { RequestMessage } from "../http/message.ts";
+import { isAuthority } from "../http/server/request_target.ts";
 
 /** What of a request says under which address the client knows us. */
 type Addressed = Pick<RequestMessage, "scheme" | "authority" | "headers">;
@@ -34,8 +35,4 @@ export function pathOf(target: string): string {
 
 function firstOf(headers: HeaderList, name: string): string | undefined {
   return headers.get(name)?.split(",", 1)[0]?.trim();
-}
-
-function isAuthority(text: string): boolean {
-  return /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i.test(text);
 }

@@ -119,16 +119,17 @@ for (const { config, path, message } of refused) {
   });
 }
 
-Deno.test("request header modifier refuses a Host that is no authority", () => {
-  assert.deepEqual(
-    checkRequestHeaderModifier({ set: [{ name: "Host", value: "a b" }] }),
-    [{
+for (const value of ["a b", "llm.example:70000"]) {
+  Deno.test(`request header modifier refuses the Host "${value}"`, () => {
+    const config = { set: [{ name: "Host", value }] };
+
+    assert.deepEqual(checkRequestHeaderModifier(config), [{
       path: ["set", 0, "value"],
       message:
-        'Cannot set header "Host": expected a host with an optional port, got "a b"',
-    }],
-  );
-});
+        `Cannot set header "Host": expected a host with an optional port, got "${value}"`,
+    }]);
+  });
+}
 
 Deno.test("response header modifier refuses Host", () => {
   const [problem] = checkResponseHeaderModifier({

@@ -54,14 +54,16 @@ Deno.test("clientOrigin believes forwarded fields of trusted proxies only", () =
   assert.equal(clientOrigin(request, true), "https://gw.example.com");
 });
 
-Deno.test("clientOrigin ignores a forwarded host that is none", () => {
-  const headers = HeaderList.from([["x-forwarded-host", 'a"b/c']]);
+for (const host of ['a"b/c', "gw.example.com:70000"]) {
+  Deno.test(`clientOrigin ignores the forwarded host ${host}`, () => {
+    const headers = HeaderList.from([["x-forwarded-host", host]]);
 
-  assert.equal(
-    clientOrigin({ scheme: "http", authority: "gw", headers }, true),
-    "http://gw",
-  );
-});
+    assert.equal(
+      clientOrigin({ scheme: "http", authority: "gw", headers }, true),
+      "http://gw",
+    );
+  });
+}
 
 Deno.test("resourceMetadataUrl inserts the well-known part before the path", () => {
   const url = "https://gw/.well-known/oauth-protected-resource";
