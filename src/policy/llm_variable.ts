@@ -6,9 +6,8 @@ import {
   type LlmApi,
   readPathModel,
 } from "../llm/llm_api.ts";
-import { ownField } from "./own_field.ts";
 import { peekBody } from "./peeked_body.ts";
-import { parseUnambiguous } from "./unambiguous_json.ts";
+import { ownField, parseUnambiguous } from "./unambiguous_json.ts";
 
 /** Longer bodies are not looked into. Images make them long, but few are longer than this. */
 const maxRequestBytes = 8 * 1024 * 1024;

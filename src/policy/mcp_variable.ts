@@ -2,9 +2,8 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { mapValue, type Value } from "../cel/library.ts";
 import { claimsValue, lazyMap } from "../cel/values.ts";
 import type { RequestMessage } from "../http/message.ts";
-import { ownField } from "./own_field.ts";
 import { peekBody } from "./peeked_body.ts";
-import { parseUnambiguous } from "./unambiguous_json.ts";
+import { ownField, parseUnambiguous } from "./unambiguous_json.ts";
 
 /** Longer messages are not looked into; expressions that read `mcp` then fail, which denies. */
 const MAX_MESSAGE_BYTES = 1 << 20;

@@ -1,3 +1,5 @@
+import { isJsonObject } from "../base/json.ts";
+
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
@@ -10,6 +12,21 @@ export function parseUnambiguous(bytes: Uint8Array): unknown {
   const value: unknown = JSON.parse(text);
   if (writtenMembers(text) === keptMembers(value)) return value;
   throw new TypeError("a member occurs twice");
+}
+
+/**
+ * The value of a field in JSON from a client, of which servers must have the same idea.
+ * @throws {TypeError} When there is a field of that name in another case: some servers would read that one.
+ */
+export function ownField(value: unknown, name: string): unknown {
+  if (!isJsonObject(value)) return undefined;
+  for (const key of Object.keys(value)) {
+    // Both ways, because of letters such as the long s that only fold in one.
+    if (key !== name && key.toUpperCase().toLowerCase() === name) {
+      throw new TypeError(`ambiguous field ${JSON.stringify(key)}`);
+    }
+  }
+  return Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 /** How many members the objects in a JSON text have, each with its colon. */
