@@ -2,14 +2,14 @@ import { MemoryFiles } from "../admin/linux_memory.ts";
 import { SideServers } from "../admin/side_servers.ts";
 import type { AdminTarget } from "../admin/target.ts";
 import { systemClock } from "../src/base/clock.ts";
-import type { Log } from "../src/base/log.ts";
 import type { ConfigurationSource } from "../src/config/configuration_source.ts";
 import { Gateway } from "../src/gateway.ts";
-import { LineWriter } from "../src/telemetry/line_writer.ts";
 import { keepDebuggerShut } from "./debugger_signal.ts";
 import { exitCodes } from "./exit.ts";
 import { listenForHangups } from "./hangup.ts";
+import { LogOutput } from "./log_output.ts";
 import { listenForShutdown, type Shutdown } from "./shutdown.ts";
+import { surviveErrors } from "./uncaught_errors.ts";
 import { buildFacts } from "./version.ts";
 
 export { AdminTokenError, ListenError } from "../admin/server.ts";
@@ -28,8 +28,6 @@ export interface ServeOptions {
   readonly onStarted?: (serving: Serving) => Promise<void>;
 }
 
-const flushTimeoutMs = 1000;
-
 /**
  * Runs a gateway with its admin and stats servers until a signal or `/quitquitquit`; answers the exit code.
  * @throws {ConfigurationError | ConfigReadError | ListenError | AdminTokenError}
@@ -42,54 +40,35 @@ export async function serve(
   // Whatever a request might bring about, it starts no program.
   Deno.permissions.revokeSync({ name: "run" });
   const clock = systemClock;
-  const logLines = new LineWriter({
-    write: (bytes) => Deno.stderr.write(bytes),
-    clock,
-    maxDelayMs: 0,
-  });
-  const accessLines = new LineWriter({
-    write: (bytes) => Deno.stdout.write(bytes),
-    clock,
-    maxDelayMs: 100,
-  });
-  const writers = { log: logLines, access: accessLines };
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
   let ignore = () => {};
   using _debugger = keepDebuggerShut(clock, () => ignore());
   using hangups = hangup === "ends" ? undefined : listenForHangups();
-  try {
-    // Bound before the first request is accepted, closed after the last one is done: they say that we are draining.
-    await using servers = new SideServers();
-    const starting = Gateway.start({
-      config,
-      environment: Deno.env.toObject(),
-      writeLog: (line) => logLines.write(line),
-      writeAccessLog: (line) => accessLines.write(line),
-      webUi: (request, access) => servers.webUi(request, access),
-      beforeListening: (gateway) =>
-        servers.start({
-          target: adminTarget({ gateway, shutdown, writers, memory }),
-          clock,
-          log: gateway.log("admin"),
-        }),
-    });
-    // Reading standard input, for one, may take for ever, and what has not started needs no draining.
-    const gateway = await Promise.race([starting, shutdown.requested]);
-    if (gateway === undefined) return exitCodes.ok;
-    countDroppedLines(gateway, writers);
-    // Of the log itself there is nobody left to tell.
-    accessLines.onLoss((error) =>
-      gateway.log("process").warn("Access log is losing lines", { error })
-    );
-    surviveErrors(gateway.log("process"));
-    ignore = () =>
-      gateway.log("process").info("Ignored", { signal: "SIGUSR1" });
-    hangups?.follow(() => reload(gateway, hangup === "reloads"));
-    await serveUntilShutdown(gateway, servers, shutdown, onStarted);
-    return exitCodes.ok;
-  } finally {
-    await flush(Object.values(writers));
-  }
+  await using output = new LogOutput(clock);
+  // Bound before the first request is accepted, closed after the last one is done: they say that we are draining.
+  await using servers = new SideServers();
+  const starting = Gateway.start({
+    config,
+    environment: Deno.env.toObject(),
+    writeLog: (line) => output.log.write(line),
+    writeAccessLog: (line) => output.access.write(line),
+    webUi: (request, access) => servers.webUi(request, access),
+    beforeListening: (gateway) =>
+      servers.start({
+        target: adminTarget({ gateway, shutdown, output, memory }),
+        clock,
+        log: gateway.log("admin"),
+      }),
+  });
+  // Reading standard input, for one, may take for ever, and what has not started needs no draining.
+  const gateway = await Promise.race([starting, shutdown.requested]);
+  if (gateway === undefined) return exitCodes.ok;
+  output.reportLossesTo(gateway);
+  surviveErrors(gateway.log("process"));
+  ignore = () => gateway.log("process").info("Ignored", { signal: "SIGUSR1" });
+  hangups?.follow(() => onHangup(gateway, hangup));
+  await serveUntilShutdown(gateway, servers, shutdown, onStarted);
+  return exitCodes.ok;
 }
 
 async function serveUntilShutdown(
@@ -110,24 +89,22 @@ async function serveUntilShutdown(
   }
 }
 
-/** What SIGHUP asks for. */
-function reload(gateway: Gateway, isPossible: boolean): void {
+function onHangup(gateway: Gateway, hangup: ServeOptions["hangup"]): void {
   const log = gateway.log("process");
-  if (isPossible) {
-    log.info("Reloading", { signal: "SIGHUP" });
+  const signal = "SIGHUP";
+  if (hangup === "reloads") {
+    log.info("Reloading", { signal });
     void gateway.reload();
   } else {
-    log.warn("Cannot reload: standard input can be read once", {
-      signal: "SIGHUP",
-    });
+    log.warn("Cannot reload: standard input can be read once", { signal });
   }
 }
 
 function adminTarget(
-  { gateway, shutdown, writers, memory }: {
+  { gateway, shutdown, output, memory }: {
     readonly gateway: Gateway;
     readonly shutdown: Shutdown;
-    readonly writers: Readonly<Record<string, LineWriter>>;
+    readonly output: LogOutput;
     readonly memory: MemoryFiles;
   },
 ): AdminTarget {
@@ -136,71 +113,11 @@ function adminTarget(
     settings: gateway.settings,
     version: buildFacts(),
     systemMemory: () => memory.read(),
-    stores: () => waitingLines(writers),
+    stores: () => output.stores(),
     status: () => gateway.status(),
     logFilter: () => gateway.logFilter(),
     setLogFilter: (filter) => gateway.dataPlane.setLogLevel(filter),
     shutdown: () => shutdown.request(),
     readiness: () => gateway.readiness(),
   };
-}
-
-/** Gives a reader that has stopped reading a moment, not the power to keep the process alive. */
-function flush(writers: readonly LineWriter[]): Promise<void> {
-  return new Promise((resolve) => {
-    const cancelTimer = systemClock.setTimer(resolve, flushTimeoutMs);
-    Promise.all(writers.map((writer) => writer.flush())).finally(() => {
-      cancelTimer();
-      resolve();
-    });
-  });
-}
-
-/** Lines that nobody has read yet. */
-function waitingLines(writers: Readonly<Record<string, LineWriter>>) {
-  return Object.entries(writers).map(([scope, { waiting }]) => ({
-    name: "logLines",
-    scope,
-    unit: "characters",
-    ...waiting,
-  }));
-}
-
-function countDroppedLines(
-  gateway: Gateway,
-  writers: Readonly<Record<string, LineWriter>>,
-): void {
-  gateway.metrics.registry.computed(
-    "counter",
-    "gateway_log_lines_dropped_total",
-    "Lines of the log that were lost because nobody read them fast enough",
-    ["log"],
-    () =>
-      Object.entries(writers).map(([name, { droppedLines }]) => ({
-        labels: [name],
-        value: droppedLines,
-      })),
-  );
-}
-
-/** A mistake of ours in one request must not end all the others. */
-function surviveErrors(log: Log): void {
-  addEventListener("error", (event) => {
-    event.preventDefault();
-    log.error("Uncaught error", {
-      error: event.error,
-      stack: stackOf(event.error),
-    });
-  });
-  addEventListener("unhandledrejection", (event) => {
-    event.preventDefault();
-    log.error("Unhandled rejection", {
-      error: event.reason,
-      stack: stackOf(event.reason),
-    });
-  });
-}
-
-function stackOf(error: unknown): string | undefined {
-  return error instanceof Error ? error.stack : undefined;
 }
