@@ -1,5 +1,6 @@
 import type { BasicAuthentication } from "../api/basic_authentication.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
+import { describeReadProblem } from "../base/read_problem.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { credentialPlace } from "./credential.ts";
 import {
@@ -11,7 +12,6 @@ import {
 import { PasswordVerifier } from "./password_verifier.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
-import { describeReadProblem } from "../base/read_problem.ts";
 import { Refusal } from "./refusal.ts";
 
 const DEFAULT_REALM = "Restricted";
@@ -76,13 +76,7 @@ export function createBasicAuthentication(
       return refuse("the credentials are malformed", challenge);
     }
     const verdict = await verifier.verify(username, password);
-    if (verdict === "busy") {
-      const description = "too many passwords are being checked";
-      const response = refuseWith("temporarily_unavailable", description, {
-        "retry-after": "1",
-      });
-      return new Refusal("basic_auth", description, response);
-    }
+    if (verdict === "busy") return refuseForNow();
     if (verdict === "wrong") {
       return refuse("user name or password is wrong", challenge);
     }
@@ -113,6 +107,14 @@ const place = credentialPlace({
 function refuse(description: string, challenge: string): Refusal {
   const response = refuseWith("unauthorized", description, {
     "www-authenticate": challenge,
+  });
+  return new Refusal("basic_auth", description, response);
+}
+
+function refuseForNow(): Refusal {
+  const description = "too many passwords are being checked";
+  const response = refuseWith("temporarily_unavailable", description, {
+    "retry-after": "1",
   });
   return new Refusal("basic_auth", description, response);
 }

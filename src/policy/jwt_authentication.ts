@@ -5,9 +5,10 @@ import { describeError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { DocumentUnavailableError } from "../identity/remote_document.ts";
 import { TokenError } from "../identity/token.ts";
+import type { TokenVerifier } from "../identity/token_verifier.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
-import { credentialPlace } from "./credential.ts";
+import { type CredentialPlace, credentialPlace } from "./credential.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
 import { McpOAuth } from "./mcp_oauth.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "./policy.ts";
@@ -33,67 +34,88 @@ export function createJwtAuthentication(
     clockSkewMs: parseDuration(config.clockSkew),
     clock: services.clock,
   });
-  const place = credentialPlace(config.location);
   const mcp = createMcpOAuth(config, options);
-  const keepsToken = mcp !== undefined && config.mcp?.forwardToken !== true;
+  return new JwtAuthenticationPolicy(config, verifier, mcp);
+}
 
-  function refuse(context: PolicyContext, error: unknown): RequestVerdict {
-    if (config.mode === "Permissive" && isRefusal(error)) {
+class JwtAuthenticationPolicy implements Policy {
+  readonly kind = "jwtAuthentication";
+  readonly #mode: JwtAuthentication["mode"];
+  readonly #verifier: TokenVerifier;
+  readonly #mcp: McpOAuth | undefined;
+  readonly #place: CredentialPlace;
+  /** Whether the token does not go upstream. */
+  readonly #keepsToken: boolean;
+
+  constructor(
+    { mode, location, mcp: config }: JwtAuthentication,
+    verifier: TokenVerifier,
+    mcp: McpOAuth | undefined,
+  ) {
+    this.#mode = mode;
+    this.#verifier = verifier;
+    this.#mcp = mcp;
+    this.#place = credentialPlace(location);
+    this.#keepsToken = mcp !== undefined && config?.forwardToken !== true;
+  }
+
+  onRequest(
+    context: PolicyContext,
+  ): RequestVerdict | Promise<RequestVerdict> {
+    const { request, identity } = context;
+    const mcp = this.#mcp;
+    if (mcp !== undefined) {
+      const answer = mcp.answer(context);
+      if (answer instanceof Promise) {
+        return unlessCancelled(answer, request.cancellation);
+      }
+      if (answer !== undefined) return answer;
+      identity.protectedResource = mcp;
+    }
+    const token = this.#place.read(request);
+    if (token !== undefined) return this.#verify(token, context);
+    if (this.#mode === "Strict") return demandToken(mcp?.metadataUrl(context));
+    context.trace?.skip("no token");
+  }
+
+  #verify(
+    token: string,
+    context: PolicyContext,
+  ): RequestVerdict | Promise<RequestVerdict> {
+    const { request, trace } = context;
+    if (this.#keepsToken) this.#place.remove(request);
+    const claims = this.#verifier.verify(
+      token,
+      trace && ((whom, answer) => trace.waitsFor(whom, answer)),
+    );
+    if (!(claims instanceof Promise)) return accept(claims, context);
+    return unlessCancelled(claims, request.cancellation).then(
+      (verified) => accept(verified, context),
+      (error) => this.#refuse(error, context),
+    );
+  }
+
+  #refuse(error: unknown, context: PolicyContext): RequestVerdict {
+    if (this.#mode === "Permissive" && isRefusal(error)) {
       // Claims of a gateway-phase policy belong to other providers than those that the rules here are written for.
       delete context.identity.jwt;
       context.trace?.skip(describeError(error));
       return undefined;
     }
-    const url = mcp?.metadataUrl(context);
-    if (error instanceof TokenError) return refuseToken(error, url);
-    if (error instanceof DocumentUnavailableError) {
-      const description = "the keys of the identity provider are not available";
-      return new Refusal(
-        "jwt_auth",
-        `${description}: ${describeError(error)}`,
-        refuseWith("temporarily_unavailable", description, {
-          "retry-after": String(error.retryAfter),
-        }),
-      );
+    if (error instanceof TokenError) {
+      return refuseToken(error, this.#mcp?.metadataUrl(context));
     }
+    if (error instanceof DocumentUnavailableError) return refuseForNow(error);
     throw error;
   }
+}
 
-  return {
-    kind: "jwtAuthentication",
-    onRequest(context) {
-      const { request, identity } = context;
-      if (mcp !== undefined) {
-        const answer = mcp.answer(context);
-        if (answer instanceof Promise) {
-          return unlessCancelled(answer, request.cancellation);
-        }
-        if (answer !== undefined) return answer;
-        identity.protectedResource = mcp;
-      }
-      const token = place.read(request);
-      if (token === undefined) {
-        if (config.mode === "Strict") {
-          return demandToken(mcp?.metadataUrl(context));
-        }
-        context.trace?.skip("no token");
-        return undefined;
-      }
-      if (keepsToken) place.remove(request);
-      const accept = (claims: JsonObject): void => {
-        identity.jwt = claims;
-        context.trace?.apply({ issuer: String(claims["iss"]) });
-      };
-      const { trace } = context;
-      const claims = verifier.verify(
-        token,
-        trace && ((whom, answer) => trace.waitsFor(whom, answer)),
-      );
-      if (!(claims instanceof Promise)) return accept(claims);
-      return unlessCancelled(claims, request.cancellation)
-        .then(accept, (error) => refuse(context, error));
-    },
-  };
+function accept(
+  claims: JsonObject,
+  { identity, trace }: PolicyContext,
+): void {
+  identity.jwt = claims;
+  trace?.apply({ issuer: String(claims["iss"]) });
 }
 
 function createMcpOAuth(
@@ -139,4 +161,16 @@ function refuseToken(
     }),
   });
   return new Refusal("jwt_auth", describeError(refused), response);
+}
+
+/** Nobody can say now whether the token is good. */
+function refuseForNow(error: DocumentUnavailableError): Refusal {
+  const description = "the keys of the identity provider are not available";
+  return new Refusal(
+    "jwt_auth",
+    `${description}: ${describeError(error)}`,
+    refuseWith("temporarily_unavailable", description, {
+      "retry-after": String(error.retryAfter),
+    }),
+  );
 }

@@ -1,9 +1,9 @@
 import type { JwtAuthentication } from "../api/jwt_authentication.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
+import { describeReadProblem } from "../base/read_problem.ts";
 import { checkKeySet } from "../identity/key_set.ts";
 import { adapterOf } from "../identity/provider.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
-import { describeReadProblem } from "../base/read_problem.ts";
 
 type Provider = JwtAuthentication["providers"][number];
 type Mcp = NonNullable<JwtAuthentication["mcp"]>;
