@@ -1,4 +1,5 @@
 import type { JwtAuthentication } from "../api/jwt_authentication.ts";
+import { describeError } from "../base/errors.ts";
 import {
   addressOfUrl,
   type DocumentAddress,
@@ -12,7 +13,6 @@ import {
 import { adapterOf, type ProviderAdapter } from "../identity/provider.ts";
 import { DocumentUnavailableError } from "../identity/remote_document.ts";
 import type { RemoteMetadata } from "../identity/remote_metadata.ts";
-import { describeError } from "../base/errors.ts";
 import {
   adaptServerMetadata,
   protectedResourceMetadata,
@@ -22,11 +22,12 @@ import {
   publicPreflight,
   refusePublicly,
 } from "./mcp_responses.ts";
-import { ProviderRegistration, registerClient } from "./mcp_registration.ts";
+import { registerClient } from "./mcp_registration.ts";
 import { findEndpoint, type McpEndpoint } from "./mcp_endpoint.ts";
 import type { PolicyAnswer, PolicyContext } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";
 import { waitFor } from "./policy_trace.ts";
+import { ProviderRegistration } from "./provider_registration.ts";
 import type { ProtectedResource } from "./request_identity.ts";
 import { clientOrigin, pathOf, resourceMetadataUrl } from "./resource_url.ts";
 

@@ -5,16 +5,14 @@ import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import { type Body, textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
-import { type FetchedDocument, readText } from "../identity/document_client.ts";
+import { readText } from "../identity/document_client.ts";
 import { publicHeaders, refusePublicly } from "./mcp_responses.ts";
 import type { PolicyAnswer } from "./policy.ts";
 import { type PolicyTrace, waitFor } from "./policy_trace.ts";
+import type { ProviderRegistration } from "./provider_registration.ts";
 import { Refusal } from "./refusal.ts";
 
 const maxRequestBytes = 64 * 1024;
-/** Anybody can register, without a token: the provider is not to be flooded through us. So many at once, and in a second. */
-const maxForwarded = 8;
-const periodMs = 1000;
 
 /** How clients are registered. */
 export interface Registration {
@@ -26,41 +24,6 @@ export interface Registration {
   /** Of the request. */
   readonly cancellation: Cancellation;
   readonly trace: PolicyTrace | undefined;
-}
-
-/** Registers clients at the provider, a few at a time. */
-export class ProviderRegistration {
-  readonly #send: ProviderRegistration["forward"];
-  readonly #clock: Clock;
-  #forwarded = 0;
-  /** When the latest began. */
-  readonly #begunAt: number[] = [];
-
-  constructor(send: ProviderRegistration["forward"], clock: Clock) {
-    this.#send = send;
-    this.#clock = clock;
-  }
-
-  get isBusy(): boolean {
-    const [earliest = 0] = this.#begunAt;
-    return this.#forwarded >= maxForwarded ||
-      (this.#begunAt.length >= maxForwarded &&
-        this.#clock.monotonic() - earliest < periodMs);
-  }
-
-  async forward(
-    body: string,
-    cancellation: Cancellation,
-  ): Promise<FetchedDocument> {
-    this.#forwarded++;
-    this.#begunAt.push(this.#clock.monotonic());
-    if (this.#begunAt.length > maxForwarded) this.#begunAt.shift();
-    try {
-      return await this.#send(body, cancellation);
-    } finally {
-      this.#forwarded--;
-    }
-  }
 }
 
 /** Answers a registration of RFC 7591. */

@@ -6,10 +6,8 @@ import {
   type FetchedDocument,
   readText,
 } from "../../../src/identity/document_client.ts";
-import {
-  ProviderRegistration,
-  registerClient,
-} from "../../../src/policy/mcp_registration.ts";
+import { registerClient } from "../../../src/policy/mcp_registration.ts";
+import { ProviderRegistration } from "../../../src/policy/provider_registration.ts";
 import type { PolicyAnswer } from "../../../src/policy/policy.ts";
 import { Refusal } from "../../../src/policy/refusal.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
