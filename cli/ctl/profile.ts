@@ -1,14 +1,14 @@
 import { systemClock } from "../../src/base/clock.ts";
-import { describeError } from "../../src/base/errors.ts";
 import {
   type AdminAddress,
   askAdmin,
   nameOf,
   stranger,
 } from "../admin_client.ts";
-import { exitCodes, Failure } from "../exit.ts";
+import { exitCodes } from "../exit.ts";
 import { print } from "../output.ts";
 import { onSignal, signalExitCodes } from "../signals.ts";
+import { OutputFile } from "./output_file.ts";
 import { showProgress } from "./progress_bar.ts";
 
 /** Where to put a profile. */
@@ -60,46 +60,6 @@ async function download(
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   if (!isGzip) throw stranger(nameOf(address), "it is no profile");
   return bytes;
-}
-
-/** A file that is to be written at once; one that stays empty is removed. */
-class OutputFile implements AsyncDisposable {
-  #isNew: boolean;
-
-  private constructor(readonly name: string, isNew: boolean) {
-    this.#isNew = isNew;
-  }
-
-  /** @throws {Failure} When it cannot be written. */
-  static async open(name: string): Promise<OutputFile> {
-    try {
-      (await Deno.open(name, { write: true, createNew: true })).close();
-      return new OutputFile(name, true);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AlreadyExists)) fail(name, error);
-    }
-    try {
-      (await Deno.open(name, { write: true })).close();
-    } catch (error) {
-      fail(name, error);
-    }
-    return new OutputFile(name, false);
-  }
-
-  async write(bytes: Uint8Array): Promise<void> {
-    await Deno.writeFile(this.name, bytes).catch((error) =>
-      fail(this.name, error)
-    );
-    this.#isNew = false;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isNew) await Deno.remove(this.name);
-  }
-}
-
-function fail(name: string, error: unknown): never {
-  throw new Failure(`Cannot write "${name}": ${describeError(error)}`);
 }
 
 /** Such as `20261121-080000`, in the time of this machine. */

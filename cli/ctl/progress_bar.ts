@@ -1,13 +1,13 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { printError } from "../output.ts";
+import { canDraw } from "../terminal.ts";
 
 const drawMs = 200;
 const barWidth = 30;
 
 /** Shows on the terminal how much of some time is over, and nothing where standard error is none; disposing it takes it away. */
 export function showProgress(seconds: number): AsyncDisposable {
-  const terminal = Deno.env.get("TERM") ?? "dumb";
-  if (!Deno.stderr.isTerminal() || terminal === "dumb") {
+  if (!Deno.stderr.isTerminal() || !canDraw()) {
     return { [Symbol.asyncDispose]: () => Promise.resolve() };
   }
   const startedAt = systemClock.monotonic();

@@ -1,7 +1,6 @@
 import { describeReadProblem } from "../../src/base/read_problem.ts";
-import { exitCodes, Failure } from "../exit.ts";
-import { print, printError } from "../output.ts";
-import { signalExitCodes } from "../signals.ts";
+import { Failure } from "../exit.ts";
+import { printError } from "../output.ts";
 import { decodeEvent, type ReceivedEvent } from "./trace/decode_event.ts";
 import { followInjection } from "./trace/follow_injection.ts";
 import { prepareInjection } from "./trace/inject.ts";
@@ -18,19 +17,9 @@ import {
   type TraceOptions,
   type WatchPlan,
 } from "./trace/options.ts";
+import { type Show, showFor } from "./trace/show.ts";
 import { chooseSourcePort, filterFor } from "./trace/source_ports.ts";
-import type { KeyInput } from "../tui/screen.ts";
 import { openTrace } from "./trace/stream.ts";
-import { textLine } from "./trace/text.ts";
-
-/** Shows a feed to the user; answers the exit code. */
-type Show = (feed: Feed) => Promise<number>;
-
-interface Feed {
-  readonly title: string;
-  readonly waitingText: string;
-  readonly events: AsyncIterable<ReceivedEvent>;
-}
 
 /**
  * Shows the trace of requests; answers the exit code.
@@ -56,53 +45,6 @@ export async function traceRequests(
   } catch (error) {
     throw explainPort(error, options);
   }
-}
-
-/** JSON Lines, a terminal UI, or plain lines where there is no terminal for it. */
-function showFor({ raw, file }: TraceOptions): Show {
-  if (raw === true) {
-    return (feed) => printLines(feed, ({ line }) => line);
-  }
-  const keys = Deno.stdout.isTerminal() && canDraw()
-    ? openKeys(file === "-")
-    : undefined;
-  return keys === undefined
-    ? (feed) => printLines(feed, textLine)
-    : (feed) => showTui(feed, keys);
-}
-
-/** A terminal that says nothing of itself, or that it can do nothing, gets lines. */
-function canDraw(): boolean {
-  if (Deno.build.os === "windows") return true;
-  const name = Deno.env.get("TERM") ?? "";
-  return name !== "" && name !== "dumb";
-}
-
-/** Where keys are read from; `undefined` when there is no such terminal, or this program may not open it. */
-function openKeys(isInputTaken: boolean): KeyInput | undefined {
-  if (!isInputTaken) return Deno.stdin.isTerminal() ? Deno.stdin : undefined;
-  try {
-    return Deno.openSync("/dev/tty", { read: true });
-  } catch {
-    // Lines of text then, which need no keys.
-    return undefined;
-  }
-}
-
-async function printLines(
-  { events }: Feed,
-  format: (event: ReceivedEvent) => string,
-): Promise<number> {
-  for await (const event of events) await print(`${format(event)}\n`);
-  return exitCodes.ok;
-}
-
-async function showTui(feed: Feed, keys: KeyInput): Promise<number> {
-  const { runTui } = await import("../tui/run.ts");
-  const { failure, signal } = await runTui(feed, keys);
-  if (signal !== undefined) return signalExitCodes[signal];
-  if (failure !== undefined) throw failure;
-  return exitCodes.ok;
 }
 
 async function replay(file: string, show: Show): Promise<number> {

@@ -1,0 +1,52 @@
+import { exitCodes } from "../../exit.ts";
+import { print } from "../../output.ts";
+import { signalExitCodes } from "../../signals.ts";
+import { canDraw } from "../../terminal.ts";
+import type { TraceFeed } from "../../tui/run.ts";
+import type { KeyInput } from "../../tui/screen.ts";
+import type { ReceivedEvent } from "./decode_event.ts";
+import type { TraceOptions } from "./options.ts";
+import { textLine } from "./text.ts";
+
+/** Shows events to the user; answers the exit code. */
+export type Show = (feed: TraceFeed) => Promise<number>;
+
+/** How to show them: as JSON Lines, in a terminal UI, or as plain lines where there is no terminal for it. */
+export function showFor({ raw, file }: TraceOptions): Show {
+  if (raw === true) {
+    return (feed) => printLines(feed, ({ line }) => line);
+  }
+  const keys = Deno.stdout.isTerminal() && canDraw()
+    ? openKeys(file === "-")
+    : undefined;
+  return keys === undefined
+    ? (feed) => printLines(feed, textLine)
+    : (feed) => showTui(feed, keys);
+}
+
+/** Where keys are read from; `undefined` when there is no such terminal, or this program may not open it. */
+function openKeys(isInputTaken: boolean): KeyInput | undefined {
+  if (!isInputTaken) return Deno.stdin.isTerminal() ? Deno.stdin : undefined;
+  try {
+    return Deno.openSync("/dev/tty", { read: true });
+  } catch {
+    // Lines of text then, which need no keys.
+    return undefined;
+  }
+}
+
+async function printLines(
+  { events }: TraceFeed,
+  format: (event: ReceivedEvent) => string,
+): Promise<number> {
+  for await (const event of events) await print(`${format(event)}\n`);
+  return exitCodes.ok;
+}
+
+async function showTui(feed: TraceFeed, keys: KeyInput): Promise<number> {
+  const { runTui } = await import("../../tui/run.ts");
+  const { failure, signal } = await runTui(feed, keys);
+  if (signal !== undefined) return signalExitCodes[signal];
+  if (failure !== undefined) throw failure;
+  return exitCodes.ok;
+}
