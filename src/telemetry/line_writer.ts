@@ -80,9 +80,11 @@ export class LineWriter {
   #start(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#writing = this.#writePending().finally(() =>
-      this.#writing = undefined
-    );
+    this.#writing = this.#writePending().then(() => {
+      this.#writing = undefined;
+      // A line that came since the last look found us still writing.
+      if (this.#pending !== "") this.#start();
+    });
   }
 
   async #writePending(): Promise<void> {

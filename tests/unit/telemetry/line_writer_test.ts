@@ -35,6 +35,10 @@ function createBlockedOutput() {
   return { writes, writer, open: () => gate.resolve() };
 }
 
+async function microtasks(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await Promise.resolve();
+}
+
 Deno.test("LineWriter gathers lines and writes them together when their time has come", async () => {
   const { writer, writes, clock } = createOutput();
 
@@ -91,6 +95,20 @@ Deno.test("LineWriter writes again what comes after a block", async () => {
   await writer.flush();
 
   assert.equal(writes.at(-1), "late\n");
+});
+
+Deno.test("LineWriter writes a line that comes the moment a write ends", async () => {
+  for (let turns = 0; turns < 10; turns++) {
+    const { writer, writes, clock } = createOutput();
+    writer.write("x".repeat(20_000));
+    await microtasks(turns);
+
+    writer.write("late\n");
+    clock.advance(100);
+    await microtasks(10);
+
+    assert.equal(writes.at(-1), "late\n", `after ${turns} microtasks`);
+  }
 });
 
 Deno.test("LineWriter counts the lines of a failed write and goes on", async () => {
