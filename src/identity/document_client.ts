@@ -94,18 +94,13 @@ export async function fetchDocument(
     timeoutMs,
     () => new Error(`Cannot wait longer than ${timeoutMs} ms`),
   );
-  const headers = HeaderList.from([
-    ["accept", "application/json"],
-    ["accept-encoding", "identity"],
-  ]);
-  if (body !== undefined) headers.append("content-type", "application/json");
   try {
     const response = await upstream.send(
       {
         method: body === undefined ? "GET" : "POST",
         authority,
         target,
-        headers,
+        headers: headersFor(body),
         upgrade: undefined,
         expectsContinue: false,
         sendInformational: () => {},
@@ -121,6 +116,15 @@ export async function fetchDocument(
     lift();
     upstream.close();
   }
+}
+
+function headersFor(body: string | undefined): HeaderList {
+  const headers = HeaderList.from([
+    ["accept", "application/json"],
+    ["accept-encoding", "identity"],
+  ]);
+  if (body !== undefined) headers.append("content-type", "application/json");
+  return headers;
 }
 
 function expectUncoded(headers: HeaderList): void {

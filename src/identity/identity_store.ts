@@ -4,11 +4,8 @@ import type { Log } from "../base/log.ts";
 import { SharedMap } from "../base/shared_map.ts";
 import { describeAddress, type DocumentAddress } from "./document_client.ts";
 import type { KeyCache } from "./key_cache.ts";
-import {
-  type KeyLocation,
-  RemoteKeys,
-  type RemoteKeysOptions,
-} from "./remote_keys.ts";
+import type { KeyLocation } from "./key_location.ts";
+import { RemoteKeys, type RemoteKeysOptions } from "./remote_keys.ts";
 import {
   createRemoteMetadata,
   type RemoteMetadata,

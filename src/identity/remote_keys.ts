@@ -1,17 +1,13 @@
-import { createHash } from "node:crypto";
 import type { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { readFileText } from "../base/regular_file.ts";
-import type { HeaderList } from "../http/header_list.ts";
-import {
-  describeAddress,
-  type DocumentAddress,
-  fetchDocument,
-  type FetchOptions,
-} from "./document_client.ts";
-import { freshnessOf } from "./freshness.ts";
 import type { CachedKeys, KeyCache } from "./key_cache.ts";
+import {
+  cacheSourceOf,
+  describeLocation,
+  fetchKeyText,
+  type KeyLocation,
+} from "./key_location.ts";
 import { type KeySet, readKeySet } from "./key_set.ts";
 import type { KeySource } from "./key_source.ts";
 import {
@@ -19,12 +15,6 @@ import {
   type DocumentVersion,
   RemoteDocument,
 } from "./remote_document.ts";
-
-/** Where a key set lies. */
-export type KeyLocation =
-  | { readonly kind: "remote"; readonly address: DocumentAddress }
-  | { readonly kind: "file"; readonly path: string }
-  | { readonly kind: "inline"; readonly text: string };
 
 /** What fetching keys needs of its surroundings. */
 export interface RemoteKeysOptions {
@@ -46,65 +36,30 @@ export interface KeySetState extends DocumentState {
 }
 
 const maxLeftOutKeys = 20;
-const minuteMs = 60_000;
-const minFreshMs = minuteMs;
-const defaultFreshMs = 15 * minuteMs;
-const maxFreshMs = 24 * 60 * minuteMs;
-const maxAgeMs = 24 * 60 * minuteMs;
+const maxAgeMs = 24 * 60 * 60_000;
 const coolDownMs = 10_000;
 
 /** The keys of one location, fetched and kept as `RemoteDocument` does it. */
 export class RemoteKeys implements KeySource {
   /** For people: URL, file or `inline`. */
   readonly name: string;
+  readonly #location: KeyLocation;
+  readonly #options: RemoteKeysOptions;
   readonly #document: RemoteDocument<KeySet>;
+  #last: { readonly text: string; readonly keys: KeySet } | undefined;
 
   constructor(location: KeyLocation, options: RemoteKeysOptions) {
-    const { clock, log, cache, cancellation } = options;
-    const name = nameOf(location);
-    this.name = name;
-    let last: { readonly text: string; readonly keys: KeySet } | undefined;
-    /** The same text gives the same set, so that tokens are remembered over a refresh that changed nothing. */
-    const read = async (
-      { text, fetchedAt, freshMs }: CachedKeys,
-    ): Promise<DocumentVersion<KeySet>> => {
-      if (last?.text !== text) last = { text, keys: await readKeySet(text) };
-      return { value: last.keys, fetchedAt, freshMs };
-    };
+    this.name = describeLocation(location);
+    this.#location = location;
+    this.#options = options;
     this.#document = new RemoteDocument<KeySet>({
-      clock,
+      clock: options.clock,
       maxAgeMs,
       coolDownMs,
-      fetch: async () => {
-        const fetched = await fetchText(location, options);
-        const version = await read(fetched);
-        if (location.kind === "remote") {
-          void cache.save(sourceOf(location.address), fetched);
-        }
-        return version;
-      },
-      restore: async () => {
-        if (location.kind !== "remote") return undefined;
-        const cached = await cache.load(sourceOf(location.address));
-        if (cached === undefined) return undefined;
-        try {
-          return await read(cached);
-        } catch (error) {
-          log.warn("Cannot use cached keys", { source: name, error });
-          return undefined;
-        }
-      },
-      onFetched({ value: { keys, ignored } }) {
-        log.debug("Keys fetched", {
-          source: name,
-          keys: keys.length,
-          ...(ignored.length > 0 && { ignored }),
-        });
-      },
-      onFailed(error) {
-        if (cancellation.cancelled) return;
-        log.warn("Cannot get keys", { source: name, error });
-      },
+      fetch: () => this.#fetch(),
+      restore: () => this.#restore(),
+      onFetched: ({ value }) => this.#logFetched(value),
+      onFailed: (error) => this.#logFailed(error),
     });
   }
 
@@ -131,60 +86,52 @@ export class RemoteKeys implements KeySource {
       leftOutKeys: ignored.slice(0, maxLeftOutKeys),
     };
   }
-}
 
-function nameOf(location: KeyLocation): string {
-  switch (location.kind) {
-    case "remote":
-      return describeAddress(location.address);
-    case "file":
-      return location.path;
-    case "inline":
-      return "inline";
-  }
-}
-
-/**
- * Whom the keys of an address are believed: everything that decides who can answer there. A URL would not do, for another backend may
- * stand for the same name and be verified with another authority.
- */
-function sourceOf({ connection, authority, target }: DocumentAddress): string {
-  const { host, port, tls } = connection;
-  const { hostname, subjectAltNames, caCertificates } = tls ?? {};
-  const trust = tls && { hostname, subjectAltNames, caCertificates };
-  return createHash("sha256")
-    .update(JSON.stringify({ host, port, trust, authority, target }))
-    .digest("hex");
-}
-
-async function fetchText(
-  location: KeyLocation,
-  options: FetchOptions,
-): Promise<CachedKeys> {
-  const fetchedAt = options.clock.now();
-  switch (location.kind) {
-    case "remote": {
-      const { status, headers, text } = await fetchDocument(
-        location.address,
-        options,
-      );
-      if (status !== 200) {
-        throw new Error(
-          `Cannot use answer: expected status 200, got ${status}`,
-        );
-      }
-      return { text, fetchedAt, freshMs: keepFor(headers, fetchedAt) };
+  async #fetch(): Promise<DocumentVersion<KeySet>> {
+    const location = this.#location;
+    const fetched = await fetchKeyText(location, this.#options);
+    const version = await this.#read(fetched);
+    if (location.kind === "remote") {
+      void this.#options.cache.save(cacheSourceOf(location.address), fetched);
     }
-    case "file": {
-      const text = await readFileText(location.path);
-      return { text, fetchedAt, freshMs: minFreshMs };
-    }
-    case "inline":
-      return { text: location.text, fetchedAt, freshMs: Infinity };
+    return version;
   }
-}
 
-function keepFor(headers: HeaderList, now: number): number {
-  const freshMs = freshnessOf(headers, now) ?? defaultFreshMs;
-  return Math.min(Math.max(freshMs, minFreshMs), maxFreshMs);
+  async #restore(): Promise<DocumentVersion<KeySet> | undefined> {
+    const location = this.#location;
+    if (location.kind !== "remote") return undefined;
+    const { cache, log } = this.#options;
+    const cached = await cache.load(cacheSourceOf(location.address));
+    if (cached === undefined) return undefined;
+    try {
+      return await this.#read(cached);
+    } catch (error) {
+      log.warn("Cannot use cached keys", { source: this.name, error });
+      return undefined;
+    }
+  }
+
+  /** The same text gives the same set, so that tokens are remembered over a refresh that changed nothing. */
+  async #read(
+    { text, fetchedAt, freshMs }: CachedKeys,
+  ): Promise<DocumentVersion<KeySet>> {
+    if (this.#last?.text !== text) {
+      this.#last = { text, keys: await readKeySet(text) };
+    }
+    return { value: this.#last.keys, fetchedAt, freshMs };
+  }
+
+  #logFetched({ keys, ignored }: KeySet): void {
+    this.#options.log.debug("Keys fetched", {
+      source: this.name,
+      keys: keys.length,
+      ...(ignored.length > 0 && { ignored }),
+    });
+  }
+
+  #logFailed(error: unknown): void {
+    const { cancellation, log } = this.#options;
+    if (cancellation.cancelled) return;
+    log.warn("Cannot get keys", { source: this.name, error });
+  }
 }
