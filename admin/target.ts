@@ -1,6 +1,6 @@
 import type { Settings } from "../src/api/settings.ts";
 import type { BoundedStore, DataPlane } from "../src/dataplane/data_plane.ts";
-import type { SystemMemory } from "./linux_memory.ts";
+import type { SystemMemory } from "./endpoints/linux_memory.ts";
 
 /** What the admin and stats servers need of a gateway. */
 export interface AdminTarget {

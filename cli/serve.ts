@@ -1,4 +1,4 @@
-import { MemoryFiles } from "../admin/linux_memory.ts";
+import { MemoryFiles } from "../admin/endpoints/linux_memory.ts";
 import { SideServers } from "../admin/side_servers.ts";
 import type { AdminTarget } from "../admin/target.ts";
 import { systemClock } from "../src/base/clock.ts";

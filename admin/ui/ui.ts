@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/base/clock.ts";
 import type { Log } from "../../src/base/log.ts";
-import type { ProfileHandlers } from "../profiles.ts";
+import type { ProfileHandlers } from "../profiles/profiles.ts";
 import { respond } from "../respond.ts";
 import { createRouter, type Endpoint, type Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";

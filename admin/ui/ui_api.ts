@@ -1,11 +1,11 @@
-import { dumpConfig } from "../config_dump.ts";
-import { listFailures, showFailure } from "../failures.ts";
-import { changeLogFilter, showLogFilter } from "../logging.ts";
+import { dumpConfig } from "../endpoints/config_dump.ts";
+import { listFailures, showFailure } from "../endpoints/failures.ts";
+import { changeLogFilter, showLogFilter } from "../endpoints/logging.ts";
 import { json, respond, text } from "../respond.ts";
 import { chooseBudgets } from "./choose_budgets.ts";
 import type { Endpoint, Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
-import { traceRequests } from "../trace.ts";
+import { traceRequests } from "../endpoints/trace.ts";
 import type { UiOptions } from "./ui.ts";
 
 /** What the page asks for: the endpoints of the admin server that it needs, and no others. */

@@ -1,5 +1,5 @@
 // A gateway that notes where memory is allocated between one SIGUSR2 and the next. Arguments: its port, that of the upstream.
-import { HeapSampling } from "../../admin/heap_profile.ts";
+import { HeapSampling } from "../../admin/profiles/heap_profile.ts";
 import { run } from "../../cli/run.ts";
 
 const [port, upstreamPort] = Deno.args;

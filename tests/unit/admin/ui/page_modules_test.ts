@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { encodePprof } from "../../../../admin/pprof.ts";
+import { encodePprof } from "../../../../admin/profiles/pprof.ts";
 import {
   buildTree,
   hottest,

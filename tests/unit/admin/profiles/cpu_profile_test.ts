@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import process from "node:process";
-import { takeCpuProfile } from "../../../admin/cpu_profile.ts";
-import { encodePprof, type StackProfile } from "../../../admin/pprof.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { threadLabels } from "../../harness/pprof.ts";
+import { takeCpuProfile } from "../../../../admin/profiles/cpu_profile.ts";
+import {
+  encodePprof,
+  type StackProfile,
+} from "../../../../admin/profiles/pprof.ts";
+import { FakeClock } from "../../../harness/fake_clock.ts";
+import { threadLabels } from "../../../harness/pprof.ts";
 
 /** A clock on which a profile takes as long as `work`. */
 class WorkClock extends FakeClock {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createRouter } from "../../../admin/router.ts";
-import { statsEndpoints } from "../../../admin/stats.ts";
-import type { Readiness } from "../../../admin/target.ts";
-import { createTestLog, FakeTarget } from "./fake_target.ts";
+import { createRouter } from "../../../../admin/router.ts";
+import { statsEndpoints } from "../../../../admin/endpoints/stats.ts";
+import type { Readiness } from "../../../../admin/target.ts";
+import { createTestLog, FakeTarget } from "../fake_target.ts";
 
 async function ask(target: FakeTarget, path: string, method = "GET") {
   const route = createRouter(statsEndpoints(target), createTestLog().log);

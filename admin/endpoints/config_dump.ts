@@ -1,7 +1,7 @@
-import type { Settings } from "../src/api/settings.ts";
-import { redactionMarker, redactUrl } from "../src/base/redaction.ts";
-import { largeJson } from "./large_json.ts";
-import type { AdminTarget } from "./target.ts";
+import type { Settings } from "../../src/api/settings.ts";
+import { redactionMarker, redactUrl } from "../../src/base/redaction.ts";
+import { largeJson } from "../large_json.ts";
+import type { AdminTarget } from "../target.ts";
 
 /** Everything that is in force, as one JSON document without secrets. */
 export async function dumpConfig(target: AdminTarget): Promise<Response> {

@@ -1,6 +1,6 @@
 import { failureLimit } from "./failures.ts";
-import { cpuRanges } from "./profiles.ts";
-import type { IntegerRange } from "./query.ts";
+import { cpuRanges } from "../profiles/profiles.ts";
+import type { IntegerRange } from "../query.ts";
 import { taskLimit } from "./tasks.ts";
 import { traceCount, tracePort } from "./trace.ts";
 

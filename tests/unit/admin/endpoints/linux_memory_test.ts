@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseSmaps } from "../../../admin/linux_memory.ts";
+import { parseSmaps } from "../../../../admin/endpoints/linux_memory.ts";
 
 Deno.test("parseSmaps reads sizes in bytes, under names of ours", () => {
   const text = [

@@ -19,7 +19,7 @@ const marker = "\n//# gateway source map ";
  */
 export class SourceLines {
   readonly #maps = new Map<string, SourceMap | undefined>();
-  readonly #root = new URL("../", import.meta.url).href;
+  readonly #root = new URL("../../", import.meta.url).href;
 
   /** @param line From 0, as V8 counts. */
   find(url: string, line: number): SourceLine {

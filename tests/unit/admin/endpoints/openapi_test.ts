@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
-import { adminEndpoints } from "../../../admin/endpoints.ts";
-import { describeApi } from "../../../admin/openapi.ts";
-import { operations } from "../../../admin/openapi_operations.ts";
-import { startAdminServer, startStatsServer } from "../../../admin/server.ts";
-import { statsEndpoints } from "../../../admin/stats.ts";
-import { systemClock } from "../../../src/base/clock.ts";
-import { createTestLog, FakeTarget } from "./fake_target.ts";
+import { adminEndpoints } from "../../../../admin/endpoints/admin.ts";
+import { describeApi } from "../../../../admin/endpoints/openapi.ts";
+import { operations } from "../../../../admin/endpoints/operations.ts";
+import {
+  startAdminServer,
+  startStatsServer,
+} from "../../../../admin/server.ts";
+import { statsEndpoints } from "../../../../admin/endpoints/stats.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
+import { createTestLog, FakeTarget } from "../fake_target.ts";
 
 const target = new FakeTarget({
   adminAddr: "127.0.0.1:0",

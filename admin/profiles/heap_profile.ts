@@ -1,5 +1,5 @@
 import { type HeapProfiler, Session } from "node:inspector/promises";
-import type { Clock } from "../src/base/clock.ts";
+import type { Clock } from "../../src/base/clock.ts";
 import { frameOf } from "./cpu_profile.ts";
 import type { Frame, StackProfile, StackSample } from "./pprof.ts";
 import { SourceLines } from "./source_lines.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { dumpConfig } from "../../../admin/config_dump.ts";
-import { FakeTarget } from "./fake_target.ts";
+import { dumpConfig } from "../../../../admin/endpoints/config_dump.ts";
+import { FakeTarget } from "../fake_target.ts";
 
 Deno.test("dumpConfig shows what is in force under the documented keys", async () => {
   const response = await dumpConfig(new FakeTarget());

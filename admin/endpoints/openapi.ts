@@ -1,5 +1,5 @@
-import { operations, type OperationText } from "./openapi_operations.ts";
-import { allowedMethods, type Endpoint } from "./router.ts";
+import { operations, type OperationText } from "./operations.ts";
+import { allowedMethods, type Endpoint } from "../router.ts";
 
 /** What the document is about. */
 export interface ApiFacts {

@@ -1,6 +1,6 @@
-import { type IntegerRange, readInteger } from "./query.ts";
-import { json } from "./respond.ts";
-import type { AdminTarget } from "./target.ts";
+import { type IntegerRange, readInteger } from "../query.ts";
+import { json } from "../respond.ts";
+import type { AdminTarget } from "../target.ts";
 
 /** How many connections and requests `limit` lists. */
 export const taskLimit: IntegerRange = { from: 1, to: 100_000, or: 1000 };

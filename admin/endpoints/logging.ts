@@ -3,11 +3,11 @@ import {
   LogFilterError,
   logLevels,
   parseLogFilter,
-} from "../src/base/log_filter.ts";
-import { escapeControls } from "../src/base/log_text.ts";
-import { requireKnown } from "./query.ts";
-import { text } from "./respond.ts";
-import type { AdminTarget } from "./target.ts";
+} from "../../src/base/log_filter.ts";
+import { escapeControls } from "../../src/base/log_text.ts";
+import { requireKnown } from "../query.ts";
+import { text } from "../respond.ts";
+import type { AdminTarget } from "../target.ts";
 
 const usage = `usage:
   GET  /logging                            shows the log filter

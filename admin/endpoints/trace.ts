@@ -1,17 +1,17 @@
-import type { Clock } from "../src/base/clock.ts";
-import { describeError } from "../src/base/errors.ts";
-import { escapeControls } from "../src/base/log_text.ts";
-import type { TraceQuery } from "../src/dataplane/data_plane.ts";
-import type { TraceEvent } from "../src/telemetry/trace_event.ts";
-import type { TraceStream } from "../src/telemetry/trace_watchers.ts";
+import type { Clock } from "../../src/base/clock.ts";
+import { describeError } from "../../src/base/errors.ts";
+import { escapeControls } from "../../src/base/log_text.ts";
+import type { TraceQuery } from "../../src/dataplane/data_plane.ts";
+import type { TraceEvent } from "../../src/telemetry/trace_event.ts";
+import type { TraceStream } from "../../src/telemetry/trace_watchers.ts";
 import {
   type IntegerRange,
   InvalidParameter,
   readInteger,
   requireKnown,
-} from "./query.ts";
-import { respond, text } from "./respond.ts";
-import type { AdminTarget } from "./target.ts";
+} from "../query.ts";
+import { respond, text } from "../respond.ts";
+import type { AdminTarget } from "../target.ts";
 
 const usage = `usage:
   GET or POST /debug/trace[?filter=<cel>][&count=<n>][&gateway=<name>][&port=<port>]

@@ -1,6 +1,6 @@
-import { respond, text } from "./respond.ts";
-import type { Endpoint } from "./router.ts";
-import type { AdminTarget } from "./target.ts";
+import { respond, text } from "../respond.ts";
+import type { Endpoint } from "../router.ts";
+import type { AdminTarget } from "../target.ts";
 
 const prometheusText = "text/plain; version=0.0.4; charset=utf-8";
 

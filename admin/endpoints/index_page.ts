@@ -1,5 +1,5 @@
-import { respond } from "./respond.ts";
-import { allowedMethods, type Endpoint } from "./router.ts";
+import { respond } from "../respond.ts";
+import { allowedMethods, type Endpoint } from "../router.ts";
 
 /** A page that lists the endpoints; it needs nothing but itself. */
 export function indexPage(endpoints: readonly Endpoint[]): Response {

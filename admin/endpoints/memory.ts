@@ -4,9 +4,9 @@ import {
   getHeapStatistics,
   type HeapInfo,
 } from "node:v8";
-import type { Clock } from "../src/base/clock.ts";
-import { json } from "./respond.ts";
-import type { AdminTarget } from "./target.ts";
+import type { Clock } from "../../src/base/clock.ts";
+import { json } from "../respond.ts";
+import type { AdminTarget } from "../target.ts";
 
 /** Where the memory of the process is, in bytes, and how full our own bounded stores are. */
 export async function showMemory(

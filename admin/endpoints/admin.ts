@@ -1,17 +1,17 @@
-import type { Clock } from "../src/base/clock.ts";
+import type { Clock } from "../../src/base/clock.ts";
 import { dumpConfig } from "./config_dump.ts";
 import { listFailures, showFailure } from "./failures.ts";
 import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging.ts";
 import { showMemory } from "./memory.ts";
 import { describeApi } from "./openapi.ts";
-import type { ProfileHandlers } from "./profiles.ts";
-import { json, text } from "./respond.ts";
-import type { Endpoint, Handler } from "./router.ts";
+import type { ProfileHandlers } from "../profiles/profiles.ts";
+import { json, text } from "../respond.ts";
+import type { Endpoint, Handler } from "../router.ts";
 import { statsEndpoints } from "./stats.ts";
-import type { AdminTarget } from "./target.ts";
+import type { AdminTarget } from "../target.ts";
 import { showTasks } from "./tasks.ts";
-import { hasToken } from "./token.ts";
+import { hasToken } from "../token.ts";
 import { traceRequests } from "./trace.ts";
 
 /** What the endpoints answer from. */

@@ -1,6 +1,6 @@
 import { type Profiler, Session } from "node:inspector/promises";
 import process from "node:process";
-import type { Clock } from "../src/base/clock.ts";
+import type { Clock } from "../../src/base/clock.ts";
 import type { Frame, StackProfile, StackSample } from "./pprof.ts";
 import { SourceLines } from "./source_lines.ts";
 

@@ -1,6 +1,6 @@
-import { type IntegerRange, readInteger } from "./query.ts";
-import { json, text } from "./respond.ts";
-import type { AdminTarget } from "./target.ts";
+import { type IntegerRange, readInteger } from "../query.ts";
+import { json, text } from "../respond.ts";
+import type { AdminTarget } from "../target.ts";
 
 /** How many failed requests `limit` shows. */
 export const failureLimit: IntegerRange = { from: 0, to: 99_999, or: 10_000 };
