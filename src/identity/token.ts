@@ -2,7 +2,7 @@ import { isDeeperThan, isJsonObject, type JsonObject } from "../base/json.ts";
 import { signatureAlgorithms } from "./public_key.ts";
 
 /** Longer tokens are refused unread. */
-export const maxTokenLength = 16 * 1024;
+const maxTokenLength = 16 * 1024;
 const maxDepth = 32;
 
 /**

@@ -1,5 +1,5 @@
-import { Buffer } from "node:buffer";
 import { isJsonObject, parseJson } from "../base/json.ts";
+import { latin1 } from "../base/latin1.ts";
 import { ByteSearch } from "./byte_search.ts";
 import { GrowingBuffer } from "../base/growing_buffer.ts";
 import {
@@ -136,9 +136,4 @@ function skipBlanksBack(bytes: Uint8Array, from: number): number {
 
 function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return start.every((byte, index) => bytes[index] === byte);
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    .toString("latin1");
 }

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { Buffer } from "node:buffer";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { latin1 } from "../base/latin1.ts";
 
 /** `RateLimitRequest`. */
 export interface ServiceRequest {
@@ -160,12 +160,6 @@ function decodeHeader(bytes: Uint8Array): readonly [string, string] {
     },
   });
   return [name, value === "" ? rawValue : value];
-}
-
-/** Not by `TextDecoder`, which reads bytes from 0x80 to 0x9F as Windows-1252. */
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    .toString("latin1");
 }
 
 /** What to do with the fields of a message, by number; others are skipped, so are those of another wire type. */
