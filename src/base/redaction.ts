@@ -1,6 +1,9 @@
 /** What stands in place of a secret wherever people read. */
 export const redactionMarker = "<redacted>";
 
+/** A text of the configuration as it may be shown: without what the environment gave to it. */
+export type Hide = (text: string) => string;
+
 const alwaysSensitive = [
   "authorization",
   "proxy-authorization",
@@ -29,10 +32,13 @@ export function createSensitiveHeaders(
 export function redactUrl(url: string): string {
   return url
     .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${redactionMarker}@`)
-    .replace(/([?&])([^=&#]+)=[^&#]*/g, (pair, start: string, name: string) =>
-      sensitiveParameters.has(name.toLowerCase())
-        ? `${start}${name}=${redactionMarker}`
-        : pair);
+    .replace(
+      /([?&])([^=&#]+)=[^&#]*/g,
+      (pair, start: string, name: string) =>
+        sensitiveParameters.has(name.toLowerCase())
+          ? `${start}${name}=${redactionMarker}`
+          : pair,
+    );
 }
 
 /** Names, in lower case, of query parameters that hold secrets: of OAuth, API keys and signed URLs. */

@@ -7,7 +7,10 @@ export class EvaluationFailure {
     this.message = message;
   }
 
-  /** The message for those who must not see values of the request; names that stand in the expression stay. */
+  /**
+   * The message for those who must not see values of the request; names that stand in the expression stay.
+   * @param expression As it is shown: what is hidden there is hidden here.
+   */
   withoutValues(expression: string): string {
     const [, name] = /^field not found: (.*)$/s.exec(this.message) ?? [];
     if (name !== undefined && expression.includes(name)) return this.message;

@@ -28,15 +28,16 @@ export interface ExpressionFault {
 
 /** An expression, compiled once and evaluated for every request. */
 export class Expression {
-  readonly text: string;
+  /** The text by which people know it, in log, trace and metrics; something in it may be hidden. */
+  readonly shown: string;
   /** The variables that it reads, if it gets to them. */
   readonly variables: ReadonlySet<VariableName>;
   readonly #fields: ReadonlySet<FieldName>;
   readonly #ast: Ast;
   readonly #evaluate: ReturnType<Environment["plan"]>;
 
-  constructor(text: string, ast: Ast, { variables, fields }: Usage) {
-    this.text = text;
+  constructor(shown: string, ast: Ast, { variables, fields }: Usage) {
+    this.shown = shown;
     this.variables = variables;
     this.#fields = fields;
     this.#ast = ast;
@@ -102,8 +103,14 @@ export class Expression {
 /** Claims that hold OAuth scopes: RFC 8693 section 4.2, and what providers call it. */
 const scopeClaims: ReadonlySet<string> = new Set(["scope", "scp", "scopes"]);
 
-/** Compiles an expression, or says what is wrong with it. */
-export function compileExpression(text: string): Expression | ExpressionFault {
+/**
+ * Compiles an expression, or says what is wrong with it.
+ * @param shown The text by which people are to know it, where that is another.
+ */
+export function compileExpression(
+  text: string,
+  shown = text,
+): Expression | ExpressionFault {
   const parsed = parseExpression(text);
   if (!("ast" in parsed)) return fault(text, findMistake(text) ?? parsed);
   const usage = checkNames(parsed);
@@ -116,7 +123,7 @@ export function compileExpression(text: string): Expression | ExpressionFault {
       unknown: { name, candidates },
     };
   }
-  return new Expression(text, parsed.ast, usage);
+  return new Expression(shown, parsed.ast, usage);
 }
 
 function fault(

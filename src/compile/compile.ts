@@ -30,6 +30,7 @@ import { type ListenerSite, listListeners } from "./listeners.ts";
 import { mcpEntries } from "./mcp_entries.ts";
 import { PolicyFactory } from "./policy_factory.ts";
 import { compilePorts } from "./ports.ts";
+import { createHiding } from "./redact.ts";
 import { Report } from "./report.ts";
 import { checkWebUi } from "./web_ui.ts";
 import {
@@ -84,6 +85,7 @@ export function compile(
     attachments: attachPolicies(resources, report),
     factory: new PolicyFactory({
       readFile: options.readFile,
+      hide: createHiding(resources.environment),
       services: options.services ?? inertServices(),
       backends,
     }),

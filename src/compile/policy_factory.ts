@@ -12,7 +12,7 @@ interface PolicySite {
 
 /** What every policy is made with. */
 export interface PolicyFactoryOptions
-  extends Pick<PolicyOptions, "readFile" | "services"> {
+  extends Pick<PolicyOptions, "readFile" | "hide" | "services"> {
   readonly backends: ReadonlyMap<string, Backend>;
 }
 
@@ -62,10 +62,11 @@ export class PolicyFactory {
   }
 
   #optionsFor({ listenerPort, namespace }: PolicySite): PolicyOptions {
-    const { readFile, services, backends } = this.#options;
+    const { readFile, hide, services, backends } = this.#options;
     return {
       listenerPort,
       readFile,
+      hide,
       services,
       connectionOf(ref) {
         const key = `${ref.namespace ?? namespace}/${ref.name}`;

@@ -1,5 +1,6 @@
 import type { HttpMatch } from "../api/http_match.ts";
 import {
+  type Hide,
   redactionMarker,
   redactUrl,
   type SensitiveHeaders,
@@ -33,6 +34,18 @@ export function isHideable(text: string): boolean {
   return text.length >= 6;
 }
 
+/** Takes out of texts what the environment gave; see `ResourceSet.environment`. */
+export function createHiding(environment: readonly string[] = []): Hide {
+  // Longest first, so that what holds another goes as a whole.
+  const given = environment.filter(isHideable)
+    .toSorted((a, b) => b.length - a.length);
+  return (text) =>
+    given.reduce(
+      (shown, secret) => shown.replaceAll(secret, redactionMarker),
+      text,
+    );
+}
+
 /**
  * Makes copies of policy configuration that may be shown: without values of sensitive headers, fields that hold secrets, credentials
  * in URLs, and what the environment gave to headers, bodies and expressions.
@@ -40,16 +53,10 @@ export function isHideable(text: string): boolean {
 export function createRedaction(
   { sensitiveHeaders, environment }: Secrets,
 ): Redact {
-  // Longest first, so that what holds another goes as a whole.
-  const given = environment.filter(isHideable)
-    .toSorted((a, b) => b.length - a.length);
+  const hide = createHiding(environment);
   const redactText = (field: string, text: string) => {
     if (field === "url") return redactUrl(text);
-    if (!textFields.has(field)) return text;
-    return given.reduce(
-      (shown, secret) => shown.replaceAll(secret, redactionMarker),
-      text,
-    );
+    return textFields.has(field) ? hide(text) : text;
   };
   const redact = (value: unknown, field = ""): unknown => {
     if (typeof value === "string") return redactText(field, value);

@@ -1,8 +1,9 @@
 import { splitHostPort } from "../api/address.ts";
 import type { GlobalLimit } from "../api/rate_limit.ts";
 import type { Settings } from "../api/settings.ts";
+import type { Hide } from "../base/redaction.ts";
 import type { PolicyOptions } from "../policy/policy_kind.ts";
-import { budgetOf, describeDescriptor } from "../policy/rate_limit_budget.ts";
+import { budgetOf, nameDescriptors } from "../policy/rate_limit_budget.ts";
 import type { ServiceAddress } from "../ratelimit/service_address.ts";
 import type { SharedLimit } from "../ratelimit/shared_limit.ts";
 import type { LimiterPlace } from "../ratelimit/shared_limiters.ts";
@@ -39,10 +40,12 @@ function plainService(text: string): ServiceAddress | undefined {
 
 /** The descriptors of a `global` block, as its limiter describes them. */
 export function sharedLimits(
-  { descriptors }: GlobalLimit,
+  global: GlobalLimit,
+  hide: Hide,
 ): readonly SharedLimit[] {
-  return descriptors.map((config) => ({
-    name: describeDescriptor(config),
+  const names = nameDescriptors(global, hide);
+  return global.descriptors.map((config, index) => ({
+    name: names[index] ?? `descriptor ${index}`,
     definition: budgetOf(config),
     keys: config.entries.map(({ key }) => key),
   }));

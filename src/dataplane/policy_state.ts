@@ -65,9 +65,9 @@ export class PolicyState {
         trustsPeer: trustedProxies(settings.trustedProxies),
         identity,
         counters,
-        globalLimiter(config, { connectionOf }) {
+        globalLimiter(config, { connectionOf, hide }) {
           const place = limiterPlace(config, settings.kv, connectionOf);
-          return place && limiters.limiter(place, sharedLimits(config));
+          return place && limiters.limiter(place, sharedLimits(config, hide));
         },
       },
       release() {

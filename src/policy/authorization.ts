@@ -12,7 +12,7 @@ import { joinBodyUses, readBodyVariables } from "./body_variables.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { decisionProblem } from "./expression_checks.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
-import type { PolicyProblem } from "./policy_kind.ts";
+import type { PolicyOptions, PolicyProblem } from "./policy_kind.ts";
 import { Refusal } from "./refusal.ts";
 import { RequestVariables } from "./request_variables.ts";
 import { missingScopes } from "./scopes.ts";
@@ -32,9 +32,10 @@ export function checkAuthorization(
  */
 export function createAuthorization(
   { action, policy }: Authorization,
+  { hide }: Pick<PolicyOptions, "hide">,
 ): Policy {
   const rules = policy.matchExpressions.map((text) =>
-    new AuthorizationRule(text)
+    new AuthorizationRule(text, hide)
   );
   const use = joinBodyUses(rules.map(({ bodyUse }) => bodyUse));
   const passing = action === "Allow";
@@ -73,11 +74,11 @@ function verdictOf(
   return {
     type: "authorizationResult",
     rules: evaluated.map(({ rule, result }) => ({
-      name: rule.text,
+      name: rule.shown,
       matched: result === true,
       mode,
       ...(typeof result !== "boolean" &&
-        { error: result.withoutValues(rule.text) }),
+        { error: result.withoutValues(rule.shown) }),
     })),
     result,
   };

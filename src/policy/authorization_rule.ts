@@ -1,3 +1,4 @@
+import type { Hide } from "../base/redaction.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { Expression } from "../cel/expression.ts";
 import type { Variables } from "../cel/variables.ts";
@@ -16,7 +17,8 @@ export interface EvaluatedRule {
 
 /** One of `matchExpressions`. */
 export class AuthorizationRule {
-  readonly text: string;
+  /** Its text as log and trace have it. */
+  readonly shown: string;
   /** The scopes it asks for, when it asks for nothing else. */
   readonly requiredScopes: readonly string[] | undefined;
   readonly bodyUse: BodyUse;
@@ -24,9 +26,9 @@ export class AuthorizationRule {
   /** Results by the claims of verified tokens, which stay the same object as long as a token is remembered. */
   readonly #decided: WeakMap<object, RuleResult> | undefined;
 
-  constructor(text: string) {
-    const expression = compileChecked(text);
-    this.text = text;
+  constructor(text: string, hide: Hide) {
+    const expression = compileChecked(text, hide);
+    this.shown = expression.shown;
     this.requiredScopes = expression.requiredScopes;
     this.bodyUse = bodyUseOf(expression.variables);
     this.#expression = expression;
@@ -59,7 +61,7 @@ export function evaluateRules(
 /** Such as `rule "'a' in jwt.roles" fails: field not found: roles`; for the log, so without values from the request. */
 export function describeResult({ rule, result }: EvaluatedRule): string {
   const outcome = result instanceof EvaluationFailure
-    ? `fails: ${result.withoutValues(rule.text)}`
+    ? `fails: ${result.withoutValues(rule.shown)}`
     : `is ${result}`;
-  return `rule ${JSON.stringify(rule.text)} ${outcome}`;
+  return `rule ${JSON.stringify(rule.shown)} ${outcome}`;
 }

@@ -1,4 +1,5 @@
 import { nearest } from "../api/suggest.ts";
+import type { Hide } from "../base/redaction.ts";
 import {
   compileExpression,
   Expression,
@@ -49,9 +50,12 @@ export function faultProblem(
   };
 }
 
-/** The expression of a text that was checked. @throws {TypeError} When it has a fault after all. */
-export function compileChecked(text: string): Expression {
-  const compiled = compileExpression(text);
+/**
+ * The expression of a text that was checked. This is where an expression gets the text that is shown of it.
+ * @throws {TypeError} When it has a fault after all.
+ */
+export function compileChecked(text: string, hide: Hide): Expression {
+  const compiled = compileExpression(text, hide(text));
   if (compiled instanceof Expression) return compiled;
   throw new TypeError(compiled.message);
 }

@@ -1,5 +1,6 @@
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { GatewayError } from "../base/errors.ts";
+import type { Hide } from "../base/redaction.ts";
 import type {
   TrafficPolicy,
   TrafficPolicyKind,
@@ -30,6 +31,8 @@ export interface PolicyOptions {
   readonly listenerPort: number;
   /** Reads the files that the configuration names. */
   readonly readFile: ReadFile;
+  /** What log, trace and metrics show of texts of the configuration goes through it. */
+  readonly hide: Hide;
   readonly services: PolicyServices;
   /** How to connect to a backend that the policy itself calls; `undefined` when it does not exist or its TLS is invalid. */
   connectionOf(ref: PolicyBackendRef): UpstreamOptions | undefined;

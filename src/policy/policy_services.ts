@@ -27,7 +27,7 @@ export interface PolicyServices {
   /** The limiter of a `global` block; `undefined` when this process has none of its kind. */
   globalLimiter(
     config: GlobalLimit,
-    options: Pick<PolicyOptions, "connectionOf">,
+    options: Pick<PolicyOptions, "connectionOf" | "hide">,
   ): GlobalLimiter | undefined;
 }
 

@@ -44,16 +44,18 @@ export function createRateLimit(
   const shared = layers.flatMap(({ config: { global }, options }) => {
     if (global === undefined) return [];
     const limiter = options.services.globalLimiter(global, options);
-    return [limiter && new SharedLimits(global, limiter, options.services.log)];
+    const { hide, services: { log } } = options;
+    return [limiter && new SharedLimits(global, limiter, { log, hide })];
   });
   if (shared.includes(undefined)) {
     const problem = "The limiter that processes share is not available";
     return refusingPolicy("rateLimit", problem);
   }
-  const { services } = first.options;
+  const { services, hide } = first.options;
+  const { counters, log } = services;
   const local = new LocalLimits(
     layers.map(({ scope, config }) => ({ scope, limits: config.local ?? [] })),
-    services,
+    { counters, log, hide },
   );
   return new RateLimitPolicy({
     clock: services.clock,

@@ -1,4 +1,5 @@
 import type { GlobalLimit, LocalLimit } from "../api/rate_limit.ts";
+import type { Hide } from "../base/redaction.ts";
 import type { BudgetDefinition } from "../ratelimit/budget.ts";
 
 /** An entry of `local` or `global.descriptors`. */
@@ -24,19 +25,34 @@ export function budgetOf(config: BudgetConfig): BudgetDefinition {
 }
 
 /** A local limit in words that tell it from all others: `100 requests per minute, burst 20, by jwt.sub`. */
-export function describeLimit(config: LocalLimit): string {
+export function describeLimit(
+  config: LocalLimit,
+  hide: Hide = showAll,
+): string {
   const parts = partsOf(config);
   if (config.overshoot === "Carry") parts.push("overshoot carried");
-  if (config.key !== undefined) parts.push(`by ${config.key}`);
-  if (config.when !== undefined) parts.push(`when ${config.when}`);
+  if (config.key !== undefined) parts.push(`by ${hide(config.key)}`);
+  if (config.when !== undefined) parts.push(`when ${hide(config.when)}`);
   return parts.join(", ");
 }
 
-/** A shared limit in words: `100 requests per minute, by user`. Those with the same words in a domain share their budgets. */
-export function describeDescriptor(
+/**
+ * Shared limits in words: `100 requests per minute, by user`. Those of a domain with the same words are numbered, though the same
+ * values of their entries share a budget.
+ */
+export function nameDescriptors(
+  { descriptors }: Pick<GlobalLimit, "descriptors">,
+  hide: Hide,
+): readonly string[] {
+  const names = new LimitNames();
+  return descriptors.map((each) => names.add(describeDescriptor(each, hide)));
+}
+
+function describeDescriptor(
   config: GlobalLimit["descriptors"][number],
+  hide: Hide,
 ): string {
-  const keys = config.entries.map(({ key }) => key);
+  const keys = config.entries.map(({ key }) => hide(key));
   return [...partsOf(config), `by ${keys.join(" and ")}`].join(", ");
 }
 
@@ -52,6 +68,8 @@ export class LimitNames {
     return count === 1 ? words : `${words} (${count})`;
   }
 }
+
+const showAll: Hide = (text) => text;
 
 function describeAmount(
   amount: number,

@@ -1,5 +1,5 @@
 import type { Log } from "../base/log.ts";
-import { redactionMarker } from "../base/redaction.ts";
+import { type Hide, redactionMarker } from "../base/redaction.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { Expression } from "../cel/expression.ts";
 import type { VariableName, Variables } from "../cel/variables.ts";
@@ -19,7 +19,13 @@ interface LimitExpressionOptions<T> {
   readonly consequence: string;
   /** Whether that is nothing to warn of. */
   readonly isUsual: boolean;
+  readonly surroundings: LimitSurroundings;
+}
+
+/** How log and trace are told of the expressions of limits. */
+export interface LimitSurroundings {
   readonly log: Log;
+  readonly hide: Hide;
 }
 
 /** What an expression of a limit says of a request. Without a value that can be used, log and trace tell why. */
@@ -59,28 +65,31 @@ export class LimitExpression<T extends string | boolean | undefined> {
     const value = this.#expression.evaluate(variables);
     const usable = this.#options.accept(value);
     if (usable === undefined) return this.#fallBack(value, context);
-    const isShown = this.#isOpen || typeof usable === "boolean";
-    context.trace?.evaluated(
-      this.#expression.text,
-      isShown ? usable : redactionMarker,
-    );
+    context.trace?.evaluated(this.#expression.shown, this.#show(usable));
     return usable;
   }
 
+  #show(value: string | boolean): string | boolean {
+    if (typeof value === "boolean") return value;
+    const { hide } = this.#options.surroundings;
+    return this.#isOpen ? hide(value) : redactionMarker;
+  }
+
   #fallBack(value: unknown, { trace, requestId }: PolicyContext): T {
-    const { text } = this.#expression;
-    const { expected, fallback, consequence, log } = this.#options;
+    const { shown } = this.#expression;
+    const { expected, fallback, consequence, surroundings } = this.#options;
+    const { log } = surroundings;
     const error = value instanceof EvaluationFailure
-      ? value.withoutValues(text)
+      ? value.withoutValues(shown)
       : `expected ${expected}`;
-    trace?.evaluated(text, { error });
+    trace?.evaluated(shown, { error });
     // Whoever wrote the expression should hear of it; one line is enough.
     const level = this.#hasWarned ? "debug" : "warn";
     this.#hasWarned = true;
     if (!log.isEnabled(level)) return fallback;
     log[level](consequence, {
       "request.id": requestId,
-      expression: text,
+      expression: shown,
       error,
     });
     return fallback;
@@ -122,44 +131,50 @@ function subjectOf(expression: Expression): SubjectOf | undefined {
  * Whose budget a request counts against. Where the expression has no value, as `jwt.sub` without a token, it is that of `""`, which
  * all such requests share: nobody gets around a limit by leaving something out.
  */
-export function compileKey(text: string, log: Log): LimitExpression<string> {
-  return new LimitExpression(compileChecked(text), {
+export function compileKey(
+  text: string,
+  surroundings: LimitSurroundings,
+): LimitExpression<string> {
+  return new LimitExpression(compileChecked(text, surroundings.hide), {
     ...asText,
     fallback: "",
     consequence:
       "A request has no key for a limit and shares the budget of those without",
     isUsual: true,
-    log,
+    surroundings,
   });
 }
 
 /** Whether a limit applies; it does when the expression fails or is no boolean. */
 export function compileCondition(
   text: string,
-  log: Log,
+  surroundings: LimitSurroundings,
 ): LimitExpression<boolean> {
-  return new LimitExpression(compileChecked(text), {
+  return new LimitExpression(compileChecked(text, surroundings.hide), {
     accept: (value) => typeof value === "boolean" ? value : undefined,
     expected: "a boolean",
     fallback: true,
     consequence: "A limit applies because its condition has no value",
     isUsual: false,
-    log,
+    surroundings,
   });
 }
 
 /** The value of a descriptor's entry; `undefined` when there is none. */
 export function compileValue(
   text: string,
-  log: Log,
+  surroundings: LimitSurroundings,
 ): LimitExpression<string | undefined> {
-  return new LimitExpression<string | undefined>(compileChecked(text), {
-    ...asText,
-    fallback: undefined,
-    consequence: "A shared limit has no value for an entry",
-    isUsual: false,
-    log,
-  });
+  return new LimitExpression<string | undefined>(
+    compileChecked(text, surroundings.hide),
+    {
+      ...asText,
+      fallback: undefined,
+      consequence: "A shared limit has no value for an entry",
+      isUsual: false,
+      surroundings,
+    },
+  );
 }
 
 const asText = {

@@ -1,6 +1,5 @@
 import type { GlobalLimit } from "../api/rate_limit.ts";
 import { describeError } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
 import type { Variables } from "../cel/variables.ts";
 import type {
   DescriptorReading,
@@ -12,15 +11,12 @@ import type {
 } from "../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
-import {
-  budgetOf,
-  describeDescriptor,
-  LimitNames,
-} from "./rate_limit_budget.ts";
+import { budgetOf, nameDescriptors } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileValue,
   type LimitExpression,
+  type LimitSurroundings,
 } from "./rate_limit_expression.ts";
 
 /** The request may go on. */
@@ -48,6 +44,8 @@ interface Descriptor extends Omit<DescriptorUse, "entries"> {
   readonly when: LimitExpression<boolean> | undefined;
   readonly entries: readonly {
     readonly key: string;
+    /** The key as log and trace have it. */
+    readonly shown: string;
     readonly value: LimitExpression<string | undefined>;
   }[];
 }
@@ -62,17 +60,18 @@ export class SharedLimits {
   readonly #isOpen: boolean;
   readonly #descriptors: readonly Descriptor[];
 
-  constructor(config: GlobalLimit, limiter: GlobalLimiter, log: Log) {
+  constructor(
+    config: GlobalLimit,
+    limiter: GlobalLimiter,
+    surroundings: LimitSurroundings,
+  ) {
     const { domain, descriptors, failureMode } = config;
     this.domain = domain;
-    const names = new LimitNames();
-    this.#names = descriptors.map((each) =>
-      names.add(describeDescriptor(each))
-    );
+    this.#names = nameDescriptors(config, surroundings.hide);
     this.#limiter = limiter;
     this.#isOpen = failureMode === "Open";
     this.#descriptors = descriptors.map((each, index) =>
-      compileDescriptor(each, index, log)
+      compileDescriptor(each, index, surroundings)
     );
     this.countsTokens = descriptors.some(({ tokens }) => tokens !== undefined);
     this.bodyUse = joinBodyUses(
@@ -98,11 +97,11 @@ export class SharedLimits {
     for (const { index, budget, when, entries } of this.#descriptors) {
       if (when?.read(variables, context) === false) continue;
       const values: [string, string][] = [];
-      for (const { key, value } of entries) {
+      for (const { key, shown, value } of entries) {
         const result = value.read(variables, context);
         if (result !== undefined) values.push([key, result]);
         else if (this.#isOpen) values.push([key, unknownValue]);
-        else return notEvaluated(key);
+        else return notEvaluated(shown);
       }
       uses.push({ index, budget, entries: values });
     }
@@ -152,16 +151,17 @@ function notEvaluated(key: string): SharedVerdict {
 function compileDescriptor(
   config: GlobalLimit["descriptors"][number],
   index: number,
-  log: Log,
+  surroundings: LimitSurroundings,
 ): Descriptor {
   const { when, entries } = config;
   return {
     index,
     budget: budgetOf(config),
-    when: when === undefined ? undefined : compileCondition(when, log),
+    when: when === undefined ? undefined : compileCondition(when, surroundings),
     entries: entries.map(({ key, value }) => ({
       key,
-      value: compileValue(value, log),
+      shown: surroundings.hide(key),
+      value: compileValue(value, surroundings),
     })),
   };
 }

@@ -9,6 +9,7 @@ import {
   compileCondition,
   compileKey,
   type LimitExpression,
+  type LimitSurroundings,
 } from "./rate_limit_expression.ts";
 
 /** Local limits and what they are attached to, such as `Gateway/default/default`. */
@@ -33,9 +34,9 @@ export class LocalLimits {
 
   constructor(
     scoped: readonly ScopedLimits[],
-    services: Pick<PolicyServices, "counters" | "log">,
+    surroundings: LimitSurroundings & Pick<PolicyServices, "counters">,
   ) {
-    this.#entries = compileEntries(scoped, services);
+    this.#entries = compileEntries(scoped, surroundings);
     const depends = this.#entries.some(({ key, when }) => key ?? when);
     this.fixed = depends
       ? undefined
@@ -71,17 +72,21 @@ export class LocalLimits {
 
 function compileEntries(
   scoped: readonly ScopedLimits[],
-  { counters, log }: Pick<PolicyServices, "counters" | "log">,
+  surroundings: LimitSurroundings & Pick<PolicyServices, "counters">,
 ): Entry[] {
+  const { counters, hide } = surroundings;
   const names = new LimitNames();
   return scoped.flatMap(({ scope, limits }) =>
     limits.map((config) => {
-      const name = names.add(describeLimit(config), scope);
+      const words = describeLimit(config);
+      const name = names.add(describeLimit(config, hide), scope);
       const { key, when } = config;
       return {
-        limit: counters.limit({ scope, name }, budgetOf(config)),
-        key: key === undefined ? undefined : compileKey(key, log),
-        when: when === undefined ? undefined : compileCondition(when, log),
+        limit: counters.limit({ scope, name, words }, budgetOf(config)),
+        key: key === undefined ? undefined : compileKey(key, surroundings),
+        when: when === undefined
+          ? undefined
+          : compileCondition(when, surroundings),
       };
     })
   );

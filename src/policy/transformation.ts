@@ -13,6 +13,7 @@ import {
   replaceBody,
 } from "./message_body.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
+import type { PolicyOptions } from "./policy_kind.ts";
 import type { PolicyServices } from "./policy_services.ts";
 import {
   RequestVariables,
@@ -40,16 +41,20 @@ import {
  */
 export function createTransformation(
   { request, response }: Transformation,
-  { services }: { readonly services: Services },
+  { services, hide }: TransformationOptions,
 ): Policy {
   return new TransformationPolicy(
-    request && new CompiledChanges(request),
-    response && new CompiledChanges(response),
+    request && new CompiledChanges(request, hide),
+    response && new CompiledChanges(response, hide),
     services,
   );
 }
 
 type Services = Pick<PolicyServices, "log" | "maxBufferBytes">;
+
+interface TransformationOptions extends Pick<PolicyOptions, "hide"> {
+  readonly services: Services;
+}
 
 class TransformationPolicy implements Policy {
   readonly kind = "transformation";
@@ -201,8 +206,8 @@ class TransformationPolicy implements Policy {
     if (body.readsRequestBody) expectHeld(requestText, "request");
     const value = body.read(variables);
     if (!(value instanceof EvaluationFailure)) return value;
-    const error = value.withoutValues(body.text);
-    trace?.evaluated(body.text, { error });
+    const error = value.withoutValues(body.shown);
+    trace?.evaluated(body.shown, { error });
     const { log } = this.#services;
     // Whoever wrote the expression should hear of it; one line is enough.
     const level = this.#hasWarned ? "debug" : "warn";

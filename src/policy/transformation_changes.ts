@@ -4,10 +4,12 @@ import {
   type PseudoHeader,
 } from "../api/transformation.ts";
 import { GatewayError } from "../base/errors.ts";
+import type { Hide } from "../base/redaction.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../http/header_list.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
+import { compileChecked } from "./expression_checks.ts";
 import {
   compileBody,
   compileHeader,
@@ -46,20 +48,28 @@ export class CompiledChanges {
   readonly #headers: readonly HeaderChange[];
   readonly #removed: readonly string[];
 
-  constructor({ set = [], add = [], remove = [], body }: MessageChanges) {
+  constructor(
+    { set = [], add = [], remove = [], body }: MessageChanges,
+    hide: Hide,
+  ) {
     this.#pseudo = set.flatMap(({ name, value }) =>
       isPseudoHeader(name)
-        ? [{ name, expression: compileHeader(name, value) }]
+        ? [{
+          name,
+          expression: compileHeader(name, compileChecked(value, hide)),
+        }]
         : []
     );
     this.#headers = [
       ...set.filter(({ name }) => !isPseudoHeader(name)).map((each) =>
-        compileChange("set", each)
+        compileChange("set", each, hide)
       ),
-      ...add.map((each) => compileChange("add", each)),
+      ...add.map((each) => compileChange("add", each, hide)),
     ];
     this.#removed = remove.map((name) => name.toLowerCase());
-    this.body = body === undefined ? undefined : compileBody(body);
+    this.body = body === undefined
+      ? undefined
+      : compileBody(compileChecked(body, hide));
     const all = [
       ...[...this.#pseudo, ...this.#headers].map(({ expression }) =>
         expression
@@ -81,7 +91,7 @@ export class CompiledChanges {
     for (const { name, expression } of this.#pseudo) {
       const value = expression.read(variables);
       if (value instanceof EvaluationFailure) {
-        const reason = value.withoutValues(expression.text);
+        const reason = value.withoutValues(expression.shown);
         throw new GatewayError(
           "transformation_failed",
           "gateway",
@@ -115,7 +125,8 @@ export class CompiledChanges {
 function compileChange(
   action: HeaderChange["action"],
   { name, value }: { readonly name: string; readonly value: string },
+  hide: Hide,
 ): HeaderChange {
-  const expression = compileHeader(name, value);
+  const expression = compileHeader(name, compileChecked(value, hide));
   return { action, name, key: name.toLowerCase(), expression };
 }

@@ -92,8 +92,8 @@ function valueProblems(
   const unavailable = unavailableIn(side, compiled);
   if (unavailable !== undefined) return [{ path, message: unavailable }];
   const { constant } = name === undefined
-    ? compileBody(text)
-    : compileHeader(name, text);
+    ? compileBody(compiled)
+    : compileHeader(name, compiled);
   if (!(constant instanceof EvaluationFailure)) return [];
   const what = name === undefined
     ? "the body"

@@ -9,11 +9,11 @@ import { isFieldName, isFieldValue } from "../http/field_syntax.ts";
 import { isAuthority, isTarget } from "../http/server/request_target.ts";
 import { normalizeTarget } from "../route/request_target.ts";
 import { type BodyUse, bodyUseOf } from "./body_variables.ts";
-import { compileChecked } from "./expression_checks.ts";
 
 /** An expression and the form that its result is needed in; one that reads nothing is evaluated once. */
 export class TransformationExpression<T extends string | Uint8Array> {
-  readonly text: string;
+  /** Its text as the trace has it. */
+  readonly shown: string;
   readonly bodyUse: BodyUse;
   readonly readsRequestBody: boolean;
   readonly readsResponseBody: boolean;
@@ -26,7 +26,7 @@ export class TransformationExpression<T extends string | Uint8Array> {
     expression: Expression,
     convert: (value: string | Uint8Array) => T | EvaluationFailure,
   ) {
-    this.text = expression.text;
+    this.shown = expression.shown;
     this.bodyUse = bodyUseOf(expression.variables);
     this.readsRequestBody = expression.reads("request.body");
     this.readsResponseBody = expression.reads("response.body");
@@ -60,11 +60,11 @@ export class TransformationExpression<T extends string | Uint8Array> {
  */
 export function compileHeader(
   name: string,
-  text: string,
+  expression: Expression,
 ): TransformationExpression<string> {
   const toValue = isPseudoHeader(name) ? pseudoValues[name] : toFieldValue;
   return new TransformationExpression(
-    compileChecked(text),
+    expression,
     (value) => toValue(toText(value)),
   );
 }
@@ -74,10 +74,10 @@ export function compileHeader(
  * @throws {TypeError} As `compileHeader`.
  */
 export function compileBody(
-  text: string,
+  expression: Expression,
 ): TransformationExpression<Uint8Array> {
   return new TransformationExpression(
-    compileChecked(text),
+    expression,
     (value) => typeof value === "string" ? encoder.encode(value) : value,
   );
 }

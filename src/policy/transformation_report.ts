@@ -46,7 +46,7 @@ export function logFailures(
 function failuresOf(headers: readonly EvaluatedHeader[]) {
   return headers.flatMap(({ change: { name, expression }, value }) =>
     value instanceof EvaluationFailure
-      ? [{ name, error: value.withoutValues(expression.text) }]
+      ? [{ name, error: value.withoutValues(expression.shown) }]
       : []
   );
 }

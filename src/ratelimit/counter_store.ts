@@ -1,11 +1,17 @@
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
 
-/** What identifies a limit. Equal places share their budgets, over configurations too. */
+/** By which people know a limit. */
 export interface LimitPlace {
   /** What the limit is attached to, such as `HTTPRoute/default/llm`. */
   readonly scope: string;
-  /** Its whole definition in words, such as `100 requests per minute by jwt.sub`; unique within the scope. */
+  /** Its whole definition in words, some of them hidden, such as `100 requests per minute by jwt.sub`; unique within the scope. */
   readonly name: string;
+}
+
+/** What identifies a limit. Equal ones share their budgets, over configurations too. */
+export interface LimitIdentity extends LimitPlace {
+  /** The definition in words in which nothing is hidden; never shown. */
+  readonly words: string;
 }
 
 /**
@@ -56,7 +62,7 @@ export interface LimitReading extends LimitPlace, BudgetReading {
 
 /** What a configuration uses of the store, until it gives it back. */
 export interface CounterLease {
-  limit(place: LimitPlace, definition: BudgetDefinition): Limit;
+  limit(identity: LimitIdentity, definition: BudgetDefinition): Limit;
   /** What nobody else uses is forgotten; requests under way may go on using it. */
   release(): void;
 }

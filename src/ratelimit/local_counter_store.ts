@@ -19,9 +19,9 @@ export class LocalCounterStore implements CounterStore {
   lease(): CounterLease {
     const releases: (() => void)[] = [];
     return {
-      limit: (place, definition) => {
-        const key = JSON.stringify([place.scope, place.name, definition]);
-        const create = () => new LocalLimit(place, definition);
+      limit: ({ scope, name, words }, definition) => {
+        const key = JSON.stringify([scope, name, words, definition]);
+        const create = () => new LocalLimit({ scope, name }, definition);
         const { value, release } = this.#limits.acquire(key, create);
         releases.push(release);
         return value;

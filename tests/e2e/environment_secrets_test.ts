@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { gatewayCommand } from "../harness/executable.ts";
 import { GatewayProcess } from "../harness/gateway_process.ts";
 
 const secret = "planted-s3cret";
@@ -52,3 +53,144 @@ Deno.test("what the environment gives to headers, bodies and expressions is used
     assert.match(text, new RegExp(`127\\.0\\.0\\.1:${upstream.addr.port}`));
   }
 });
+
+/** What a command prints about the gateway. */
+async function run(
+  { admin }: GatewayProcess,
+  ...args: readonly string[]
+): Promise<string> {
+  const command = gatewayCommand({
+    args: [...args, "--admin", new URL(admin).host],
+    env: { NO_COLOR: "1" },
+  });
+  const { stdout, stderr } = await command.output();
+  return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+}
+
+Deno.test("expressions that hold what the environment gave are shown without it, by limits, rules and transformations that fail", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await using gateway = await GatewayProcess.start({
+      env: { PLANTED: secret },
+      config: {
+        config: {
+          logging: { level: "debug" },
+          kv: { path: `${folder}/limits.db` },
+        },
+        routes: [
+          route("limited", {
+            rateLimit: {
+              local: [
+                {
+                  requests: 1,
+                  unit: "Hours",
+                  key: "'${PLANTED}' + jwt.sub",
+                  when: "request.headers['x-door'] != '${PLANTED}'",
+                },
+                { requests: 9, unit: "Hours", key: "'${PLANTED}'" },
+              ],
+              global: {
+                domain: "d",
+                store: "KV",
+                descriptors: [{
+                  requests: 9,
+                  unit: "Hours",
+                  entries: [{
+                    key: "by-${PLANTED}",
+                    value: "'${PLANTED}' + source.address",
+                  }],
+                }],
+              },
+            },
+          }),
+          route("valueless", {
+            rateLimit: {
+              global: {
+                domain: "e",
+                store: "KV",
+                descriptors: [{
+                  requests: 9,
+                  unit: "Hours",
+                  entries: [{ key: "by-${PLANTED}", value: "jwt.sub" }],
+                }],
+              },
+            },
+          }),
+          route("ruled", {
+            authorization: {
+              policy: {
+                matchExpressions: [
+                  "'${PLANTED}' in request.headers",
+                  "jwt['${PLANTED}'] == 'a'",
+                ],
+              },
+            },
+          }),
+          route("changed", {
+            transformation: {
+              request: { body: "request.headers['${PLANTED}']" },
+              response: {
+                set: [{
+                  name: "x-a",
+                  value: "request.headers['${PLANTED}']",
+                }],
+              },
+            },
+          }),
+        ],
+      },
+    });
+    const statuses = [];
+    let trace = "";
+    const paths = ["limited", "limited", "valueless", "ruled", "changed"];
+    for (const path of paths) {
+      const { body } = await fetch(`${gateway.admin}/debug/trace`);
+      const answer = await fetch(`${gateway.origin}/${path}`, {
+        method: "POST",
+        body: "a",
+        headers: { "x-request-id": `id-${path}` },
+      });
+      await answer.body?.cancel();
+      statuses.push(answer.status);
+      trace += await new Response(body).text();
+    }
+    const shown = {
+      configDump: await (await fetch(`${gateway.admin}/config_dump`)).text(),
+      metrics: await (await fetch(`${gateway.stats}/metrics`)).text(),
+      memory: await (await fetch(`${gateway.admin}/memory`)).text(),
+      limits: await run(gateway, "ctl", "proxy", "limits"),
+      limitExplained: await run(gateway, "ctl", "explain", "id-limited"),
+      ruleExplained: await run(gateway, "ctl", "explain", "id-ruled"),
+    };
+    gateway.signal("SIGTERM");
+    await gateway.exitCode();
+    const all = {
+      ...shown,
+      trace,
+      log: gateway.log.all.join("\n"),
+      accessLog: gateway.accessLog.all.join("\n"),
+    };
+
+    assert.deepEqual(statuses, [200, 429, 503, 403, 200]);
+    for (const [place, text] of Object.entries(all)) {
+      assert.ok(!text.includes(secret), `${place}:\n${text}`);
+      assert.ok(text.includes("<redacted>"), `${place}:\n${text}`);
+    }
+    assert.match(
+      shown.limits,
+      /1 request per hour, by '<redacted>' \+ jwt\.sub/,
+    );
+    assert.match(trace, /"name":"'<redacted>' in request\.headers"/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** A route that answers by itself. */
+function route(name: string, policies: Readonly<Record<string, unknown>>) {
+  return {
+    name,
+    matches: [{ path: { type: "PathPrefix", value: `/${name}` } }],
+    policies: { ...policies, directResponse: { status: 200, body: "done" } },
+  };
+}

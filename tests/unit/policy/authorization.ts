@@ -10,7 +10,8 @@ export function authorization(
   rules: readonly string[],
   action: Authorization["action"] = "Allow",
 ) {
-  return createAuthorization({ action, policy: { matchExpressions: rules } });
+  const config = { action, policy: { matchExpressions: rules } };
+  return createAuthorization(config, { hide: (text) => text });
 }
 
 /** `pass`, or status, error code and challenge of the refusal. */

@@ -29,6 +29,7 @@ function setUp() {
   }, {
     listenerPort: 80,
     readFile: () => "",
+    hide: (text) => text,
     connectionOf: () => undefined,
     services: { ...inertServices(), clock, identity: identity.lease() },
   });

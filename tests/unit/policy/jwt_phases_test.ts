@@ -26,6 +26,7 @@ function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {
   }, {
     listenerPort: 80,
     readFile: () => "",
+    hide: (text) => text,
     connectionOf: () => undefined,
     services: { ...inertServices(), clock, identity: identity.lease() },
   });

@@ -35,6 +35,7 @@ export class Process {
     const options = {
       listenerPort: 80,
       readFile: () => "",
+      hide: (text: string) => text,
       connectionOf: () => undefined,
       services: {
         ...inertServices(),

@@ -30,6 +30,7 @@ function jwtAuthentication(inline: string | undefined): Policy {
     {
       listenerPort: 80,
       readFile: () => "",
+      hide: (text) => text,
       services: inertServices(),
       connectionOf: () => undefined,
     },

@@ -20,6 +20,7 @@ export type LogLine = string;
 export function transformation(config: Transformation) {
   const lines: LogLine[] = [];
   const policy = createTransformation(config, {
+    hide: (text) => text,
     services: { ...inertServices(), maxBufferBytes, log: recordingLog(lines) },
   });
   return { policy, lines };

@@ -102,25 +102,29 @@ Deno.test("describe shows the key with the least left, the overshoot of all, and
 
 Deno.test("a store keeps the budgets of a definition while some configuration uses it", () => {
   const store = new LocalCounterStore(new FakeClock());
+  const identity = { ...place, words: place.name };
   const before = store.lease();
-  before.limit(place, definition).budget("", 0).take(0);
+  before.limit(identity, definition).budget("", 0).take(0);
 
   const after = store.lease();
-  const kept = after.limit(place, definition).budget("", 0);
-  const changed = after.limit(place, { ...definition, base: 2 });
+  const kept = after.limit(identity, definition).budget("", 0);
+  const changed = after.limit(identity, { ...definition, base: 2 });
   const elsewhere = after.limit(
-    { ...place, scope: "Gateway/default/g" },
+    { ...identity, scope: "Gateway/default/g" },
     definition,
   );
+  const rewritten = after.limit({ ...identity, words: "other" }, definition);
   before.release();
 
   assert.equal(kept.allows(0), false);
   assert.equal(changed.budget("", 0).allows(0), true);
   assert.equal(elsewhere.budget("", 0).allows(0), true);
-  assert.equal(store.describe().length, 3);
+  assert.equal(rewritten.budget("", 0).allows(0), true);
+  assert.equal(store.describe().length, 4);
+  assert.doesNotMatch(JSON.stringify(store.describe()), /other/);
 
   after.release();
   assert.deepEqual(store.describe(), []);
-  const anew = store.lease().limit(place, definition);
+  const anew = store.lease().limit(identity, definition);
   assert.equal(anew.budget("", 0).allows(0), true);
 });
