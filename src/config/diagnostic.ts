@@ -52,7 +52,13 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   return `${file}:${line}:${column}: ${severity}: ${where}${message}${hint}`;
 }
 
-/** All diagnostics, each with the line it is about and a caret. Values that may be secret are masked. */
+/** What is longer was written by a program, often all of the file in one line, and takes long to mask. */
+const longLine = 2000;
+
+/**
+ * All diagnostics, each with the line it is about and a caret; of a very long line only the first. Values that may be secret are
+ * masked.
+ */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
   sources: readonly ConfigSource[],
@@ -60,10 +66,16 @@ export function formatDiagnostics(
   const lines = new Map(
     sources.map(({ name, text }) => [name, text.split(/\r?\n/)]),
   );
+  const shown = new Set<string>();
   return diagnostics.map((diagnostic) => {
-    const line = lines.get(diagnostic.file)?.[diagnostic.line - 1];
-    return formatDiagnostic(diagnostic) + "\n" +
-      excerpt(diagnostic, diagnostic.path, line ?? "");
+    const text = formatDiagnostic(diagnostic) + "\n";
+    const line = lines.get(diagnostic.file)?.[diagnostic.line - 1] ?? "";
+    if (line.length > longLine) {
+      const place = `${diagnostic.file}:${diagnostic.line}`;
+      if (shown.has(place)) return text;
+      shown.add(place);
+    }
+    return text + excerpt(diagnostic, diagnostic.path, line);
   }).join("");
 }
 

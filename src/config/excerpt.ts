@@ -34,7 +34,7 @@ const secretPath = /token|secret|password|\busers\b|\bkeys?\b/i;
 /** A text in quotes, or what stands between the marks of YAML. */
 const scalar =
   /"(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?|\$\{[^}]*\}|(?!:(?:\s|$)|-\s)[^\s{}[\],"'#][^{}[\],"'#]*?(?=\s*[{}[\],"'#]|:?\s*$|:\s)/g;
-const keyBefore = /(?:^|[{,]|-)\s*$/;
+const beforeKeys = ["", "{", ",", "-"];
 const keyAfter = /^\s*:(?:\s|$)/;
 const plainKey = /^["']?[\w.-]{1,63}["']?$/;
 const harmlessKeys = ["name", "type", "kind", "group", "hostname", "protocol"];
@@ -51,10 +51,12 @@ function maskValues(
   let moved = caret;
   let key = "";
   for (const { 0: found, index } of text.matchAll(scalar)) {
-    const before = text.slice(0, index);
+    // No pattern searches what comes before: the line may be a million characters long.
+    const before = text.slice(0, index).trimEnd().at(-1) ?? "";
     const after = text.slice(index + found.length);
     if (
-      keyBefore.test(before) && keyAfter.test(after) && plainKey.test(found)
+      beforeKeys.includes(before) && keyAfter.test(after) &&
+      plainKey.test(found)
     ) {
       key = found.replace(/["']/g, "");
       continue;

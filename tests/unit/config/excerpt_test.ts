@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { formatDiagnostics } from "../../../src/config/diagnostic.ts";
 import { excerpt } from "../../../src/config/excerpt.ts";
+import { processorTime } from "../../harness/processor_time.ts";
 
 for (
   const [text, at, shown] of [
@@ -96,5 +98,47 @@ Deno.test("excerpt ends where an unclosed quote begins, whose text may be secret
   assert.equal(
     excerpt(at, "", '  - "anna:s3cr3t'),
     '  7 |   - "\n    |     ^\n',
+  );
+});
+
+Deno.test("excerpt takes time in proportion to a line of whatever length", () => {
+  const lineOf = (fields: number) =>
+    `{ token: s3cr3t, ${'"path": "/a", "port": 80, '.repeat(fields)} }`;
+  const excerptOf = (fields: number) =>
+    processorTime(() => {
+      const text = lineOf(fields);
+      excerpt({ file: "f", line: 1, column: text.length - 20 }, "", text);
+    });
+
+  excerptOf(4_000);
+  const short = excerptOf(4_000);
+  const long = excerptOf(32_000);
+
+  assert.ok(long < 24 * short + 20, `${long} ms after ${short} ms`);
+});
+
+Deno.test("formatDiagnostics shows a very long line once, however much is wrong with it", () => {
+  const text = `{ ${'"path": "/a", '.repeat(1_000)} }`;
+  const place = {
+    file: "f",
+    line: 1,
+    severity: "error",
+    message: "no",
+  } as const;
+
+  const report = formatDiagnostics([
+    { ...place, column: 3, path: "a" },
+    { ...place, column: 17, path: "b" },
+  ], [{ name: "f", text }]);
+
+  assert.deepEqual(
+    report.split("\n").map((line) => line.slice(0, 20)),
+    [
+      "f:1:3: error: a: no",
+      '  1 | { "path": "/a"',
+      "    |   ^",
+      "f:1:17: error: b: no",
+      "",
+    ],
   );
 });
