@@ -5,7 +5,7 @@ import type { ServiceLimiterState } from "./service_limiter.ts";
 
 /** A configured descriptor, as far as it can be told without a request. */
 export interface SharedLimit {
-  /** Such as `100 requests per minute, by user`; unique within the domain. */
+  /** Such as `100 requests per minute, by user`; what the environment gave is hidden. */
   readonly name: string;
   readonly definition: BudgetDefinition;
   /** Keys of the entries, such as `["user"]`. */

@@ -86,7 +86,7 @@ export class SharedLimiters {
   describe(): readonly SharedLimitReading[] {
     return this.#inUse().flatMap(({ shared, users }) => {
       const limits = [...users].flat().map((limit) =>
-        [limit.name, limit] as const
+        [JSON.stringify(limit), limit] as const
       );
       return shared.describe([...new Map(limits).values()]);
     });
