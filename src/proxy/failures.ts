@@ -95,10 +95,11 @@ function shorten(
   finished: FinishedRequest,
   redactor: TraceRedactor,
 ): FinishedRequest {
-  const { error, host, path, method } = finished;
+  const { answerId, error, host, path, method } = finished;
   const short = (text: string) => shortText(text, redactor);
   return {
     ...finished,
+    answerId: answerId?.slice(0, MAX_TEXT),
     error: error === undefined ? undefined : short(error),
     host: short(host),
     path: short(path),

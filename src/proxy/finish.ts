@@ -48,12 +48,20 @@ function describe(
     status: exchange.response.status,
     bytesSent: outcome.bytesSent,
     requestId: exchange.requestId,
+    answerId: answerIdOf(exchange),
     upstreamDurationMs: exchange.upstreamMs,
     reason: reasonOf(exchange, outcome),
     error: errorOf(exchange, outcome),
     retries: exchange.retries,
     usage: exchange.meter?.usage,
   };
+}
+
+function answerIdOf(
+  { requestId, response }: Exchange,
+): string | undefined {
+  const id = response.headers.get("x-request-id");
+  return id === requestId ? undefined : id;
 }
 
 function reasonOf(

@@ -95,6 +95,7 @@ export class ServerWatch implements ServerObserver {
       // A whole URL may hold a password.
       path: target.startsWith("/") ? target.slice(0, pathEnd(target)) : "",
       requestId: "",
+      answerId: undefined,
       upstreamDurationMs: undefined,
       reason: error.code,
       error: describeError(error),

@@ -85,6 +85,9 @@ function eachField(request: FinishedRequest, add: Add): void {
   add("http.status", request.status);
   add("bytes", request.bytesSent);
   if (request.requestId !== "") add("request.id", request.requestId);
+  if (request.answerId !== undefined) {
+    add("upstream.request.id", request.answerId);
+  }
   add("reason", request.reason);
   if (request.error !== undefined) add("error", request.error);
   if (request.retries > 0) add("retry.attempt", request.retries);

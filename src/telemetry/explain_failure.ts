@@ -98,7 +98,7 @@ const explanations: Readonly<Record<Reason, Explain>> = {
       }.`,
       failing: namedPart("backend", backend?.name),
       advice: answered === status
-        ? "Look into the backend's log; it got the same x-request-id as this request has here."
+        ? adviceOnAnswer(failed)
         : 'See ":status" under `transformation`.',
     };
   },
@@ -169,6 +169,13 @@ const explanations: Readonly<Record<Reason, Explain>> = {
     advice: "Please report it, with this text.",
   }),
 };
+
+function adviceOnAnswer({ id, finished: { answerId } }: FailedRequest): string {
+  const advice = `Look into the backend's log; it got x-request-id "${id}"`;
+  return answerId === undefined
+    ? `${advice}.`
+    : `${advice} and calls the request "${answerId}".`;
+}
 
 /** Nothing is wrong with what could not be checked. */
 function failingCredentials(

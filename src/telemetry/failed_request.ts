@@ -4,7 +4,7 @@ import type { RequestState, TraceHeaders } from "./trace_state.ts";
 
 /** What is remembered of a request that failed: no bodies, no credentials, and every text is short. */
 export interface FailedRequest {
-  /** Value of `x-request-id`; `refused-<n>` for what was refused before it was a request. */
+  /** Value of `x-request-id` that the upstream got; `refused-<n>` for what was refused before it was a request. */
   readonly id: string;
   readonly finished: FinishedRequest;
   readonly scheme: string;

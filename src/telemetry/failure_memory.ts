@@ -34,8 +34,10 @@ export class FailureMemory {
     ).filter((request) => request !== undefined);
   }
 
-  /** The newest of that id, which clients may choose. */
+  /** The newest of that id, which clients may choose, or whose answer had it. */
   find(id: string): FailedRequest | undefined {
-    return this.list().find((request) => request.id === id);
+    return this.list().find(({ id: own, finished: { answerId } }) =>
+      own === id || answerId === id
+    );
   }
 }

@@ -38,6 +38,8 @@ export interface FinishedRequest {
   /** Bytes of the response body. */
   readonly bytesSent: number;
   readonly requestId: string;
+  /** `x-request-id` of the answer where it is another: LLM providers give their own. */
+  readonly answerId: string | undefined;
   /** Time until the upstream's response head; `undefined` when none was asked. */
   readonly upstreamDurationMs: number | undefined;
   /** Who answered: `upstream`, `direct_response` when a policy did, why a policy refused, or the code of the failure. */

@@ -278,6 +278,34 @@ interface Timed {
   readonly message: { readonly type: string };
 }
 
+Deno.test("gwctl explain finds a request by the id that the upstream gave its answer", async () => {
+  const upstream = new RawUpstream(async (connection) => {
+    await connection.request();
+    await connection.send(
+      "HTTP/1.1 400 Bad\r\nx-request-id: req_011C\r\ncontent-length: 0\r\n\r\n",
+    );
+  });
+  const host = `127.0.0.1:${upstream.port}`;
+  await using gateway = await startTracedGateway({
+    routes: [route("own", host, {})],
+  });
+
+  const seen = await fail(gateway, "/own");
+  const { stdout } = await explain(gateway, seen);
+
+  assert.equal(seen, "req_011C");
+  assert.match(stdout, /^400 GET 127\.0\.0\.1:\d+\/own at /);
+  assert.match(
+    stdout,
+    /got x-request-id "[\w-]{36}" and calls the .* "req_011C"/,
+  );
+  assert.match(
+    gateway.accessLog.join(""),
+    / request\.id=[\w-]{36} upstream\.request\.id=req_011C reason=upstream/,
+  );
+  await upstream.stop();
+});
+
 Deno.test("gwctl explain lists the requests that failed, the newest first", async () => {
   await using gateway = await startFailing();
   const first = await fail(gateway, "/gone");

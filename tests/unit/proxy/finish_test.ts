@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/base/errors.ts";
+import { HeaderList } from "../../../src/http/header_list.ts";
 import { StalledClientError } from "../../../src/http/server/request_error.ts";
 import type { Exchange } from "../../../src/proxy/exchange.ts";
 import { observeFinishedRequests } from "../../../src/proxy/finish.ts";
@@ -18,7 +19,7 @@ function recordOf(status: number, error: unknown) {
     upstreamMs: 1,
     asked: { method: "GET", target: "/mcp", authority: "gw" },
     request: { source: { address: "127.0.0.1", port: 1 }, version: "1.1" },
-    response: { status },
+    response: { status, headers: new HeaderList() },
   } as unknown as Exchange;
   observe(exchange, { bytesSent: 7, error });
   const [record] = records;
