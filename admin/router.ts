@@ -10,8 +10,6 @@ export type Handler = (request: Request) => Response | Promise<Response>;
 export interface Endpoint {
   /** One that ends in `/*` is for each path with one more segment. */
   readonly path: string;
-  /** One sentence for the index page. */
-  readonly purpose: string;
   /** `GET` answers `HEAD` as well. */
   readonly methods: Readonly<Partial<Record<"GET" | "POST", Handler>>>;
   /** The answer has no end of its own or costs too much for nothing, so there is no `HEAD` of it. */

@@ -29,25 +29,11 @@ export function adminEndpoints(
 ): readonly Endpoint[] {
   const trace = (request: Request) => traceRequests(target, clock, request);
   const endpoints: readonly Endpoint[] = [
-    {
-      path: "/",
-      purpose: "This page",
-      methods: { GET: () => indexPage(endpoints) },
-    },
-    {
-      path: "/ui",
-      purpose: "Web UI: all of this in a page",
-      methods: { GET: ui },
-    },
-    {
-      path: "/config_dump",
-      purpose: "Configuration in force, secrets redacted",
-      methods: { GET: () => dumpConfig(target) },
-    },
+    { path: "/", methods: { GET: () => indexPage(endpoints) } },
+    { path: "/ui", methods: { GET: ui } },
+    { path: "/config_dump", methods: { GET: () => dumpConfig(target) } },
     {
       path: "/logging",
-      purpose:
-        "Log level, as a whole and by module; <code>?level=info,proxy=debug</code> sets it",
       methods: {
         GET: (request) => showLogFilter(target, request),
         POST: (request) => changeLogFilter(target, request),
@@ -55,36 +41,25 @@ export function adminEndpoints(
     },
     {
       path: "/debug/trace",
-      purpose:
-        "What happens to the next request, as server-sent events; <code>?filter=&lt;cel&gt;</code> chooses, <code>&amp;count=&lt;n&gt;</code> goes on",
       methods: { GET: trace, POST: trace },
       isStream: true,
     },
     {
       path: "/debug/requests",
-      purpose: "Requests that failed, the newest first",
       methods: { GET: (request) => listFailures(target, request) },
     },
     {
       path: "/debug/requests/*",
-      purpose:
-        "Why a request failed, by its x-request-id: cause, advice and trace",
       methods: { GET: (request) => showFailure(target, request) },
     },
     {
       path: "/debug/tasks",
-      purpose: "What is going on now: connections, requests, upstreams",
       methods: { GET: (request) => showTasks(target, request) },
     },
     ...profileEndpoints(profiles),
-    {
-      path: "/memory",
-      purpose: "Memory of the process, and how full our own stores are",
-      methods: { GET: () => showMemory(target, clock) },
-    },
+    { path: "/memory", methods: { GET: () => showMemory(target, clock) } },
     {
       path: "/openapi.json",
-      purpose: "All of this as an OpenAPI document",
       methods: {
         GET: () =>
           json(describeApi({
@@ -95,11 +70,7 @@ export function adminEndpoints(
           })),
       },
     },
-    {
-      path: "/quitquitquit",
-      purpose: "Shuts down gracefully: requests in progress are finished first",
-      methods: { POST: () => shutDown(target) },
-    },
+    { path: "/quitquitquit", methods: { POST: () => shutDown(target) } },
   ];
   return endpoints;
 }
@@ -109,16 +80,12 @@ function profileEndpoints(
 ): readonly Endpoint[] {
   const heapProfile: Endpoint = {
     path: "/debug/pprof/heap",
-    purpose:
-      "Where memory in use was allocated, for <code>go tool pprof</code>",
     methods: { GET: heap },
     isStream: true,
   };
   if (cpu === undefined) return [heapProfile];
   return [{
     path: "/debug/pprof/profile",
-    purpose:
-      "Where processor time goes, for <code>go tool pprof</code>; <code>?seconds=10&amp;frequency=100</code>",
     methods: { GET: cpu },
     isStream: true,
   }, heapProfile];

@@ -1,16 +1,17 @@
 import { respond } from "../respond.ts";
 import { allowedMethods, type Endpoint } from "../router.ts";
+import { operationOf } from "./operations.ts";
 
 /** A page that lists the endpoints; it needs nothing but itself. */
 export function indexPage(endpoints: readonly Endpoint[]): Response {
   const rows = endpoints.map((endpoint) => {
-    const { path, purpose, methods } = endpoint;
+    const { path, methods } = endpoint;
     const name = methods.GET === undefined || path.endsWith("*")
       ? path
       : `<a href="${path}">${path}</a>`;
-    return `<tr><td>${name}</td><td>${
-      allowedMethods(endpoint)
-    }</td><td>${purpose}</td></tr>`;
+    return `<tr><td>${name}</td><td>${allowedMethods(endpoint)}</td><td>${
+      purposeOf(endpoint)
+    }</td></tr>`;
   });
   return respond(
     200,
@@ -35,4 +36,15 @@ ${rows.join("\n")}
 </html>
 `,
   );
+}
+
+/** What each method is for and takes: `Log level <code>?level</code>`. All of it is text of ours, so it is HTML as it is. */
+function purposeOf(endpoint: Endpoint): string {
+  const purposes = Object.keys(endpoint.methods).map((method) => {
+    const { summary = "", parameters = [] } = operationOf(endpoint, method) ??
+      {};
+    const names = parameters.map(({ name }) => `<code>?${name}</code>`);
+    return [summary, ...names].join(" ");
+  });
+  return [...new Set(purposes)].join("<br>");
 }

@@ -1,4 +1,4 @@
-import { operations, type OperationText } from "./operations.ts";
+import { operationOf, type OperationText, toTemplate } from "./operations.ts";
 import { allowedMethods, type Endpoint } from "../router.ts";
 
 /** What the document is about. */
@@ -21,14 +21,14 @@ export function describeApi(
       title: "Gateway admin interface",
       version,
       description:
-        "The endpoints of config.adminAddr, and those of config.statsAddr, which name their own server. Paths that are not listed are a 404, methods that are not listed a 405.",
+        "The endpoints of config.adminAddr, and those of config.statsAddr, which name their own server. Paths that are not listed are a 404, but for the files of the web UI below /ui/; methods that are not listed are a 405.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "http://localhost:15000" }],
     security,
     paths: Object.fromEntries([
-      ...admin.map((endpoint) => describePath(endpoint, true)),
-      ...stats.map((endpoint) => describePath(endpoint, false)),
+      ...admin.map((endpoint) => describePath(endpoint, "admin")),
+      ...stats.map((endpoint) => describePath(endpoint, "stats")),
     ]),
     components: {
       securitySchemes: {
@@ -42,21 +42,20 @@ export function describeApi(
   };
 }
 
-function describePath(endpoint: Endpoint, isAdmin: boolean) {
-  const path = endpoint.path.replace("*", "{id}");
-  const methods = allowedMethods(endpoint).toLowerCase().split(", ");
+function describePath(endpoint: Endpoint, server: "admin" | "stats") {
+  const path = toTemplate(endpoint.path);
+  const methods = allowedMethods(endpoint).split(", ");
   return [path, {
-    ...(!isAdmin && { servers: [{ url: "http://localhost:15020" }] }),
+    ...(server === "stats" && { servers: [{ url: "http://localhost:15020" }] }),
     ...(path.includes("{id}") && { parameters: [idParameter] }),
-    ...Object.fromEntries(
-      methods.map((method) => [
-        method,
-        describeOperation(
-          operations[`${method === "head" ? "get" : method} ${path}`],
-          { hasBody: method !== "head", isAdmin },
-        ),
-      ]),
-    ),
+    ...Object.fromEntries(methods.map((method) => {
+      const text = operationOf(endpoint, method === "HEAD" ? "GET" : method);
+      const hasBody = method !== "HEAD";
+      return [
+        method.toLowerCase(),
+        describeOperation(text, { hasBody, server }),
+      ];
+    })),
   }];
 }
 
@@ -69,21 +68,21 @@ const idParameter = {
 
 function describeOperation(
   operation: OperationText | undefined,
-  { hasBody, isAdmin }: {
+  { hasBody, server }: {
     readonly hasBody: boolean;
-    readonly isAdmin: boolean;
+    readonly server: "admin" | "stats";
   },
 ) {
   const { summary = "", parameters = [], answers = {}, type = textType } =
     operation ?? {};
   const all = {
     ...answers,
-    ...(isAdmin && refusals),
+    ...(server === "admin" && refusals),
     500: "A mistake of ours",
   };
   return {
     summary,
-    ...(!isAdmin && { security: [] }),
+    ...(server === "stats" && { security: [] }),
     ...(parameters.length > 0 && {
       parameters: parameters.map(({ name, description, schema }) => ({
         name,

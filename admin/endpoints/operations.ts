@@ -1,6 +1,7 @@
 import { failureLimit } from "./failures.ts";
 import { cpuRanges } from "../profiles/profiles.ts";
 import type { IntegerRange } from "../query.ts";
+import type { Endpoint } from "../router.ts";
 import { taskLimit } from "./tasks.ts";
 import { traceCount, tracePort } from "./trace.ts";
 
@@ -26,7 +27,7 @@ const jsonType = "application/json";
 const pprofType = "application/octet-stream";
 
 const trace: OperationText = {
-  summary: "What happens to the next requests, as server-sent events",
+  summary: "What happens to the next request, as server-sent events",
   parameters: [
     text("filter", "CEL: only requests for which it is true"),
     text("expression", "The same as filter"),
@@ -47,7 +48,7 @@ const metrics: OperationText = {
   answers: { 200: "The text format, version 0.0.4" },
 };
 
-/** By method and path, such as `get /memory`. */
+/** By method and path as OpenAPI writes them, such as `get /debug/requests/{id}`. */
 export const operations: Readonly<Record<string, OperationText>> = {
   "get /": {
     summary: "A page that lists the endpoints",
@@ -55,21 +56,20 @@ export const operations: Readonly<Record<string, OperationText>> = {
     type: "text/html",
   },
   "get /ui": {
-    summary: "The web UI",
-    answers: { 200: "The page" },
-    type: "text/html",
+    summary: "Web UI: all of this in a page",
+    answers: { 308: "The page is at ui/" },
   },
   "get /config_dump": {
-    summary: "The configuration in force, secrets redacted",
+    summary: "Configuration in force, secrets redacted",
     answers: { 200: "The configuration" },
     type: jsonType,
   },
   "get /logging": {
-    summary: "The log filter in force",
+    summary: "Log level in force, as a whole and by module",
     answers: { 200: "One line with the filter", 400: "There is a parameter" },
   },
   "post /logging": {
-    summary: "Changes the log filter; what is not named stays",
+    summary: "Changes the log level; what is not named stays",
     parameters: [
       text("level", "Such as info,proxy=debug; may be repeated"),
       text("reset", "Returns to the configured filter first"),
@@ -88,8 +88,9 @@ export const operations: Readonly<Record<string, OperationText>> = {
     type: jsonType,
   },
   "get /debug/requests/{id}": {
-    summary: "Why a request failed, by its x-request-id",
-    answers: { 200: "Cause, advice and trace", 404: "It is not remembered" },
+    summary:
+      "Why a request failed, by its x-request-id: cause, advice and trace",
+    answers: { 200: "The report", 404: "It is not remembered" },
     type: jsonType,
   },
   "get /debug/tasks": {
@@ -102,21 +103,22 @@ export const operations: Readonly<Record<string, OperationText>> = {
     type: jsonType,
   },
   "get /debug/pprof/profile": {
-    summary: "Where processor time goes; answers when the time is over",
+    summary: "Where processor time goes, for go tool pprof",
     parameters: [
       integer("seconds", "How long to sample", cpuRanges.seconds),
       integer("frequency", "Samples per second", cpuRanges.frequency),
     ],
     answers: {
-      200: "A gzipped profile for go tool pprof",
+      200: "A gzipped profile, when the time is over",
       400: "A parameter is out of range",
       409: "Another profile is being taken",
     },
     type: pprofType,
   },
   "get /debug/pprof/heap": {
-    summary: "Where memory in use was allocated; collects garbage first",
-    answers: { 200: "A gzipped profile for go tool pprof" },
+    summary:
+      "Where memory in use was allocated, for go tool pprof; collects garbage first",
+    answers: { 200: "A gzipped profile" },
     type: pprofType,
   },
   "get /memory": {
@@ -128,7 +130,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
     type: jsonType,
   },
   "get /openapi.json": {
-    summary: "This document",
+    summary: "All of this as an OpenAPI document",
     answers: { 200: "The document" },
     type: jsonType,
   },
@@ -147,6 +149,19 @@ export const operations: Readonly<Record<string, OperationText>> = {
     answers: { 200: "Yes" },
   },
 };
+
+/** What is to be said of a method of an endpoint; nothing of one that the table lacks. */
+export function operationOf(
+  { path }: Endpoint,
+  method: string,
+): OperationText | undefined {
+  return operations[`${method.toLowerCase()} ${toTemplate(path)}`];
+}
+
+/** `/debug/requests/*` as OpenAPI writes it. */
+export function toTemplate(path: string): string {
+  return path.replace("*", "{id}");
+}
 
 function text(name: string, description: string): ParameterText {
   return { name, description, schema: { type: "string" } };

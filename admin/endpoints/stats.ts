@@ -11,28 +11,15 @@ export function statsEndpoints(
   const collectMetrics = async () =>
     respond(200, prometheusText, await target.dataPlane.collectMetrics());
   return [
-    {
-      path: "/metrics",
-      purpose: "Metrics for Prometheus",
-      methods: { GET: collectMetrics },
-    },
-    {
-      path: "/stats/prometheus",
-      purpose: "The same",
-      methods: { GET: collectMetrics },
-    },
+    { path: "/metrics", methods: { GET: collectMetrics } },
+    { path: "/stats/prometheus", methods: { GET: collectMetrics } },
     {
       path: "/healthz/ready",
-      purpose: "200 while traffic should be sent here",
       methods: {
         GET: () =>
           text(target.readiness() === "ready" ? 200 : 503, target.readiness()),
       },
     },
-    {
-      path: "/healthz/live",
-      purpose: "200 while the process works",
-      methods: { GET: () => text(200, "ok") },
-    },
+    { path: "/healthz/live", methods: { GET: () => text(200, "ok") } },
   ];
 }

@@ -65,7 +65,6 @@ export function isPageFile(path: string): boolean {
 const pageEndpoints: readonly Endpoint[] = [
   {
     path: "/ui",
-    purpose: "Web UI",
     // Relative, for a proxy in front may serve it elsewhere.
     methods: {
       GET: () => respond(308, "text/plain", "", { location: "ui/" }),
@@ -73,7 +72,6 @@ const pageEndpoints: readonly Endpoint[] = [
   },
   ...[...pageFiles].map(([name, { contentType, text }]) => ({
     path: `/ui/${name}`,
-    purpose: "File of the web UI",
     methods: { GET: () => respond(200, contentType, text, pageHeaders) },
   })),
 ];

@@ -1,3 +1,4 @@
+import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import { dumpConfig } from "../endpoints/config_dump.ts";
 import { listFailures, showFailure } from "../endpoints/failures.ts";
 import { changeLogFilter, showLogFilter } from "../endpoints/logging.ts";
@@ -13,62 +14,34 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
   const { target, clock, readOnly, profiles } = options;
   const { dataPlane } = target;
   return [
-    get(
-      "status",
-      "What the page needs to know at any time",
-      () => json(describeStatus(options)),
-    ),
-    get("config", "As `/config_dump`", () => dumpConfig(target)),
-    get(
-      "metrics",
-      "Of `/metrics`, those that are named with `name`",
-      async (request) =>
-        respond(
-          200,
-          "text/plain; charset=utf-8",
-          await dataPlane.collectMetrics(readNames(request)),
-        ),
-    ),
-    get(
-      "budgets",
-      "`budgets` of `/config_dump`, at most `limit` of those in which `find` occurs",
-      async (request) =>
-        json(
-          chooseBudgets((await dataPlane.describeState()).budgets, request),
-        ),
-    ),
-    get(
-      "keys",
-      "`keySets` and `providerMetadata` of `/config_dump`",
-      async () => {
-        const { keySets, providerMetadata } = await dataPlane.describeState();
-        return json({ keySets, providerMetadata });
-      },
-    ),
-    get(
-      "failures",
-      "As `/debug/requests`",
-      (request) => listFailures(target, request),
-    ),
-    get(
-      "failures/*",
-      "As `/debug/requests/*`",
-      (request) => showFailure(target, request),
-    ),
-    {
-      ...get(
-        "trace",
-        "As `/debug/trace`",
-        (request) => traceRequests(target, clock, request),
-      ),
-      isStream: true,
-    },
+    get("status", () => json(describeStatus(options))),
+    get("config", () => dumpConfig(target)),
+    get("metrics", (request) => showMetrics(dataPlane, request)),
+    get("budgets", async (request) => {
+      const { budgets } = await dataPlane.describeState();
+      return json(chooseBudgets(budgets, request));
+    }),
+    get("keys", async () => {
+      const { keySets, providerMetadata } = await dataPlane.describeState();
+      return json({ keySets, providerMetadata });
+    }),
+    get("failures", (request) => listFailures(target, request)),
+    get("failures/*", (request) => showFailure(target, request)),
+    stream("trace", (request) => traceRequests(target, clock, request)),
     logging(target, readOnly),
-    ...Object.entries(profiles ?? {}).map(([name, handler]) => ({
-      ...get(`profiles/${name}`, "As `/debug/pprof/…`", handler),
-      isStream: true,
-    })),
+    ...Object.entries(profiles ?? {}).map(([name, handler]) =>
+      stream(`profiles/${name}`, handler)
+    ),
   ];
+}
+
+/** Of `/metrics`, those that are named with `name`; all without. */
+async function showMetrics(
+  dataPlane: DataPlane,
+  request: Request,
+): Promise<Response> {
+  const metrics = await dataPlane.collectMetrics(readNames(request));
+  return respond(200, "text/plain; charset=utf-8", metrics);
 }
 
 function readNames({ url }: Request): ReadonlySet<string> | undefined {
@@ -76,8 +49,12 @@ function readNames({ url }: Request): ReadonlySet<string> | undefined {
   return names.length === 0 ? undefined : new Set(names);
 }
 
-function get(path: string, purpose: string, handler: Handler): Endpoint {
-  return { path: `/ui/api/${path}`, purpose, methods: { GET: handler } };
+function get(path: string, handler: Handler): Endpoint {
+  return { path: `/ui/api/${path}`, methods: { GET: handler } };
+}
+
+function stream(path: string, handler: Handler): Endpoint {
+  return { ...get(path, handler), isStream: true };
 }
 
 function describeStatus(
@@ -97,11 +74,7 @@ function describeStatus(
 }
 
 function logging(target: AdminTarget, readOnly: boolean): Endpoint {
-  const endpoint = get(
-    "logging",
-    "As `/logging`",
-    (request) => showLogFilter(target, request),
-  );
+  const endpoint = get("logging", (request) => showLogFilter(target, request));
   if (readOnly) return endpoint;
   const change: Handler = (request) =>
     isFromPage(request)

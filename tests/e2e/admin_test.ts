@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
     "GET",
     "/",
     200,
-    /^<!doctype html>.*<a href="\/config_dump">.*<td>\/quitquitquit<\/td><td>POST<\/td>/s,
+    /^<!doctype html>.*<a href="\/config_dump">.*<td>\/quitquitquit<\/td><td>POST<\/td><td>Shuts down /s,
   ],
   ["HEAD", "/", 200, ""],
   ["POST", "/", ...wrongMethod],

@@ -7,7 +7,6 @@ Deno.test("router answers a failing handler with 500 and logs it", async () => {
   const fail = () => Promise.reject(new Error("disk full"));
   const route = createRouter([{
     path: "/x",
-    purpose: "",
     methods: { GET: fail },
   }], log);
 
@@ -25,7 +24,6 @@ Deno.test("router answers HEAD as GET without a body", async () => {
   const handler = () => new Response("text", { headers: { "x-kind": "a" } });
   const route = createRouter([{
     path: "/x",
-    purpose: "",
     methods: { GET: handler },
   }], createTestLog().log);
 
