@@ -9,26 +9,22 @@ import {
 import { DocumentUnavailableError } from "../../../src/identity/remote_document.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { IdentityServer } from "../../harness/identity_server.ts";
+import { RecordedLog } from "../../harness/recorded_log.ts";
 import { createTokenIssuer } from "../../harness/tokens.ts";
 
 /** A store, and a server that accepts one connection and never answers. */
 function setUp() {
-  const lines: string[] = [];
-  const write = (message: string) => void lines.push(message);
-  const log = {
-    ...{ error: write, warn: write, info: write, debug() {}, trace() {} },
-    isEnabled: () => true,
-  };
+  const log = new RecordedLog();
   const clock = new FakeClock();
   const store = new IdentityStore({ clock, log, cache: noKeyCache });
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const address = addressOfUrl(`http://127.0.0.1:${listener.addr.port}/keys`);
-  return { store, clock, lines, listener, address };
+  return { store, clock, log, listener, address };
 }
 
 for (const kind of ["keys", "metadata"] as const) {
   Deno.test(`closing the store ends a fetch of ${kind} that is under way, without a warning`, async () => {
-    const { store, lines, listener, address, clock } = setUp();
+    const { store, log, listener, address, clock } = setUp();
     const lease = store.lease();
     const waiting = kind === "keys"
       ? lease.keys({ kind: "remote", address }).get()
@@ -45,7 +41,7 @@ for (const kind of ["keys", "metadata"] as const) {
     await failure;
     assert.equal(await connection.read(new Uint8Array(1)), null);
     assert.equal(clock.pending, 0);
-    assert.deepEqual(lines, []);
+    assert.deepEqual(log.messages("error", "warn", "info"), []);
     connection.close();
     listener.close();
   });
@@ -86,11 +82,7 @@ Deno.test("keys that one backend has sent are never taken from the cache for ano
   idp.keys = [await createTokenIssuer()];
   const { clock, listener, address } = setUp();
   listener.close();
-  const log = {
-    ...{ error() {}, warn() {}, info() {}, debug() {}, trace() {} },
-    isEnabled: () => false,
-  };
-  const options = { clock, log, cache: memoryCache() };
+  const options = { clock, log: new RecordedLog(), cache: memoryCache() };
   const authority = "idp.example";
   const { connection, target } = addressOfUrl(`${idp.origin}/jwks.json`);
   const other = { connection: address.connection, authority, target };
@@ -117,7 +109,7 @@ Deno.test("keys that one backend has sent are never taken from the cache for ano
 });
 
 Deno.test("a provider cannot make messages long that are logged with every request", async () => {
-  const { store, lines, listener } = setUp();
+  const { store, log, listener } = setUp();
   listener.close();
   const keys = Array.from(
     { length: 100 },
@@ -133,7 +125,7 @@ Deno.test("a provider cannot make messages long that are logged with every reque
   const { lastError } = source.describe();
   assert.ok(String(lastError).length < 500, `${lastError}`.slice(0, 1000));
   assert.match(String(lastError), / and 95 more$/);
-  assert.equal(lines.length, 1);
+  assert.equal(log.messages("error", "warn", "info").length, 1);
 });
 
 Deno.test("a key set says which keys were left out and why, twenty at most", async () => {
@@ -159,7 +151,7 @@ Deno.test("a key set says which keys were left out and why, twenty at most", asy
 
 Deno.test("metadata in place of keys say where the keys are", async () => {
   await using idp = await IdentityServer.start();
-  const { store, lines, listener } = setUp();
+  const { store, log, listener } = setUp();
   listener.close();
   const url = `${idp.origin}/.well-known/openid-configuration`;
   idp.metadata = { jwks_uri: "https://idp.example/keys" };
@@ -174,7 +166,9 @@ Deno.test("metadata in place of keys say where the keys are", async () => {
     source.describe().lastError,
     'expected {"keys": […]}, got the metadata of the provider; use its jwks_uri, "https://idp.example/keys"',
   );
-  assert.deepEqual(lines, ["Cannot get keys"]);
+  assert.deepEqual(log.messages("error", "warn", "info"), [
+    "Cannot get keys",
+  ]);
 });
 
 Deno.test("metadata that are nested too deep do not replace those that work", async () => {

@@ -1,22 +1,14 @@
 import assert from "node:assert/strict";
-import type { Log } from "../../../src/base/log.ts";
 import { KvKeyCache } from "../../../src/identity/key_cache.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
+import { RecordedLog } from "../../harness/recorded_log.ts";
 
 const keys = { text: '{"keys":[]}', fetchedAt: 1, freshMs: 60_000 };
 
 function openCache(store: string) {
-  const warnings: string[] = [];
-  const log: Log = {
-    error() {},
-    warn: (message) => warnings.push(message),
-    info() {},
-    debug() {},
-    trace() {},
-    isEnabled: () => true,
-  };
+  const log = new RecordedLog();
   const cache = new KvKeyCache({ store, clock: new FakeClock(), log });
-  return { cache, warnings };
+  return { cache, log };
 }
 
 Deno.test("KvKeyCache gives the keys of the process before", async () => {
@@ -32,7 +24,7 @@ Deno.test("KvKeyCache gives the keys of the process before", async () => {
 
   assert.deepEqual(loaded, keys);
   assert.equal(other, undefined);
-  assert.deepEqual([...before.warnings, ...after.warnings], []);
+  assert.deepEqual([...before.log.lines, ...after.log.lines], []);
   await Deno.remove(directory, { recursive: true });
 });
 
@@ -48,7 +40,7 @@ Deno.test("KvKeyCache that is closed saves what it was given before", async () =
   await after.cache.close();
 
   assert.deepEqual(loaded, keys);
-  assert.deepEqual(before.warnings, []);
+  assert.deepEqual(before.log.lines, []);
   await Deno.remove(directory, { recursive: true });
 });
 
@@ -58,23 +50,23 @@ Deno.test("KvKeyCache goes on without a store that is corrupt", async () => {
     `${directory}/keys.sqlite`,
     "no database ".repeat(999),
   );
-  const { cache, warnings } = openCache(`${directory}/keys.sqlite`);
+  const { cache, log } = openCache(`${directory}/keys.sqlite`);
 
   await cache.save("https://idp/jwks.json", keys);
   const loaded = await cache.load("https://idp/jwks.json");
   await cache.close();
 
   assert.equal(loaded, undefined);
-  assert(warnings.includes("Cannot open the key cache"));
+  assert(log.messages("warn").includes("Cannot open the key cache"));
   await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("KvKeyCache goes on without a store that cannot be made", async () => {
-  const { cache, warnings } = openCache("/nonexistent/keys.sqlite");
+  const { cache, log } = openCache("/nonexistent/keys.sqlite");
 
   const loaded = await cache.load("https://idp/jwks.json");
   await cache.close();
 
   assert.equal(loaded, undefined);
-  assert.deepEqual(warnings, ["Cannot open the key cache"]);
+  assert.deepEqual(log.messages("warn"), ["Cannot open the key cache"]);
 });

@@ -7,16 +7,12 @@ import { FakeClock } from "../../harness/fake_clock.ts";
 import { createTokenIssuer } from "../../harness/tokens.ts";
 import { context } from "./exchange.ts";
 
-const log = {
-  ...{ error() {}, warn() {}, info() {}, debug() {}, trace() {} },
-  isEnabled: () => false,
-};
-
 /** A policy whose identity provider accepts connections and never answers. */
 function setUp() {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const origin = `http://127.0.0.1:${listener.addr.port}`;
   const clock = new FakeClock();
+  const { log } = inertServices();
   const identity = new IdentityStore({ clock, log, cache: noKeyCache });
   const policy = createJwtAuthentication({
     mode: "Permissive",

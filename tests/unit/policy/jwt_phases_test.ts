@@ -11,13 +11,9 @@ import {
 } from "../../harness/tokens.ts";
 import { context } from "./exchange.ts";
 
-const log = {
-  ...{ error() {}, warn() {}, info() {}, debug() {}, trace() {} },
-  isEnabled: () => false,
-};
-
 function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {
   const clock = new FakeClock();
+  const { log } = inertServices();
   const identity = new IdentityStore({ clock, log, cache: noKeyCache });
   return createJwtAuthentication({
     mode,

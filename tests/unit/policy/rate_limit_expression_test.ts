@@ -26,7 +26,7 @@ async function traceOf(
   };
   const policy = process.policy([route, config]);
   await policy.onRequest?.({ ...on, trace } as never);
-  return { expressions, results, logged: process.logged };
+  return { expressions, results, logged: process.log.lines };
 }
 
 Deno.test("a trace shows whose budget a request counts against, and which limits apply", async () => {
@@ -73,7 +73,7 @@ Deno.test("trace and log tell why a condition has no value, the log as a warning
   const line = "A limit applies because its condition has no value " +
     JSON.stringify({ "request.id": "test", expression: when, error });
   assert.deepEqual(logged, [`warn ${line}`]);
-  assert.deepEqual(process.logged, [`warn ${line}`, `debug ${line}`]);
+  assert.deepEqual(process.log.lines, [`warn ${line}`, `debug ${line}`]);
 });
 
 Deno.test("a request without a key, or with one that is none, is told to trace and log without a warning", async () => {

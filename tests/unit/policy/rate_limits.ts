@@ -1,4 +1,3 @@
-import type { Log, LogFields } from "../../../src/base/log.ts";
 import type { RateLimit } from "../../../src/api/rate_limit.ts";
 import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
@@ -6,6 +5,7 @@ import { createRateLimit } from "../../../src/policy/rate_limit.ts";
 import type { GlobalLimiter } from "../../../src/ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local_counter_store.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
+import { RecordedLog } from "../../harness/recorded_log.ts";
 import { context, headersOf, response, responseOf } from "./exchange.ts";
 
 type Local = Partial<NonNullable<RateLimit["local"]>[number]>;
@@ -16,20 +16,8 @@ export const route = "HTTPRoute/default/a";
 export class Process {
   readonly clock = new FakeClock();
   readonly counters = new LocalCounterStore(this.clock);
-  /** Lines such as `warn text {"a":1}`. */
-  readonly logged: string[] = [];
+  readonly log = new RecordedLog();
   limiter: GlobalLimiter | undefined;
-
-  readonly #log: Log = {
-    ...inertServices().log,
-    isEnabled: () => true,
-    warn: (text, fields) => this.#write("warn", text, fields),
-    debug: (text, fields) => this.#write("debug", text, fields),
-  };
-
-  #write(level: string, text: string, fields: LogFields = {}): void {
-    this.logged.push(`${level} ${text} ${JSON.stringify(fields)}`);
-  }
 
   policy(...layers: readonly (readonly [scope: string, RateLimit])[]): Policy {
     const options = {
@@ -42,7 +30,7 @@ export class Process {
         clock: this.clock,
         counters: this.counters.lease(),
         globalLimiter: () => this.limiter,
-        log: this.#log,
+        log: this.log,
       },
     };
     return createRateLimit(

@@ -2,28 +2,25 @@ import type {
   MessageChanges,
   Transformation,
 } from "../../../src/api/transformation.ts";
-import type { Log } from "../../../src/base/log.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import type { ResponseMessage } from "../../../src/http/message.ts";
 import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
 import { createTransformation } from "../../../src/policy/transformation.ts";
+import { RecordedLog } from "../../harness/recorded_log.ts";
 import { context, headersOf, response } from "./exchange.ts";
 
 /** How much of a body the policies of these tests hold. */
 export const maxBufferBytes = 64;
 
-/** `warn A body was emptied… {…}` */
-export type LogLine = string;
-
-/** A policy, and what it logs. */
+/** A policy, and what it logs: `warn A body was emptied… {…}`. */
 export function transformation(config: Transformation) {
-  const lines: LogLine[] = [];
+  const log = new RecordedLog();
   const policy = createTransformation(config, {
     hide: (text) => text,
-    services: { ...inertServices(), maxBufferBytes, log: recordingLog(lines) },
+    services: { ...inertServices(), maxBufferBytes, log },
   });
-  return { policy, lines };
+  return { policy, lines: log.lines };
 }
 
 /** Values of expressions by header: `{ "x-user": "jwt.sub" }`. */
@@ -135,18 +132,4 @@ export class ChunkedBody implements Body {
   cancel(reason: unknown): void {
     this.cancelled = reason;
   }
-}
-
-function recordingLog(lines: LogLine[]): Log {
-  const write = (level: string) => (message: string, fields: object = {}) => {
-    lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
-  };
-  return {
-    error: write("error"),
-    warn: write("warn"),
-    info: write("info"),
-    debug: write("debug"),
-    trace: write("trace"),
-    isEnabled: () => true,
-  };
 }
