@@ -1,6 +1,6 @@
-import { Buffer } from "node:buffer";
 import { isPseudoHeader, type PseudoHeader } from "../api/transformation.ts";
 import { describeError } from "../base/errors.ts";
+import { latin1 } from "../base/latin1.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { Expression } from "../cel/expression.ts";
 import { toJsonText } from "../cel/functions.ts";
@@ -90,10 +90,7 @@ const MAX_METHOD_LENGTH = 32;
 
 /** Header values are Latin-1 in memory, so that bytes go through as they are. */
 function toText(value: string | Uint8Array): string {
-  return typeof value === "string"
-    ? value
-    : Buffer.from(value.buffer, value.byteOffset, value.length)
-      .toString("latin1");
+  return typeof value === "string" ? value : latin1(value);
 }
 
 /** The value without blanks around it, if it can be sent: a line break would begin another header. */
