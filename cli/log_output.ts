@@ -39,7 +39,7 @@ export class LogOutput implements AsyncDisposable {
     gateway.metrics.registry.computed(
       "counter",
       "gateway_log_lines_dropped_total",
-      "Lines of the log that were lost because nobody read them fast enough",
+      "Lines of the log that were lost: not read fast enough, or impossible to write, as to a full disk",
       ["log"],
       () =>
         this.#writers().map(([name, { droppedLines }]) => ({

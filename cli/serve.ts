@@ -9,6 +9,7 @@ import { exitCodes } from "./exit.ts";
 import { listenForHangups } from "./hangup.ts";
 import { LogOutput } from "./log_output.ts";
 import { listenForShutdown, type Shutdown } from "./shutdown.ts";
+import { onSignal } from "./signals.ts";
 import { surviveErrors } from "./uncaught_errors.ts";
 import { buildFacts } from "./version.ts";
 
@@ -41,8 +42,10 @@ export async function serve(
   Deno.permissions.revokeSync({ name: "run" });
   const clock = systemClock;
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
-  let ignore = () => {};
-  using _debugger = keepDebuggerShut(clock, () => ignore());
+  let ignore = (_signal: Deno.Signal) => {};
+  using _debugger = keepDebuggerShut(clock, () => ignore("SIGUSR1"));
+  // It would end the process otherwise.
+  using _unused = onSignal("SIGUSR2", () => ignore("SIGUSR2"));
   using hangups = hangup === "ends" ? undefined : listenForHangups();
   await using output = new LogOutput(clock);
   // Bound before the first request is accepted, closed after the last one is done: they say that we are draining.
@@ -65,7 +68,7 @@ export async function serve(
   if (gateway === undefined) return exitCodes.ok;
   output.reportLossesTo(gateway);
   surviveErrors(gateway.log("process"));
-  ignore = () => gateway.log("process").info("Ignored", { signal: "SIGUSR1" });
+  ignore = (signal) => gateway.log("process").info("Ignored", { signal });
   hangups?.follow(() => onHangup(gateway, hangup));
   await serveUntilShutdown(gateway, servers, shutdown, onStarted);
   return exitCodes.ok;

@@ -116,13 +116,15 @@ Deno.test("gateway survives whatever it is sent", async () => {
 });
 
 Deno.test({
-  name: "gateway ignores SIGUSR1, says so, and ends as ever",
+  name: "gateway ignores SIGUSR1 and SIGUSR2, says so, and ends as ever",
   ignore: Deno.build.os === "windows",
 }, async () => {
   await using gateway = await GatewayProcess.start({ config: { routes: [] } });
 
-  gateway.signal("SIGUSR1");
-  await gateway.log.next(/\tprocess\tIgnored signal=SIGUSR1/);
+  for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
+    gateway.signal(signal);
+    await gateway.log.next(new RegExp(`\tprocess\tIgnored signal=${signal}`));
+  }
   const url = `${gateway.admin}/quitquitquit`;
   const response = await fetch(url, { method: "POST" });
   await response.body?.cancel();
