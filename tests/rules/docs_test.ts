@@ -76,7 +76,7 @@ Deno.test("every export of src has a docstring that says what it is", async () =
 });
 
 const documents = (await repositoryFiles()).filter((path) =>
-  /^(src\/)?README\.md$/.test(path)
+  /^(?:(?:src\/)?README|docs\/\w+)\.md$/.test(path)
 );
 
 /** The fenced blocks in `language` with the line they start at. */
@@ -168,11 +168,45 @@ Deno.test("every relative link of a document leads to a file", async () => {
   assert.deepEqual(broken, []);
 });
 
+Deno.test("every link to a heading of a document leads to one", async () => {
+  const anchors = new Map<string, readonly string[]>();
+  for (const document of documents) {
+    const headings = (await readFile(document)).matchAll(/^#+ (.*)$/gm);
+    anchors.set(
+      document,
+      [...headings].map(([, text = ""]) =>
+        text.toLowerCase().replace(/[^\w -]/g, "").replaceAll(" ", "-")
+      ),
+    );
+  }
+  const broken: string[] = [];
+  for (const document of documents) {
+    const links = (await readFile(document)).matchAll(
+      /\]\(((?!https?:)[^)#]*)#([^)]+)\)/g,
+    );
+    for (const [, target = "", anchor = ""] of links) {
+      const path = target === ""
+        ? document
+        : new URL(target, new URL(document, root)).href.slice(root.href.length);
+      if (!anchors.get(path)?.includes(anchor)) {
+        broken.push(`${document}: ${target}#${anchor}`);
+      }
+    }
+  }
+
+  assert.deepEqual(broken, []);
+});
+
 const readme = await readFile("README.md");
 
-/** The rows of the table whose head begins with `| first |`, cell by cell. */
+/** README and what it links to. */
+const manual = (await Promise.all(
+  documents.filter((path) => !path.startsWith("src/")).map(readFile),
+)).join("\n");
+
+/** The rows of the table of the manual whose head begins with `| first |`, cell by cell. */
 function tableRows(first: string): string[][] {
-  const [, table = ""] = readme.split(new RegExp(`^\\| ${first} .*\n`, "m"));
+  const [, table = ""] = manual.split(new RegExp(`^\\| ${first} .*\n`, "m"));
   const rows = /^(?:\|.*\n)+/.exec(table)?.[0].trimEnd().split("\n") ?? [];
   return rows.slice(1).map((row) =>
     row.split("|").slice(1, -1).map((cell) => cell.trim())
@@ -236,7 +270,7 @@ Deno.test("README shows a request that make run prints", async () => {
   );
 });
 
-Deno.test("README explains every reason with its status", async () => {
+Deno.test("the manual explains every reason with its status", async () => {
   const codes = [
     ...(await readFile("src/base/errors.ts")).matchAll(/^ {2}\| "([a-z_]+)"/gm),
   ].map(([, code]) => code as GatewayErrorCode);
@@ -267,7 +301,7 @@ Deno.test("README explains every reason with its status", async () => {
   );
 });
 
-Deno.test("README lists every field of an access log line", async () => {
+Deno.test("the manual lists every field of an access log line", async () => {
   const added = [
     ...(await readFile("src/telemetry/access_log.ts")).matchAll(
       /\badd\("([a-z.]+)"/g,
@@ -278,7 +312,7 @@ Deno.test("README lists every field of an access log line", async () => {
   assert.deepEqual(added.filter((name) => !listed.includes(name ?? "")), []);
 });
 
-Deno.test("README lists every metric and no other", async () => {
+Deno.test("the manual lists every metric and no other", async () => {
   const listed = tableRows("metric").flatMap(([names = ""]) => codeIn(names));
 
   assert.deepEqual(
