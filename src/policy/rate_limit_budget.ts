@@ -1,11 +1,11 @@
 import type { GlobalLimit, LocalLimit } from "../api/rate_limit.ts";
-import type { Hide } from "../base/redaction.ts";
 import type { BudgetDefinition } from "../ratelimit/budget.ts";
 
 /** An entry of `local` or `global.descriptors`. */
-type BudgetConfig = LocalLimit | GlobalLimit["descriptors"][number];
+export type BudgetConfig = LocalLimit | GlobalLimit["descriptors"][number];
 
-const units = {
+/** By unit of the configuration: how long a window is, and its name. */
+export const windowUnits = {
   Seconds: { windowMs: 1000, name: "second" },
   Minutes: { windowMs: 60_000, name: "minute" },
   Hours: { windowMs: 3_600_000, name: "hour" },
@@ -19,68 +19,7 @@ export function budgetOf(config: BudgetConfig): BudgetDefinition {
     // The schema demands one of them.
     base: tokens ?? requests ?? 1,
     burst,
-    windowMs: units[unit].windowMs,
+    windowMs: windowUnits[unit].windowMs,
     overshoot: "overshoot" in config ? config.overshoot : "Forgive",
   };
-}
-
-/** A local limit in words that tell it from all others: `100 requests per minute, burst 20, by jwt.sub`. */
-export function describeLimit(
-  config: LocalLimit,
-  hide: Hide = showAll,
-): string {
-  const parts = partsOf(config);
-  if (config.overshoot === "Carry") parts.push("overshoot carried");
-  if (config.key !== undefined) parts.push(`by ${hide(config.key)}`);
-  if (config.when !== undefined) parts.push(`when ${hide(config.when)}`);
-  return parts.join(", ");
-}
-
-/**
- * Shared limits in words: `100 requests per minute, by user`. Those of a domain with the same words are numbered, though the same
- * values of their entries share a budget.
- */
-export function nameDescriptors(
-  { descriptors }: Pick<GlobalLimit, "descriptors">,
-  hide: Hide,
-): readonly string[] {
-  const names = new LimitNames();
-  return descriptors.map((each) => names.add(describeDescriptor(each, hide)));
-}
-
-function describeDescriptor(
-  config: GlobalLimit["descriptors"][number],
-  hide: Hide,
-): string {
-  const keys = config.entries.map(({ key }) => hide(key));
-  return [...partsOf(config), `by ${keys.join(" and ")}`].join(", ");
-}
-
-/** Tells limits with the same words apart, where they are named one after the other: the second is `… (2)`. */
-export class LimitNames {
-  readonly #seen = new Map<string, number>();
-
-  /** @param scope Within which the name is unique. */
-  add(words: string, scope = ""): string {
-    const key = `${scope} ${words}`;
-    const count = (this.#seen.get(key) ?? 0) + 1;
-    this.#seen.set(key, count);
-    return count === 1 ? words : `${words} (${count})`;
-  }
-}
-
-const showAll: Hide = (text) => text;
-
-function describeAmount(
-  amount: number,
-  unit: BudgetDefinition["unit"],
-  window: string,
-): string {
-  return `${amount} ${amount === 1 ? unit.slice(0, -1) : unit} per ${window}`;
-}
-
-function partsOf(config: BudgetConfig): string[] {
-  const { unit, base, burst } = budgetOf(config);
-  const amount = describeAmount(base, unit, units[config.unit].name);
-  return burst > 0 ? [amount, `burst ${burst}`] : [amount];
 }

@@ -19,7 +19,6 @@ interface LimitExpressionOptions<T> {
   readonly consequence: string;
   /** Whether that is nothing to warn of. */
   readonly isUsual: boolean;
-  readonly surroundings: LimitSurroundings;
 }
 
 /** How log and trace are told of the expressions of limits. */
@@ -32,6 +31,7 @@ export interface LimitSurroundings {
 export class LimitExpression<T extends string | boolean | undefined> {
   readonly bodyUse: BodyUse;
   readonly #expression: Expression;
+  readonly #surroundings: LimitSurroundings;
   readonly #options: LimitExpressionOptions<T>;
   readonly #subjectOf: SubjectOf | undefined;
   readonly #bySubject = new WeakMap<object, T>();
@@ -39,9 +39,16 @@ export class LimitExpression<T extends string | boolean | undefined> {
   readonly #isOpen: boolean;
   #hasWarned: boolean;
 
-  constructor(expression: Expression, options: LimitExpressionOptions<T>) {
+  /** @throws {TypeError} For a text that `checkRateLimit` finds a problem in. */
+  constructor(
+    text: string,
+    surroundings: LimitSurroundings,
+    options: LimitExpressionOptions<T>,
+  ) {
+    const expression = compileChecked(text, surroundings.hide);
     this.bodyUse = bodyUseOf(expression.variables);
     this.#expression = expression;
+    this.#surroundings = surroundings;
     this.#options = options;
     this.#subjectOf = subjectOf(expression);
     this.#isOpen = isOpen(expression);
@@ -71,14 +78,13 @@ export class LimitExpression<T extends string | boolean | undefined> {
 
   #show(value: string | boolean): string | boolean {
     if (typeof value === "boolean") return value;
-    const { hide } = this.#options.surroundings;
-    return this.#isOpen ? hide(value) : redactionMarker;
+    return this.#isOpen ? this.#surroundings.hide(value) : redactionMarker;
   }
 
   #fallBack(value: unknown, { trace, requestId }: PolicyContext): T {
     const { shown } = this.#expression;
-    const { expected, fallback, consequence, surroundings } = this.#options;
-    const { log } = surroundings;
+    const { expected, fallback, consequence } = this.#options;
+    const { log } = this.#surroundings;
     const error = value instanceof EvaluationFailure
       ? value.withoutValues(shown)
       : `expected ${expected}`;
@@ -135,13 +141,12 @@ export function compileKey(
   text: string,
   surroundings: LimitSurroundings,
 ): LimitExpression<string> {
-  return new LimitExpression(compileChecked(text, surroundings.hide), {
+  return new LimitExpression(text, surroundings, {
     ...asText,
     fallback: "",
     consequence:
       "A request has no key for a limit and shares the budget of those without",
     isUsual: true,
-    surroundings,
   });
 }
 
@@ -150,13 +155,12 @@ export function compileCondition(
   text: string,
   surroundings: LimitSurroundings,
 ): LimitExpression<boolean> {
-  return new LimitExpression(compileChecked(text, surroundings.hide), {
+  return new LimitExpression(text, surroundings, {
     accept: (value) => typeof value === "boolean" ? value : undefined,
     expected: "a boolean",
     fallback: true,
     consequence: "A limit applies because its condition has no value",
     isUsual: false,
-    surroundings,
   });
 }
 
@@ -165,16 +169,12 @@ export function compileValue(
   text: string,
   surroundings: LimitSurroundings,
 ): LimitExpression<string | undefined> {
-  return new LimitExpression<string | undefined>(
-    compileChecked(text, surroundings.hide),
-    {
-      ...asText,
-      fallback: undefined,
-      consequence: "A shared limit has no value for an entry",
-      isUsual: false,
-      surroundings,
-    },
-  );
+  return new LimitExpression<string | undefined>(text, surroundings, {
+    ...asText,
+    fallback: undefined,
+    consequence: "A shared limit has no value for an entry",
+    isUsual: false,
+  });
 }
 
 const asText = {

@@ -11,13 +11,14 @@ import type {
 } from "../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
-import { budgetOf, nameDescriptors } from "./rate_limit_budget.ts";
+import { budgetOf } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileValue,
   type LimitExpression,
   type LimitSurroundings,
 } from "./rate_limit_expression.ts";
+import { nameDescriptors } from "./rate_limit_names.ts";
 
 /** The request may go on. */
 export interface SharedAdmission extends Omit<GlobalAdmission, "verdict"> {

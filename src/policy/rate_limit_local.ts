@@ -4,13 +4,14 @@ import type { Budget, Limit } from "../ratelimit/counter_store.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";
-import { budgetOf, describeLimit, LimitNames } from "./rate_limit_budget.ts";
+import { budgetOf } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileKey,
   type LimitExpression,
   type LimitSurroundings,
 } from "./rate_limit_expression.ts";
+import { describeLimit, LimitNames } from "./rate_limit_names.ts";
 
 /** Local limits and what they are attached to, such as `Gateway/default/default`. */
 export interface ScopedLimits {
