@@ -11,16 +11,15 @@ import {
   emptyDescription,
 } from "../compile/compile.ts";
 import { loadPolicies } from "../compile/load_policies.ts";
-import { type Listeners, PortError } from "../proxy/listeners.ts";
+import type { Listeners } from "../proxy/listeners.ts";
+import { PortError } from "../proxy/open_port.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui.ts";
 import { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import type { AccessLog } from "../telemetry/access_log.ts";
-import {
-  addConnectionMetrics,
-  addKeySetMetrics,
-  type GatewayMetrics,
-} from "../telemetry/gateway_metrics.ts";
+import { addConnectionMetrics } from "../telemetry/connection_metrics.ts";
+import { type GatewayMetrics } from "../telemetry/gateway_metrics.ts";
+import { addKeySetMetrics } from "../telemetry/key_set_metrics.ts";
 import {
   addLimitMetrics,
   addSharedLimitMetrics,

@@ -1,6 +1,7 @@
+import { latin1 } from "../base/latin1.ts";
 import { GrowingBuffer } from "../base/growing_buffer.ts";
 import type { Body } from "../http/body.ts";
-import { latin1, type TraceRedactor } from "../telemetry/trace_redactor.ts";
+import type { TraceRedactor } from "../telemetry/trace_redactor.ts";
 import { MeteredBody } from "./metered_body.ts";
 
 /** What a trace shows of a body. */

@@ -9,7 +9,7 @@ const IDENTITY =
 const REQUEST_ID = /^[\x21-\x7e]+$/;
 
 /** Name under which the gateway stands in `Via`. */
-export const VIA_NAME = "gateway";
+const VIA_NAME = "gateway";
 
 /** Whether an address belongs to a proxy whose `X-Forwarded-*` fields can be believed. */
 export type TrustsPeer = (peer: Peer) => boolean;

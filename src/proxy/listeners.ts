@@ -8,7 +8,8 @@ import { HttpServer } from "../http/server/server.ts";
 import type { Port } from "../snapshot/snapshot.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { respondToError } from "./respond.ts";
-import { addressOf, limitsOf, tlsOf } from "./server_settings.ts";
+import { openPort } from "./open_port.ts";
+import { limitsOf, tlsOf } from "./server_settings.ts";
 
 /** What the listeners need of their surroundings. */
 export interface ListenersOptions {
@@ -33,16 +34,6 @@ export interface PortConnections {
   readonly port: number;
   readonly state: "accepting" | "draining";
   readonly open: Iterable<OpenConnection>;
-}
-
-/** A port that cannot be opened. */
-export class PortError extends Error {
-  override readonly name = "PortError";
-
-  /** @param port As configured. */
-  constructor(readonly port: number, message: string, options?: ErrorOptions) {
-    super(message, options);
-  }
 }
 
 /** Requests under way at a stop: how many finished, and how many did not in time. */
@@ -143,7 +134,7 @@ export class Listeners {
     }
     const server = this.#createServer(port);
     undo.defer(() => server.close());
-    await listen(server, port);
+    await openPort(server, port);
     return () => {
       if (open !== undefined) this.#retire(open.server, port.port);
       this.#open.set(port.port, { server, port });
@@ -169,7 +160,7 @@ export class Listeners {
 
   async #takeUpAgain({ server, port }: OpenPort): Promise<void> {
     try {
-      await listen(server, port);
+      await openPort(server, port);
     } catch (error) {
       this.#options.log.error("Port lost", { port: port.port, error });
     }
@@ -234,31 +225,4 @@ function fitsSocket(one: Port, other: Port): boolean {
 
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
-}
-
-/** @throws {PortError} Such as `Cannot listen on port 80: permission denied`. */
-async function listen(server: HttpServer, port: Port): Promise<void> {
-  try {
-    await server.start(addressOf(port), port.tls && tlsOf(port.tls));
-  } catch (cause) {
-    const reason = reasonOf(cause);
-    const place = port.address === undefined
-      ? `port ${port.port}`
-      : `port ${port.port} of ${port.address}`;
-    throw reason === undefined
-      ? new PortError(port.port, `Cannot listen on ${place}`, { cause })
-      : new PortError(port.port, `Cannot listen on ${place}: ${reason}`);
-  }
-}
-
-const REASONS: ReadonlyMap<unknown, string> = new Map([
-  ["EADDRINUSE", "address already in use"],
-  ["EADDRNOTAVAIL", "this machine does not have the address"],
-  ["EACCES", "permission denied"],
-]);
-
-function reasonOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error
-    ? REASONS.get(error.code)
-    : undefined;
 }

@@ -20,20 +20,6 @@ export interface MetricsEnvironment {
   readonly version: string;
 }
 
-/** Connections that are open, and how many were opened since the start. */
-export interface ConnectionReadings {
-  readonly downstream: () => readonly {
-    readonly port: number;
-    readonly active: number;
-    readonly accepted: number;
-  }[];
-  readonly upstream: () => {
-    readonly active: number;
-    readonly idle: number;
-    readonly connects: number;
-  };
-}
-
 /** Every metric of the gateway. */
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
@@ -159,89 +145,4 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
     known.set(key, series);
     return series;
   }
-}
-
-/** The connections, counted where they are kept. */
-export function addConnectionMetrics(
-  registry: MetricRegistry,
-  { downstream, upstream }: ConnectionReadings,
-): void {
-  registry.computed(
-    "gauge",
-    "gateway_downstream_connections_active",
-    "Connections of clients now open",
-    ["port"],
-    () =>
-      downstream().map(({ port, active }) => ({
-        labels: [String(port)],
-        value: active,
-      })),
-  );
-  registry.computed(
-    "counter",
-    "gateway_downstream_connections_total",
-    "Connections accepted from clients",
-    ["port"],
-    () =>
-      downstream().map(({ port, accepted }) => ({
-        labels: [String(port)],
-        value: accepted,
-      })),
-  );
-  registry.computed(
-    "gauge",
-    "gateway_upstream_connections",
-    "Connections to upstreams now open",
-    ["state"],
-    () => {
-      const { active, idle } = upstream();
-      return [
-        { labels: ["active"], value: active },
-        { labels: ["idle"], value: idle },
-      ];
-    },
-  );
-  registry.computed(
-    "counter",
-    "gateway_upstream_connects_total",
-    "Connections opened to upstreams",
-    [],
-    () => [{ labels: [], value: upstream().connects }],
-  );
-}
-
-/** State of the keys of an identity provider. */
-export interface KeySetReading {
-  readonly source: string;
-  readonly ageSeconds: number | null;
-  readonly refreshes: number;
-  readonly failures: number;
-}
-
-/** The keys of identity providers, as they are where they are kept. */
-export function addKeySetMetrics(
-  registry: MetricRegistry,
-  read: () => readonly KeySetReading[],
-): void {
-  registry.computed(
-    "gauge",
-    "gateway_jwks_age_seconds",
-    "Since the keys of an identity provider were fetched; none while there are none",
-    ["source"],
-    () =>
-      read().flatMap(({ source, ageSeconds }) =>
-        ageSeconds === null ? [] : [{ labels: [source], value: ageSeconds }]
-      ),
-  );
-  registry.computed(
-    "counter",
-    "gateway_jwks_refreshes_total",
-    "Fetches of the keys of an identity provider",
-    ["source", "result"],
-    () =>
-      read().flatMap(({ source, refreshes, failures }) => [
-        { labels: [source, "success"], value: refreshes - failures },
-        { labels: [source, "failure"], value: failures },
-      ]),
-  );
 }

@@ -1,4 +1,6 @@
 import { redactionMarker } from "../base/redaction.ts";
+import { secretsOf } from "./header_secrets.ts";
+import { formsOf, fromUtf8 } from "./text_forms.ts";
 import type { JsonObject, JsonValue, TraceHeaders } from "./trace_state.ts";
 
 /** Under which names secrets travel. */
@@ -145,12 +147,7 @@ export class TraceRedactor {
     if (secret.length < MIN_LENGTH || this.#secrets.length >= MAX_SECRETS) {
       return;
     }
-    const read = fromUtf8(secret);
-    const forms = [
-      ...[secret, utf8(secret), escaped(secret), encoded(secret)],
-      ...[read, escaped(read), encoded(read)],
-    ];
-    for (const form of new Set(forms)) {
+    for (const form of formsOf(secret)) {
       if (!this.#secrets.includes(form)) this.#secrets.push(form);
     }
     this.#secrets.sort((a, b) => b.length - a.length);
@@ -170,34 +167,6 @@ function parameterPattern(names: ReadonlySet<string>): RegExp {
   return new RegExp(`((?:^|[?&#;])(?:${words.join("|")})=)[^&#\\s"'<>]+`, "gi");
 }
 
-/** The value, and what is secret in it: without its scheme, each cookie, the password of Basic. */
-function secretsOf(name: string, value: string): readonly string[] {
-  if (name === "cookie") {
-    return [value, ...value.split(";").map(valueOfPair)];
-  }
-  if (name === "set-cookie") {
-    return [value, valueOfPair(value.split(";")[0] ?? "")];
-  }
-  const [, scheme, credentials] = /^([\w-]+) +(.+)$/.exec(value) ?? [];
-  if (credentials === undefined) return [value];
-  if (scheme?.toLowerCase() !== "basic") return [value, credentials];
-  return [value, credentials, ...passwordsOf(credentials)];
-}
-
-function valueOfPair(pair: string): string {
-  return pair.slice(pair.indexOf("=") + 1).trim().replace(/^"(.*)"$/, "$1");
-}
-
-function passwordsOf(credentials: string): readonly string[] {
-  try {
-    const text = new TextDecoder().decode(Uint8Array.fromBase64(credentials));
-    return [text, text.slice(text.indexOf(":") + 1)];
-  } catch {
-    // Not base64: it is hidden as it stands.
-    return [];
-  }
-}
-
 function pairsOf(target: string): readonly (readonly [string, string])[] {
   const start = target.indexOf("?");
   if (start < 0) return [];
@@ -213,49 +182,6 @@ function decode(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** As the text looks in a body, one character for each byte. */
-function utf8(text: string): string {
-  return latin1(new TextEncoder().encode(text));
-}
-
-/** Values of fields have one character for each byte; the text that these bytes are, or as it was where they are none. */
-function fromUtf8(value: string): string {
-  if (!beyondAscii.test(value)) return value;
-  try {
-    const bytes = Uint8Array.from(value, (byte) => {
-      const code = byte.charCodeAt(0);
-      if (code > 0xff) throw new RangeError("it is no byte");
-      return code;
-    });
-    return decoder.decode(bytes);
-  } catch {
-    // Latin-1, or text already.
-    return value;
-  }
-}
-
-const beyondAscii = /[\x80-\uffff]/;
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
-/** As the text looks inside a text of JSON. */
-function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
-
-/** As the text looks in a URL; a text that cannot stand there is as it was. */
-function encoded(text: string): string {
-  return text.isWellFormed() ? encodeURIComponent(text) : text;
-}
-
-/** Each byte as one character. */
-export function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let start = 0; start < bytes.length; start += 8192) {
-    text += String.fromCharCode(...bytes.subarray(start, start + 8192));
-  }
-  return text;
 }
 
 function isList(

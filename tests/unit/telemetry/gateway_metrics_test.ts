@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { addConnectionMetrics } from "../../../src/telemetry/connection_metrics.ts";
 import {
-  addConnectionMetrics,
   createGatewayMetrics,
 } from "../../../src/telemetry/gateway_metrics.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
