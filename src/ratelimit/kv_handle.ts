@@ -5,11 +5,11 @@ import { redactUrl } from "../base/redaction.ts";
 export interface KvHandle {
   /** The value, and the version that `replace` wants to see again. */
   read(key: Deno.KvKey): Promise<KvEntry>;
-  /** Writes unless somebody else wrote since `version` was read; says whether it did. The entry may be deleted after `expireInMs`. */
+  /** Writes unless somebody else wrote since `version` was read; says whether it did. */
   replace(
     key: Deno.KvKey,
     version: string | null,
-    next: { readonly value: unknown; readonly expireInMs: number },
+    next: Replacement,
   ): Promise<boolean>;
   close(): void;
 }
@@ -18,6 +18,13 @@ export interface KvHandle {
 export interface KvEntry {
   readonly value: unknown;
   readonly version: string | null;
+}
+
+/** A value to write in place of another. */
+export interface Replacement {
+  readonly value: unknown;
+  /** After which the entry may be deleted. */
+  readonly expireInMs: number;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import type { KvHandle } from "./kv_handle.ts";
+import type { KvHandle, Replacement } from "./kv_handle.ts";
 
 /** What a store did since it was made. */
 export interface KvStoreCounters {
@@ -11,12 +11,6 @@ export interface KvStoreCounters {
   readonly locks: number;
   /** Operations that failed for good, and failed tries to open the store. */
   readonly failures: number;
-}
-
-/** A value to write in place of another. */
-export interface Replacement {
-  readonly value: unknown;
-  readonly expireInMs: number;
 }
 
 /** How to open a store. */
