@@ -17,6 +17,9 @@ import type { ServerContext } from "./options.ts";
 import { toRequestError } from "./request_error.ts";
 import type { Expiring } from "./sweep.ts";
 
+/** How long a request may be on its way that the client sent before it could know that the connection is closed. */
+const UNDER_WAY_MS = 100;
+
 /**
  * Serves one client's connection of HTTP/1.x: one request after the other, in order.
  *
@@ -37,6 +40,7 @@ export class Http1Connection
   /** Whether no further request is taken. */
   #leaving = false;
   #endReason: string | undefined;
+  #stopWaiting: (() => void) | undefined;
 
   constructor(transport: Transport, client: Client, context: ServerContext) {
     this.#context = context;
@@ -77,16 +81,23 @@ export class Http1Connection
       await this.#refuse(error);
     } finally {
       sweep.delete(this);
+      this.#stopWaiting?.();
       if (!this.#speaksHttp2) this.#link.close();
     }
   }
 
-  /** Lets the request under way be the last; a connection that waits for one is closed. */
+  /** Lets the request under way be the last, also one that has yet to arrive; a connection without one is closed. */
   retire(): void {
     this.#link.retiring = true;
-    const isIdle = this.#exchange === undefined && !this.#leaving &&
+    if (!this.#isIdle) return;
+    this.#stopWaiting = this.#context.clock.setTimer(() => {
+      if (this.#isIdle) this.#end("draining");
+    }, UNDER_WAY_MS);
+  }
+
+  get #isIdle(): boolean {
+    return this.#exchange === undefined && !this.#leaving &&
       this.#link.input.buffer.available === 0;
-    if (isIdle) this.#end("draining");
   }
 
   /** Cuts the connection; the request under way fails with `reason`. */

@@ -592,6 +592,7 @@ Deno.test("Http1Connection lets the request under way be the last when it retire
 
   busy.connection.retire();
   idle.connection.retire();
+  await idle.advance(100);
   await idle.done;
   assert.equal(busy.client.closed, false);
   reply.resolve(ok());
@@ -599,6 +600,20 @@ Deno.test("Http1Connection lets the request under way be the last when it retire
 
   assert.match(busy.client.written, /Connection: close/);
   await busy.hangUp();
+});
+
+Deno.test("Http1Connection answers the request that was on its way when it retired", async () => {
+  const subject = new Subject(() => ok());
+  await subject.send(GET);
+  subject.connection.retire();
+
+  await subject.advance(99);
+  await subject.send(GET);
+  await subject.hangUp();
+
+  const answers = subject.client.written.split("HTTP/1.1 200");
+  assert.equal(answers.length - 1, 2);
+  assert.match(answers.at(-1) ?? "", /Connection: close/);
 });
 
 Deno.test("Http1Connection hands over to HTTP/2", async () => {
