@@ -11,6 +11,8 @@ import type {
   ConfigurationStatus,
   Readiness,
 } from "../../../admin/target.ts";
+import { startAdminServer } from "../../../admin/server.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
 /** A gateway as the admin server sees it, without one behind it. */
@@ -105,4 +107,15 @@ export function createTestLog(): {
     filter: defaultLogFilter,
   });
   return { log: logger.module("admin"), lines };
+}
+
+/** An admin server in front of a gateway that is not there. */
+export async function startTestAdmin(
+  settings: Readonly<Record<string, unknown>>,
+) {
+  const { log, lines } = createTestLog();
+  const target = new FakeTarget(settings);
+  const options = { target, log, clock: systemClock };
+  const { addresses, close } = await startAdminServer(options);
+  return { target, lines, addresses, [Symbol.asyncDispose]: close };
 }

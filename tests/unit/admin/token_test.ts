@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { startAdminServer } from "../../../admin/server.ts";
 import { readAdminToken, withToken } from "../../../admin/token.ts";
-import { systemClock } from "../../../src/base/clock.ts";
-import { createTestLog, FakeTarget } from "./fake_target.ts";
+import { FakeTarget } from "./fake_target.ts";
 
 const token = "0123456789abcdef-_.~+/==";
 
@@ -95,23 +93,3 @@ Deno.test("readAdminToken reads a file without its line break", async () => {
     await Deno.remove(adminTokenFile);
   }
 });
-
-for (
-  const { adminAddr, adminToken, warns } of [
-    { adminAddr: "0.0.0.0:0", adminToken: undefined, warns: true },
-    { adminAddr: "0.0.0.0:0", adminToken: token, warns: false },
-    { adminAddr: "127.0.0.1:0", adminToken: undefined, warns: false },
-    { adminAddr: "off", adminToken: undefined, warns: false },
-  ]
-) {
-  Deno.test(`the admin server at ${adminAddr} ${warns ? "warns" : "does not warn"} ${adminToken === undefined ? "without" : "with"} a token`, async () => {
-    const { log, lines } = createTestLog();
-    const target = new FakeTarget({ adminAddr, adminToken });
-
-    const server = await startAdminServer({ target, log, clock: systemClock });
-    await server.close();
-
-    assert.equal(/warn\tadmin\tWhoever reaches/.test(lines.join("")), warns);
-    assert.ok(!lines.join("").includes(token));
-  });
-}
