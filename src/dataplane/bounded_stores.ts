@@ -1,5 +1,5 @@
 import type { UpstreamBounds, UpstreamStats } from "../http/client/upstream.ts";
-import type { LimitReading } from "../ratelimit/counter_store.ts";
+import type { LimitCounts } from "../ratelimit/counter_store.ts";
 import { maxKeys } from "../ratelimit/local_limit.ts";
 import {
   MAX_WATCHERS,
@@ -19,7 +19,7 @@ export interface StoreReadings {
     readonly stats: UpstreamStats;
     readonly bounds: UpstreamBounds;
   }>;
-  readonly limits: readonly LimitReading[];
+  readonly limits: Iterable<LimitCounts>;
   readonly failures: { readonly used: number; readonly capacity: number };
   readonly verifiers: Iterable<
     { readonly used: number; readonly capacity: number }
@@ -55,7 +55,7 @@ export function describeStores(
         capacity: bounds.pending,
       },
     ]),
-    ...limits.map(({ scope, name, keys }) => ({
+    ...[...limits].map(({ scope, name, keys }) => ({
       name: "rateLimitKeys",
       scope: `${scope}: ${name}`,
       unit: "keys",

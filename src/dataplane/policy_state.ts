@@ -9,7 +9,7 @@ import {
 } from "../identity/key_cache.ts";
 import type { PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
-import type { LimitReading } from "../ratelimit/counter_store.ts";
+import type { LimitCounts, LimitReading } from "../ratelimit/counter_store.ts";
 import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
 import type { SharedLimitReading } from "../ratelimit/shared_limit.ts";
 import type { SharedLimiterCounts } from "../ratelimit/shared_limiter.ts";
@@ -90,7 +90,7 @@ export class PolicyState {
       keySets: this.#identity.describe(),
       providerMetadata: this.#identity.describeMetadata(),
       budgets: [
-        ...this.limits().map(describeBudget),
+        ...this.#counters.describe().map(describeBudget),
         ...this.sharedLimits().map(describeSharedBudget),
       ],
     };
@@ -108,8 +108,8 @@ export class PolicyState {
     return this.#identity.rememberedTokens();
   }
 
-  limits(): readonly LimitReading[] {
-    return this.#counters.describe();
+  limits(): Iterable<LimitCounts> {
+    return this.#counters.counts();
   }
 
   sharedLimits(): readonly SharedLimitReading[] {

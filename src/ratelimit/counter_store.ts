@@ -46,10 +46,8 @@ export interface Limit extends LimitPlace {
   budget(key: string, now: number): Budget;
 }
 
-/** A limit as metrics and `/config_dump` show it. Of several keys, the one with the least left. */
-export interface LimitReading extends LimitPlace, BudgetReading {
-  /** Tokens beyond the budget, over all keys. */
-  readonly overshoot: number;
+/** What a limit has done so far, counted as it happens: read whenever somebody asks. */
+export interface LimitCounts extends LimitPlace {
   /** Keys that have a budget now. */
   readonly keys: number;
   /** Keys that were forgotten to make room while their budget was in use. */
@@ -58,6 +56,12 @@ export interface LimitReading extends LimitPlace, BudgetReading {
   readonly admitted: number;
   readonly refused: number;
   readonly tokens: number;
+}
+
+/** A limit as `/config_dump` shows it. Of several keys, the one with the least left. */
+export interface LimitReading extends LimitCounts, BudgetReading {
+  /** Tokens beyond the budget, over all keys. */
+  readonly overshoot: number;
 }
 
 /** What a configuration uses of the store, until it gives it back. */
@@ -71,5 +75,7 @@ export interface CounterLease {
 export interface CounterStore {
   lease(): CounterLease;
   /** Every limit in use. */
+  counts(): Iterable<LimitCounts>;
+  /** The same, with what is left; looks at every key. */
   describe(): readonly LimitReading[];
 }

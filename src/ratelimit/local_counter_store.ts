@@ -3,6 +3,7 @@ import { SharedMap } from "../base/shared_map.ts";
 import type {
   CounterLease,
   CounterStore,
+  LimitCounts,
   LimitReading,
 } from "./counter_store.ts";
 import { LocalLimit } from "./local_limit.ts";
@@ -30,6 +31,10 @@ export class LocalCounterStore implements CounterStore {
         for (const release of releases.splice(0)) release();
       },
     };
+  }
+
+  counts(): Iterable<LimitCounts> {
+    return this.#limits.values();
   }
 
   describe(): readonly LimitReading[] {

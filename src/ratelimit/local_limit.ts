@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
-import type { Limit, LimitPlace, LimitReading } from "./counter_store.ts";
+import type {
+  Limit,
+  LimitCounts,
+  LimitPlace,
+  LimitReading,
+} from "./counter_store.ts";
 import { type BudgetOwner, LocalBudget } from "./local_budget.ts";
 import { LocalRecency } from "./local_recency.ts";
 
@@ -12,7 +17,7 @@ const maxKeyLength = 128;
 const droppedPerKey = 2;
 
 /** A limit whose budgets are in this process. */
-export class LocalLimit implements Limit, BudgetOwner {
+export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
   readonly scope: string;
   readonly name: string;
   readonly definition: BudgetDefinition;
@@ -20,7 +25,7 @@ export class LocalLimit implements Limit, BudgetOwner {
   admitted = 0;
   refused = 0;
   tokens = 0;
-  #evictedKeys = 0;
+  evictedKeys = 0;
   readonly #budgets = new LocalRecency();
 
   constructor({ scope, name }: LimitPlace, definition: BudgetDefinition) {
@@ -35,8 +40,12 @@ export class LocalLimit implements Limit, BudgetOwner {
     return this.#budgets.use(known) ?? this.#add(known, now);
   }
 
+  get keys(): number {
+    return this.#budgets.size;
+  }
+
   describe(now: number): LimitReading {
-    const { scope, name, admitted, refused, tokens } = this;
+    const { scope, name, keys, evictedKeys, admitted, refused, tokens } = this;
     let least: BudgetReading = {
       unit: this.definition.unit,
       limit: this.capacity,
@@ -50,8 +59,6 @@ export class LocalLimit implements Limit, BudgetOwner {
       if (reading.remaining < least.remaining) least = reading;
       overshoot += budget.overshoot(now);
     }
-    const { size: keys } = this.#budgets;
-    const evictedKeys = this.#evictedKeys;
     const counts = { keys, evictedKeys, admitted, refused, tokens };
     return { scope, name, ...least, overshoot, ...counts };
   }
@@ -72,7 +79,7 @@ export class LocalLimit implements Limit, BudgetOwner {
     const { oldest, size } = this.#budgets;
     if (oldest === undefined || size < maxKeys) return;
     this.#budgets.delete(oldest);
-    this.#evictedKeys++;
+    this.evictedKeys++;
   }
 }
 

@@ -15,7 +15,7 @@ export interface LimitCounts {
 /** The local limits, counted where their budgets are kept. */
 export function addLimitMetrics(
   registry: MetricRegistry,
-  read: () => readonly LimitCounts[],
+  read: () => Iterable<LimitCounts>,
 ): void {
   const labels = ["scope", "limit"];
   registry.computed(
@@ -24,7 +24,7 @@ export function addLimitMetrics(
     "Requests that a local limit admitted or refused",
     [...labels, "result"],
     () =>
-      read().flatMap(({ scope, name, admitted, refused }) => [
+      Iterator.from(read()).flatMap(({ scope, name, admitted, refused }) => [
         { labels: [scope, name, "admitted"], value: admitted },
         { labels: [scope, name, "refused"], value: refused },
       ]),
@@ -35,11 +35,17 @@ export function addLimitMetrics(
     help: string,
     field: "tokens" | "keys" | "evictedKeys",
   ) =>
-    registry.computed(type, name, help, labels, () =>
-      read().map((limit) => ({
-        labels: [limit.scope, limit.name],
-        value: limit[field],
-      })));
+    registry.computed(
+      type,
+      name,
+      help,
+      labels,
+      () =>
+        Iterator.from(read()).map((limit) => ({
+          labels: [limit.scope, limit.name],
+          value: limit[field],
+        })),
+    );
   add(
     "counter",
     "gateway_rate_limit_tokens_total",

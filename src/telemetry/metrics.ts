@@ -83,11 +83,11 @@ export class MetricRegistry {
     name: string,
     help: string,
     labelNames: readonly string[],
-    read: () => readonly Reading[],
+    read: () => Iterable<Reading>,
   ): void {
     this.#register(name, toHead(type, name, help), function* () {
       for (const { labels, value } of read()) {
-        yield* new Scalar(value).samples(name, toLabelText(labelNames, labels));
+        yield toSample(name, toLabelText(labelNames, labels), value);
       }
     });
   }

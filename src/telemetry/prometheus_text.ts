@@ -21,10 +21,12 @@ export function toLabelText(
 }
 
 function escapeValue(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll(
-    "\n",
-    "\\n",
-  );
+  return /[\\"\n]/.test(value)
+    ? value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll(
+      "\n",
+      "\\n",
+    )
+    : value;
 }
 
 /** A number as Prometheus spells it. */

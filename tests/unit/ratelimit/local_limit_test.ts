@@ -100,6 +100,28 @@ Deno.test("describe shows the key with the least left, the overshoot of all, and
   });
 });
 
+Deno.test("what limits have done is counted as it happens: nobody has to look at the keys", () => {
+  const store = new LocalCounterStore({
+    monotonic() {
+      throw new TypeError("Somebody settles budgets");
+    },
+  });
+  const lease = store.lease();
+  const limit = lease.limit({ ...place, words: place.name }, tokens);
+  const [counts] = store.counts();
+  for (const key of ["anna", "otto"]) limit.budget(key, 0).take(0);
+  limit.budget("anna", 0).debit(7, 0);
+  limit.budget("otto", 0).refuse();
+
+  assert.ok(counts);
+  const { scope, name, keys, evictedKeys, admitted, refused } = counts;
+  assert.deepEqual(
+    { scope, name, keys, evictedKeys, admitted, refused },
+    { ...place, keys: 2, evictedKeys: 0, admitted: 2, refused: 1 },
+  );
+  assert.equal(counts.tokens, 7);
+});
+
 Deno.test("a store keeps the budgets of a definition while some configuration uses it", () => {
   const store = new LocalCounterStore(new FakeClock());
   const identity = { ...place, words: place.name };
