@@ -25,7 +25,7 @@ export function keepDebuggerShut(
     onIgnored();
     const target = await import("node:inspector");
     stopLooking();
-    stopLooking = closeOnceOpen(target, clock);
+    stopLooking = closeWhenOpen(target, clock);
   });
   return {
     [Symbol.dispose]() {
@@ -35,12 +35,15 @@ export function keepDebuggerShut(
   };
 }
 
-/** Closes the debugger as soon as it is open, within ten seconds; answers what ends the looking. */
-export function closeOnceOpen(target: Debugger, clock: Clock): () => void {
+/**
+ * Closes the debugger whenever it is open, for ten seconds; answers what ends the looking. Of several signals at once, Deno may heed one
+ * after we have closed what another opened.
+ */
+export function closeWhenOpen(target: Debugger, clock: Clock): () => void {
   let left = looks;
   let cancel = () => {};
   function look(): void {
-    if (target.url() !== undefined) return target.close();
+    if (target.url() !== undefined) target.close();
     if (--left > 0) cancel = clock.setTimer(look, lookEveryMs);
   }
   look();
