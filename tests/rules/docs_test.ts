@@ -97,6 +97,8 @@ for (const document of documents) {
     if (!/^(gateways|routes|backends|policies|config|kind):/m.test(text)) {
       continue;
     }
+    // What runs the gateway on Kubernetes, rather than what the gateway reads.
+    if (/^kind: Deployment$/m.test(text)) continue;
     Deno.test(`the configuration at ${document}:${line} is accepted`, async () => {
       const directory = await Deno.makeTempDir();
       await Deno.writeTextFile(`${directory}/gateway.yaml`, text);
