@@ -1,6 +1,8 @@
 import { resourceKey, type ResourceSet } from "./api/resource_set.ts";
 import type { Diagnostic as ResourceDiagnostic } from "./base/diagnostic.ts";
+import { systemClock } from "./base/clock.ts";
 import { readFileText, readFileTextSync } from "./base/regular_file.ts";
+import { runInSlices } from "./base/slices.ts";
 import { checkPolicies } from "./compile/check_policies.ts";
 import { compile } from "./compile/compile.ts";
 import { loadPolicies } from "./compile/load_policies.ts";
@@ -12,7 +14,7 @@ import {
   formatDiagnostics,
   sortDiagnostics,
 } from "./config/diagnostic.ts";
-import { loadConfig, type LoadedConfig } from "./config/load.ts";
+import { type LoadedConfig, loadInSteps } from "./config/load.ts";
 import type { Environment } from "./config/substitute.ts";
 import type { ApplyResult } from "./dataplane/data_plane.ts";
 
@@ -44,7 +46,10 @@ export async function loadCandidate(
   environment: Environment = {},
 ): Promise<Candidate> {
   const sources = await source.read();
-  const loaded = loadConfig(sources, environment);
+  const loaded = await runInSlices(
+    loadInSteps(sources, environment),
+    systemClock,
+  );
   await loadPolicies(loaded.resources);
   const hash = await sha256(JSON.stringify(sources));
   const files = await Promise.all(loaded.files.map(readOrNothing));

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import type { Clock } from "./clock.ts";
 
 /** So many items are worked on at a time: less than a millisecond for what is cheap, such as describing a route. */
 const itemsPerSlice = 32;
@@ -14,6 +15,32 @@ export async function mapInSlices<Item, Result>(
     if (results.length % itemsPerSlice === 0) await giveWay();
   }
   return results;
+}
+
+/** So long is worked in one go: less than a request's own way through the network often takes. */
+const sliceMs = 5;
+
+/** Does work that consists of steps, but lets everything else go on every few milliseconds. */
+export async function runInSlices<Result>(
+  steps: Iterator<void, Result>,
+  clock: Clock,
+): Promise<Result> {
+  let startedAt = clock.monotonic();
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (clock.monotonic() - startedAt < sliceMs) continue;
+    await giveWay();
+    startedAt = clock.monotonic();
+  }
+}
+
+/** Does work that consists of steps, all at once. */
+export function runToEnd<Result>(steps: Iterator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
 }
 
 /** Resolves after the event loop has turned once. */

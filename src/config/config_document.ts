@@ -1,12 +1,8 @@
 import { formatPath, type Path } from "../api/validate.ts";
 import type { ConfigSource, Diagnostic, Location } from "./diagnostic.ts";
 import { type Environment, substitute } from "./substitute.ts";
-import {
-  parseYaml,
-  type YamlMap,
-  type YamlNode,
-  type YamlScalar,
-} from "./yaml.ts";
+import { parseYaml } from "./yaml.ts";
+import type { YamlMap, YamlNode, YamlScalar } from "./yaml_node.ts";
 import { offsetWithin, resolvePlainScalar } from "./yaml_text.ts";
 
 /** One YAML document as plain data that still knows where every value was written. */
@@ -32,17 +28,20 @@ export interface ParsedSource {
 }
 
 const maxDepth = 64;
+/** Or as many as the text has characters, more than which only aliases can make. */
 const maxNodes = 200_000;
 
-/** Reads the documents of a source, replacing environment references in scalar values. */
-export function readDocuments(
+/** Reads the documents of a source in steps, replacing environment references in scalar values. */
+export function* readDocuments(
   source: ConfigSource,
   environment: Environment,
-): ParsedSource {
-  const { roots, diagnostics, locate } = parseYaml(source);
-  const readers = roots.map((root) =>
-    new DocumentReader(root, environment, source.text, locate)
-  );
+): Generator<void, ParsedSource> {
+  const { roots, diagnostics, locate } = yield* parseYaml(source);
+  const readers: DocumentReader[] = [];
+  for (const root of roots) {
+    yield;
+    readers.push(new DocumentReader(root, environment, source.text, locate));
+  }
   return {
     documents: readers.filter(({ stopped }) => !stopped),
     diagnostics: [
@@ -68,6 +67,7 @@ class DocumentReader implements ConfigDocument {
   readonly #locate: (offset: number) => Location;
   readonly #substituted = new Map<YamlNode, readonly string[]>();
   readonly #broken = new Set<YamlNode>();
+  readonly #maxNodes: number;
   #nodeCount = 0;
   #stopped = false;
 
@@ -80,6 +80,7 @@ class DocumentReader implements ConfigDocument {
     this.#root = root;
     this.#environment = environment;
     this.#text = text;
+    this.#maxNodes = Math.max(maxNodes, text.length);
     this.#locate = locate;
     this.value = this.#read(root, []);
   }
@@ -132,7 +133,7 @@ class DocumentReader implements ConfigDocument {
 
   #read(node: YamlNode | undefined, path: Path): unknown {
     if (this.#stopped || node === undefined) return null;
-    if (path.length > maxDepth || ++this.#nodeCount > maxNodes) {
+    if (path.length > maxDepth || ++this.#nodeCount > this.#maxNodes) {
       this.#stopped = true;
       const message =
         "too much data once aliases are expanded, or too many levels";

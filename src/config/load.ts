@@ -13,6 +13,7 @@ import {
   validate,
 } from "../api/validate.ts";
 import { policyApiGroup } from "../api/group.ts";
+import { runToEnd } from "../base/slices.ts";
 import { checkTogether } from "./checks.ts";
 import {
   type ConfigSource,
@@ -66,9 +67,17 @@ export function loadConfig(
   sources: readonly ConfigSource[],
   environment: Environment,
 ): LoadedConfig {
+  return runToEnd(loadInSteps(sources, environment));
+}
+
+/** As `loadConfig`, but in steps of a few milliseconds for a thread that has requests to serve; see `runInSlices`. */
+export function* loadInSteps(
+  sources: readonly ConfigSource[],
+  environment: Environment,
+): Generator<void, LoadedConfig> {
   const loader = new Loader();
-  for (const source of sources) loader.read(source, environment);
-  return loader.finish(sources);
+  for (const source of sources) yield* loader.read(source, environment);
+  return yield* loader.finish(sources);
 }
 
 /** A document after parsing, before its form is known. */
@@ -83,8 +92,11 @@ class Loader {
   readonly #raw: RawDocument[] = [];
   readonly #files = new Set<string>();
 
-  read(source: ConfigSource, environment: Environment): void {
-    const { documents, diagnostics } = readDocuments(source, environment);
+  *read(source: ConfigSource, environment: Environment): Generator<void> {
+    const { documents, diagnostics } = yield* readDocuments(
+      source,
+      environment,
+    );
     this.#diagnostics.push(...diagnostics);
     if (
       diagnostics.length === 0 && documents.every(({ value }) => value === null)
@@ -102,36 +114,37 @@ class Loader {
     }
   }
 
-  finish(sources: readonly ConfigSource[]): LoadedConfig {
+  *finish(
+    sources: readonly ConfigSource[],
+  ): Generator<void, LoadedConfig> {
     const userGroup = findPolicyApiGroup(this.#raw);
-    const documents = this.#raw.map(({ document, value, folder }) => ({
-      document,
-      value: normalise(
-        value,
-        { folder, policyApiGroup: userGroup },
-        this.#files,
-      ),
-    }));
     const placed: Placed[] = [];
     const shorts: ShortDocument[] = [];
-    for (const { document, value } of documents) {
+    const values: Readonly<Record<string, unknown>>[] = [];
+    for (const { document, value: written, folder } of this.#raw) {
+      yield;
+      const conventions = { folder, policyApiGroup: userGroup };
+      const value = normalise(written, conventions, this.#files);
       if (!isMapping(value)) continue;
+      values.push(value);
+      yield;
       const report = this.#report(document);
       if (isKubernetes(value)) {
         placed.push(...readKubernetes(document, value, report));
       } else shorts.push(readShortDocument(document, value, report));
     }
-    const declared = declaredNames(
-      documents.map(({ value }) => value).filter(isMapping),
-    );
+    const declared = declaredNames(values);
     for (const short of shorts) {
       checkReferences(short, declared, this.#report(short.document));
     }
+    yield;
     for (const item of expandAll(shorts, placed)) {
       placed.push(...this.#validated(item));
+      yield;
     }
     const settings = this.#settings(shorts);
     this.#diagnostics.push(...checkTogether(placed, settings));
+    yield;
     if (!this.#diagnostics.some(({ severity }) => severity === "error")) {
       this.#diagnostics.push(...findSuspicious(placed));
     }

@@ -14,9 +14,9 @@ import type { ShortRoute } from "./short_form.ts";
 
 /** Names that references of the short form may point to, as written anywhere in the configuration. */
 export interface DeclaredNames {
-  readonly gateways: readonly string[];
-  readonly backends: readonly string[];
-  readonly routes: readonly string[];
+  readonly gateways: ReadonlySet<string>;
+  readonly backends: ReadonlySet<string>;
+  readonly routes: ReadonlySet<string>;
 }
 
 /** Names as written, also of items that are not valid, so that one mistake is reported once. */
@@ -34,21 +34,21 @@ export function declaredNames(
       .map((value) => nameOf(mappingOf(value, "metadata")));
   const routes = short.flatMap((value) => listOf(value, "routes"));
   return {
-    gateways: [
+    gateways: new Set([
       ...ofKind("Gateway"),
       ...short.flatMap((value) => Object.keys(mappingOf(value, "gateways"))),
-    ],
-    backends: [
+    ]),
+    backends: new Set([
       ...ofKind("GatewayBackend"),
       ...short.flatMap((value) => listOf(value, "backends").map(nameOf)),
-    ],
-    routes: [
+    ]),
+    routes: new Set([
       ...ofKind("HTTPRoute"),
       ...routes.map((item, index) => nameOf(item) || `route${index}`),
       ...short.flatMap((value) =>
         Object.hasOwn(value, "ui") ? [uiRouteName] : []
       ),
-    ],
+    ]),
   };
 }
 
@@ -64,8 +64,8 @@ export function checkReferences(
   report: Report,
 ): void {
   const check = (kind: keyof DeclaredNames, name: string, path: Path) => {
-    if (declared[kind].includes(name)) return;
-    const suggestion = nearest(name, declared[kind]);
+    if (declared[kind].has(name)) return;
+    const suggestion = nearest(name, [...declared[kind]]);
     report(path, {
       at: "value",
       message: `no ${kind.slice(0, -1)} is named ${JSON.stringify(name)}`,

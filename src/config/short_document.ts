@@ -79,6 +79,8 @@ export function readShortDocument(
     Object.hasOwn(value, name) ? readItem(schema, [name], value[name]) : [];
 
   const [settings] = readSection(settingsSchema, "config");
+  const routes = readList(shortRouteSchema, "routes");
+  const valid = new Set(routes.map(({ path: [_, index] }) => index));
   const short: ShortDocument = {
     document,
     value,
@@ -87,9 +89,9 @@ export function readShortDocument(
       [name, gateway],
     ) => readItem(shortGatewaySchema, ["gateways", name], gateway)),
     backends: readList(shortBackendSchema, "backends"),
-    routes: readList(shortRouteSchema, "routes"),
+    routes,
     remnants: listOf(value, "routes").flatMap((item, index) =>
-      remnantOf(item, ["routes", index], document)
+      valid.has(index) ? [] : remnantOf(item, ["routes", index], document)
     ),
     policies: readList(shortPolicySchema, "policies"),
     ui: readSection(shortUiSchema, "ui"),
@@ -98,7 +100,7 @@ export function readShortDocument(
   return short;
 }
 
-/** A route of nothing but the valid policies of a route that is not valid; empty for one that is. */
+/** A route of nothing but the valid policies of a route that is not valid. */
 function remnantOf(
   item: unknown,
   path: Path,

@@ -1,63 +1,20 @@
 import {
+  Composer,
   Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
-  parseAllDocuments,
+  Parser,
   visit,
   type YAMLError,
 } from "yaml";
 import type { ConfigSource, Diagnostic, Location } from "./diagnostic.ts";
+import type { YamlEntry, YamlNode } from "./yaml_node.ts";
 import { missingMark, syntaxMessage, unclosedMessage } from "./yaml_text.ts";
-
-/** A value in a YAML text; `start` counts characters from the beginning of the text. */
-export type YamlNode = YamlScalar | YamlMap | YamlList | YamlAlias;
-
-/** A text, number, boolean or null. */
-export interface YamlScalar {
-  readonly kind: "scalar";
-  readonly start: number;
-  readonly value: unknown;
-  /** Written without quotes, so that its type follows from its text. */
-  readonly plain: boolean;
-}
-
-/** A mapping; `flow` when in braces. */
-export interface YamlMap {
-  readonly kind: "map";
-  readonly start: number;
-  readonly flow: boolean;
-  readonly entries: readonly YamlEntry[];
-}
-
-/** A list; `flow` when in brackets. */
-export interface YamlList {
-  readonly kind: "list";
-  readonly start: number;
-  readonly flow: boolean;
-  readonly items: readonly YamlNode[];
-}
-
-/** A reference to an anchored node, which may contain it. */
-export interface YamlAlias {
-  readonly kind: "alias";
-  readonly start: number;
-  readonly name: string;
-  readonly target: YamlNode | undefined;
-}
-
-/** One entry of a mapping. */
-export interface YamlEntry {
-  /** `undefined` for keys that are no texts. */
-  readonly key: string | undefined;
-  readonly keyStart: number;
-  readonly value: YamlNode | undefined;
-  /** Whether this is `<<`, which merges other mappings into this one. */
-  readonly merge: boolean;
-}
 
 /** A text taken apart: the root of each readable document, what is wrong with the others. */
 export interface ParsedYaml {
@@ -67,28 +24,22 @@ export interface ParsedYaml {
   locate(offset: number): Location;
 }
 
-/** Takes YAML or JSON apart. Never throws on bad text. */
-export function parseYaml({ name, text }: ConfigSource): ParsedYaml {
+/** Takes YAML or JSON apart, in steps. Never throws on bad text. */
+export function* parseYaml(
+  { name, text }: ConfigSource,
+): Generator<void, ParsedYaml> {
   const lineCounter = new LineCounter();
   const locate = (offset: number): Location => {
     const { line, col } = lineCounter.linePos(offset);
     return { file: name, line: Math.max(1, line), column: Math.max(1, col) };
   };
   try {
-    const documents = [
-      ...parseAllDocuments(text, {
-        lineCounter,
-        prettyErrors: false,
-        merge: true,
-      }),
-    ];
+    const documents = yield* compose(text, lineCounter);
     const sound = documents.filter((document) =>
       faultsOf(document).length === 0
     );
     const diagnostics = documents.flatMap((document) =>
-      faultsOf(document).map((fault) =>
-        syntaxError(fault, document, text, locate)
-      )
+      syntaxErrors(document, text, locate)
     );
     return { roots: sound.map(convertDocument), diagnostics, locate };
   } catch (error) {
@@ -103,6 +54,29 @@ export function parseYaml({ name, text }: ConfigSource): ParsedYaml {
     };
     return { roots: [], diagnostics: [diagnostic], locate };
   }
+}
+
+const tokensPerStep = 256;
+
+/** As `parseAllDocuments` of the package, but in steps. */
+function* compose(
+  text: string,
+  lineCounter: LineCounter,
+): Generator<void, readonly Document.Parsed[]> {
+  const parser = new Parser(lineCounter.addNewLine);
+  const composer = new Composer({ prettyErrors: false, merge: true });
+  const documents: Document.Parsed[] = [];
+  let tokens = 0;
+  lineCounter.addNewLine(0);
+  for (const token of new Lexer().lex(text)) {
+    for (const part of parser.next(token)) {
+      documents.push(...composer.next(part));
+    }
+    if (++tokens % tokensPerStep === 0) yield;
+  }
+  for (const part of parser.end()) documents.push(...composer.next(part));
+  documents.push(...composer.end());
+  return documents;
 }
 
 /** YAML text of plain data. What is not to be seen is escaped: a terminal might obey it. */
@@ -132,49 +106,69 @@ function faultsOf(document: Document): readonly YAMLError[] {
     .filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY");
 }
 
+function syntaxErrors(
+  document: Document,
+  text: string,
+  locate: (offset: number) => Location,
+): readonly Diagnostic[] {
+  const faults = faultsOf(document);
+  const firsts = faults.some(({ code }) => code === "DUPLICATE_KEY")
+    ? firstOfKeys(document)
+    : undefined;
+  return faults.map((fault) => {
+    const { at, message } = explain(fault, document, text, locate);
+    const first = firsts?.get(fault.pos[0]);
+    const earlier = first === undefined
+      ? ""
+      : `; the first one is in line ${locate(first).line}`;
+    const place = locate(at);
+    return {
+      ...place,
+      severity: "error",
+      path: "",
+      message: message + earlier,
+    };
+  });
+}
+
 /** What is never closed is reported where it was opened, which can be far above the place where the parser gave up. */
-function syntaxError(
+function explain(
   fault: YAMLError,
   document: Document,
   text: string,
   locate: (offset: number) => Location,
-): Diagnostic {
+): { readonly at: number; readonly message: string } {
   const [start] = fault.pos;
   const mark = missingMark(fault.message);
   const opener = mark === undefined
     ? undefined
     : openerOf(document, text, mark, start);
+  if (opener !== undefined) {
+    const message = unclosedMessage(text.charAt(opener), locate(start));
+    return { at: opener, message };
+  }
   const around = text.slice(Math.max(0, start - 1), start + 256);
   const before = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);
-  const message = opener === undefined
-    ? syntaxMessage(fault.code, fault.message, { before, around })
-    : unclosedMessage(text.charAt(opener), locate(start));
-  const first = fault.code === "DUPLICATE_KEY"
-    ? firstWithKeyAt(document, start)
-    : undefined;
-  const earlier = first === undefined
-    ? ""
-    : `; the first one is in line ${locate(first).line}`;
-  const place = locate(opener ?? start);
-  return { ...place, severity: "error", path: "", message: message + earlier };
+  const message = syntaxMessage(fault.code, fault.message, { before, around });
+  return { at: start, message };
 }
 
-/** Where the first key begins that is equal to the one at `offset`, in the same mapping. */
-function firstWithKeyAt(
-  document: Document,
-  offset: number,
-): number | undefined {
-  let first: number | undefined;
+/** Where the first of equal keys of a mapping begins, by where each later one does. */
+function firstOfKeys(document: Document): ReadonlyMap<number, number> {
+  const firsts = new Map<number, number>();
   visit(document, {
     Map(_, { items }) {
-      const keys = items.map(({ key }) => key).filter((key) => isScalar(key));
-      const repeated = keys.find(({ range }) => range?.[0] === offset);
-      if (repeated === undefined) return undefined;
-      first = keys.find(({ value }) => value === repeated.value)?.range?.[0];
-      return visit.BREAK;
+      const seen = new Map<unknown, number>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const start = startOf(key, 0);
+        const first = seen.get(key.value);
+        if (first === undefined) seen.set(key.value, start);
+        else firsts.set(start, first);
+      }
     },
   });
-  return first;
+  return firsts;
 }
 
 /** Where the innermost text or collection begins that should have been closed by `mark` before `end`. */
@@ -223,15 +217,17 @@ function convert(
   if (isSeq<Node>(node)) {
     const items: YamlNode[] = [];
     known.set(node, { kind: "list", start, flow: node.flow === true, items });
-    items.push(...node.items.map(next));
+    for (const item of node.items) items.push(next(item));
   } else if (isMap<Node, Node | null>(node)) {
     const entries: YamlEntry[] = [];
     known.set(node, { kind: "map", start, flow: node.flow === true, entries });
-    entries.push(...node.items.map(({ key, value }) => ({
-      ...keyOf(key),
-      keyStart: startOf(key, start),
-      value: value === null ? undefined : next(value),
-    })));
+    for (const { key, value } of node.items) {
+      entries.push({
+        ...keyOf(key),
+        keyStart: startOf(key, start),
+        value: value === null ? undefined : next(value),
+      });
+    }
   } else if (isScalar(node)) {
     known.set(node, {
       kind: "scalar",

@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { mapInSlices } from "../../../src/base/slices.ts";
+import {
+  mapInSlices,
+  runInSlices,
+  runToEnd,
+} from "../../../src/base/slices.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
 
 Deno.test("mapInSlices maps as map does", async () => {
   const items = Array.from({ length: 1000 }, (_, index) => index);
@@ -18,4 +23,36 @@ Deno.test("mapInSlices lets everything else go on in between", async () => {
 
   const other = seen.indexOf("other");
   assert(other > 0 && other < 100, `after ${other} items`);
+});
+
+function* stepsOf(count: number, onStep: (step: number) => void) {
+  for (let step = 0; step < count; step++) {
+    onStep(step);
+    yield;
+  }
+  return count;
+}
+
+Deno.test("runInSlices lets everything else go on every few milliseconds", async () => {
+  const clock = new FakeClock();
+  const seen: string[] = [];
+  setImmediate(() => seen.push("other"));
+
+  const result = await runInSlices(
+    stepsOf(10, (step) => {
+      seen.push(`step ${step}`);
+      clock.advance(2);
+    }),
+    clock,
+  );
+
+  assert.equal(result, 10);
+  assert.deepEqual(seen.slice(0, 4), ["step 0", "step 1", "step 2", "other"]);
+});
+
+Deno.test("runToEnd does all steps at once", () => {
+  const seen: number[] = [];
+
+  assert.equal(runToEnd(stepsOf(3, (step) => seen.push(step))), 3);
+  assert.deepEqual(seen, [0, 1, 2]);
 });

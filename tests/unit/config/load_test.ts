@@ -189,3 +189,34 @@ Deno.test("loadConfig keeps the structure of a document whatever the environment
     "routes[0].matches[0].path.value",
   ]);
 });
+
+Deno.test("loadConfig says of each repeated key where the first one is", () => {
+  const { diagnostics } = loadText(`gateways: { default: { port: 3000 } }
+routes:
+- name: a
+  name: b
+- name: c
+  hostnames: [a.example]
+  name: d
+  name: e
+`);
+
+  assert.deepEqual(diagnostics.map(({ line, message }) => [line, message]), [
+    [4, 'duplicate key "name"; the first one is in line 3'],
+    [7, 'duplicate key "name"; the first one is in line 5'],
+    [8, 'duplicate key "name"; the first one is in line 5'],
+  ]);
+});
+
+Deno.test("loadConfig reads as many values as a document has without aliases", () => {
+  const matches = "{ method: GET }, ".repeat(60);
+  const routes = `- backends: [{ host: "127.0.0.1:9000" }]
+  matches: [${matches}]
+`.repeat(1_700);
+
+  const { diagnostics } = loadText(
+    `gateways: { default: { port: 3000 } }\nroutes:\n${routes}`,
+  );
+
+  assert.deepEqual(diagnostics, []);
+});
