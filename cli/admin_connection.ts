@@ -53,7 +53,8 @@ export async function send(
       return { response, goOn, [Symbol.dispose]: hangUp };
     } catch (error) {
       client.close();
-      failure = error;
+      // The second address of localhost is IPv6, which a machine may lack.
+      failure ??= error;
     }
   }
   goOn();
