@@ -73,3 +73,17 @@ export function collect(
 ): readonly string[] {
   return [...previous, value];
 }
+
+/**
+ * Unlike Commander, which cannot tell a command from an argument once there is a default action, and knows no command
+ * that is further below.
+ * @param near What was probably meant.
+ */
+export function refuseCommand(
+  program: Command,
+  word: string,
+  near: string | undefined,
+): never {
+  const hint = near === undefined ? "" : `\n(Did you mean ${near}?)`;
+  return program.error(`error: unknown command '${word}'${hint}`);
+}

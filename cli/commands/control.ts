@@ -1,4 +1,5 @@
-import { type Call, collect, type Command } from "../command.ts";
+import { nearest } from "../../src/api/suggest.ts";
+import { type Call, collect, type Command, refuseCommand } from "../command.ts";
 import type { ControlLogOptions } from "../ctl/log.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config.ts";
@@ -31,6 +32,12 @@ export function addControlCommands(
   addTasksCommand(proxy, name);
   addTraceCommand(proxy, name, call);
   addExplainCommand(program, name);
+  program.on("command:*", ([word = ""]: readonly string[]) => {
+    const isBelow = proxy.commands.some((command) => command.name() === word);
+    const names = ["help", ...program.commands.map((known) => known.name())];
+    const near = isBelow ? `${name} proxy ${word}` : nearest(word, names);
+    refuseCommand(program, word, near);
+  });
 }
 
 function addLogCommand(proxy: Command, name: string): void {

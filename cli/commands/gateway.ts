@@ -5,6 +5,7 @@ import {
   once,
   Option,
   parsePort,
+  refuseCommand,
 } from "../command.ts";
 import { addControlCommands } from "./control.ts";
 import * as help from "./help.ts";
@@ -24,7 +25,9 @@ export function addGatewayCommands(program: Command, call: Call): void {
     .addHelpText("after", help.gatewayExamples)
     .action(async (options: { file?: string; validateOnly?: boolean }) => {
       const [unknown] = program.args;
-      if (unknown !== undefined) refuseCommand(program, unknown);
+      if (unknown !== undefined) {
+        refuseCommand(program, unknown, whatWasMeant(program, unknown));
+      }
       if (options.file === undefined) program.help({ error: true });
       const { run, validate } = await import("../run.ts");
       call.finish(
@@ -90,10 +93,8 @@ function addSchemaCommand(program: Command): void {
     });
 }
 
-/** Unlike Commander, which cannot tell a command from an argument once there is a default action. */
-function refuseCommand(program: Command, word: string): never {
+function whatWasMeant(program: Command, word: string): string | undefined {
+  if (/[./]/.test(word)) return `gateway -f ${word}`;
   const names = ["help", ...program.commands.map((command) => command.name())];
-  const near = /[./]/.test(word) ? `gateway -f ${word}` : nearest(word, names);
-  const hint = near === undefined ? "" : `\n(Did you mean ${near}?)`;
-  return program.error(`error: unknown command '${word}'${hint}`);
+  return nearest(word, names);
 }

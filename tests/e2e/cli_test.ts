@@ -196,6 +196,19 @@ const rows: readonly {
   },
   { args: ["ctl"], code: 2, stdout: nothing, stderr: /^Usage: gateway ctl/ },
   {
+    args: ["ctl", "trace", "--count", "2"],
+    code: 2,
+    stdout: nothing,
+    stderr:
+      /unknown command 'trace'\n\(Did you mean gateway ctl proxy trace\?\)\n\(see "gateway ctl --help"\)/,
+  },
+  {
+    args: ["ctl", "explan"],
+    code: 2,
+    stdout: nothing,
+    stderr: /unknown command 'explan'\n\(Did you mean explain\?\)/,
+  },
+  {
     args: ["ctl", "proxy", "lgo"],
     code: 2,
     stdout: nothing,
