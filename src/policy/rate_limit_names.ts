@@ -52,7 +52,9 @@ export class LimitNames {
   }
 }
 
-const showAll: Hide = (text) => text;
+function showAll(text: string): string {
+  return text;
+}
 
 function describeAmount(
   amount: number,
