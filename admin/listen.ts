@@ -61,29 +61,11 @@ async function listenOnHosts(
   port: number,
 ): Promise<RunningServer> {
   for (let attempt = 1;; attempt++) {
-    const servers: LastingServer<Deno.NetAddr>[] = [];
     try {
-      for (const hostname of hosts) {
-        const server = tryHost(
-          options,
-          hostname,
-          servers[0]?.addr.port ?? port,
-          hosts.length > 1,
-        );
-        if (server !== undefined) servers.push(server);
-      }
-      if (servers.length === 0) {
-        throw new Deno.errors.AddrNotAvailable(
-          "no such address on this machine",
-        );
-      }
-      return running(
-        servers,
-        servers.map(({ addr }) => toUrl(addr)),
-        options.clock,
-      );
+      const servers = await openHosts(options, hosts, port);
+      const addresses = servers.map(({ addr }) => toUrl(addr));
+      return running(servers, addresses, options.clock);
     } catch (error) {
-      await Promise.all(servers.map((server) => server.shutdown()));
       const isWorthRetry = port === 0 &&
         error instanceof Deno.errors.AddrInUse && attempt < portAttempts;
       if (!isWorthRetry) {
@@ -94,12 +76,31 @@ async function listenOnHosts(
   }
 }
 
-/** `undefined` when this machine lacks one of several addresses, as with `localhost` where IPv6 is off. */
-function tryHost(
+/** The hosts that this machine has; none is left open when one fails. */
+async function openHosts(
+  options: ServeOptions,
+  hosts: readonly string[],
+  port: number,
+): Promise<readonly LastingServer<Deno.NetAddr>[]> {
+  const servers: LastingServer<Deno.NetAddr>[] = [];
+  try {
+    for (const hostname of hosts) {
+      const server = openHost(options, hostname, servers[0]?.addr.port ?? port);
+      if (server !== undefined) servers.push(server);
+    }
+    if (servers.length > 0) return servers;
+    throw new Deno.errors.AddrNotAvailable("no such address on this machine");
+  } catch (error) {
+    await Promise.all(servers.map((server) => server.shutdown()));
+    throw error;
+  }
+}
+
+/** `undefined` when this machine lacks the address, as it may one of `localhost` where IPv6 is off. */
+function openHost(
   { handler, clock, log }: ServeOptions,
   hostname: string,
   port: number,
-  isOptional: boolean,
 ): LastingServer<Deno.NetAddr> | undefined {
   try {
     return new LastingServer({
@@ -114,9 +115,7 @@ function tryHost(
         }),
     });
   } catch (error) {
-    if (isOptional && error instanceof Deno.errors.AddrNotAvailable) {
-      return undefined;
-    }
+    if (error instanceof Deno.errors.AddrNotAvailable) return undefined;
     throw error;
   }
 }
