@@ -11,6 +11,7 @@ import {
 import { joinBodyUses, readBodyVariables } from "./body_variables.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { decisionProblem } from "./expression_checks.ts";
+import { noteFailedExpression } from "./failed_expression.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyOptions, PolicyProblem } from "./policy_kind.ts";
 import { Refusal } from "./refusal.ts";
@@ -46,6 +47,10 @@ export function createAuthorization(
     const evaluated = evaluateRules(rules, variables, context.identity.jwt);
     const refusing = evaluated.filter(({ result }) => result !== passing);
     if (refusing.length > 0) {
+      for (const { result } of refusing) {
+        if (typeof result === "boolean") continue;
+        noteFailedExpression(context, "authorization");
+      }
       const verdict = verdictOf(evaluated, mode, "deny");
       return refuse(context, refusing, mode, verdict);
     }

@@ -1,3 +1,4 @@
+import type { TrafficPolicyKind } from "../api/gateway_policy.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { LlmCall } from "./llm_call.ts";
 import type { LlmRequest } from "./llm_variable.ts";
@@ -35,6 +36,8 @@ export interface PolicyContext {
   llmRequest?: LlmRequest | undefined;
   /** What the variable `mcp` tells, likewise. */
   mcpMessage?: McpMessage | undefined;
+  /** By policy: each expression that had no value for the request, such as `["rateLimit", "rateLimit"]`. */
+  failedExpressions?: TrafficPolicyKind[] | undefined;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Expression } from "../cel/expression.ts";
 import type { VariableName, Variables } from "../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "./body_variables.ts";
 import { compileChecked } from "./expression_checks.ts";
+import { noteFailedExpression } from "./failed_expression.ts";
 import type { PolicyContext } from "./policy.ts";
 
 /** What a limit makes of the value of an expression. */
@@ -59,19 +60,13 @@ export class LimitExpression<T extends string | boolean | undefined> {
   read(variables: Variables, context: PolicyContext): T {
     const isWatched = context.trace !== undefined;
     const subject = isWatched ? undefined : this.#subjectOf?.(context);
-    if (subject === undefined) return this.#evaluate(variables, context);
-    let result = this.#bySubject.get(subject);
-    if (result === undefined) {
-      result = this.#evaluate(variables, context);
-      this.#bySubject.set(subject, result);
-    }
-    return result;
-  }
-
-  #evaluate(variables: Variables, context: PolicyContext): T {
+    const known = subject && this.#bySubject.get(subject);
+    if (known !== undefined) return known;
     const value = this.#expression.evaluate(variables);
     const usable = this.#options.accept(value);
+    // Not remembered: each request that it fails for is told and counted.
     if (usable === undefined) return this.#fallBack(value, context);
+    if (subject !== undefined) this.#bySubject.set(subject, usable);
     context.trace?.evaluated(this.#expression.shown, this.#show(usable));
     return usable;
   }
@@ -81,7 +76,9 @@ export class LimitExpression<T extends string | boolean | undefined> {
     return this.#isOpen ? this.#surroundings.hide(value) : redactionMarker;
   }
 
-  #fallBack(value: unknown, { trace, requestId }: PolicyContext): T {
+  #fallBack(value: unknown, context: PolicyContext): T {
+    noteFailedExpression(context, "rateLimit");
+    const { trace, requestId } = context;
     const { shown } = this.#expression;
     const { expected, fallback, consequence } = this.#options;
     const { log } = this.#surroundings;

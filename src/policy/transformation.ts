@@ -6,6 +6,7 @@ import {
   joinBodyUses,
   readBodyVariables,
 } from "./body_variables.ts";
+import { noteFailedExpression } from "./failed_expression.ts";
 import {
   type BodyText,
   forgetContent,
@@ -130,8 +131,8 @@ class TransformationPolicy implements Policy {
     const { request, trace } = context;
     const messages = { requestText };
     const variables = new RequestVariables(context, messages);
-    const pseudo = changes.evaluatePseudo(variables);
-    const headers = changes.evaluateHeaders(variables);
+    const pseudo = changes.evaluatePseudo(variables, context);
+    const headers = changes.evaluateHeaders(variables, context);
     const bytes = takesBody(request, pseudo.get(":method"))
       ? this.#evaluateBody(changes, context, variables, messages)
       : undefined;
@@ -156,7 +157,7 @@ class TransformationPolicy implements Policy {
     const requestText = this.#requestTexts.get(context);
     const messages = { requestText, response, responseText };
     const variables = new RequestVariables(context, messages);
-    const headers = changes.evaluateHeaders(variables);
+    const headers = changes.evaluateHeaders(variables, context);
     const content = response.tunnel === undefined
       ? this.#changeContent(changes, context, variables, messages)
       : { pseudo: [], body: false };
@@ -177,7 +178,7 @@ class TransformationPolicy implements Policy {
     messages: TransformedMessages & { readonly response: ResponseMessage },
   ): ContentChanges {
     const { response } = messages;
-    const pseudo = changes.evaluatePseudo(variables);
+    const pseudo = changes.evaluatePseudo(variables, context);
     const status = Number(pseudo.get(":status") ?? response.status);
     const isSilent = hasNoContent(context.request.method, status);
     const bytes = isSilent
@@ -197,7 +198,7 @@ class TransformationPolicy implements Policy {
    */
   #evaluateBody(
     { body }: CompiledChanges,
-    { requestId, trace }: PolicyContext,
+    context: PolicyContext,
     variables: RequestVariables,
     { requestText, responseText }: TransformedMessages,
   ): Uint8Array | undefined {
@@ -206,6 +207,8 @@ class TransformationPolicy implements Policy {
     if (body.readsRequestBody) expectHeld(requestText, "request");
     const value = body.read(variables);
     if (!(value instanceof EvaluationFailure)) return value;
+    noteFailedExpression(context, "transformation");
+    const { requestId, trace } = context;
     const error = value.withoutValues(body.shown);
     trace?.evaluated(body.shown, { error });
     const { log } = this.#services;

@@ -10,6 +10,8 @@ import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../http/header_list.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import { compileChecked } from "./expression_checks.ts";
+import { noteFailedExpression } from "./failed_expression.ts";
+import type { PolicyContext } from "./policy.ts";
 import {
   compileBody,
   compileHeader,
@@ -85,12 +87,16 @@ export class CompiledChanges {
    * Values of the pseudo headers.
    * @throws {GatewayError} `transformation_failed` when one has none: a message cannot do without it, and must not keep the old one.
    */
-  evaluatePseudo(variables: Variables): ReadonlyMap<PseudoHeader, string> {
+  evaluatePseudo(
+    variables: Variables,
+    context: PolicyContext,
+  ): ReadonlyMap<PseudoHeader, string> {
     if (this.#pseudo.length === 0) return noValues;
     const values = new Map<PseudoHeader, string>();
     for (const { name, expression } of this.#pseudo) {
       const value = expression.read(variables);
       if (value instanceof EvaluationFailure) {
+        noteFailedExpression(context, "transformation");
         const reason = value.withoutValues(expression.shown);
         throw new GatewayError(
           "transformation_failed",
@@ -104,11 +110,17 @@ export class CompiledChanges {
   }
 
   /** Values of the headers. */
-  evaluateHeaders(variables: Variables): readonly EvaluatedHeader[] {
-    return this.#headers.map((change) => ({
-      change,
-      value: change.expression.read(variables),
-    }));
+  evaluateHeaders(
+    variables: Variables,
+    context: PolicyContext,
+  ): readonly EvaluatedHeader[] {
+    return this.#headers.map((change) => {
+      const value = change.expression.read(variables);
+      if (value instanceof EvaluationFailure) {
+        noteFailedExpression(context, "transformation");
+      }
+      return { change, value };
+    });
   }
 
   /** Writes the values; a header without one goes, so that nobody else can have given it. */

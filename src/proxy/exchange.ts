@@ -69,6 +69,7 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   exposedHeaders: PolicyContext["exposedHeaders"];
   llmRequest: PolicyContext["llmRequest"];
   mcpMessage: PolicyContext["mcpMessage"];
+  failedExpressions: PolicyContext["failedExpressions"];
   /** Time until the upstream's response head, over all tries; `undefined` when no upstream was asked. */
   upstreamMs: number | undefined;
   /** Monotonic time at which the last try began, in milliseconds; 0 when no upstream was asked. */

@@ -54,6 +54,7 @@ function describe(
     error: errorOf(exchange, outcome),
     retries: exchange.retries,
     usage: exchange.meter?.usage,
+    failedExpressions: exchange.failedExpressions,
   };
 }
 

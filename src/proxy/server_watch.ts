@@ -96,6 +96,7 @@ export class ServerWatch implements ServerObserver {
       path: target.startsWith("/") ? target.slice(0, pathEnd(target)) : "",
       requestId: "",
       answerId: undefined,
+      failedExpressions: undefined,
       upstreamDurationMs: undefined,
       reason: error.code,
       error: describeError(error),

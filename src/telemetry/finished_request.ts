@@ -54,6 +54,8 @@ export interface FinishedRequest {
   readonly retries: number;
   /** Tokens, when an LLM answered. */
   readonly usage: FinishedUsage | undefined;
+  /** Kinds of policies, one for each of their expressions that had no value for the request; `undefined` when all had one. */
+  readonly failedExpressions: readonly string[] | undefined;
 }
 
 /** The tokens that a request used, whatever provider said so. */

@@ -45,6 +45,10 @@ export class RequestMetrics {
       series.upstreamDuration?.observe(request.upstreamDurationMs / 1000);
     }
     this.#recordTokens(request);
+    for (const policy of request.failedExpressions ?? []) {
+      const { expressionFailures } = this.#families;
+      expressionFailures.labels(policy, request.route ?? "").inc();
+    }
     if (request.retries > 0) {
       const { retries } = this.#families;
       retries.labels(request.backend ?? "").inc(request.retries);
@@ -105,6 +109,11 @@ function createFamilies(registry: MetricRegistry) {
       "gateway_response_bytes_total",
       "Bytes of response bodies sent",
       served,
+    ),
+    expressionFailures: registry.counter(
+      "gateway_expression_failures_total",
+      "Expressions of policies that had no value for a request",
+      ["policy", "route"],
     ),
     retries: registry.counter(
       "gateway_retries_total",

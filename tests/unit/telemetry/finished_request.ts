@@ -18,6 +18,7 @@ export const finishedRequest: FinishedRequest = {
   status: 200,
   bytesSent: 300,
   answerId: undefined,
+  failedExpressions: undefined,
   requestId: "id-1",
   upstreamDurationMs: 2.5,
   reason: "upstream",
