@@ -60,10 +60,14 @@ function summariseMessage(message: TraceMessage): string {
       return `${message.stage}: ${summariseBody(message)}`;
     case "policySelection":
       return summariseSelection(message);
-    case "routeSelection":
-      return `${
-        message.selectedRoute ?? "no route"
-      } matched of ${message.evaluatedRoutes.length}`;
+    case "routeSelection": {
+      const { selectedRoute, evaluatedRoutes: { length } } = message;
+      // Of a request that failed, no others are remembered than the one that matched.
+      const alone = selectedRoute !== null && length === 1;
+      return `${selectedRoute ?? "no route"} matched${
+        alone ? "" : ` of ${length}`
+      }`;
+    }
     case "policy":
       return summarisePolicy(message);
     case "policyEvent":

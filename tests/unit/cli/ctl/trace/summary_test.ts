@@ -76,6 +76,14 @@ const cases: readonly (readonly [message: TraceMessage, text: string])[] = [
     "default/mcp/0 matched of 4",
   ],
   [
+    {
+      type: "routeSelection",
+      selectedRoute: "default/mcp/0",
+      evaluatedRoutes: ["default/mcp/0"],
+    },
+    "default/mcp/0 matched",
+  ],
+  [
     { type: "routeSelection", selectedRoute: null, evaluatedRoutes: [] },
     "no route matched of 0",
   ],
