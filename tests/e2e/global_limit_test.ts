@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { startLlmServer } from "../../cli/dev/llm_server.ts";
 import { gatewayCommand } from "../harness/executable.ts";
-import { FakeClock } from "../harness/fake_clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { GatewayProcess } from "../harness/gateway_process.ts";
 import { KvConnectServer } from "../harness/kv_connect_server.ts";
@@ -15,6 +14,7 @@ import {
   textOf,
   upstreamThatSaysOk,
 } from "../harness/limited_gateway.ts";
+import { PatientClock } from "../harness/patient_clock.ts";
 import { startReloadableGateway } from "../harness/reloadable_gateway.ts";
 
 /** A folder for a store, removed at the end. */
@@ -48,7 +48,7 @@ Deno.test("gateways on one KV file share the budget of each user", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
   // A busy machine must not make requests fail that wait for the store.
-  const clock = new FakeClock();
+  const clock = new PatientClock();
   const start = () =>
     startTestGateway(
       {
@@ -90,7 +90,7 @@ Deno.test("tokens used at one gateway are gone at the other", async () => {
   const llm = startLlmServer();
   await using _ = { [Symbol.asyncDispose]: () => llm.close() };
   await using file = new KvFile();
-  const clock = new FakeClock();
+  const clock = new PatientClock();
   const start = () =>
     startTestGateway(
       {
@@ -134,7 +134,7 @@ Deno.test("a reload keeps the leases and what is left", async () => {
   await using gateway = await startReloadableGateway([{
     config: file.config,
     routes: [route],
-  }], { clock: new FakeClock() });
+  }], { clock: new PatientClock() });
   await Promise.all(Array.from({ length: 64 }, () => send(gateway)));
   await Promise.all(Array.from({ length: 64 }, () => send(gateway)));
   const [before] = await budgetsOf(gateway);
@@ -178,7 +178,7 @@ Deno.test("a reload that needs a store which the process was started without is 
 Deno.test("a gateway that stops gives its leases back", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
-  const clock = new FakeClock();
+  const clock = new PatientClock();
   const start = () =>
     startTestGateway(
       {
@@ -212,7 +212,7 @@ Deno.test("gateways on a KV Connect server share a budget", async () => {
   Deno.env.set("DENO_KV_ACCESS_TOKEN", KvConnectServer.token);
   await using upstream = upstreamThatSaysOk();
   await using server = new KvConnectServer();
-  const clock = new FakeClock();
+  const clock = new PatientClock();
   const start = () =>
     startTestGateway(
       {

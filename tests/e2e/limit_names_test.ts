@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { FakeClock } from "../harness/fake_clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import {
   budgetsOf,
@@ -8,6 +7,7 @@ import {
   send,
   upstreamThatSaysOk,
 } from "../harness/limited_gateway.ts";
+import { PatientClock } from "../harness/patient_clock.ts";
 
 Deno.test("shared limits with the same words go by the same numbers in the log as in /config_dump", async () => {
   const folder = await Deno.makeTempDir();
@@ -26,7 +26,7 @@ Deno.test("shared limits with the same words go by the same numbers in the log a
       },
       {},
       [],
-      { clock: new FakeClock() },
+      { clock: new PatientClock() },
     );
 
     const statuses = [];
