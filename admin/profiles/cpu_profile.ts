@@ -1,6 +1,7 @@
 import { type Profiler, Session } from "node:inspector/promises";
 import process from "node:process";
 import type { Clock } from "../../src/base/clock.ts";
+import { frameOf } from "./frame_of.ts";
 import type { Frame, StackProfile, StackSample } from "./pprof.ts";
 import { SourceLines } from "./source_lines.ts";
 
@@ -146,22 +147,4 @@ function sampleAt(
   sampleUs: number,
 ): StackSample {
   return { frames, values: [count, Math.round(count * sampleUs * 1000)] };
-}
-
-/** A function as profiles name it. */
-export function frameOf(
-  lines: SourceLines,
-  { functionName, url, lineNumber }: {
-    readonly functionName: string;
-    readonly url: string;
-    readonly lineNumber: number;
-  },
-): Frame {
-  // Not a function of anybody's, such as `(garbage collector)`.
-  if (lineNumber < 0) {
-    return { name: functionName, file: "", startLine: 0, line: 0 };
-  }
-  const { file, line } = lines.find(url, lineNumber);
-  const name = functionName === "" ? `(anonymous:${line})` : functionName;
-  return { name, file, startLine: line, line };
 }

@@ -1,6 +1,6 @@
 import { type HeapProfiler, Session } from "node:inspector/promises";
 import type { Clock } from "../../src/base/clock.ts";
-import { frameOf } from "./cpu_profile.ts";
+import { frameOf } from "./frame_of.ts";
 import type { Frame, StackProfile, StackSample } from "./pprof.ts";
 import { SourceLines } from "./source_lines.ts";
 

@@ -1,0 +1,20 @@
+import type { Frame } from "./pprof.ts";
+import type { SourceLines } from "./source_lines.ts";
+
+/** A function as V8 names it in profiles, found in the sources. */
+export function frameOf(
+  lines: SourceLines,
+  { functionName, url, lineNumber }: {
+    readonly functionName: string;
+    readonly url: string;
+    readonly lineNumber: number;
+  },
+): Frame {
+  // Not a function of anybody's, such as `(garbage collector)`.
+  if (lineNumber < 0) {
+    return { name: functionName, file: "", startLine: 0, line: 0 };
+  }
+  const { file, line } = lines.find(url, lineNumber);
+  const name = functionName === "" ? `(anonymous:${line})` : functionName;
+  return { name, file, startLine: line, line };
+}
