@@ -17,6 +17,26 @@ export function nearest(
   return best === word ? undefined : best;
 }
 
+/** As `nearest`, of names that are listed only when they are needed. */
+export type Suggest = (
+  word: string,
+  listCandidates: () => readonly string[],
+) => string | undefined;
+
+/** Until so many names have been compared, which takes about half a second. */
+const maxComparisons = 200_000;
+
+/** Suggests until it has compared very many names: thousands of references to nothing are one mistake, and comparing all takes minutes. */
+export function createSuggest(): Suggest {
+  let comparisons = 0;
+  return (word, listCandidates) => {
+    if (comparisons >= maxComparisons) return undefined;
+    const candidates = listCandidates();
+    comparisons += candidates.length;
+    return nearest(word, candidates);
+  };
+}
+
 /** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 24 || a.length > 256) return Infinity;

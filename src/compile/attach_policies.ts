@@ -4,7 +4,6 @@ import {
   type PolicyTargetRef,
 } from "../api/gateway_policy.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
-import { nearest } from "../api/suggest.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { compareAge, fullName } from "./age.ts";
 import type { Report } from "./report.ts";
@@ -125,15 +124,16 @@ function reportMissing(
     ? `Cannot attach the policy: ${ref.kind} "${name}" has no section "${ref.sectionName}"`
     : `Cannot attach the policy: ${ref.kind} "${name}" not found`;
   const prefix = hasResource ? `${whole}#` : `${ref.kind}/${namespace}/`;
-  const candidates = [...known].filter((key) => key.startsWith(prefix)).map((
-    key,
-  ) => key.slice(prefix.length));
+  const listCandidates = () =>
+    [...known].filter((key) => key.startsWith(prefix)).map((key) =>
+      key.slice(prefix.length)
+    );
   const wanted = hasResource ? ref.sectionName ?? "" : ref.name;
   const field = hasResource ? "sectionName" : "name";
   report.warning(
     policy,
     [...path, field],
     message,
-    nearest(wanted, candidates),
+    report.suggest(wanted, listCandidates),
   );
 }

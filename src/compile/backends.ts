@@ -2,7 +2,6 @@ import type { BackendTlsPolicy } from "../api/backend_tls_policy.ts";
 import { parseDuration } from "../api/duration.ts";
 import type { GatewayBackend } from "../api/gateway_backend.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
-import { nearest } from "../api/suggest.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { describeError } from "../base/errors.ts";
 import type { Backend, BackendTls } from "../snapshot/snapshot.ts";
@@ -21,11 +20,14 @@ export function compileBackends(
   readFile: ReadFile,
   report: Report,
 ): ReadonlyMap<string, Backend> {
+  const known = new Map(
+    gatewayBackends.map((backend) => [fullName(backend), backend]),
+  );
   const owners = new Map<string, BackendTlsPolicy>();
   const tls = new Map<string, Backend["tls"]>();
   for (const policy of backendTlsPolicies.toSorted(compareAge)) {
     const compiled = compileTls(policy, readFile, report);
-    for (const { key, path } of targetsOf(policy, gatewayBackends, report)) {
+    for (const { key, path } of targetsOf(policy, known, report)) {
       const owner = owners.get(key);
       if (owner !== undefined) {
         const message = `Cannot apply to backend "${key}": BackendTLSPolicy "${
@@ -39,10 +41,9 @@ export function compileBackends(
     }
   }
   return new Map(
-    gatewayBackends.map((resource) => {
-      const key = fullName(resource);
-      return [key, compileBackend(resource, tls.get(key))];
-    }),
+    known.entries().map(([key, resource]) =>
+      [key, compileBackend(resource, tls.get(key))] as const
+    ),
   );
 }
 
@@ -80,13 +81,14 @@ function milliseconds(duration: string | undefined): number | undefined {
 /** Keys of the backends that a policy is for, each with where it says so. */
 function targetsOf(
   policy: BackendTlsPolicy,
-  backends: readonly GatewayBackend[],
+  known: ReadonlyMap<string, GatewayBackend>,
   report: Report,
 ): Target[] {
   const { namespace } = policy.metadata;
-  const known = backends.filter(({ metadata }) =>
-    metadata.namespace === namespace
-  ).map(({ metadata }) => metadata.name);
+  const listNames = () =>
+    [...known.values()].map(({ metadata }) => metadata)
+      .filter((metadata) => metadata.namespace === namespace)
+      .map(({ name }) => name);
   return policy.spec.targetRefs.flatMap(({ kind, name }, index) => {
     const path = ["spec", "targetRefs", index];
     if (kind !== "GatewayBackend") {
@@ -95,12 +97,14 @@ function targetsOf(
       report.warning(policy, [...path, "kind"], message);
       return [];
     }
-    if (!known.includes(name)) {
-      const message = `Cannot find backend "${namespace}/${name}"`;
-      report.warning(policy, [...path, "name"], message, nearest(name, known));
+    const key = `${namespace}/${name}`;
+    if (!known.has(key)) {
+      const message = `Cannot find backend "${key}"`;
+      const suggestion = report.suggest(name, listNames);
+      report.warning(policy, [...path, "name"], message, suggestion);
       return [];
     }
-    return [{ key: `${namespace}/${name}`, path }];
+    return [{ key, path }];
   });
 }
 

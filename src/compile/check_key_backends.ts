@@ -1,5 +1,4 @@
 import type { ResourceSet } from "../api/resource_set.ts";
-import { nearest } from "../api/suggest.ts";
 import type { Backend } from "../snapshot/snapshot.ts";
 import type { Report } from "./report.ts";
 
@@ -22,9 +21,10 @@ export function checkKeyBackends(
       ];
       const backend = backends.get(key);
       if (backend === undefined) {
-        const known = [...backends.values()].map(({ name }) => name);
+        const listNames = () => [...backends.values()].map(({ name }) => name);
         const message = `Cannot find backend "${key}"`;
-        report.error(policy, path, message, nearest(ref.name, known));
+        const suggestion = report.suggest(ref.name, listNames);
+        report.error(policy, path, message, suggestion);
       } else if (backend.port === 443 && backend.tls === undefined) {
         const message =
           `Cannot trust keys in plain text: port 443 of backend "${key}" has no TLS policy`;

@@ -2,7 +2,6 @@ import type { GatewayPolicy } from "../api/gateway_policy.ts";
 import type { GlobalLimit } from "../api/rate_limit.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
-import { nearest } from "../api/suggest.ts";
 import type { Backend } from "../snapshot/snapshot.ts";
 import type { Report } from "./report.ts";
 
@@ -48,9 +47,10 @@ function checkService(
   const backend = backends.get(key);
   const at = [...path, "service", "backendRef", "name"];
   if (backend === undefined) {
-    const known = [...backends.values()].map(({ name }) => name);
+    const listNames = () => [...backends.values()].map(({ name }) => name);
     const message = `Cannot find backend "${key}"`;
-    report.error(policy, at, message, nearest(ref.name, known));
+    const suggestion = report.suggest(ref.name, listNames);
+    report.error(policy, at, message, suggestion);
   } else if (backend.protocol === "http1") {
     const message =
       `Cannot ask backend "${key}" for limits: a rate limit service speaks HTTP/2`;

@@ -5,7 +5,6 @@ import type {
   HttpRouteRule,
 } from "../api/http_route.ts";
 import { policyApiGroup } from "../api/group.ts";
-import { nearest } from "../api/suggest.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { backendPhaseKinds } from "../policy/registry.ts";
 import type { Backend, Mirror, WeightedBackend } from "../snapshot/snapshot.ts";
@@ -69,7 +68,7 @@ function compileBackendRef(
 ): WeightedBackend {
   const webUi = findWebUi(ref);
   const resolved = webUi === undefined
-    ? resolveBackend(route, ref, context.backends)
+    ? resolveBackend(route, ref, context)
     : { backend: webUi };
   if (resolved.backend === undefined) {
     const message =
@@ -132,12 +131,12 @@ function compileMirror(
   route: HttpRoute,
   mirror: RequestMirror,
   path: DiagnosticPath,
-  { backends, report }: ForwardingContext,
+  context: ForwardingContext,
 ): Mirror[] {
-  const resolved = resolveBackend(route, mirror.backendRef, backends);
+  const resolved = resolveBackend(route, mirror.backendRef, context);
   if (resolved.backend === undefined) {
     const message = `${resolved.problem}; nothing is mirrored`;
-    report.warning(
+    context.report.warning(
       route,
       [...path, resolved.field],
       message,
@@ -165,7 +164,7 @@ type Resolved = { readonly backend: Backend } | {
 function resolveBackend(
   route: HttpRoute,
   ref: RequestMirror["backendRef"],
-  backends: ReadonlyMap<string, Backend>,
+  { backends, report }: ForwardingContext,
 ): Resolved {
   const invalid = (
     field: keyof BackendRef,
@@ -192,11 +191,11 @@ function resolveBackend(
   const key = `${own}/${ref.name}`;
   const backend = backends.get(key);
   if (backend === undefined) {
-    const known = [...backends.values()].map(({ name }) => name);
+    const listNames = () => [...backends.values()].map(({ name }) => name);
     return invalid(
       "name",
       `Backend "${key}" not found`,
-      nearest(ref.name, known),
+      report.suggest(ref.name, listNames),
     );
   }
   if (ref.port !== undefined && ref.port !== backend.port) {

@@ -1,3 +1,4 @@
+import { createSuggest, type Suggest } from "../api/suggest.ts";
 import type {
   Diagnostic,
   DiagnosticPath,
@@ -12,6 +13,8 @@ export interface Named {
 
 /** Collects what is wrong while compiling goes on; what is found twice is reported once. */
 export class Report {
+  /** What may have been meant by a name. */
+  readonly suggest: Suggest = createSuggest();
   readonly #diagnostics = new Map<string, Diagnostic>();
 
   get diagnostics(): readonly Diagnostic[] {

@@ -13,6 +13,7 @@ import {
   validate,
 } from "../api/validate.ts";
 import { policyApiGroup } from "../api/group.ts";
+import { createSuggest } from "../api/suggest.ts";
 import { runToEnd } from "../base/slices.ts";
 import { checkTogether } from "./checks.ts";
 import {
@@ -134,8 +135,10 @@ class Loader {
       } else shorts.push(readShortDocument(document, value, report));
     }
     const declared = declaredNames(values);
+    const suggest = createSuggest();
     for (const short of shorts) {
-      checkReferences(short, declared, this.#report(short.document));
+      const report = this.#report(short.document);
+      checkReferences(short, { declared, suggest }, report);
     }
     yield;
     for (const item of expandAll(shorts, placed)) {

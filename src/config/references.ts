@@ -1,4 +1,4 @@
-import { nearest } from "../api/suggest.ts";
+import type { Suggest } from "../api/suggest.ts";
 import type { Path } from "../api/validate.ts";
 import { uiRouteName } from "./expand_ui.ts";
 import type { ShortItem } from "./placed.ts";
@@ -60,12 +60,15 @@ function nameOf(value: unknown): string {
 /** Reports references of the short form to gateways, backends and routes that do not exist. */
 export function checkReferences(
   { routes, policies, ui }: ShortDocument,
-  declared: DeclaredNames,
+  { declared, suggest }: {
+    readonly declared: DeclaredNames;
+    readonly suggest: Suggest;
+  },
   report: Report,
 ): void {
   const check = (kind: keyof DeclaredNames, name: string, path: Path) => {
     if (declared[kind].has(name)) return;
-    const suggestion = nearest(name, [...declared[kind]]);
+    const suggestion = suggest(name, () => [...declared[kind]]);
     report(path, {
       at: "value",
       message: `no ${kind.slice(0, -1)} is named ${JSON.stringify(name)}`,

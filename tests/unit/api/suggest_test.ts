@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { editDistance, nearest } from "../../../src/api/suggest.ts";
+import {
+  createSuggest,
+  editDistance,
+  nearest,
+} from "../../../src/api/suggest.ts";
 
 const fields = [
   "gateways",
@@ -41,4 +45,29 @@ for (
 
 Deno.test("editDistance counts a swap of neighbours as one", () => {
   assert.equal(editDistance("prot", "port"), 1);
+});
+
+Deno.test("createSuggest suggests until thousands of names were compared with thousands", () => {
+  const names = Array.from({ length: 5_000 }, (_, index) => `service-${index}`);
+  const suggest = createSuggest();
+  let listed = 0;
+
+  const suggestions = names.map((name) =>
+    suggest(`${name}x`, () => {
+      listed++;
+      return names;
+    })
+  );
+
+  assert.equal(suggestions[0], "service-0");
+  assert.equal(suggestions.at(-1), undefined);
+  assert.equal(listed, 40);
+});
+
+Deno.test("createSuggest suggests for every one of thousands of names when there are few to choose from", () => {
+  const suggest = createSuggest();
+
+  for (let count = 0; count < 5_000; count++) {
+    assert.equal(suggest("gateway", () => ["gateways"]), "gateways");
+  }
 });
