@@ -50,12 +50,14 @@ export async function sendUntilGood(
   const replay = body && new ReplayableBody(body, MAX_REPLAY_BYTES);
   try {
     for (;;) {
-      const outcome = await send(replay).catch(toGatewayError);
+      const outcome = await send(replay?.nextTry())
+        .catch(toGatewayError);
       const mayRetry = exchange.retries < retry.attempts &&
         (replay?.replayable ?? true);
       if (!mayRetry || !isWorthRetrying(outcome, retry, method)) {
         return resultOf(outcome);
       }
+      replay?.endTry();
       if (!(outcome instanceof GatewayError)) {
         outcome.body?.cancel("tried again");
       }
@@ -70,7 +72,6 @@ export async function sendUntilGood(
       await sleep(clock, delayMs, cancellation);
       exchange.retries++;
       exchange.triedAt = clock.monotonic();
-      replay?.rewind();
     }
   } finally {
     replay?.settle();

@@ -49,11 +49,10 @@ Deno.test("a body that comes byte by byte takes no more memory to replay than an
   const body = new ReplayableBody(new DrippingBody(), size);
   const before = usedBytes();
 
-  const length = await lengthOf(body);
+  const length = await lengthOf(body.nextTry());
 
   ok(usedBytes() - before < allowedBytes);
-  body.rewind();
-  strictEqual(await lengthOf(body), length);
+  strictEqual(await lengthOf(body.nextTry()), length);
 });
 
 Deno.test("a body that comes byte by byte takes no more memory to mirror than any other", async () => {
