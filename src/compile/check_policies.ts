@@ -2,17 +2,20 @@ import type { TrafficPolicy } from "../api/gateway_policy.ts";
 import type { BackendFilter, HttpFilter } from "../api/http_filter.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
+import type { Hide } from "../base/redaction.ts";
 import {
   backendPhaseKinds,
   gatewayPhaseKinds,
   routePhaseKinds,
 } from "../policy/registry.ts";
 import type { PolicyKind, ReadFile } from "../policy/policy_kind.ts";
+import { createHiding } from "./redact.ts";
 import type { Named, Report } from "./report.ts";
 
 interface CheckContext {
   readonly readFile: ReadFile;
   readonly report: Report;
+  readonly hide: Hide;
 }
 
 /** Reports what is wrong with policies and filters, attached or not. */
@@ -21,7 +24,8 @@ export function checkPolicies(
   readFile: ReadFile,
   report: Report,
 ): void {
-  const context = { readFile, report };
+  const hide = createHiding(resources.environment);
+  const context = { readFile, report, hide };
   for (const policy of resources.gatewayPolicies) {
     const { traffic = {}, backend = {}, phase } = policy.spec;
     const kinds = phase === "PreRouting" ? gatewayPhaseKinds : routePhaseKinds;
@@ -81,11 +85,15 @@ function check(
   path: DiagnosticPath,
   traffic: TrafficPolicy,
   kinds: readonly PolicyKind[],
-  { readFile, report }: CheckContext,
+  { readFile, report, hide }: CheckContext,
 ): void {
   for (const kind of kinds) {
     for (const problem of kind.check(traffic, readFile)) {
-      const { message, suggestion, offset, isWarning } = problem;
+      const { suggestion, offset, isWarning } = problem;
+      // What has a place in a text may quote it.
+      const message = offset === undefined
+        ? problem.message
+        : hide(problem.message);
       const where = [...path, kind.kind, ...problem.path];
       if (isWarning) report.warning(resource, where, message, suggestion);
       else report.error(resource, where, message, suggestion, offset);

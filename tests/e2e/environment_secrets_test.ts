@@ -186,6 +186,34 @@ Deno.test("expressions that hold what the environment gave are shown without it,
   }
 });
 
+Deno.test("an expression whose quotes were forgotten is refused without what the environment gave to it", async () => {
+  const rule = "request.headers['x-door'] == ${PLANTED}";
+  const config = JSON.stringify({
+    gateways: { default: { port: 3000 } },
+    routes: [
+      route("ruled", {
+        authorization: { policy: { matchExpressions: [rule] } },
+      }),
+    ],
+  });
+  const folder = await Deno.makeTempDir();
+  try {
+    const file = `${folder}/config.json`;
+    await Deno.writeTextFile(file, config);
+    const { code, stderr } = await gatewayCommand({
+      args: ["-f", file, "--validate-only"],
+      env: { NO_COLOR: "1", PLANTED: "plantedsecret" },
+    }).output();
+    const text = new TextDecoder().decode(stderr);
+
+    assert.equal(code, 1);
+    assert.match(text, /unknown variable "<redacted>" at column 30/);
+    assert.doesNotMatch(text, /plantedsecret/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 /** A route that answers by itself. */
 function route(name: string, policies: Readonly<Record<string, unknown>>) {
   return {
