@@ -35,6 +35,7 @@ export function* parseYaml(
   };
   try {
     const documents = yield* compose(text, lineCounter);
+    yield;
     const sound = documents.filter((document) =>
       faultsOf(document).length === 0
     );
