@@ -56,3 +56,28 @@ Deno.test("runToEnd does all steps at once", () => {
   assert.equal(runToEnd(stepsOf(3, (step) => seen.push(step))), 3);
   assert.deepEqual(seen, [0, 1, 2]);
 });
+
+Deno.test("runInSlices lets what arrives from the network be read in between", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  using client = await Deno.connect({ port: listener.addr.port });
+  using server = await listener.accept();
+  const byte = new Uint8Array(1);
+  const clock = new FakeClock();
+  let exchanges = 0;
+  let isOver = false;
+  const exchange = async () => {
+    while (!isOver) {
+      const reading = server.read(byte);
+      await client.write(byte);
+      await reading;
+      exchanges++;
+    }
+  };
+  const exchanging = exchange();
+
+  await runInSlices(stepsOf(200, () => clock.advance(5)), clock);
+  isOver = true;
+  await exchanging;
+
+  assert.ok(exchanges > 50, `${exchanges} exchanges in 200 slices`);
+});
