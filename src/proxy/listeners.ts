@@ -108,11 +108,13 @@ export class Listeners {
     const servers = [...this.#draining.keys()];
     const underWay = countRequests(servers);
     let cut = 0;
-    const stopTimer = this.#options.clock.setTimer(() => {
+    const cutLeft = async () => {
       cut = countRequests(servers);
       const reason = drainTimeout(timeoutMs);
-      for (const server of servers) void server.close(reason);
-    }, timeoutMs);
+      await Promise.all(servers.map((server) => server.close(reason)));
+    };
+    if (timeoutMs === 0) await cutLeft();
+    const stopTimer = this.#options.clock.setTimer(cutLeft, timeoutMs);
     await Promise.all(servers.map((server) => server.drain()));
     stopTimer();
     this.#draining.clear();

@@ -54,7 +54,10 @@ export async function sendUntilDecided(
 
 /** Asks an LLM for an answer that uses nine tokens. */
 export async function chat({ origin }: TestGateway): Promise<Response> {
+  // Of its own, and gone with the answer: a gateway that stops gives the others time, which a clock that stands still has not.
+  using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
   const response = await fetch(`${origin}/v1/chat/completions`, {
+    client,
     method: "POST",
     headers: { "content-type": "application/json", "x-user": "anna" },
     body: JSON.stringify({
