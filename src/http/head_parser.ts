@@ -45,6 +45,26 @@ export function findHeadEnd(
   return -1;
 }
 
+/**
+ * Whether a line of what has arrived of a head, `bytes[start, end)`, ends without CR: its end may then never come.
+ * @param searched How many of the bytes were searched before.
+ */
+export function hasBareLineFeed(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  searched: number,
+): boolean {
+  for (
+    let i = indexOfByte(bytes, LF, start + searched, end);
+    i >= 0;
+    i = indexOfByte(bytes, LF, i + 1, end)
+  ) {
+    if (i === start || bytes[i - 1] !== CR) return true;
+  }
+  return false;
+}
+
 /** Where `byte` first stands in `bytes[from, end)`; -1 when it does not. `indexOf` would search the stale rest of the buffer. */
 export function indexOfByte(
   bytes: Uint8Array,

@@ -1,11 +1,14 @@
 import {
   findHeadEnd,
+  hasBareLineFeed,
   parseResponseHead,
   type ResponseHead,
 } from "../head_parser.ts";
-import { HttpSyntaxError } from "../http_syntax_error.ts";
+import { HttpSyntaxError, malformed } from "../http_syntax_error.ts";
 import type { InputBuffer } from "../input_buffer.ts";
 import { MAX_HEAD_BYTES, MAX_HEAD_FIELDS } from "./connection.ts";
+
+const BEGINNING = "HTTP/";
 
 /** Where response heads come from. */
 export interface ResponseSource {
@@ -40,6 +43,7 @@ export class ResponseHeadReader {
       const end = headEnd < 0 ? input.end : headEnd;
       if (end - input.start > MAX_HEAD_BYTES) throw tooLarge();
       if (headEnd >= 0) return this.#parse(headEnd);
+      if (input.available > searched) expectBeginning(input, searched);
       searched = input.available;
       if (!await this.#source.fill()) throw this.#closed();
       this.#started = true;
@@ -64,6 +68,21 @@ export class ResponseHeadReader {
       "truncated",
       "The connection was closed inside the head",
     );
+  }
+}
+
+/** Gives up on what can no longer become a head, rather than to wait for an end that will not come. */
+function expectBeginning(
+  { bytes, start, end, available }: InputBuffer,
+  searched: number,
+): void {
+  const seen = Math.min(available, BEGINNING.length);
+  const beginning = bytes.toString("latin1", start, start + seen);
+  if (!BEGINNING.startsWith(beginning)) {
+    throw malformed("Cannot read the answer: it does not begin with HTTP/");
+  }
+  if (hasBareLineFeed(bytes, start, end, searched)) {
+    throw malformed("Cannot read the answer: a line ends without CR");
   }
 }
 

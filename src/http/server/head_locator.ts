@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import { TOKEN_BYTES } from "../field_syntax.ts";
-import { findHeadEnd, indexOfByte } from "../head_parser.ts";
+import { findHeadEnd, hasBareLineFeed } from "../head_parser.ts";
 import { HttpSyntaxError, malformed } from "../http_syntax_error.ts";
 import type { InputBuffer } from "../input_buffer.ts";
 
@@ -65,14 +65,7 @@ function expectBeginning(
   if (TOKEN_BYTES[first] !== 1 && !(first === CR && end - start === 1)) {
     throw malformed("Cannot read the request: it does not begin with a method");
   }
-  const from = start + Math.max(0, searched - 1);
-  for (
-    let i = indexOfByte(bytes, LF, from, end);
-    i >= 0;
-    i = indexOfByte(bytes, LF, i + 1, end)
-  ) {
-    if (i === start || bytes[i - 1] !== CR) {
-      throw malformed("Cannot read the request: a line ends without CR");
-    }
+  if (hasBareLineFeed(bytes, start, end, searched)) {
+    throw malformed("Cannot read the request: a line ends without CR");
   }
 }

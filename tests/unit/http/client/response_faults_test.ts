@@ -211,6 +211,39 @@ for (const { name, pieces, error } of faults) {
   });
 }
 
+for (
+  const [name, pieces, reason] of [
+    [
+      "speaks another protocol",
+      ["220 mail.example.com ready\r\n"],
+      /does not begin with HTTP/,
+    ],
+    [
+      "speaks HTTP/2 only",
+      ["\0\0\0\x04\0\0\0\0\0"],
+      /does not begin with HTTP/,
+    ],
+    ["begins with another letter", ["H", "e"], /does not begin with HTTP/],
+    ["ends lines without CR", [`${HEAD}A: b\n\n`], /ends without CR/],
+    ["ends a line without CR later", [HEAD, "A: b", "\n"], /ends without CR/],
+    ["begins with an empty line", ["\n"], /does not begin with HTTP/],
+  ] as const
+) {
+  Deno.test(`Upstream fails the request at once when the other side ${name}, and stays open`, async () => {
+    await using server = new RawUpstream(async (connection) => {
+      await connection.request();
+      await connection.send(...pieces);
+      await connection.closedByPeer();
+    });
+    using upstream = upstreamAt(server.port);
+
+    const failure = await failureOf(exchange(upstream));
+
+    assert.equal(failure.code, PROTOCOL);
+    assert.match(describeError(failure), reason);
+  });
+}
+
 Deno.test("Upstream fails the request when the connection is reset", async () => {
   await using server = new RawUpstream(async (connection, index) => {
     if (index === 0) return await connection.reset();
