@@ -11,6 +11,11 @@ export interface Body {
   /** Trailer fields; known once `read` answered `undefined`. */
   readonly trailers: HeaderList | undefined;
   /**
+   * Whether the bytes before a chunk, in its `ArrayBuffer`, are nobody's any more: what is sent ahead of the chunk may be put
+   * there, to go out with it in one write. Not unless it says so.
+   */
+  readonly hasHeadroom?: boolean;
+  /**
    * The next bytes, never empty; `undefined` at the end.
    *
    * A chunk is valid until the next call: it is a view into a buffer that is filled again. Answers

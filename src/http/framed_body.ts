@@ -29,6 +29,7 @@ export interface BodyOwner {
 /** A body that is read from a connection as it is asked for. */
 export class FramedBody implements Body {
   readonly length: number | undefined;
+  readonly hasHeadroom = true;
   readonly #input: InputBuffer;
   readonly #decoder: BodyDecoder;
   readonly #owner: BodyOwner;

@@ -4,6 +4,8 @@ import type { Transport } from "./transport.ts";
 const INITIAL_BYTES = 4 * 1024;
 /** A body of 64 KiB, as many servers cut theirs, and the head in front of it. */
 const BODY_BYTES = 68 * 1024;
+/** Left free in front of what is read: a head that goes out is mostly longer than the one that came in. */
+const HEADROOM_BYTES = 512;
 
 /**
  * What was read from a transport and not consumed yet: `bytes[start, end)`.
@@ -12,8 +14,8 @@ const BODY_BYTES = 68 * 1024;
  */
 export class InputBuffer {
   bytes: Buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
-  start = 0;
-  end = 0;
+  start = HEADROOM_BYTES;
+  end = HEADROOM_BYTES;
   readonly #transport: Transport;
   #filling: Promise<boolean> | undefined;
 
@@ -65,7 +67,7 @@ export class InputBuffer {
     const isInUse = this.isFilling || this.start < this.end;
     if (isInUse || this.bytes.length === INITIAL_BYTES) return;
     this.bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
-    this.start = this.end = 0;
+    this.start = this.end = HEADROOM_BYTES;
   }
 
   async #fill(): Promise<boolean> {
@@ -82,7 +84,7 @@ export class InputBuffer {
 
   #makeRoom(): void {
     if (this.start === this.end) {
-      this.start = this.end = 0;
+      this.start = this.end = HEADROOM_BYTES;
       return;
     }
     if (this.end < this.bytes.length) return;

@@ -61,7 +61,7 @@ export class MessageWriter {
       if (framing === "chunked") {
         this.#putText(chunk.length.toString(16) + "\r\n");
       }
-      const overflow = this.#putBytes(chunk);
+      const overflow = this.#putBytes(chunk, body);
       if (overflow !== undefined) await overflow;
       if (framing === "chunked") this.#putText("\r\n");
       onProgress?.(sent);
@@ -96,13 +96,30 @@ export class MessageWriter {
     this.#used += this.#out.write(text, this.#used, "latin1");
   }
 
-  #putBytes(bytes: Uint8Array): Promise<void> | undefined {
+  #putBytes(
+    bytes: Uint8Array,
+    { hasHeadroom }: Body,
+  ): Promise<void> | undefined {
     if (this.#used + bytes.length > COALESCE_BYTES) {
-      return this.#flushWith(bytes);
+      return hasHeadroom && bytes.byteOffset >= this.#used
+        ? this.#flushInFrontOf(bytes)
+        : this.#flushWith(bytes);
     }
     this.#reserve(bytes.length);
     this.#out.set(bytes, this.#used);
     this.#used += bytes.length;
+  }
+
+  #flushInFrontOf(bytes: Uint8Array): Promise<void> {
+    const ahead = this.#out.subarray(0, this.#used);
+    this.#used = 0;
+    const all = new Uint8Array(
+      bytes.buffer,
+      bytes.byteOffset - ahead.length,
+      ahead.length + bytes.length,
+    );
+    all.set(ahead);
+    return writeAll(this.#transport, all);
   }
 
   async #flushWith(bytes: Uint8Array): Promise<void> {

@@ -12,6 +12,7 @@ export interface UploadObserver {
 /** A request's body on its way upstream: can be held back, given up, and knows whether it was touched. */
 export class Upload implements Body {
   readonly length: number | undefined;
+  readonly hasHeadroom: boolean;
   readonly #body: Body;
   readonly #observer: UploadObserver;
   readonly #released = Promise.withResolvers<void>();
@@ -24,6 +25,7 @@ export class Upload implements Body {
   /** @param held Whether nothing is read before `release`. */
   constructor(body: Body, observer: UploadObserver, held: boolean) {
     this.length = body.length;
+    this.hasHeadroom = body.hasHeadroom ?? false;
     this.#body = body;
     this.#observer = observer;
     this.#held = held;

@@ -120,6 +120,7 @@ function withoutTrailers(body: Body | undefined): Body | undefined {
   return body && {
     length: body.length,
     trailers: undefined,
+    hasHeadroom: body.hasHeadroom ?? false,
     read: () => body.read(),
     cancel: (reason) => body.cancel(reason),
   };

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { type BodyOwner, FramedBody } from "../../../src/http/framed_body.ts";
 import type { BodyFraming } from "../../../src/http/framing.ts";
 import { InputBuffer } from "../../../src/http/input_buffer.ts";
+import { MessageWriter } from "../../../src/http/message_writer.ts";
 import { readText } from "../../harness/echo_server.ts";
-import { MemoryTransport } from "../../harness/memory_transport.ts";
+import { MemoryTransport, settle } from "../../harness/memory_transport.ts";
 
 /** A body, what its owner was told, and the connection behind it. */
 function subject(framing: BodyFraming, maxTrailerBytes = 1024) {
@@ -99,4 +101,79 @@ Deno.test("FramedBody does not pass for complete once it was cancelled", async (
   await assert.rejects(async () => await reading, /enough/);
   await assert.rejects(async () => await body.read(), /enough/);
   assert.deepEqual(events.slice(-1), ["abandoned: Error: enough"]);
+});
+
+/** What was written when a body is passed on as it comes, behind a head. */
+async function relay(
+  framing: "chunked" | number,
+  pieces: readonly string[],
+): Promise<MemoryTransport> {
+  const { transport, body } = subject(framing);
+  const out = new MemoryTransport();
+  const outgoing = framing === "chunked" ? framing : "length";
+  const writing = new MessageWriter(out).writeMessage(HEAD, body, outgoing);
+  for (const piece of pieces) {
+    transport.give(piece);
+    await settle();
+  }
+  await writing;
+  return out;
+}
+
+const HEAD = "HEAD\r\n\r\n";
+
+function chunked(chunks: readonly string[]): string {
+  const frame = (chunk: string) =>
+    `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
+  return [...chunks, ""].map(frame).join("");
+}
+
+Deno.test("FramedBody that arrived whole goes out in one write with the head", async () => {
+  const text = "x".repeat(64 * 1024);
+  const { transport, input, body } = subject(text.length);
+  const out = new MemoryTransport();
+  input.growForBody();
+  transport.give(text);
+  await input.fill();
+
+  await new MessageWriter(out).writeMessage(HEAD, body, "length");
+
+  assert.equal(out.written, HEAD + text);
+  assert.equal(out.writes, 1);
+});
+
+Deno.test("FramedBody is passed on as it is, however it is cut", async () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 100_000 }), {
+    maxLength: 5,
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      sizes,
+      sizes,
+      fc.boolean(),
+      async (sizes, cuts, isChunked) => {
+        const chunks = sizes.map((size, i) =>
+          String.fromCharCode(97 + i).repeat(size)
+        );
+        const sent = isChunked ? chunked(chunks) : chunks.join("");
+        const pieces: string[] = [];
+        let at = 0;
+        for (const cut of cuts) pieces.push(sent.slice(at, at += cut));
+        pieces.push(sent.slice(at));
+
+        const out = await relay(isChunked ? "chunked" : sent.length, pieces);
+
+        const [head, passed] = [
+          out.written.slice(0, HEAD.length),
+          out.written.slice(HEAD.length),
+        ];
+        assert.equal(head, HEAD);
+        if (!isChunked) return assert.equal(passed, sent);
+        const again = subject("chunked");
+        again.transport.give(passed);
+        assert.equal(await readText(again.body), chunks.join(""));
+      },
+    ),
+    { numRuns: 60 },
+  );
 });

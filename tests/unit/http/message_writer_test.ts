@@ -110,3 +110,45 @@ Deno.test("MessageWriter refuses a body that is not as long as it says", async (
     );
   }
 });
+
+/** A body of one chunk of 30 kB, behind `room` bytes of its buffer. */
+function behind(room: number, hasHeadroom: boolean) {
+  const buffer = new TextEncoder().encode(".".repeat(room) + LARGE);
+  const chunks = [buffer.subarray(room)];
+  const body: Body = {
+    length: LARGE.length,
+    trailers: undefined,
+    hasHeadroom,
+    read: () => chunks.shift(),
+    cancel: () => {},
+  };
+  return { buffer, body };
+}
+
+const LARGE = "x".repeat(30_000);
+
+Deno.test("MessageWriter writes a head together with a large chunk that has room for it", async () => {
+  for (const room of [8, 500]) {
+    const transport = new MemoryTransport();
+    const { body } = behind(room, true);
+
+    await new MessageWriter(transport)
+      .writeMessage("HEAD\r\n\r\n", body, "length");
+
+    assert.equal(transport.written, "HEAD\r\n\r\n" + LARGE);
+    assert.equal(transport.writes, 1);
+  }
+});
+
+Deno.test("MessageWriter touches no bytes before a chunk that are somebody's", async () => {
+  for (const [room, hasHeadroom] of [[7, true], [500, false]] as const) {
+    const transport = new MemoryTransport();
+    const { buffer, body } = behind(room, hasHeadroom);
+
+    await new MessageWriter(transport)
+      .writeMessage("HEAD\r\n\r\n", body, "length");
+
+    assert.equal(transport.written, "HEAD\r\n\r\n" + LARGE);
+    assert.ok(buffer.subarray(0, room).every((byte) => byte === 0x2e));
+  }
+});
