@@ -19,46 +19,56 @@ export function addConnectionMetrics(
   registry: MetricRegistry,
   { downstream, upstream }: ConnectionReadings,
 ): void {
-  registry.computed(
-    "gauge",
-    "gateway_downstream_connections_active",
-    "Connections of clients now open",
-    ["port"],
-    () =>
-      downstream().map(({ port, active }) => ({
-        labels: [String(port)],
-        value: active,
-      })),
-  );
-  registry.computed(
-    "counter",
-    "gateway_downstream_connections_total",
-    "Connections accepted from clients",
-    ["port"],
-    () =>
-      downstream().map(({ port, accepted }) => ({
-        labels: [String(port)],
-        value: accepted,
-      })),
-  );
-  registry.computed(
-    "gauge",
-    "gateway_upstream_connections",
-    "Connections to upstreams now open",
-    ["state"],
-    () => {
-      const { active, idle } = upstream();
+  addDownstreamMetrics(registry, downstream);
+  addUpstreamMetrics(registry, upstream);
+}
+
+function addDownstreamMetrics(
+  registry: MetricRegistry,
+  read: ConnectionReadings["downstream"],
+): void {
+  const ofPorts = (field: "active" | "accepted") => () =>
+    read().map(({ port, [field]: value }) => ({
+      labels: [String(port)],
+      value,
+    }));
+  registry.computed({
+    type: "gauge",
+    name: "gateway_downstream_connections_active",
+    help: "Connections of clients now open",
+    labelNames: ["port"],
+    read: ofPorts("active"),
+  });
+  registry.computed({
+    type: "counter",
+    name: "gateway_downstream_connections_total",
+    help: "Connections accepted from clients",
+    labelNames: ["port"],
+    read: ofPorts("accepted"),
+  });
+}
+
+function addUpstreamMetrics(
+  registry: MetricRegistry,
+  read: ConnectionReadings["upstream"],
+): void {
+  registry.computed({
+    type: "gauge",
+    name: "gateway_upstream_connections",
+    help: "Connections to upstreams now open",
+    labelNames: ["state"],
+    read: () => {
+      const { active, idle } = read();
       return [
         { labels: ["active"], value: active },
         { labels: ["idle"], value: idle },
       ];
     },
-  );
-  registry.computed(
-    "counter",
-    "gateway_upstream_connects_total",
-    "Connections opened to upstreams",
-    [],
-    () => [{ labels: [], value: upstream().connects }],
-  );
+  });
+  registry.computed({
+    type: "counter",
+    name: "gateway_upstream_connects_total",
+    help: "Connections opened to upstreams",
+    read: () => [{ labels: [], value: read().connects }],
+  });
 }

@@ -13,25 +13,26 @@ export function addKeySetMetrics(
   registry: MetricRegistry,
   read: () => readonly KeySetReading[],
 ): void {
-  registry.computed(
-    "gauge",
-    "gateway_jwks_age_seconds",
-    "Since the keys of an identity provider were fetched; none while there are none",
-    ["source"],
-    () =>
+  registry.computed({
+    type: "gauge",
+    name: "gateway_jwks_age_seconds",
+    help:
+      "Since the keys of an identity provider were fetched; none while there are none",
+    labelNames: ["source"],
+    read: () =>
       read().flatMap(({ source, ageSeconds }) =>
         ageSeconds === null ? [] : [{ labels: [source], value: ageSeconds }]
       ),
-  );
-  registry.computed(
-    "counter",
-    "gateway_jwks_refreshes_total",
-    "Fetches of the keys of an identity provider",
-    ["source", "result"],
-    () =>
+  });
+  registry.computed({
+    type: "counter",
+    name: "gateway_jwks_refreshes_total",
+    help: "Fetches of the keys of an identity provider",
+    labelNames: ["source", "result"],
+    read: () =>
       read().flatMap(({ source, refreshes, failures }) => [
         { labels: [source, "success"], value: refreshes - failures },
         { labels: [source, "failure"], value: failures },
       ]),
-  );
+  });
 }

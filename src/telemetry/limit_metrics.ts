@@ -17,53 +17,45 @@ export function addLimitMetrics(
   registry: MetricRegistry,
   read: () => Iterable<LimitCounts>,
 ): void {
-  const labels = ["scope", "limit"];
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_requests_total",
-    "Requests that a local limit admitted or refused",
-    [...labels, "result"],
-    () =>
+  const labelNames = ["scope", "limit"];
+  const perLimit = (valueOf: (limit: LimitCounts) => number) => () =>
+    Iterator.from(read()).map((limit) => ({
+      labels: [limit.scope, limit.name],
+      value: valueOf(limit),
+    }));
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_requests_total",
+    help: "Requests that a local limit admitted or refused",
+    labelNames: [...labelNames, "result"],
+    read: () =>
       Iterator.from(read()).flatMap(({ scope, name, admitted, refused }) => [
         { labels: [scope, name, "admitted"], value: admitted },
         { labels: [scope, name, "refused"], value: refused },
       ]),
-  );
-  const add = (
-    type: "counter" | "gauge",
-    name: string,
-    help: string,
-    field: "tokens" | "keys" | "evictedKeys",
-  ) =>
-    registry.computed(
-      type,
-      name,
-      help,
-      labels,
-      () =>
-        Iterator.from(read()).map((limit) => ({
-          labels: [limit.scope, limit.name],
-          value: limit[field],
-        })),
-    );
-  add(
-    "counter",
-    "gateway_rate_limit_tokens_total",
-    "LLM tokens charged to a local limit",
-    "tokens",
-  );
-  add(
-    "gauge",
-    "gateway_rate_limit_keys",
-    "Keys of a local limit that have a budget now",
-    "keys",
-  );
-  add(
-    "counter",
-    "gateway_rate_limit_evicted_keys_total",
-    "Keys of a local limit that were forgotten while their budget was in use",
-    "evictedKeys",
-  );
+  });
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_tokens_total",
+    help: "LLM tokens charged to a local limit",
+    labelNames,
+    read: perLimit(({ tokens }) => tokens),
+  });
+  registry.computed({
+    type: "gauge",
+    name: "gateway_rate_limit_keys",
+    help: "Keys of a local limit that have a budget now",
+    labelNames,
+    read: perLimit(({ keys }) => keys),
+  });
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_evicted_keys_total",
+    help:
+      "Keys of a local limit that were forgotten while their budget was in use",
+    labelNames,
+    read: perLimit(({ evictedKeys }) => evictedKeys),
+  });
 }
 
 /** Who keeps shared limits, and what came of asking. */
@@ -86,60 +78,69 @@ export function addSharedLimitMetrics(
   registry: MetricRegistry,
   read: () => readonly SharedLimiterReading[],
 ): void {
-  const labels = ["store", "domain"];
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_shared_requests_total",
-    "Requests that shared limits admitted or refused, or about which nobody could say anything",
-    [...labels, "result"],
-    () =>
+  addResultMetrics(registry, read);
+  const perLimiter =
+    (valueOf: (limiter: SharedLimiterReading) => number) => () =>
+      read().map((limiter) => ({
+        labels: [limiter.store, limiter.domain],
+        value: valueOf(limiter),
+      }));
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_shared_waits_total",
+    help:
+      "Requests that waited for the store or service that keeps shared limits",
+    labelNames: ["store", "domain"],
+    read: perLimiter(({ waits }) => waits),
+  });
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_shared_lost_tokens_total",
+    help: "LLM tokens that were never charged to shared limits",
+    labelNames: ["store", "domain"],
+    read: perLimiter(({ lostTokens }) => lostTokens),
+  });
+  registry.computed({
+    type: "gauge",
+    name: "gateway_rate_limit_shared_failing",
+    help:
+      "1 while the store or service that keeps shared limits cannot be asked",
+    labelNames: ["store", "domain"],
+    read: perLimiter(({ state }) => state === "failing" ? 1 : 0),
+  });
+}
+
+/** What is counted by what became of it. */
+function addResultMetrics(
+  registry: MetricRegistry,
+  read: () => readonly SharedLimiterReading[],
+): void {
+  const labelNames = ["store", "domain", "result"];
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_shared_requests_total",
+    help:
+      "Requests that shared limits admitted or refused, or about which nobody could say anything",
+    labelNames,
+    read: () =>
       read().flatMap((limiter) =>
         (["admitted", "refused", "failed"] as const).map((result) => ({
           labels: [limiter.store, limiter.domain, result],
           value: limiter[result],
         }))
       ),
-  );
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_shared_exchanges_total",
-    "Exchanges with the store or service that keeps shared limits",
-    [...labels, "result"],
-    () =>
+  });
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_shared_exchanges_total",
+    help: "Exchanges with the store or service that keeps shared limits",
+    labelNames,
+    read: () =>
       read().flatMap(({ store, domain, exchanges }) =>
         Object.entries(exchanges).map(([result, value]) => ({
           labels: [store, domain, result],
           value,
         }))
       ),
-  );
-  const add = (
-    type: "counter" | "gauge",
-    name: string,
-    help: string,
-    valueOf: (limiter: SharedLimiterReading) => number,
-  ) =>
-    registry.computed(type, name, help, labels, () =>
-      read().map((limiter) => ({
-        labels: [limiter.store, limiter.domain],
-        value: valueOf(limiter),
-      })));
-  add(
-    "counter",
-    "gateway_rate_limit_shared_waits_total",
-    "Requests that waited for the store or service that keeps shared limits",
-    ({ waits }) => waits,
-  );
-  add(
-    "counter",
-    "gateway_rate_limit_shared_lost_tokens_total",
-    "LLM tokens that were never charged to shared limits",
-    ({ lostTokens }) => lostTokens,
-  );
-  add(
-    "gauge",
-    "gateway_rate_limit_shared_failing",
-    "1 while the store or service that keeps shared limits cannot be asked",
-    ({ state }) => state === "failing" ? 1 : 0,
-  );
+  });
 }

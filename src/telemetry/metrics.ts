@@ -29,6 +29,16 @@ export interface Family<Series> {
   labels(...values: readonly string[]): Series;
 }
 
+/** A metric kept elsewhere. */
+export interface ComputedMetric {
+  readonly type: "counter" | "gauge";
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+  /** Runs at each collection; one reading for each series. */
+  readonly read: () => Iterable<Reading>;
+}
+
 /** A value that is looked up when somebody asks. */
 export interface Reading {
   readonly labels: readonly string[];
@@ -50,7 +60,8 @@ export class MetricRegistry {
     help: string,
     labelNames: readonly string[] = [],
   ): Family<Counter> {
-    return this.#add("counter", name, help, labelNames, () => new Scalar());
+    const head = toHead("counter", name, help);
+    return this.#add(name, head, labelNames, () => new Scalar());
   }
 
   gauge(
@@ -58,7 +69,8 @@ export class MetricRegistry {
     help: string,
     labelNames: readonly string[] = [],
   ): Family<Gauge> {
-    return this.#add("gauge", name, help, labelNames, () => new Scalar());
+    const head = toHead("gauge", name, help);
+    return this.#add(name, head, labelNames, () => new Scalar());
   }
 
   /** @param bounds Upper bounds of the buckets, ascending, without infinity. */
@@ -68,22 +80,12 @@ export class MetricRegistry {
     labelNames: readonly string[],
     bounds: readonly number[],
   ): Family<Histogram> {
-    return this.#add(
-      "histogram",
-      name,
-      help,
-      labelNames,
-      () => new Distribution(bounds),
-    );
+    const head = toHead("histogram", name, help);
+    return this.#add(name, head, labelNames, () => new Distribution(bounds));
   }
 
-  /** A metric kept elsewhere; `read` runs at each collection. */
   computed(
-    type: "counter" | "gauge",
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    read: () => Iterable<Reading>,
+    { type, name, help, labelNames = [], read }: ComputedMetric,
   ): void {
     this.#register(name, toHead(type, name, help), function* () {
       for (const { labels, value } of read()) {
@@ -107,14 +109,13 @@ export class MetricRegistry {
   }
 
   #add<Series extends Sampled>(
-    type: string,
     name: string,
-    help: string,
+    head: string,
     labelNames: readonly string[],
     create: () => Series,
   ): SeriesFamily<Series> {
     const family = new SeriesFamily(name, labelNames, create);
-    this.#register(name, toHead(type, name, help), () => family.samples());
+    this.#register(name, head, () => family.samples());
     return family;
   }
 
