@@ -72,7 +72,7 @@ const rateLimitService = s.refine(
   s.exactlyOne("backendRef", "host"),
 );
 
-const globalLimit = s.object({
+const globalRateLimit = s.object({
   domain: s.field(
     "Budgets of different domains are different budgets.",
     s.text(256),
@@ -114,7 +114,7 @@ export const rateLimitSchema = s.refine(
     ),
     global: s.field(
       "Limits that several processes share; a request must pass all.",
-      s.optional(globalLimit),
+      s.optional(globalRateLimit),
     ),
     includeUsage: s.field(
       "Whether streamed OpenAI chats ask the provider for their usage. With `false` they go on as they are, and tokens are estimated when the provider does not say them.",
@@ -134,4 +134,4 @@ export type RateLimit = s.Infer<typeof rateLimitSchema>;
 /** A budget of one process. */
 export type LocalLimit = s.Infer<typeof localLimit>;
 /** Budgets shared by a fleet. */
-export type GlobalLimit = s.Infer<typeof globalLimit>;
+export type GlobalRateLimit = s.Infer<typeof globalRateLimit>;

@@ -13,9 +13,9 @@ import { attachPolicies } from "./attach_policies.ts";
 import { type AttachedRoute, attachRoutes } from "./attach_routes.ts";
 import { compileBackends } from "./backends.ts";
 import type { ReadFile } from "./certificates.ts";
+import { checkGlobalLimits } from "./check_global_limits.ts";
 import { checkKeyBackends } from "./check_key_backends.ts";
 import { checkPolicies } from "./check_policies.ts";
-import { checkSharedLimits } from "./check_shared_limits.ts";
 import {
   type CompiledListener,
   describe,
@@ -79,7 +79,7 @@ export function compile(
   checkPolicies(resources, options.readFile, report);
   const backends = compileBackends(resources, options.readFile, report);
   checkKeyBackends(resources, backends, report);
-  checkSharedLimits(resources, { backends, kv: options.kv, report });
+  checkGlobalLimits(resources, { backends, kv: options.kv, report });
   const context: ForwardingContext = {
     backends,
     attachments: attachPolicies(resources, report),

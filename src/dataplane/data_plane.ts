@@ -98,7 +98,7 @@ export interface TaskTree {
   readonly keySets: readonly unknown[];
   /** Metadata of authorization servers, likewise. */
   readonly providerMetadata: readonly unknown[];
-  /** Shared limits, with what this process holds of them. */
+  /** Global limits, with what this process holds of them. */
   readonly leases: readonly unknown[];
   /** Who waits for traces. */
   readonly watchers: readonly WatcherState[];

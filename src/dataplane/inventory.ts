@@ -4,7 +4,7 @@ import type { Upstreams } from "../proxy/upstreams.ts";
 import { describeStores } from "./bounded_stores.ts";
 import type { BoundedStore, TaskTree } from "./data_plane.ts";
 import type { Debugging } from "./debugging.ts";
-import { describeSharedBudget, type PolicyState } from "./policy_state.ts";
+import { describeGlobalBudget, type PolicyState } from "./policy_state.ts";
 import { describeClients } from "./task_tree.ts";
 
 /** The parts of a data plane that have something to show. */
@@ -37,7 +37,7 @@ export class Inventory {
       })),
       keySets: state.keySets(),
       providerMetadata: state.providerMetadata(),
-      leases: state.sharedLimits().map(describeSharedBudget),
+      leases: state.globalLimits().map(describeGlobalBudget),
       watchers: debugging.tracing.watchers(),
     };
   }

@@ -1,17 +1,17 @@
 import { splitHostPort } from "../api/address.ts";
-import type { GlobalLimit } from "../api/rate_limit.ts";
+import type { GlobalRateLimit } from "../api/rate_limit.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Hide } from "../base/redaction.ts";
 import type { PolicyOptions } from "../policy/policy_kind.ts";
 import { budgetOf } from "../policy/rate_limit_budget.ts";
 import { nameDescriptors } from "../policy/rate_limit_names.ts";
 import type { ServiceAddress } from "../ratelimit/service_address.ts";
-import type { SharedLimit } from "../ratelimit/shared_limit.ts";
-import type { LimiterPlace } from "../ratelimit/shared_limiters.ts";
+import type { GlobalLimit } from "../ratelimit/global_limit.ts";
+import type { LimiterPlace } from "../ratelimit/global_limiters.ts";
 
 /** Who keeps the budgets of a `global` block; `undefined` without a store, or for a backend that cannot be used. */
 export function limiterPlace(
-  { domain, store }: GlobalLimit,
+  { domain, store }: GlobalRateLimit,
   kv: Settings["kv"],
   connectionOf: PolicyOptions["connectionOf"],
 ): LimiterPlace | undefined {
@@ -40,10 +40,10 @@ function plainService(text: string): ServiceAddress | undefined {
 }
 
 /** The descriptors of a `global` block, as its limiter describes them. */
-export function sharedLimits(
-  global: GlobalLimit,
+export function globalLimits(
+  global: GlobalRateLimit,
   hide: Hide,
-): readonly SharedLimit[] {
+): readonly GlobalLimit[] {
   const names = nameDescriptors(global, hide);
   return global.descriptors.map((config, index) => ({
     name: names[index] ?? `descriptor ${index}`,

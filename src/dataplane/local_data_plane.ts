@@ -19,11 +19,9 @@ import { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import type { AccessLog } from "../telemetry/access_log.ts";
 import { addConnectionMetrics } from "../telemetry/connection_metrics.ts";
 import { type GatewayMetrics } from "../telemetry/gateway_metrics.ts";
+import { addGlobalLimitMetrics } from "../telemetry/global_limit_metrics.ts";
 import { addKeySetMetrics } from "../telemetry/key_set_metrics.ts";
-import {
-  addLimitMetrics,
-  addSharedLimitMetrics,
-} from "../telemetry/limit_metrics.ts";
+import { addLocalLimitMetrics } from "../telemetry/local_limit_metrics.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
 import { createListeners } from "./request_path.ts";
@@ -202,13 +200,13 @@ export class LocalDataPlane implements DataPlane {
       this.#options.metrics.registry,
       () => this.#state.keySets(),
     );
-    addLimitMetrics(
+    addLocalLimitMetrics(
       this.#options.metrics.registry,
       () => this.#state.limits(),
     );
-    addSharedLimitMetrics(
+    addGlobalLimitMetrics(
       this.#options.metrics.registry,
-      () => this.#state.sharedLimiters(),
+      () => this.#state.globalLimiters(),
     );
     addConnectionMetrics(this.#options.metrics.registry, {
       downstream: () => this.#listeners.stats(),

@@ -11,11 +11,11 @@ import type { PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
 import type { LimitCounts, LimitReading } from "../ratelimit/counter_store.ts";
 import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
-import type { SharedLimitReading } from "../ratelimit/shared_limit.ts";
-import type { SharedLimiterCounts } from "../ratelimit/shared_limiter.ts";
-import { SharedLimiters } from "../ratelimit/shared_limiters.ts";
+import type { GlobalLimitReading } from "../ratelimit/global_limit.ts";
+import type { LimiterCounts } from "../ratelimit/limiter_handle.ts";
+import { GlobalLimiters } from "../ratelimit/global_limiters.ts";
 import type { PolicyStateDescription } from "./data_plane.ts";
-import { limiterPlace, sharedLimits } from "./limiter_place.ts";
+import { globalLimits, limiterPlace } from "./limiter_place.ts";
 
 /** What the state of policies needs of its process. */
 export interface PolicyStateOptions {
@@ -35,7 +35,7 @@ export class PolicyState {
   readonly #options: PolicyStateOptions;
   readonly #identity: IdentityStore;
   readonly #counters: LocalCounterStore;
-  readonly #limiters: SharedLimiters;
+  readonly #limiters: GlobalLimiters;
 
   constructor(options: PolicyStateOptions) {
     const { clock, logger } = options;
@@ -46,7 +46,7 @@ export class PolicyState {
       cache: createKeyCache(options),
     });
     this.#counters = new LocalCounterStore(clock);
-    this.#limiters = new SharedLimiters({
+    this.#limiters = new GlobalLimiters({
       clock,
       log: logger.module("ratelimit"),
     });
@@ -67,7 +67,7 @@ export class PolicyState {
         counters,
         globalLimiter(config, { connectionOf, hide }) {
           const place = limiterPlace(config, settings.kv, connectionOf);
-          return place && limiters.limiter(place, sharedLimits(config, hide));
+          return place && limiters.limiter(place, globalLimits(config, hide));
         },
       },
       release() {
@@ -91,7 +91,7 @@ export class PolicyState {
       providerMetadata: this.#identity.describeMetadata(),
       budgets: [
         ...this.#counters.describe().map(describeBudget),
-        ...this.sharedLimits().map(describeSharedBudget),
+        ...this.globalLimits().map(describeGlobalBudget),
       ],
     };
   }
@@ -112,11 +112,11 @@ export class PolicyState {
     return this.#counters.counts();
   }
 
-  sharedLimits(): readonly SharedLimitReading[] {
+  globalLimits(): readonly GlobalLimitReading[] {
     return this.#limiters.describe();
   }
 
-  sharedLimiters(): readonly SharedLimiterCounts[] {
+  globalLimiters(): readonly LimiterCounts[] {
     return this.#limiters.count();
   }
 
@@ -138,8 +138,8 @@ function describeBudget(
 }
 
 /** The same of a limit that processes share; numbers that only a service knows are left out. */
-export function describeSharedBudget(
-  { store, domain, name, resetMs, windowMs, ...reading }: SharedLimitReading,
+export function describeGlobalBudget(
+  { store, domain, name, resetMs, windowMs, ...reading }: GlobalLimitReading,
 ) {
   return {
     scope: `${store}/${domain}`,

@@ -1,4 +1,4 @@
-import type { GlobalLimit } from "../api/rate_limit.ts";
+import type { GlobalRateLimit } from "../api/rate_limit.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Peer } from "../http/transport.ts";
@@ -26,7 +26,7 @@ export interface PolicyServices {
   readonly counters: Pick<CounterLease, "limit">;
   /** The limiter of a `global` block; `undefined` when this process has none of its kind. */
   globalLimiter(
-    config: GlobalLimit,
+    config: GlobalRateLimit,
     options: Pick<PolicyOptions, "connectionOf" | "hide">,
   ): GlobalLimiter | undefined;
 }

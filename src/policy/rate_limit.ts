@@ -10,9 +10,9 @@ import type { Policy, PolicyContext, RequestVerdict } from "./policy.ts";
 import { type CombinedLayer, refusingPolicy } from "./policy_kind.ts";
 import { Admission } from "./rate_limit_admission.ts";
 import {
-  type SharedAdmission,
-  SharedLimits,
-  type SharedVerdict,
+  type GlobalAdmission,
+  GlobalLimits,
+  type GlobalVerdict,
 } from "./rate_limit_global.ts";
 import {
   limitHeaders,
@@ -23,17 +23,17 @@ import {
 } from "./rate_limit_headers.ts";
 import { LocalLimits, takeAll } from "./rate_limit_local.ts";
 import {
+  refuseGlobally,
   refuseLocally,
-  refuseShared,
   refuseUnknown,
 } from "./rate_limit_refusal.ts";
-import { localVerdict, sharedVerdict } from "./rate_limit_verdict.ts";
+import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
 import { RequestVariables } from "./request_variables.ts";
 
 /**
  * The limits of a route and those of its gateway as one policy, so that a request that one of them refuses is charged to none.
  *
- * Local budgets are taken first, then shared ones are asked; when those refuse, the local ones get back what was taken. Tokens are
+ * Local budgets are taken first, then global ones are asked; when those refuse, the local ones get back what was taken. Tokens are
  * charged when the answer is over.
  */
 export function createRateLimit(
@@ -41,13 +41,13 @@ export function createRateLimit(
 ): Policy {
   const [first] = layers;
   if (first === undefined) return { kind: "rateLimit" };
-  const shared = layers.flatMap(({ config: { global }, options }) => {
-    if (global === undefined) return [];
-    const limiter = options.services.globalLimiter(global, options);
+  const global = layers.flatMap(({ config, options }) => {
+    if (config.global === undefined) return [];
+    const limiter = options.services.globalLimiter(config.global, options);
     const { hide, services: { log } } = options;
-    return [limiter && new SharedLimits(global, limiter, { log, hide })];
+    return [limiter && new GlobalLimits(config.global, limiter, { log, hide })];
   });
-  if (shared.includes(undefined)) {
+  if (global.includes(undefined)) {
     const problem = "The limiter that processes share is not available";
     return refusingPolicy("rateLimit", problem);
   }
@@ -60,7 +60,7 @@ export function createRateLimit(
   return new RateLimitPolicy({
     clock: services.clock,
     local,
-    shared: shared.filter((each) => each !== undefined),
+    global: global.filter((each) => each !== undefined),
     mayAskForUsage: layers.every(({ config }) => config.includeUsage !== false),
     writeLimits: layers.some(({ config }) => config.headers === "Standard")
       ? writeStandardHeaders
@@ -71,20 +71,20 @@ export function createRateLimit(
 interface RateLimitOptions {
   readonly clock: Clock;
   readonly local: LocalLimits;
-  readonly shared: readonly SharedLimits[];
+  readonly global: readonly GlobalLimits[];
   /** Whether streamed chats may be changed so that the provider says their usage. */
   readonly mayAskForUsage: boolean;
   readonly writeLimits: WriteLimits;
 }
 
-/** A request on its way through the shared limits. */
+/** A request on its way through the global limits. */
 interface Asking {
   readonly context: PolicyContext;
   readonly variables: RequestVariables;
   /** What it took of local budgets, and when. */
   readonly taken: { readonly local: Admission; readonly at: number };
-  /** Of the shared limits that were asked already. */
-  readonly admissions: SharedAdmission[];
+  /** Of the global limits that were asked already. */
+  readonly admissions: GlobalAdmission[];
 }
 
 class RateLimitPolicy implements Policy {
@@ -96,12 +96,12 @@ class RateLimitPolicy implements Policy {
   readonly #fixed: Admission | undefined;
 
   constructor(options: RateLimitOptions) {
-    const { local, shared, clock } = options;
+    const { local, global, clock } = options;
     this.#options = options;
-    const all = [local, ...shared];
+    const all = [local, ...global];
     this.#bodyUse = joinBodyUses(all.map(({ bodyUse }) => bodyUse));
     this.#countsTokens = all.some(({ countsTokens }) => countsTokens);
-    this.#fixed = local.fixed && shared.length === 0
+    this.#fixed = local.fixed && global.length === 0
       ? new Admission(clock, local.fixed)
       : undefined;
   }
@@ -118,15 +118,15 @@ class RateLimitPolicy implements Policy {
   onResponse({ rateLimit }: PolicyContext, response: ResponseMessage): void {
     if (rateLimit === undefined) return;
     this.#options.writeLimits(response.headers, rateLimit.readings());
-    for (const { responseHeaders } of rateLimit.shared) {
+    for (const { responseHeaders } of rateLimit.global) {
       writeAddedHeaders(response.headers, responseHeaders);
     }
   }
 
   #decide(context: PolicyContext): RequestVerdict | Promise<RequestVerdict> {
-    const { clock, local, shared, writeLimits } = this.#options;
+    const { clock, local, global, writeLimits } = this.#options;
     const now = Math.floor(clock.monotonic());
-    const variables = local.fixed !== undefined && shared.length === 0
+    const variables = local.fixed !== undefined && global.length === 0
       ? undefined
       : new RequestVariables(context);
     const budgets = local.fixed ??
@@ -141,18 +141,18 @@ class RateLimitPolicy implements Policy {
       const { limits } = local;
       context.trace.report(localVerdict(limits, budgets, undefined, now));
     }
-    if (variables === undefined || shared.length === 0) {
+    if (variables === undefined || global.length === 0) {
       this.#admit(context, this.#fixed ?? new Admission(clock, budgets));
       return;
     }
     const taken = { local: new Admission(clock, budgets), at: now };
-    return this.#askShared({ context, variables, taken, admissions: [] });
+    return this.#askGlobal({ context, variables, taken, admissions: [] });
   }
 
-  /** Asks the shared limits that were not asked yet, one after the other. */
-  #askShared(asking: Asking): RequestVerdict | Promise<RequestVerdict> {
-    const limits = this.#options.shared[asking.admissions.length];
-    if (limits === undefined) return this.#admitShared(asking);
+  /** Asks the global limits that were not asked yet, one after the other. */
+  #askGlobal(asking: Asking): RequestVerdict | Promise<RequestVerdict> {
+    const limits = this.#options.global[asking.admissions.length];
+    if (limits === undefined) return this.#admitGlobally(asking);
     const asked = limits.admit(asking.variables, asking.context);
     return asked instanceof Promise
       ? asked.then((verdict) => this.#goOn(asking, limits, verdict))
@@ -161,24 +161,24 @@ class RateLimitPolicy implements Policy {
 
   #goOn(
     asking: Asking,
-    limits: SharedLimits,
-    verdict: SharedVerdict,
+    limits: GlobalLimits,
+    verdict: GlobalVerdict,
   ): RequestVerdict | Promise<RequestVerdict> {
     const { context, taken, admissions } = asking;
     if (verdict.verdict === "admitted") {
       admissions.push(verdict);
-      context.trace?.report(sharedVerdict(limits, verdict));
-      return this.#askShared(asking);
+      context.trace?.report(globalVerdict(limits, verdict));
+      return this.#askGlobal(asking);
     }
     for (const admission of admissions) admission.refund();
     taken.local.refund(taken.at);
     if (verdict.verdict === "refused") {
-      return refuseShared(limits, verdict, this.#options.writeLimits);
+      return refuseGlobally(limits, verdict, this.#options.writeLimits);
     }
     return refuseUnknown(verdict.message);
   }
 
-  #admitShared({ context, taken, admissions }: Asking): void {
+  #admitGlobally({ context, taken, admissions }: Asking): void {
     for (const { requestHeaders } of admissions) {
       writeAddedHeaders(context.request.headers, requestHeaders);
     }

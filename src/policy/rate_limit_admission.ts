@@ -1,27 +1,27 @@
 import type { Clock } from "../base/clock.ts";
 import type { BudgetReading } from "../ratelimit/budget.ts";
 import type { Budget } from "../ratelimit/counter_store.ts";
-import type { SharedAdmission } from "./rate_limit_global.ts";
+import type { GlobalAdmission } from "./rate_limit_global.ts";
 
 /** The budgets that an admitted request counts against. */
 export class Admission {
   readonly #clock: Clock;
   readonly #budgets: readonly Budget[];
-  readonly shared: readonly SharedAdmission[];
+  readonly global: readonly GlobalAdmission[];
 
   constructor(
     clock: Clock,
     budgets: readonly Budget[],
-    shared: readonly SharedAdmission[] = [],
+    global: readonly GlobalAdmission[] = [],
   ) {
     this.#clock = clock;
     this.#budgets = budgets;
-    this.shared = shared;
+    this.global = global;
   }
 
-  /** The same request, admitted by shared budgets too. */
-  with(shared: readonly SharedAdmission[]): Admission {
-    return new Admission(this.#clock, this.#budgets, shared);
+  /** The same request, admitted by global budgets too. */
+  with(global: readonly GlobalAdmission[]): Admission {
+    return new Admission(this.#clock, this.#budgets, global);
   }
 
   /** The budgets as they are now. */
@@ -31,7 +31,7 @@ export class Admission {
       const now = Math.floor(this.#clock.monotonic());
       for (const budget of this.#budgets) readings.push(budget.read(now));
     }
-    for (const each of this.shared) readings.push(...each.readings);
+    for (const each of this.global) readings.push(...each.readings);
     return readings;
   }
 
@@ -39,7 +39,7 @@ export class Admission {
   debit(tokens: number): void {
     const now = Math.floor(this.#clock.monotonic());
     for (const budget of this.#budgets) budget.debit(tokens, now);
-    for (const admission of this.shared) admission.debit(tokens);
+    for (const admission of this.global) admission.debit(tokens);
   }
 
   /** Gives back what the request took of local budgets. */

@@ -1,8 +1,8 @@
-import type { GlobalLimit, LocalLimit } from "../api/rate_limit.ts";
+import type { GlobalRateLimit, LocalLimit } from "../api/rate_limit.ts";
 import type { BudgetDefinition } from "../ratelimit/budget.ts";
 
 /** An entry of `local` or `global.descriptors`. */
-export type BudgetConfig = LocalLimit | GlobalLimit["descriptors"][number];
+export type BudgetConfig = LocalLimit | GlobalRateLimit["descriptors"][number];
 
 /** By unit of the configuration: how long a window is, and its name. */
 export const windowUnits = {

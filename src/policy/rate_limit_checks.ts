@@ -1,4 +1,4 @@
-import type { GlobalLimit, RateLimit } from "../api/rate_limit.ts";
+import type { GlobalRateLimit, RateLimit } from "../api/rate_limit.ts";
 import { compileExpression, Expression } from "../cel/expression.ts";
 import type { ResultType } from "../cel/result_type.ts";
 import { describeServiceProblems } from "../ratelimit/service_budgets.ts";
@@ -30,7 +30,7 @@ export function checkRateLimit(
 
 /** What a rate limit service cannot do as configured. */
 function serviceProblems(
-  { store, descriptors }: GlobalLimit,
+  { store, descriptors }: GlobalRateLimit,
 ): readonly PolicyProblem[] {
   if (store === "KV") return [];
   const problems = describeServiceProblems(

@@ -169,7 +169,7 @@ export function compileValue(
   return new LimitExpression<string | undefined>(text, surroundings, {
     ...asText,
     fallback: undefined,
-    consequence: "A shared limit has no value for an entry",
+    consequence: "A global limit has no value for an entry",
     isUsual: false,
   });
 }

@@ -1,13 +1,13 @@
-import type { GlobalLimit } from "../api/rate_limit.ts";
+import type { GlobalRateLimit } from "../api/rate_limit.ts";
 import { describeError } from "../base/errors.ts";
 import type { Variables } from "../cel/variables.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
-  GlobalAdmission,
-  GlobalDecision,
   GlobalLimiter,
-  GlobalRefusal,
+  LimiterAdmission,
+  LimiterDecision,
+  LimiterRefusal,
 } from "../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
@@ -21,7 +21,7 @@ import {
 import { nameDescriptors } from "./rate_limit_names.ts";
 
 /** The request may go on. */
-export interface SharedAdmission extends Omit<GlobalAdmission, "verdict"> {
+export interface GlobalAdmission extends Omit<LimiterAdmission, "verdict"> {
   readonly verdict: "admitted";
   /** Why nobody could say whether it may; the failure mode then let it pass. */
   readonly error?: string;
@@ -32,7 +32,7 @@ export interface SharedAdmission extends Omit<GlobalAdmission, "verdict"> {
 }
 
 /** The verdict of one `global` block; `failed` only where the failure mode is `Closed`. */
-export type SharedVerdict = SharedAdmission | GlobalRefusal | {
+export type GlobalVerdict = GlobalAdmission | LimiterRefusal | {
   readonly verdict: "failed";
   /** For the log. */
   readonly message: string;
@@ -52,7 +52,7 @@ interface Descriptor extends Omit<DescriptorUse, "entries"> {
 }
 
 /** One `global` block. */
-export class SharedLimits {
+export class GlobalLimits {
   readonly bodyUse: BodyUse | undefined;
   readonly countsTokens: boolean;
   readonly domain: string;
@@ -62,7 +62,7 @@ export class SharedLimits {
   readonly #descriptors: readonly Descriptor[];
 
   constructor(
-    config: GlobalLimit,
+    config: GlobalRateLimit,
     limiter: GlobalLimiter,
     surroundings: LimitSurroundings,
   ) {
@@ -93,7 +93,7 @@ export class SharedLimits {
   admit(
     variables: Variables,
     context: PolicyContext,
-  ): SharedVerdict | Promise<SharedVerdict> {
+  ): GlobalVerdict | Promise<GlobalVerdict> {
     const uses: DescriptorUse[] = [];
     for (const { index, budget, when, entries } of this.#descriptors) {
       if (when?.read(variables, context) === false) continue;
@@ -115,8 +115,8 @@ export class SharedLimits {
 
   #judge(
     uses: readonly DescriptorUse[],
-    decision: GlobalDecision,
-  ): SharedVerdict {
+    decision: LimiterDecision,
+  ): GlobalVerdict {
     switch (decision.verdict) {
       case "admitted":
         return {
@@ -137,20 +137,20 @@ export class SharedLimits {
   }
 }
 
-const nothingCounted: SharedAdmission = {
+const nothingCounted: GlobalAdmission = {
   verdict: "admitted",
   readings: [],
   debit() {},
   refund() {},
 };
 
-function notEvaluated(key: string): SharedVerdict {
+function notEvaluated(key: string): GlobalVerdict {
   const message = `Descriptor entry "${key}" has no value`;
   return { verdict: "failed", message };
 }
 
 function compileDescriptor(
-  config: GlobalLimit["descriptors"][number],
+  config: GlobalRateLimit["descriptors"][number],
   index: number,
   surroundings: LimitSurroundings,
 ): Descriptor {

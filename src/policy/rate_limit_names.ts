@@ -1,4 +1,4 @@
-import type { GlobalLimit, LocalLimit } from "../api/rate_limit.ts";
+import type { GlobalRateLimit, LocalLimit } from "../api/rate_limit.ts";
 import type { Hide } from "../base/redaction.ts";
 import type { BudgetDefinition } from "../ratelimit/budget.ts";
 import {
@@ -20,11 +20,11 @@ export function describeLimit(
 }
 
 /**
- * Shared limits in words: `100 requests per minute, by user`. Those of a domain with the same words are numbered, though the same
+ * Global limits in words: `100 requests per minute, by user`. Those of a domain with the same words are numbered, though the same
  * values of their entries share a budget.
  */
 export function nameDescriptors(
-  { descriptors }: Pick<GlobalLimit, "descriptors">,
+  { descriptors }: Pick<GlobalRateLimit, "descriptors">,
   hide: Hide,
 ): readonly string[] {
   const names = new LimitNames();
@@ -32,7 +32,7 @@ export function nameDescriptors(
 }
 
 function describeDescriptor(
-  config: GlobalLimit["descriptors"][number],
+  config: GlobalRateLimit["descriptors"][number],
   hide: Hide,
 ): string {
   const keys = config.entries.map(({ key }) => hide(key));

@@ -1,6 +1,6 @@
 import type { Budget, Limit } from "../ratelimit/counter_store.ts";
-import type { GlobalRefusal } from "../ratelimit/global_limiter.ts";
-import type { SharedLimits } from "./rate_limit_global.ts";
+import type { LimiterRefusal } from "../ratelimit/global_limiter.ts";
+import type { GlobalLimits } from "./rate_limit_global.ts";
 import {
   seconds,
   writeAddedHeaders,
@@ -9,8 +9,8 @@ import {
 import { limitUnknown, tooManyRequests } from "./rate_limit_responses.ts";
 import {
   failedVerdict,
+  globalVerdict,
   localVerdict,
-  sharedVerdict,
 } from "./rate_limit_verdict.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -40,9 +40,9 @@ export function refuseLocally(
 }
 
 /** Refuses a request that the limiter of `limits` refused. */
-export function refuseShared(
-  limits: SharedLimits,
-  refusal: GlobalRefusal,
+export function refuseGlobally(
+  limits: GlobalLimits,
+  refusal: LimiterRefusal,
   writeLimits: WriteLimits,
 ): Refusal {
   const { refusedBy, readings, responseHeaders, body } = refusal;
@@ -58,7 +58,7 @@ export function refuseShared(
     ? "A limit"
     : `Limit "${limits.nameOf(refusedBy)}"`;
   const message = `${what} of domain "${limits.domain}" is used up`;
-  const verdict = sharedVerdict(limits, refusal);
+  const verdict = globalVerdict(limits, refusal);
   return new Refusal("rate_limit", message, response, verdict);
 }
 

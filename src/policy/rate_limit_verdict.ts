@@ -5,7 +5,7 @@ import type {
   RateLimitEntry,
   RateLimitResult,
 } from "../telemetry/trace_event.ts";
-import type { SharedLimits } from "./rate_limit_global.ts";
+import type { GlobalLimits } from "./rate_limit_global.ts";
 import { seconds } from "./rate_limit_headers.ts";
 
 /**
@@ -28,8 +28,8 @@ export function localVerdict(
 }
 
 /** What budgets that processes share said of a request, for the trace; the one that refused comes first. */
-export function sharedVerdict(
-  limits: Pick<SharedLimits, "nameOf">,
+export function globalVerdict(
+  limits: Pick<GlobalLimits, "nameOf">,
   { readings, refusedBy, error }: {
     readonly readings: readonly DescriptorReading[];
     readonly refusedBy?: DescriptorReading | undefined;

@@ -1,8 +1,8 @@
 import type { FailureLog } from "./failure_log.ts";
 import type {
   DescriptorUse,
-  GlobalDecision,
   GlobalLimiter,
+  LimiterDecision,
 } from "./global_limiter.ts";
 
 /** What a limiter decided since it was made. */
@@ -33,7 +33,7 @@ export class CountedLimiter implements GlobalLimiter {
 
   admit(
     uses: readonly DescriptorUse[],
-  ): GlobalDecision | Promise<GlobalDecision> {
+  ): LimiterDecision | Promise<LimiterDecision> {
     const decision = this.#limiter.admit(uses);
     return decision instanceof Promise
       ? decision.then((decided) => this.#count(decided))
@@ -48,7 +48,7 @@ export class CountedLimiter implements GlobalLimiter {
     this.#limiter.refund(uses, takenAt);
   }
 
-  #count(decision: GlobalDecision): GlobalDecision {
+  #count(decision: LimiterDecision): LimiterDecision {
     this.#counts[decision.verdict]++;
     this.#lastError = decision.verdict === "failed"
       ? decision.error

@@ -30,7 +30,7 @@ export class FailureLog {
     const requests = this.#failed;
     this.#failed = undefined;
     const fields = { ...this.#which, requests };
-    this.#log.info("What is left of shared limits can be said again", fields);
+    this.#log.info("What is left of global limits can be said again", fields);
   }
 
   #fail(error: unknown): void {
@@ -43,7 +43,7 @@ export class FailureLog {
     this.#toldAt = now;
     this.#failed = 1;
     this.#log.warn(
-      "Nobody can say what is left of shared limits: requests are refused with 503, or pass where failureMode is Open",
+      "Nobody can say what is left of global limits: requests are refused with 503, or pass where failureMode is Open",
       { ...this.#which, error },
     );
   }

@@ -1,6 +1,6 @@
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
 
-/** One shared budget that a request counts against: which of the configured descriptors, and whose. */
+/** One global budget that a request counts against: which of the configured descriptors, and whose. */
 export interface DescriptorUse {
   /** Place in the configured list of descriptors. */
   readonly index: number;
@@ -10,7 +10,10 @@ export interface DescriptorUse {
 }
 
 /** What a limiter says of a request. */
-export type GlobalDecision = GlobalAdmission | GlobalRefusal | LimiterFailure;
+export type LimiterDecision =
+  | LimiterAdmission
+  | LimiterRefusal
+  | LimiterFailure;
 
 /** What is left of one of the budgets that a request counts against. */
 export interface DescriptorReading extends BudgetReading {
@@ -26,7 +29,7 @@ interface Additions {
 }
 
 /** The request may go on; budgets of requests are charged already. */
-export interface GlobalAdmission extends Additions {
+export interface LimiterAdmission extends Additions {
   readonly verdict: "admitted";
   /** Monotonic time at which it was charged, where that can be given back. */
   readonly takenAt?: number;
@@ -35,7 +38,7 @@ export interface GlobalAdmission extends Additions {
 }
 
 /** A budget is exhausted; nothing was charged. */
-export interface GlobalRefusal extends Additions {
+export interface LimiterRefusal extends Additions {
   readonly verdict: "refused";
   /** The budget that refused, when the limiter knows it. */
   readonly refusedBy: DescriptorReading | undefined;
@@ -58,7 +61,7 @@ export interface GlobalLimiter {
    */
   admit(
     uses: readonly DescriptorUse[],
-  ): GlobalDecision | Promise<GlobalDecision>;
+  ): LimiterDecision | Promise<LimiterDecision>;
   /** Charges the tokens that an admitted request turned out to use to its token budgets. */
   debit(uses: readonly DescriptorUse[], tokens: number): void;
   /**

@@ -40,7 +40,7 @@ const TOKEN_LOOK_MS = 100;
 const TOKEN_STALE_MS = 1000;
 
 /**
- * This process's part of one shared budget. Of requests it holds a lease; of tokens it knows what the record said last, less what it has
+ * This process's part of one global budget. Of requests it holds a lease; of tokens it knows what the record said last, less what it has
  * not settled yet. At most one exchange with the store is under way; it does whatever is due.
  */
 export class KvBucket {

@@ -26,7 +26,7 @@ export interface KvLimiterCounters extends KvStoreCounters {
   readonly lostDebits: number;
 }
 
-/** One shared budget as this process sees it. */
+/** One global budget as this process sees it. */
 export interface KvBudgetState extends BudgetReading {
   readonly definition: BudgetDefinition;
   readonly entries: readonly (readonly [key: string, value: string])[];

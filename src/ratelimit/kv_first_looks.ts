@@ -65,5 +65,5 @@ export class FirstLooks {
 }
 
 function tooMany(): Error {
-  return new Error("Cannot ask for a shared budget: too many keys are new");
+  return new Error("Cannot ask for a global budget: too many keys are new");
 }

@@ -2,8 +2,8 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
-  GlobalDecision,
   GlobalLimiter,
+  LimiterDecision,
   LimiterFailure,
 } from "./global_limiter.ts";
 import type { KvBucket } from "./kv_bucket.ts";
@@ -91,7 +91,7 @@ export class KvLimiter implements GlobalLimiter {
 
   admit(
     uses: readonly DescriptorUse[],
-  ): GlobalDecision | Promise<GlobalDecision> {
+  ): LimiterDecision | Promise<LimiterDecision> {
     if (this.#closing !== undefined) return failed("the limiter is closed");
     const buckets = this.#table.findAll(uses);
     return this.#decide(buckets, uses) ?? this.#failAtOnce(buckets) ??
@@ -145,7 +145,7 @@ export class KvLimiter implements GlobalLimiter {
   #decide(
     buckets: readonly KvBucket[],
     uses: readonly DescriptorUse[],
-  ): GlobalDecision | undefined {
+  ): LimiterDecision | undefined {
     const now = this.#clock.monotonic();
     let isKnown = true;
     for (const bucket of buckets) {
@@ -191,7 +191,7 @@ export class KvLimiter implements GlobalLimiter {
   async #admitLater(
     buckets: readonly KvBucket[],
     uses: readonly DescriptorUse[],
-  ): Promise<GlobalDecision> {
+  ): Promise<LimiterDecision> {
     this.#waits++;
     const deadline = this.#clock.monotonic() + this.#waitMs;
     for (;;) {
@@ -248,6 +248,6 @@ export class KvLimiter implements GlobalLimiter {
 }
 
 function failed(reason: string): LimiterFailure {
-  const error = new Error(`Cannot ask for a shared budget: ${reason}`);
+  const error = new Error(`Cannot ask for a global budget: ${reason}`);
   return { verdict: "failed", error };
 }

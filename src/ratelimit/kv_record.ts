@@ -48,7 +48,7 @@ function isNumberUpTo(max: number, value: unknown): value is number {
 /** What stood in place of a record was replaced. */
 export class DamagedRecord extends Error {
   constructor() {
-    super("Cannot read a shared budget, which now counts as used up");
+    super("Cannot read a global budget, which now counts as used up");
   }
 }
 

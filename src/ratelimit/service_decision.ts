@@ -2,7 +2,7 @@ import { ownHeaders } from "../base/own_headers.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
-  GlobalDecision,
+  LimiterDecision,
 } from "./global_limiter.ts";
 import { windowOfUnit } from "./service_budgets.ts";
 import type { DescriptorStatus, ServiceAnswer } from "./service_messages.ts";
@@ -24,7 +24,7 @@ const controls = /[\0-\x08\x0a-\x1f\x7f]/;
 export function decideBy(
   answer: ServiceAnswer,
   uses: readonly DescriptorUse[],
-): GlobalDecision {
+): LimiterDecision {
   const readings = readBudgets(answer.statuses, uses, () => true);
   const responseHeaders = allowedHeaders(answer.responseHeaders);
   switch (answer.overallCode) {

@@ -2,8 +2,8 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type {
   DescriptorUse,
-  GlobalDecision,
   GlobalLimiter,
+  LimiterDecision,
 } from "./global_limiter.ts";
 import { formatAddress, type ServiceAddress } from "./service_address.ts";
 import { serviceUnitOf } from "./service_budgets.ts";
@@ -46,7 +46,7 @@ const CLOSE_GRACE_MS = 1000;
 /** The proto allows no more for one descriptor. */
 const MAX_HITS = 1_000_000_000;
 
-const nothingAsked: GlobalDecision = { verdict: "admitted", readings: [] };
+const nothingAsked: LimiterDecision = { verdict: "admitted", readings: [] };
 
 /**
  * Budgets that an external service keeps which speaks Envoy's rate limit protocol, version 3.
@@ -84,7 +84,7 @@ export class ServiceLimiter implements GlobalLimiter {
 
   admit(
     uses: readonly DescriptorUse[],
-  ): GlobalDecision | Promise<GlobalDecision> {
+  ): LimiterDecision | Promise<LimiterDecision> {
     return uses.length === 0 ? nothingAsked : this.#ask(uses);
   }
 
@@ -127,7 +127,7 @@ export class ServiceLimiter implements GlobalLimiter {
     this.#connection?.close();
   }
 
-  async #ask(uses: readonly DescriptorUse[]): Promise<GlobalDecision> {
+  async #ask(uses: readonly DescriptorUse[]): Promise<LimiterDecision> {
     const { address, domain, deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
     this.#calls++;
     try {

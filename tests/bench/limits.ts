@@ -53,7 +53,7 @@ export async function limitRows(
         toLocal >= 0.95,
       ),
       row(
-        "shared limit with a KV lease / plain",
+        "global limit with a KV lease / plain",
         toShared,
         "x",
         ">= 0.9",

@@ -96,7 +96,7 @@ async function withFleet(
   }
 }
 
-Deno.test("four gateways admit all of a shared budget and nothing beyond it", async () => {
+Deno.test("four gateways admit all of a global budget and nothing beyond it", async () => {
   await withFleet(async (fleet) => {
     const share = REQUESTS / fleet.length;
     const tallies = await Promise.all(

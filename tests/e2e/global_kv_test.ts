@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { BudgetDefinition } from "../../src/ratelimit/budget.ts";
 import type {
   DescriptorUse,
-  GlobalDecision,
+  LimiterDecision,
 } from "../../src/ratelimit/global_limiter.ts";
 import { KvLimiter } from "../../src/ratelimit/kv_limiter.ts";
 import { KvConnectServer } from "../harness/kv_connect_server.ts";
@@ -68,7 +68,7 @@ Deno.test("KvLimiter gets over a KV Connect server that is down and comes back",
 async function admitInTime(
   limiter: KvLimiter,
   uses: readonly DescriptorUse[],
-): Promise<GlobalDecision> {
+): Promise<LimiterDecision> {
   for (;;) {
     const decision = await limiter.admit(uses);
     if (decision.verdict !== "failed") return decision;

@@ -268,7 +268,7 @@ for (const failureMode of ["Closed", "Open"]) {
   });
 }
 
-Deno.test("gwctl proxy limits shows shared limits", async () => {
+Deno.test("gwctl proxy limits shows global limits", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
   await using gateway = await GatewayProcess.start({

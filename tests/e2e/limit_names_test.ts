@@ -9,7 +9,7 @@ import {
 } from "../harness/limited_gateway.ts";
 import { PatientClock } from "../harness/patient_clock.ts";
 
-Deno.test("shared limits with the same words go by the same numbers in the log as in /config_dump", async () => {
+Deno.test("global limits with the same words go by the same numbers in the log as in /config_dump", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await using upstream = upstreamThatSaysOk();

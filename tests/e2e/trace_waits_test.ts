@@ -153,7 +153,7 @@ Deno.test("a trace says how long a rate limit service took", async () => {
   assert.ok(global.eventStart < global.eventEnd);
 });
 
-Deno.test("a trace says why a shared limit had no verdict although the request passed", async () => {
+Deno.test("a trace says why a global limit had no verdict although the request passed", async () => {
   const { status, events } = await traceOf({
     rateLimit: {
       global: {

@@ -1,5 +1,5 @@
 /**
- * Sends requests to a shared budget and writes one `a` for each that was admitted, `f` for each failure.
+ * Sends requests to a global budget and writes one `a` for each that was admitted, `f` for each failure.
  * Arguments: path of the store, capacity, number of requests.
  *
  * @module

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import type { GlobalLimit } from "../../../src/api/rate_limit.ts";
+import type { GlobalRateLimit } from "../../../src/api/rate_limit.ts";
 import { checkRateLimit } from "../../../src/policy/rate_limit_checks.ts";
 
-type Descriptor = GlobalLimit["descriptors"][number];
+type Descriptor = GlobalRateLimit["descriptors"][number];
 
 function problemsOf(
-  store: GlobalLimit["store"],
+  store: GlobalRateLimit["store"],
   ...descriptors: readonly Partial<Descriptor>[]
 ): readonly string[] {
   const entries = [{ key: "user", value: "jwt.sub" }];

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { RateLimit } from "../../../src/api/rate_limit.ts";
 import type { PolicyContext } from "../../../src/policy/policy.ts";
 import type {
-  GlobalDecision,
   GlobalLimiter,
+  LimiterDecision,
 } from "../../../src/ratelimit/global_limiter.ts";
 import { asUser, local, Process, route } from "./rate_limits.ts";
 
@@ -95,11 +95,11 @@ Deno.test("a request without a key, or with one that is none, is told to trace a
 });
 
 /** A limiter that always says the same. */
-function limiterThatSays(decision: GlobalDecision): GlobalLimiter {
+function limiterThatSays(decision: LimiterDecision): GlobalLimiter {
   return { admit: () => decision, debit: () => {}, refund: () => {} };
 }
 
-function shared(failureMode: "Open" | "Closed", value: string): RateLimit {
+function global(failureMode: "Open" | "Closed", value: string): RateLimit {
   const entries = [{ key: "user", value }];
   return {
     global: {
@@ -111,10 +111,10 @@ function shared(failureMode: "Open" | "Closed", value: string): RateLimit {
   };
 }
 
-Deno.test("trace and log tell why an entry of a shared limit has no value, also where it is counted as unknown", async () => {
+Deno.test("trace and log tell why an entry of a global limit has no value, also where it is counted as unknown", async () => {
   const limiter = limiterThatSays({ verdict: "admitted", readings: [] });
   const { expressions, logged } = await traceOf(
-    shared("Open", "jwt.team"),
+    global("Open", "jwt.team"),
     { limiter },
   );
 
@@ -122,7 +122,7 @@ Deno.test("trace and log tell why an entry of a shared limit has no value, also 
   assert.deepEqual(expressions, [["jwt.team", { error }]]);
   assert.match(
     logged[0] ?? "",
-    /^warn A shared limit has no value for an entr/,
+    /^warn A global limit has no value for an entr/,
   );
 });
 
@@ -130,7 +130,7 @@ Deno.test("a trace tells that a request was let pass because the limiter failed"
   const error = new Error("down");
   const limiter = limiterThatSays({ verdict: "failed", error });
   const { results } = await traceOf(
-    shared("Open", "jwt.sub"),
+    global("Open", "jwt.sub"),
     { limiter },
   );
 

@@ -4,8 +4,8 @@ import { Refusal } from "../../../src/policy/refusal.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
-  GlobalDecision,
   GlobalLimiter,
+  LimiterDecision,
 } from "../../../src/ratelimit/global_limiter.ts";
 import { context, headersOf, response, responseOf } from "./exchange.ts";
 import { asUser, local, Process, route, send, shown } from "./rate_limits.ts";
@@ -15,14 +15,14 @@ type Global = NonNullable<RateLimit["global"]>;
 /** A limiter that answers as told and remembers what it was asked. */
 class FakeLimiter implements GlobalLimiter {
   readonly calls: string[] = [];
-  decision: GlobalDecision | Promise<GlobalDecision> = {
+  decision: LimiterDecision | Promise<LimiterDecision> = {
     verdict: "admitted",
     readings: [],
   };
 
   admit(
     uses: readonly DescriptorUse[],
-  ): GlobalDecision | Promise<GlobalDecision> {
+  ): LimiterDecision | Promise<LimiterDecision> {
     const entries = uses.map((use) =>
       use.entries.map((pair) => pair.join("="))
     );
@@ -48,7 +48,7 @@ const reading: DescriptorReading = {
   windowMs: 60_000,
 };
 
-function shared(options: Partial<Global> = {}): RateLimit {
+function global(options: Partial<Global> = {}): RateLimit {
   return {
     ...local({ requests: 5 }),
     global: {
@@ -69,7 +69,7 @@ function withLimiter(options: Partial<Global> = {}) {
   const process = new Process();
   const limiter = new FakeLimiter();
   process.limiter = limiter;
-  const policy = process.policy([route, shared(options)]);
+  const policy = process.policy([route, global(options)]);
   const left = () => process.counters.describe()[0]?.remaining;
   return { limiter, policy, left };
 }
@@ -166,7 +166,10 @@ Deno.test("global is not asked for what a local limit refuses", async () => {
   assert.equal(limiter.calls.length, 5);
 });
 
-const failing: GlobalDecision = { verdict: "failed", error: new Error("down") };
+const failing: LimiterDecision = {
+  verdict: "failed",
+  error: new Error("down"),
+};
 
 Deno.test("global refuses when it fails and is Closed, and charges nothing", async () => {
   const { limiter, policy, left } = withLimiter();
@@ -222,7 +225,7 @@ Deno.test("tokens of global budgets are charged when usage is known", async () =
 });
 
 Deno.test("without a limiter a global block lets nothing pass", () => {
-  const policy = new Process().policy([route, shared()]);
+  const policy = new Process().policy([route, global()]);
   assert.throws(() => policy.onRequest?.(context({})), {
     code: "invalid_policy",
   });

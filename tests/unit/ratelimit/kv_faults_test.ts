@@ -168,7 +168,7 @@ for (const garbage of ["garbage", { openedAt: 1e300, available: 5 }, 7n]) {
     assert(found.verdict === "failed");
     assert.match(
       String(found.error),
-      /Cannot read a shared budget, which now counts as used up/,
+      /Cannot read a global budget, which now counts as used up/,
     );
     assert.deepEqual(inWindow, [0, 0]);
     assert.equal(other, 5);

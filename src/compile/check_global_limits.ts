@@ -1,19 +1,19 @@
 import type { GatewayPolicy } from "../api/gateway_policy.ts";
-import type { GlobalLimit } from "../api/rate_limit.ts";
+import type { GlobalRateLimit } from "../api/rate_limit.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Backend } from "../snapshot/snapshot.ts";
 import type { Report } from "./report.ts";
 
-/** What shared limits need besides their policy. */
+/** What global limits need besides their policy. */
 interface CheckContext {
   readonly backends: ReadonlyMap<string, Backend>;
   readonly kv: Settings["kv"];
   readonly report: Report;
 }
 
-/** Reports shared limits that nobody keeps: their policies would refuse every request. */
-export function checkSharedLimits(
+/** Reports global limits that nobody keeps: their policies would refuse every request. */
+export function checkGlobalLimits(
   { gatewayPolicies }: ResourceSet,
   context: CheckContext,
 ): void {
@@ -38,7 +38,7 @@ function checkStore(
 
 function checkService(
   policy: GatewayPolicy,
-  { service }: Exclude<GlobalLimit["store"], "KV">,
+  { service }: Exclude<GlobalRateLimit["store"], "KV">,
   { backends, report }: CheckContext,
 ): void {
   const ref = service.backendRef;

@@ -7,17 +7,17 @@ import {
   type ServiceLimiterOptions,
 } from "./service_limiter.ts";
 import {
+  type GlobalLimit,
+  type GlobalLimitReading,
   kvStatus,
   type LimiterStatus,
   readKvLimit,
   readServiceLimit,
   serviceStatus,
-  type SharedLimit,
-  type SharedLimitReading,
-} from "./shared_limit.ts";
+} from "./global_limit.ts";
 
 /** A limiter and what it did so far, as metrics show it. */
-export interface SharedLimiterCounts
+export interface LimiterCounts
   extends LimiterStatus, Omit<DecisionCounts, "lastError"> {
   /** Requests that waited for an answer. */
   readonly waits: number;
@@ -28,20 +28,20 @@ export interface SharedLimiterCounts
 }
 
 /** A limiter of either kind, from its opening to its end. */
-export interface SharedLimiter {
+export interface LimiterHandle {
   readonly limiter: CountedLimiter;
   /** Rejects when store or service cannot be reached now; it is tried again when it is needed. */
   open(): Promise<void>;
   /** Gives leases back, settles what is pending. Takes at most two seconds. */
   close(): Promise<void>;
-  describe(limits: readonly SharedLimit[]): readonly SharedLimitReading[];
-  count(): SharedLimiterCounts;
+  describe(limits: readonly GlobalLimit[]): readonly GlobalLimitReading[];
+  count(): LimiterCounts;
 }
 
 /** A limiter over Deno KV. */
 export function createKvLimiter(
   options: KvLimiterOptions & Pick<ServiceLimiterOptions, "clock" | "log">,
-): SharedLimiter {
+): LimiterHandle {
   const kv = new KvLimiter(options);
   const { domain } = options;
   const log = new FailureLog(options, { domain, store: "KV" });
@@ -82,7 +82,7 @@ export function createKvLimiter(
 /** A limiter that asks a service about every request. */
 export function createServiceLimiter(
   options: ServiceLimiterOptions,
-): SharedLimiter {
+): LimiterHandle {
   const service = new ServiceLimiter(options);
   const { domain, address } = options;
   const store = formatAddress(address);

@@ -2,13 +2,13 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { GlobalLimiter } from "./global_limiter.ts";
 import type { ServiceAddress } from "./service_address.ts";
-import type { SharedLimit, SharedLimitReading } from "./shared_limit.ts";
+import type { GlobalLimit, GlobalLimitReading } from "./global_limit.ts";
 import {
   createKvLimiter,
   createServiceLimiter,
-  type SharedLimiter,
-  type SharedLimiterCounts,
-} from "./shared_limiter.ts";
+  type LimiterCounts,
+  type LimiterHandle,
+} from "./limiter_handle.ts";
 
 /** Who keeps the budgets of a domain: a store, by its file or URL, or a service. Equal places share a limiter. */
 export type LimiterPlace =
@@ -18,16 +18,16 @@ export type LimiterPlace =
 /** What a configuration uses of the limiters, until it gives it back. */
 export interface LimiterLease {
   /** @param limits What it is going to be asked about. */
-  limiter(place: LimiterPlace, limits: readonly SharedLimit[]): GlobalLimiter;
+  limiter(place: LimiterPlace, limits: readonly GlobalLimit[]): GlobalLimiter;
   /** Requests under way may go on using what nobody else uses, for ten minutes. */
   release(): void;
 }
 
 /** A limiter and who uses it. */
 interface Entry {
-  readonly shared: SharedLimiter;
+  readonly handle: LimiterHandle;
   /** What each user is going to ask about. */
-  readonly users: Set<readonly SharedLimit[]>;
+  readonly users: Set<readonly GlobalLimit[]>;
   isOpen: boolean;
   /** Set once nobody uses it. */
   cancelRetirement: (() => void) | undefined;
@@ -39,7 +39,7 @@ const RETIREMENT_MS = 600_000;
 const MAX_RETIRED = 16;
 
 /** Limiters of budgets that processes share; they outlive the configurations that name them. */
-export class SharedLimiters {
+export class GlobalLimiters {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #entries = new Map<string, Entry>();
@@ -65,7 +65,7 @@ export class SharedLimiters {
           entry.users.delete(user);
           if (entry.users.size === 0) this.#retire(key, entry);
         });
-        return entry.shared.limiter;
+        return entry.handle.limiter;
       },
       release() {
         for (const release of releases.splice(0)) release();
@@ -78,23 +78,23 @@ export class SharedLimiters {
     for (const entry of this.#entries.values()) {
       if (entry.isOpen) continue;
       entry.isOpen = true;
-      void this.#open(entry.shared);
+      void this.#open(entry.handle);
     }
   }
 
   /** Every limit in use, each once. */
-  describe(): readonly SharedLimitReading[] {
-    return this.#inUse().flatMap(({ shared, users }) => {
+  describe(): readonly GlobalLimitReading[] {
+    return this.#inUse().flatMap(({ handle, users }) => {
       const limits = [...users].flat().map((limit) =>
         [JSON.stringify(limit), limit] as const
       );
-      return shared.describe([...new Map(limits).values()]);
+      return handle.describe([...new Map(limits).values()]);
     });
   }
 
   /** Every limiter in use. */
-  count(): readonly SharedLimiterCounts[] {
-    return this.#inUse().map(({ shared }) => shared.count());
+  count(): readonly LimiterCounts[] {
+    return this.#inUse().map(({ handle }) => handle.count());
   }
 
   /** Gives everything back; takes at most two seconds. */
@@ -111,7 +111,7 @@ export class SharedLimiters {
       return known;
     }
     const entry: Entry = {
-      shared: this.#create(place),
+      handle: this.#create(place),
       users: new Set(),
       isOpen: false,
       cancelRetirement: undefined,
@@ -120,7 +120,7 @@ export class SharedLimiters {
     return entry;
   }
 
-  #create(place: LimiterPlace): SharedLimiter {
+  #create(place: LimiterPlace): LimiterHandle {
     const { domain } = place;
     const options = { domain, clock: this.#clock, log: this.#log };
     return "kv" in place
@@ -128,13 +128,13 @@ export class SharedLimiters {
       : createServiceLimiter({ address: place.service, ...options });
   }
 
-  async #open(shared: SharedLimiter): Promise<void> {
+  async #open(handle: LimiterHandle): Promise<void> {
     try {
-      await shared.open();
+      await handle.open();
     } catch (error) {
-      const { domain, store } = shared.count();
+      const { domain, store } = handle.count();
       this.#log.error(
-        "Cannot reach who keeps shared limits: until it can be reached, their requests are refused with 503, or pass where failureMode is Open",
+        "Cannot reach who keeps global limits: until it can be reached, their requests are refused with 503, or pass where failureMode is Open",
         {
           domain,
           store,
@@ -166,7 +166,7 @@ export class SharedLimiters {
   #end(key: string, entry: Entry): void {
     entry.cancelRetirement?.();
     this.#entries.delete(key);
-    const closing = entry.shared.close().finally(() =>
+    const closing = entry.handle.close().finally(() =>
       this.#closing.delete(closing)
     );
     this.#closing.add(closing);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Log } from "../../../src/base/log.ts";
 import {
+  GlobalLimiters,
   type LimiterPlace,
-  SharedLimiters,
-} from "../../../src/ratelimit/shared_limiters.ts";
+} from "../../../src/ratelimit/global_limiters.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { useOf } from "./kv_fleet.ts";
 
@@ -27,7 +27,7 @@ function create() {
     trace() {},
     isEnabled: () => false,
   };
-  const limiters = new SharedLimiters({ clock, log });
+  const limiters = new GlobalLimiters({ clock, log });
   return { clock, limiters, errors, told };
 }
 
@@ -151,7 +151,7 @@ Deno.test("a store that cannot be opened is told ahead of the first request, wit
   assert.match(String(status.lastError), /Cannot open "\/nowhere\/limits.db"/);
   assert.match(
     JSON.stringify(errors),
-    /Cannot reach who keeps shared limits: .* refused with 503, or pass where failureMode is Open/,
+    /Cannot reach who keeps global limits: .* refused with 503, or pass where failureMode is Open/,
   );
   await limiters.close();
 });

@@ -4,7 +4,7 @@ import type { KvLimiterState } from "./kv_description.ts";
 import type { ServiceLimiterState } from "./service_limiter.ts";
 
 /** A configured descriptor, as far as it can be told without a request. */
-export interface SharedLimit {
+export interface GlobalLimit {
   /** Such as `100 requests per minute, by user`; what the environment gave is hidden. */
   readonly name: string;
   readonly definition: BudgetDefinition;
@@ -24,10 +24,10 @@ export interface LimiterStatus {
 }
 
 /**
- * A shared limit as `/config_dump` shows it. Of several keys, the budget with the least left. What is left out this process does not
+ * A global limit as `/config_dump` shows it. Of several keys, the budget with the least left. What is left out this process does not
  * know: only the service does, or the store told about none of the keys yet.
  */
-export interface SharedLimitReading
+export interface GlobalLimitReading
   extends
     LimiterStatus,
     Pick<BudgetReading, "unit" | "limit" | "windowMs">,
@@ -70,9 +70,9 @@ export function serviceStatus(
 
 /** A limit over Deno KV, from the budgets that this process knows. */
 export function readKvLimit(
-  { name, definition, keys }: SharedLimit,
+  { name, definition, keys }: GlobalLimit,
   { budgets }: KvLimiterState,
-): Omit<SharedLimitReading, keyof LimiterStatus> {
+): Omit<GlobalLimitReading, keyof LimiterStatus> {
   const matching = budgets.filter((budget) =>
     isEqual(budget.definition, definition) &&
     isEqual(budget.entries.map(([key]) => key), keys)
@@ -105,8 +105,8 @@ export function readKvLimit(
 
 /** A limit that a service keeps, which alone knows what is left. */
 export function readServiceLimit(
-  { name, definition: { unit, base, windowMs } }: SharedLimit,
-): Omit<SharedLimitReading, keyof LimiterStatus> {
+  { name, definition: { unit, base, windowMs } }: GlobalLimit,
+): Omit<GlobalLimitReading, keyof LimiterStatus> {
   return { name, unit, limit: base, windowMs };
 }
 

@@ -1,0 +1,59 @@
+import type { MetricRegistry } from "./metrics.ts";
+
+/** A local limit and what it did so far. */
+export interface LimitCounts {
+  readonly scope: string;
+  /** Its definition in words. */
+  readonly name: string;
+  readonly admitted: number;
+  readonly refused: number;
+  readonly tokens: number;
+  readonly keys: number;
+  readonly evictedKeys: number;
+}
+
+/** The local limits, counted where their budgets are kept. */
+export function addLocalLimitMetrics(
+  registry: MetricRegistry,
+  read: () => Iterable<LimitCounts>,
+): void {
+  const labelNames = ["scope", "limit"];
+  const perLimit = (valueOf: (limit: LimitCounts) => number) => () =>
+    Iterator.from(read()).map((limit) => ({
+      labels: [limit.scope, limit.name],
+      value: valueOf(limit),
+    }));
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_requests_total",
+    help: "Requests that a local limit admitted or refused",
+    labelNames: [...labelNames, "result"],
+    read: () =>
+      Iterator.from(read()).flatMap(({ scope, name, admitted, refused }) => [
+        { labels: [scope, name, "admitted"], value: admitted },
+        { labels: [scope, name, "refused"], value: refused },
+      ]),
+  });
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_tokens_total",
+    help: "LLM tokens charged to a local limit",
+    labelNames,
+    read: perLimit(({ tokens }) => tokens),
+  });
+  registry.computed({
+    type: "gauge",
+    name: "gateway_rate_limit_keys",
+    help: "Keys of a local limit that have a budget now",
+    labelNames,
+    read: perLimit(({ keys }) => keys),
+  });
+  registry.computed({
+    type: "counter",
+    name: "gateway_rate_limit_evicted_keys_total",
+    help:
+      "Keys of a local limit that were forgotten while their budget was in use",
+    labelNames,
+    read: perLimit(({ evictedKeys }) => evictedKeys),
+  });
+}
