@@ -26,10 +26,9 @@ export { ConfigReadError } from "./src/config/read.ts";
 export type { Environment } from "./src/config/substitute.ts";
 export type { WatchOptions } from "./src/config/watch.ts";
 export type { PortAddress } from "./src/dataplane/data_plane.ts";
-export {
-  Gateway,
-  type GatewayOptions,
-  type GatewayStatus,
-  type Readiness,
-  type RejectedConfiguration,
-} from "./src/gateway.ts";
+export { Gateway, type GatewayOptions } from "./src/gateway.ts";
+export type {
+  GatewayStatus,
+  Readiness,
+  RejectedConfiguration,
+} from "./src/gateway_status.ts";

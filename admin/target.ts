@@ -1,5 +1,6 @@
 import type { Settings } from "../src/api/settings.ts";
 import type { BoundedStore, DataPlane } from "../src/dataplane/data_plane.ts";
+import type { GatewayStatus, Readiness } from "../src/gateway_status.ts";
 import type { SystemMemory } from "./endpoints/linux_memory.ts";
 
 /** What the admin and stats servers need of a gateway. */
@@ -13,7 +14,7 @@ export interface AdminTarget {
   systemMemory(): SystemMemory;
   /** What the process keeps in memory beside the data plane. */
   stores(): readonly BoundedStore[];
-  status(): ConfigurationStatus;
+  status(): GatewayStatus;
   /** The log filter in force, as `formatLogFilter` prints it. */
   logFilter(): string;
   /** @param filter Complete and valid. */
@@ -22,24 +23,3 @@ export interface AdminTarget {
   shutdown(): void;
   readiness(): Readiness;
 }
-
-/** Which configuration is in force, and the last one that was not good enough. */
-export interface ConfigurationStatus {
-  /** Of the configuration's text. */
-  readonly hash: string;
-  /** RFC 3339. */
-  readonly appliedAt: string;
-  readonly lastRejected: RejectedConfiguration | undefined;
-}
-
-/** A configuration that was not applied; it is gone once a later one is. */
-export interface RejectedConfiguration {
-  readonly hash: string;
-  /** RFC 3339. */
-  readonly at: string;
-  /** One line each. */
-  readonly diagnostics: readonly string[];
-}
-
-/** Whether traffic should be sent here. */
-export type Readiness = "starting" | "ready" | "draining";

@@ -13,10 +13,19 @@ import {
   locateDiagnostics,
 } from "./candidate.ts";
 import type { ConfigurationSource } from "./config/configuration_source.ts";
-import { type Diagnostic, formatDiagnostic } from "./config/diagnostic.ts";
+import {
+  type Diagnostic,
+  formatDiagnostic,
+  isError,
+} from "./config/diagnostic.ts";
 import type { Environment } from "./config/substitute.ts";
 import type { DataPlane, PortAddress } from "./dataplane/data_plane.ts";
 import { LocalDataPlane } from "./dataplane/local_data_plane.ts";
+import {
+  ConfigurationRecord,
+  type GatewayStatus,
+  type Readiness,
+} from "./gateway_status.ts";
 import type { WebUiHandler } from "./proxy/web_ui.ts";
 import { createAccessLog } from "./telemetry/access_log.ts";
 import {
@@ -40,27 +49,6 @@ export interface GatewayOptions {
   readonly beforeListening?: (gateway: Gateway) => Promise<void>;
 }
 
-/** The configuration in force, and the last one that was not good enough. */
-export interface GatewayStatus {
-  /** SHA-256 of the configuration's text, hexadecimal. */
-  readonly hash: string;
-  /** RFC 3339. */
-  readonly appliedAt: string;
-  readonly lastRejected: RejectedConfiguration | undefined;
-}
-
-/** A configuration that was not applied. */
-export interface RejectedConfiguration {
-  readonly hash: string;
-  /** RFC 3339. */
-  readonly at: string;
-  /** One line each: `file:line:column: error: …`. */
-  readonly diagnostics: readonly string[];
-}
-
-/** Whether traffic should be sent here. */
-export type Readiness = "starting" | "ready" | "draining";
-
 /**
  * A running gateway: keeps a data plane in step with a configuration source.
  *
@@ -75,7 +63,7 @@ export class Gateway {
   readonly #logger: Logger;
   readonly #log: Log;
   readonly #stopWatching: AbortController;
-  #status: GatewayStatus = { hash: "", appliedAt: "", lastRejected: undefined };
+  readonly #record: ConfigurationRecord;
   #files: readonly string[] = [];
   /** Of the configuration that was last tried, applied or not. */
   #fingerprint = "";
@@ -101,6 +89,11 @@ export class Gateway {
     });
     this.#log = this.#logger.module("gateway");
     this.metrics = createGatewayMetrics({ clock: this.#clock, version });
+    this.#record = new ConfigurationRecord(
+      this.#clock,
+      this.#log,
+      this.metrics,
+    );
     this.dataPlane = this.#createDataPlane();
   }
 
@@ -124,7 +117,7 @@ export class Gateway {
       await options.beforeListening?.(gateway);
     }
     const diagnostics = await gateway.#apply(candidate);
-    if (gateway.#status.lastRejected !== undefined) {
+    if (!gateway.#record.isRunning) {
       await gateway.dataPlane.drain(0);
       throw new ConfigurationError(diagnostics, candidate.sources);
     }
@@ -133,12 +126,12 @@ export class Gateway {
   }
 
   status(): GatewayStatus {
-    return this.#status;
+    return this.#record.status;
   }
 
   readiness(): Readiness {
     if (this.#stopping !== undefined) return "draining";
-    return this.#status.hash === "" ? "starting" : "ready";
+    return this.#record.isRunning ? "ready" : "starting";
   }
 
   /** Such as `info,proxy=debug`. */
@@ -197,7 +190,7 @@ export class Gateway {
     } catch (error) {
       this.#fingerprint = "";
       this.#log.error("Cannot read the configuration", { error });
-      this.#reject("", [describeError(error)], 1);
+      this.#record.rejected("", [describeError(error)], 1);
     }
   }
 
@@ -224,39 +217,20 @@ export class Gateway {
       diagnostics = locateDiagnostics(candidate, result);
     }
     // A first configuration that is refused is for the caller to show.
-    if (applied || this.#status.hash !== "") this.#logDiagnostics(diagnostics);
-    if (applied) this.#accept(candidate);
-    else {
+    if (applied || this.#record.isRunning) this.#logDiagnostics(diagnostics);
+    if (applied) {
+      this.#record.applied(candidate);
+      this.#warnOfNewSettings(loaded.settings);
+    } else {
       const errors = diagnostics.filter(isError).length;
-      this.#reject(hash, diagnostics.map(formatDiagnostic), errors);
+      this.#record.rejected(hash, diagnostics.map(formatDiagnostic), errors);
     }
     return diagnostics;
   }
 
-  #accept({ hash, loaded }: Candidate): void {
-    const appliedAt = this.#timestamp();
-    this.#status = { hash, appliedAt, lastRejected: undefined };
-    this.metrics.configReloads.labels("applied").inc();
-    this.metrics.configSynchronized.set(1);
-    const { gateways, httpRoutes } = loaded.resources;
-    this.#log.info("Configuration applied", {
-      hash: hash.slice(0, 12),
-      gateways: gateways.length,
-      routes: httpRoutes.length,
-    });
-    if (JSON.stringify(loaded.settings) !== JSON.stringify(this.settings)) {
-      this.#log.warn('A change of "config" takes effect after a restart');
-    }
-  }
-
-  #reject(hash: string, diagnostics: readonly string[], errors: number): void {
-    const lastRejected = { hash, at: this.#timestamp(), diagnostics };
-    this.#status = { ...this.#status, lastRejected };
-    this.metrics.configReloads.labels("rejected").inc();
-    this.metrics.configSynchronized.set(0);
-    if (this.#status.hash === "") return;
-    const message = "Configuration rejected, the running one stays";
-    this.#log.error(message, { errors });
+  #warnOfNewSettings(settings: Settings): void {
+    if (JSON.stringify(settings) === JSON.stringify(this.settings)) return;
+    this.#log.warn('A change of "config" takes effect after a restart');
   }
 
   #logDiagnostics(diagnostics: readonly Diagnostic[]): void {
@@ -285,12 +259,4 @@ export class Gateway {
       webUi: this.#options.webUi,
     });
   }
-
-  #timestamp(): string {
-    return new Date(this.#clock.now()).toISOString();
-  }
-}
-
-function isError({ severity }: Diagnostic): boolean {
-  return severity === "error";
 }

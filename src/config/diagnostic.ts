@@ -17,6 +17,13 @@ export interface Diagnostic extends Location {
   readonly suggestion?: string;
 }
 
+/** Whether it keeps the configuration from being applied. */
+export function isError(
+  { severity }: { readonly severity: "error" | "warning" },
+): boolean {
+  return severity === "error";
+}
+
 /** A text that configuration is read from. */
 export interface ConfigSource {
   /** What messages call it: the path as given, or `<stdin>`. Paths inside are relative to its folder. */

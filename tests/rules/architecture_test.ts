@@ -19,6 +19,7 @@ const table: ImportTable = {
     "src/telemetry",
     "src/dataplane",
     "src/config",
+    "src/gateway_status.ts",
   ],
   "cli": [
     "src/base",

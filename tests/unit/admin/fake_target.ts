@@ -6,11 +6,8 @@ import {
   formatLogFilter,
   parseLogFilter,
 } from "../../../src/base/log_filter.ts";
-import type {
-  AdminTarget,
-  ConfigurationStatus,
-  Readiness,
-} from "../../../admin/target.ts";
+import type { AdminTarget } from "../../../admin/target.ts";
+import type { GatewayStatus, Readiness } from "../../../src/gateway_status.ts";
 import { startAdminServer } from "../../../admin/server.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
@@ -19,7 +16,7 @@ import { FakeClock } from "../../harness/fake_clock.ts";
 export class FakeTarget implements AdminTarget {
   readonly settings: Settings;
   readonly version = { version: "1.2.3" };
-  configuration: ConfigurationStatus = {
+  configuration: GatewayStatus = {
     hash: "abc",
     appliedAt: "2026-01-01T00:00:00.000Z",
     lastRejected: undefined,
@@ -72,7 +69,7 @@ export class FakeTarget implements AdminTarget {
     return [];
   }
 
-  status(): ConfigurationStatus {
+  status(): GatewayStatus {
     return this.configuration;
   }
 

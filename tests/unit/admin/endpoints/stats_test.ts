@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createRouter } from "../../../../admin/router.ts";
 import { statsEndpoints } from "../../../../admin/endpoints/stats.ts";
-import type { Readiness } from "../../../../admin/target.ts";
+import type { Readiness } from "../../../../src/gateway_status.ts";
 import { createTestLog, FakeTarget } from "../fake_target.ts";
 
 async function ask(target: FakeTarget, path: string, method = "GET") {
