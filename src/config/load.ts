@@ -1,38 +1,16 @@
-import {
-  emptyResourceSet,
-  kindSchemas,
-  type Resource,
-  type ResourceSet,
-} from "../api/resource_set.ts";
+import { kindSchemas } from "../api/resource_set.ts";
 import { type Settings, settingsSchema } from "../api/settings.ts";
-import {
-  formatPath,
-  type Path,
-  type Problem,
-  show,
-  validate,
-} from "../api/validate.ts";
+import { type Path, type Problem, show, validate } from "../api/validate.ts";
 import { policyApiGroup } from "../api/group.ts";
 import { createSuggest } from "../api/suggest.ts";
 import { runToEnd } from "../base/slices.ts";
 import { checkTogether } from "./checks.ts";
-import {
-  type ConfigSource,
-  type Diagnostic,
-  type Location,
-  sortDiagnostics,
-} from "./diagnostic.ts";
+import { type ConfigSource, type Diagnostic, isError } from "./diagnostic.ts";
 import { expandAll } from "./expand.ts";
+import { createLoadedConfig, type LoadedConfig } from "./loaded_config.ts";
 import { isKubernetes, readKubernetes } from "./kubernetes_document.ts";
 import { folderOf, normalise } from "./normalise.ts";
-import {
-  diagnose,
-  diagnoseAt,
-  isGenerated,
-  originalPath,
-  type Placed,
-  placedKey,
-} from "./placed.ts";
+import { diagnose, diagnoseAt, isGenerated, type Placed } from "./placed.ts";
 import { checkReferences, declaredNames } from "./references.ts";
 import {
   isMapping,
@@ -44,24 +22,7 @@ import type { Environment } from "./substitute.ts";
 import { findSuspicious } from "./suspicious.ts";
 import { type ConfigDocument, readDocuments } from "./config_document.ts";
 
-/** What a configuration says, and everything that is wrong with it. */
-export interface LoadedConfig {
-  /** The valid resources. To be applied only when no diagnostic is an error. */
-  readonly resources: ResourceSet;
-  /** The `config` section with defaults filled in; all defaults when it is absent or not valid. */
-  readonly settings: Settings;
-  /** In the order of files and lines. */
-  readonly diagnostics: readonly Diagnostic[];
-  /** Files that the configuration refers to, such as certificates, relative to the working folder. */
-  readonly files: readonly string[];
-  /** The diagnostic of a problem found later in the resource with this key (see `resourceKey`). */
-  diagnose(key: string, problem: Problem): Diagnostic;
-  /** Place of what is at `path` in a resource; `undefined` for a key that is not in the set. */
-  locate(
-    key: string,
-    path: Path,
-  ): (Location & { readonly path: string }) | undefined;
-}
+export type { LoadedConfig } from "./loaded_config.ts";
 
 /** Reads configuration in the short form, as Kubernetes kinds, or both. Never throws on bad input. */
 export function loadConfig(
@@ -148,10 +109,19 @@ class Loader {
     const settings = this.#settings(shorts);
     this.#diagnostics.push(...checkTogether(placed, settings));
     yield;
-    if (!this.#diagnostics.some(({ severity }) => severity === "error")) {
+    if (!this.#diagnostics.some(isError)) {
       this.#diagnostics.push(...findSuspicious(placed));
     }
-    return this.#result(placed, settings, sources);
+    return createLoadedConfig({
+      placed,
+      settings,
+      sources,
+      diagnostics: this.#diagnostics,
+      files: [...this.#files],
+      environment: this.#raw.flatMap(({ document }) => [
+        ...document.environment,
+      ]),
+    });
   }
 
   /** Applies the rules of the kind, which the short form does not know, to a resource made from it. */
@@ -182,47 +152,6 @@ class Loader {
       this.#diagnostics.push(diagnoseAt(document, path, { ...problem, path }));
     };
   }
-
-  #result(
-    placed: readonly Placed[],
-    settings: Settings,
-    sources: readonly ConfigSource[],
-  ): LoadedConfig {
-    const environment = this.#raw.flatMap(({ document }) => [
-      ...document.environment,
-    ]);
-    const byKey = new Map(placed.map((item) => [placedKey(item), item]));
-    const start = { file: sources[0]?.name ?? "", line: 1, column: 1 };
-    return {
-      resources: {
-        ...resourceSetOf(placed.map(({ resource }) => resource)),
-        ...(environment.length > 0 && { environment }),
-      },
-      settings,
-      diagnostics: sortDiagnostics(this.#diagnostics, sources),
-      files: [...this.#files],
-      diagnose(key, problem) {
-        const item = byKey.get(key);
-        if (item !== undefined) return diagnose(item, problem);
-        const { message, path } = problem;
-        return {
-          ...start,
-          severity: "error",
-          path: `${key}: ${formatPath(path)}`,
-          message,
-        };
-      },
-      locate(key, path) {
-        const item = byKey.get(key);
-        if (item === undefined) return undefined;
-        const original = originalPath(item.origins, path);
-        return {
-          ...item.document.locate(original),
-          path: formatPath(original),
-        };
-      },
-    };
-  }
 }
 
 function emptyFile(file: string): Diagnostic {
@@ -249,21 +178,4 @@ function findPolicyApiGroup(
     }
   }
   return undefined;
-}
-
-function resourceSetOf(resources: readonly Resource[]): ResourceSet {
-  return {
-    ...emptyResourceSet,
-    gateways: resources.filter((resource) => resource.kind === "Gateway"),
-    httpRoutes: resources.filter((resource) => resource.kind === "HTTPRoute"),
-    gatewayPolicies: resources.filter((resource) =>
-      resource.kind === "GatewayPolicy"
-    ),
-    gatewayBackends: resources.filter((resource) =>
-      resource.kind === "GatewayBackend"
-    ),
-    backendTlsPolicies: resources.filter((resource) =>
-      resource.kind === "BackendTLSPolicy"
-    ),
-  };
 }

@@ -106,10 +106,14 @@ for (
     { path: ["metadata", "name"], place: "4:9 routes[0].name" },
   ]
 ) {
-  Deno.test(`LoadedConfig locates ${path.join(".")} of a route in the short form`, () => {
-    const found = loadText(shortForm).locate("HTTPRoute/default/mcp", path);
+  Deno.test(`LoadedConfig diagnoses ${path.join(".")} of a route where the short form has it`, () => {
+    const found = loadText(shortForm).diagnose("HTTPRoute/default/mcp", {
+      path,
+      at: "value",
+      message: "is wrong",
+    });
 
-    assert.equal(`${found?.line}:${found?.column} ${found?.path}`, place);
+    assert.equal(`${found.line}:${found.column} ${found.path}`, place);
   });
 }
 
@@ -129,7 +133,7 @@ Deno.test("LoadedConfig diagnoses a problem of an inline policy where it was wri
   );
 });
 
-Deno.test("LoadedConfig locates a part of a Kubernetes resource", () => {
+Deno.test("LoadedConfig diagnoses a part of a Kubernetes resource where it was written", () => {
   const loaded = loadText(`apiVersion: policy.gateway.internal/v1alpha1
 kind: GatewayBackend
 metadata: { name: tools }
@@ -139,14 +143,14 @@ spec:
     port: 443
 `);
 
-  const found = loaded.locate("GatewayBackend/default/tools", [
-    "spec",
-    "static",
-    "port",
-  ]);
+  const found = loaded.diagnose("GatewayBackend/default/tools", {
+    path: ["spec", "static", "port"],
+    at: "value",
+    message: "is wrong",
+  });
 
   assert.equal(
-    `${found?.line}:${found?.column} ${found?.path}`,
+    `${found.line}:${found.column} ${found.path}`,
     "7:11 spec.static.port",
   );
 });
