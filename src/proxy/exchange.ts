@@ -7,6 +7,7 @@ import type {
   ResponseMessage,
 } from "../http/message.ts";
 import type { Policy, PolicyContext } from "../policy/policy.ts";
+import type { PolicyTrace } from "../policy/policy_trace.ts";
 import { Refusal } from "../policy/refusal.ts";
 import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
 import type { RequestIdentity } from "../policy/request_identity.ts";
@@ -18,18 +19,19 @@ import type {
   Route,
   Snapshot,
 } from "../snapshot/snapshot.ts";
+import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
+import { requestIdOf } from "./forwarding.ts";
 import type { RequestTrace } from "./request_trace.ts";
 import { TokenMeter } from "./token_meter.ts";
 
 /** Hears of every request that is over. */
 export type FinishObserver = (exchange: Exchange, outcome: Outcome) => void;
 
-/** A request as it arrived. */
-export interface Asked {
-  readonly method: string;
-  readonly authority: string;
-  /** Path and query. */
-  readonly target: string;
+/** What an exchange needs of its surroundings. */
+export interface ExchangeOptions {
+  readonly snapshots: SnapshotStore;
+  readonly clock: Clock;
+  readonly onFinish: FinishObserver;
 }
 
 /** A try that was followed by another, in monotonic milliseconds. */
@@ -54,7 +56,9 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   /** Monotonic time of acceptance, in milliseconds. */
   readonly startedAt: number;
   /** What the client asked for; policies may rewrite the request itself. */
-  readonly asked: Asked;
+  readonly asked: Readonly<
+    Pick<RequestMessage, "method" | "authority" | "target">
+  >;
   readonly identity: RequestIdentity = {};
 
   listener: Listener | undefined;
@@ -82,9 +86,9 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   /** Tries that were followed by another. */
   failedTries: readonly FailedTry[] = noTries;
   /** Set while somebody watches this request. */
-  trace: RequestTrace | undefined;
+  requestTrace: RequestTrace | undefined;
 
-  readonly #observer: FinishObserver;
+  readonly #onFinish: FinishObserver;
   readonly #seen: Policy[] = [];
   #response: ResponseMessage | undefined;
   #namedAuthority: string | undefined;
@@ -93,22 +97,29 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
 
   constructor(
     request: RequestMessage,
-    snapshot: Snapshot,
     port: number,
-    requestId: string,
-    clock: Clock,
-    observer: FinishObserver,
+    { snapshots, clock, onFinish }: ExchangeOptions,
   ) {
     this.request = request;
-    this.snapshot = snapshot;
+    this.snapshot = snapshots.current;
     this.port = port;
-    this.requestId = requestId;
+    this.requestId = requestIdOf(request.headers);
     this.acceptedAt = clock.now();
     this.startedAt = clock.monotonic();
     const { method, authority, target } = request;
     this.asked = { method, authority, target };
-    this.#observer = observer;
+    this.#onFinish = onFinish;
     request.handledBy = this;
+  }
+
+  /** Those of the port. */
+  get listeners(): readonly Listener[] {
+    const { snapshot: { ports }, port } = this;
+    return ports.find((each) => each.port === port)?.listeners ?? [];
+  }
+
+  get trace(): PolicyTrace | undefined {
+    return this.requestTrace?.policies;
   }
 
   get gateway(): string | undefined {
@@ -189,13 +200,14 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   async runRequestHooks(
     policies: readonly Policy[],
   ): Promise<ResponseMessage | undefined> {
+    const trace = this.requestTrace?.policies;
     for (const policy of policies) {
       this.#seen.push(policy);
-      this.trace?.policyStarts(policy);
+      trace?.starts(policy);
       const verdict = policy.onRequest?.(this);
-      if (verdict instanceof Promise) this.trace?.policyWaits();
+      if (verdict instanceof Promise) trace?.waits();
       const answer = verdict instanceof Promise ? await verdict : verdict;
-      this.trace?.policyEnds(policy, answer);
+      trace?.ends(policy, answer);
       if (answer === undefined) continue;
       if (!(answer instanceof Refusal)) return answer;
       this.refusal = answer;
@@ -212,18 +224,19 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     response: ResponseMessage,
     reject: (error: unknown) => ResponseMessage,
   ): Promise<ResponseMessage> {
-    this.trace?.responds(response);
+    this.requestTrace?.responds(response);
     let current = response;
     for (let i = this.#seen.length - 1; i >= 0; i--) {
       const policy = this.#seen[i];
+      if (policy === undefined) continue;
       try {
-        const done = policy?.onResponse?.(this, current);
+        const done = policy.onResponse?.(this, current);
         if (done instanceof Promise) await done;
       } catch (error) {
         current.body?.cancel(error);
         current = reject(error);
       }
-      this.trace?.decorated(policy, current);
+      this.requestTrace?.policies.decorated(policy, current);
     }
     return current;
   }
@@ -232,6 +245,6 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     const wasAnswered = this.error?.code !== "client_closed" ||
       this.upstreamMs === undefined;
     if (!wasAnswered) this.#meter?.abandon();
-    this.#observer(this, outcome);
+    this.#onFinish(this, outcome);
   }
 }

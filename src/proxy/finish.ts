@@ -16,7 +16,7 @@ export function observeFinishedRequests(
     const finish = () => {
       const finished = describe(exchange, outcome, durationMs);
       record(finished, exchange);
-      exchange.trace?.finished(finished);
+      exchange.requestTrace?.finished(finished);
     };
     const durationMs = clock.monotonic() - exchange.startedAt;
     const decoding = exchange.meter?.decoding;

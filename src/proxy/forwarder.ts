@@ -106,13 +106,13 @@ export class Forwarder {
       code: "upstream_timeout",
       backend: backend.key,
     };
-    const { request, trace } = exchange;
-    trace?.callStarts(backend);
+    const { request, requestTrace } = exchange;
+    requestTrace?.callStarts(backend);
     const call = withinLimit(
       cancellation,
       limit,
       (limited) => upstream.send(request, body, limited),
     );
-    return trace === undefined ? call : trace.callEnds(call);
+    return requestTrace === undefined ? call : requestTrace.callEnds(call);
   }
 }

@@ -1,4 +1,3 @@
-import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type {
@@ -9,12 +8,10 @@ import type {
 import { hostnameOf, selectListener } from "../route/hostname.ts";
 import { normalizeTarget } from "../route/request_target.ts";
 import type { Listener, Route, WeightedBackend } from "../snapshot/snapshot.ts";
-import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
-import { Exchange, type FinishObserver } from "./exchange.ts";
+import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import {
   addForwardingHeaders,
   addVia,
-  requestIdOf,
   setIfAbsent,
   type TrustsPeer,
 } from "./forwarding.ts";
@@ -24,18 +21,15 @@ import { respondToError, toGatewayError } from "./respond.ts";
 import type { Tracing } from "./tracing.ts";
 
 /** What the pipeline needs of its surroundings. */
-export interface PipelineOptions {
-  readonly snapshots: SnapshotStore;
+export interface PipelineOptions extends ExchangeOptions {
   readonly forwarder: Forwarder;
   readonly tracing: Tracing;
-  readonly clock: Clock;
   readonly log: Log;
   readonly trustsPeer: TrustsPeer;
   /** Larger request bodies are refused; no limit unless set. */
   readonly maxBodyBytes: number | undefined;
   /** How much of a body is held in memory where something has to be read in it. */
   readonly maxBufferBytes: number;
-  readonly onFinish: FinishObserver;
   /** Uniform in [0, 1); chooses among weighted backends. */
   readonly random: () => number;
 }
@@ -54,17 +48,8 @@ export class Pipeline {
 
   /** Answers a request that arrived on `port`; never throws. */
   async handle(request: RequestMessage, port: number): Promise<Reply> {
-    const { snapshots, clock, tracing, onFinish } = this.#options;
-    const requestId = requestIdOf(request.headers);
-    const exchange = new Exchange(
-      request,
-      snapshots.current,
-      port,
-      requestId,
-      clock,
-      onFinish,
-    );
-    exchange.trace = tracing.begin(exchange);
+    const exchange = new Exchange(request, port, this.#options);
+    exchange.requestTrace = this.#options.tracing.begin(exchange);
     let response: ResponseMessage;
     try {
       response = await this.#process(exchange);
@@ -79,9 +64,9 @@ export class Pipeline {
     }
     addVia(response.headers, "1.1");
     // LLM providers have request ids of their own, which their SDKs and their support ask for.
-    setIfAbsent(response.headers, "x-request-id", requestId);
+    setIfAbsent(response.headers, "x-request-id", exchange.requestId);
     exchange.response = response;
-    exchange.trace?.answers(response);
+    exchange.requestTrace?.answers(response);
     return exchange;
   }
 
@@ -91,24 +76,24 @@ export class Pipeline {
     // One spelling of the path for routing, policies and upstream.
     request.target = normalizeTarget(request.target);
     limitBody(request, this.#options.maxBodyBytes);
-    exchange.trace?.enters("gateway", listener);
+    exchange.requestTrace?.enters("gateway", listener);
     if (listener.policies.length > 0) {
       const response = await exchange.runRequestHooks(listener.policies);
       if (response !== undefined) return response;
     }
-    exchange.trace?.passed("gateway policies");
+    exchange.requestTrace?.passed("gateway policies");
     const route = enterRoute(exchange, listener);
-    exchange.trace?.enters("route", route);
+    exchange.requestTrace?.enters("route", route);
     if (route.policies.length > 0) {
       const response = await exchange.runRequestHooks(route.policies);
       if (response !== undefined) return response;
     }
-    exchange.trace?.passed("route policies");
+    exchange.requestTrace?.passed("route policies");
     const target = this.#chooseBackend(route);
     exchange.backend = target.backend;
     const { log } = this.#options;
     if (log.isEnabled("debug")) logChoice(log, exchange, route, target);
-    exchange.trace?.enters("backend", target);
+    exchange.requestTrace?.enters("backend", target);
     if (target.policies.length > 0) {
       const response = await exchange.runRequestHooks(target.policies);
       if (response !== undefined) return response;
@@ -127,17 +112,17 @@ export class Pipeline {
     if (meter !== undefined) await meter.prepare(request, maxBufferBytes);
     const trusted = trustsPeer(request.source);
     addForwardingHeaders(request, requestId, asked.authority, trusted);
-    exchange.trace?.forwards();
+    exchange.requestTrace?.forwards();
     const response = await forwarder.forward(exchange, route, target);
     exchange.upstreamStatus = response.status;
-    exchange.trace?.received(response);
+    exchange.requestTrace?.received(response);
     meter?.watch(response);
-    exchange.trace?.ready(response);
+    exchange.requestTrace?.ready(response);
     return response;
   }
 
   #reject(exchange: Exchange, error: unknown): ResponseMessage {
-    exchange.trace?.failed(error);
+    exchange.requestTrace?.policies.failed(error);
     exchange.error = toGatewayError(error);
     return respondToError(exchange.error);
   }
@@ -159,10 +144,8 @@ export class Pipeline {
 }
 
 function enterListener(exchange: Exchange): Listener {
-  const { hostname, snapshot, port } = exchange;
-  const listeners =
-    snapshot.ports.find((each) => each.port === port)?.listeners ?? [];
-  const listener = selectListener(listeners, hostname);
+  const { hostname } = exchange;
+  const listener = selectListener(exchange.listeners, hostname);
   if (listener === undefined) {
     throw new GatewayError(
       "listener_not_found",
@@ -171,7 +154,7 @@ function enterListener(exchange: Exchange): Listener {
     );
   }
   exchange.listener = listener;
-  expectOwnConnection(exchange, listeners, listener);
+  expectOwnConnection(exchange, listener);
   return listener;
 }
 
@@ -180,12 +163,12 @@ function enterListener(exchange: Exchange): Listener {
  * clients the handshake did not see (Gateway API, `Listener`; RFC 9110 section 15.5.20).
  */
 function expectOwnConnection(
-  { request: { serverName }, hostname }: Exchange,
-  listeners: readonly Listener[],
+  exchange: Exchange,
   listener: Listener,
 ): void {
+  const { request: { serverName }, hostname } = exchange;
   if (serverName === undefined || serverName === hostname) return;
-  const opened = selectListener(listeners, hostnameOf(serverName));
+  const opened = selectListener(exchange.listeners, hostnameOf(serverName));
   if (opened === undefined || opened === listener) return;
   throw new GatewayError(
     "misdirected_request",
@@ -210,7 +193,7 @@ function logChoice(
 
 function enterRoute(exchange: Exchange, listener: Listener): Route {
   const match = listener.routes.find(exchange);
-  exchange.trace?.routed(listener, match?.value);
+  exchange.requestTrace?.routed(listener, match?.value);
   if (match === undefined) {
     throw new GatewayError(
       "route_not_found",

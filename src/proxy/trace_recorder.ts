@@ -3,6 +3,8 @@ import type { Body } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type {
   BodySnapshot,
+  RequestStage,
+  ResponseStage,
   TraceEvent,
   TraceMessage,
 } from "../telemetry/trace_event.ts";
@@ -54,7 +56,17 @@ export class TraceRecorder {
     });
   }
 
-  /** The request as it is now, with the response to it. */
+  snapshotRequest(stage: RequestStage): void {
+    const requestState = this.read();
+    this.emit({ type: "requestSnapshot", stage, requestState });
+  }
+
+  snapshotResponse(stage: ResponseStage, response: ResponseMessage): void {
+    const requestState = this.read(response);
+    this.emit({ type: "responseSnapshot", stage, requestState });
+  }
+
+  /** The request as it is now, with the response to it; whether either has changed is asked from here on. */
   read(response?: ResponseMessage): RequestState {
     const { redactor } = this.#options;
     const { request, asked } = this.#exchange;

@@ -96,9 +96,7 @@ export class Tracing {
 
 /** Of the listener that will accept it. */
 function gatewayOf(
-  { snapshot, port, hostname }: Exchange,
+  { listeners, hostname }: Exchange,
 ): string | undefined {
-  const listeners =
-    snapshot.ports.find((each) => each.port === port)?.listeners ?? [];
   return selectListener(listeners, hostname)?.gateway;
 }

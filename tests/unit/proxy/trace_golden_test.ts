@@ -129,7 +129,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     },
     warmUp: 1,
   },
-  shared_limit_429: {
+  global_limit_429: {
     script: ok,
     config: { kv: { path: ":memory:" } },
     route: {
