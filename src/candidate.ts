@@ -89,6 +89,7 @@ export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
   const compiled = compile(resources, {
     readFile: readFileTextSync,
     kv: settings.kv,
+    now: systemClock.now(),
   });
   const isWhole = diagnostics.every(({ severity }) => severity !== "error");
   const found = isWhole

@@ -52,6 +52,8 @@ export interface CompileOptions {
   readonly services?: PolicyServices;
   /** The store that the process has for policies; none when left out. */
   readonly kv?: Settings["kv"];
+  /** Wall-clock time in milliseconds, to tell certificates that have expired; left out, none has. */
+  readonly now?: number;
 }
 
 /** A configuration made ready for requests, and what is wrong with it. */
@@ -101,7 +103,7 @@ export function compile(
     compileListener(site, attached.get(site) ?? [], { rules, context })
   );
   checkWebUi(listeners, report);
-  const ports = compilePorts(listeners, options.readFile, report);
+  const ports = compilePorts(listeners, { ...options, report });
   return {
     snapshot: {
       ports,

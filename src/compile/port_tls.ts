@@ -12,13 +12,21 @@ import { type ListenerSite, pathOf } from "./listeners.ts";
 import type { Shared } from "./ports.ts";
 import type { Report } from "./report.ts";
 
+/** What certificates are read with, and where it is told what is wrong with them. */
+export interface TlsContext {
+  readonly readFile: ReadFile;
+  readonly report: Report;
+  /** Wall-clock time in milliseconds; left out, no certificate has expired. */
+  readonly now?: number;
+}
+
 const clientCertificates = { Request: "request", Require: "require" } as const;
 
 /** TLS of a port: the certificates of all its listeners, and how clients show theirs. */
 export function compilePortTls(
   sites: readonly ListenerSite[],
   shared: Shared,
-  { readFile, report }: { readFile: ReadFile; report: Report },
+  context: TlsContext,
 ): PortTls {
   const owner = sites.find(({ spec }) => spec.tls?.clientCa !== undefined);
   const mode = shared(
@@ -27,10 +35,8 @@ export function compilePortTls(
   );
   shared("tls.clientCa", ({ tls }) => tls?.clientCa);
   return {
-    certificates: sites.flatMap((site) =>
-      certificatesOf(site, readFile, report)
-    ),
-    clientCa: owner && loadClientCa(owner, readFile, report),
+    certificates: sites.flatMap((site) => certificatesOf(site, context)),
+    clientCa: owner && loadClientCa(owner, context),
     clientCertificate: mode === undefined ? "none" : clientCertificates[mode],
     minVersion: shared("tls.minVersion", ({ tls }) => tls?.minVersion) ??
       "TLSv1.2",
@@ -40,8 +46,7 @@ export function compilePortTls(
 /** Empty when it cannot be read: then no client certificate is trusted. */
 function loadClientCa(
   site: ListenerSite,
-  readFile: ReadFile,
-  report: Report,
+  { readFile, report }: TlsContext,
 ): string {
   try {
     const source = site.spec.tls?.clientCa ?? "";
@@ -59,8 +64,7 @@ function loadClientCa(
 
 function certificatesOf(
   site: ListenerSite,
-  readFile: ReadFile,
-  report: Report,
+  { readFile, report, now }: TlsContext,
 ): Certificate[] {
   const { certificates = [], certificateRefs = [] } = site.spec.tls ?? {};
   const path = [...pathOf(site), "tls"];
@@ -78,6 +82,11 @@ function certificatesOf(
       field = "key";
       const privateKey = loadPem(key, readFile);
       const parsed = pairWithKey(leaf, chain, privateKey);
+      if (now !== undefined && now > leaf.validToDate.getTime()) {
+        const message =
+          `The certificate expired at ${leaf.validToDate.toISOString()}: clients refuse it`;
+        report.warning(site.gateway, [...at, "cert"], message);
+      }
       return [{
         ...parsed,
         hostnames: namesFor(parsed, site, certificates.length),

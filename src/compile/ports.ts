@@ -2,9 +2,8 @@ import { parseDuration } from "../api/duration.ts";
 import type { Listener as ListenerSpec } from "../api/gateway.ts";
 import { compareHostnames } from "../route/hostname.ts";
 import type { Listener, ListenerTimeouts, Port } from "../snapshot/snapshot.ts";
-import type { ReadFile } from "./certificates.ts";
 import { type ListenerSite, pathOf } from "./listeners.ts";
-import { compilePortTls } from "./port_tls.ts";
+import { compilePortTls, type TlsContext } from "./port_tls.ts";
 import type { Report } from "./report.ts";
 
 /** A listener and where it comes from. */
@@ -16,12 +15,11 @@ export interface CompiledSite {
 /** Sockets to open: one for each port, shared by the listeners of all gateways that are on it. */
 export function compilePorts(
   sites: readonly CompiledSite[],
-  readFile: ReadFile,
-  report: Report,
+  context: TlsContext,
 ): Port[] {
   const groups = Map.groupBy(sites, ({ site }) => site.spec.port);
   return groups.entries().flatMap(([port, group]) =>
-    compilePort(port, group, { readFile, report })
+    compilePort(port, group, context)
   ).toArray();
 }
 
@@ -29,15 +27,15 @@ export function compilePorts(
 function compilePort(
   port: number,
   group: readonly CompiledSite[],
-  { readFile, report }: { readFile: ReadFile; report: Report },
+  context: TlsContext,
 ): Port[] {
   const sites = group.map(({ site }) => site);
   const shared: Shared = (field, valueOf) =>
-    sharedValue(sites, field, { valueOf, report });
+    sharedValue(sites, field, { valueOf, report: context.report });
   const protocol = shared("protocol", ({ protocol }) => protocol);
   if (sites.some(({ spec }) => spec.protocol !== protocol)) return [];
   const tls = protocol === "HTTPS"
-    ? compilePortTls(sites, shared, { readFile, report })
+    ? compilePortTls(sites, shared, context)
     : undefined;
   if (tls?.certificates.length === 0) return [];
   return [{

@@ -170,6 +170,7 @@ export class LocalDataPlane implements DataPlane {
       readFile: readFileTextSync,
       services: lease.services,
       kv: this.#options.settings.kv,
+      now: this.#options.clock.now(),
     });
     const { diagnostics, snapshot } = compiled;
     if (diagnostics.some(({ severity }) => severity === "error")) {

@@ -102,6 +102,20 @@ Deno.test("gateway keeps its certificate while the new one and the key do not be
   assert.match(await namesShown(test.port, "localhost"), /one\.example/);
 });
 
+Deno.test("gateway warns of a certificate that has expired, and shows it", async () => {
+  await using test = await startTlsGateway();
+  const expired = await authority.issueExpired(["localhost", "old.example"]);
+
+  await replaceFile(join(test.folder, "key.pem"), expired.key);
+  await replaceFile(join(test.folder, "cert.pem"), expired.cert);
+
+  await test.log.next(
+    /warn\t.*gateways\.default\.tls\.cert: The certificate expired at \d{4}-.*Z: clients refuse it/,
+  );
+  await test.log.next(applied);
+  assert.match(await namesShown(test.port, "localhost"), /old\.example/);
+});
+
 Deno.test("gateway asks new clients for certificates once the configuration says so", async () => {
   await using test = await startTlsGateway();
   using before = new TlsClient(test.port, { ca: authority.cert });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { createAuthority } from "../../harness/certificates.ts";
 import { compileAll, diagnosticLines, gateway } from "./resources.ts";
 
@@ -182,6 +183,18 @@ const broken = [
     "the private key belongs to another certificate",
   ],
 ] as const;
+Deno.test("a certificate is warned of once it has expired", () => {
+  const gateways = [gateway("gw", [https()])];
+  const expiry = new X509Certificate(one.cert).validToDate;
+  const linesAt = (now: number) =>
+    diagnosticLines(compileAll({ gateways }, files, now));
+
+  assert.deepEqual(linesAt(expiry.getTime()), []);
+  assert.deepEqual(linesAt(expiry.getTime() + 1), [
+    `warning Gateway/default/gw spec.listeners.0.tls.certificates.0.cert: The certificate expired at ${expiry.toISOString()}: clients refuse it`,
+  ]);
+});
+
 for (const [field, pair, reason] of broken) {
   Deno.test(`a certificate that cannot be used is an error: ${reason}`, () => {
     const compiled = compileAll({

@@ -91,12 +91,14 @@ export function to(name: string, more: object = {}) {
   return { group: policyApiGroup, kind: "GatewayBackend", name, ...more };
 }
 
-/** Compiles; files that resources name are looked up in `files`. */
+/** Compiles, at that time; files that resources name are looked up in `files`. */
 export function compileAll(
   resources: Partial<ResourceSet>,
   files: Readonly<Record<string, string>> = {},
+  now = 0,
 ): Compiled {
   return compile({ ...emptyResourceSet, ...resources }, {
+    now,
     readFile(path) {
       const text = files[path];
       if (text === undefined) throw new Error(`No such file "${path}"`);
