@@ -13,7 +13,12 @@ export type Dialer = (
   signal: AbortSignal,
 ) => Promise<Connection>;
 
-/** The way to connect to that upstream; which protocol it speaks may turn out on each connection. */
+/**
+ * The way to connect to that upstream; which protocol it speaks may turn out on each connection.
+ *
+ * What is written is sent at once: a system that waits for the rest of a packet waits for an acknowledgement, which the other
+ * side may hold back for 40 ms. HTTP/2 sessions see to that themselves.
+ */
 export function createDialer(options: UpstreamOptions): Dialer {
   const { host, port, protocol, tls } = options;
   if (tls !== undefined) {
@@ -35,6 +40,7 @@ export function createDialer(options: UpstreamOptions): Dialer {
   return async (context, signal) => {
     // Tries the addresses of the host one after the other (RFC 8305).
     const transport = await Deno.connect({ hostname: host, port, signal });
+    transport.setNoDelay(true);
     return new Http1Connection(transport, context);
   };
 }

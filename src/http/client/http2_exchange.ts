@@ -3,18 +3,21 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { http2Errors } from "../../base/node_http2.ts";
 import type { Body } from "../body.ts";
+import { fieldsByName } from "../http2_fields.ts";
 import { malformed } from "../http_syntax_error.ts";
 import type { ResponseMessage } from "../message.ts";
 import { CONTINUE_WAIT_MS, MAX_INTERIM_RESPONSES } from "./connection.ts";
 import type { Timed } from "./deadlines.ts";
-import { Http2Body, type Http2BodyOwner } from "./http2_body.ts";
+import {
+  type Http2BodyOwner,
+  Http2ResponseBody,
+} from "./http2_response_body.ts";
 import type { Http2Connection } from "./http2_connection.ts";
 import {
   contentLengthOf,
   fieldsOf,
   requestFields,
   statusOf,
-  toObject,
 } from "./http2_fields.ts";
 import { Upload, type UploadObserver } from "./upload.ts";
 import {
@@ -38,7 +41,7 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
   readonly #response = Promise.withResolvers<ResponseMessage>();
   #unsubscribe: (() => void) | undefined;
   #stopWaiting: (() => void) | undefined;
-  #body: Http2Body | undefined;
+  #body: Http2ResponseBody | undefined;
   #answered = false;
   #interims = 0;
   #failure: Error | undefined;
@@ -68,7 +71,7 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
   run(cancellation: Cancellation): Promise<ResponseMessage> {
     const stream = this.#stream;
     this.#onFields("response", (raw, flags) => this.#respond(raw, flags));
-    this.#onFields("headers", (raw) => this.#informed(raw));
+    this.#onFields("headers", (raw) => this.#readInterim(raw));
     this.#onFields("trailers", (raw) => this.#body?.setTrailers(raw));
     stream.on("continue", () => this.#upload?.release());
     stream.on("wantTrailers", () => this.#sendTrailers());
@@ -157,7 +160,7 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
   #sendTrailers(): void {
     const trailers = this.#upload?.trailers;
     try {
-      this.#stream.sendTrailers(trailers ? toObject(trailers) : {});
+      this.#stream.sendTrailers(trailers ? fieldsByName(trailers) : {});
     } catch (cause) {
       this.#abort(
         new GatewayError(
@@ -194,7 +197,7 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
     });
   }
 
-  #informed(raw: readonly string[]): void {
+  #readInterim(raw: readonly string[]): void {
     if (++this.#interims > MAX_INTERIM_RESPONSES) {
       throw malformed("Too many interim responses");
     }
@@ -212,7 +215,7 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
     this.#setDeadline(undefined);
     if (status >= 300) this.#stopSending();
     if ((flags & END_STREAM) === 0) {
-      this.#body = new Http2Body(this.#stream, length, this);
+      this.#body = new Http2ResponseBody(this.#stream, length, this);
     } else {
       this.#stream.resume();
       this.bodyEnded();

@@ -3,6 +3,7 @@ import type { Body } from "../body.ts";
 import { isFieldName, isFieldValue } from "../field_syntax.ts";
 import { responseFraming } from "../framing.ts";
 import { HeaderList } from "../header_list.ts";
+import { fieldsByName } from "../http2_fields.ts";
 import { malformed } from "../http_syntax_error.ts";
 import type { UpstreamRequest } from "./upstream.ts";
 
@@ -12,7 +13,7 @@ export function requestFields(
   body: Body | undefined,
   scheme: "http" | "https",
 ): OutgoingHttpHeaders {
-  const fields = toObject(request.headers);
+  const fields = fieldsByName(request.headers);
   delete fields["content-length"];
   if (body?.length !== undefined) {
     fields["content-length"] = String(body.length);
@@ -28,22 +29,6 @@ export function requestFields(
     ":path": request.target,
     ...fields,
   };
-}
-
-/** Fields as `node:http2` takes them: `{ "set-cookie": ["a=1", "b=2"] }`. */
-export function toObject(
-  headers: HeaderList,
-): Record<string, string | string[]> {
-  // Without a prototype: a field may be called "constructor".
-  const fields: Record<string, string | string[]> = Object.create(null);
-  headers.forEach((spelled, value) => {
-    const name = spelled.toLowerCase();
-    const present = fields[name];
-    if (present === undefined) fields[name] = value;
-    else if (typeof present === "string") fields[name] = [present, value];
-    else present.push(value);
-  });
-  return fields;
 }
 
 /** The status in `[":status", "200", …]`. */

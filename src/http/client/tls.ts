@@ -41,6 +41,7 @@ export function createTlsDialer(
         ...(isIP(tls.hostname) === 0 && { servername: tls.hostname }),
       });
       await openSocket(socket, "secureConnect", signal);
+      socket.setNoDelay(true);
       return expectVerified(socket, protocol);
     } catch (error) {
       throw asTlsError(endpointOf(host, port), error);

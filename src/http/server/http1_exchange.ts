@@ -84,7 +84,7 @@ export class Http1Exchange implements BodyOwner {
     const { bytesSent, context } = this.#link;
     this.#stopGrace = context.clock.setTimer(() => {
       if (this.#link.bytesSent > bytesSent) this.clientEnded();
-      else this.#giveUp("client_closed", "Cannot answer: the client is gone");
+      else this.#giveUp("Cannot answer: the client is gone");
     }, context.limits.halfCloseGraceMs);
   }
 
@@ -206,8 +206,8 @@ export class Http1Exchange implements BodyOwner {
       .then(() => {}, () => {});
   }
 
-  #giveUp(code: "client_closed", message: string): void {
-    this.cut(new GatewayError(code, "downstream", message));
+  #giveUp(message: string): void {
+    this.cut(new GatewayError("client_closed", "downstream", message));
   }
 }
 

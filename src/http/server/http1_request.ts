@@ -1,5 +1,4 @@
 import { Cancellation } from "../../base/cancellation.ts";
-import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../body.ts";
 import { requestFraming } from "../framing.ts";
 import type { RequestHead } from "../head_parser.ts";
@@ -8,6 +7,7 @@ import { type ConnectionFields, takeConnectionFields } from "../hop_by_hop.ts";
 import type { RequestMessage } from "../message.ts";
 import type { Peer } from "../transport.ts";
 import type { Client } from "./client_link.ts";
+import { expectsContinue } from "./expectation.ts";
 import { type RequestTarget, resolveTarget } from "./request_target.ts";
 
 /** Sends interim responses for a request. */
@@ -48,7 +48,8 @@ export class Http1Request implements RequestMessage {
     const { headers } = head;
     const resolved: RequestTarget = resolveTarget(head);
     this.framing = requestFraming(headers, head.minorVersion);
-    this.expectsContinue = readExpectation(head);
+    // HTTP/1.0 knows no expectations.
+    this.expectsContinue = head.minorVersion === 1 && expectsContinue(headers);
     headers.delete("host");
     const fields = takeConnectionFields(headers);
     this.version = head.minorVersion === 0 ? "1.0" : "1.1";
@@ -71,21 +72,6 @@ export class Http1Request implements RequestMessage {
   sendInformational(status: number, headers: HeaderList): void {
     this.#sender.sendInformational(status, headers);
   }
-}
-
-/** Whether the client waits for a 100; HTTP/1.0 knows no expectations (RFC 9110 section 10.1.1). */
-function readExpectation(head: RequestHead): boolean {
-  const expectation = head.headers.get("expect");
-  if (expectation === undefined || head.minorVersion === 0) return false;
-  if (
-    expectation.toLowerCase() === "100-continue" &&
-    head.headers.count("expect") === 1
-  ) return true;
-  throw new GatewayError(
-    "expectation_failed",
-    "downstream",
-    'Cannot meet the expectation: expected "100-continue"',
-  );
 }
 
 /** Never `h2c`: a backend that agreed would be reached past all policies. */

@@ -13,7 +13,7 @@ import {
   outgoingTrailers,
 } from "./http2_fields.ts";
 import { describeFields, Http2Request } from "./http2_request.ts";
-import { type Http2BodyOwner, Http2StreamBody } from "./http2_stream_body.ts";
+import { type Http2BodyOwner, Http2RequestBody } from "./http2_request_body.ts";
 import type { ServerContext } from "./options.ts";
 import {
   badRequest,
@@ -34,7 +34,7 @@ export class Http2Exchange implements Http2BodyOwner {
   readonly #client: Client;
   readonly #context: ServerContext;
   #request: Http2Request | undefined;
-  #body: Http2StreamBody | undefined;
+  #body: Http2RequestBody | undefined;
   #response: ResponseMessage | undefined;
   #continued = false;
   #done = false;
@@ -158,7 +158,7 @@ export class Http2Exchange implements Http2BodyOwner {
       throw badRequest("Cannot read the body: it is shorter than announced");
     }
     if (!hasBody) return request;
-    const body = new Http2StreamBody(this.#stream, contentLength, this);
+    const body = new Http2RequestBody(this.#stream, contentLength, this);
     this.#stream.on("trailers", (trailers) => {
       body.trailers = incomingTrailers(trailers);
     });

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 import { HeaderList } from "../header_list.ts";
+import { fieldsByName } from "../http2_fields.ts";
 
 /** What HTTP/2 says in other ways (RFC 9113 section 8.2.2). */
 const CONNECTION_SPECIFIC = new Set([
@@ -25,18 +26,10 @@ export function outgoingFields(
   return fields;
 }
 
-/** Fields by lower-case name, repeated ones as a list. */
+/** The fields that HTTP/2 has a place for, by name. */
 export function outgoingTrailers(headers: HeaderList): OutgoingHttpHeaders {
-  // Without a prototype: a field may be called "constructor".
-  const fields: OutgoingHttpHeaders = Object.create(null);
-  headers.forEach((name, value) => {
-    const lower = name.toLowerCase();
-    if (isConnectionSpecific(lower)) return;
-    const present = fields[lower];
-    if (present === undefined) fields[lower] = value;
-    else if (Array.isArray(present)) present.push(value);
-    else fields[lower] = [String(present), value];
-  });
+  const fields = fieldsByName(headers);
+  for (const name of CONNECTION_SPECIFIC) delete fields[name];
   return fields;
 }
 

@@ -1,5 +1,4 @@
 import { Cancellation } from "../../base/cancellation.ts";
-import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../body.ts";
 import { isFieldName, isFieldValue } from "../field_syntax.ts";
 import { requestFraming } from "../framing.ts";
@@ -7,10 +6,11 @@ import { HeaderList } from "../header_list.ts";
 import type { RequestMessage } from "../message.ts";
 import type { Peer } from "../transport.ts";
 import type { Client } from "./client_link.ts";
+import { expectsContinue } from "./expectation.ts";
 import { isConnectionSpecific } from "./http2_fields.ts";
 import type { InformationalSender } from "./http1_request.ts";
 import type { RefusedRequest } from "./observer.ts";
-import { badRequest } from "./request_error.ts";
+import { badRequest, tunnelRefused } from "./request_error.ts";
 import { isAuthority, isTarget } from "./request_target.ts";
 
 /** A request of HTTP/2. */
@@ -45,13 +45,7 @@ export class Http2Request implements RequestMessage {
   ) {
     const { pseudo, headers } = readFields(fields);
     this.method = this.sentMethod = pseudo.get(":method") ?? "";
-    if (this.method === "CONNECT") {
-      throw new GatewayError(
-        "method_not_supported",
-        "downstream",
-        "Cannot act as a tunnel: CONNECT is not supported",
-      );
-    }
+    if (this.method === "CONNECT") throw tunnelRefused();
     this.target = pseudo.get(":path") ?? "";
     if (!isFieldName(this.method) || !isTarget(this.method, this.target)) {
       throw badRequest("Cannot read the request target");
@@ -62,7 +56,7 @@ export class Http2Request implements RequestMessage {
       ? Number(requestFraming(headers, 1))
       : undefined;
     this.acceptsTrailers = headers.has("te");
-    this.expectsContinue = readExpectation(headers);
+    this.expectsContinue = expectsContinue(headers);
     headers.delete("te");
     headers.delete("host");
     this.headers = headers;
@@ -140,15 +134,4 @@ function authorityOf(
     throw badRequest("Cannot read the authority of the request");
   }
   return named;
-}
-
-function readExpectation(headers: HeaderList): boolean {
-  const expectation = headers.getJoined("expect");
-  if (expectation === undefined) return false;
-  if (expectation.toLowerCase() === "100-continue") return true;
-  throw new GatewayError(
-    "expectation_failed",
-    "downstream",
-    'Cannot meet the expectation: expected "100-continue"',
-  );
 }

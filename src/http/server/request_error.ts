@@ -50,6 +50,15 @@ export function badRequest(message: string): GatewayError {
   return new GatewayError("bad_request", "downstream", message);
 }
 
+/** Whoever sends CONNECT asks for a tunnel. */
+export function tunnelRefused(): GatewayError {
+  return new GatewayError(
+    "method_not_supported",
+    "downstream",
+    "Cannot act as a tunnel: CONNECT is not supported",
+  );
+}
+
 /** A bug of ours: the handler threw. */
 export function handlerFailed(cause: unknown): GatewayError {
   return new GatewayError("internal", "gateway", "Cannot handle the request", {

@@ -1,6 +1,5 @@
-import { GatewayError } from "../../base/errors.ts";
 import type { RequestHead } from "../head_parser.ts";
-import { badRequest } from "./request_error.ts";
+import { badRequest, tunnelRefused } from "./request_error.ts";
 
 /** Where a request goes. */
 export interface RequestTarget {
@@ -26,13 +25,7 @@ const MAX_PORT = 65_535;
  * @throws {GatewayError} `bad_request`; `method_not_supported` for CONNECT.
  */
 export function resolveTarget(head: RequestHead): RequestTarget {
-  if (head.method === "CONNECT") {
-    throw new GatewayError(
-      "method_not_supported",
-      "downstream",
-      "Cannot act as a tunnel: CONNECT is not supported",
-    );
-  }
+  if (head.method === "CONNECT") throw tunnelRefused();
   const host = hostOf(head);
   const { target } = head;
   if (target.includes("#")) {

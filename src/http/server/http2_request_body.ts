@@ -13,7 +13,7 @@ export interface Http2BodyOwner {
 }
 
 /** The body of a request on an HTTP/2 stream; what is not read stays within the flow-control window. */
-export class Http2StreamBody implements Body {
+export class Http2RequestBody implements Body {
   readonly length: number | undefined;
   trailers: HeaderList | undefined;
   readonly #stream: ServerHttp2Stream;

@@ -18,7 +18,7 @@ export interface Http2BodyOwner {
 }
 
 /** The body of a response on an HTTP/2 stream; unread bytes stay within the stream's flow-control window. */
-export class Http2Body implements Body {
+export class Http2ResponseBody implements Body {
   readonly length: number | undefined;
   trailers: HeaderList | undefined;
   readonly #stream: ClientHttp2Stream;
