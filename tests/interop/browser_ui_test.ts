@@ -658,9 +658,7 @@ Deno.test("the page says that the gateway is silent, also when it is opened, and
   await page.route(/\/api\//, (route) => void held.push(route));
   await page.reload();
   await page.getByText("Waiting for the gateway").waitFor();
-  await page.getByText("The gateway does not answer").waitFor({
-    timeout: 20_000,
-  });
+  await page.getByText("The gateway does not answer").waitFor();
   await page.unroute(/\/api\//);
   await page.getByText("Requests so far").waitFor();
 });
