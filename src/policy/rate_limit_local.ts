@@ -93,16 +93,30 @@ function compileEntries(
   );
 }
 
-/** Takes a request of all budgets, or of none: the one that is used up is returned. */
+/** Takes a request of all budgets, or of none: of those that are used up, the one that the client has to wait for longest is returned. */
 export function takeAll(
   budgets: readonly Budget[],
   now: number,
 ): Budget | undefined {
-  for (const budget of budgets) {
-    if (budget.allows(now)) continue;
-    budget.refuse();
-    return budget;
+  const refusing = findRefusing(budgets, now);
+  if (refusing !== undefined) {
+    refusing.refuse();
+    return refusing;
   }
   for (const budget of budgets) budget.take(now);
   return undefined;
+}
+
+function findRefusing(
+  budgets: readonly Budget[],
+  now: number,
+): Budget | undefined {
+  let longest: Budget | undefined;
+  for (const budget of budgets) {
+    if (budget.allows(now)) continue;
+    if (longest === undefined || budget.waitMs(now) > longest.waitMs(now)) {
+      longest = budget;
+    }
+  }
+  return longest;
 }

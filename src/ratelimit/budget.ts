@@ -22,3 +22,16 @@ export interface BudgetReading {
   readonly resetMs: number;
   readonly windowMs: number;
 }
+
+/** The reading that resets last. */
+export function longestWait<Reading extends BudgetReading>(
+  readings: readonly Reading[],
+): Reading | undefined {
+  let [longest] = readings;
+  for (const reading of readings) {
+    if (longest === undefined || reading.resetMs > longest.resetMs) {
+      longest = reading;
+    }
+  }
+  return longest;
+}

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../base/clock.ts";
+import { longestWait } from "./budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -150,11 +151,7 @@ export class KvLimiter implements GlobalLimiter {
     let isKnown = true;
     for (const bucket of buckets) {
       const standing = bucket.check(now);
-      if (standing === "exhausted") {
-        const readings = this.#readAll(buckets, uses, now);
-        const refusedBy = readings[buckets.indexOf(bucket)];
-        return { verdict: "refused", readings, refusedBy };
-      }
+      if (standing === "exhausted") return this.#refuse(buckets, uses, now);
       if (standing === "unknown") isKnown = false;
     }
     if (!isKnown) return undefined;
@@ -164,6 +161,18 @@ export class KvLimiter implements GlobalLimiter {
     }
     const readings = this.#readAll(buckets, uses, now);
     return { verdict: "admitted", takenAt: now, readings };
+  }
+
+  #refuse(
+    buckets: readonly KvBucket[],
+    uses: readonly DescriptorUse[],
+    now: number,
+  ): LimiterDecision {
+    const readings = this.#readAll(buckets, uses, now);
+    const refusing = readings.filter((_, place) =>
+      buckets[place]?.check(now) === "exhausted"
+    );
+    return { verdict: "refused", readings, refusedBy: longestWait(refusing) };
   }
 
   #readAll(

@@ -1,4 +1,5 @@
 import { ownHeaders } from "../base/own_headers.ts";
+import { longestWait } from "./budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -69,17 +70,12 @@ function findRefusing(
   statuses: readonly DescriptorStatus[],
   uses: readonly DescriptorUse[],
 ): DescriptorReading | undefined {
-  return readBudgets(
+  const refusing = readBudgets(
     statuses,
     uses,
     ({ code }) => code === serviceCodes.overLimit,
-  ).reduce<DescriptorReading | undefined>(
-    (longest, reading) =>
-      longest === undefined || reading.resetMs > longest.resetMs
-        ? reading
-        : longest,
-    undefined,
   );
+  return longestWait(refusing);
 }
 
 function allowedHeaders(headers: Headers): Headers {

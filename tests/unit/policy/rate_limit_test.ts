@@ -116,6 +116,41 @@ Deno.test("rateLimit shows the entry with the least left, and the one that refus
   assert.equal(await send(policy), "429 3/0/3597");
 });
 
+Deno.test("of several entries that are used up the one that resets last refuses, so that Retry-After is true", async () => {
+  for (const units of [["Seconds", "Hours"], ["Hours", "Seconds"]] as const) {
+    const process = new Process();
+    const policy = process.policy([
+      route,
+      local(...units.map((unit) => ({ requests: 1, unit }))),
+    ]);
+    await send(policy);
+    const refused = context({});
+
+    const answer = responseOf(await policy.onRequest?.(refused));
+
+    assert(answer !== undefined);
+    assert.equal(headersOf(answer)["retry-after"], "3600");
+    process.clock.advance(3_600_000);
+    assert.match(await send(policy), /^200/);
+  }
+});
+
+Deno.test("of several used up budgets of tokens the one with the longest debt refuses", async () => {
+  const process = new Process();
+  const tokens = { tokens: 10, unit: "Seconds", overshoot: "Carry" } as const;
+  const policy = process.policy(
+    [route, local({ requests: 1, unit: "Minutes" }, tokens)],
+  );
+  const first = context({});
+  await send(policy, first);
+  first.rateLimit?.debit(10_000);
+
+  const answer = responseOf(await policy.onRequest?.(context({})));
+
+  assert(answer !== undefined);
+  assert.equal(headersOf(answer)["retry-after"], "1000");
+});
+
 Deno.test("key gives every user a budget, and those without a value share one", async () => {
   const process = new Process();
   const policy = process.policy([

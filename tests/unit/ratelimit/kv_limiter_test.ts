@@ -146,6 +146,22 @@ Deno.test("KvLimiter says of which descriptors it tells", async () => {
   assert.equal(refusal.refusedBy?.index, 3);
 });
 
+Deno.test("KvLimiter refuses with the budget that resets last, of several that are used up", async () => {
+  await using fleet = await KvFleet.open(1);
+  const uses = [
+    { ...useOf({ base: 1, windowMs: 1000 }, "second"), index: 0 },
+    { ...useOf({ base: 1, windowMs: 3_600_000 }, "hour"), index: 1 },
+    { ...useOf({ base: 9, windowMs: 7_200_000 }, "open"), index: 2 },
+  ];
+  await fleet.admit(uses, 1);
+
+  const refusal = await fleet.until(fleet.first.admit(uses));
+
+  assert(refusal.verdict === "refused");
+  assert.equal(refusal.refusedBy?.index, 1);
+  assert.equal(refusal.refusedBy?.resetMs, 3_600_000);
+});
+
 Deno.test("KvLimiter does not give a window what was taken of the one before", async () => {
   await using fleet = await KvFleet.open(1);
   const uses = [useOf({ base: 3 })];
