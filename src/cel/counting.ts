@@ -1,5 +1,5 @@
 import { spendOnItems, spendOnValue } from "./budget.ts";
-import { appendFunction, rangeFunction } from "./macros.ts";
+import { APPEND_FUNCTION, RANGE_FUNCTION } from "./macros.ts";
 
 /** All functions of one name. */
 interface Group<Value, Result> {
@@ -34,9 +34,9 @@ function countingGroup<Value, Result>(
 ): Group<Value, Result> | undefined {
   if (group === undefined) return undefined;
   switch (group.name) {
-    case appendFunction:
+    case APPEND_FUNCTION:
       return group;
-    case rangeFunction:
+    case RANGE_FUNCTION:
       return withCall(group, (id, target, args) => {
         args.forEach(spendOnItems);
         return group.call(id, target, args);

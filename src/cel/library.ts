@@ -21,7 +21,11 @@ import {
 import { strings } from "@bufbuild/cel/ext";
 import { refillBudget } from "./budget.ts";
 import { withBudget } from "./counting.ts";
-import { appendFunction, rangeFunction, withCountedMacros } from "./macros.ts";
+import {
+  APPEND_FUNCTION,
+  RANGE_FUNCTION,
+  withCountedMacros,
+} from "./macros.ts";
 import { EvaluationFailure } from "./evaluation_failure.ts";
 import { joinTexts, replaceText, splitText } from "./texts.ts";
 
@@ -44,7 +48,7 @@ export interface Parsed {
 /** Maps whose keys nobody sees; see `opaqueMap`. */
 const opaque = new WeakSet<object>();
 
-const notAList = "there is an object where a list is expected";
+const NOT_A_LIST = "there is an object where a list is expected";
 
 /** A map. The entries are read when an expression asks for them. */
 export function mapValue(entries: ReadonlyMap<string, Value>): Value {
@@ -65,13 +69,13 @@ export function opaqueMap(entries: ReadonlyMap<string, Value>): Value {
 /** Macros ask a map for its keys, and nothing else does. */
 class EntriesWithoutKeys extends Map<string, Value> {
   override keys(): never {
-    throw new TypeError(notAList);
+    throw new TypeError(NOT_A_LIST);
   }
 }
 
 function isKeyOf(key: Parameters<CelMap["has"]>[0], map: CelMap): boolean {
   if (opaque.has(map)) {
-    throw new TypeError(notAList);
+    throw new TypeError(NOT_A_LIST);
   }
   return map.has(key);
 }
@@ -179,8 +183,8 @@ export class Environment {
         celFunc("@in", [UINT, anyMap], BOOL, isKeyOf),
         celFunc("@in", [DOUBLE, anyMap], BOOL, isKeyOf),
         celFunc("@in", [BOOL, anyMap], BOOL, isKeyOf),
-        celFunc(rangeFunction, [DYN], DYN, (range) => range),
-        celFunc(appendFunction, [DYN, DYN], DYN, appended),
+        celFunc(RANGE_FUNCTION, [DYN], DYN, (range) => range),
+        celFunc(APPEND_FUNCTION, [DYN, DYN], DYN, appended),
       ],
     }));
     this.functionNames = new Set(

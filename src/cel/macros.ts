@@ -1,9 +1,9 @@
 import type { Ast } from "./library.ts";
 
 /** Stands around what a macro goes through. */
-export const rangeFunction = "@range";
+export const RANGE_FUNCTION = "@range";
 /** Adds an item to the list that a macro makes. */
-export const appendFunction = "@append";
+export const APPEND_FUNCTION = "@append";
 
 type Kind = Ast["exprKind"];
 type Macro = Extract<Kind, { case: "comprehensionExpr" }>;
@@ -45,7 +45,7 @@ function countItems(macro: Macro["value"]): void {
       case: "callExpr",
       value: {
         $typeName: "cel.expr.Expr.Call",
-        function: rangeFunction,
+        function: RANGE_FUNCTION,
         args: [iterRange],
       },
     },
@@ -59,6 +59,6 @@ function appendItem(call: Call["value"]): void {
   const { exprKind: to } = list;
   if (to.case !== "identExpr" || to.value.name !== "@result") return;
   if (added?.exprKind.case !== "listExpr") return;
-  call.function = appendFunction;
+  call.function = APPEND_FUNCTION;
   call.args = [list, ...added.exprKind.value.elements];
 }

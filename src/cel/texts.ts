@@ -4,7 +4,7 @@
  */
 
 /** Texts that expressions make are not longer: a few short ones, which a client chooses, can multiply. */
-const maxLength = 8 * 1024 * 1024;
+const MAX_LENGTH = 8 * 1024 * 1024;
 
 /**
  * `'a-b-c'.replace('-', '+', 1)` is `a+b-c`. The empty text stands before and after each character.
@@ -22,7 +22,7 @@ export function replaceText(
   const places = pieces.length - 1;
   const count = limit < 0n ? places : Math.min(Number(limit), places);
   const length = text.length + count * (replacement.length - old.length);
-  if (length > maxLength) {
+  if (length > MAX_LENGTH) {
     throw new RangeError("the text that replace() makes is too long");
   }
   const [first, rest] = [pieces.slice(0, count + 1), pieces.slice(count + 1)];
@@ -58,7 +58,7 @@ export function joinTexts(items: Iterable<unknown>, separator = ""): string {
       throw new TypeError("join() works on lists of texts");
     }
     length += item.length + (texts.length === 0 ? 0 : separator.length);
-    if (length > maxLength) {
+    if (length > MAX_LENGTH) {
       throw new RangeError("the text that join() makes is too long");
     }
     texts.push(item);

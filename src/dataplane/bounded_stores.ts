@@ -1,6 +1,6 @@
 import type { UpstreamBounds, UpstreamStats } from "../http/client/upstream.ts";
 import type { LimitCounts } from "../ratelimit/counter_store.ts";
-import { maxKeys } from "../ratelimit/local_limit.ts";
+import { MAX_KEYS } from "../ratelimit/local_limit.ts";
 import {
   MAX_WATCHERS,
   type WatcherState,
@@ -60,7 +60,7 @@ export function describeStores(
       scope: `${scope}: ${name}`,
       unit: "keys",
       used: keys,
-      capacity: maxKeys,
+      capacity: MAX_KEYS,
     })),
     ...[...verifiers].map((fill) => ({
       name: "verifiedTokens",

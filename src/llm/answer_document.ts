@@ -28,7 +28,7 @@ export const answerPaths: ReadonlySet<string> = new Set([
   "response.modelVersion",
 ]);
 
-const maxModelLength = 256;
+const MAX_MODEL_LENGTH = 256;
 
 /** Reads a document, or what `answerPaths` leaves of it. */
 export function readAnswerDocument(
@@ -77,7 +77,7 @@ function readModel(place: unknown): string | undefined {
   if (!isJsonObject(place)) return undefined;
   const model = place["model"] ?? place["modelVersion"];
   return typeof model === "string" && model !== ""
-    ? model.slice(0, maxModelLength)
+    ? model.slice(0, MAX_MODEL_LENGTH)
     : undefined;
 }
 

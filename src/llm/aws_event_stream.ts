@@ -3,10 +3,10 @@ import { crc32 } from "node:zlib";
 import { GrowingBuffer } from "../base/growing_buffer.ts";
 
 /** Length of the message, length of its headers, checksum of both. */
-const preludeBytes = 12;
-const checksumBytes = 4;
+const PRELUDE_BYTES = 12;
+const CHECKSUM_BYTES = 4;
 /** Bedrock's events are pieces of text; more is nothing that we need to read. */
-const maxMessageBytes = 1024 * 1024;
+const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /**
  * Takes `application/vnd.amazon.eventstream` apart, in any chunking (Smithy, "Event stream specification").
@@ -39,12 +39,12 @@ export class AwsEventStream {
 
   /** Length of the message at the start; 0 when it has not arrived whole, or is broken. */
   #readMessage(bytes: Uint8Array): number {
-    if (bytes.length < preludeBytes) return 0;
+    if (bytes.length < PRELUDE_BYTES) return 0;
     const message = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const length = message.readUInt32BE(0);
-    const payloadStart = preludeBytes + message.readUInt32BE(4);
-    const payloadEnd = length - checksumBytes;
-    this.#isBroken = length > maxMessageBytes || payloadStart > payloadEnd ||
+    const payloadStart = PRELUDE_BYTES + message.readUInt32BE(4);
+    const payloadEnd = length - CHECKSUM_BYTES;
+    this.#isBroken = length > MAX_MESSAGE_BYTES || payloadStart > payloadEnd ||
       crc32(message.subarray(0, 8)) !== message.readUInt32BE(8);
     if (this.#isBroken || bytes.length < length) return 0;
     this.#isBroken = crc32(message.subarray(0, payloadEnd)) !==

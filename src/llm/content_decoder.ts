@@ -42,11 +42,11 @@ const inflaters: ReadonlyMap<string, Open> = new Map<string, Open>([
   ],
 ]);
 
-const maxDecodedBytes = 64 * 1024 * 1024;
-const maxRatio = 250;
+const MAX_DECODED_BYTES = 64 * 1024 * 1024;
+const MAX_RATIO = 250;
 /** Small bodies may have any ratio. */
-const freeDecodedBytes = 1024 * 1024;
-const maxWaitingBytes = 8 * 1024 * 1024;
+const FREE_DECODED_BYTES = 1024 * 1024;
+const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
 /**
  * A decoder for that `Content-Encoding`, `undefined` when we cannot undo it.
@@ -105,7 +105,7 @@ class InflatingDecoder implements ContentDecoder {
     this.#encodedBytes += bytes.length;
     this.#waitingBytes += bytes.length;
     // Decoding is slower than relaying, and the relay does not wait for it.
-    if (this.#waitingBytes > maxWaitingBytes) return this.#stop(false);
+    if (this.#waitingBytes > MAX_WAITING_BYTES) return this.#stop(false);
     this.#stream ??= this.#start(bytes[0] ?? 0);
     // Not slice: a Buffer would share its memory, which is filled again.
     this.#stream.write(new Uint8Array(bytes), () => {
@@ -135,8 +135,8 @@ class InflatingDecoder implements ContentDecoder {
     if (this.#isOver) return;
     this.#decodedBytes += bytes.length;
     const allowed = Math.min(
-      maxDecodedBytes,
-      Math.max(freeDecodedBytes, this.#encodedBytes * maxRatio),
+      MAX_DECODED_BYTES,
+      Math.max(FREE_DECODED_BYTES, this.#encodedBytes * MAX_RATIO),
     );
     if (this.#decodedBytes > allowed) return this.#stop(false);
     this.#sink(bytes);

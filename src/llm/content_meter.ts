@@ -10,11 +10,11 @@ const deltas = /"delta"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
 const responsesEvent = /"type"\s*:\s*"response\./;
 
 /** So much of a stream is looked at in full. */
-const exactBytes = 4096;
+const EXACT_BYTES = 4096;
 /** After that, one byte of so many; the rest is taken to be alike. */
-const sampledPart = 256;
+const SAMPLED_PART = 256;
 /** The most that is looked at at once. */
-const maxSampleBytes = 1024;
+const MAX_SAMPLE_BYTES = 1024;
 
 /** Measures how much of a stream of events is text: exactly while the stream is short, by samples when it is long. */
 export class ContentMeter {
@@ -52,9 +52,9 @@ export class ContentMeter {
   addEvents(events: Uint8Array): void {
     if (events.length === 0) return;
     this.#seenBytes += events.length;
-    const enough = exactBytes + this.#seenBytes / sampledPart;
+    const enough = EXACT_BYTES + this.#seenBytes / SAMPLED_PART;
     if (this.#sampledBytes > enough) return;
-    const length = Math.min(events.length, maxSampleBytes);
+    const length = Math.min(events.length, MAX_SAMPLE_BYTES);
     this.#sampledBytes += length;
     this.#coveredBytes += events.length;
     this.#contentBytes += countContent(events, length) * events.length / length;

@@ -7,8 +7,8 @@ const usageKey = new ByteSearch('"usage');
 /** Bedrock's `invoke-with-response-stream` wraps the events of the model's own interface: `{"bytes":"<base64>"}`. */
 const wrappedKey = new ByteSearch('"bytes');
 /** In the last event, for models that do not say their usage. */
-const metrics = "amazon-bedrock-invocationMetrics";
-const metricsKey = new ByteSearch(`"${metrics}"`);
+const METRICS = "amazon-bedrock-invocationMetrics";
+const metricsKey = new ByteSearch(`"${METRICS}"`);
 const decoder = new TextDecoder();
 
 /** Finds usage in the binary event streams of Bedrock: in the `metadata` event of `converse-stream`, and in events of models. */
@@ -43,7 +43,7 @@ export class EventStreamUsage {
       this.#observe(parseJson(decoder.decode(event)));
     } else if (!this.#isReported && metricsKey.find(event) >= 0) {
       const document = parseJson(decoder.decode(event));
-      const usage = isJsonObject(document) ? document[metrics] : undefined;
+      const usage = isJsonObject(document) ? document[METRICS] : undefined;
       this.#observe({ usage });
     }
   }

@@ -1,11 +1,11 @@
 import { isJsonObject, parseJson } from "../base/json.ts";
 import { JsonScanner } from "./json_scanner.ts";
 
-const includeUsagePath = "stream_options.include_usage";
+const INCLUDE_USAGE_PATH = "stream_options.include_usage";
 const streamPaths: ReadonlySet<string> = new Set([
   "stream",
   "stream_options",
-  includeUsagePath,
+  INCLUDE_USAGE_PATH,
 ]);
 
 /**
@@ -79,7 +79,7 @@ function findStreamOptions(body: Uint8Array): Readonly<StreamOptions> {
     member(path, text, start) {
       const span = trim(text, start);
       if (path === "stream") found.stream = span.text;
-      else if (path === includeUsagePath) found.includeUsage = span;
+      else if (path === INCLUDE_USAGE_PATH) found.includeUsage = span;
       else setOptions(undefined, span);
     },
     end() {

@@ -17,8 +17,8 @@ const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 const COMMA = 0x2c;
 const COLON = 0x3a;
-const maxKeyLength = 128;
-const maxValueBytes = 16 * 1024;
+const MAX_KEY_LENGTH = 128;
+const MAX_VALUE_BYTES = 16 * 1024;
 
 /** 1 for a bracket that opens, 2 for one that closes, 3 for the other bytes that have a meaning outside of strings. */
 const kinds = new Uint8Array(256);
@@ -125,8 +125,8 @@ export class JsonScanner {
   }
 
   #addToKey(buffer: Buffer, start: number, end: number): void {
-    if (this.#key.length > maxKeyLength) return;
-    const stop = Math.min(end, start + maxKeyLength + 1);
+    if (this.#key.length > MAX_KEY_LENGTH) return;
+    const stop = Math.min(end, start + MAX_KEY_LENGTH + 1);
     this.#key += buffer.toString("latin1", start, stop);
   }
 
@@ -186,7 +186,7 @@ export class JsonScanner {
   }
 
   #addToValue(buffer: Buffer, start: number, end: number): void {
-    if (this.#value.length + end - start > maxValueBytes) {
+    if (this.#value.length + end - start > MAX_VALUE_BYTES) {
       this.#stopTaking();
       return;
     }

@@ -44,7 +44,7 @@ export function detectLlmApi(method: string, path: string): LlmApi | undefined {
 }
 
 /** Longer than any ending. */
-const maxEndLength = 32;
+const MAX_END_LENGTH = 32;
 
 /** The last letters of a path without what many servers do not care about: capitals, slashes at the end, parameters after `;`. */
 function endOfPath(path: string): string {
@@ -53,7 +53,7 @@ function endOfPath(path: string): string {
   while (path[end - 1] === "/") end--;
   const parameters = path.indexOf(";", path.lastIndexOf("/", end - 1));
   if (parameters >= 0 && parameters < end) end = parameters;
-  return path.slice(Math.max(0, end - maxEndLength), end).toLowerCase();
+  return path.slice(Math.max(0, end - MAX_END_LENGTH), end).toLowerCase();
 }
 
 /**

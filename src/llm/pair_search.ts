@@ -1,7 +1,7 @@
 /** Bytes that are searched at once. */
-const blockBytes = 64 * 1024;
+const BLOCK_BYTES = 64 * 1024;
 /** Two pages: a block, and what the last comparison reads after it. */
-const pages = 2;
+const PAGES = 2;
 
 /**
  * The body of `find(from, to, first, second)` in WebAssembly, which compares 16 positions at once, several times as fast as JavaScript
@@ -26,7 +26,7 @@ const moduleBytes = [
   [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0], // magic, version
   section(1, [1, 0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f]), // (i32 x 4) -> i32
   section(3, [1, 0]), // a function of that type
-  section(5, [1, 0, pages]), // a memory
+  section(5, [1, 0, PAGES]), // a memory
   section(7, [2, 1, 0x6d, 2, 0, 1, 0x66, 0, 0]), // exports "m" and "f"
   section(10, [1, findBody.length, ...findBody]),
 ].flat();
@@ -73,7 +73,7 @@ export class PairSearch {
     if (isLoaded) return;
     this.#loaded = ++loads;
     this.#start = index;
-    this.#end = Math.min(index + blockBytes, this.#bytes.length - 1);
+    this.#end = Math.min(index + BLOCK_BYTES, this.#bytes.length - 1);
     memory.set(this.#bytes.subarray(index, this.#end + 1));
   }
 }

@@ -2,24 +2,24 @@ import { Buffer } from "node:buffer";
 
 const QUOTE = 0x22;
 /** In smaller bodies, media cannot distort an estimate by much. */
-const minBodyBytes = 16 * 1024;
-const minMediaBytes = 4096;
-const sampleBytes = 256;
+const MIN_BODY_BYTES = 16 * 1024;
+const MIN_MEDIA_BYTES = 4096;
+const SAMPLE_BYTES = 256;
 /** What an image or a page costs at most providers, as so many bytes of text: about 1,000 tokens. */
-const bytesPerMedium = 4000;
+const BYTES_PER_MEDIUM = 4000;
 const dataUrl = /^data:[\w.+/;=-]*,/;
 const base64 = /^[\w+/=-]*$/;
 /** Before the value of a member that holds media, under every name that providers have for it; texts stand elsewhere. */
 const mediaKey =
   /"(?:url|image_url|data|bytes|file_data|image|audio|video|b64_json)"\s*:\s*$/;
-const maxKeyBytes = 64;
+const MAX_KEY_BYTES = 64;
 
 /**
  * The size of a request's body with images and other media as Base64 counted like 4,000 bytes of text each, whatever their size:
  * providers do not bill them by the byte.
  */
 export function textSizeOf(body: Uint8Array): number {
-  if (body.length < minBodyBytes) return body.length;
+  if (body.length < MIN_BODY_BYTES) return body.length;
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.length);
   let size = body.length;
   let start = 0;
@@ -27,8 +27,8 @@ export function textSizeOf(body: Uint8Array): number {
   for (;;) {
     const quote = buffer.indexOf(QUOTE, start);
     const end = quote < 0 ? body.length : quote;
-    if (end - start >= minMediaBytes && isMedia(buffer, start, end)) {
-      size -= Math.max(0, end - start - bytesPerMedium);
+    if (end - start >= MIN_MEDIA_BYTES && isMedia(buffer, start, end)) {
+      size -= Math.max(0, end - start - BYTES_PER_MEDIUM);
     }
     if (quote < 0) return size;
     start = quote + 1;
@@ -39,13 +39,13 @@ export function textSizeOf(body: Uint8Array): number {
 function isMedia(buffer: Buffer, start: number, end: number): boolean {
   const before = buffer.toString(
     "latin1",
-    Math.max(0, start - 1 - maxKeyBytes),
+    Math.max(0, start - 1 - MAX_KEY_BYTES),
     Math.max(0, start - 1),
   );
   if (!mediaKey.test(before)) return false;
   const beginning = sample(buffer, start).replace(dataUrl, "");
   const middle = sample(buffer, (start + end) >> 1);
-  return [beginning, middle, sample(buffer, end - sampleBytes)]
+  return [beginning, middle, sample(buffer, end - SAMPLE_BYTES)]
     .every((text) => base64.test(text));
 }
 
@@ -53,6 +53,6 @@ function sample(buffer: Buffer, start: number): string {
   return buffer.toString(
     "latin1",
     start,
-    start + sampleBytes,
+    start + SAMPLE_BYTES,
   );
 }

@@ -5,7 +5,7 @@ const CR = 0x0d;
 const decoder = new TextDecoder();
 
 /** Bytes of the longest end of an event: CRLF CRLF. */
-export const longestEventEnd = 4;
+export const LONGEST_EVENT_END = 4;
 
 /**
  * Index after the last event that ends in `bytes[from, to)`, or -1.

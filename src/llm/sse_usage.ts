@@ -5,13 +5,13 @@ import { JsonUsage } from "./json_usage.ts";
 import {
   firstEventEnd,
   lastEventEnd,
-  longestEventEnd,
+  LONGEST_EVENT_END,
   readEventData,
 } from "./server_sent_events.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
 /** Events up to this size are kept until they are complete; longer ones are scanned as they come. */
-const maxEventBytes = 256 * 1024;
+const MAX_EVENT_BYTES = 256 * 1024;
 const usageKey = new ByteSearch('"usage');
 const BLANK = 0x20;
 const COLON = 0x3a;
@@ -26,7 +26,7 @@ const N = 0x6e;
 export class SseUsage {
   readonly #tracker: UsageTracker;
   readonly #pending = new GrowingBuffer();
-  /** Reads the event that is longer than `maxEventBytes`, while it lasts. */
+  /** Reads the event that is longer than `MAX_EVENT_BYTES`, while it lasts. */
   #longEvent: JsonUsage | undefined;
   #isFirst = true;
   /** The last event of Gemini, which reports in every event: only the last one will be parsed. */
@@ -70,12 +70,12 @@ export class SseUsage {
   /** Reads the events that are complete; none ended in the first `known` bytes. */
   #readComplete(known: number): void {
     const { view } = this.#pending;
-    const from = Math.max(0, known - longestEventEnd);
+    const from = Math.max(0, known - LONGEST_EVENT_END);
     const end = lastEventEnd(view, from, view.length);
     if (end > 0) {
       this.#readEvents(view.subarray(0, end));
       this.#pending.discard(end);
-    } else if (view.length > maxEventBytes) {
+    } else if (view.length > MAX_EVENT_BYTES) {
       this.#longEvent = new JsonUsage(this.#tracker);
       this.#readLongEvent(this.#longEvent);
     }
@@ -85,7 +85,7 @@ export class SseUsage {
     const { view } = this.#pending;
     const end = firstEventEnd(view, 0);
     // What may be half of an end of event stays.
-    const length = end > 0 ? end : Math.max(0, view.length - longestEventEnd);
+    const length = end > 0 ? end : Math.max(0, view.length - LONGEST_EVENT_END);
     event.push(view.subarray(0, length));
     this.#pending.discard(length);
     if (end < 0) return;

@@ -1,5 +1,5 @@
 /** More tokens than any answer has; what a provider claims beyond it counts as this many. */
-export const maxTokenCount = 1e9;
+export const MAX_TOKEN_COUNT = 1e9;
 
 /**
  * A number of tokens as a provider wrote it; `undefined` when it is none, for example negative or not finite.
@@ -13,5 +13,5 @@ export function toTokenCount(value: unknown): number | undefined {
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
     return undefined;
   }
-  return Math.min(Math.ceil(value), maxTokenCount);
+  return Math.min(Math.ceil(value), MAX_TOKEN_COUNT);
 }

@@ -5,12 +5,12 @@ import { GrowingBuffer } from "../base/growing_buffer.ts";
 import {
   firstEventEnd,
   lastEventEnd,
-  longestEventEnd,
+  LONGEST_EVENT_END,
   readEventData,
 } from "./server_sent_events.ts";
 
 /** An event longer than this, and what follows, goes to the client as it is. */
-const maxEventBytes = 1024 * 1024;
+const MAX_EVENT_BYTES = 1024 * 1024;
 const usageKey = new ByteSearch('"usage');
 const COMMA = 0x2c;
 const CLOSE_BRACE = 0x7d;
@@ -33,14 +33,14 @@ export class UsageChunkFilter {
     const known = this.#pending.length;
     this.#pending.append(bytes);
     const { view } = this.#pending;
-    const from = Math.max(0, known - longestEventEnd);
+    const from = Math.max(0, known - LONGEST_EVENT_END);
     const end = lastEventEnd(view, from, view.length);
     this.#passed.discard(this.#passed.length);
     if (end > 0) {
       this.#filter(view.subarray(0, end));
       this.#pending.discard(end);
     }
-    if (this.#pending.length > maxEventBytes) this.#giveUp();
+    if (this.#pending.length > MAX_EVENT_BYTES) this.#giveUp();
     return this.#passed.view;
   }
 
@@ -90,7 +90,7 @@ interface Cut {
 function findNullMember(events: Uint8Array, key: number): Cut | undefined {
   const comma = skipBlanksBack(events, key - 1);
   if (events[comma] !== COMMA) return undefined;
-  const after = events.subarray(key, key + maxRestBytes);
+  const after = events.subarray(key, key + MAX_REST_BYTES);
   // OpenAI and others write no blanks: one look at the next byte is enough.
   const end = startsWith(after, compactNull) ? compactNull.length : undefined;
   if (end !== undefined && isEndOfChunk(after, end)) {
@@ -103,7 +103,7 @@ function findNullMember(events: Uint8Array, key: number): Cut | undefined {
 }
 
 const compactNull = new TextEncoder().encode('"usage":null');
-const maxRestBytes = 512;
+const MAX_REST_BYTES = 512;
 /** Only bare members and one brace may follow up to the end of the line, so the brace is that of the chunk. */
 const nullMember =
   /^("usage"\s*:\s*null)(?:\s*,\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[-+.\w]+))*[ \t]*\}[ \t]*(?:[\r\n]|$)/;

@@ -1,7 +1,7 @@
 import { normalizeUsage, type TokenUsage } from "./token_usage.ts";
 import { readUsageReport } from "./usage_report.ts";
 
-const prefix = "x-amzn-bedrock-";
+const PREFIX = "x-amzn-bedrock-";
 
 /**
  * The usage that an answer has in its headers: Bedrock's `InvokeModel` passes the body of each model on, in which many do not say it.
@@ -10,13 +10,13 @@ const prefix = "x-amzn-bedrock-";
 export function readUsageHeaders(
   read: (name: string) => string | undefined,
 ): TokenUsage | undefined {
-  const inputTokens = read(`${prefix}input-token-count`);
+  const inputTokens = read(`${PREFIX}input-token-count`);
   if (inputTokens === undefined) return undefined;
   const usage = {
     inputTokens,
-    outputTokens: read(`${prefix}output-token-count`),
-    cacheReadInputTokens: read(`${prefix}cache-read-input-token-count`),
-    cacheWriteInputTokens: read(`${prefix}cache-write-input-token-count`),
+    outputTokens: read(`${PREFIX}output-token-count`),
+    cacheReadInputTokens: read(`${PREFIX}cache-read-input-token-count`),
+    cacheWriteInputTokens: read(`${PREFIX}cache-write-input-token-count`),
   };
   const report = readUsageReport(usage, "converse");
   return report && normalizeUsage(report, undefined);

@@ -1,12 +1,12 @@
 import { readAnswerDocument } from "./answer_document.ts";
 import { ContentMeter } from "./content_meter.ts";
 import type { LlmApi } from "./llm_api.ts";
-import { maxTokenCount } from "./token_count.ts";
+import { MAX_TOKEN_COUNT } from "./token_count.ts";
 import { normalizeUsage, type TokenUsage } from "./token_usage.ts";
 import { mergeUsageReports, type UsageReport } from "./usage_report.ts";
 
 /** English text has about this many bytes per token. */
-const bytesPerToken = 4;
+const BYTES_PER_TOKEN = 4;
 
 /** What is known of the usage of one answer so far, whatever format it comes in. */
 export class UsageTracker {
@@ -83,5 +83,5 @@ function nothingStated(
 }
 
 function estimateTokens(bytes: number): number {
-  return Math.min(Math.ceil(bytes / bytesPerToken), maxTokenCount);
+  return Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), MAX_TOKEN_COUNT);
 }

@@ -119,7 +119,7 @@ function compileAnswer(
 }
 
 /** Without the challenge a client in a page cannot find out where to log in. */
-const challengeHeader = "www-authenticate";
+const CHALLENGE_HEADER = "www-authenticate";
 
 /**
  * Writes the configured list and what the gateway itself has to say, such as `Retry-After`. With credentials browsers take `*` for a
@@ -132,7 +132,7 @@ function compileExpose(config: Cors, allowCredentials: boolean) {
   const known = new Set(names.map((name) => name.toLowerCase()));
   const valueFor = (headers: HeaderList, own: readonly string[]): string => {
     if (isWildcard) return allowCredentials ? namesOf(headers) : list;
-    const added = [challengeHeader, ...own]
+    const added = [CHALLENGE_HEADER, ...own]
       .filter((name) => headers.has(name) && !known.has(name));
     return added.length === 0 ? list : [...names, ...added].join(", ");
   };

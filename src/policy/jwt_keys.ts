@@ -39,13 +39,16 @@ export function jwksServer(
   return { connection, authority: isUsual ? spelled : `${spelled}:${port}` };
 }
 
-const retryAfter = 60;
+const RETRY_AFTER_SECONDS = 60;
 
 /** A backend that cannot be called: the requests are refused, never let through. */
 const noKeys: KeySource = {
   get: () =>
     Promise.reject(
-      new DocumentUnavailableError("Cannot call key backend", retryAfter),
+      new DocumentUnavailableError(
+        "Cannot call key backend",
+        RETRY_AFTER_SECONDS,
+      ),
     ),
   newer: (than) => Promise.resolve(than),
 };

@@ -10,7 +10,7 @@ import { peekBody } from "./peeked_body.ts";
 import { ownField, parseUnambiguous } from "./unambiguous_json.ts";
 
 /** Longer bodies are not looked into. Images make them long, but few are longer than this. */
-const maxRequestBytes = 8 * 1024 * 1024;
+const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
 /** What a request asks of an LLM, such as `{"provider": "chat", "requestModel": "gpt-4o-mini", "streaming": true}`. */
 export interface LlmRequest {
@@ -44,7 +44,7 @@ async function readAsked(
   request: RequestMessage,
   pathModel: string | undefined,
 ): Promise<Asked | undefined> {
-  const bytes = await peekBody(request, maxRequestBytes);
+  const bytes = await peekBody(request, MAX_REQUEST_BYTES);
   const coding = request.headers.getJoined("content-encoding");
   if (bytes === undefined) return undefined;
   if (bytes.length === 0) return { model: pathModel, streaming: false };

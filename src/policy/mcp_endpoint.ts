@@ -1,4 +1,4 @@
-import { protectedResourcePrefix } from "./resource_url.ts";
+import { PROTECTED_RESOURCE_PREFIX } from "./resource_url.ts";
 
 /** An OAuth endpoint of an MCP server, told by its path. */
 export interface McpEndpoint {
@@ -7,23 +7,23 @@ export interface McpEndpoint {
   readonly path: string;
 }
 
-const serverPrefix = "/.well-known/oauth-authorization-server";
-const openIdPrefix = "/.well-known/openid-configuration";
-const prefixes = [protectedResourcePrefix, serverPrefix, openIdPrefix];
+const SERVER_PREFIX = "/.well-known/oauth-authorization-server";
+const OPEN_ID_PREFIX = "/.well-known/openid-configuration";
+const prefixes = [PROTECTED_RESOURCE_PREFIX, SERVER_PREFIX, OPEN_ID_PREFIX];
 const registration = /\/(?:client-registration|register)$/;
 
 /** The endpoint of a path; `unknown` for one where clients look in vain, `undefined` when it has nothing to do with OAuth. */
 export function findEndpoint(path: string): McpEndpoint | undefined {
   if (!path.includes("/.well-known/")) return undefined;
-  const resource = restOf(path, protectedResourcePrefix);
+  const resource = restOf(path, PROTECTED_RESOURCE_PREFIX);
   if (resource !== undefined) return { kind: "resource", path: resource };
-  const server = restOf(path, serverPrefix);
+  const server = restOf(path, SERVER_PREFIX);
   if (server !== undefined) {
     return registration.test(server)
       ? { kind: "registration", path: server.replace(registration, "") }
       : { kind: "server", path: server };
   }
-  const openId = restOf(path, openIdPrefix);
+  const openId = restOf(path, OPEN_ID_PREFIX);
   if (openId !== undefined) return { kind: "server", path: openId };
   return prefixes.some((prefix) => path.endsWith(prefix))
     ? { kind: "unknown", path: "" }

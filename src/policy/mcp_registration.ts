@@ -12,7 +12,7 @@ import { type PolicyTrace, waitFor } from "./policy_trace.ts";
 import type { ProviderRegistration } from "./provider_registration.ts";
 import { Refusal } from "./refusal.ts";
 
-const maxRequestBytes = 64 * 1024;
+const MAX_REQUEST_BYTES = 64 * 1024;
 
 /** How clients are registered. */
 export interface Registration {
@@ -93,7 +93,7 @@ async function readMetadata(
   body: Body | undefined,
 ): Promise<JsonObject | Refusal> {
   try {
-    const text = await readText(body, maxRequestBytes);
+    const text = await readText(body, MAX_REQUEST_BYTES);
     const metadata = parseJson(text);
     return isJsonObject(metadata) ? metadata : refuse("expected a JSON object");
   } catch (error) {

@@ -3,8 +3,8 @@ import type { Clock } from "../base/clock.ts";
 import type { FetchedDocument } from "../identity/document_client.ts";
 
 /** Anybody can register, without a token: the provider is not to be flooded through us. So many at once, and in a second. */
-const maxForwarded = 8;
-const periodMs = 1000;
+const MAX_FORWARDED = 8;
+const PERIOD_MS = 1000;
 
 type Forward = (
   body: string,
@@ -27,9 +27,9 @@ export class ProviderRegistration {
   /** Whether another client would be one too many now. */
   get isBusy(): boolean {
     const [earliest = 0] = this.#begunAt;
-    return this.#underWay >= maxForwarded ||
-      (this.#begunAt.length >= maxForwarded &&
-        this.#clock.monotonic() - earliest < periodMs);
+    return this.#underWay >= MAX_FORWARDED ||
+      (this.#begunAt.length >= MAX_FORWARDED &&
+        this.#clock.monotonic() - earliest < PERIOD_MS);
   }
 
   /** Passes on what a client says of itself, as JSON. Rejects when the provider cannot be reached. */
@@ -39,7 +39,7 @@ export class ProviderRegistration {
   ): Promise<FetchedDocument> {
     this.#underWay++;
     this.#begunAt.push(this.#clock.monotonic());
-    if (this.#begunAt.length > maxForwarded) this.#begunAt.shift();
+    if (this.#begunAt.length > MAX_FORWARDED) this.#begunAt.shift();
     try {
       return await this.#send(body, cancellation);
     } finally {

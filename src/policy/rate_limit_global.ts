@@ -39,7 +39,7 @@ export type GlobalVerdict = GlobalAdmission | LimiterRefusal | {
 };
 
 /** In the place of a value that cannot be evaluated, where the failure mode is `Open`. */
-const unknownValue = "unknown";
+const UNKNOWN_VALUE = "unknown";
 
 interface Descriptor extends Omit<DescriptorUse, "entries"> {
   readonly when: LimitExpression<boolean> | undefined;
@@ -101,7 +101,7 @@ export class GlobalLimits {
       for (const { key, shown, value } of entries) {
         const result = value.read(variables, context);
         if (result !== undefined) values.push([key, result]);
-        else if (this.#isOpen) values.push([key, unknownValue]);
+        else if (this.#isOpen) values.push([key, UNKNOWN_VALUE]);
         else return notEvaluated(shown);
       }
       uses.push({ index, budget, entries: values });

@@ -6,7 +6,8 @@ import { isAuthority } from "../http/server/request_target.ts";
 type Addressed = Pick<RequestMessage, "scheme" | "authority" | "headers">;
 
 /** Where the metadata of protected resources lies, before the path of the resource (RFC 9728 section 3.1). */
-export const protectedResourcePrefix = "/.well-known/oauth-protected-resource";
+export const PROTECTED_RESOURCE_PREFIX =
+  "/.well-known/oauth-protected-resource";
 
 /**
  * Scheme and authority under which the client reached us, such as `https://gw.example.com:8443`.
@@ -24,7 +25,7 @@ export function clientOrigin(request: Addressed, trusted: boolean): string {
 
 /** URL of the metadata of a resource, such as `https://gw/.well-known/oauth-protected-resource/mcp`. */
 export function resourceMetadataUrl(origin: string, path: string): string {
-  return origin + protectedResourcePrefix + (path === "/" ? "" : path);
+  return origin + PROTECTED_RESOURCE_PREFIX + (path === "/" ? "" : path);
 }
 
 /** The part of a request target before its query. */

@@ -3,10 +3,10 @@ import type { RequestMessage } from "../http/message.ts";
 import type { Peer } from "../http/transport.ts";
 
 const MAX_REQUEST_ID_LENGTH = 128;
-const UNREPLACED = /^(?:x-real-ip|x-forwarded-port|proxy)$/i;
-const IDENTITY =
+const unreplaced = /^(?:x-real-ip|x-forwarded-port|proxy)$/i;
+const identityFields =
   /^(?:x-real-ip|x-forwarded-.*|x-request-id|forwarded|via|authorization)$/i;
-const REQUEST_ID = /^[\x21-\x7e]+$/;
+const saneId = /^[\x21-\x7e]+$/;
 
 /** Name under which the gateway stands in `Via`. */
 const VIA_NAME = "gateway";
@@ -18,7 +18,7 @@ export type TrustsPeer = (peer: Peer) => boolean;
 export function requestIdOf(headers: HeaderList): string {
   const given = headers.get("x-request-id");
   const sane = given !== undefined && given.length <= MAX_REQUEST_ID_LENGTH &&
-    REQUEST_ID.test(given);
+    saneId.test(given);
   return sane ? given : crypto.randomUUID();
 }
 
@@ -56,8 +56,8 @@ export function addForwardingHeaders(
  * (httpoxy), and names with an underscore, which CGI and WSGI cannot tell from ours.
  */
 function claimsIdentity(name: string): boolean {
-  if (name.includes("_")) return IDENTITY.test(name.replaceAll("_", "-"));
-  return UNREPLACED.test(name);
+  if (name.includes("_")) return identityFields.test(name.replaceAll("_", "-"));
+  return unreplaced.test(name);
 }
 
 /** Adds the gateway to `Via` (RFC 9110 section 7.6.3). */

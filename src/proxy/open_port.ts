@@ -30,7 +30,7 @@ export async function openPort(server: HttpServer, port: Port): Promise<void> {
   }
 }
 
-const REASONS: ReadonlyMap<unknown, string> = new Map([
+const reasons: ReadonlyMap<unknown, string> = new Map([
   ["EADDRINUSE", "address already in use"],
   ["EADDRNOTAVAIL", "this machine does not have the address"],
   ["EACCES", "permission denied"],
@@ -38,6 +38,6 @@ const REASONS: ReadonlyMap<unknown, string> = new Map([
 
 function reasonOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error
-    ? REASONS.get(error.code)
+    ? reasons.get(error.code)
     : undefined;
 }

@@ -11,7 +11,7 @@ interface ErrorAnswer {
 }
 
 /** The only table from error to status. */
-const ANSWERS: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
+const answers: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
   bad_request: { status: 400, text: "bad request" },
   head_too_large: { status: 431, text: "request header fields too large" },
   body_too_large: { status: 413, text: "request body too large" },
@@ -39,7 +39,7 @@ const ANSWERS: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
 
 /** The status that clients get for an error. */
 export function statusOf(code: GatewayErrorCode): number {
-  return ANSWERS[code].status;
+  return answers[code].status;
 }
 
 /**
@@ -48,7 +48,7 @@ export function statusOf(code: GatewayErrorCode): number {
  * Says what kind of failure, never why: messages may name hosts and paths.
  */
 export function respondToError(error: GatewayError): ResponseMessage {
-  const { status, text } = ANSWERS[error.code];
+  const { status, text } = answers[error.code];
   const headers = HeaderList.from([
     ["content-type", "text/plain"],
     ["x-gateway-error", error.code],

@@ -14,13 +14,13 @@ import { isIdempotent } from "../http/idempotent.ts";
 const MAX_REPLAY_BYTES = 64 * 1024;
 
 /** Failures after which the upstream cannot have acted on the request. */
-const NOT_SENT: ReadonlySet<GatewayErrorCode> = new Set([
+const notSent: ReadonlySet<GatewayErrorCode> = new Set([
   "upstream_connect_failed",
   "upstream_overloaded",
 ]);
 
 /** Failures after which it may have: only idempotent requests are sent again (RFC 9110 section 9.2.2). */
-const MAYBE_SENT: ReadonlySet<GatewayErrorCode> = new Set([
+const maybeSent: ReadonlySet<GatewayErrorCode> = new Set([
   "upstream_closed",
   "upstream_timeout",
 ]);
@@ -113,6 +113,6 @@ function isWorthRetrying(
   if (!(outcome instanceof GatewayError)) {
     return retry.codes.has(outcome.status);
   }
-  if (NOT_SENT.has(outcome.code)) return true;
-  return MAYBE_SENT.has(outcome.code) && isIdempotent(method);
+  if (notSent.has(outcome.code)) return true;
+  return maybeSent.has(outcome.code) && isIdempotent(method);
 }

@@ -13,7 +13,7 @@ export interface BudgetOwner extends Limit {
 }
 
 /** In place of the time at which the window opened. */
-const closed = -1;
+const CLOSED = -1;
 
 /**
  * A budget in this process. It starts full and closed. The first request opens a window; at its end `base` is added, up to the
@@ -28,7 +28,7 @@ export class LocalBudget implements Budget {
   newer: LocalBudget | undefined;
   /** Below 0 by what was used beyond the budget. */
   #available: number;
-  #openedAt = closed;
+  #openedAt = CLOSED;
 
   constructor(limit: BudgetOwner, key: string) {
     this.limit = limit;
@@ -43,7 +43,7 @@ export class LocalBudget implements Budget {
 
   take(now: number): void {
     this.#settle(now);
-    if (this.#openedAt === closed) this.#openedAt = now;
+    if (this.#openedAt === CLOSED) this.#openedAt = now;
     if (this.limit.definition.unit === "requests") this.#available--;
     this.limit.admitted++;
   }
@@ -67,10 +67,10 @@ export class LocalBudget implements Budget {
   refund(takenAt: number, now: number): void {
     this.#settle(now);
     this.limit.admitted--;
-    const isOver = this.#openedAt === closed || takenAt < this.#openedAt;
+    const isOver = this.#openedAt === CLOSED || takenAt < this.#openedAt;
     if (this.limit.definition.unit === "tokens" || isOver) return;
     this.#available++;
-    if (this.#isFull) this.#openedAt = closed;
+    if (this.#isFull) this.#openedAt = CLOSED;
   }
 
   read(now: number): BudgetReading {
@@ -96,7 +96,7 @@ export class LocalBudget implements Budget {
   /** Whether forgetting it would lose nothing. */
   isIdle(now: number): boolean {
     this.#settle(now);
-    return this.#openedAt === closed;
+    return this.#openedAt === CLOSED;
   }
 
   get #isFull(): boolean {
@@ -105,13 +105,13 @@ export class LocalBudget implements Budget {
 
   #charge(tokens: number, now: number): void {
     this.#settle(now);
-    if (this.#openedAt === closed) this.#openedAt = now;
+    if (this.#openedAt === CLOSED) this.#openedAt = now;
     this.#available -= tokens;
   }
 
   #resetMs(now: number): number {
     const { windowMs } = this.limit.definition;
-    return this.#openedAt === closed
+    return this.#openedAt === CLOSED
       ? windowMs
       : this.#openedAt + windowMs - now;
   }
@@ -119,14 +119,14 @@ export class LocalBudget implements Budget {
   /** Makes up for the windows that are over. */
   #settle(now: number): void {
     const { capacity, definition: { base, overshoot, windowMs } } = this.limit;
-    if (this.#openedAt === closed || now < this.#openedAt + windowMs) return;
+    if (this.#openedAt === CLOSED || now < this.#openedAt + windowMs) return;
     const windows = Math.floor((now - this.#openedAt) / windowMs);
     const kept = overshoot === "Carry"
       ? this.#available
       : Math.max(0, this.#available);
     this.#available = Math.min(capacity, kept + windows * base);
     this.#openedAt = this.#isFull
-      ? closed
+      ? CLOSED
       : this.#openedAt + windows * windowMs;
   }
 }

@@ -10,11 +10,11 @@ import { type BudgetOwner, LocalBudget } from "./local_budget.ts";
 import { LocalRecency } from "./local_recency.ts";
 
 /** Keys that a limit remembers; at most 40 MB of memory. Beyond it, the one unused for longest is forgotten. */
-export const maxKeys = 100_000;
+export const MAX_KEYS = 100_000;
 /** Longer keys are known by their digest. */
-const maxKeyLength = 128;
+const MAX_KEY_LENGTH = 128;
 /** Idle budgets that make room for each new key, so that their number follows the traffic. */
-const droppedPerKey = 2;
+const DROPPED_PER_KEY = 2;
 
 /** A limit whose budgets are in this process. */
 export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
@@ -36,7 +36,7 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
   }
 
   budget(key: string, now: number): LocalBudget {
-    const known = key.length > maxKeyLength ? digestOf(key) : key;
+    const known = key.length > MAX_KEY_LENGTH ? digestOf(key) : key;
     return this.#budgets.use(known) ?? this.#add(known, now);
   }
 
@@ -71,13 +71,13 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
   }
 
   #makeRoom(now: number): void {
-    for (let i = 0; i < droppedPerKey; i++) {
+    for (let i = 0; i < DROPPED_PER_KEY; i++) {
       const { oldest } = this.#budgets;
       if (oldest === undefined || !oldest.isIdle(now)) break;
       this.#budgets.delete(oldest);
     }
     const { oldest, size } = this.#budgets;
-    if (oldest === undefined || size < maxKeys) return;
+    if (oldest === undefined || size < MAX_KEYS) return;
     this.#budgets.delete(oldest);
     this.evictedKeys++;
   }

@@ -10,9 +10,9 @@ export interface LineWriterOptions {
   readonly maxDelayMs: number;
 }
 
-const flushChars = 16 * 1024;
-const maxPendingChars = 1024 * 1024;
-const quietMs = 60_000;
+const FLUSH_CHARS = 16 * 1024;
+const MAX_PENDING_CHARS = 1024 * 1024;
+const QUIET_MS = 60_000;
 const encoder = new TextEncoder();
 
 /**
@@ -42,7 +42,7 @@ export class LineWriter {
 
   /** Characters that wait to be written, and how many may. */
   get waiting(): { readonly used: number; readonly capacity: number } {
-    return { used: this.#pending.length, capacity: maxPendingChars };
+    return { used: this.#pending.length, capacity: MAX_PENDING_CHARS };
   }
 
   /** Lets `report` know why lines are lost, at most once a minute. */
@@ -52,14 +52,14 @@ export class LineWriter {
 
   /** @param line With its line break. */
   write(line: string): void {
-    if (this.#pending.length + line.length > maxPendingChars) {
+    if (this.#pending.length + line.length > MAX_PENDING_CHARS) {
       this.#lose(1, "nobody reads them");
       return;
     }
     this.#pending += line;
     this.#pendingLines++;
     if (this.#writing !== undefined) return;
-    if (this.#pending.length >= flushChars) {
+    if (this.#pending.length >= FLUSH_CHARS) {
       this.#start();
       return;
     }
@@ -106,7 +106,7 @@ export class LineWriter {
   #lose(lines: number, reason: string): void {
     this.#droppedLines += lines;
     const now = this.#options.clock.monotonic();
-    if (now - this.#reportedAt < quietMs) return;
+    if (now - this.#reportedAt < QUIET_MS) return;
     this.#reportedAt = now;
     this.#reportLoss(reason);
   }

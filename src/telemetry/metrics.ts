@@ -45,8 +45,8 @@ export interface Reading {
   readonly value: number;
 }
 
-const maxSeries = 2000;
-const overflowValue = "other";
+const MAX_SERIES = 2000;
+const OVERFLOW_VALUE = "other";
 
 /** Metrics under their names, and their text for Prometheus. */
 export class MetricRegistry {
@@ -163,8 +163,8 @@ class SeriesFamily<Series extends Sampled> implements Family<Series> {
         `Cannot label "${this.#name}": expected ${this.#labelNames.length} values, got ${values.length}`,
       );
     }
-    const overflow = this.#labelNames.map(() => overflowValue);
-    if (this.#series.size >= maxSeries && key !== overflow.join("\0")) {
+    const overflow = this.#labelNames.map(() => OVERFLOW_VALUE);
+    if (this.#series.size >= MAX_SERIES && key !== overflow.join("\0")) {
       return this.labels(...overflow);
     }
     const series = this.#create();

@@ -11,7 +11,7 @@ const durationBounds = [
 ];
 
 const knownMethods: ReadonlySet<string> = new Set(httpMethods);
-const maxKnownWays = 2000;
+const MAX_KNOWN_WAYS = 2000;
 
 /** The series that one request adds to. */
 interface RequestSeries {
@@ -79,7 +79,7 @@ export class RequestMetrics {
         ? undefined
         : families.upstreamDuration.labels(backend),
     };
-    if (this.#known.size >= maxKnownWays) this.#known.clear();
+    if (this.#known.size >= MAX_KNOWN_WAYS) this.#known.clear();
     this.#known.set(key, series);
     return series;
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { LocalCounterStore } from "../../../src/ratelimit/local_counter_store.ts";
-import { LocalLimit, maxKeys } from "../../../src/ratelimit/local_limit.ts";
+import { LocalLimit, MAX_KEYS } from "../../../src/ratelimit/local_limit.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
 const place = { scope: "HTTPRoute/default/a", name: "1 request per minute" };
@@ -32,8 +32,8 @@ Deno.test("a million keys stay inside the bound; the one unused for longest goes
   }
 
   const { keys, evictedKeys } = limit.describe(0);
-  assert.equal(keys, maxKeys);
-  assert.equal(evictedKeys, 1_000_002 - maxKeys);
+  assert.equal(keys, MAX_KEYS);
+  assert.equal(evictedKeys, 1_000_002 - MAX_KEYS);
   assert.equal(limit.budget("kept", 0).allows(0), false);
   assert.equal(limit.budget("lost", 0).allows(0), true);
   assert.equal(limit.budget("key-999999", 0).allows(0), false);
@@ -63,14 +63,14 @@ Deno.test("tokens of a key that was forgotten meanwhile are charged all the same
   const limit = new LocalLimit(place, tokens);
   const budget = limit.budget("anna", 0);
   budget.take(0);
-  for (let i = 0; i < maxKeys; i++) {
+  for (let i = 0; i < MAX_KEYS; i++) {
     limit.budget(`key-${i}`, 0).debit(1, 0);
   }
 
   budget.debit(40, 0);
 
   assert.equal(limit.budget("anna", 0).read(0).remaining, 60);
-  assert.equal(limit.describe(0).tokens, 40 + maxKeys);
+  assert.equal(limit.describe(0).tokens, 40 + MAX_KEYS);
 });
 
 Deno.test("describe shows the key with the least left, the overshoot of all, and what happened", () => {
