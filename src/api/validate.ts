@@ -104,7 +104,8 @@ function describeIssue(issue: Issue): Problem | readonly Problem[] {
   if (
     last !== undefined && issue.input === undefined && issue.kind === "schema"
   ) {
-    return { path, at: "value", message: "required field is missing" };
+    // Without the field that says which one it is, a variant looks at none of the others.
+    return describeMissing(path, issue.type === "variant" ? last.input : {});
   }
   if (issue.kind === "validation" || !issue.message.startsWith("Invalid ")) {
     return describeRule(issue, path);
@@ -138,6 +139,29 @@ function pathOf(issue: Issue): Path {
 function isPresent(input: unknown, key: unknown): boolean {
   return typeof input === "object" && input !== null &&
     Object.hasOwn(input, String(key));
+}
+
+/**
+ * That a field is missing, and which fields beside it are probably that one, misspelt.
+ * @param beside The mapping that lacks it; empty when its other fields are looked at elsewhere.
+ */
+export function describeMissing(
+  path: Path,
+  beside: unknown,
+): readonly Problem[] {
+  const name = String(path.at(-1));
+  const fields = Object.keys(Object(beside));
+  return [
+    { path, at: "value", message: "required field is missing" },
+    ...fields.filter((field) => nearest(field, [name]) === name).map((
+      field,
+    ) => ({
+      path: [...path.slice(0, -1), field],
+      at: "key" as const,
+      message: "unknown field",
+      suggestion: name,
+    })),
+  ];
 }
 
 function describeKey(issue: Issue, path: Path, present: boolean): Problem {

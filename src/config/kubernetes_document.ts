@@ -1,6 +1,12 @@
 import { kindSchemas, type Resource } from "../api/resource_set.ts";
 import { nearest } from "../api/suggest.ts";
-import { type Path, type Problem, show, validate } from "../api/validate.ts";
+import {
+  describeMissing,
+  type Path,
+  type Problem,
+  show,
+  validate,
+} from "../api/validate.ts";
 import type { Placed } from "./placed.ts";
 import { isMapping, listOf, type Report } from "./short_document.ts";
 import type { ConfigDocument } from "./config_document.ts";
@@ -46,7 +52,10 @@ function readResource(
   const { status: _, ...written } = value;
   const kind = written["kind"];
   if (!isKind(kind)) {
-    report(unknownKind(kind));
+    const problems = kind === undefined
+      ? describeMissing(["kind"], written)
+      : [unknownKind(kind)];
+    for (const problem of problems) report(problem);
     return undefined;
   }
   const result = validate(kindSchemas[kind], written);
@@ -61,13 +70,6 @@ function isKind(kind: unknown): kind is keyof typeof kindSchemas {
 
 function unknownKind(kind: unknown): Problem {
   const kinds = Object.keys(kindSchemas);
-  if (kind === undefined) {
-    return {
-      path: ["kind"],
-      at: "value",
-      message: "required field is missing",
-    };
-  }
   const suggestion = typeof kind === "string"
     ? nearest(kind, kinds)
     : undefined;
