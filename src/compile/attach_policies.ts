@@ -130,10 +130,6 @@ function reportMissing(
     );
   const wanted = hasResource ? ref.sectionName ?? "" : ref.name;
   const field = hasResource ? "sectionName" : "name";
-  report.warning(
-    policy,
-    [...path, field],
-    message,
-    report.suggest(wanted, listCandidates),
-  );
+  const suggestion = report.suggest(wanted, listCandidates);
+  report.warning(policy, { path: [...path, field], message, suggestion });
 }

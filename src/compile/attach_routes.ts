@@ -51,13 +51,13 @@ function listenersFor(
     if (result.problem === undefined) continue;
     const path = ["spec", "parentRefs", index];
     const message = `Cannot attach the route: ${result.problem}`;
-    report.warning(route, path, message, result.suggestion);
+    report.warning(route, { path, message, suggestion: result.suggestion });
   }
   if (parentRefs.length === 0) {
     const message = sites.length === 0
       ? "Cannot attach the route: there is no gateway, so nothing listens"
       : "Cannot attach the route: it names no gateway";
-    report.warning(route, ["spec", "parentRefs"], message);
+    report.warning(route, { path: ["spec", "parentRefs"], message });
   }
   return found;
 }

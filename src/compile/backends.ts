@@ -33,7 +33,7 @@ export function compileBackends(
         const message = `Cannot apply to backend "${key}": BackendTLSPolicy "${
           fullName(owner)
         }" takes precedence`;
-        report.warning(policy, path, message);
+        report.warning(policy, { path, message });
         continue;
       }
       owners.set(key, policy);
@@ -44,6 +44,18 @@ export function compileBackends(
     known.entries().map(([key, resource]) =>
       [key, compileBackend(resource, tls.get(key))] as const
     ),
+  );
+}
+
+/** A backend that may have been meant by a name that none has. */
+export function suggestBackend(
+  name: string,
+  backends: ReadonlyMap<string, Backend>,
+  report: Report,
+): string | undefined {
+  return report.suggest(
+    name,
+    () => [...backends.values()].map(({ name }) => name),
   );
 }
 
@@ -94,14 +106,14 @@ function targetsOf(
     if (kind !== "GatewayBackend") {
       const message =
         `Cannot apply to kind "${kind}": expected "GatewayBackend"`;
-      report.warning(policy, [...path, "kind"], message);
+      report.warning(policy, { path: [...path, "kind"], message });
       return [];
     }
     const key = `${namespace}/${name}`;
     if (!known.has(key)) {
       const message = `Cannot find backend "${key}"`;
       const suggestion = report.suggest(name, listNames);
-      report.warning(policy, [...path, "name"], message, suggestion);
+      report.warning(policy, { path: [...path, "name"], message, suggestion });
       return [];
     }
     return [{ key, path }];
@@ -125,7 +137,7 @@ function compileTls(
         `Cannot use CA certificate, so every connection to the backend fails: ${
           describeError(error)
         }`;
-      report.warning(policy, path, message);
+      report.warning(policy, { path, message });
       return undefined;
     }
   });

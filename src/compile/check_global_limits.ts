@@ -3,6 +3,7 @@ import type { GlobalRateLimit } from "../api/rate_limit.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Backend } from "../snapshot/snapshot.ts";
+import { suggestBackend } from "./backends.ts";
 import type { Report } from "./report.ts";
 
 /** What global limits need besides their policy. */
@@ -33,7 +34,7 @@ function checkStore(
   if (kv !== undefined) return;
   const message =
     'Cannot share limits: expected a store in "config.kv", such as {path: limits.db}, there at the start of the process';
-  report.error(policy, path, message);
+  report.error(policy, { path, message });
 }
 
 function checkService(
@@ -47,13 +48,12 @@ function checkService(
   const backend = backends.get(key);
   const at = [...path, "service", "backendRef", "name"];
   if (backend === undefined) {
-    const listNames = () => [...backends.values()].map(({ name }) => name);
     const message = `Cannot find backend "${key}"`;
-    const suggestion = report.suggest(ref.name, listNames);
-    report.error(policy, at, message, suggestion);
+    const suggestion = suggestBackend(ref.name, backends, report);
+    report.error(policy, { path: at, message, suggestion });
   } else if (backend.protocol === "http1") {
     const message =
       `Cannot ask backend "${key}" for limits: a rate limit service speaks HTTP/2`;
-    report.error(policy, at, message);
+    report.error(policy, { path: at, message });
   }
 }

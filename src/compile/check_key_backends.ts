@@ -1,5 +1,6 @@
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Backend } from "../snapshot/snapshot.ts";
+import { suggestBackend } from "./backends.ts";
 import type { Report } from "./report.ts";
 
 /** Reports key backends that do not exist, for their policies would refuse every request, and those that forgot TLS. */
@@ -21,14 +22,13 @@ export function checkKeyBackends(
       ];
       const backend = backends.get(key);
       if (backend === undefined) {
-        const listNames = () => [...backends.values()].map(({ name }) => name);
         const message = `Cannot find backend "${key}"`;
-        const suggestion = report.suggest(ref.name, listNames);
-        report.error(policy, path, message, suggestion);
+        const suggestion = suggestBackend(ref.name, backends, report);
+        report.error(policy, { path, message, suggestion });
       } else if (backend.port === 443 && backend.tls === undefined) {
         const message =
           `Cannot trust keys in plain text: port 443 of backend "${key}" has no TLS policy`;
-        report.warning(policy, path, message);
+        report.warning(policy, { path, message });
       }
     }
   }

@@ -18,6 +18,12 @@ interface CheckContext {
   readonly hide: Hide;
 }
 
+/** A resource and where in it a policy or filter is configured. */
+interface Site {
+  readonly resource: Named;
+  readonly path: DiagnosticPath;
+}
+
 /** Reports what is wrong with policies and filters, attached or not. */
 export function checkPolicies(
   resources: ResourceSet,
@@ -29,20 +35,20 @@ export function checkPolicies(
   for (const policy of resources.gatewayPolicies) {
     const { traffic = {}, backend = {}, phase } = policy.spec;
     const kinds = phase === "PreRouting" ? gatewayPhaseKinds : routePhaseKinds;
-    check(policy, ["spec", "traffic"], traffic, kinds, context);
-    check(policy, ["spec", "backend"], backend, backendPhaseKinds, context);
+    const site = (field: string) => ({
+      resource: policy,
+      path: ["spec", field],
+    });
+    check(site("traffic"), traffic, kinds, context);
+    check(site("backend"), backend, backendPhaseKinds, context);
   }
   for (const route of resources.httpRoutes) {
     for (const [index, rule] of route.spec.rules.entries()) {
       const path = ["spec", "rules", index];
-      checkFilters(route, path, rule.filters, context);
-      for (const [number, ref] of (rule.backendRefs ?? []).entries()) {
-        checkFilters(
-          route,
-          [...path, "backendRefs", number],
-          ref.filters,
-          context,
-        );
+      checkFilters({ resource: route, path }, rule.filters, context);
+      for (const [number, { filters }] of (rule.backendRefs ?? []).entries()) {
+        const at = [...path, "backendRefs", number];
+        checkFilters({ resource: route, path: at }, filters, context);
       }
     }
   }
@@ -69,20 +75,18 @@ export function trafficOfFilter(
 }
 
 function checkFilters(
-  route: Named,
-  path: DiagnosticPath,
+  { resource, path }: Site,
   filters: readonly (HttpFilter | BackendFilter)[] | undefined,
   context: CheckContext,
 ): void {
   for (const [index, filter] of (filters ?? []).entries()) {
-    const where = [...path, "filters", index];
-    check(route, where, trafficOfFilter(filter), routePhaseKinds, context);
+    const site = { resource, path: [...path, "filters", index] };
+    check(site, trafficOfFilter(filter), routePhaseKinds, context);
   }
 }
 
 function check(
-  resource: Named,
-  path: DiagnosticPath,
+  { resource, path }: Site,
   traffic: TrafficPolicy,
   kinds: readonly PolicyKind[],
   { readFile, report, hide }: CheckContext,
@@ -95,8 +99,9 @@ function check(
         ? problem.message
         : hide(problem.message);
       const where = [...path, kind.kind, ...problem.path];
-      if (isWarning) report.warning(resource, where, message, suggestion);
-      else report.error(resource, where, message, suggestion, offset);
+      const found = { path: where, message, suggestion, offset };
+      if (isWarning) report.warning(resource, found);
+      else report.error(resource, found);
     }
   }
 }

@@ -10,6 +10,7 @@ import { backendPhaseKinds } from "../policy/registry.ts";
 import type { Backend, Mirror, WeightedBackend } from "../snapshot/snapshot.ts";
 import type { PolicyAttachments } from "./attach_policies.ts";
 import { trafficOfFilter } from "./check_policies.ts";
+import { suggestBackend } from "./backends.ts";
 import { describeLater } from "./describe_effective.ts";
 import type { PolicyFactory } from "./policy_factory.ts";
 import type { Report } from "./report.ts";
@@ -73,17 +74,16 @@ function compileBackendRef(
   if (resolved.backend === undefined) {
     const message =
       `${resolved.problem}; its share of requests is answered with 500`;
-    context.report.warning(
-      route,
-      [...path, resolved.field],
+    const { field, suggestion } = resolved;
+    context.report.warning(route, {
+      path: [...path, field],
       message,
-      resolved.suggestion,
-    );
-    const { problem } = resolved;
+      suggestion,
+    });
     return {
       weight: ref.weight,
       backend: undefined,
-      problem,
+      problem: resolved.problem,
       policies: [],
       describePolicies: describeLater([], backendKinds),
     };
@@ -136,12 +136,12 @@ function compileMirror(
   const resolved = resolveBackend(route, mirror.backendRef, context);
   if (resolved.backend === undefined) {
     const message = `${resolved.problem}; nothing is mirrored`;
-    context.report.warning(
-      route,
-      [...path, resolved.field],
+    const { field, suggestion } = resolved;
+    context.report.warning(route, {
+      path: [...path, field],
       message,
-      resolved.suggestion,
-    );
+      suggestion,
+    });
     return [];
   }
   return [{ backend: resolved.backend, fraction: fractionOf(mirror) }];
@@ -166,44 +166,28 @@ function resolveBackend(
   ref: RequestMirror["backendRef"],
   { backends, report }: ForwardingContext,
 ): Resolved {
-  const invalid = (
-    field: keyof BackendRef,
-    problem: string,
-    suggestion?: string,
-  ): Resolved => ({
-    backend: undefined,
-    field,
-    problem,
-    suggestion,
-  });
   const own = route.metadata.namespace;
   if (ref.kind !== "GatewayBackend" || ref.group !== policyApiGroup) {
-    const message =
+    const problem =
       `Cannot send requests to kind "${ref.kind}": expected "GatewayBackend" of group "${policyApiGroup}"`;
-    return invalid("kind", message);
+    return { backend: undefined, field: "kind", problem };
   }
   if ((ref.namespace ?? own) !== own) {
-    return invalid(
-      "namespace",
-      `Cannot refer to backends of namespace "${ref.namespace}" from "${own}"`,
-    );
+    const problem =
+      `Cannot refer to backends of namespace "${ref.namespace}" from "${own}"`;
+    return { backend: undefined, field: "namespace", problem };
   }
   const key = `${own}/${ref.name}`;
   const backend = backends.get(key);
   if (backend === undefined) {
-    const listNames = () => [...backends.values()].map(({ name }) => name);
-    return invalid(
-      "name",
-      `Backend "${key}" not found`,
-      report.suggest(ref.name, listNames),
-    );
+    const problem = `Backend "${key}" not found`;
+    const suggestion = suggestBackend(ref.name, backends, report);
+    return { backend, field: "name", problem, suggestion };
   }
   if (ref.port !== undefined && ref.port !== backend.port) {
-    return invalid(
-      "port",
-      `Backend "${key}" has no port ${ref.port}`,
-      String(backend.port),
-    );
+    const problem = `Backend "${key}" has no port ${ref.port}`;
+    const suggestion = String(backend.port);
+    return { backend: undefined, field: "port", problem, suggestion };
   }
   return { backend };
 }

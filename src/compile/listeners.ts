@@ -27,7 +27,7 @@ export function listListeners(
     if (rival === undefined) return true;
     const message =
       `Cannot tell the listener from "${rival.key}": both accept hostname "${site.hostname}" on port ${site.spec.port}`;
-    report.error(site.gateway, pathOf(site), message);
+    report.error(site.gateway, { path: pathOf(site), message });
     return false;
   });
 }

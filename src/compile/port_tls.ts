@@ -57,7 +57,10 @@ function loadClientCa(
     const message = `Cannot use the CA for client certificates: ${
       describeError(error)
     }`;
-    report.error(site.gateway, [...pathOf(site), "tls", "clientCa"], message);
+    report.error(site.gateway, {
+      path: [...pathOf(site), "tls", "clientCa"],
+      message,
+    });
     return "";
   }
 }
@@ -71,7 +74,10 @@ function certificatesOf(
   for (const [index, { kind, name }] of certificateRefs.entries()) {
     const message =
       `Cannot read ${kind} "${name}": certificates come from files; use "certificates"`;
-    report.error(site.gateway, [...path, "certificateRefs", index], message);
+    report.error(site.gateway, {
+      path: [...path, "certificateRefs", index],
+      message,
+    });
   }
   return certificates.flatMap(({ cert, key }, index) => {
     const at = [...path, "certificates", index];
@@ -85,7 +91,7 @@ function certificatesOf(
       if (now !== undefined && now > leaf.validToDate.getTime()) {
         const message =
           `The certificate expired at ${leaf.validToDate.toISOString()}: clients refuse it`;
-        report.warning(site.gateway, [...at, "cert"], message);
+        report.warning(site.gateway, { path: [...at, "cert"], message });
       }
       return [{
         ...parsed,
@@ -93,7 +99,7 @@ function certificatesOf(
       }];
     } catch (error) {
       const message = `Cannot use the certificate: ${describeError(error)}`;
-      report.error(site.gateway, [...at, field], message);
+      report.error(site.gateway, { path: [...at, field], message });
       return [];
     }
   });

@@ -76,7 +76,7 @@ function sharedValue<T>(
     const path = [...pathOf(site), ...field.split(".")];
     const message =
       `Cannot use another "${field}" than listener "${owner.key}": both are on port ${site.spec.port}`;
-    report.error(site.gateway, path, message);
+    report.error(site.gateway, { path, message });
   }
   return value;
 }

@@ -11,6 +11,16 @@ export interface Named {
   readonly metadata: { readonly namespace: string; readonly name: string };
 }
 
+/** What is wrong with a resource, and where in it. */
+export interface Problem {
+  readonly path: DiagnosticPath;
+  readonly message: string;
+  /** A value that may have been meant. */
+  readonly suggestion?: string | undefined;
+  /** Where in the text at `path` it is. */
+  readonly offset?: number | undefined;
+}
+
 /** Collects what is wrong while compiling goes on; what is found twice is reported once. */
 export class Report {
   /** What may have been meant by a name. */
@@ -21,37 +31,18 @@ export class Report {
     return [...this.#diagnostics.values()];
   }
 
-  /**
-   * @param suggestion A value that may have been meant.
-   * @param offset Where in the text at `path` it is.
-   */
-  error(
-    resource: Named,
-    path: DiagnosticPath,
-    message: string,
-    suggestion?: string,
-    offset?: number,
-  ): void {
-    this.#add("error", resource, path, message, suggestion, offset);
+  error(resource: Named, problem: Problem): void {
+    this.#add("error", resource, problem);
   }
 
-  /** @param suggestion A value that may have been meant. */
-  warning(
-    resource: Named,
-    path: DiagnosticPath,
-    message: string,
-    suggestion?: string,
-  ): void {
-    this.#add("warning", resource, path, message, suggestion);
+  warning(resource: Named, problem: Problem): void {
+    this.#add("warning", resource, problem);
   }
 
   #add(
     severity: Diagnostic["severity"],
     resource: Named,
-    path: DiagnosticPath,
-    message: string,
-    suggestion: string | undefined,
-    offset?: number,
+    { path, message, suggestion, offset }: Problem,
   ): void {
     const diagnostic = {
       severity,

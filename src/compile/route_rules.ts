@@ -127,7 +127,10 @@ export function reportConflict(
     const { namespace, name } = winner.resource.metadata;
     const message =
       `Cannot apply "${kind}": policy "${namespace}/${name}" has it for the same target and takes precedence`;
-    report.warning(loser.resource, ["spec", "traffic", kind], message);
+    report.warning(loser.resource, {
+      path: ["spec", "traffic", kind],
+      message,
+    });
   };
 }
 
@@ -223,5 +226,5 @@ function warnWithoutBackend(
     : "no backend has a weight above 0";
   const message =
     `Cannot forward requests: ${cause}, so they are answered with 500`;
-  report.warning(route, ["spec", "rules", index], message);
+  report.warning(route, { path: ["spec", "rules", index], message });
 }

@@ -41,11 +41,10 @@ export function checkWebUi(
       const { route, rule } = served;
       if (!route.backends.some(({ backend }) => backend?.webUi)) continue;
       if ([...effective, ...served.effective].some(isGuard)) continue;
-      report.warning(
-        rule.route,
-        ["spec", "rules", rule.index],
-        `Everybody who reaches gateway "${listener.gateway}" can use the web UI, which shows configuration and requests; add a policy such as "basicAuthentication"`,
-      );
+      const path = ["spec", "rules", rule.index];
+      const message =
+        `Everybody who reaches gateway "${listener.gateway}" can use the web UI, which shows configuration and requests; add a policy such as "basicAuthentication"`;
+      report.warning(rule.route, { path, message });
     }
   }
 }
