@@ -118,7 +118,7 @@ export const settingsSchema = s.refine(
       s.withDefault(listenAddress, "localhost:15020"),
     ),
     sensitiveHeaders: s.field(
-      "Headers to redact in debug output, besides `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `X-Api-Key`, `Api-Key`, `X-Goog-Api-Key` and those in which policies look for credentials; backends still get them.",
+      "Headers to redact in debug output, besides `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `X-Api-Key`, `Api-Key`, `X-Goog-Api-Key`, `Ocp-Apim-Subscription-Key`, `X-Amz-Security-Token` and those in which policies look for credentials; backends still get them.",
       s.withDefault(s.list(sensitiveHeader()), []),
     ),
     logging: s.field(

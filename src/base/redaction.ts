@@ -13,6 +13,8 @@ const alwaysSensitive = [
   "x-api-key",
   "api-key",
   "x-goog-api-key",
+  "ocp-apim-subscription-key",
+  "x-amz-security-token",
 ];
 
 /** Names, in lower case, of headers whose values must not be shown. */
@@ -41,6 +43,16 @@ export function redactUrl(url: string): string {
     );
 }
 
+/** A text without the signatures of the JWTs in it: what such a token says may be shown, but nobody can use it. */
+export function hideSignatures(text: string): string {
+  // Most texts hold nothing of the kind, which is found out faster without an expression.
+  return text.includes("eyJ")
+    ? text.replace(signature, `$1.${redactionMarker}`)
+    : text;
+}
+
+const signature = /(?<![\w-])(eyJ[\w-]{2,}\.[\w-]{2,})\.[\w-]+/g;
+
 /** Names, in lower case, of query parameters that hold secrets: of OAuth, API keys and signed URLs. */
 export const sensitiveParameters: ReadonlySet<string> = new Set([
   "access_token",
@@ -58,6 +70,7 @@ export const sensitiveParameters: ReadonlySet<string> = new Set([
   "api_key",
   "apikey",
   "api-key",
+  "subscription-key",
   "key",
   "secret",
   "password",

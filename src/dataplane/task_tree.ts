@@ -1,3 +1,4 @@
+import { hideSignatures } from "../base/redaction.ts";
 import type { OpenConnection } from "../http/server/open_connection.ts";
 import { Exchange } from "../proxy/exchange.ts";
 import type { PortConnections } from "../proxy/listeners.ts";
@@ -84,7 +85,7 @@ function describeRequest(exchange: Exchange, now: number): RequestTask {
     ageMs: Math.round(now - exchange.startedAt),
     method: asked.method,
     host: asked.authority,
-    path: asked.target.slice(0, pathEnd(asked.target)),
+    path: hideSignatures(asked.target.slice(0, pathEnd(asked.target))),
     gateway: gateway ?? null,
     route: route?.name ?? null,
     backend: backend?.name ?? null,

@@ -5,6 +5,7 @@ import {
   type LogFormat,
   quote,
 } from "../base/log_text.ts";
+import { hideSignatures } from "../base/redaction.ts";
 import type { FinishedRequest, FinishedUsage } from "./finished_request.ts";
 
 /** Where access log lines go. */
@@ -80,7 +81,7 @@ function eachField(request: FinishedRequest, add: Add): void {
   add("src.addr", request.source);
   if (request.method !== "") add("http.method", request.method);
   if (request.host !== "") add("http.host", request.host);
-  if (request.path !== "") add("http.path", request.path);
+  if (request.path !== "") add("http.path", hideSignatures(request.path));
   if (request.version !== "") add("http.version", `HTTP/${request.version}`);
   add("http.status", request.status);
   add("bytes", request.bytesSent);

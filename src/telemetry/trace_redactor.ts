@@ -1,4 +1,4 @@
-import { redactionMarker } from "../base/redaction.ts";
+import { hideSignatures, redactionMarker } from "../base/redaction.ts";
 import { secretsOf } from "./header_secrets.ts";
 import { formsOf, fromUtf8 } from "./text_forms.ts";
 import type { JsonObject, JsonValue, TraceHeaders } from "./trace_state.ts";
@@ -110,9 +110,9 @@ export class TraceRedactor {
         shown = shown.replaceAll(secret, redactionMarker);
       }
     }
-    // Most texts hold nothing of the kind, which is found out faster without an expression.
-    if (shown.includes("eyJ")) {
-      shown = shown.replace(signature, `$1.${redactionMarker}`);
+    shown = hideSignatures(shown);
+    if (shown.includes(realtimeKeyStart)) {
+      shown = shown.replace(realtimeKey, `$1${redactionMarker}`);
     }
     if (shown.includes("://")) {
       shown = shown.replace(userInfo, `://${redactionMarker}@`);
@@ -154,7 +154,9 @@ export class TraceRedactor {
   }
 }
 
-const signature = /(?<![\w-])(eyJ[\w-]{2,}\.[\w-]{2,})\.[\w-]+/g;
+/** Before the key that browsers offer as a subprotocol, as they can set no header of a WebSocket (OpenAI's Realtime API). */
+const realtimeKeyStart = "openai-insecure-api-key.";
+const realtimeKey = /(openai-insecure-api-key\.)[^\s,"]+/g;
 const userInfo = /:\/\/[^/?#\s"'@]*@/g;
 const secretMember =
   /("(?:access_token|refresh_token|id_token|client_secret|client_assertion|code_verifier|api_?key|password|secret)"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi;

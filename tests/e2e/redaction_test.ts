@@ -149,6 +149,29 @@ const places: readonly Planted[] = [
     headers: { "x-forwarded-access": token },
   },
   {
+    place: "the signature of a token in the path",
+    secret: signature,
+    target: `/v1/${token}/files`,
+  },
+  {
+    place: "a subscription key of Azure",
+    secret: "planted-subscription",
+    headers: { "Ocp-Apim-Subscription-Key": "planted-subscription" },
+  },
+  {
+    place: "the session token of a request that is signed for AWS",
+    secret: "planted-session-token",
+    headers: { "x-amz-security-token": "planted-session-token" },
+  },
+  {
+    place: "a subprotocol of a WebSocket",
+    secret: "sk-planted",
+    headers: {
+      "sec-websocket-protocol":
+        "realtime, openai-insecure-api-key.sk-planted, openai-beta.realtime-v1",
+    },
+  },
+  {
     place: "a copy in another header",
     secret: "planted-token-3",
     headers: {

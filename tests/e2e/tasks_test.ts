@@ -109,6 +109,9 @@ function routesTo(host: string, provider: string) {
   ];
 }
 
+/** A JWT but for its signature. */
+const signedHead = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0";
+
 interface Task {
   readonly [field: string]: unknown;
   readonly requests: readonly Task[];
@@ -171,7 +174,7 @@ Deno.test("/debug/tasks shows requests in every phase, refreshes, leases and wat
   } while (shared.status === 503);
   const stream = await leave(open, `${gateway.origin}/stream`);
   await stream.body?.getReader().read();
-  leave(open, `${gateway.origin}/slow`);
+  leave(open, `${gateway.origin}/slow/${signedHead}.c2lnbmF0dXJl`);
   const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/socket`);
   open.defer(() => socket.close());
   await new Promise((resolve) => socket.onopen = resolve);
@@ -211,7 +214,7 @@ Deno.test("/debug/tasks shows requests in every phase, refreshes, leases and wat
     [
       `${metadata} route policies mcp `,
       "/mcp route policies mcp ",
-      `/slow upstream all ${backend.host}`,
+      `/slow/${signedHead}.<redacted> upstream all ${backend.host}`,
       `/socket tunnel all ${backend.host}`,
       `/stream response all ${backend.host}`,
     ],

@@ -35,6 +35,20 @@ Deno.test("AccessLog writes a request as one line of text", () => {
   ]);
 });
 
+Deno.test("AccessLog leaves the signature of a token out of the path", () => {
+  const { accessLog, lines } = createTestLog();
+
+  accessLog({
+    ...finishedRequest,
+    path: "/files/eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2ln",
+  });
+
+  assert.match(
+    lines.join(""),
+    / http\.path=\/files\/eyJhbGciOiJub25lIn0\.eyJzdWIiOiJhIn0\.<redacted> /,
+  );
+});
+
 Deno.test("AccessLog writes a request as one line of JSON", () => {
   const { accessLog, lines } = createTestLog("json");
 

@@ -104,6 +104,15 @@ Deno.test("the signature of a JWT is hidden wherever it stands, and its claims a
   );
 });
 
+Deno.test("a key that a browser offers as a subprotocol is hidden, and the other subprotocols are not", () => {
+  assert.equal(
+    createRedactor().text(
+      "realtime, openai-insecure-api-key.sk-a, openai-beta.realtime-v1",
+    ),
+    "realtime, openai-insecure-api-key.<redacted>, openai-beta.realtime-v1",
+  );
+});
+
 Deno.test("the parts of credentials are secrets of their own", () => {
   const redactor = createRedactor({
     authorization: `Basic ${btoa("anna:planted-1")}`,
