@@ -13,6 +13,7 @@ import {
 import { adapterOf, type ProviderAdapter } from "../identity/provider.ts";
 import { DocumentUnavailableError } from "../identity/remote_document.ts";
 import type { RemoteMetadata } from "../identity/remote_metadata.ts";
+import { pathOf } from "../route/request_target.ts";
 import {
   adaptServerMetadata,
   protectedResourceMetadata,
@@ -29,7 +30,7 @@ import type { PolicyServices } from "./policy_services.ts";
 import { waitFor } from "./policy_trace.ts";
 import { ProviderRegistration } from "./provider_registration.ts";
 import type { ProtectedResource } from "./request_identity.ts";
-import { clientOrigin, pathOf, resourceMetadataUrl } from "./resource_url.ts";
+import { clientOrigin, resourceMetadataUrl } from "./resource_url.ts";
 
 type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
 

@@ -1,5 +1,6 @@
 import type { PathModifier } from "../api/http_filter.ts";
 import { GatewayError } from "../base/errors.ts";
+import { pathEnd } from "../route/request_target.ts";
 
 /**
  * The target after its path is replaced; the query stays. Gateway API, `HTTPPathModifier`.
@@ -13,8 +14,7 @@ export function modifyPath(
   target: string,
   matchedPrefix: string | undefined,
 ): string {
-  const mark = target.indexOf("?");
-  const end = mark < 0 ? target.length : mark;
+  const end = pathEnd(target);
   const query = target.slice(end);
   if (modifier.type === "ReplaceFullPath") {
     return (modifier.replaceFullPath || "/") + query;

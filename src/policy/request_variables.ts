@@ -3,10 +3,10 @@ import { claimsValue, lazyMap } from "../cel/values.ts";
 import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
+import { pathOf } from "../route/request_target.ts";
 import { mcpValue } from "./mcp_variable.ts";
 import { type BodyText, UnreadableBody } from "./message_body.ts";
 import type { PolicyContext } from "./policy.ts";
-import { pathOf } from "./resource_url.ts";
 
 /** What transformations see besides. The texts are there when an expression reads them. */
 export interface TransformedMessages {

@@ -28,12 +28,6 @@ export function resourceMetadataUrl(origin: string, path: string): string {
   return origin + PROTECTED_RESOURCE_PREFIX + (path === "/" ? "" : path);
 }
 
-/** The part of a request target before its query. */
-export function pathOf(target: string): string {
-  const query = target.indexOf("?");
-  return query < 0 ? target : target.slice(0, query);
-}
-
 function firstOf(headers: HeaderList, name: string): string | undefined {
   return headers.get(name)?.split(",", 1)[0]?.trim();
 }

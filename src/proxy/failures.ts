@@ -7,7 +7,7 @@ import type { TraceRedactor } from "../telemetry/trace_redactor.ts";
 import type { TraceHeaders } from "../telemetry/trace_state.ts";
 import { pathEnd } from "../route/request_target.ts";
 import type { Exchange, FailedTry } from "./exchange.ts";
-import { readBackend } from "./trace_state.ts";
+import { readBackend } from "./request_state.ts";
 
 /** Longer texts are cut, so that a memory of failures has a bound in bytes. */
 const MAX_TEXT = 1024;

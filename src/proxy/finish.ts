@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome } from "../http/message.ts";
 import { StalledClientError } from "../http/server/request_error.ts";
-import { pathEnd } from "../route/request_target.ts";
+import { pathOf } from "../route/request_target.ts";
 import type { FinishedRequest } from "../telemetry/finished_request.ts";
 import type { Exchange, FinishObserver } from "./exchange.ts";
 import { toGatewayError } from "./respond.ts";
@@ -43,7 +43,7 @@ function describe(
     source: `${request.source.address}:${request.source.port}`,
     method: asked.method,
     host: asked.authority,
-    path: asked.target.slice(0, pathEnd(asked.target)),
+    path: pathOf(asked.target),
     version: request.version,
     status: exchange.response.status,
     bytesSent: outcome.bytesSent,

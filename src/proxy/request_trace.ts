@@ -6,7 +6,7 @@ import type { PolicySelection } from "../telemetry/trace_event.ts";
 import type { Exchange } from "./exchange.ts";
 import { llmUsageOf } from "./llm_usage.ts";
 import { PolicyRecorder } from "./policy_recorder.ts";
-import { describeMirrors } from "./trace_state.ts";
+import { describeMirrors } from "./request_state.ts";
 import { TraceRecorder, type TraceRecorderOptions } from "./trace_recorder.ts";
 
 /** The host of a trace may have very many routes. */

@@ -7,7 +7,7 @@ import type {
   ServerObserver,
 } from "../http/server/observer.ts";
 import type { Peer } from "../http/transport.ts";
-import { pathEnd } from "../route/request_target.ts";
+import { pathOf } from "../route/request_target.ts";
 import type { FinishedRequest } from "../telemetry/finished_request.ts";
 import type { GatewayMetrics } from "../telemetry/gateway_metrics.ts";
 
@@ -93,7 +93,7 @@ export class ServerWatch implements ServerObserver {
       source: toText(source),
       host: authority,
       // A whole URL may hold a password.
-      path: target.startsWith("/") ? target.slice(0, pathEnd(target)) : "",
+      path: target.startsWith("/") ? pathOf(target) : "",
       requestId: "",
       answerId: undefined,
       failedExpressions: undefined,

@@ -13,7 +13,7 @@ import { severityOf } from "../telemetry/trace_severity.ts";
 import type { RequestState } from "../telemetry/trace_state.ts";
 import { BodyCapture } from "./body_capture.ts";
 import type { Exchange } from "./exchange.ts";
-import { readState } from "./trace_state.ts";
+import { readState } from "./request_state.ts";
 
 /** What recording needs of its surroundings. */
 export interface TraceRecorderOptions {

@@ -84,6 +84,11 @@ function removeDotSegments(segments: readonly string[]): string | undefined {
   return resolved.join("/");
 }
 
+/** The part of a request target before its query. */
+export function pathOf(target: string): string {
+  return target.slice(0, pathEnd(target));
+}
+
 /** Where the path of a target ends: the index of `?`, or the length. */
 export function pathEnd(target: string): number {
   const mark = target.indexOf("?");

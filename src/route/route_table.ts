@@ -1,7 +1,7 @@
 import type { HttpMatch } from "../api/http_match.ts";
 import { isWildcard } from "./hostname.ts";
 import { type Candidate, PathIndex } from "./path_index.ts";
-import { pathEnd } from "./request_target.ts";
+import { pathOf } from "./request_target.ts";
 import { compileMatch } from "./route_match.ts";
 
 /** What routing looks at. */
@@ -57,7 +57,7 @@ export function createRouteTable<T>(
 
   function find(request: RoutableRequest): RouteMatch<T> | undefined {
     const { hostname, target } = request;
-    const path = target.slice(0, pathEnd(target));
+    const path = pathOf(target);
     return byHostname.get(hostname)?.find(path, request) ??
       (hasWildcards ? findWildcard(hostname, path, request) : undefined) ??
       everyHost?.find(path, request);

@@ -7,7 +7,7 @@ import type {
 } from "../telemetry/trace_state.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { McpMessage } from "../policy/mcp_variable.ts";
-import { pathEnd } from "../route/request_target.ts";
+import { pathOf } from "../route/request_target.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -76,7 +76,7 @@ function readRequest(
   return {
     method,
     uri: `${scheme}://${authority}${target}`,
-    path: target.slice(0, pathEnd(target)),
+    path: pathOf(target),
     pathAndQuery: target,
     host: authority.replace(/:\d*$/, "").toLowerCase(),
     scheme,
