@@ -10,7 +10,11 @@ import {
 } from "./authorization_rule.ts";
 import { joinBodyUses, readBodyVariables } from "./body_variables.ts";
 import { bearerChallenge } from "./challenge.ts";
-import { decisionProblem } from "./expression_checks.ts";
+import {
+  condition,
+  decisionProblem,
+  typeProblem,
+} from "./expression_checks.ts";
 import { noteFailedExpression } from "./failed_expression.ts";
 import type { Policy, PolicyContext } from "./policy.ts";
 import type { PolicyOptions, PolicyProblem } from "./policy_kind.ts";
@@ -22,9 +26,21 @@ import { missingScopes } from "./scopes.ts";
 export function checkAuthorization(
   { policy }: Authorization,
 ): readonly PolicyProblem[] {
-  return policy.matchExpressions.flatMap((text, index) =>
-    decisionProblem(text, ["policy", "matchExpressions", index]) ?? []
-  );
+  return policy.matchExpressions.flatMap((text, index) => {
+    const path = ["policy", "matchExpressions", index];
+    return decisionProblem(text, path) ?? neverMet(text, path) ?? [];
+  });
+}
+
+/** A rule that is no boolean refuses every request, which is safe and hardly what was meant. */
+function neverMet(
+  text: string,
+  path: PolicyProblem["path"],
+): PolicyProblem | undefined {
+  const problem = typeProblem(text, path, condition);
+  if (problem === undefined) return undefined;
+  const message = `${problem.message}; it refuses every request`;
+  return { ...problem, message, isWarning: true };
 }
 
 /**

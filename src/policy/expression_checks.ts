@@ -5,6 +5,7 @@ import {
   Expression,
   type ExpressionFault,
 } from "../cel/expression.ts";
+import type { ResultType } from "../cel/result_type.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 
 /** What is wrong with an expression that decides over a request, as in rules and limits; `undefined` when nothing is. */
@@ -34,6 +35,30 @@ function isRead(
   return name === "request.body"
     ? expression.reads(name)
     : expression.variables.has(name);
+}
+
+/** Types of results that a policy can use. */
+export interface Accepted {
+  readonly types: readonly ResultType[];
+  /** The same in words. */
+  readonly text: string;
+}
+
+/** Yes or no. */
+export const condition: Accepted = { types: ["boolean"], text: "a boolean" };
+
+/** What no request can have a usable value of is a mistake of whoever wrote it; `undefined` when some may. */
+export function typeProblem(
+  text: string,
+  path: PolicyProblem["path"],
+  { types, text: expected }: Accepted,
+): PolicyProblem | undefined {
+  const compiled = compileExpression(text);
+  const type = compiled instanceof Expression ? compiled.resultType : undefined;
+  if (type === undefined || types.includes(type)) return undefined;
+  const message =
+    `Cannot use the expression: expected ${expected}, got a ${type}`;
+  return { path, message };
 }
 
 /** A fault as what is wrong with the configuration at `path`. */

@@ -1,8 +1,11 @@
 import type { GlobalRateLimit, RateLimit } from "../api/rate_limit.ts";
-import { compileExpression, Expression } from "../cel/expression.ts";
-import type { ResultType } from "../cel/result_type.ts";
 import { describeServiceProblems } from "../ratelimit/service_budgets.ts";
-import { decisionProblem } from "./expression_checks.ts";
+import {
+  type Accepted,
+  condition,
+  decisionProblem,
+  typeProblem,
+} from "./expression_checks.ts";
 import type { PolicyProblem } from "./policy_kind.ts";
 import { budgetOf } from "./rate_limit_budget.ts";
 
@@ -45,14 +48,6 @@ function serviceProblems(
   }));
 }
 
-/** Types of results that limits can use. */
-interface Accepted {
-  readonly types: readonly ResultType[];
-  /** The same in words. */
-  readonly text: string;
-}
-
-const condition: Accepted = { types: ["boolean"], text: "a boolean" };
 const name: Accepted = {
   types: ["string", "number", "boolean"],
   text: "a text, a number or a boolean",
@@ -67,18 +62,4 @@ function problemsOf(
   const problem = decisionProblem(text, path) ??
     typeProblem(text, path, accepted);
   return problem === undefined ? [] : [problem];
-}
-
-/** What no request can have a value of is a mistake of whoever wrote it. */
-function typeProblem(
-  text: string,
-  path: PolicyProblem["path"],
-  accepted: Accepted,
-): PolicyProblem | undefined {
-  const compiled = compileExpression(text);
-  const type = compiled instanceof Expression ? compiled.resultType : undefined;
-  if (type === undefined || accepted.types.includes(type)) return undefined;
-  const message =
-    `Cannot use the expression: expected ${accepted.text}, got a ${type}`;
-  return { path, message };
 }
