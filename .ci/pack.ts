@@ -38,7 +38,7 @@ export const runFlags: readonly string[] = [
   ...engine,
 ];
 
-const blockBytes = 64 * 1024;
+const BLOCK_BYTES = 64 * 1024;
 
 /**
  * Writes `launcher.sh`, the program and the Deno executable one after the other, each filled up to whole blocks so that
@@ -51,16 +51,16 @@ export async function pack(
 ): Promise<void> {
   // White space after a program changes nothing.
   const filledProgram = fill(program, "\n");
-  const programBlocks = filledProgram.length / blockBytes;
+  const programBlocks = filledProgram.length / BLOCK_BYTES;
   const launcher = await readLauncher({
-    BLOCK_BYTES: blockBytes,
+    BLOCK_BYTES: BLOCK_BYTES,
     PROGRAM_ENTRY: `gateway-${config.version}-${fingerprint(filledProgram)}`,
     PROGRAM_BLOCK: 1,
     PROGRAM_BLOCKS: programBlocks,
     PROGRAM_BYTES: filledProgram.length,
     RUNTIME_ENTRY: `deno-${Deno.version.deno}-${fingerprint(runtime)}`,
     RUNTIME_BLOCK: 1 + programBlocks,
-    RUNTIME_BLOCKS: Math.ceil(runtime.length / blockBytes),
+    RUNTIME_BLOCKS: Math.ceil(runtime.length / BLOCK_BYTES),
     RUNTIME_BYTES: runtime.length,
     RUN_FLAGS: runFlags.join(" "),
   });
@@ -87,7 +87,7 @@ async function readLauncher(
     (_, name: string) => String(values[name]),
   );
   const launcher = fill(new TextEncoder().encode(script), "\n");
-  if (launcher.length > blockBytes) {
+  if (launcher.length > BLOCK_BYTES) {
     throw new RangeError(
       `Cannot pack the launcher: expected one block, got ${launcher.length} bytes`,
     );
@@ -96,8 +96,10 @@ async function readLauncher(
 }
 
 function fill(bytes: Uint8Array, filler: string): Uint8Array<ArrayBuffer> {
-  const blocks = Math.ceil(bytes.length / blockBytes);
-  const filled = new Uint8Array(blocks * blockBytes).fill(filler.charCodeAt(0));
+  const blocks = Math.ceil(bytes.length / BLOCK_BYTES);
+  const filled = new Uint8Array(blocks * BLOCK_BYTES).fill(
+    filler.charCodeAt(0),
+  );
   filled.set(bytes);
   return filled;
 }

@@ -7,7 +7,7 @@ import { GatewayProcess } from "../tests/harness/gateway_process.ts";
 import { openUi } from "../tests/harness/ui_page.ts";
 
 const docs = new URL("../docs/", import.meta.url).pathname;
-const trafficMs = 40_000;
+const TRAFFIC_MS = 40_000;
 
 async function takePictures(): Promise<void> {
   await using upstream = Deno.serve(
@@ -45,7 +45,7 @@ function configuration(host: string) {
 
 /** Requests that come and go, so that there is something to see. */
 async function sendWaves(origin: string): Promise<void> {
-  const end = performance.now() + trafficMs;
+  const end = performance.now() + TRAFFIC_MS;
   while (performance.now() < end) {
     const count = 4 + 3 * Math.sin(performance.now() / 4000);
     for (let i = 0; i < count; i++) await callTool(origin);

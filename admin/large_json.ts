@@ -2,7 +2,7 @@ import { giveWay } from "../src/base/slices.ts";
 import { respond } from "./respond.ts";
 
 /** So much is written at a time: a fraction of a millisecond. */
-const sliceLength = 32 * 1024;
+const SLICE_LENGTH = 32 * 1024;
 
 /**
  * As `json`, for an object with long lists: it is written a part at a time, so that megabytes do not hold up requests. All of it is
@@ -41,7 +41,7 @@ function* inSlices(parts: Iterable<string>): Generator<string, void> {
   let slice = "";
   for (const part of parts) {
     slice += part;
-    if (slice.length < sliceLength) continue;
+    if (slice.length < SLICE_LENGTH) continue;
     yield slice;
     slice = "";
   }

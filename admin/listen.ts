@@ -41,8 +41,8 @@ export class ListenError extends Error {
   }
 }
 
-const closeTimeoutMs = 1000;
-const portAttempts = 10;
+const CLOSE_TIMEOUT_MS = 1000;
+const PORT_ATTEMPTS = 10;
 
 /** @throws {ListenError} When the address is taken or not ours. */
 export async function listen(options: ServeOptions): Promise<RunningServer> {
@@ -67,7 +67,7 @@ async function listenOnHosts(
       return running(servers, addresses, options.clock);
     } catch (error) {
       const isWorthRetry = port === 0 &&
-        error instanceof Deno.errors.AddrInUse && attempt < portAttempts;
+        error instanceof Deno.errors.AddrInUse && attempt < PORT_ATTEMPTS;
       if (!isWorthRetry) {
         const reason = ownerOf(port, error, options) ?? reasonOf(error);
         throw new ListenError(options.name, reason);
@@ -147,7 +147,7 @@ function running(
     // Deno can not cut a connection after `shutdown`: one whose client reads nothing is left to the end of the process.
     close: () =>
       new Promise((resolve, reject) => {
-        const cancelTimer = clock.setTimer(resolve, closeTimeoutMs);
+        const cancelTimer = clock.setTimer(resolve, CLOSE_TIMEOUT_MS);
         Promise.all(servers.map((server) => server.shutdown()))
           .then(() => resolve(), reject)
           .finally(cancelTimer);

@@ -44,9 +44,9 @@ export interface AdminQuestion {
   readonly signal?: AbortSignal;
 }
 
-const timeoutMs = 10_000;
-const maxAnswerBytes = 64 * 1024 * 1024;
-const maxRefusalBytes = 4096;
+const TIMEOUT_MS = 10_000;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_REFUSAL_BYTES = 4096;
 
 /**
  * The JSON at a path of the admin interface.
@@ -85,8 +85,8 @@ export async function askAdmin(
 ): Promise<Uint8Array> {
   const name = nameOf(address);
   using answer = await open(address, question, clock);
-  const bytes = await read(answer.response, maxAnswerBytes, name);
-  if (bytes.length <= maxAnswerBytes) return bytes;
+  const bytes = await read(answer.response, MAX_ANSWER_BYTES, name);
+  if (bytes.length <= MAX_ANSWER_BYTES) return bytes;
   throw stranger(name, "it has more than 64 MiB");
 }
 
@@ -130,7 +130,7 @@ async function open(
     method,
     pathAndQuery,
     token,
-    timeoutMs: timeoutMs + extraMs,
+    timeoutMs: TIMEOUT_MS + extraMs,
     signal,
   };
   const answer = await send(name, request, clock);
@@ -142,8 +142,8 @@ async function open(
     const found = got === "" ? `${status}` : `${status} with ${got}`;
     throw stranger(name, `expected ${type}, got ${found}`);
   }
-  const body = await read(answer.response, maxRefusalBytes, name);
-  const text = new TextDecoder().decode(body.subarray(0, maxRefusalBytes));
+  const body = await read(answer.response, MAX_REFUSAL_BYTES, name);
+  const text = new TextDecoder().decode(body.subarray(0, MAX_REFUSAL_BYTES));
   throw new Refusal(status, text, name);
 }
 

@@ -8,9 +8,9 @@ export interface Debugger {
   close(): void;
 }
 
-const lookEveryMs = 10;
+const LOOK_EVERY_MS = 10;
 /** Deno opens it a moment after the signal, on a busy machine a long one. */
-const looks = 1000;
+const LOOKS = 1000;
 
 /**
  * Shuts the debugger that Deno opens at SIGUSR1, on a port where everybody on this machine can run code in the process; nothing keeps Deno
@@ -40,11 +40,11 @@ export function keepDebuggerShut(
  * after we have closed what another opened.
  */
 export function closeWhenOpen(target: Debugger, clock: Clock): () => void {
-  let left = looks;
+  let left = LOOKS;
   let cancel = () => {};
   function look(): void {
     if (target.url() !== undefined) target.close();
-    if (--left > 0) cancel = clock.setTimer(look, lookEveryMs);
+    if (--left > 0) cancel = clock.setTimer(look, LOOK_EVERY_MS);
   }
   look();
   return () => cancel();

@@ -2,7 +2,7 @@ import type { Clock } from "../src/base/clock.ts";
 import type { Gateway } from "../src/gateway.ts";
 import { LineWriter } from "../src/telemetry/line_writer.ts";
 
-const flushTimeoutMs = 1000;
+const FLUSH_TIMEOUT_MS = 1000;
 
 /** Where this process writes its lines: the log to standard error, the access log to standard output. */
 export class LogOutput implements AsyncDisposable {
@@ -57,7 +57,7 @@ export class LogOutput implements AsyncDisposable {
   /** Gives a reader that has stopped reading a moment, not the power to keep the process alive. */
   async [Symbol.asyncDispose](): Promise<void> {
     const late = Promise.withResolvers<void>();
-    const cancelTimer = this.#clock.setTimer(late.resolve, flushTimeoutMs);
+    const cancelTimer = this.#clock.setTimer(late.resolve, FLUSH_TIMEOUT_MS);
     const flushed = this.#writers().map(([, writer]) => writer.flush());
     await Promise.race([Promise.all(flushed), late.promise]);
     cancelTimer();

@@ -17,7 +17,7 @@ const usage = `usage:
   GET or POST /debug/trace[?filter=<cel>][&count=<n>][&gateway=<name>][&port=<port>]
 traces the next request, or the next n; a filter such as request.path.startsWith("/mcp") chooses`;
 
-const keepaliveMs = 1000;
+const KEEPALIVE_MS = 1000;
 
 /** How many requests `count` traces. */
 export const traceCount: IntegerRange = { from: 1, to: 100_000, or: 1 };
@@ -109,6 +109,6 @@ async function unlessLate<T>(
   clock: Clock,
 ): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
-  const stopTimer = clock.setTimer(() => late.resolve(undefined), keepaliveMs);
+  const stopTimer = clock.setTimer(() => late.resolve(undefined), KEEPALIVE_MS);
   return await Promise.race([next, late.promise]).finally(stopTimer);
 }

@@ -5,7 +5,7 @@ import type { Frame, StackProfile, StackSample } from "./pprof.ts";
 import { SourceLines } from "./source_lines.ts";
 
 /** As the runtimes of Go and others have it; the cost is below what can be measured. */
-const samplingInterval = 512 * 1024;
+const SAMPLING_INTERVAL = 512 * 1024;
 
 /**
  * Notes where one in 512 KiB of memory is allocated, from the start, so that what has been held for long can be told as well.
@@ -17,7 +17,7 @@ export class HeapSampling implements AsyncDisposable {
   constructor() {
     this.#session.connect();
     this.#started = this.#session.post("HeapProfiler.startSampling", {
-      samplingInterval,
+      samplingInterval: SAMPLING_INTERVAL,
     });
   }
 
@@ -30,7 +30,7 @@ export class HeapSampling implements AsyncDisposable {
     return {
       valueTypes: [["inuse_space", "bytes"]],
       samples: [...samplesOf(profile)],
-      period: samplingInterval,
+      period: SAMPLING_INTERVAL,
       takenAt: clock.now(),
       durationMs: 0,
     };

@@ -2,8 +2,8 @@ import { systemClock } from "../../src/base/clock.ts";
 import { printError } from "../output.ts";
 import { canDraw } from "../terminal.ts";
 
-const drawMs = 200;
-const barWidth = 30;
+const DRAW_MS = 200;
+const BAR_WIDTH = 30;
 
 /** Shows on the terminal how much of some time is over, and nothing where standard error is none; disposing it takes it away. */
 export function showProgress(seconds: number): AsyncDisposable {
@@ -16,7 +16,7 @@ export function showProgress(seconds: number): AsyncDisposable {
   const draw = () => {
     const elapsed = (systemClock.monotonic() - startedAt) / 1000;
     drawn = drawn.then(() => printError(`\r${barOf(elapsed, seconds)}`));
-    cancelTimer = systemClock.setTimer(draw, drawMs);
+    cancelTimer = systemClock.setTimer(draw, DRAW_MS);
   };
   draw();
   return {
@@ -31,7 +31,7 @@ export function showProgress(seconds: number): AsyncDisposable {
 /** Such as `[###...........................] 27 s left `. */
 function barOf(elapsed: number, seconds: number): string {
   const part = Math.min(1, elapsed / seconds);
-  const bar = "#".repeat(Math.round(part * barWidth)).padEnd(barWidth, ".");
+  const bar = "#".repeat(Math.round(part * BAR_WIDTH)).padEnd(BAR_WIDTH, ".");
   const left = Math.max(0, Math.ceil(seconds - elapsed));
   return `[${bar}] ${left} s left `;
 }

@@ -27,7 +27,7 @@ export interface DetailRequest {
 }
 
 /** Longer texts, such as bodies in base64, are cut: the screen is no place to read them. */
-const maxTextLength = 4096;
+const MAX_TEXT_LENGTH = 4096;
 
 /** The lines of the detail pane, in at most `width` columns. */
 export function detailLines(
@@ -126,9 +126,9 @@ function print(value: unknown, format: DetailFormat): string {
 }
 
 function shorten(text: string): string {
-  return text.length <= maxTextLength
+  return text.length <= MAX_TEXT_LENGTH
     ? text
-    : `${text.slice(0, maxTextLength)}… (${text.length} characters)`;
+    : `${text.slice(0, MAX_TEXT_LENGTH)}… (${text.length} characters)`;
 }
 
 function heading(text: string): DetailLine {

@@ -23,11 +23,11 @@ export interface Layout {
 /** Below this nothing sensible can be shown. */
 export const smallest: Size = { columns: 40, rows: 10 };
 
-const wideColumns = 132;
+const WIDE_COLUMNS = 132;
 
 /** The same for the same size. */
 export function layoutOf({ columns, rows }: Size): Layout {
-  const isWide = columns >= wideColumns;
+  const isWide = columns >= WIDE_COLUMNS;
   // Title, status and help; then a heading for each pane.
   const height = Math.max(rows - 3 - (isWide ? 1 : 2), 0);
   if (isWide) {

@@ -35,8 +35,8 @@ export type StreamState =
   | { readonly kind: "complete" }
   | { readonly kind: "lost"; readonly reason: string };
 
-const maxEvents = 20_000;
-const maxCharacters = 64 * 1024 * 1024;
+const MAX_EVENTS = 20_000;
+const MAX_CHARACTERS = 64 * 1024 * 1024;
 
 /** Before the first event. */
 export function initialModel(title: string, waitingText: string): Model {
@@ -112,9 +112,9 @@ export function endOfSelected(
 function countSurplus(events: readonly ReceivedEvent[]): number {
   let characters = 0;
   const kept = events.findLastIndex(({ line }) =>
-    (characters += line.length) > maxCharacters
+    (characters += line.length) > MAX_CHARACTERS
   );
-  const first = Math.max(kept + 1, events.length - maxEvents);
+  const first = Math.max(kept + 1, events.length - MAX_EVENTS);
   return Math.max(Math.min(first, events.length - 1), 0);
 }
 

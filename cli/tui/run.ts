@@ -27,7 +27,7 @@ export interface TuiOutcome {
   readonly signal: keyof typeof signalExitCodes | undefined;
 }
 
-const frameMs = 15;
+const FRAME_MS = 15;
 
 /**
  * Shows events as they come, until the user leaves or a signal ends it. A source that fails leaves the rest on the screen.
@@ -148,7 +148,7 @@ class Session implements Disposable {
       } catch (error) {
         this.#outcome.reject(error);
       }
-    }, frameMs);
+    }, FRAME_MS);
   }
 
   #draw(): void {

@@ -24,13 +24,13 @@ export type Suggest = (
 ) => string | undefined;
 
 /** Until so many names have been compared, which takes about half a second. */
-const maxComparisons = 200_000;
+const MAX_COMPARISONS = 200_000;
 
 /** Suggests until it has compared very many names: thousands of references to nothing are one mistake, and comparing all takes minutes. */
 export function createSuggest(): Suggest {
   let comparisons = 0;
   return (word, listCandidates) => {
-    if (comparisons >= maxComparisons) return undefined;
+    if (comparisons >= MAX_COMPARISONS) return undefined;
     const candidates = listCandidates();
     comparisons += candidates.length;
     return nearest(word, candidates);

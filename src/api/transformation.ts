@@ -10,7 +10,7 @@ const pseudoHeaders = {
 /** Name of a pseudo header. */
 export type PseudoHeader = typeof pseudoHeaders["request" | "response"][number];
 
-const maxChanges = 64;
+const MAX_CHANGES = 64;
 
 function settable(side: "request" | "response") {
   const names = pseudoHeaders[side];
@@ -32,7 +32,7 @@ function assignments(name: ReturnType<typeof settable>) {
         name: s.field("Name of the header.", name),
         value: s.field("Expression of its value.", celExpression),
       }),
-      { min: 1, max: maxChanges },
+      { min: 1, max: MAX_CHANGES },
     ),
     s.unique((item) => item.name.toLowerCase(), "header name"),
   );
@@ -52,7 +52,7 @@ function changes(side: "request" | "response") {
       ),
       remove: s.field(
         "Headers that are removed.",
-        s.optional(s.list(headerName, { min: 1, max: maxChanges })),
+        s.optional(s.list(headerName, { min: 1, max: MAX_CHANGES })),
       ),
       body: s.field(
         "Expression of the body.",

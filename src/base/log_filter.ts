@@ -34,7 +34,7 @@ export class LogFilterError extends Error {
 }
 
 const moduleName = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,63}$/;
-const maxModules = 100;
+const MAX_MODULES = 100;
 
 /**
  * Applies a text such as `info,proxy=debug,http=off` to `base`: what it does not name stays. `module:level` is read too.
@@ -58,8 +58,8 @@ export function parseLogFilter(
     }
     modules.set(name.trim(), toThreshold(threshold ?? "", part));
   }
-  if (modules.size > maxModules) {
-    throw new LogFilterError(text, `at most ${maxModules} modules`);
+  if (modules.size > MAX_MODULES) {
+    throw new LogFilterError(text, `at most ${MAX_MODULES} modules`);
   }
   return { level, modules };
 }

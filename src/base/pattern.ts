@@ -6,9 +6,9 @@ import {
 } from "./pattern_syntax.ts";
 
 /** Texts of more UTF-16 units than this match no pattern. */
-export const maxMatchedLength = 8192;
+export const MAX_MATCHED_LENGTH = 8192;
 
-const maxStates = 2000;
+const MAX_STATES = 2000;
 
 /**
  * A regular expression that is matched against whole texts in time proportional to their length, whatever the two are:
@@ -34,7 +34,7 @@ export class Pattern {
 
   /** Whether the pattern describes the whole of `text`. */
   test(text: string): boolean {
-    if (text.length > maxMatchedLength) return false;
+    if (text.length > MAX_MATCHED_LENGTH) return false;
     this.#entered.fill(-1);
     let active: State[] = [];
     this.#enter(this.#start, text, 0, active);
@@ -111,7 +111,7 @@ export class Pattern {
   }
 
   #number(state: NewState): State {
-    if (this.#count >= maxStates) {
+    if (this.#count >= MAX_STATES) {
       throw new SyntaxError(
         "it is too large once counted repetitions are written out",
       );

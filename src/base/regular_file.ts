@@ -1,5 +1,5 @@
 /** Largest file that is read whole. */
-export const maxFileBytes = 8 * 1024 * 1024;
+export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 /** What a path leads to is not a file that can be read whole; the message says what it is. */
 export class NotAFileError extends Error {
@@ -35,9 +35,9 @@ function check(file: Deno.FileInfo): void {
   if (!file.isFile) {
     throw new NotAFileError(`expected a file, got ${describeKind(file)}`);
   }
-  if (file.size > maxFileBytes) {
+  if (file.size > MAX_FILE_BYTES) {
     throw new NotAFileError(
-      `expected at most ${maxFileBytes} bytes, got ${file.size}`,
+      `expected at most ${MAX_FILE_BYTES} bytes, got ${file.size}`,
     );
   }
 }

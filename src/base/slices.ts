@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers";
 import type { Clock } from "./clock.ts";
 
 /** So many items are worked on at a time: less than a millisecond for what is cheap, such as describing a route. */
-const itemsPerSlice = 32;
+const ITEMS_PER_SLICE = 32;
 
 /** As `map` of an array, but lets everything else go on in between, so that thousands of items do not hold up requests. */
 export async function mapInSlices<Item, Result>(
@@ -12,13 +12,13 @@ export async function mapInSlices<Item, Result>(
   const results: Result[] = [];
   for (const item of items) {
     results.push(map(item));
-    if (results.length % itemsPerSlice === 0) await giveWay();
+    if (results.length % ITEMS_PER_SLICE === 0) await giveWay();
   }
   return results;
 }
 
 /** So long is worked in one go: a request that comes meanwhile hardly notices, and the pauses in between make work little longer. */
-const sliceMs = 10;
+const SLICE_MS = 10;
 
 /** Does work that consists of steps, but lets everything else go on every few milliseconds. */
 export async function runInSlices<Result>(
@@ -29,7 +29,7 @@ export async function runInSlices<Result>(
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;
-    if (clock.monotonic() - startedAt < sliceMs) continue;
+    if (clock.monotonic() - startedAt < SLICE_MS) continue;
     await giveWay();
     startedAt = clock.monotonic();
   }

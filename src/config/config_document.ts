@@ -27,9 +27,9 @@ export interface ParsedSource {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const maxDepth = 64;
+const MAX_DEPTH = 64;
 /** Or as many as the text has characters, more than which only aliases can make. */
-const maxNodes = 200_000;
+const MAX_NODES = 200_000;
 
 /** Reads the documents of a source in steps, replacing environment references in scalar values. */
 export function* readDocuments(
@@ -80,7 +80,7 @@ class DocumentReader implements ConfigDocument {
     this.#root = root;
     this.#environment = environment;
     this.#text = text;
-    this.#maxNodes = Math.max(maxNodes, text.length);
+    this.#maxNodes = Math.max(MAX_NODES, text.length);
     this.#locate = locate;
     this.value = this.#read(root, []);
   }
@@ -133,7 +133,7 @@ class DocumentReader implements ConfigDocument {
 
   #read(node: YamlNode | undefined, path: Path): unknown {
     if (this.#stopped || node === undefined) return null;
-    if (path.length > maxDepth || ++this.#nodeCount > this.#maxNodes) {
+    if (path.length > MAX_DEPTH || ++this.#nodeCount > this.#maxNodes) {
       this.#stopped = true;
       const message =
         "too much data once aliases are expanded, or too many levels";

@@ -60,7 +60,7 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
 }
 
 /** What is longer was written by a program, often all of the file in one line, and takes long to mask. */
-const longLine = 2000;
+const LONG_LINE = 2000;
 
 /**
  * All diagnostics, each with the line it is about and a caret; of a very long line only the first. Values that may be secret are
@@ -77,7 +77,7 @@ export function formatDiagnostics(
   return diagnostics.map((diagnostic) => {
     const text = formatDiagnostic(diagnostic) + "\n";
     const line = lines.get(diagnostic.file)?.[diagnostic.line - 1] ?? "";
-    if (line.length > longLine) {
+    if (line.length > LONG_LINE) {
       const place = `${diagnostic.file}:${diagnostic.line}`;
       if (shown.has(place)) return text;
       shown.add(place);

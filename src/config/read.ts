@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describeError } from "../base/errors.ts";
 import {
   describeKind,
-  maxFileBytes,
+  MAX_FILE_BYTES,
   NotAFileError,
   readFileBytes,
 } from "../base/regular_file.ts";
@@ -80,8 +80,8 @@ async function readInput(): Promise<ConfigSource> {
   try {
     for await (const chunk of Deno.stdin.readable) {
       size += chunk.byteLength;
-      if (size > maxFileBytes) {
-        throw new NotAFileError(`expected at most ${maxFileBytes} bytes`);
+      if (size > MAX_FILE_BYTES) {
+        throw new NotAFileError(`expected at most ${MAX_FILE_BYTES} bytes`);
       }
       chunks.push(chunk);
     }

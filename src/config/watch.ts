@@ -16,7 +16,7 @@ export interface WatchOptions {
 }
 
 /** So often the content is read though nothing seems to have changed: a file can be written twice within one tick of its time. */
-const looksPerReading = 8;
+const LOOKS_PER_READING = 8;
 
 /**
  * Starts to watch; from then on the result yields whenever the content behind `-f` or of the further files has changed,
@@ -47,7 +47,7 @@ async function* changes(
   const { clock, signal, lookMs = 250 } = options;
   for (let looks = 0; !signal.aborted; looks++) {
     const found = await look(spec, options.files());
-    if (found !== seen || looks % looksPerReading === 0) {
+    if (found !== seen || looks % LOOKS_PER_READING === 0) {
       seen = await settle(found, spec, options);
       const current = await readContents(spec, options.files());
       const changed = differ(last, current);

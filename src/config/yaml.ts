@@ -57,7 +57,7 @@ export function* parseYaml(
   }
 }
 
-const tokensPerStep = 256;
+const TOKENS_PER_STEP = 256;
 
 /** As `parseAllDocuments` of the package, but in steps. */
 function* compose(
@@ -73,7 +73,7 @@ function* compose(
     for (const part of parser.next(token)) {
       documents.push(...composer.next(part));
     }
-    if (++tokens % tokensPerStep === 0) yield;
+    if (++tokens % TOKENS_PER_STEP === 0) yield;
   }
   for (const part of parser.end()) documents.push(...composer.next(part));
   documents.push(...composer.end());

@@ -52,13 +52,13 @@ function timeClaim(claims: JsonObject, name: string): number | undefined {
 }
 
 /** The last millisecond that a date can hold. */
-const lastTime = 8.64e15;
+const LAST_TIME = 8.64e15;
 
 /** `2026-11-21T08:00:00Z, 312 s ago`. */
 function showTime(time: number, now: number): string {
   const seconds = Math.round(Math.abs(now - time) / 1000);
   const away = time > now ? `in ${seconds} s` : `${seconds} s ago`;
-  if (time > lastTime) return away;
+  if (time > LAST_TIME) return away;
   const text = new Date(time).toISOString().replace(/\.[0-9]+Z$/, "Z");
   return `${text}, ${away}`;
 }

@@ -9,8 +9,8 @@ import {
 import { HeaderList } from "../http/header_list.ts";
 import { showValues } from "./shown_values.ts";
 
-const maxBytes = 1024 * 1024;
-const timeoutMs = 5000;
+const MAX_BYTES = 1024 * 1024;
+const TIMEOUT_MS = 5000;
 
 /** A server that documents are fetched from: where to connect, and the authority to ask for. */
 export interface DocumentServer {
@@ -91,8 +91,8 @@ export async function fetchDocument(
   const { cancellation, lift } = createDeadline(
     own,
     clock,
-    timeoutMs,
-    () => new Error(`Cannot wait longer than ${timeoutMs} ms`),
+    TIMEOUT_MS,
+    () => new Error(`Cannot wait longer than ${TIMEOUT_MS} ms`),
   );
   try {
     const response = await upstream.send(
@@ -109,7 +109,7 @@ export async function fetchDocument(
       cancellation,
     );
     expectUncoded(response.headers);
-    const text = await readText(response.body, maxBytes);
+    const text = await readText(response.body, MAX_BYTES);
     return { status: response.status, headers: response.headers, text };
   } finally {
     unsubscribe();

@@ -33,10 +33,10 @@ export interface KvKeyCacheOptions {
   readonly log: Log;
 }
 
-const patienceMs = 2000;
+const PATIENCE_MS = 2000;
 /** A value of Deno KV has at most 64 KiB. */
-const maxTextLength = 60_000;
-const keepMs = 24 * 60 * 60 * 1000;
+const MAX_TEXT_LENGTH = 60_000;
+const KEEP_MS = 24 * 60 * 60 * 1000;
 
 /** A cache in Deno KV. A store that is missing, locked or corrupt is logged, and traffic goes on without it. */
 export class KvKeyCache implements KeyCache {
@@ -70,12 +70,12 @@ export class KvKeyCache implements KeyCache {
   }
 
   async #write(source: string, keys: CachedKeys): Promise<void> {
-    if (keys.text.length > maxTextLength) return;
+    if (keys.text.length > MAX_TEXT_LENGTH) return;
     await this.#attempt(
       "write",
       async () =>
         await (await this.#kv)?.set(["jwks", source], keys, {
-          expireIn: keepMs,
+          expireIn: KEEP_MS,
         }),
     );
   }
@@ -99,8 +99,8 @@ export class KvKeyCache implements KeyCache {
     const { clock, log, store } = this.#options;
     const late = Promise.withResolvers<never>();
     const stopTimer = clock.setTimer(
-      () => late.reject(new Error(`no answer after ${patienceMs} ms`)),
-      patienceMs,
+      () => late.reject(new Error(`no answer after ${PATIENCE_MS} ms`)),
+      PATIENCE_MS,
     );
     try {
       return await Promise.race([action(), late.promise]);

@@ -16,10 +16,10 @@ export type KeyLocation =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "inline"; readonly text: string };
 
-const minuteMs = 60_000;
-const minFreshMs = minuteMs;
-const defaultFreshMs = 15 * minuteMs;
-const maxFreshMs = 24 * 60 * minuteMs;
+const MINUTE_MS = 60_000;
+const MIN_FRESH_MS = MINUTE_MS;
+const DEFAULT_FRESH_MS = 15 * MINUTE_MS;
+const MAX_FRESH_MS = 24 * 60 * MINUTE_MS;
 
 /** For people: URL, file or `inline`. */
 export function describeLocation(location: KeyLocation): string {
@@ -69,7 +69,7 @@ export async function fetchKeyText(
     }
     case "file": {
       const text = await readFileText(location.path);
-      return { text, fetchedAt, freshMs: minFreshMs };
+      return { text, fetchedAt, freshMs: MIN_FRESH_MS };
     }
     case "inline":
       return { text: location.text, fetchedAt, freshMs: Infinity };
@@ -77,6 +77,6 @@ export async function fetchKeyText(
 }
 
 function keepFor(headers: HeaderList, now: number): number {
-  const freshMs = freshnessOf(headers, now) ?? defaultFreshMs;
-  return Math.min(Math.max(freshMs, minFreshMs), maxFreshMs);
+  const freshMs = freshnessOf(headers, now) ?? DEFAULT_FRESH_MS;
+  return Math.min(Math.max(freshMs, MIN_FRESH_MS), MAX_FRESH_MS);
 }

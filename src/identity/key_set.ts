@@ -9,12 +9,12 @@ import { PublicKey } from "./public_key.ts";
 import { showValues } from "./shown_values.ts";
 
 /** More is no key set of an identity provider. */
-export const maxKeys = 100;
+export const MAX_KEYS = 100;
 
 /** Longer key ids are not repeated in messages. */
-const maxNameLength = 64;
+const MAX_NAME_LENGTH = 64;
 /** So many reasons why keys are left out are enough. */
-const maxReasons = 5;
+const MAX_REASONS = 5;
 
 /** The keys of an identity provider that can verify signatures; never changes. */
 export interface KeySet {
@@ -55,7 +55,7 @@ function sortMembers(text: string) {
   for (const [index, member] of membersOf(text).entries()) {
     const key: JsonObject = isJsonObject(member) ? member : {};
     const kid = stringMember(key, "kid");
-    const name = kid !== undefined && kid.length <= maxNameLength
+    const name = kid !== undefined && kid.length <= MAX_NAME_LENGTH
       ? JSON.stringify(kid)
       : String(index);
     try {
@@ -82,9 +82,9 @@ function membersOf(text: string): readonly unknown[] {
         }`,
     );
   }
-  if (document.keys.length > maxKeys) {
+  if (document.keys.length > MAX_KEYS) {
     throw new TypeError(
-      `expected at most ${maxKeys} keys, got ${document.keys.length}`,
+      `expected at most ${MAX_KEYS} keys, got ${document.keys.length}`,
     );
   }
   return document.keys;
@@ -94,9 +94,9 @@ function expectKeys(count: number, ignored: readonly string[]): void {
   if (count > 0) return;
   const reasons = ignored.length === 0
     ? "the set is empty"
-    : ignored.slice(0, maxReasons).join(", ");
-  const more = ignored.length > maxReasons
-    ? ` and ${ignored.length - maxReasons} more`
+    : ignored.slice(0, MAX_REASONS).join(", ");
+  const more = ignored.length > MAX_REASONS
+    ? ` and ${ignored.length - MAX_REASONS} more`
     : "";
   throw new TypeError(`no key can be used: ${reasons}${more}`);
 }

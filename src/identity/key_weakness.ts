@@ -2,10 +2,10 @@ import { createPublicKey } from "node:crypto";
 import type { PublicJwk } from "./jose.ts";
 
 /** The least of RFC 7518 section 3.3. */
-const minModulusBits = 2048;
+const MIN_MODULUS_BITS = 2048;
 /** Longer ones only cost time. */
-const maxModulusBits = 8192;
-const maxExponent = 2n ** 32n;
+const MAX_MODULUS_BITS = 8192;
+const MAX_EXPONENT = 2n ** 32n;
 
 /** What is wrong with the numbers of a key, such as `modulus is even`; importing a key does not find out. */
 export function weaknessOf(jwk: PublicJwk): string | undefined {
@@ -35,14 +35,14 @@ function rsaWeakness(
   if (modulus === undefined) return "modulus is no number";
   if (exponent === undefined) return "exponent is no number";
   const bits = modulus.toString(2).length;
-  if (bits < minModulusBits) {
-    return `modulus has fewer than ${minModulusBits} bits`;
+  if (bits < MIN_MODULUS_BITS) {
+    return `modulus has fewer than ${MIN_MODULUS_BITS} bits`;
   }
-  if (bits > maxModulusBits) {
-    return `modulus has more than ${maxModulusBits} bits`;
+  if (bits > MAX_MODULUS_BITS) {
+    return `modulus has more than ${MAX_MODULUS_BITS} bits`;
   }
   if (modulus % 2n === 0n) return "modulus is even";
-  if (exponent < 3n || exponent > maxExponent || exponent % 2n === 0n) {
+  if (exponent < 3n || exponent > MAX_EXPONENT || exponent % 2n === 0n) {
     return "exponent is not an odd number from 3 to 2^32";
   }
   return isFactorable(modulus) ? "modulus can be factored (ROCA)" : undefined;

@@ -54,8 +54,8 @@ export interface DocumentState {
   readonly retryAt: string | null;
 }
 
-const firstBackOffMs = 1000;
-const maxBackOffMs = 60_000;
+const FIRST_BACK_OFF_MS = 1000;
+const MAX_BACK_OFF_MS = 60_000;
 
 /**
  * A document that is fetched when it is needed and kept: one fetch at a time, an old version while there is no newer one,
@@ -86,7 +86,7 @@ export class RemoteDocument<T> {
     if (age >= 0 && age < current.freshMs) return current.value;
     // What nobody used for long may be far behind: whoever comes first waits for a newer one, unless it was tried just now.
     const isRecent = age < 2 * current.freshMs ||
-      this.#now() < this.#retryAt + maxBackOffMs;
+      this.#now() < this.#retryAt + MAX_BACK_OFF_MS;
     return isRecent && age < this.#options.maxAgeMs
       ? this.#whileRefreshing(current.value)
       : this.#afterRefresh();
@@ -191,8 +191,8 @@ export class RemoteDocument<T> {
     } catch (error) {
       this.#failures++;
       this.#lastError = error;
-      const backOff = firstBackOffMs * 2 ** this.#failuresInRow++;
-      this.#retryAt = this.#now() + Math.min(backOff, maxBackOffMs);
+      const backOff = FIRST_BACK_OFF_MS * 2 ** this.#failuresInRow++;
+      this.#retryAt = this.#now() + Math.min(backOff, MAX_BACK_OFF_MS);
       this.#options.onFailed?.(error);
     }
   }

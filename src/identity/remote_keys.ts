@@ -35,9 +35,9 @@ export interface KeySetState extends DocumentState {
   readonly leftOutKeys: readonly string[];
 }
 
-const maxLeftOutKeys = 20;
-const maxAgeMs = 24 * 60 * 60_000;
-const coolDownMs = 10_000;
+const MAX_LEFT_OUT_KEYS = 20;
+const MAX_AGE_MS = 24 * 60 * 60_000;
+const COOL_DOWN_MS = 10_000;
 
 /** The keys of one location, fetched and kept as `RemoteDocument` does it. */
 export class RemoteKeys implements KeySource {
@@ -54,8 +54,8 @@ export class RemoteKeys implements KeySource {
     this.#options = options;
     this.#document = new RemoteDocument<KeySet>({
       clock: options.clock,
-      maxAgeMs,
-      coolDownMs,
+      maxAgeMs: MAX_AGE_MS,
+      coolDownMs: COOL_DOWN_MS,
       fetch: () => this.#fetch(),
       restore: () => this.#restore(),
       onFetched: ({ value }) => this.#logFetched(value),
@@ -83,7 +83,7 @@ export class RemoteKeys implements KeySource {
       source: this.name,
       ...this.#document.describe(),
       keys: keys.length,
-      leftOutKeys: ignored.slice(0, maxLeftOutKeys),
+      leftOutKeys: ignored.slice(0, MAX_LEFT_OUT_KEYS),
     };
   }
 

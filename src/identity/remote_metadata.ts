@@ -18,9 +18,9 @@ import type { RemoteKeysOptions } from "./remote_keys.ts";
 export type RemoteMetadata = RemoteDocument<JsonObject>;
 
 /** What is nested deeper could not be written again. */
-const maxDepth = 32;
-const freshMs = 5 * 60_000;
-const maxAgeMs = 24 * 60 * 60_000;
+const MAX_DEPTH = 32;
+const FRESH_MS = 5 * 60_000;
+const MAX_AGE_MS = 24 * 60 * 60_000;
 
 /** The metadata at the first address that has it. @param addresses Tried in order. */
 export function createRemoteMetadata(
@@ -30,12 +30,12 @@ export function createRemoteMetadata(
   const { clock, log, cancellation } = options;
   return new RemoteDocument({
     clock,
-    maxAgeMs,
-    coolDownMs: freshMs,
+    maxAgeMs: MAX_AGE_MS,
+    coolDownMs: FRESH_MS,
     fetch: async () => ({
       value: await fetchFirst(addresses, options),
       fetchedAt: clock.now(),
-      freshMs,
+      freshMs: FRESH_MS,
     }),
     onFailed(error) {
       if (cancellation.cancelled) return;
@@ -74,7 +74,7 @@ async function fetchMetadata(
   if (document === undefined) {
     throw new TypeError("Cannot use answer: it is not JSON");
   }
-  if (isDeeperThan(document, maxDepth)) {
+  if (isDeeperThan(document, MAX_DEPTH)) {
     throw new TypeError("Cannot use answer: it is nested too deep");
   }
   if (isJsonObject(document) && hasEndpoints(document)) return document;

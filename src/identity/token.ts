@@ -2,8 +2,8 @@ import { isDeeperThan, isJsonObject, type JsonObject } from "../base/json.ts";
 import { signatureAlgorithms } from "./public_key.ts";
 
 /** Longer tokens are refused unread. */
-const maxTokenLength = 16 * 1024;
-const maxDepth = 32;
+const MAX_TOKEN_LENGTH = 16 * 1024;
+const MAX_DEPTH = 32;
 
 /**
  * A token that is not accepted. The message says which check failed and never has a value of the token, so that a client may see it;
@@ -43,7 +43,7 @@ export function readToken(text: string): UnverifiedToken {
 
 /** Reads a signed text in compact form (RFC 7515 section 7.1). @throws {TokenError} */
 export function readSignedText(text: string): SignedText {
-  if (text.length > maxTokenLength) throw new TokenError("token is too long");
+  if (text.length > MAX_TOKEN_LENGTH) throw new TokenError("token is too long");
   if (!text.includes(".") || encryptedForm.test(text)) {
     throw new TokenError(
       "token is opaque, not a JWT; the client has to ask the provider for the audience of this server",
@@ -96,7 +96,7 @@ function readPart(part: string, name: string): JsonObject {
     throw new TokenError(`token ${name} is not JSON`);
   }
   if (!isJsonObject(value)) throw new TokenError(`token ${name} is no object`);
-  if (isDeeperThan(value, maxDepth)) {
+  if (isDeeperThan(value, MAX_DEPTH)) {
     throw new TokenError(`token ${name} is nested too deeply`);
   }
   return value;

@@ -1,7 +1,7 @@
 import { type Browser, chromium } from "playwright-core";
 
 /** How long a busy machine may take over a step in a browser. */
-export const patienceMs = 120_000;
+export const PATIENCE_MS = 120_000;
 
 const candidates = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
 
@@ -14,7 +14,7 @@ export async function startBrowser(): Promise<Browser> {
   const executablePath = await findChromium();
   return await chromium.launch({
     executablePath,
-    timeout: patienceMs,
+    timeout: PATIENCE_MS,
     args: [
       "--no-sandbox",
       "--disable-gpu",

@@ -6,7 +6,7 @@ import { describeError } from "../../src/base/errors.ts";
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const suite = config.imports["@modelcontextprotocol/conformance"];
 const revision = "2025-11-25";
-const timeoutMs = 600_000;
+const TIMEOUT_MS = 600_000;
 
 /** What a run of the MCP conformance suite found. */
 export interface ConformanceResult {
@@ -65,7 +65,7 @@ async function runSuite(args: readonly string[]): Promise<ConformanceResult> {
       args: ["run", "-A", suite, ...args, "--output-dir", directory],
       cwd: repository,
       stdin: "null",
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     }).output();
     const result = await readResult(directory);
     if (Object.keys(result.scenarios).length > 0) return result;

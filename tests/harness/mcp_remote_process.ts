@@ -2,7 +2,7 @@ import { logIn } from "./browser_user.ts";
 import { LogLines } from "./log_lines.ts";
 
 /** A program that hangs must not hang the tests. */
-const timeoutMs = 300_000;
+const TIMEOUT_MS = 300_000;
 
 interface ToolList {
   readonly result: { readonly tools: readonly { readonly name: string }[] };
@@ -38,7 +38,7 @@ export class McpRemoteProcess implements AsyncDisposable {
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     }).spawn();
     return new McpRemoteProcess(home, child);
   }

@@ -1,7 +1,7 @@
 import { FakeClock } from "./fake_clock.ts";
 
 /** The longest that a store which was locked, or written by somebody else, is left alone for. */
-const longestRetryMs = 50;
+const LONGEST_RETRY_MS = 50;
 
 /**
  * A `FakeClock` for what waits for a store that others use too: no request has waited too long before `advance`, but the short pauses
@@ -9,7 +9,7 @@ const longestRetryMs = 50;
  */
 export class PatientClock extends FakeClock {
   override setTimer(callback: () => void, delayMs: number): () => void {
-    if (delayMs > longestRetryMs) return super.setTimer(callback, delayMs);
+    if (delayMs > LONGEST_RETRY_MS) return super.setTimer(callback, delayMs);
     const timer = setTimeout(callback, delayMs);
     return () => clearTimeout(timer);
   }

@@ -3,7 +3,7 @@ import { startTestGateway, type TestGateway } from "./gateway.ts";
 import { type LlmAnswer, LlmUpstream } from "./llm_upstream.ts";
 
 /** More tokens than a test uses. */
-export const budget = 1_000_000;
+export const BUDGET = 1_000_000;
 
 /** A provider behind a gateway that limits tokens. */
 export interface TokenBudget extends AsyncDisposable {
@@ -21,7 +21,7 @@ export interface TokenBudget extends AsyncDisposable {
 /** Starts both. @param route More fields of the route. */
 export async function openTokenBudget(
   answer: Parameters<typeof LlmUpstream.start>[0] | LlmAnswer,
-  { tokens = budget, route = {}, config = {} }: {
+  { tokens = BUDGET, route = {}, config = {} }: {
     readonly tokens?: number;
     readonly route?: Readonly<Record<string, unknown>>;
     readonly config?: Readonly<Record<string, unknown>>;

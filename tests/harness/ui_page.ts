@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { patienceMs, startBrowser } from "./browser.ts";
+import { PATIENCE_MS, startBrowser } from "./browser.ts";
 
 /** A page of a browser that remembers what it asked for and what it complained about. */
 export interface UiPage extends AsyncDisposable {
@@ -23,7 +23,7 @@ export async function openUi(
     ...options,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(patienceMs);
+  page.setDefaultTimeout(PATIENCE_MS);
   const requests: string[] = [];
   const complaints: string[] = [];
   context.on("request", (request) => requests.push(request.url()));

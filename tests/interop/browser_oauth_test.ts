@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { startIdpA } from "../../cli/dev/idp_a.ts";
 import { startIdpB } from "../../cli/dev/idp_b.ts";
 import { serveLoopback } from "../../cli/dev/loopback_server.ts";
-import { patienceMs, startBrowser } from "../harness/browser.ts";
+import { PATIENCE_MS, startBrowser } from "../harness/browser.ts";
 import { startProtectedGateway } from "../harness/protected_gateway.ts";
 
 for (const provider of ["IdpA", "IdpB"] as const) {
@@ -202,7 +202,7 @@ async function openPage(): Promise<Site> {
     (browser) => browser.close(),
   );
   const page = await browser.newPage();
-  page.setDefaultTimeout(patienceMs);
+  page.setDefaultTimeout(PATIENCE_MS);
   await page.goto(app.origin);
   const open = opening.move();
   return {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { patienceMs, startBrowser } from "../harness/browser.ts";
+import { PATIENCE_MS, startBrowser } from "../harness/browser.ts";
 import { freePort } from "../harness/free_port.ts";
 import { startCommand } from "../harness/running_command.ts";
 
@@ -178,7 +178,7 @@ async function openPlayground(): Promise<OpenPlayground> {
     (browser) => browser.close(),
   );
   const page = await browser.newPage();
-  page.setDefaultTimeout(patienceMs);
+  page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (!message.text().startsWith("Failed to load resource")) {

@@ -2,7 +2,7 @@
 import { askForToken } from "./login.js";
 
 const tokenKey = "gateway-admin-token";
-const longestWaitMs = 10_000;
+const LONGEST_WAIT_MS = 10_000;
 const silence = "The gateway does not answer";
 
 /** An answer that is no success; `status` 0 when there was none. */
@@ -20,7 +20,7 @@ export async function getJson(path, signal) {
 
 /** The answer as text. */
 export async function getText(path, signal) {
-  const late = AbortSignal.timeout(longestWaitMs);
+  const late = AbortSignal.timeout(LONGEST_WAIT_MS);
   const either = signal ? AbortSignal.any([signal, late]) : late;
   try {
     return (await (await request(path, { signal: either })).text()).trim();

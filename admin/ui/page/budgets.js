@@ -4,7 +4,7 @@ import { duration, h, number, setText } from "./dom.js";
 import { pollVisibly } from "./poll.js";
 
 /** Each has to be drawn anew every second. */
-const shownAtMost = 100;
+const SHOWN_AT_MOST = 100;
 
 export function show(content, { signal }) {
   const problem = h("p", { class: "problem", role: "status" });
@@ -19,7 +19,10 @@ export function show(content, { signal }) {
   );
   const update = async () => {
     const text = find.value.trim();
-    const query = new URLSearchParams({ limit: `${shownAtMost}`, find: text });
+    const query = new URLSearchParams({
+      limit: `${SHOWN_AT_MOST}`,
+      find: text,
+    });
     const { total, budgets } = await getJson(`budgets?${query}`, signal);
     setText(said, describeNumber(total, text));
     showBars(budgets, bars, list);
@@ -29,8 +32,8 @@ export function show(content, { signal }) {
 }
 
 function describeNumber(total, text) {
-  if (total > shownAtMost) {
-    return `The ${shownAtMost} of ${total} with the least left.`;
+  if (total > SHOWN_AT_MOST) {
+    return `The ${SHOWN_AT_MOST} of ${total} with the least left.`;
   }
   if (total > 0) return `${total} ${total === 1 ? "budget" : "budgets"}.`;
   return text === "" ? "No rate limit is configured." : "No budget fits.";

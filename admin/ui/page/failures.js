@@ -4,9 +4,9 @@ import { facts, h, number, sentence, setText, table, time } from "./dom.js";
 import { pollVisibly } from "./poll.js";
 import { TraceTable } from "./trace_table.js";
 
-const shownAtMost = 200;
+const SHOWN_AT_MOST = 200;
 /** A longer name would leave no room for the cause; the report has all of it. */
-const longestName = 90;
+const LONGEST_NAME = 90;
 
 export function show(content, { signal, argument }) {
   const problem = h("p", { class: "problem", role: "status" });
@@ -15,7 +15,7 @@ export function show(content, { signal, argument }) {
   content.append(problem, list, report);
   let shown = "";
   pollVisibly(2000, signal, problem, async () => {
-    const failures = await getJson(`failures?limit=${shownAtMost}`, signal);
+    const failures = await getJson(`failures?limit=${SHOWN_AT_MOST}`, signal);
     const newest = JSON.stringify(failures[0]) + failures.length;
     if (newest === shown) return;
     shown = newest;
@@ -64,7 +64,7 @@ function nameOf({ id, method, host, path }) {
 }
 
 function shorten(name) {
-  return name.length <= longestName ? name : `${name.slice(0, longestName)}…`;
+  return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`;
 }
 
 async function showReport(element, id, problem, signal) {

@@ -1,9 +1,9 @@
 /** A flame graph: the outermost call on top, width is what a call used, a click shows one call at full width. */
 import { h, number, setText } from "./dom.js";
 
-const rowHeight = 22;
+const ROW_HEIGHT = 22;
 /** Narrower calls could not be seen, nor hit. */
-const leastShare = 0.003;
+const LEAST_SHARE = 0.003;
 
 /** Sums stacks up into calls: `{ name, total, children }`. */
 export function buildTree(samples) {
@@ -135,7 +135,7 @@ export class FlameGraph {
     }
     const node = path.at(-1);
     const depth = this.#draw(node, path, 0, 1);
-    this.#calls.style.height = `${(depth + 1) * rowHeight}px`;
+    this.#calls.style.height = `${(depth + 1) * ROW_HEIGHT}px`;
     setText(this.#said, this.#describe(node));
     this.#mark();
   }
@@ -159,7 +159,7 @@ export class FlameGraph {
     let at = left;
     for (const child of node.children.values()) {
       const share = (width * child.total) / node.total;
-      if (share >= leastShare) {
+      if (share >= LEAST_SHARE) {
         const depth = this.#draw(child, [...path, child], at, share);
         deepest = Math.max(deepest, depth);
       }
@@ -183,7 +183,7 @@ export class FlameGraph {
     );
     call.style.left = `${left * 100}%`;
     call.style.width = `${width * 100}%`;
-    call.style.top = `${(path.length - 1) * rowHeight}px`;
+    call.style.top = `${(path.length - 1) * ROW_HEIGHT}px`;
     this.#calls.append(call);
   }
 

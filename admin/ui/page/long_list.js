@@ -1,7 +1,7 @@
 /** A list box of any length: only the rows in sight are in the document. */
 import { h } from "./dom.js";
 
-export const rowHeight = 46;
+const ROW_HEIGHT = 46;
 let count = 0;
 
 /**
@@ -38,7 +38,7 @@ export class LongList {
     this.#selected = selected;
     const index = items.findIndex(({ id }) => id === (selected ?? active));
     this.#active = Math.max(0, index);
-    this.sizer.style.height = `${items.length * rowHeight}px`;
+    this.sizer.style.height = `${items.length * ROW_HEIGHT}px`;
     for (const row of this.#rows.values()) row.remove();
     this.#rows.clear();
     this.#reveal();
@@ -58,7 +58,10 @@ export class LongList {
   }
 
   #key(event) {
-    const page = Math.max(1, Math.floor(this.element.clientHeight / rowHeight));
+    const page = Math.max(
+      1,
+      Math.floor(this.element.clientHeight / ROW_HEIGHT),
+    );
     const steps = {
       ArrowDown: 1,
       ArrowUp: -1,
@@ -82,18 +85,18 @@ export class LongList {
 
   /** Scrolls so that the active row is in sight. */
   #reveal() {
-    const top = this.#active * rowHeight;
+    const top = this.#active * ROW_HEIGHT;
     const { scrollTop, clientHeight } = this.element;
     if (top < scrollTop) this.element.scrollTop = top;
-    else if (top + rowHeight > scrollTop + clientHeight) {
-      this.element.scrollTop = top + rowHeight - clientHeight;
+    else if (top + ROW_HEIGHT > scrollTop + clientHeight) {
+      this.element.scrollTop = top + ROW_HEIGHT - clientHeight;
     }
   }
 
   #render() {
     const { scrollTop, clientHeight } = this.element;
-    const first = Math.max(0, Math.floor(scrollTop / rowHeight) - 3);
-    const last = Math.ceil((scrollTop + clientHeight) / rowHeight) + 3;
+    const first = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - 3);
+    const last = Math.ceil((scrollTop + clientHeight) / ROW_HEIGHT) + 3;
     const wanted = new Map(
       this.#items.slice(first, last).map((
         item,
@@ -138,7 +141,7 @@ export class LongList {
       h("span", { class: "row-title" }, item.title),
       h("span", { class: "row-subtitle" }, item.subtitle),
     );
-    row.style.top = `${index * rowHeight}px`;
+    row.style.top = `${index * ROW_HEIGHT}px`;
     this.sizer.append(row);
     return row;
   }

@@ -5,7 +5,7 @@ import { createRate, parseMetrics, sumOf } from "./metrics_text.js";
 import { pollVisibly } from "./poll.js";
 
 /** Two minutes. */
-const kept = 60;
+const KEPT = 60;
 
 /** All metrics together may be megabytes. */
 const shownMetrics = new URLSearchParams(
@@ -134,7 +134,7 @@ function createCurve() {
       "svg",
       {
         class: "curve",
-        viewBox: `0 0 ${kept - 1} 30`,
+        viewBox: `0 0 ${KEPT - 1} 30`,
         preserveAspectRatio: "none",
         "aria-hidden": "true",
       },
@@ -143,10 +143,10 @@ function createCurve() {
     add(value) {
       if (!Number.isFinite(value)) return;
       values.push(value);
-      if (values.length > kept) values.shift();
+      if (values.length > KEPT) values.shift();
       const top = Math.max(...values, 1);
       // All of the width from the start: a line that begins at the right looks broken.
-      const step = (kept - 1) / Math.max(values.length - 1, 1);
+      const step = (KEPT - 1) / Math.max(values.length - 1, 1);
       const points = values.map((value, index) =>
         `${index * step},${29 - (28 * value) / top}`
       );

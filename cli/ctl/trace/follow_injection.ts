@@ -3,7 +3,7 @@ import { Failure } from "../../exit.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
 
 /** How long the first event may take once the request is over. */
-const graceMs = 1000;
+const GRACE_MS = 1000;
 
 /**
  * Sends the request and gives the events of its trace.
@@ -25,7 +25,7 @@ export async function* followInjection(
   const stopTimer = sending.then(() =>
     clock.setTimer(() => {
       if (!hasStarted) late.reject(problem ?? notTraced);
-    }, graceMs)
+    }, GRACE_MS)
   );
   const iterator = events[Symbol.asyncIterator]();
   try {

@@ -1,7 +1,7 @@
 import { Failure } from "../../exit.ts";
 import { parseCurlArgs } from "./curl_arguments.ts";
 import { sendRequest } from "./plain_client.ts";
-import { sourcePortCount } from "./source_ports.ts";
+import { SOURCE_PORT_COUNT } from "./source_ports.ts";
 
 /** A request to be sent to a listener on this machine. */
 export interface Injection {
@@ -49,7 +49,7 @@ async function runCurl(
   { url, curlArgs, port, firstSourcePort }: Injection,
   signal: AbortSignal,
 ): Promise<string> {
-  const lastSourcePort = firstSourcePort + sourcePortCount - 1;
+  const lastSourcePort = firstSourcePort + SOURCE_PORT_COUNT - 1;
   const { success, code, stderr } = await new Deno.Command("curl", {
     args: [
       // Neither the user's settings nor a proxy of the environment may change the request.

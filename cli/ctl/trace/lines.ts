@@ -1,5 +1,5 @@
 /** A body of 2 MiB in base64, and everything around it. */
-const maxLineLength = 16 * 1024 * 1024;
+const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 
 /**
  * The lines of a text in UTF-8, without their ends; also the last one when nothing ends it.
@@ -21,9 +21,9 @@ export async function* readLines(
     }
     parts.push(rest);
     length += rest.length;
-    if (length > maxLineLength) {
+    if (length > MAX_LINE_LENGTH) {
       throw new RangeError(
-        `expected lines of at most ${maxLineLength} characters`,
+        `expected lines of at most ${MAX_LINE_LENGTH} characters`,
       );
     }
   }

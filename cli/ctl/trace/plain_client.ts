@@ -3,7 +3,7 @@ import https from "node:https";
 import { describeError } from "../../../src/base/errors.ts";
 import { Failure } from "../../exit.ts";
 import type { PlainRequest } from "./curl_arguments.ts";
-import { sourcePortCount } from "./source_ports.ts";
+import { SOURCE_PORT_COUNT } from "./source_ports.ts";
 
 /** Which port it goes to, and the first of those that it may come from. */
 interface Place {
@@ -27,7 +27,7 @@ export async function sendRequest(
       return "";
     } catch (error) {
       if (abort.aborted) return "";
-      if (isTaken(error) && tries < sourcePortCount) continue;
+      if (isTaken(error) && tries < SOURCE_PORT_COUNT) continue;
       throw new Failure(`Cannot send the request: ${describeError(error)}`);
     }
   }

@@ -1,18 +1,18 @@
 /** More than one, for redirects that are followed and ports that are taken. */
-export const sourcePortCount = 16;
+export const SOURCE_PORT_COUNT = 16;
 
 // Below the ports that systems give to other clients, so that the trace can tell our request from theirs.
-const lowestSourcePort = 20_000;
-const highestSourcePort = 32_000;
+const LOWEST_SOURCE_PORT = 20_000;
+const HIGHEST_SOURCE_PORT = 32_000;
 
 /** @param random From 0 to below 1. */
 export function chooseSourcePort(random: number): number {
-  const blocks = (highestSourcePort - lowestSourcePort) / sourcePortCount;
-  return lowestSourcePort + Math.floor(random * blocks) * sourcePortCount;
+  const blocks = (HIGHEST_SOURCE_PORT - LOWEST_SOURCE_PORT) / SOURCE_PORT_COUNT;
+  return LOWEST_SOURCE_PORT + Math.floor(random * blocks) * SOURCE_PORT_COUNT;
 }
 
 /** CEL that is true for the request of an injection. */
 export function filterFor(firstSourcePort: number): string {
-  const last = firstSourcePort + sourcePortCount - 1;
+  const last = firstSourcePort + SOURCE_PORT_COUNT - 1;
   return `source.port >= ${firstSourcePort} && source.port <= ${last}`;
 }

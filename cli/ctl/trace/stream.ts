@@ -31,7 +31,7 @@ export interface TraceStream extends Disposable {
 }
 
 /** The gateway sends something each second. */
-const silenceMs = 10_000;
+const SILENCE_MS = 10_000;
 
 /**
  * Asks a gateway for a trace; resolves once it said that it is ready.
@@ -139,7 +139,7 @@ async function* whileHeard(
       const silence = Promise.withResolvers<never>();
       const stopTimer = clock.setTimer(
         () => silence.reject(new Error("nothing was heard for 10 s")),
-        silenceMs,
+        SILENCE_MS,
       );
       const read = Promise.race([reader.read(), silence.promise]);
       const { done, value } = await read.finally(stopTimer);

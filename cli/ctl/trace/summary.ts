@@ -26,11 +26,11 @@ export function summarise(event: ReceivedEvent): string {
 }
 
 function shorten(text: string): string {
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`;
+  return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`;
 }
 
 /** Nobody reads more in a list. */
-const maxLength = 500;
+const MAX_LENGTH = 500;
 
 /** A number of microseconds, such as `850 µs`, `12.3 ms` or `1.20 s`. */
 export function formatTime(micros: number): string {

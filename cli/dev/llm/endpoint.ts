@@ -17,7 +17,7 @@ export type Reply =
 export type Endpoint = (call: Call) => Reply;
 
 /** When every answer claims to have been made, in seconds: 2025-01-01, so that answers can be compared. */
-export const createdAt = 1_735_689_600;
+export const CREATED_AT = 1_735_689_600;
 
 /** Frames an event that has a name, as Anthropic and the Responses API do. */
 export function namedEvent(type: string, fields: JsonObject): string {

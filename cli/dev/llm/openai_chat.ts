@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { type Answer, answer, countPromptTokens, textOf } from "./answer.ts";
 import { LlmError, type RequestFields } from "./dialect.ts";
-import { type Call, createdAt, type Reply } from "./endpoint.ts";
+import { type Call, CREATED_AT, type Reply } from "./endpoint.ts";
 import { countCachedTokens } from "./openai.ts";
 
 /** `POST /v1/chat/completions`. */
@@ -20,7 +20,7 @@ export function completeChat({ id, fields }: Call): Reply {
     countPromptTokens(messages.map(({ text }) => text)),
     reply.tokens.length,
   );
-  const head = { id: `chatcmpl-${id}`, created: createdAt, model };
+  const head = { id: `chatcmpl-${id}`, created: CREATED_AT, model };
   const tail = { service_tier: "default", system_fingerprint: "fp_playground" };
 
   const wantsUsage = readIncludeUsage(fields);

@@ -1,8 +1,8 @@
 import { tokenize } from "./answer.ts";
-import { type Call, createdAt, type Reply } from "./endpoint.ts";
+import { type Call, CREATED_AT, type Reply } from "./endpoint.ts";
 import { openAi } from "./openai.ts";
 
-const defaultDimensions = 256;
+const DEFAULT_DIMENSIONS = 256;
 
 /** `POST /v1/embeddings`. */
 export function createEmbeddings({ fields }: Call): Reply {
@@ -10,7 +10,7 @@ export function createEmbeddings({ fields }: Call): Reply {
   const input = fields.optional("input");
   if (input === undefined) throw openAi.missingField("input");
   const texts = (Array.isArray(input) ? input : [input]).map(String);
-  const dimensions = fields.count("dimensions") ?? defaultDimensions;
+  const dimensions = fields.count("dimensions") ?? DEFAULT_DIMENSIONS;
   const encode = fields.optional("encoding_format") === "base64"
     ? toBase64
     : toNumbers;
@@ -30,7 +30,7 @@ export function listModels(): Reply {
   const data = ["playground-large", "playground-small"].map((id) => ({
     id,
     object: "model",
-    created: createdAt,
+    created: CREATED_AT,
     owned_by: "playground",
   }));
   return { json: { object: "list", data } };

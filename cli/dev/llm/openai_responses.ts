@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import { type Answer, answer, countPromptTokens, textOf } from "./answer.ts";
 import type { RequestFields } from "./dialect.ts";
-import { type Call, createdAt, namedEvent, type Reply } from "./endpoint.ts";
+import { type Call, CREATED_AT, namedEvent, type Reply } from "./endpoint.ts";
 import { countCachedTokens, openAi } from "./openai.ts";
 
 /** `POST /v1/responses`. */
@@ -18,7 +18,7 @@ export function createResponse({ id, fields }: Call): Reply {
   const pending = {
     id: `resp_${id}`,
     object: "response",
-    created_at: createdAt,
+    created_at: CREATED_AT,
     status: "in_progress",
     error: null,
     incomplete_details: null,

@@ -38,9 +38,9 @@ export interface Session {
   close(): Promise<void>;
 }
 
-const replayableEvents = 1000;
-const retryMs = 500;
-const resourceNotFound = -32002;
+const REPLAYABLE_EVENTS = 1000;
+const RETRY_MS = 500;
+const RESOURCE_NOT_FOUND = -32002;
 
 /** Opens a session that offers `tools`; `onClose` runs when either side has ended it. */
 export async function openSession(
@@ -62,8 +62,8 @@ export async function openSession(
 
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => crypto.randomUUID(),
-    eventStore: new EventLog<JSONRPCMessage>(replayableEvents),
-    retryInterval: retryMs,
+    eventStore: new EventLog<JSONRPCMessage>(REPLAYABLE_EVENTS),
+    retryInterval: RETRY_MS,
   });
   server.onclose = () => {
     if (transport.sessionId !== undefined) onClose(transport.sessionId);
@@ -92,7 +92,7 @@ function offerResources(server: Server): ReadonlySet<string> {
   server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
     const contents = readResource(uri);
     if (contents === undefined) {
-      throw new McpError(resourceNotFound, "Resource not found", { uri });
+      throw new McpError(RESOURCE_NOT_FOUND, "Resource not found", { uri });
     }
     return { contents: [contents] };
   });

@@ -10,7 +10,7 @@ import { RecordingListener } from "../../../../harness/recording_listener.ts";
 import {
   chooseSourcePort,
   filterFor,
-  sourcePortCount,
+  SOURCE_PORT_COUNT,
 } from "../../../../../cli/ctl/trace/source_ports.ts";
 
 const url = "http://anna:p%40ss@api.example.com/a?b=c";
@@ -22,14 +22,14 @@ Deno.test("the filter of an injection is true for its source ports only", () => 
     compiled.test({ source: claimsValue({ address: "127.0.0.1", port }) });
 
   assert.equal(test(20_000), true);
-  assert.equal(test(20_000 + sourcePortCount - 1), true);
+  assert.equal(test(20_000 + SOURCE_PORT_COUNT - 1), true);
   assert.equal(test(19_999), false);
-  assert.equal(test(20_000 + sourcePortCount), false);
+  assert.equal(test(20_000 + SOURCE_PORT_COUNT), false);
 });
 
 Deno.test("source ports stay below those that systems give to clients", () => {
   assert.equal(chooseSourcePort(0), 20_000);
-  assert(chooseSourcePort(0.999999) + sourcePortCount <= 32_000);
+  assert(chooseSourcePort(0.999999) + SOURCE_PORT_COUNT <= 32_000);
 });
 
 Deno.test("parseCurlArgs sends the credentials of the URL", async () => {
