@@ -1,3 +1,4 @@
+import { formatHostPort } from "../base/host_port.ts";
 import { createSensitiveHeaders, redactionMarker } from "../base/redaction.ts";
 import { mapInSlices } from "../base/slices.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
@@ -102,7 +103,7 @@ function webUisOf(listeners: readonly CompiledListener[]): Iterable<Backend> {
 function describePort({ port, address, tls, listeners, ...limits }: Port) {
   return {
     key: `bind/${port}`,
-    address: formatAddress(address ?? "::", port),
+    address: formatHostPort(address ?? "::", port),
     protocol: tls === undefined ? "http" : "tls",
     maxConnections: limits.maxConnections,
     timeouts: limits.timeouts,
@@ -116,10 +117,6 @@ function describePort({ port, address, tls, listeners, ...limits }: Port) {
     },
     listeners: listeners.map(({ key }) => key),
   };
-}
-
-function formatAddress(address: string, port: number): string {
-  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 function describeListener(
@@ -188,7 +185,7 @@ function describeBackend(backend: Backend) {
   return {
     key,
     name,
-    target: formatAddress(host, port),
+    target: formatHostPort(host, port),
     protocol,
     maxConnections: backend.maxConnections,
     maxPendingRequests: backend.maxPendingRequests,

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
+import { formatHostPort } from "../base/host_port.ts";
 import type { Log } from "../base/log.ts";
 import type { ServerObserver } from "../http/server/observer.ts";
 import type { OpenConnection } from "../http/server/open_connection.ts";
@@ -141,7 +142,9 @@ export class Listeners {
       if (open !== undefined) this.#retire(open.server, port.port);
       this.#open.set(port.port, { server, port });
       this.#options.log.info("Listening", {
-        address: server.addresses.map(toText).join(" "),
+        address: server.addresses.map(({ hostname, port }) =>
+          formatHostPort(hostname, port)
+        ).join(" "),
         port: port.port,
         protocol: port.tls === undefined ? "HTTP" : "HTTPS",
       });
@@ -208,15 +211,6 @@ function drainTimeout(timeoutMs: number): GatewayError {
   const message =
     `Cut off: still running ${timeoutMs} ms after the gateway was told to stop`;
   return new GatewayError("drain_timeout", "gateway", message);
-}
-
-/** Such as `[::]:3000`, which is every interface. */
-function toText(
-  { hostname, port }: { readonly hostname: string; readonly port: number },
-): string {
-  return hostname.includes(":")
-    ? `[${hostname}]:${port}`
-    : `${hostname}:${port}`;
 }
 
 /** Whether the socket of one port can serve the other: what changes a connection from its first byte needs another. */

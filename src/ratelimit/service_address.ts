@@ -1,3 +1,5 @@
+import { formatHostPort } from "../base/host_port.ts";
+
 /** Where a rate limit service is and how to verify it. */
 export interface ServiceAddress {
   readonly host: string;
@@ -18,5 +20,5 @@ export interface ServiceTls {
 
 /** Text such as `ratelimit:8081` or `[::1]:8081`. */
 export function formatAddress({ host, port }: ServiceAddress): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  return formatHostPort(host, port);
 }

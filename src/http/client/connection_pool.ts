@@ -1,6 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { formatHostPort } from "../../base/host_port.ts";
 import type { Log } from "../../base/log.ts";
 import type { Connection, ConnectionContext } from "./connection.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -8,7 +9,6 @@ import type { Dialer } from "./dialer.ts";
 import {
   cancellationError,
   connectFailed,
-  endpointOf,
   timedOut,
 } from "./upstream_errors.ts";
 import type {
@@ -62,7 +62,7 @@ export class ConnectionPool {
     this.#context = {
       options,
       clock,
-      endpoint: endpointOf(options.host, options.port),
+      endpoint: formatHostPort(options.host, options.port),
       deadlines: new Deadlines(clock),
       onAvailable: (connection) => this.#offer(connection),
       onDraining: (connection) => this.#withdraw(connection),

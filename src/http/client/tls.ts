@@ -9,8 +9,8 @@ import {
   type TLSSocket,
 } from "node:tls";
 import { GatewayError } from "../../base/errors.ts";
+import { formatHostPort } from "../../base/host_port.ts";
 import { openSocket } from "./open_socket.ts";
-import { endpointOf } from "./upstream_errors.ts";
 import type { UpstreamOptions, UpstreamTls } from "./upstream.ts";
 
 /** Opens a verified TLS connection. */
@@ -44,7 +44,7 @@ export function createTlsDialer(
       socket.setNoDelay(true);
       return expectVerified(socket, protocol);
     } catch (error) {
-      throw asTlsError(endpointOf(host, port), error);
+      throw asTlsError(formatHostPort(host, port), error);
     }
   };
 }

@@ -64,8 +64,3 @@ export function connectFailed(endpoint: string, cause: unknown): GatewayError {
 export function timedOut(message: string): GatewayError {
   return new GatewayError("upstream_timeout", "upstream", message);
 }
-
-/** Such as `10.0.0.1:80` or `[::1]:80`. */
-export function endpointOf(host: string, port: number): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-}
