@@ -19,26 +19,21 @@ import {
   plan,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
-import { refillBudget } from "./budget.ts";
-import { withBudget } from "./counting.ts";
+import { resetCost } from "./cost.ts";
+import { withCountedFunctions } from "./counted_functions.ts";
 import {
   APPEND_FUNCTION,
   RANGE_FUNCTION,
   withCountedMacros,
 } from "./macros.ts";
 import { EvaluationFailure } from "./evaluation_failure.ts";
+import { faultOf, type SyntaxFault } from "./syntax_fault.ts";
 import { joinTexts, replaceText, splitText } from "./texts.ts";
 
 /** What an expression computes with: whole numbers are `bigint`, objects maps, arrays lists. */
 export type Value = CelInput;
 /** A parsed expression; macros such as `exists` are expanded. */
 export type Ast = ReturnType<typeof parse>["expr"];
-/** What is wrong with an expression, and where: `offset` counts UTF-16 units from its beginning. */
-export interface SyntaxFault {
-  readonly message: string;
-  readonly offset: number;
-}
-
 /** An expression and where in the text its parts stand. */
 export interface Parsed {
   readonly ast: Ast;
@@ -173,7 +168,7 @@ export class Environment {
 
   /** @param functions Those of the gateway's own, besides CEL's. */
   constructor(functions: readonly ExpressionFunction[]) {
-    this.#environment = withBudget(celEnv({
+    this.#environment = withCountedFunctions(celEnv({
       funcs: [
         ...strings.filter(({ name }) => !ownMethods.has(name)),
         ...textMethods,
@@ -198,7 +193,7 @@ export class Environment {
   ): (bindings: Record<string, Value>) => unknown | EvaluationFailure {
     const evaluate = plan(this.#environment, withCountedMacros(ast));
     return (bindings) => {
-      refillBudget();
+      resetCost();
       const result = evaluate(bindings);
       return isCelError(result) ? failureOf(result.message) : result;
     };
@@ -233,29 +228,6 @@ export function parseExpression(text: string): Parsed | SyntaxFault {
   } catch (error) {
     return faultOf(error);
   }
-}
-
-/** The parser's errors are not exported; they have `rawMessage`, `location.start.offset` and, for syntax, `found`. */
-function faultOf(error: unknown): SyntaxFault {
-  const start = property(property(error, "location"), "start");
-  const offset = property(start, "offset");
-  const raw = property(error, "rawMessage");
-  // The list of everything that could have come instead is longer than it is helpful.
-  const unexpected = /^found (.*?) but expecting/s.exec(String(raw))?.[1];
-  return {
-    message: unexpected !== undefined
-      ? `unexpected ${unexpected}`
-      : typeof raw === "string"
-      ? raw
-      : "it is nested too deep",
-    offset: typeof offset === "number" ? offset : 0,
-  };
-}
-
-function property(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? Reflect.get(value, name)
-    : undefined;
 }
 
 function failureOf(message: string): EvaluationFailure {

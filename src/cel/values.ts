@@ -27,32 +27,33 @@ const converted = new WeakMap<object, Value>();
  * @throws {RangeError} When it is nested too deep, or has too many values.
  */
 export function jsonValue(json: unknown): Value {
-  const budget = { left: MAX_VALUES };
+  const room = { left: MAX_VALUES };
   const isObject = typeof json === "object" && json !== null &&
     !Array.isArray(json);
   return isObject
-    ? mapValue(entriesOf(json, budget, MAX_DEPTH))
-    : convert(json, budget, MAX_DEPTH);
+    ? mapValue(entriesOf(json, room, MAX_DEPTH))
+    : convert(json, room, MAX_DEPTH);
 }
 
-interface Budget {
+/** For so many values more. */
+interface Room {
   left: number;
 }
 
 function entriesOf(
   object: object,
-  budget: Budget,
+  room: Room,
   depth: number,
 ): ReadonlyMap<string, Value> {
   return new Map(
     Object.entries(object).map((
       [name, value],
-    ) => [name, convert(value, budget, depth - 1)]),
+    ) => [name, convert(value, room, depth - 1)]),
   );
 }
 
-function convert(json: unknown, budget: Budget, depth: number): Value {
-  if (depth < 0 || --budget.left < 0) {
+function convert(json: unknown, room: Room, depth: number): Value {
+  if (depth < 0 || --room.left < 0) {
     throw new RangeError("the claims are nested too deep or too many");
   }
   switch (typeof json) {
@@ -64,8 +65,8 @@ function convert(json: unknown, budget: Budget, depth: number): Value {
     case "object":
       if (json === null) return null;
       return Array.isArray(json)
-        ? json.map((item) => convert(item, budget, depth - 1))
-        : opaqueMap(entriesOf(json, budget, depth));
+        ? json.map((item) => convert(item, room, depth - 1))
+        : opaqueMap(entriesOf(json, room, depth));
     default:
       return null;
   }

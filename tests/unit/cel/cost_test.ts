@@ -58,7 +58,7 @@ for (
     "jwt.roles.filter(r, false) == [] && jwt.roles.map(r, r) != []",
   ]
 ) {
-  Deno.test(`${text} is within the budget, each time`, () => {
+  Deno.test(`${text} stays within what an evaluation may cost, each time`, () => {
     for (let time = 0; time < 12; time++) assert.equal(evaluate(text), true);
   });
 }

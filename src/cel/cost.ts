@@ -1,5 +1,5 @@
 /**
- * How much work one evaluation may be. CEL has no loops but macros such as `all`, and those that stand in one another multiply what a
+ * What one evaluation may cost. CEL has no loops but macros such as `all`, and those that stand in one another multiply what a
  * client sends.
  */
 
@@ -14,8 +14,8 @@ const ITEMS_PER_STEP = 16;
 let stepsLeft = MAX_STEPS;
 let inMacros = false;
 
-/** Begins the next evaluation. */
-export function refillBudget(): void {
+/** The next evaluation begins. */
+export function resetCost(): void {
   stepsLeft = MAX_STEPS;
   inMacros = false;
 }
@@ -24,23 +24,23 @@ export function refillBudget(): void {
  * Counts the items that a macro is about to go through.
  * @throws {RangeError} When they are too many.
  */
-export function spendOnItems(range: unknown): void {
+export function countItems(range: unknown): void {
   inMacros = true;
-  spend(1 + itemsOf(range));
+  take(1 + itemsOf(range));
 }
 
 /**
  * Counts what a function reads or makes. What runs before the first macro runs once, and is free.
  * @throws {RangeError} When it is too much.
  */
-export function spendOnValue(value: unknown): void {
+export function countValue(value: unknown): void {
   if (!inMacros) return;
   if (typeof value === "string" || value instanceof Uint8Array) {
-    spend(Math.trunc(value.length / TEXT_PER_STEP));
-  } else spend(Math.trunc(itemsOf(value) / ITEMS_PER_STEP));
+    take(Math.trunc(value.length / TEXT_PER_STEP));
+  } else take(Math.trunc(itemsOf(value) / ITEMS_PER_STEP));
 }
 
-function spend(steps: number): void {
+function take(steps: number): void {
   stepsLeft -= steps;
   if (stepsLeft < 0) {
     throw new RangeError("the expression takes too many steps");

@@ -1,4 +1,4 @@
-import { spendOnItems, spendOnValue } from "./budget.ts";
+import { countItems, countValue } from "./cost.ts";
 import { APPEND_FUNCTION, RANGE_FUNCTION } from "./macros.ts";
 
 /** All functions of one name. */
@@ -12,7 +12,7 @@ interface Functions<Value, Result> extends Iterable<{ readonly name: string }> {
 }
 
 /** The environment, with functions that count what they work on. */
-export function withBudget<
+export function withCountedFunctions<
   Value,
   Result,
   Environment extends { readonly funcs: Functions<Value, Result> },
@@ -38,15 +38,15 @@ function countingGroup<Value, Result>(
       return group;
     case RANGE_FUNCTION:
       return withCall(group, (id, target, args) => {
-        args.forEach(spendOnItems);
+        args.forEach(countItems);
         return group.call(id, target, args);
       });
     default:
       return withCall(group, (id, target, args) => {
-        spendOnValue(target);
-        for (const arg of args) spendOnValue(arg);
+        countValue(target);
+        for (const arg of args) countValue(arg);
         const result = group.call(id, target, args);
-        spendOnValue(result);
+        countValue(result);
         return result;
       });
   }
