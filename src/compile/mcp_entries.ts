@@ -1,4 +1,5 @@
 import type { HttpMatch } from "../api/http_match.ts";
+import { isWildcard } from "../route/hostname.ts";
 import type { RouteEntry } from "../route/route_table.ts";
 import type { Route } from "../snapshot/snapshot.ts";
 import type { ServedRule } from "./describe.ts";
@@ -11,8 +12,8 @@ const wellKnown = [
 ];
 
 /**
- * Where clients look for the metadata of a protected MCP server, so that the route itself need not say so; when a listener has one
- * such server, the root form of the resource's metadata too. What a route says itself comes first.
+ * Where clients look for the metadata of a protected MCP server, so that the route itself need not say so; the root form of the
+ * resource's metadata too, for the only such server of its hosts. What a route says itself comes first.
  */
 export function mcpEntries(
   served: readonly ServedRule[],
@@ -22,18 +23,37 @@ export function mcpEntries(
     const [first] = paths;
     return first === undefined ? [] : [{ ...rule, first, paths }];
   });
+  const isOnly = whetherOnly(protectedRules);
   return protectedRules.map(({ route, hostnames, first, paths }) => ({
     hostnames,
     matches: [
       ...paths.flatMap((path) =>
         wellKnown.map((prefix) => match("PathPrefix", prefix + path))
       ),
-      ...(protectedRules.length === 1
+      ...(isOnly({ hostnames })
         ? [match("Exact", "/.well-known/oauth-protected-resource")]
         : []),
     ],
     value: { ...route, mcpPath: first },
   }));
+}
+
+type Hosts = Pick<ServedRule, "hostnames">;
+
+/** Whether a rule has its hosts to itself; one that names no host, or a wildcard, has them when it is the only rule. */
+function whetherOnly(rules: readonly Hosts[]): (rule: Hosts) => boolean {
+  if (rules.length === 1) return () => true;
+  if (rules.some(isForManyHosts)) return () => false;
+  const counts = Map.groupBy(
+    rules.flatMap(({ hostnames }) => hostnames),
+    String,
+  );
+  return ({ hostnames }) =>
+    hostnames.every((host) => counts.get(host)?.length === 1);
+}
+
+function isForManyHosts({ hostnames }: Hosts): boolean {
+  return hostnames.length === 0 || hostnames.some(isWildcard);
 }
 
 /** The paths of a rule that is protected with OAuth. */

@@ -69,6 +69,35 @@ Deno.test("metadata of an MCP server are those of another route that covers thei
   assert.equal(own.reached.length, 1);
 });
 
+Deno.test("the root form of the metadata is that of the only MCP server of a host", async () => {
+  await using gateway = await protectRoutes([
+    { hostnames: ["a.example"], ...prefixes("/mcp") },
+    { hostnames: ["b.example", "c.example"], ...prefixes("/tools") },
+    { hostnames: ["d.example"], ...prefixes("/one") },
+    { hostnames: ["d.example"], ...prefixes("/two") },
+  ]);
+  const url = `${gateway.origin}/.well-known/oauth-protected-resource`;
+
+  const answers = await Promise.all(
+    ["a", "b", "c", "d", "other"].map((name) =>
+      fetchRaw(url, { headers: { host: `${name}.example` } })
+    ),
+  );
+
+  const resources = answers.map(({ status, bytes }) =>
+    status === 200
+      ? JSON.parse(new TextDecoder().decode(bytes)).resource
+      : status
+  );
+  assert.deepEqual(resources, [
+    "http://a.example/mcp",
+    "http://b.example/tools",
+    "http://c.example/tools",
+    404,
+    404,
+  ]);
+});
+
 const segments = [
   "mcp",
   "m%63p",
