@@ -4,7 +4,7 @@ import {
   parseDuration,
   positiveDuration,
 } from "./duration.ts";
-import { gatewayApiGroup, gatewayApiVersion } from "./group.ts";
+import { GATEWAY_API_GROUP, gatewayApiVersion } from "./group.ts";
 import {
   backendFilterSchema,
   backendObjectEntries,
@@ -25,7 +25,7 @@ import * as s from "./schema.ts";
 const parentRef = s.object({
   group: s.field(
     "API group of the parent.",
-    s.withDefault(s.string(), gatewayApiGroup),
+    s.withDefault(s.string(), GATEWAY_API_GROUP),
   ),
   kind: s.field("Kind of the parent.", s.withDefault(s.text(63), "Gateway")),
   namespace: s.field(
