@@ -1,4 +1,4 @@
-import { version } from "../src/base/version.ts";
+import { VERSION } from "../src/base/version.ts";
 import {
   type Call,
   Command,
@@ -59,7 +59,7 @@ function createProgram(
   const program = new Command(name).enablePositionalOptions();
   if (name === "gateway") addGatewayCommands(program, call);
   else {
-    program.description(help.control).addHelpText(
+    program.description(help.CONTROL).addHelpText(
       "after",
       help.controlExamples(name),
     );
@@ -73,7 +73,7 @@ function createProgram(
   });
   return program
     .helpCommand("help [command]", "Show what a command does")
-    .version(`gateway ${version}`, "-V, --version", "print the version");
+    .version(`gateway ${VERSION}`, "-V, --version", "print the version");
 }
 
 function addCompletionCommands(

@@ -1,13 +1,13 @@
 import { logModules } from "../log_modules.ts";
 
-const exitCodes = `
+const EXIT_CODES = `
 Exit codes: 0 success, 1 failure, 2 wrong usage; 130 and 143 when SIGINT or SIGTERM ended it at once: a gateway drains at the first`;
 
 /** What the program is. */
-export const gateway = "HTTP gateway for MCP servers and LLM providers";
+export const GATEWAY = "HTTP gateway for MCP servers and LLM providers";
 
 /** Shown below the options of `gateway`. */
-export const gatewayExamples = `
+export const GATEWAY_EXAMPLES = `
 Examples:
   gateway dev                            try it out, with nothing to configure
   gateway -f gateway.yaml                run; changes of the file take effect at once
@@ -24,28 +24,28 @@ The smallest configuration:
 
 SIGTERM and SIGINT shut down gracefully; the second one ends the process at once. SIGHUP reads the configuration again.
 The log goes to standard error, one line per request to standard output.
-${exitCodes}`;
+${EXIT_CODES}`;
 
 /** What `gateway dev` is. */
-export const dev =
+export const DEV =
   "Run a gateway with an MCP server and an LLM server to try it on";
 
 /** Shown below the options of `gateway dev`. */
-export const devExamples = `
+export const DEV_EXAMPLES = `
 Examples:
   gateway dev
   gateway dev --port 8080
   curl http://localhost:3000/v1/models   in another terminal`;
 
 /** Shown below the options of `gateway schema`. */
-export const schemaExamples = `
+export const SCHEMA_EXAMPLES = `
 Examples:
   gateway schema --markdown | less
   gateway schema > gateway.schema.json
   # yaml-language-server: $schema=gateway.schema.json    as first line of gateway.yaml: your editor then helps`;
 
 /** What `gwctl` is. */
-export const control = "Look into a running gateway";
+export const CONTROL = "Look into a running gateway";
 
 /** Shown below the options of `gwctl`. */
 export function controlExamples(name: string): string {
@@ -54,7 +54,7 @@ Examples:
   ${name} proxy config all
   ${name} proxy log --level debug
   ${name} proxy trace
-${exitCodes}`;
+${EXIT_CODES}`;
 }
 
 /** Shown below the options of `gwctl proxy config all`. */
