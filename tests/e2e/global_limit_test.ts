@@ -30,6 +30,23 @@ class KvFile implements AsyncDisposable {
   }
 }
 
+/**
+ * Starts a gateway that shares the budgets of a file.
+ * @param clock Patient: a busy machine must not make requests fail that wait for the store.
+ */
+function startOnFile(
+  { config }: KvFile,
+  upstream: ReturnType<typeof upstreamThatSaysOk>,
+  { requests, clock }: {
+    readonly requests: number;
+    readonly clock: PatientClock;
+  },
+) {
+  const limits = { domain: "fleet", descriptors: [byUser({ requests })] };
+  const routes = [limitedRoute(upstream, limits)];
+  return startTestGateway({ config, routes }, {}, [], { clock });
+}
+
 /** Sends requests one after the other; answers how many were admitted. */
 async function countAdmitted(
   gateway: { readonly origin: string },
@@ -47,21 +64,8 @@ async function countAdmitted(
 Deno.test("gateways on one KV file share the budget of each user", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
-  // A busy machine must not make requests fail that wait for the store.
   const clock = new PatientClock();
-  const start = () =>
-    startTestGateway(
-      {
-        config: file.config,
-        routes: [limitedRoute(upstream, {
-          domain: "fleet",
-          descriptors: [byUser({ requests: 6 })],
-        })],
-      },
-      {},
-      [],
-      { clock },
-    );
+  const start = () => startOnFile(file, upstream, { requests: 6, clock });
   await using first = await start();
   await using second = await start();
 
@@ -179,19 +183,7 @@ Deno.test("a gateway that stops gives its leases back", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
   const clock = new PatientClock();
-  const start = () =>
-    startTestGateway(
-      {
-        config: file.config,
-        routes: [limitedRoute(upstream, {
-          domain: "fleet",
-          descriptors: [byUser({ requests: 200 })],
-        })],
-      },
-      {},
-      [],
-      { clock },
-    );
+  const start = () => startOnFile(file, upstream, { requests: 200, clock });
   await using second = await start();
   {
     await using first = await start();

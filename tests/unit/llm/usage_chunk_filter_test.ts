@@ -14,12 +14,12 @@ const asked = stream({ usage: null }) +
   events({ ...chunk(), choices: [], usage }) + done;
 const unasked = stream({}) + done;
 
-Deno.test("a client that did not ask for usage sees the stream as if nobody had", () => {
+Deno.test("UsageChunkFilter shows a client that did not ask for usage the stream as if nobody had", () => {
   assert.equal(filter([bytesOf(asked)]), unasked);
   assert.equal(scan(sse, [asked])?.totalTokens, 11);
 });
 
-Deno.test("the filter does the same when the stream is cut at any byte", () => {
+Deno.test("UsageChunkFilter does the same when the stream is cut at any byte", () => {
   const body = bytesOf(asked);
   for (let at = 0; at <= body.length; at++) {
     assert.equal(filter(cut(body, [at])), unasked, `cut at ${at}`);
@@ -39,7 +39,7 @@ for (
     ["a byte order mark", (text: string) => `\uFEFF${text}`],
   ] as const
 ) {
-  Deno.test(`the filter does the same with ${name} in any chunking`, () => {
+  Deno.test(`UsageChunkFilter does the same with ${name} in any chunking`, () => {
     const body = bytesOf(change(asked));
     // The comma goes with its member; so do the blanks before the key.
     const expected = change(unasked);
@@ -52,7 +52,7 @@ for (
   });
 }
 
-Deno.test("an event that holds the key thousands of times costs no more than others", () => {
+Deno.test("UsageChunkFilter takes no more time for an event that holds the key thousands of times", () => {
   const hostile = '"usage'.repeat(40_000);
   const event = events(chunk(hostile), { ...chunk(), choices: [], usage });
   let filtered = "";
@@ -63,7 +63,7 @@ Deno.test("an event that holds the key thousands of times costs no more than oth
   assert(took < 10_000, `${took} ms`);
 });
 
-Deno.test("an event goes out as soon as it is complete", () => {
+Deno.test("UsageChunkFilter lets an event go as soon as it is complete", () => {
   const filter = new UsageChunkFilter();
   const event = events({ ...chunk("Hi"), usage: null });
 
@@ -102,19 +102,19 @@ for (
     { name: "is never ended", body: 'data: {"choices":[{}' },
   ]
 ) {
-  Deno.test(`a chunk that ${name} stays as it is`, () => {
+  Deno.test(`UsageChunkFilter leaves a chunk alone that ${name}`, () => {
     assert.equal(filter([bytesOf(body)]), body);
     assert.equal(filter(everyByte(bytesOf(body))), body);
   });
 }
 
-Deno.test("usage is hidden in a last event that is never ended", () => {
+Deno.test("UsageChunkFilter hides usage in a last event that is never ended", () => {
   const body = events({ ...chunk(), choices: [], usage }).trimEnd();
 
   assert.equal(filter([bytesOf(body)]), "");
 });
 
-Deno.test("null usage goes before other bare members", () => {
+Deno.test("UsageChunkFilter cuts null usage before other bare members", () => {
   const body = events({ ...chunk("Hi"), usage: null, obfuscation: "aB3" });
 
   assert.equal(
@@ -123,14 +123,14 @@ Deno.test("null usage goes before other bare members", () => {
   );
 });
 
-Deno.test("an event over 1 MiB goes through unchanged", () => {
+Deno.test("UsageChunkFilter leaves an event over 1 MiB alone", () => {
   const body = events(chunk("x".repeat(1_500_000)), chunk("y")) + done;
   const positions = Array.from({ length: 100 }, (_, index) => index * 16_384);
 
   assert.equal(filter(cut(bytesOf(body), positions)), body);
 });
 
-Deno.test("an event over 1 MiB is not held until its end", () => {
+Deno.test("UsageChunkFilter does not hold an event over 1 MiB until its end", () => {
   const filter = new UsageChunkFilter();
   let passed = 0;
   for (let i = 0; i < 20; i++) {
@@ -140,7 +140,7 @@ Deno.test("an event over 1 MiB is not held until its end", () => {
   assert.equal(passed, 2_000_000);
 });
 
-Deno.test("bytes that are no events go through unchanged", () => {
+Deno.test("UsageChunkFilter leaves bytes alone that are no events", () => {
   fc.assert(
     fc.property(
       fc.array(fc.uint8Array({ maxLength: 100 }), { maxLength: 8 }),

@@ -31,7 +31,7 @@ function create() {
   return { clock, limiters, errors, told };
 }
 
-Deno.test("equal places share a limiter, over configurations too", async () => {
+Deno.test("GlobalLimiters have one limiter for equal places, over configurations too", async () => {
   const { limiters } = create();
   const before = limiters.lease();
   const limiter = before.limiter(place, [limit]);
@@ -62,7 +62,7 @@ Deno.test("equal places share a limiter, over configurations too", async () => {
   await limiters.close();
 });
 
-Deno.test("a limiter that no configuration uses serves late requests for ten minutes", async () => {
+Deno.test("GlobalLimiters keep a limiter that no configuration uses for late requests, for ten minutes", async () => {
   const { clock, limiters } = create();
   const lease = limiters.lease();
   const limiter = lease.limiter(place, [limit]);
@@ -81,7 +81,7 @@ Deno.test("a limiter that no configuration uses serves late requests for ten min
   await limiters.close();
 });
 
-Deno.test("a limiter that is configured again in time goes on", async () => {
+Deno.test("GlobalLimiters go on with a limiter that is configured again in time", async () => {
   const { clock, limiters } = create();
   const lease = limiters.lease();
   const limiter = lease.limiter(place, [limit]);
@@ -97,7 +97,7 @@ Deno.test("a limiter that is configured again in time goes on", async () => {
   await limiters.close();
 });
 
-Deno.test("a limiter of a configuration that was never in force ends with it", async () => {
+Deno.test("GlobalLimiters end a limiter with a configuration that was never in force", async () => {
   const { clock, limiters } = create();
   const lease = limiters.lease();
   const limiter = lease.limiter(place, [limit]);
@@ -109,7 +109,7 @@ Deno.test("a limiter of a configuration that was never in force ends with it", a
   assert.equal(clock.pending, 0);
 });
 
-Deno.test("of many limiters that no configuration uses, the oldest ends first", async () => {
+Deno.test("GlobalLimiters end the oldest first of many limiters that no configuration uses", async () => {
   const { limiters } = create();
   const retired = Array.from({ length: 17 }, (_, index) => {
     const lease = limiters.lease();
@@ -127,7 +127,7 @@ Deno.test("of many limiters that no configuration uses, the oldest ends first", 
   await limiters.close();
 });
 
-Deno.test("a limit that several routes have is described once", async () => {
+Deno.test("GlobalLimiters describe a limit once that several routes have", async () => {
   const { limiters } = create();
   const lease = limiters.lease();
   for (let route = 0; route < 3; route++) lease.limiter(place, [limit]);
@@ -137,7 +137,7 @@ Deno.test("a limit that several routes have is described once", async () => {
   await limiters.close();
 });
 
-Deno.test("a store that cannot be opened is told ahead of the first request, with what that means", async () => {
+Deno.test("GlobalLimiters log a store that cannot be opened ahead of the first request, with what that means", async () => {
   const { limiters, errors } = create();
   const kv = "/nowhere/limits.db";
   const limiter = limiters.lease().limiter({ domain: "fleet", kv }, [limit]);
@@ -156,7 +156,7 @@ Deno.test("a store that cannot be opened is told ahead of the first request, wit
   await limiters.close();
 });
 
-Deno.test("the log is told when a limiter cannot be asked any more and when it can, not about every request", async () => {
+Deno.test("GlobalLimiters log when a limiter cannot be asked any more and when it can, not every request", async () => {
   const { clock, limiters, told } = create();
   const service = { host: "127.0.0.1", port: 1, tls: undefined };
   const away = { domain: "fleet", service };

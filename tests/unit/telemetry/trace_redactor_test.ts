@@ -25,7 +25,7 @@ function createRedactor(
   return redactor;
 }
 
-Deno.test("headers shows names in lower case, repeated ones as a list, and no secrets", () => {
+Deno.test("TraceRedactor shows headers in lower case, repeated ones as a list, and no secrets", () => {
   const fields = HeaderList.from([
     ["Accept", "a"],
     ["ACCEPT", "b"],
@@ -50,7 +50,7 @@ function bytesOf(text: string): string {
   return String.fromCharCode(...new TextEncoder().encode(text));
 }
 
-Deno.test("headers in UTF-8 are shown as the text that they are, others as they came", () => {
+Deno.test("TraceRedactor shows headers in UTF-8 as the text that they are, others as they came", () => {
   const fields = HeaderList.from([
     ["x-name", bytesOf("你好 🎉 שלום")],
     ["x-latin", "caf\u00e9"],
@@ -63,7 +63,7 @@ Deno.test("headers in UTF-8 are shown as the text that they are, others as they 
   });
 });
 
-Deno.test("a secret in UTF-8 is found in a header, a text and a body", () => {
+Deno.test("TraceRedactor finds a secret in UTF-8 in a header, a text and a body", () => {
   const secret = "geheim-schlüssel-你好";
   const redactor = createRedactor({ "x-session": bytesOf(secret) });
   const fields = HeaderList.from([["x-copy", bytesOf(`is ${secret}`)]]);
@@ -90,12 +90,12 @@ const targets: readonly (readonly [target: string, shown: string])[] = [
   ["/a?next=/b?token=x", "/a?next=/b?token=<redacted>"],
 ];
 for (const [target, shown] of targets) {
-  Deno.test(`${target} is shown as ${shown}`, () => {
+  Deno.test(`TraceRedactor shows ${target} as ${shown}`, () => {
     assert.equal(createRedactor().target(target), shown);
   });
 }
 
-Deno.test("the signature of a JWT is hidden wherever it stands, and its claims are not", () => {
+Deno.test("TraceRedactor hides the signature of a JWT wherever it stands, and not its claims", () => {
   const token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2lnbmF0dXJl";
 
   assert.equal(
@@ -104,7 +104,7 @@ Deno.test("the signature of a JWT is hidden wherever it stands, and its claims a
   );
 });
 
-Deno.test("a key that a browser offers as a subprotocol is hidden, and the other subprotocols are not", () => {
+Deno.test("TraceRedactor hides a key that a browser offers as a subprotocol, and not the other subprotocols", () => {
   assert.equal(
     createRedactor().text(
       "realtime, openai-insecure-api-key.sk-a, openai-beta.realtime-v1",
@@ -113,7 +113,7 @@ Deno.test("a key that a browser offers as a subprotocol is hidden, and the other
   );
 });
 
-Deno.test("the parts of credentials are secrets of their own", () => {
+Deno.test("TraceRedactor takes the parts of credentials for secrets of their own", () => {
   const redactor = createRedactor({
     authorization: `Basic ${btoa("anna:planted-1")}`,
     cookie: 'a=planted-2; b="planted-3"',
@@ -128,7 +128,7 @@ Deno.test("the parts of credentials are secrets of their own", () => {
   );
 });
 
-Deno.test("a secret that went into a URL is hidden there", () => {
+Deno.test("TraceRedactor hides a secret that went into a URL", () => {
   const redactor = createRedactor({ "x-session": "s3cr3t/val+ue=" });
 
   assert.equal(
@@ -137,11 +137,11 @@ Deno.test("a secret that went into a URL is hidden there", () => {
   );
 });
 
-Deno.test("short secrets do not hide what has the same letters", () => {
+Deno.test("TraceRedactor hides nothing that has the letters of a short secret", () => {
   assert.equal(createRedactor({ "x-session": "GET" }).text("GET /"), "GET /");
 });
 
-Deno.test("json keeps what an event is, whatever a secret says", () => {
+Deno.test("TraceRedactor keeps what an event is, whatever a secret says", () => {
   const redactor = createRedactor({ "x-session": "policy" });
 
   assert.deepEqual(
@@ -150,7 +150,7 @@ Deno.test("json keeps what an event is, whatever a secret says", () => {
   );
 });
 
-Deno.test("body hides members of JSON that hold secrets", () => {
+Deno.test("TraceRedactor hides members of JSON in a body that hold secrets", () => {
   assert.equal(
     createRedactor().body(
       '{"access_token":"a\\"b","expires_in":1,"code":"E1","Password" : "x',
@@ -159,7 +159,7 @@ Deno.test("body hides members of JSON that hold secrets", () => {
   );
 });
 
-Deno.test("no text shows a secret that was learned, whatever is around it", () => {
+Deno.test("TraceRedactor shows no secret that it learned, whatever is around it", () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 6, unit: "grapheme-ascii" }).filter((secret) =>
@@ -176,7 +176,7 @@ Deno.test("no text shows a secret that was learned, whatever is around it", () =
   );
 });
 
-Deno.test("hostile texts cost no more than their length", () => {
+Deno.test("TraceRedactor takes no more time for hostile texts than their length", () => {
   const redactor = createRedactor();
   for (const part of ["eyJ-", "eyJaa.", "://a", "?token=", '"secret":"\\']) {
     const took = processorTime(() => redactor.body(part.repeat(20_000)));

@@ -44,7 +44,7 @@ async function typesOf(stream: TraceStream): Promise<string[]> {
   return types;
 }
 
-Deno.test("a request goes to whoever waits longest and wants it, and to nobody else", async () => {
+Deno.test("TraceWatchers give a request to whoever waits longest and wants it, and to nobody else", async () => {
   const watchers = new TraceWatchers<string>();
   const picky = watch(watchers, { wants: (request) => request === "b" });
   const first = watch(watchers);
@@ -62,7 +62,7 @@ Deno.test("a request goes to whoever waits longest and wants it, and to nobody e
   }
 });
 
-Deno.test("a watcher of several requests keeps its turn and takes one at a time", () => {
+Deno.test("TraceWatchers keep the turn of who wants several requests, one at a time", () => {
   const watchers = new TraceWatchers<string>();
   watch(watchers, { count: 2 });
   const emit = watchers.take("a");
@@ -73,7 +73,7 @@ Deno.test("a watcher of several requests keeps its turn and takes one at a time"
   assert.equal(watchers.take("d"), undefined);
 });
 
-Deno.test("what does not fit is counted, where it is missing", async () => {
+Deno.test("TraceWatchers count the events that a slow reader misses, where they are missing", async () => {
   const watchers = new TraceWatchers<string>();
   const stream = watch(watchers);
   const emit = watchers.take("a");
@@ -93,7 +93,7 @@ Deno.test("what does not fit is counted, where it is missing", async () => {
   ]);
 });
 
-Deno.test("a reader that is back gets events again", async () => {
+Deno.test("TraceWatchers give events again to a reader that is back", async () => {
   const watchers = new TraceWatchers<string>();
   const stream = watch(watchers);
   const emit = watchers.take("a");
@@ -112,7 +112,7 @@ Deno.test("a reader that is back gets events again", async () => {
   assert.deepEqual(rest, ["eventsDropped", "bodySnapshot", "requestFinished"]);
 });
 
-Deno.test("a reader that leaves in the middle of a request makes room", async () => {
+Deno.test("TraceWatchers have room again when a reader leaves in the middle of a request", async () => {
   const watchers = new TraceWatchers<string>();
   const stream = watch(watchers, { count: 2 });
   const emit = watchers.take("a");
@@ -125,7 +125,7 @@ Deno.test("a reader that leaves in the middle of a request makes room", async ()
   assert.deepEqual(await typesOf(stream), []);
 });
 
-Deno.test("turnAway ends who waits, and lets traces under way end", async () => {
+Deno.test("TraceWatchers turn away who waits, and let traces under way end", async () => {
   const watchers = new TraceWatchers<string>();
   const busy = watch(watchers, { count: 5 });
   const waiting = watch(watchers);
@@ -138,7 +138,7 @@ Deno.test("turnAway ends who waits, and lets traces under way end", async () => 
   assert.deepEqual(await typesOf(busy), ["requestFinished"]);
 });
 
-Deno.test("close ends everybody", async () => {
+Deno.test("TraceWatchers end every stream when they close", async () => {
   const watchers = new TraceWatchers<string>();
   const stream = watch(watchers);
   const reading = typesOf(stream);
