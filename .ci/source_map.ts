@@ -1,6 +1,6 @@
 import { SourceMap, type SourceMapPayload } from "node:module";
 
-const digits =
+const DIGITS =
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const ours = /^(?:src|admin|cli|main\.ts)(?:\/|$)/;
 
@@ -103,7 +103,7 @@ function encode(value: number): string {
   do {
     const digit = rest & 31;
     rest >>>= 5;
-    text += digits[rest > 0 ? digit | 32 : digit];
+    text += DIGITS[rest > 0 ? digit | 32 : digit];
   } while (rest > 0);
   return text;
 }

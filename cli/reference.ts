@@ -1,8 +1,8 @@
 import type { JsonDefinitions, JsonSchema } from "../src/api/json_schema.ts";
 import { kindSchemas } from "../src/api/resource_set.ts";
-import { unsupportedNote } from "../src/api/schema.ts";
+import { UNSUPPORTED_NOTE } from "../src/api/schema.ts";
 
-const introduction = `# Reference of the configuration file
+const INTRODUCTION = `# Reference of the configuration file
 
 Made by \`gateway schema --markdown\`; do not edit.
 
@@ -23,7 +23,7 @@ export function describeFile({ $defs = {} }: JsonSchema): string {
     text: describeSection(name, schema, ""),
   }));
   return [
-    introduction,
+    INTRODUCTION,
     "## Short form",
     ...sections,
     "## Kubernetes resources",
@@ -106,7 +106,7 @@ function variantsOf(schema: JsonSchema): readonly JsonSchema[] {
 }
 
 function isUnsupported({ description }: JsonSchema): boolean {
-  return description?.startsWith(unsupportedNote) ?? false;
+  return description?.startsWith(UNSUPPORTED_NOTE) ?? false;
 }
 
 /** What a field accepts, in a few words: `list of header names`, `integer 1–65535`. */

@@ -1,10 +1,10 @@
-import { version } from "../src/base/version.ts";
+import { VERSION } from "../src/base/version.ts";
 import { print } from "./output.ts";
 
 /** What this program is made of, such as `{ version: "0.1.0", deno: "2.9.6", … }`. */
 export function buildFacts() {
   return {
-    version,
+    version: VERSION,
     deno: Deno.version.deno,
     v8: Deno.version.v8,
     target: Deno.build.target,
@@ -16,6 +16,6 @@ export async function printVersion(asJson: boolean): Promise<void> {
   await print(
     asJson
       ? JSON.stringify(buildFacts(), null, 2) + "\n"
-      : `gateway ${version}\n`,
+      : `gateway ${VERSION}\n`,
   );
 }

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "./base/clock.ts";
 import { describeError } from "./base/errors.ts";
 import { createLogger, type Log, type Logger } from "./base/log.ts";
 import { formatLogFilter, parseLogFilter } from "./base/log_filter.ts";
-import { version } from "./base/version.ts";
+import { VERSION } from "./base/version.ts";
 import {
   type Candidate,
   checkCandidate,
@@ -88,7 +88,10 @@ export class Gateway {
       filter: parseLogFilter(settings.logging.level),
     });
     this.#log = this.#logger.module("gateway");
-    this.metrics = createGatewayMetrics({ clock: this.#clock, version });
+    this.metrics = createGatewayMetrics({
+      clock: this.#clock,
+      version: VERSION,
+    });
     this.#record = new ConfigurationRecord(
       this.#clock,
       this.#log,

@@ -1,5 +1,5 @@
 import type { Settings } from "../../src/api/settings.ts";
-import { redactionMarker, redactUrl } from "../../src/base/redaction.ts";
+import { REDACTION_MARKER, redactUrl } from "../../src/base/redaction.ts";
 import { largeJson } from "../large_json.ts";
 import type { AdminTarget } from "../target.ts";
 
@@ -32,7 +32,7 @@ function redactSettings(settings: Settings): Settings {
   const { adminToken, kv } = settings;
   return {
     ...settings,
-    ...(adminToken !== undefined && { adminToken: redactionMarker }),
+    ...(adminToken !== undefined && { adminToken: REDACTION_MARKER }),
     ...(kv?.url !== undefined &&
       { kv: { ...kv, url: redactUrl(kv.url) } }),
   };

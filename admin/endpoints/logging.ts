@@ -9,7 +9,7 @@ import { requireKnown } from "../query.ts";
 import { text } from "../respond.ts";
 import type { AdminTarget } from "../target.ts";
 
-const usage = `usage:
+const USAGE = `usage:
   GET  /logging                            shows the log filter
   POST /logging?level=<level>              sets the level of all modules without one of their own
   POST /logging?level=<module>=<level>     sets the level of one module
@@ -21,7 +21,7 @@ levels: off, ${logLevels.join(", ")}`;
 export function showLogFilter(target: AdminTarget, request: Request): Response {
   const { searchParams } = new URL(request.url);
   if (searchParams.size > 0) {
-    return text(400, `Reading the log level takes no parameters\n${usage}`);
+    return text(400, `Reading the log level takes no parameters\n${USAGE}`);
   }
   return current(target);
 }
@@ -35,7 +35,7 @@ export async function changeLogFilter(
   request: Request,
 ): Promise<Response> {
   const { searchParams } = new URL(request.url);
-  requireKnown(searchParams, ["level", "reset"], usage);
+  requireKnown(searchParams, ["level", "reset"], USAGE);
   const levels = searchParams.getAll("level");
   const isReset = searchParams.has("reset");
   try {
@@ -50,7 +50,7 @@ export async function changeLogFilter(
     if (!(error instanceof LogFilterError)) throw error;
     return text(
       400,
-      `Invalid level provided: ${escapeControls(error.part)}\n${usage}`,
+      `Invalid level provided: ${escapeControls(error.part)}\n${USAGE}`,
     );
   }
   return current(target);

@@ -73,7 +73,7 @@ function describeOperation(
     readonly server: "admin" | "stats";
   },
 ) {
-  const { summary = "", parameters = [], answers = {}, type = textType } =
+  const { summary = "", parameters = [], answers = {}, type = TEXT_TYPE } =
     operation ?? {};
   const all = {
     ...answers,
@@ -95,14 +95,14 @@ function describeOperation(
       Object.entries(all).map(([status, description]) => [status, {
         description,
         ...(hasBody && {
-          content: { [status === "200" ? type : textType]: {} },
+          content: { [status === "200" ? type : TEXT_TYPE]: {} },
         }),
       }]),
     ),
   };
 }
 
-const textType = "text/plain";
+const TEXT_TYPE = "text/plain";
 
 const refusals = {
   401: "The token is missing or wrong",

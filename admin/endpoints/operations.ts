@@ -23,8 +23,8 @@ export interface OperationText {
   readonly type?: string;
 }
 
-const jsonType = "application/json";
-const pprofType = "application/octet-stream";
+const JSON_TYPE = "application/json";
+const PPROF_TYPE = "application/octet-stream";
 
 const trace: OperationText = {
   summary: "What happens to the next request, as server-sent events",
@@ -62,7 +62,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
   "get /config_dump": {
     summary: "Configuration in force, secrets redacted",
     answers: { 200: "The configuration" },
-    type: jsonType,
+    type: JSON_TYPE,
   },
   "get /logging": {
     summary: "Log level in force, as a whole and by module",
@@ -85,13 +85,13 @@ export const operations: Readonly<Record<string, OperationText>> = {
     summary: "Requests that failed, the newest first",
     parameters: [integer("limit", "How many", failureLimit)],
     answers: { 200: "The requests", 400: "The limit is out of range" },
-    type: jsonType,
+    type: JSON_TYPE,
   },
   "get /debug/requests/{id}": {
     summary:
       "Why a request failed, by its x-request-id: cause, advice and trace",
     answers: { 200: "The report", 404: "It is not remembered" },
-    type: jsonType,
+    type: JSON_TYPE,
   },
   "get /debug/tasks": {
     summary:
@@ -100,7 +100,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
       integer("limit", "Connections and requests to list", taskLimit),
     ],
     answers: { 200: "The tasks", 400: "The limit is out of range" },
-    type: jsonType,
+    type: JSON_TYPE,
   },
   "get /debug/pprof/profile": {
     summary: "Where processor time goes, for go tool pprof",
@@ -113,13 +113,13 @@ export const operations: Readonly<Record<string, OperationText>> = {
       400: "A parameter is out of range",
       409: "Another profile is being taken",
     },
-    type: pprofType,
+    type: PPROF_TYPE,
   },
   "get /debug/pprof/heap": {
     summary:
       "Where memory in use was allocated, for go tool pprof; collects garbage first",
     answers: { 200: "A gzipped profile" },
-    type: pprofType,
+    type: PPROF_TYPE,
   },
   "get /memory": {
     summary: "Memory of the process, and how full our own stores are",
@@ -127,12 +127,12 @@ export const operations: Readonly<Record<string, OperationText>> = {
       200:
         "Bytes and counts. On Linux also smaps and cgroup, null where the runtime may not read /proc and /sys: in the executable",
     },
-    type: jsonType,
+    type: JSON_TYPE,
   },
   "get /openapi.json": {
     summary: "All of this as an OpenAPI document",
     answers: { 200: "The document" },
-    type: jsonType,
+    type: JSON_TYPE,
   },
   "post /quitquitquit": {
     summary: "Shuts down gracefully: requests in progress are finished first",

@@ -2,14 +2,14 @@ import { respond, text } from "../respond.ts";
 import type { Endpoint } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
 
-const prometheusText = "text/plain; version=0.0.4; charset=utf-8";
+const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
 /** What monitoring asks for. */
 export function statsEndpoints(
   target: AdminTarget,
 ): readonly Endpoint[] {
   const collectMetrics = async () =>
-    respond(200, prometheusText, await target.dataPlane.collectMetrics());
+    respond(200, PROMETHEUS_TEXT, await target.dataPlane.collectMetrics());
   return [
     { path: "/metrics", methods: { GET: collectMetrics } },
     { path: "/stats/prometheus", methods: { GET: collectMetrics } },

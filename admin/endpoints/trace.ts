@@ -13,7 +13,7 @@ import {
 import { respond, text } from "../respond.ts";
 import type { AdminTarget } from "../target.ts";
 
-const usage = `usage:
+const USAGE = `usage:
   GET or POST /debug/trace[?filter=<cel>][&count=<n>][&gateway=<name>][&port=<port>]
 traces the next request, or the next n; a filter such as request.path.startsWith("/mcp") chooses`;
 
@@ -49,17 +49,17 @@ export async function traceRequests(
     );
   }
   return answer.refusal === "filter"
-    ? text(400, `invalid filter: ${escapeControls(answer.message)}\n${usage}`)
+    ? text(400, `invalid filter: ${escapeControls(answer.message)}\n${USAGE}`)
     : text(503, answer.message, { "retry-after": "1" });
 }
 
 function readQuery(query: URLSearchParams): TraceQuery {
   const known = ["filter", "expression", "count", "gateway", "port"];
-  requireKnown(query, known, usage);
+  requireKnown(query, known, USAGE);
   const twice = known.find((name) => query.getAll(name).length > 1) ??
     (query.has("filter") && query.has("expression") ? "filter" : undefined);
   if (twice !== undefined) {
-    throw new InvalidParameter(`Parameter given twice: ${twice}\n${usage}`);
+    throw new InvalidParameter(`Parameter given twice: ${twice}\n${USAGE}`);
   }
   return {
     filter: query.get("filter") ?? query.get("expression") ?? undefined,

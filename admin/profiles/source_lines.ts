@@ -9,7 +9,7 @@ export interface SourceLine {
 }
 
 /** What the build puts before the source map at the end of the executable's program; see `.ci/source_map.ts`. */
-const marker = "\n//# gateway source map ";
+const MARKER = "\n//# gateway source map ";
 
 /**
  * Finds the line that somebody wrote for one that runs.
@@ -59,9 +59,9 @@ export class SourceLines {
 function readOwnMap(path: string): SourceMap | undefined {
   try {
     const program = Deno.readTextFileSync(path);
-    const at = program.lastIndexOf(marker);
+    const at = program.lastIndexOf(MARKER);
     if (at < 0) return undefined;
-    return new SourceMap(JSON.parse(program.slice(at + marker.length)));
+    return new SourceMap(JSON.parse(program.slice(at + MARKER.length)));
   } catch {
     return undefined;
   }

@@ -13,7 +13,7 @@ import * as help from "./help.ts";
 /** Makes `program` what runs a gateway, with the commands below it. */
 export function addGatewayCommands(program: Command, call: Call): void {
   program
-    .description(help.gateway)
+    .description(help.GATEWAY)
     .usage("-f FILE|DIR|-\n       gateway <command>")
     .addOption(
       new Option(
@@ -22,7 +22,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
       ).argParser(once),
     )
     .option("--validate-only", "check the configuration and exit")
-    .addHelpText("after", help.gatewayExamples)
+    .addHelpText("after", help.GATEWAY_EXAMPLES)
     .action(async (options: { file?: string; validateOnly?: boolean }) => {
       const [unknown] = program.args;
       if (unknown !== undefined) {
@@ -39,7 +39,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
   addDevCommand(program, call);
   addVersionCommand(program);
   addSchemaCommand(program);
-  const control = program.command("ctl").description(help.control);
+  const control = program.command("ctl").description(help.CONTROL);
   addControlCommands(
     control.addHelpText("after", help.controlExamples("gateway ctl")),
     "gateway ctl",
@@ -60,8 +60,8 @@ export function addVersionCommand(program: Command): void {
 
 function addDevCommand(program: Command, call: Call): void {
   program.command("dev")
-    .description(help.dev)
-    .addHelpText("after", help.devExamples)
+    .description(help.DEV)
+    .addHelpText("after", help.DEV_EXAMPLES)
     .addOption(
       new Option("--port <port>", "port of the gateway").default(3000)
         .argParser(parsePort),
@@ -86,7 +86,7 @@ function addSchemaCommand(program: Command): void {
   program.command("schema")
     .description("Print the JSON Schema of the configuration file")
     .option("--markdown", "a reference of all fields, in Markdown")
-    .addHelpText("after", help.schemaExamples)
+    .addHelpText("after", help.SCHEMA_EXAMPLES)
     .action(async ({ markdown }: { markdown?: boolean }) => {
       const { printSchema } = await import("../schema.ts");
       await printSchema(markdown === true);

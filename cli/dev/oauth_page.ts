@@ -20,7 +20,7 @@ export interface ProtectedEndpoint {
   readonly idpOrigin: string;
 }
 
-const script = "text/javascript; charset=utf-8";
+const SCRIPT = "text/javascript; charset=utf-8";
 
 /**
  * Serves a page that is an MCP client: it logs its user in to one of `endpoints`, shows every request, and has an origin of its
@@ -34,11 +34,11 @@ export function startOAuthPage(
     "/": document,
     "/callback": document,
     "/page.css": { type: "text/css; charset=utf-8", text: style },
-    "/page.js": { type: script, text: page },
-    "/steps.js": { type: script, text: steps },
-    "/discovery.js": { type: script, text: discovery },
-    "/login.js": { type: script, text: login },
-    "/exchange.js": { type: script, text: exchange },
+    "/page.js": { type: SCRIPT, text: page },
+    "/steps.js": { type: SCRIPT, text: steps },
+    "/discovery.js": { type: SCRIPT, text: discovery },
+    "/login.js": { type: SCRIPT, text: login },
+    "/exchange.js": { type: SCRIPT, text: exchange },
     "/endpoints.json": {
       type: "application/json",
       text: JSON.stringify(endpoints),

@@ -12,8 +12,8 @@ export interface KeyInput {
 }
 
 // Alternate screen; cursor hidden; lines that are too long are cut, not continued.
-const enter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
-const leave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
+const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
+const LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 /** The whole terminal, as long as this is not disposed; then it is what it was before. */
 export class Screen implements Disposable {
@@ -36,7 +36,7 @@ export class Screen implements Disposable {
     // What it was set to meanwhile is not what it has to be given back as.
     this.#input.setRaw(false);
     this.#input.setRaw(true);
-    this.#write(enter);
+    this.#write(ENTER);
   }
 
   /** Shows rows that `toTerminal` made; writes only what changed. */
@@ -64,7 +64,7 @@ export class Screen implements Disposable {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     try {
-      this.#write(leave);
+      this.#write(LEAVE);
       this.#input.setRaw(false);
     } catch {
       // The terminal was closed: there is nobody to restore it for.

@@ -1,7 +1,7 @@
 import { isIpAddress, isUpstreamHost } from "./scalars.ts";
 import * as s from "./schema.ts";
 
-const hostPortExample =
+const HOST_PORT_EXAMPLE =
   '"host:port" such as "api.example.com:443" or "[::1]:9000"';
 
 /** Where a server of our own listens. */
@@ -61,7 +61,7 @@ export const listenAddress = s.named(
 export const hostAndPort = s.named(
   "host:port",
   s.refine(
-    s.string(`expected ${hostPortExample}`),
+    s.string(`expected ${HOST_PORT_EXAMPLE}`),
     s.rule(isHostPort, explainHostPort),
   ),
 );
@@ -82,7 +82,7 @@ function explainHostPort(text: string): string {
   if (isUpstreamHost(text)) {
     return 'expected "host:port", but the port is missing';
   }
-  return `expected ${hostPortExample}`;
+  return `expected ${HOST_PORT_EXAMPLE}`;
 }
 
 function isHostPort(text: string): boolean {

@@ -1,4 +1,4 @@
-import { gatewayApiVersion, policyApiGroup } from "./group.ts";
+import { gatewayApiVersion, POLICY_API_GROUP } from "./group.ts";
 import { resource } from "./resource.ts";
 import { preciseHostname, referenceName } from "./scalars.ts";
 import * as s from "./schema.ts";
@@ -6,7 +6,7 @@ import * as s from "./schema.ts";
 const targetRef = s.object({
   group: s.field(
     "API group of the backend.",
-    s.withDefault(s.string(), policyApiGroup),
+    s.withDefault(s.string(), POLICY_API_GROUP),
   ),
   kind: s.field(
     "Kind of the backend; `GatewayBackend` is the one that works.",
@@ -30,14 +30,14 @@ const caCertificateRef = s.refine(
   s.exactlyOne("file", "inline", "name"),
 );
 
-const subjectAltNameType = "What kind of name it is.";
+const SUBJECT_ALT_NAME_TYPE = "What kind of name it is.";
 const subjectAltName = s.variant("type", [
   s.object({
-    type: s.field(subjectAltNameType, s.literal("Hostname")),
+    type: s.field(SUBJECT_ALT_NAME_TYPE, s.literal("Hostname")),
     hostname: s.field("Host name to find.", preciseHostname),
   }),
   s.object({
-    type: s.field(subjectAltNameType, s.literal("URI")),
+    type: s.field(SUBJECT_ALT_NAME_TYPE, s.literal("URI")),
     uri: s.field("URI to find, such as a SPIFFE ID.", s.text(253)),
   }),
 ]);

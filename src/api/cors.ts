@@ -12,7 +12,7 @@ const origin = s.named(
     'an origin such as "https://app.example.com" or "*"',
   ),
 );
-const aloneMessage = '"*" cannot be combined with other values';
+const ALONE_MESSAGE = '"*" cannot be combined with other values';
 
 function wildcardAlone(values: readonly string[]): boolean {
   return values.length < 2 || !values.includes("*");
@@ -20,7 +20,7 @@ function wildcardAlone(values: readonly string[]): boolean {
 
 const headerNames = s.refine(
   s.list(headerName, { max: 64 }),
-  s.rule(wildcardAlone, aloneMessage),
+  s.rule(wildcardAlone, ALONE_MESSAGE),
 );
 
 /** Cross-origin resource sharing; Gateway API `HTTPCORSFilter`. */
@@ -29,7 +29,7 @@ export const corsSchema = s.object({
     "Origins that may read answers, such as `https://app.example.com` or `https://*.example.com`; `*` is all of them.",
     s.optional(s.refine(
       s.list(origin, { max: 64 }),
-      s.rule(wildcardAlone, aloneMessage),
+      s.rule(wildcardAlone, ALONE_MESSAGE),
     )),
   ),
   allowCredentials: s.field(
@@ -41,7 +41,7 @@ export const corsSchema = s.object({
     "Methods that pages may use besides `GET`, `HEAD` and `POST`; `*` is all of them.",
     s.optional(s.refine(
       s.list(s.oneOf([...httpMethods, "*"]), { max: 9 }),
-      s.rule(wildcardAlone, aloneMessage),
+      s.rule(wildcardAlone, ALONE_MESSAGE),
     )),
   ),
   allowHeaders: s.field(

@@ -1,5 +1,5 @@
 import { duration } from "./duration.ts";
-import { gatewayApiGroup, gatewayApiVersion } from "./group.ts";
+import { GATEWAY_API_GROUP, gatewayApiVersion } from "./group.ts";
 import { resource } from "./resource.ts";
 import {
   hostname,
@@ -135,7 +135,7 @@ export const listenerEntries = {
             group: s.field(
               "API group of the kind.",
               s.optional(s.string()),
-              gatewayApiGroup,
+              GATEWAY_API_GROUP,
             ),
             kind: s.field("Kind of route.", s.string()),
           }),

@@ -2,7 +2,11 @@ import { apiKeyAuthenticationSchema } from "./api_key_authentication.ts";
 import { authorizationSchema } from "./authorization.ts";
 import { basicAuthenticationSchema } from "./basic_authentication.ts";
 import { corsSchema } from "./cors.ts";
-import { gatewayApiGroup, policyApiGroup, policyApiVersion } from "./group.ts";
+import {
+  GATEWAY_API_GROUP,
+  POLICY_API_GROUP,
+  policyApiVersion,
+} from "./group.ts";
 import {
   headerModifierSchema,
   requestRedirectSchema,
@@ -96,9 +100,9 @@ const targetEntries = {
 };
 
 const targetRef = s.variant("kind", [
-  target(gatewayApiGroup, "Gateway"),
-  target(gatewayApiGroup, "HTTPRoute"),
-  target(policyApiGroup, "GatewayBackend"),
+  target(GATEWAY_API_GROUP, "Gateway"),
+  target(GATEWAY_API_GROUP, "HTTPRoute"),
+  target(POLICY_API_GROUP, "GatewayBackend"),
 ]);
 
 function target<const G extends string, const K extends string>(
@@ -212,9 +216,9 @@ export type DirectResponse = s.Infer<typeof directResponseSchema>;
 export type TrafficPolicyKind = keyof TrafficPolicy;
 
 /** Annotation of policies that were written inside their route. */
-export const inlineAnnotation = `${policyApiGroup}/inline`;
+export const INLINE_ANNOTATION = `${POLICY_API_GROUP}/inline`;
 
 /** Whether a policy was written inside its route; it then goes before every policy that targets the route. */
 export function isInlinePolicy(policy: GatewayPolicy): boolean {
-  return policy.metadata.annotations?.[inlineAnnotation] === "true";
+  return policy.metadata.annotations?.[INLINE_ANNOTATION] === "true";
 }

@@ -1,5 +1,5 @@
 import { corsSchema } from "./cors.ts";
-import { policyApiGroup } from "./group.ts";
+import { POLICY_API_GROUP } from "./group.ts";
 import {
   headerName,
   headerValue,
@@ -218,7 +218,7 @@ function httpFilter(mirrorGroup: string, mirrorKind: string) {
 export const httpFilterSchema = httpFilter("", "Service");
 
 /** A filter in the short file form, where backends are our own kind. */
-export const shortFilterSchema = httpFilter(policyApiGroup, "GatewayBackend");
+export const shortFilterSchema = httpFilter(POLICY_API_GROUP, "GatewayBackend");
 
 function explainFilterType(
   issue: { readonly received: string; readonly message: string },

@@ -1,5 +1,5 @@
 import { duration } from "./duration.ts";
-import { policyApiGroup } from "./group.ts";
+import { POLICY_API_GROUP } from "./group.ts";
 import {
   headerName,
   httpUrl,
@@ -14,7 +14,7 @@ import * as s from "./schema.ts";
 export const policyBackendRefSchema = s.object({
   group: s.field(
     "Group of the backend.",
-    s.withDefault(s.string(), policyApiGroup),
+    s.withDefault(s.string(), POLICY_API_GROUP),
   ),
   kind: s.field(
     "Kind of the backend.",

@@ -46,8 +46,8 @@ export const namespace = s.named(
   ),
 );
 
-const label = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
-const hostPattern = new RegExp(`^${label}(?:\\.${label})*$`);
+const LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
+const hostPattern = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
 
 /** Whether `text` is an IPv4 or IPv6 address, the latter without brackets. */
 export function isIpAddress(text: string): boolean {

@@ -105,11 +105,11 @@ export function unsupported<S extends v.GenericSchema>(
   description: string,
   schema: S,
 ): S {
-  return field(`${unsupportedNote} ${description}`, schema);
+  return field(`${UNSUPPORTED_NOTE} ${description}`, schema);
 }
 
 /** How the description of a field begins that this version refuses. */
-export const unsupportedNote = "Not supported by this version.";
+export const UNSUPPORTED_NOTE = "Not supported by this version.";
 
 /** A schema with the name of what it accepts, such as `duration`, for editors and the reference. */
 export function named<S extends v.GenericSchema>(name: string, schema: S): S {

@@ -1,5 +1,5 @@
 /** What stands in place of a secret wherever people read. */
-export const redactionMarker = "<redacted>";
+export const REDACTION_MARKER = "<redacted>";
 
 /** A text of the configuration as it may be shown: without what the environment gave to it. */
 export type Hide = (text: string) => string;
@@ -33,12 +33,12 @@ export function createSensitiveHeaders(
 /** A URL without the user, password and secret query parameters that it may hold. */
 export function redactUrl(url: string): string {
   return url
-    .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${redactionMarker}@`)
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${REDACTION_MARKER}@`)
     .replace(
       /([?&])([^=&#]+)=[^&#]*/g,
       (pair, start: string, name: string) =>
         sensitiveParameters.has(name.toLowerCase())
-          ? `${start}${name}=${redactionMarker}`
+          ? `${start}${name}=${REDACTION_MARKER}`
           : pair,
     );
 }
@@ -47,7 +47,7 @@ export function redactUrl(url: string): string {
 export function hideSignatures(text: string): string {
   // Most texts hold nothing of the kind, which is found out faster without an expression.
   return text.includes("eyJ")
-    ? text.replace(signature, `$1.${redactionMarker}`)
+    ? text.replace(signature, `$1.${REDACTION_MARKER}`)
     : text;
 }
 

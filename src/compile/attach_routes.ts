@@ -1,4 +1,4 @@
-import { gatewayApiGroup } from "../api/group.ts";
+import { GATEWAY_API_GROUP } from "../api/group.ts";
 import type { HttpRoute, ParentRef } from "../api/http_route.ts";
 import { nearest } from "../api/suggest.ts";
 import { intersectHostnames } from "../route/hostname.ts";
@@ -75,7 +75,7 @@ function resolveParent(
   sites: readonly ListenerSite[],
 ): Resolution {
   const { group, kind, name, sectionName, port } = parentRef;
-  if (group !== gatewayApiGroup || kind !== "Gateway") {
+  if (group !== GATEWAY_API_GROUP || kind !== "Gateway") {
     return { sites: [], problem: `kind "${kind}" cannot have routes` };
   }
   const gateway = `${parentRef.namespace ?? route.metadata.namespace}/${name}`;
@@ -133,8 +133,8 @@ function allowsRoute(
 ): boolean {
   const { namespaces, kinds } = spec.allowedRoutes ?? {};
   const isKindAllowed = kinds === undefined ||
-    kinds.some(({ group = gatewayApiGroup, kind }) =>
-      group === gatewayApiGroup && kind === "HTTPRoute"
+    kinds.some(({ group = GATEWAY_API_GROUP, kind }) =>
+      group === GATEWAY_API_GROUP && kind === "HTTPRoute"
     );
   const from = namespaces?.from ?? "Same";
   const isNamespaceAllowed = from === "All" ||

@@ -1,5 +1,5 @@
 import { formatHostPort } from "../base/host_port.ts";
-import { createSensitiveHeaders, redactionMarker } from "../base/redaction.ts";
+import { createSensitiveHeaders, REDACTION_MARKER } from "../base/redaction.ts";
 import { mapInSlices } from "../base/slices.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Backend, Listener, Port } from "../snapshot/snapshot.ts";
@@ -110,7 +110,7 @@ function describePort({ port, address, tls, listeners, ...limits }: Port) {
     tls: tls && {
       certificates: tls.certificates.map(({ hostnames }) => ({
         hostnames,
-        key: redactionMarker,
+        key: REDACTION_MARKER,
       })),
       clientCertificate: tls.clientCertificate,
       minVersion: tls.minVersion,

@@ -4,7 +4,7 @@ import type {
   HttpRoute,
   HttpRouteRule,
 } from "../api/http_route.ts";
-import { policyApiGroup } from "../api/group.ts";
+import { POLICY_API_GROUP } from "../api/group.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { backendPhaseKinds } from "../policy/registry.ts";
 import type { Backend, Mirror, WeightedBackend } from "../snapshot/snapshot.ts";
@@ -167,9 +167,9 @@ function resolveBackend(
   { backends, report }: ForwardingContext,
 ): Resolved {
   const own = route.metadata.namespace;
-  if (ref.kind !== "GatewayBackend" || ref.group !== policyApiGroup) {
+  if (ref.kind !== "GatewayBackend" || ref.group !== POLICY_API_GROUP) {
     const problem =
-      `Cannot send requests to kind "${ref.kind}": expected "GatewayBackend" of group "${policyApiGroup}"`;
+      `Cannot send requests to kind "${ref.kind}": expected "GatewayBackend" of group "${POLICY_API_GROUP}"`;
     return { backend: undefined, field: "kind", problem };
   }
   if ((ref.namespace ?? own) !== own) {

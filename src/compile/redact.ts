@@ -1,7 +1,7 @@
 import type { HttpMatch } from "../api/http_match.ts";
 import {
   type Hide,
-  redactionMarker,
+  REDACTION_MARKER,
   redactUrl,
   type SensitiveHeaders,
   sensitiveParameters,
@@ -41,7 +41,7 @@ export function createHiding(environment: readonly string[] = []): Hide {
     .toSorted((a, b) => b.length - a.length);
   return (text) =>
     given.reduce(
-      (shown, secret) => shown.replaceAll(secret, redactionMarker),
+      (shown, secret) => shown.replaceAll(secret, REDACTION_MARKER),
       text,
     );
 }
@@ -68,7 +68,7 @@ export function createRedaction(
       Object.entries(value).map(([name, item]) => {
         const isSecret = secretFields.has(name) ||
           (isSensitive && name === "value");
-        return [name, isSecret ? redactionMarker : redact(item, name)];
+        return [name, isSecret ? REDACTION_MARKER : redact(item, name)];
       }),
     );
   };
@@ -84,7 +84,7 @@ export function redactMatch(match: HttpMatch, redact: Redact): object {
     queryParams: redact(
       queryParams?.map((param) =>
         sensitiveParameters.has(param.name.toLowerCase())
-          ? { ...param, value: redactionMarker }
+          ? { ...param, value: REDACTION_MARKER }
           : param
       ),
     ),

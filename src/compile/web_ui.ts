@@ -1,6 +1,6 @@
 import type { BackendRef } from "../api/http_route.ts";
-import { policyApiGroup } from "../api/group.ts";
-import { webUiKind } from "../api/web_ui.ts";
+import { POLICY_API_GROUP } from "../api/group.ts";
+import { WEB_UI_KIND } from "../api/web_ui.ts";
 import type { Backend, WebUiAccess } from "../snapshot/snapshot.ts";
 import type { CompiledListener } from "./describe.ts";
 import type { EffectivePolicy } from "./effective_policy.ts";
@@ -8,7 +8,7 @@ import type { Report } from "./report.ts";
 
 /** The web UI, when a reference means it: the backend of kind `WebUI` is called by what the page may do. */
 export function findWebUi({ group, kind, name }: BackendRef) {
-  if (kind !== webUiKind || group !== policyApiGroup) return undefined;
+  if (kind !== WEB_UI_KIND || group !== POLICY_API_GROUP) return undefined;
   return webUis.find((backend) => backend.webUi === name);
 }
 

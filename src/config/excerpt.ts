@@ -62,15 +62,15 @@ function maskValues(
       continue;
     }
     if (isHarmless(key, found)) continue;
-    shown += text.slice(end, index) + mask;
+    shown += text.slice(end, index) + MASK;
     end = index + found.length;
-    if (caret >= end) moved += mask.length - found.length;
+    if (caret >= end) moved += MASK.length - found.length;
     else if (caret > index) moved += index - caret;
   }
   return { shown: shown + text.slice(end), caret: moved };
 }
 
-const mask = "***";
+const MASK = "***";
 
 function isHarmless(key: string, value: string): boolean {
   return harmlessKeys.includes(key) || harmlessValue.test(value) ||

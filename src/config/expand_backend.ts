@@ -5,7 +5,7 @@ import { isIpAddress } from "../api/scalars.ts";
 import type { Path } from "../api/validate.ts";
 import {
   backendKind,
-  namespace,
+  DEFAULT_NAMESPACE,
   type Placed,
   type ShortItem,
 } from "./placed.ts";
@@ -38,7 +38,7 @@ export function createBackend(
     resource: {
       apiVersion: policyApiVersion,
       kind: "GatewayBackend",
-      metadata: { name, namespace },
+      metadata: { name, namespace: DEFAULT_NAMESPACE },
       spec,
     },
     origins: [{ at: [], from: specPath, whole: true }, {
@@ -74,7 +74,7 @@ function createTlsPolicy(
     resource: {
       apiVersion: gatewayApiVersion,
       kind: "BackendTLSPolicy",
-      metadata: { name, namespace },
+      metadata: { name, namespace: DEFAULT_NAMESPACE },
       spec: {
         targetRefs: [{ ...backendKind, name }],
         validation: tls.caCertificateRefs === undefined

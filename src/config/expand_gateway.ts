@@ -1,7 +1,7 @@
 import type { Gateway, Listener } from "../api/gateway.ts";
 import { gatewayApiVersion } from "../api/group.ts";
 import {
-  namespace,
+  DEFAULT_NAMESPACE,
   type Origin,
   type Placed,
   type ShortItem,
@@ -22,7 +22,7 @@ export function expandGateway(
     resource: {
       apiVersion: gatewayApiVersion,
       kind: "Gateway",
-      metadata: { name, namespace },
+      metadata: { name, namespace: DEFAULT_NAMESPACE },
       spec: {
         listeners: items.map(({ name, tls, ...item }, index): Listener => ({
           // Validation has seen to it that the gateway has a port where a listener has none.

@@ -1,8 +1,11 @@
-import { type GatewayPolicy, inlineAnnotation } from "../api/gateway_policy.ts";
-import { gatewayApiGroup, policyApiVersion } from "../api/group.ts";
 import {
+  type GatewayPolicy,
+  INLINE_ANNOTATION,
+} from "../api/gateway_policy.ts";
+import { GATEWAY_API_GROUP, policyApiVersion } from "../api/group.ts";
+import {
+  DEFAULT_NAMESPACE,
   generatedName,
-  namespace,
   type Placed,
   type ShortItem,
 } from "./placed.ts";
@@ -18,7 +21,7 @@ export function expandPolicy(
     resource: {
       apiVersion: policyApiVersion,
       kind: "GatewayPolicy",
-      metadata: { name, namespace },
+      metadata: { name, namespace: DEFAULT_NAMESPACE },
       spec,
     },
     origins: [{ at: [], from: path, whole: true }, {
@@ -41,11 +44,11 @@ export function expandInlinePolicy(
       kind: "GatewayPolicy",
       metadata: {
         name: generatedName(name, "policies"),
-        namespace,
-        annotations: { [inlineAnnotation]: "true" },
+        namespace: DEFAULT_NAMESPACE,
+        annotations: { [INLINE_ANNOTATION]: "true" },
       },
       spec: {
-        targetRefs: [{ group: gatewayApiGroup, kind: "HTTPRoute", name }],
+        targetRefs: [{ group: GATEWAY_API_GROUP, kind: "HTTPRoute", name }],
         traffic: policies,
       },
     },

@@ -1,13 +1,13 @@
 import { splitHostPort } from "../api/address.ts";
-import { gatewayApiGroup, gatewayApiVersion } from "../api/group.ts";
+import { GATEWAY_API_GROUP, gatewayApiVersion } from "../api/group.ts";
 import type { BackendRef, HttpRoute, ParentRef } from "../api/http_route.ts";
 import type { Path } from "../api/validate.ts";
 import { createBackend } from "./expand_backend.ts";
 import { expandInlinePolicy } from "./expand_policy.ts";
 import {
   backendKind,
+  DEFAULT_NAMESPACE,
   generatedName,
-  namespace,
   type Origin,
   type Placed,
   type ShortItem,
@@ -49,7 +49,7 @@ function createRoute(
   } = value;
   const parents = chosen?.map((parent) =>
     gateways.find((gateway) => gateway.name === parent) ??
-      { name: parent, namespace }
+      { name: parent, namespace: DEFAULT_NAMESPACE }
   );
   const backendRefs = backends?.map((item, index): BackendRef => ({
     ...backendKind,
@@ -62,7 +62,7 @@ function createRoute(
     resource: {
       apiVersion: gatewayApiVersion,
       kind: "HTTPRoute",
-      metadata: { name, namespace },
+      metadata: { name, namespace: DEFAULT_NAMESPACE },
       spec: {
         parentRefs: (parents ?? gateways).map(parentRefOf),
         ...(hostnames !== undefined && { hostnames }),
@@ -75,10 +75,11 @@ function createRoute(
 
 function parentRefOf(gateway: GatewayName): ParentRef {
   return {
-    group: gatewayApiGroup,
+    group: GATEWAY_API_GROUP,
     kind: "Gateway",
     name: gateway.name,
-    ...(gateway.namespace !== namespace && { namespace: gateway.namespace }),
+    ...(gateway.namespace !== DEFAULT_NAMESPACE &&
+      { namespace: gateway.namespace }),
   };
 }
 

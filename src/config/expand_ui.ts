@@ -1,11 +1,11 @@
-import { policyApiGroup } from "../api/group.ts";
-import { webUiKind } from "../api/web_ui.ts";
+import { POLICY_API_GROUP } from "../api/group.ts";
+import { WEB_UI_KIND } from "../api/web_ui.ts";
 import { expandRoute, type GatewayName } from "./expand_route.ts";
 import type { Placed, ShortItem } from "./placed.ts";
 import type { ShortRoute, ShortUi } from "./short_form.ts";
 
 /** Name of the route that `ui` becomes. */
-export const uiRouteName = "ui";
+export const UI_ROUTE_NAME = "ui";
 
 /** The `HTTPRoute` of `ui`, with the policy written inside it. */
 export function expandUi(
@@ -17,12 +17,12 @@ export function expandUi(
     matches: [{ path: { type: "PathPrefix", value: "/ui" } }],
   };
   const webUi = {
-    group: policyApiGroup,
-    kind: webUiKind,
+    group: POLICY_API_GROUP,
+    kind: WEB_UI_KIND,
     name: access === "ReadWrite" ? "read-write" : "read-only",
     weight: 1,
   };
-  return expandRoute({ value: route, path, document }, uiRouteName, gateways)
+  return expandRoute({ value: route, path, document }, UI_ROUTE_NAME, gateways)
     .map((item): Placed => {
       const { resource } = item;
       if (resource.kind !== "HTTPRoute") return item;

@@ -1,7 +1,7 @@
 import { kindSchemas } from "../api/resource_set.ts";
 import { type Settings, settingsSchema } from "../api/settings.ts";
 import { type Path, type Problem, show, validate } from "../api/validate.ts";
-import { policyApiGroup } from "../api/group.ts";
+import { POLICY_API_GROUP } from "../api/group.ts";
 import { createSuggest } from "../api/suggest.ts";
 import { runToEnd } from "../base/slices.ts";
 import { checkTogether } from "./checks.ts";
@@ -173,7 +173,9 @@ function findPolicyApiGroup(
     const group = isKubernetes(value)
       ? undefined
       : mappingOf(value, "config")["policyApiGroup"];
-    if (typeof group === "string" && group !== "" && group !== policyApiGroup) {
+    if (
+      typeof group === "string" && group !== "" && group !== POLICY_API_GROUP
+    ) {
       return group;
     }
   }

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { policyApiGroup } from "../api/group.ts";
+import { POLICY_API_GROUP } from "../api/group.ts";
 
 /** How a file's own conventions are turned into those of a `ResourceSet`. */
 export interface Conventions {
@@ -56,9 +56,9 @@ function isGroupField(key: string): boolean {
 
 function replaceGroup(text: string, userGroup: string | undefined): string {
   if (userGroup === undefined) return text;
-  if (text === userGroup) return policyApiGroup;
+  if (text === userGroup) return POLICY_API_GROUP;
   return text.startsWith(`${userGroup}/`)
-    ? policyApiGroup + text.slice(userGroup.length)
+    ? POLICY_API_GROUP + text.slice(userGroup.length)
     : text;
 }
 

@@ -1,4 +1,4 @@
-import { policyApiGroup } from "../api/group.ts";
+import { POLICY_API_GROUP } from "../api/group.ts";
 import { type Resource, resourceKey } from "../api/resource_set.ts";
 import type { Path, Problem } from "../api/validate.ts";
 import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
@@ -88,12 +88,12 @@ export function isGenerated(resource: Resource): boolean {
 
 /** Reference fields that name a backend of ours. */
 export const backendKind = {
-  group: policyApiGroup,
+  group: POLICY_API_GROUP,
   kind: "GatewayBackend",
 } as const;
 
 /** Namespace of everything in the short form. */
-export const namespace = "default";
+export const DEFAULT_NAMESPACE = "default";
 
 /** A valid item of the short form and where it stands: `["routes", 3]`. */
 export interface ShortItem<T> {

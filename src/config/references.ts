@@ -1,6 +1,6 @@
 import type { Suggest } from "../api/suggest.ts";
 import type { Path } from "../api/validate.ts";
-import { uiRouteName } from "./expand_ui.ts";
+import { UI_ROUTE_NAME } from "./expand_ui.ts";
 import type { ShortItem } from "./placed.ts";
 import { isKubernetes } from "./kubernetes_document.ts";
 import {
@@ -46,7 +46,7 @@ export function declaredNames(
       ...ofKind("HTTPRoute"),
       ...routes.map((item, index) => nameOf(item) || `route${index}`),
       ...short.flatMap((value) =>
-        Object.hasOwn(value, "ui") ? [uiRouteName] : []
+        Object.hasOwn(value, "ui") ? [UI_ROUTE_NAME] : []
       ),
     ]),
   };

@@ -11,7 +11,7 @@ const MAX_SIZE_LINE_BYTES = 1024;
 const MAX_SIZE_DIGITS = 12;
 const latin1 = new TextDecoder("latin1");
 /** `;name`, `;name=value` or `;name="value"`, without blanks (RFC 9112 section 7.1.1). */
-const EXTENSIONS =
+const chunkExtensions =
   /^(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)+$/;
 
 /**
@@ -132,7 +132,9 @@ function parseSizeLine(
   if (bytes[position] === SEMICOLON) {
     const extensions = bytes.subarray(position, lineFeed - 1);
     // Latin-1 is one character per byte, whatever the sender meant.
-    if (EXTENSIONS.test(latin1.decode(extensions))) position = lineFeed - 1;
+    if (chunkExtensions.test(latin1.decode(extensions))) {
+      position = lineFeed - 1;
+    }
   }
   if (bytes[position] !== CR || position + 1 !== lineFeed) {
     throw malformed("Cannot read a chunk: its size line is malformed");

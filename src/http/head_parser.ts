@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { TARGET_BYTES, TOKEN_BYTES, VALUE_BYTES } from "./field_syntax.ts";
+import { targetBytes, tokenBytes, valueBytes } from "./field_syntax.ts";
 import { HeaderList } from "./header_list.ts";
 import { takeConnectionFields } from "./hop_by_hop.ts";
 import { HttpSyntaxError, malformed } from "./http_syntax_error.ts";
@@ -87,12 +87,12 @@ export function parseRequestHead(
   start: number,
   end: number,
 ): RequestHead {
-  const methodEnd = skip(bytes, start, TOKEN_BYTES);
+  const methodEnd = skip(bytes, start, tokenBytes);
   if (methodEnd === start || bytes[methodEnd] !== SP) {
     throw malformed("Cannot read the method");
   }
   const targetStart = methodEnd + 1;
-  const targetEnd = skip(bytes, targetStart, TARGET_BYTES);
+  const targetEnd = skip(bytes, targetStart, targetBytes);
   if (targetEnd === targetStart || bytes[targetEnd] !== SP) {
     throw malformed("Cannot read the request target");
   }
@@ -125,7 +125,7 @@ export function parseResponseHead(
   const minorVersion = parseVersion(text.slice(0, 8));
   const status = parseStatus(text.slice(8, 12));
   const reasonStart = start + 12;
-  const lineEnd = skip(bytes, reasonStart, VALUE_BYTES);
+  const lineEnd = skip(bytes, reasonStart, valueBytes);
   const separated = lineEnd === reasonStart || bytes[reasonStart] === SP;
   if (!separated || bytes[lineEnd] !== CR || bytes[lineEnd + 1] !== LF) {
     throw malformed("Cannot read the status line");
@@ -170,12 +170,12 @@ function readFields(
   const last = end - 2;
   let position = start;
   while (position < last) {
-    const nameEnd = skip(bytes, position, TOKEN_BYTES);
+    const nameEnd = skip(bytes, position, tokenBytes);
     if (nameEnd === position || bytes[nameEnd] !== COLON) {
       throw malformed("Cannot read a header name");
     }
     const valueStart = skipBlanks(bytes, nameEnd + 1);
-    const lineEnd = skip(bytes, valueStart, VALUE_BYTES);
+    const lineEnd = skip(bytes, valueStart, valueBytes);
     if (bytes[lineEnd] !== CR || bytes[lineEnd + 1] !== LF) {
       throw malformed(
         "Cannot read a header value: it holds a control character",

@@ -12,7 +12,7 @@ export interface ConnectionFields {
   readonly upgrade: string | undefined;
 }
 
-const NOTHING_SAID: ConnectionFields = {
+const nothingSaid: ConnectionFields = {
   close: false,
   keepAlive: false,
   acceptsTrailers: false,
@@ -25,7 +25,7 @@ const NOTHING_SAID: ConnectionFields = {
  * They are meant for every recipient, so naming them is the sender's mistake (RFC 9110 section 7.6.1). Obeying would let a
  * client strip what a backend decides by: who is calling, or what a trusted proxy before us found out.
  */
-const END_TO_END = new RegExp(
+const endToEnd = new RegExp(
   "^(?:(?:proxy-)?authorization|(?:www|proxy)-authenticate|(?:set-)?cookie|host|via|forwarded|origin|referer|range|vary" +
     "|date|expect|age|cache-control|last-event-id|strict-transport-security|traceparent|tracestate|x-request-id|x-real-ip" +
     "|x-forwarded-.*|content-.*|access-control-.*|sec-.*|mcp-.*)$",
@@ -41,10 +41,10 @@ export function takeConnectionFields(headers: HeaderList): ConnectionFields {
   const connection = headers.getJoined("connection");
   const te = headers.getJoined("te");
   const upgrade = headers.getJoined("upgrade");
-  if (!headers.deleteWhere(isHopByHop)) return NOTHING_SAID;
+  if (!headers.deleteWhere(isHopByHop)) return nothingSaid;
   const options = listOf(connection);
   for (const name of options) {
-    if (!END_TO_END.test(name)) headers.delete(name);
+    if (!endToEnd.test(name)) headers.delete(name);
   }
   return {
     close: options.includes("close"),

@@ -1,4 +1,4 @@
-const METHODS: ReadonlySet<string> = new Set([
+const methods: ReadonlySet<string> = new Set([
   "GET",
   "HEAD",
   "OPTIONS",
@@ -9,5 +9,5 @@ const METHODS: ReadonlySet<string> = new Set([
 
 /** Whether a request may be sent again when nobody knows if the first one arrived (RFC 9110 section 9.2.2). */
 export function isIdempotent(method: string): boolean {
-  return METHODS.has(method);
+  return methods.has(method);
 }

@@ -1,5 +1,5 @@
 import type { Log } from "../base/log.ts";
-import { type Hide, redactionMarker } from "../base/redaction.ts";
+import { type Hide, REDACTION_MARKER } from "../base/redaction.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { Expression } from "../cel/expression.ts";
 import type { VariableName, Variables } from "../cel/variables.ts";
@@ -73,7 +73,7 @@ export class LimitExpression<T extends string | boolean | undefined> {
 
   #show(value: string | boolean): string | boolean {
     if (typeof value === "boolean") return value;
-    return this.#isOpen ? this.#surroundings.hide(value) : redactionMarker;
+    return this.#isOpen ? this.#surroundings.hide(value) : REDACTION_MARKER;
   }
 
   #fallBack(value: unknown, context: PolicyContext): T {

@@ -1,5 +1,5 @@
 import { describeError, GatewayError } from "../base/errors.ts";
-import { redactionMarker } from "../base/redaction.ts";
+import { REDACTION_MARKER } from "../base/redaction.ts";
 import type { HeaderList } from "../http/header_list.ts";
 import type { FailedCall, FailedRequest } from "../telemetry/failed_request.ts";
 import type { FinishedRequest } from "../telemetry/finished_request.ts";
@@ -119,8 +119,8 @@ function queryNames(target: string, redactor: TraceRedactor): string {
   const names = pairs.map((pair) => {
     const equals = pair.indexOf("=");
     return equals < 0
-      ? redactionMarker
-      : `${redactor.text(pair.slice(0, equals))}=${redactionMarker}`;
+      ? REDACTION_MARKER
+      : `${redactor.text(pair.slice(0, equals))}=${REDACTION_MARKER}`;
   });
   return `?${names.join("&")}`;
 }

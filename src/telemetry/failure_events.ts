@@ -1,4 +1,4 @@
-import { redactionMarker } from "../base/redaction.ts";
+import { REDACTION_MARKER } from "../base/redaction.ts";
 import type { FailedRequest } from "./failed_request.ts";
 import type {
   TracedPolicyKind,
@@ -130,11 +130,11 @@ function arrivalOf(failed: FailedRequest): RequestState {
 /** That there was one, and nothing of what it said. */
 function identitiesOf({ identities }: FailedRequest): Partial<RequestState> {
   return {
-    ...(identities.includes("jwt") && { jwt: { claims: redactionMarker } }),
+    ...(identities.includes("jwt") && { jwt: { claims: REDACTION_MARKER } }),
     ...(identities.includes("apiKey") &&
-      { apiKey: { metadata: redactionMarker } }),
+      { apiKey: { metadata: REDACTION_MARKER } }),
     ...(identities.includes("basicAuth") &&
-      { basicAuth: { username: redactionMarker } }),
+      { basicAuth: { username: REDACTION_MARKER } }),
   };
 }
 

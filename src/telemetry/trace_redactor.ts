@@ -1,4 +1,4 @@
-import { hideSignatures, redactionMarker } from "../base/redaction.ts";
+import { hideSignatures, REDACTION_MARKER } from "../base/redaction.ts";
 import { secretsOf } from "./header_secrets.ts";
 import { formsOf, fromUtf8 } from "./text_forms.ts";
 import type { JsonObject, JsonValue, TraceHeaders } from "./trace_state.ts";
@@ -86,7 +86,7 @@ export class TraceRedactor {
 
   /** The value of a field, whose name is in lower case; readable where it is UTF-8. */
   header(name: string, value: string): string {
-    if (this.#names.headers.has(name)) return redactionMarker;
+    if (this.#names.headers.has(name)) return REDACTION_MARKER;
     return fromUtf8(this.text(value));
   }
 
@@ -97,7 +97,7 @@ export class TraceRedactor {
     const query = target.slice(start + 1).split("&").map((pair) => {
       const end = pair.indexOf("=");
       const isSecret = end >= 0 && this.#isSecret(pair.slice(0, end));
-      return isSecret ? pair.slice(0, end + 1) + redactionMarker : pair;
+      return isSecret ? pair.slice(0, end + 1) + REDACTION_MARKER : pair;
     });
     return this.text(`${target.slice(0, start)}?${query.join("&")}`);
   }
@@ -107,24 +107,24 @@ export class TraceRedactor {
     let shown = text;
     for (const secret of this.#secrets) {
       if (shown.includes(secret)) {
-        shown = shown.replaceAll(secret, redactionMarker);
+        shown = shown.replaceAll(secret, REDACTION_MARKER);
       }
     }
     shown = hideSignatures(shown);
     if (shown.includes(realtimeKeyStart)) {
-      shown = shown.replace(realtimeKey, `$1${redactionMarker}`);
+      shown = shown.replace(realtimeKey, `$1${REDACTION_MARKER}`);
     }
     if (shown.includes("://")) {
-      shown = shown.replace(userInfo, `://${redactionMarker}@`);
+      shown = shown.replace(userInfo, `://${REDACTION_MARKER}@`);
     }
     return shown.includes("=")
-      ? shown.replace(this.#names.pattern, `$1${redactionMarker}`)
+      ? shown.replace(this.#names.pattern, `$1${REDACTION_MARKER}`)
       : shown;
   }
 
   /** As `text`, and without the members of JSON that OAuth and APIs hold secrets in. Bytes are Latin-1, one character each. */
   body(bytes: string): string {
-    return this.text(bytes).replace(secretMember, `$1"${redactionMarker}"`);
+    return this.text(bytes).replace(secretMember, `$1"${REDACTION_MARKER}"`);
   }
 
   /** A copy of plain data, every text in it redacted. */

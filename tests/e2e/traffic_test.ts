@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { policyApiGroup } from "../../src/api/group.ts";
+import { POLICY_API_GROUP } from "../../src/api/group.ts";
 import { FakeClock } from "../harness/fake_clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import {
@@ -36,7 +36,7 @@ function upstreamThatDoes(
 }
 
 function backendRef(name: string) {
-  return { group: policyApiGroup, kind: "GatewayBackend", name };
+  return { group: POLICY_API_GROUP, kind: "GatewayBackend", name };
 }
 
 const unavailable =

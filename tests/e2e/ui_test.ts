@@ -5,11 +5,11 @@ import { fetchRaw } from "../harness/fetch_raw.ts";
 import { startTracedGateway } from "../harness/traced_gateway.ts";
 import {
   startUiGateway,
-  uiAuthorization,
+  UI_AUTHORIZATION,
   uiPolicies,
 } from "../harness/ui_gateway.ts";
 
-const authorization = uiAuthorization;
+const authorization = UI_AUTHORIZATION;
 
 async function statusOf(
   url: string,

@@ -5,7 +5,7 @@
  */
 import * as x509 from "@peculiar/x509";
 
-const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY_MS = 24 * 60 * 60 * 1000;
 let serial = 0;
 
@@ -35,7 +35,7 @@ export async function createAuthority(
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
     ...validity(),
     name: `CN=${commonName}`,
-    signingAlgorithm: ALGORITHM,
+    signingAlgorithm: algorithm,
     keys,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
@@ -55,7 +55,7 @@ export async function createAuthority(
       ...validity(notAfter),
       subject: `CN=${subject}`,
       issuer: authority.subject,
-      signingAlgorithm: ALGORITHM,
+      signingAlgorithm: algorithm,
       publicKey: own.publicKey,
       signingKey: keys.privateKey,
       extensions,
@@ -106,7 +106,7 @@ function validity(notAfter = new Date(Date.now() + DAY_MS)) {
 }
 
 async function generateKeys(): Promise<CryptoKeyPair> {
-  return await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  return await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
 }
 
 async function exportKey(key: CryptoKey): Promise<string> {

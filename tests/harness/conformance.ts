@@ -5,7 +5,7 @@ import { describeError } from "../../src/base/errors.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const suite = config.imports["@modelcontextprotocol/conformance"];
-const revision = "2025-11-25";
+const REVISION = "2025-11-25";
 const TIMEOUT_MS = 600_000;
 
 /** What a run of the MCP conformance suite found. */
@@ -30,7 +30,7 @@ interface Check {
  * @throws {Error} when the suite itself cannot run
  */
 export function runConformance(url: string): Promise<ConformanceResult> {
-  return runSuite(["server", "--url", url, "--requirements", revision]);
+  return runSuite(["server", "--url", url, "--requirements", REVISION]);
 }
 
 /**
@@ -42,7 +42,7 @@ export function runClientConformance(
   scenario: string,
   command: readonly string[],
 ): Promise<ConformanceResult> {
-  const flags = ["--scenario", scenario, "--spec-version", revision];
+  const flags = ["--scenario", scenario, "--spec-version", REVISION];
   return runSuite(["client", "--command", command.join(" "), ...flags]);
 }
 

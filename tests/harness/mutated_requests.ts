@@ -1,6 +1,6 @@
 import { mutate } from "./mutations.ts";
 
-const VALID = [
+const valid = [
   "GET /a HTTP/1.1\r\nHost: a.example\r\n\r\n",
   "GET /b?c=d HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\nX-Empty:\r\n\r\n",
   "POST /c HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n\r\nhello",
@@ -12,7 +12,7 @@ const VALID = [
 
 /** One or two valid requests in a row, and most of the time something done to them. */
 export function mutatedRequests(random: () => number): string {
-  const pick = () => VALID[Math.floor(random() * VALID.length)] ?? "";
+  const pick = () => valid[Math.floor(random() * valid.length)] ?? "";
   const text = pick() + (random() < 0.5 ? pick() : "");
   return random() < 0.2 ? text : mutate(text, random);
 }

@@ -10,7 +10,7 @@ export function createRandom(seed: number): () => number {
 }
 
 /** Bytes and snippets that parsers trip over. */
-const SNIPPETS = [
+const snippets = [
   "\r\n",
   "\n",
   "\r",
@@ -51,14 +51,14 @@ function change(text: string, random: () => number): string {
     case 1:
       return text.slice(0, at) + text.slice(until);
     case 2:
-      return text.slice(0, at) + (SNIPPETS[pick(SNIPPETS.length)] ?? "") +
+      return text.slice(0, at) + (snippets[pick(snippets.length)] ?? "") +
         text.slice(at);
     case 3:
       return text.slice(0, until) + text.slice(at);
     case 4:
       return text.slice(0, at);
     default:
-      return text.slice(0, at) + (SNIPPETS[pick(SNIPPETS.length)] ?? "") +
+      return text.slice(0, at) + (snippets[pick(snippets.length)] ?? "") +
         text.slice(until);
   }
 }

@@ -107,12 +107,12 @@ function sizeOf(ticket: number): number {
   return Math.floor(within * 256 * KIBI) + 1;
 }
 
-const NOISE = createNoise(512 * KIBI);
+const noise = createNoise(512 * KIBI);
 
 /** A stretch of noise that no other number near has; one character per byte. */
 function bytesOf(id: number, size: number): string {
   const start = (id * 7919) % (256 * KIBI);
-  return NOISE.slice(start, start + size);
+  return noise.slice(start, start + size);
 }
 
 function createNoise(length: number): string {

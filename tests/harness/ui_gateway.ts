@@ -5,7 +5,7 @@ import { startTracedGateway, type TracedGateway } from "./traced_gateway.ts";
 export const uiUser = { username: "ada", password: "correct horse" };
 
 /** The header that `uiUser` sends. */
-export const uiAuthorization = `Basic ${
+export const UI_AUTHORIZATION = `Basic ${
   btoa(`${uiUser.username}:${uiUser.password}`)
 }`;
 

@@ -1,5 +1,5 @@
 import { describeError } from "../../../src/base/errors.ts";
-import { version } from "../../../src/base/version.ts";
+import { VERSION } from "../../../src/base/version.ts";
 import { Failure, UsageError } from "../../exit.ts";
 
 /** A request with everything that is sent. */
@@ -117,7 +117,7 @@ function newDraft(url: URL): Draft {
       ...(username === ""
         ? []
         : [["Authorization", basic(credentials)]] as const),
-      ["User-Agent", `gwctl/${version}`],
+      ["User-Agent", `gwctl/${VERSION}`],
       ["Accept", "*/*"],
     ]),
     body: [],

@@ -80,7 +80,7 @@ function explain(error: unknown, address: AdminAddress): never {
 }
 
 /** How the gateway says that the filter gave something else than a boolean for a request; then the stream ends. */
-const badFilter = ": invalid filter: ";
+const BAD_FILTER = ": invalid filter: ";
 
 /** A stream that ends before the last request did was cut. */
 async function* decodeAll(
@@ -91,7 +91,7 @@ async function* decodeAll(
   let finished = 0;
   try {
     for await (const line of concat(first, rest)) {
-      if (line.startsWith(badFilter)) {
+      if (line.startsWith(BAD_FILTER)) {
         throw new UsageError(`Cannot trace: ${printable(line.slice(2))}`);
       }
       const event = decode(line);

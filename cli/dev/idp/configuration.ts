@@ -5,7 +5,7 @@ import type { IdpOptions, IdpTraits } from "./idp.ts";
 import { createMemoryAdapter, type MemoryStore } from "./memory_adapter.ts";
 
 /** A client that cannot keep a secret, as MCP clients are. */
-export const publicClientId = "gateway-playground";
+export const PUBLIC_CLIENT_ID = "gateway-playground";
 
 /** A client that acts for itself. */
 export const machine = { id: "machine", secret: "machine-secret" } as const;
@@ -24,7 +24,7 @@ export function configure(
     adapter: (model) => createMemoryAdapter(store, model),
     clients: [
       {
-        client_id: publicClientId,
+        client_id: PUBLIC_CLIENT_ID,
         application_type: "native",
         token_endpoint_auth_method: "none",
         grant_types: ["authorization_code", "refresh_token"],

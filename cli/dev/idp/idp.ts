@@ -5,7 +5,7 @@ import {
   configure,
   hideIssuer,
   machine,
-  publicClientId,
+  PUBLIC_CLIENT_ID,
 } from "./configuration.ts";
 import { handleLogin } from "./login_page.ts";
 import { type Handler, RestartableServer } from "./restartable_server.ts";
@@ -99,7 +99,7 @@ export async function startIdp(
     origin,
     issuer,
     jwksPath,
-    clientId: publicClientId,
+    clientId: PUBLIC_CLIENT_ID,
     issueMachineToken: (audience) =>
       requestMachineToken(
         origin + mountPath + tokenPath,

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json.ts";
-import { audio, embed, image, redPixel, silence, text } from "./content.ts";
+import { audio, embed, image, RED_PIXEL, SILENCE, text } from "./content.ts";
 import { formWithChoices, formWithDefaults, responseForm } from "./forms.ts";
 import {
   type Caller,
@@ -19,12 +19,12 @@ export const conformanceTools: Readonly<Record<string, Tool>> = {
   test_image_content: {
     description: "Answers with an image",
     inputSchema: objectSchema(),
-    call: () => [image(redPixel)],
+    call: () => [image(RED_PIXEL)],
   },
   test_audio_content: {
     description: "Answers with sound",
     inputSchema: objectSchema(),
-    call: () => [audio(silence)],
+    call: () => [audio(SILENCE)],
   },
   test_embedded_resource: {
     description: "Answers with an embedded resource",
@@ -41,7 +41,7 @@ export const conformanceTools: Readonly<Record<string, Tool>> = {
     inputSchema: objectSchema(),
     call: () => [
       text("Multiple content types test:"),
-      image(redPixel),
+      image(RED_PIXEL),
       embed(
         "test://mixed-content-resource",
         '{"test":"data","value":123}',

@@ -11,11 +11,11 @@ export type ResourceContents =
   | { uri: string; mimeType: string; blob: string };
 
 /** One red pixel, as a PNG in base64. */
-export const redPixel =
+export const RED_PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
 /** No sound at all, as a WAV file in base64. */
-export const silence =
+export const SILENCE =
   "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
 
 /** Plain text. */

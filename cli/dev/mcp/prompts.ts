@@ -1,4 +1,4 @@
-import { type Content, embed, image, redPixel, text } from "./content.ts";
+import { type Content, embed, image, RED_PIXEL, text } from "./content.ts";
 
 /** A prompt of the playground; each content becomes one message of the user. */
 export interface Prompt {
@@ -37,7 +37,7 @@ export const prompts: ReadonlyMap<string, Prompt> = new Map<string, Prompt>([
   ["test_prompt_with_image", {
     description: "A prompt with an image",
     arguments: [],
-    render: () => [image(redPixel), text("Please analyze the image above.")],
+    render: () => [image(RED_PIXEL), text("Please analyze the image above.")],
   }],
 ]);
 

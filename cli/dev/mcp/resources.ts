@@ -1,4 +1,4 @@
-import { redPixel, type ResourceContents } from "./content.ts";
+import { RED_PIXEL, type ResourceContents } from "./content.ts";
 
 /** A resource with a fixed address. */
 export interface Resource {
@@ -49,7 +49,7 @@ export function readResource(uri: string): ResourceContents | undefined {
     case "test://static-text":
       return plainText(uri, "This is the content of the static text resource.");
     case "test://static-binary":
-      return { uri, mimeType: "image/png", blob: redPixel };
+      return { uri, mimeType: "image/png", blob: RED_PIXEL };
     case "test://watched-resource":
       return plainText(uri, "Watched resource content");
   }

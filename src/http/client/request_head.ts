@@ -4,7 +4,7 @@ import type { OutgoingFraming } from "../message_writer.ts";
 import type { UpstreamRequest } from "./upstream.ts";
 
 /** Methods whose requests usually have content: without any they say so (RFC 9110 section 8.6). */
-const CONTENT_METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+const contentMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 /** Head of the request in HTTP/1.1, and how its body is to be sent. */
 export function requestHead(
@@ -54,5 +54,5 @@ function lengthField(
   body: Body | undefined,
 ): string | undefined {
   if (body !== undefined) return body.length?.toString();
-  return CONTENT_METHODS.has(method) ? "0" : undefined;
+  return contentMethods.has(method) ? "0" : undefined;
 }

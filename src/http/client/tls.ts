@@ -134,7 +134,7 @@ function speaksNoTls(error: unknown): boolean {
     error.code === "ERR_SSL_WRONG_VERSION_NUMBER";
 }
 
-const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
+const unreachableCodes: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
   "ENETUNREACH",
@@ -145,5 +145,5 @@ const UNREACHABLE_CODES: ReadonlySet<unknown> = new Set([
 
 function isUnreachable(error: unknown): boolean {
   return error instanceof Error && "code" in error &&
-    UNREACHABLE_CODES.has(error.code);
+    unreachableCodes.has(error.code);
 }

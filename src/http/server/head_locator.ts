@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { TOKEN_BYTES } from "../field_syntax.ts";
+import { tokenBytes } from "../field_syntax.ts";
 import { findHeadEnd, hasBareLineFeed } from "../head_parser.ts";
 import { HttpSyntaxError, malformed } from "../http_syntax_error.ts";
 import type { InputBuffer } from "../input_buffer.ts";
@@ -62,7 +62,7 @@ function expectBeginning(
       "Cannot read the request: the client speaks TLS, this port is plain HTTP",
     );
   }
-  if (TOKEN_BYTES[first] !== 1 && !(first === CR && end - start === 1)) {
+  if (tokenBytes[first] !== 1 && !(first === CR && end - start === 1)) {
     throw malformed("Cannot read the request: it does not begin with a method");
   }
   if (hasBareLineFeed(bytes, start, end, searched)) {

@@ -3,7 +3,7 @@ import { HeaderList } from "../header_list.ts";
 import { fieldsByName } from "../http2_fields.ts";
 
 /** What HTTP/2 says in other ways (RFC 9113 section 8.2.2). */
-const CONNECTION_SPECIFIC = new Set([
+const connectionSpecific = new Set([
   "connection",
   "keep-alive",
   "proxy-connection",
@@ -13,7 +13,7 @@ const CONNECTION_SPECIFIC = new Set([
 
 /** Whether a field has no place in HTTP/2; `name` in lower case. */
 export function isConnectionSpecific(name: string): boolean {
-  return CONNECTION_SPECIFIC.has(name);
+  return connectionSpecific.has(name);
 }
 
 /** Header block of a response or an interim one. */
@@ -29,7 +29,7 @@ export function outgoingFields(
 /** The fields that HTTP/2 has a place for, by name. */
 export function outgoingTrailers(headers: HeaderList): OutgoingHttpHeaders {
   const fields = fieldsByName(headers);
-  for (const name of CONNECTION_SPECIFIC) delete fields[name];
+  for (const name of connectionSpecific) delete fields[name];
   return fields;
 }
 

@@ -34,7 +34,7 @@ export interface ServerLimits {
 }
 
 /** What holds where a server sets no limit of its own. */
-export const DEFAULT_LIMITS: ServerLimits = {
+export const defaultLimits: ServerLimits = {
   maxConnections: 10_000,
   maxHeaderBytes: 64 * 1024,
   maxHeaderCount: 200,

@@ -1,7 +1,7 @@
 import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
 import { HttpSyntaxError, type SyntaxErrorKind } from "../http_syntax_error.ts";
 
-const CODES: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {
+const codeOfSyntaxError: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {
   malformed: "bad_request",
   truncated: "client_closed",
   too_large: "head_too_large",
@@ -13,7 +13,11 @@ export function toRequestError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof HttpSyntaxError) {
     // Not as the cause: it would be told twice.
-    return new GatewayError(CODES[error.kind], "downstream", error.message);
+    return new GatewayError(
+      codeOfSyntaxError[error.kind],
+      "downstream",
+      error.message,
+    );
   }
   return new GatewayError(
     "client_closed",

@@ -9,15 +9,16 @@ export interface RequestTarget {
   readonly target: string;
 }
 
-const ABSOLUTE_FORM = /^https?:\/\/([^/?]*)(.*)$/i;
+const absoluteForm = /^https?:\/\/([^/?]*)(.*)$/i;
 /**
  * Names, IPv4 and bracketed IPv6 addresses, with or without a port.
  *
  * Narrower than RFC 3986: no percent-encoding, no sub-delimiters, no user information. None is of use in a name and each is
  * read differently by somebody.
  */
-const AUTHORITY = /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
-const ORIGIN_FORM = /^\/[!"$-~]*$/;
+const authorityForm =
+  /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
+const originForm = /^\/[!"$-~]*$/;
 const MAX_PORT = 65_535;
 
 /**
@@ -42,12 +43,12 @@ export function resolveTarget(head: RequestHead): RequestTarget {
 /** Whether `target` is a path, or the `*` of OPTIONS, in visible ASCII and without a fragment. */
 export function isTarget(method: string, target: string): boolean {
   if (target === "*") return method === "OPTIONS";
-  return ORIGIN_FORM.test(target);
+  return originForm.test(target);
 }
 
 /** Whether `text` is a host, with or without a port, that can be routed by. */
 export function isAuthority(text: string): boolean {
-  const match = AUTHORITY.exec(text);
+  const match = authorityForm.exec(text);
   return match !== null && Number(match[1] ?? 0) <= MAX_PORT;
 }
 
@@ -68,7 +69,7 @@ function hostOf(head: RequestHead): string {
 
 /** The target outranks `Host`, which had to be valid all the same (RFC 9112 section 3.2.2). */
 function fromAbsoluteForm(method: string, target: string): RequestTarget {
-  const [, authority = "", rest = ""] = ABSOLUTE_FORM.exec(target) ?? [];
+  const [, authority = "", rest = ""] = absoluteForm.exec(target) ?? [];
   if (!isAuthority(authority)) {
     throw badRequest("Cannot read the request target");
   }

@@ -14,7 +14,7 @@ import type { TlsConfig } from "./certificate_table.ts";
 import type { Client } from "./client_link.ts";
 import { Http1Connection } from "./http1_connection.ts";
 import {
-  DEFAULT_LIMITS,
+  defaultLimits,
   type ServerContext,
   type ServerLimits,
   type ServerOptions,
@@ -59,7 +59,7 @@ export class HttpServer {
   constructor(options: ServerOptions) {
     this.#context = {
       ...options,
-      limits: { ...DEFAULT_LIMITS, ...options.limits },
+      limits: { ...defaultLimits, ...options.limits },
       sweep: new Sweep(options.clock),
     };
   }
@@ -110,7 +110,7 @@ export class HttpServer {
 
   /** Sets limits as the constructor does; open connections follow them from their next wait. */
   configure(limits: Partial<ServerLimits>): void {
-    this.#context.limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#context.limits = { ...defaultLimits, ...limits };
   }
 
   /**

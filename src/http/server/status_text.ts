@@ -1,5 +1,5 @@
 /** Reason phrases of RFC 9110 section 15 and the IANA registry. */
-const REASONS: Readonly<Record<number, string>> = {
+const reasons: Readonly<Record<number, string>> = {
   100: "Continue",
   101: "Switching Protocols",
   102: "Processing",
@@ -66,5 +66,5 @@ const REASONS: Readonly<Record<number, string>> = {
 
 /** First line of a response, such as `HTTP/1.1 200 OK`, ended by CRLF. The reason may be empty, its space may not. */
 export function statusLine(status: number): string {
-  return `HTTP/1.1 ${status} ${REASONS[status] ?? ""}\r\n`;
+  return `HTTP/1.1 ${status} ${reasons[status] ?? ""}\r\n`;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describeFile } from "../../../cli/reference.ts";
 import { fileSchema } from "../../../src/config/file_schema.ts";
-import { DEFAULT_LIMITS } from "../../../src/http/server/options.ts";
+import { defaultLimits } from "../../../src/http/server/options.ts";
 import { routePhaseKinds } from "../../../src/policy/registry.ts";
 
 const file = new URL("../../../examples/REFERENCE.md", import.meta.url);
@@ -84,10 +84,10 @@ Deno.test("describeFile states the defaults of a listener that the server has", 
       defaultOf("maxConnections"),
     ],
     [
-      `\`${DEFAULT_LIMITS.requestHeadersTimeoutMs / 1000}s\``,
-      `\`${DEFAULT_LIMITS.bodyIdleTimeoutMs / 1000}s\``,
-      `\`${DEFAULT_LIMITS.keepAliveTimeoutMs / 1000}s\``,
-      `\`${DEFAULT_LIMITS.maxConnections}\``,
+      `\`${defaultLimits.requestHeadersTimeoutMs / 1000}s\``,
+      `\`${defaultLimits.bodyIdleTimeoutMs / 1000}s\``,
+      `\`${defaultLimits.keepAliveTimeoutMs / 1000}s\``,
+      `\`${defaultLimits.maxConnections}\``,
     ],
   );
 });

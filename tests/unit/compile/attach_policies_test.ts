@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { inlineAnnotation } from "../../../src/api/gateway_policy.ts";
+import { INLINE_ANNOTATION } from "../../../src/api/gateway_policy.ts";
 import { context, responseOf } from "../policy/exchange.ts";
 import {
   backend,
@@ -13,7 +13,7 @@ import {
   to,
 } from "./resources.ts";
 
-const inline = { annotations: { [inlineAnnotation]: "true" } };
+const inline = { annotations: { [INLINE_ANNOTATION]: "true" } };
 const onGateway = { kind: "Gateway", name: "gw" };
 const onListener = { kind: "Gateway", name: "gw", sectionName: "http" };
 const onRoute = { kind: "HTTPRoute", name: "r" };

@@ -6,7 +6,7 @@ import {
 import { validate } from "../../../src/api/validate.ts";
 import {
   gatewayApiVersion,
-  policyApiGroup,
+  POLICY_API_GROUP,
   policyApiVersion,
 } from "../../../src/api/group.ts";
 import { compile, type Compiled } from "../../../src/compile/compile.ts";
@@ -88,7 +88,7 @@ export function tlsPolicy(
 
 /** A reference to a backend as a rule has it. */
 export function to(name: string, more: object = {}) {
-  return { group: policyApiGroup, kind: "GatewayBackend", name, ...more };
+  return { group: POLICY_API_GROUP, kind: "GatewayBackend", name, ...more };
 }
 
 /** Compiles, at that time; files that resources name are looked up in `files`. */

@@ -10,7 +10,7 @@ import type {
 } from "../../../src/http/message.ts";
 import { Http1Connection } from "../../../src/http/server/http1_connection.ts";
 import {
-  DEFAULT_LIMITS,
+  defaultLimits,
   type ServerLimits,
 } from "../../../src/http/server/options.ts";
 import { Sweep } from "../../../src/http/server/sweep.ts";
@@ -59,7 +59,7 @@ class Subject {
         report: (error) => this.reports.push(error),
         observer: silentObserver,
         clock: this.clock,
-        limits: { ...DEFAULT_LIMITS, ...limits },
+        limits: { ...defaultLimits, ...limits },
         sweep: new Sweep(this.clock),
       },
     );
