@@ -83,7 +83,7 @@ export class FramedBody implements Body {
 
   async #readMore(): Promise<Uint8Array | undefined> {
     try {
-      this.#input.growForBody();
+      this.#input.growForBody(this.length);
       for (;;) {
         await this.#owner.waitingForBody();
         const open = await this.#input.fill();

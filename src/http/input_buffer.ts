@@ -56,10 +56,11 @@ export class InputBuffer {
     return view;
   }
 
-  /** Makes the buffer large enough for relaying a body with few reads. */
-  growForBody(): void {
-    if (this.isFilling || this.bytes.length >= BODY_BYTES) return;
-    this.#reallocate(BODY_BYTES);
+  /** Makes the buffer large enough for relaying a body of `length` bytes, if that is known, with few reads. */
+  growForBody(length = BODY_BYTES): void {
+    const size = Math.min(BODY_BYTES, sizeForBody(length));
+    if (this.isFilling || this.bytes.length >= size) return;
+    this.#reallocate(size);
   }
 
   /** Gives back what a large body needed, provided that nothing is at hand. */
@@ -104,4 +105,10 @@ export class InputBuffer {
     this.start = 0;
     this.bytes = larger;
   }
+}
+
+/** With room for a short head, so that the next message like this one is read at once; rounded, so that few are larger. */
+function sizeForBody(length: number): number {
+  const needed = 2 * HEADROOM_BYTES + length;
+  return Math.ceil(needed / INITIAL_BYTES) * INITIAL_BYTES;
 }

@@ -77,3 +77,15 @@ Deno.test("InputBuffer gives bytes that slice copies, so that they can be kept",
 
   assert.equal(new TextDecoder().decode(kept), "one");
 });
+
+Deno.test("InputBuffer grows as far as a body needs, and to a bound", () => {
+  const sizes = [0, 1000, 10_000, 30_000, 64 * 1024, 1e9, undefined].map(
+    (length) => {
+      const input = new InputBuffer(new SlowTransport());
+      input.growForBody(length);
+      return input.bytes.length / 1024;
+    },
+  );
+
+  assert.deepEqual(sizes, [4, 4, 12, 32, 68, 68, 68]);
+});
