@@ -35,7 +35,8 @@ export interface RemoteDocumentOptions<T> {
   readonly maxAgeMs: number;
   /** Least time between two fetches that `newer` asks for. */
   readonly coolDownMs: number;
-  onFetched?(version: DocumentVersion<T>): void;
+  /** @param afterFailure Whether the last attempt had failed. */
+  onFetched?(version: DocumentVersion<T>, afterFailure: boolean): void;
   onFailed?(error: unknown): void;
 }
 
@@ -184,10 +185,11 @@ export class RemoteDocument<T> {
     this.#fetchingSince = this.#now();
     try {
       const version = await this.#options.fetch();
+      const afterFailure = this.#failuresInRow > 0;
       this.#current = version;
       this.#lastError = undefined;
       this.#failuresInRow = this.#retryAt = 0;
-      this.#options.onFetched?.(version);
+      this.#options.onFetched?.(version, afterFailure);
     } catch (error) {
       this.#failures++;
       this.#lastError = error;

@@ -58,7 +58,8 @@ export class RemoteKeys implements KeySource {
       coolDownMs: COOL_DOWN_MS,
       fetch: () => this.#fetch(),
       restore: () => this.#restore(),
-      onFetched: ({ value }) => this.#logFetched(value),
+      onFetched: ({ value }, afterFailure) =>
+        this.#logFetched(value, afterFailure),
       onFailed: (error) => this.#logFailed(error),
     });
   }
@@ -121,8 +122,10 @@ export class RemoteKeys implements KeySource {
     return { value: this.#last.keys, fetchedAt, freshMs };
   }
 
-  #logFetched({ keys, ignored }: KeySet): void {
-    this.#options.log.debug("Keys fetched", {
+  #logFetched({ keys, ignored }: KeySet, afterFailure: boolean): void {
+    const { log } = this.#options;
+    if (afterFailure) log.info("Got keys again", { source: this.name });
+    log.debug("Keys fetched", {
       source: this.name,
       keys: keys.length,
       ...(ignored.length > 0 && { ignored }),

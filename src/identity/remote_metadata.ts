@@ -28,6 +28,7 @@ export function createRemoteMetadata(
   options: Pick<RemoteKeysOptions, "clock" | "log" | "cancellation">,
 ): RemoteMetadata {
   const { clock, log, cancellation } = options;
+  const source = addresses.map(describeAddress).join(" ");
   return new RemoteDocument({
     clock,
     maxAgeMs: MAX_AGE_MS,
@@ -37,12 +38,13 @@ export function createRemoteMetadata(
       fetchedAt: clock.now(),
       freshMs: FRESH_MS,
     }),
+    onFetched(_, afterFailure) {
+      if (!afterFailure) return;
+      log.info("Got authorization server metadata again", { source });
+    },
     onFailed(error) {
       if (cancellation.cancelled) return;
-      log.warn("Cannot get authorization server metadata", {
-        source: addresses.map(describeAddress).join(" "),
-        error,
-      });
+      log.warn("Cannot get authorization server metadata", { source, error });
     },
   });
 }

@@ -67,6 +67,39 @@ Deno.test("a key set that cannot be had says what failed last and when it is ask
   await store.close();
 });
 
+for (const kind of ["keys", "metadata"] as const) {
+  Deno.test(`the log says once that ${kind} can be had again`, async () => {
+    await using idp = await IdentityServer.start({ condition: "failing" });
+    idp.keys = [await createTokenIssuer()];
+    const { store, clock, log, listener } = setUp();
+    listener.close();
+    const lease = store.lease();
+    const path = kind === "keys"
+      ? "/jwks.json"
+      : "/.well-known/oauth-authorization-server";
+    const address = addressOfUrl(idp.origin + path);
+    const document = kind === "keys"
+      ? lease.keys({ kind: "remote", address })
+      : lease.metadata([address]);
+    await assert.rejects(async () => await document.get());
+
+    await idp.become("up");
+    for (let i = 0; i < 2; i++) {
+      clock.advance(24 * 60 * 60_000);
+      await document.get();
+    }
+
+    assert.deepEqual(
+      log.messages("warn", "info"),
+      kind === "keys" ? ["Cannot get keys", "Got keys again"] : [
+        "Cannot get authorization server metadata",
+        "Got authorization server metadata again",
+      ],
+    );
+    await store.close();
+  });
+}
+
 /** A cache in memory. */
 function memoryCache(): KeyCache {
   const saved = new Map<string, CachedKeys>();
