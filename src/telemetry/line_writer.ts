@@ -53,7 +53,7 @@ export class LineWriter {
   /** @param line With its line break. */
   write(line: string): void {
     if (this.#pending.length + line.length > MAX_PENDING_CHARS) {
-      this.#lose(1, "nobody reads them");
+      this.#lose(1, "its reader or its disk is too slow");
       return;
     }
     this.#pending += line;
