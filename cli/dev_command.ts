@@ -1,3 +1,4 @@
+import { parseAddress } from "../src/api/address.ts";
 import { textSource } from "../src/config/configuration_source.ts";
 import {
   gatewayConfiguration,
@@ -8,17 +9,20 @@ import { startIdpA } from "./dev/idp_a.ts";
 import { startIdpB } from "./dev/idp_b.ts";
 import { startOAuthPage } from "./dev/oauth_page.ts";
 import { startPlayground } from "./dev/playground.ts";
-import { Failure } from "./exit.ts";
+import { Failure, UsageError } from "./exit.ts";
 import { print } from "./output.ts";
 import { ListenError, serve } from "./serve.ts";
 
 /**
  * Runs a gateway in front of an MCP server and an LLM server of our own; answers the exit code once it is shut down.
  * @throws {Failure} When a port is taken.
+ * @throws {UsageError} When an address is none.
  */
 export async function runPlayground(
   addresses: PlaygroundAddresses,
 ): Promise<number> {
+  requireAddress("--admin", addresses.admin);
+  requireAddress("--stats", addresses.stats);
   requireFreePort(addresses.port);
   await using playground = startPlayground();
   const guests = ["guest"];
@@ -52,6 +56,14 @@ export async function runPlayground(
       }`,
     );
   }
+}
+
+/** A mistake here would be shown in a configuration that the user never wrote. */
+function requireAddress(option: string, text: string): void {
+  if (parseAddress(text) !== undefined) return;
+  throw new UsageError(
+    `Cannot use "${option}": expected "ip:port", "localhost:port", "unix:<path>" or "off", got "${text}"`,
+  );
 }
 
 /** Said in its own words: a newcomer has no configuration file to look into. */

@@ -45,10 +45,17 @@ export async function parseCommandLine(
     if (!(error instanceof CommanderError)) throw error;
     // Commander answers 1 for what is the caller's mistake, and for help that was shown because something was missing.
     exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    if (isMisplacedOption(error)) texts.error += help.OPTIONS_FOLLOW;
   }
   await print(texts.out);
   await printError(texts.error);
   return exitCode;
+}
+
+/** Every command that asks a gateway has these: unknown they are only to what stands before its name. */
+function isMisplacedOption({ code, message }: CommanderError): boolean {
+  return code === "commander.unknownOption" &&
+    /'(-p\d*|--admin|--admin-port|--token-file)'/.test(message);
 }
 
 function createProgram(

@@ -168,3 +168,7 @@ Examples:
   zsh:  source <(${name} completion zsh)                               in ~/.zshrc
   fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish`;
 }
+
+/** Follows the message about an option that stands too early. */
+export const OPTIONS_FOLLOW =
+  '(options follow the command, as in "gwctl explain -p 15000")\n';

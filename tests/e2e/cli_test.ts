@@ -216,6 +216,20 @@ const rows: readonly {
       /unknown command 'lgo'\n\(Did you mean log\?\)\n\(see "gateway ctl proxy --help"\)/,
   },
   {
+    args: ["ctl", "-p", "15000", "explain"],
+    code: 2,
+    stdout: nothing,
+    stderr:
+      /unknown option '-p'\n\(see "gateway ctl --help"\)\n\(options follow the command, as in "gwctl explain -p 15000"\)\n$/,
+  },
+  {
+    args: ["dev", "--admin", "15000"],
+    code: 2,
+    stdout: nothing,
+    stderr:
+      /^gateway: Cannot use "--admin": expected "ip:port", .*, got "15000"\n$/,
+  },
+  {
     args: ["ctl", "proxy", "log", "-p", "x"],
     code: 2,
     stdout: nothing,
