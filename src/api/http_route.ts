@@ -64,7 +64,7 @@ const backendRef = s.object({
 export const routeTimeoutsSchema = s.refine(
   s.object({
     request: s.field(
-      "Until the response begins, all tries together, else 504; no limit when left out or `0s`.",
+      "Until the response begins, the client's upload and all tries together, else 504; no limit when left out or `0s`.",
       s.optional(duration),
     ),
     backendRequest: s.field(

@@ -125,10 +125,10 @@ const explanations: Readonly<Record<Reason, Explain>> = {
     "It does not speak HTTP as it should; check port and protocol of the backend.",
   ),
   upstream_timeout: unreachable(
-    "It took longer than `timeouts.backendRequest`; raise that or make it faster.",
+    "It took longer than `timeouts.backendRequest`, in which the client has to send its body too: raise that, or make the slower of both faster.",
   ),
   route_timeout: unreachable(
-    "All tries took longer than `timeouts.request`; raise that or make the backend faster.",
+    "All tries took longer than `timeouts.request`, in which the client has to send its body too: raise that, or make the slower of both faster.",
   ),
   client_closed: ({ finished: { durationMs = 0 } }) => ({
     cause: `The client left after ${Math.round(durationMs)} ms.`,
