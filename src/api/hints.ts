@@ -1,3 +1,5 @@
+import { hintForMisplaced } from "./misplaced.ts";
+
 /** What was probably meant, for the mistakes of those who are new to the file or to YAML. */
 
 /** The remedy for a value of the wrong type; `path` is the way to it. */
@@ -63,6 +65,8 @@ const belongings: Readonly<Record<string, string>> = {
   "traffic.phase": 'move it one level up, beside "traffic"',
   "policies.phase":
     'write it beside "traffic" in a policy whose target is a gateway',
+  "providers.mcp": 'move it one level up, beside "providers"',
+  "providers.mode": 'move it one level up, beside "providers"',
   "traffic.mcp": 'move it into "jwtAuthentication"',
   "policies.mcp": 'move it into "jwtAuthentication"',
   "jwtAuthentication.authorization":
@@ -89,9 +93,9 @@ export function hintForKey(
   }
   const isApart = key === "port" && known.includes("host") &&
     isMapping(siblings) && typeof siblings["host"] === "string";
-  return isApart
-    ? 'write both as one, as in host: "127.0.0.1:9000"'
-    : belongings[`${path.at(-2)}.${key}`];
+  if (isApart) return 'write both as one, as in host: "127.0.0.1:9000"';
+  const holder = path.slice(0, -1).findLast((step) => typeof step === "string");
+  return belongings[`${holder}.${key}`] ?? hintForMisplaced(key, known);
 }
 
 const providerFields = ["issuer", "audiences", "jwks"];
