@@ -6,7 +6,7 @@ import {
   createZstdDecompress,
 } from "node:zlib";
 
-/** Undoes a content coding beside the body that goes to the client. Owned by whoever made it, who must call `finish` or `abandon`. */
+/** Undoes a content coding beside the body that goes to the client. Owned by whoever made it, who must call `finish`. */
 export interface ContentDecoder {
   /** The next bytes of the body; they are copied where they are needed longer. */
   push(bytes: Uint8Array): void;
@@ -16,8 +16,6 @@ export interface ContentDecoder {
    * Content that is cut short may pass for complete: not every coding notices.
    */
   finish(): Promise<boolean>;
-  /** Lets go of everything; the sink hears nothing more. */
-  abandon(): void;
 }
 
 type Inflater =
@@ -78,8 +76,6 @@ class Identity implements ContentDecoder {
   finish(): Promise<boolean> {
     return Promise.resolve(true);
   }
-
-  abandon(): void {}
 }
 
 class InflatingDecoder implements ContentDecoder {
@@ -117,10 +113,6 @@ class InflatingDecoder implements ContentDecoder {
     if (this.#stream === undefined) this.#stop(true);
     else if (!this.#isOver) this.#stream.end();
     return this.#settled.promise;
-  }
-
-  abandon(): void {
-    this.#stop(false);
   }
 
   #start(first: number): Inflater {

@@ -4,7 +4,6 @@ import type { ResponseMessage } from "../http/message.ts";
 
 /** The statuses that go with the OAuth error codes (RFC 6750, 7591) and with ours. */
 const statuses = {
-  invalid_request: 400,
   invalid_client_metadata: 400,
   unauthorized: 401,
   invalid_token: 401,

@@ -5,7 +5,6 @@ import type { KvStoreCounters } from "./kv_store.ts";
 
 /** What a limiter over Deno KV knows, for `/config_dump` and metrics. */
 export interface KvLimiterState {
-  readonly path: string;
   readonly domain: string;
   /** Why the store failed last; `undefined` while it works. */
   readonly error: unknown;

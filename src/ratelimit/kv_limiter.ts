@@ -56,7 +56,7 @@ const CLOSE_MS = 2000;
  * A store that cannot be used yields failures and is tried again on demand, at most once a second.
  */
 export class KvLimiter implements GlobalLimiter {
-  readonly #options: KvLimiterOptions;
+  readonly #domain: string;
   readonly #clock: Clock;
   readonly #waitMs: number;
   readonly #store: KvStore;
@@ -70,7 +70,7 @@ export class KvLimiter implements GlobalLimiter {
     const { domain, maxLease = 4096, maxBudgets = 10_000 } = options;
     const random = options.random ?? Math.random;
     const store = new KvStore({ open: () => open(path), clock, random });
-    this.#options = options;
+    this.#domain = domain;
     this.#clock = clock;
     this.#waitMs = options.waitMs ?? 250;
     this.#store = store;
@@ -120,10 +120,8 @@ export class KvLimiter implements GlobalLimiter {
 
   /** What is known of the budgets used last, at most `count` of them. */
   describe(count = 100): KvLimiterState {
-    const { path, domain } = this.#options;
     return {
-      path,
-      domain,
+      domain: this.#domain,
       error: this.#store.lastError,
       kept: this.#table.size,
       counters: {

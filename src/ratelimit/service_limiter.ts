@@ -35,7 +35,6 @@ export interface ServiceLimiterState extends UsageReportCounters {
   readonly calls: number;
   /** Calls without a usable answer. */
   readonly failures: number;
-  readonly overLimit: number;
 }
 
 const DEFAULT_DEADLINE_MS = 100;
@@ -65,7 +64,6 @@ export class ServiceLimiter implements GlobalLimiter {
   #isClosed = false;
   #calls = 0;
   #failures = 0;
-  #overLimit = 0;
 
   /** Does not connect yet. */
   constructor(options: ServiceLimiterOptions) {
@@ -113,7 +111,6 @@ export class ServiceLimiter implements GlobalLimiter {
       connection: this.#isClosed ? "closed" : this.#connection?.state ?? "idle",
       calls: this.#calls,
       failures: this.#failures,
-      overLimit: this.#overLimit,
       ...this.#reports.counters,
     };
   }
@@ -137,12 +134,7 @@ export class ServiceLimiter implements GlobalLimiter {
         toDescriptor(use, use.budget.unit === "requests" ? 1 : 0)
       );
       const request = { domain, hitsAddend: 0, descriptors };
-      const decision = decideBy(
-        await connection.ask(request, deadlineMs),
-        uses,
-      );
-      if (decision.verdict === "refused") this.#overLimit++;
-      return decision;
+      return decideBy(await connection.ask(request, deadlineMs), uses);
     } catch (cause) {
       this.#failures++;
       const error = new Error(

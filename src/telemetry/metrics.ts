@@ -9,8 +9,6 @@ export interface Counter {
 /** A number that goes up and down. */
 export interface Gauge {
   set(value: number): void;
-  inc(amount?: number): void;
-  dec(amount?: number): void;
 }
 
 /** How values are distributed. */
@@ -183,18 +181,10 @@ class SeriesFamily<Series extends Sampled> implements Family<Series> {
 }
 
 class Scalar implements Counter, Gauge, Sampled {
-  #value: number;
-
-  constructor(value = 0) {
-    this.#value = value;
-  }
+  #value = 0;
 
   inc(amount = 1): void {
     this.#value += amount;
-  }
-
-  dec(amount = 1): void {
-    this.#value -= amount;
   }
 
   set(value: number): void {

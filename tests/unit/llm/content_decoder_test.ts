@@ -62,18 +62,6 @@ for (const { name, coding, body } of compressed) {
     assert.equal(await decoder.finish(), false);
     decoder.push(body);
   });
-
-  Deno.test(`decoding ${name} that is abandoned says no more`, async () => {
-    let decoded = 0;
-    const decoder = open(coding, (bytes) => decoded += bytes.length);
-    decoder.push(body.subarray(0, 50));
-    decoder.abandon();
-    const before = decoded;
-    decoder.push(body.subarray(50));
-
-    assert.equal(await decoder.finish(), false);
-    assert.equal(decoded, before);
-  });
 }
 
 const zeros = new Uint8Array(128 * 1024 * 1024);

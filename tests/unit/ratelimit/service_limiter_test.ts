@@ -262,7 +262,6 @@ Deno.test("ServiceLimiter describes where it asks and what came of it", async ()
     connection: "ready",
     calls: 3,
     failures: 1,
-    overLimit: 1,
     reportedTokens: 0,
     droppedReports: 0,
     droppedTokens: 0,

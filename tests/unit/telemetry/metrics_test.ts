@@ -13,7 +13,7 @@ Deno.test("MetricRegistry prints counters and gauges in the text format", () => 
   requests.labels("GET", "200").inc(2);
   requests.labels("POST", "500").inc();
   open.labels().set(5);
-  open.labels().dec();
+  open.labels().set(4);
 
   assert.equal(
     registry.collect(),
