@@ -10,7 +10,7 @@ import {
   readHtpasswdLine,
 } from "./htpasswd.ts";
 import { PasswordVerifier } from "./password_verifier.ts";
-import type { Policy, PolicyContext } from "./policy.ts";
+import type { Policy, PolicyContext, RequestVerdict } from "./policy.ts";
 import type { PolicyProblem, ReadFile } from "./policy_kind.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -65,50 +65,62 @@ export function createBasicAuthentication(
 ): Policy {
   const lines = file === undefined ? users ?? [] : linesOf(readFile(file));
   const verifier = new PasswordVerifier(usersOf(lines), clock);
-  const challenge = `Basic realm="${realm}", charset="UTF-8"`;
-
-  async function authenticate(
-    { request, identity, trace }: PolicyContext,
-    credentials: string,
-  ): Promise<Refusal | undefined> {
-    const [username, password] = decode(credentials) ?? [];
-    if (username === undefined || password === undefined) {
-      return refuse("the credentials are malformed", challenge);
-    }
-    const verdict = await verifier.verify(username, password);
-    if (verdict === "busy") return refuseForNow();
-    if (verdict === "wrong") {
-      return refuse("user name or password is wrong", challenge);
-    }
-    identity.basicAuth = { username };
-    trace?.apply({ username });
-    place.remove(request);
-    return undefined;
-  }
-
-  return {
-    kind: "basicAuthentication",
-    onRequest(context) {
-      const credentials = place.read(context.request);
-      if (credentials !== undefined) return authenticate(context, credentials);
-      if (mode === "Strict") {
-        return refuse("user name and password required", challenge);
-      }
-      context.trace?.skip("no user name and password");
-      return undefined;
-    },
-  };
+  return new BasicAuthenticationPolicy(mode, realm, verifier);
 }
 
 const place = credentialPlace({
   header: { name: "authorization", prefix: "Basic " },
 });
 
-function refuse(description: string, challenge: string): Refusal {
-  const response = refuseWith("unauthorized", description, {
-    "www-authenticate": challenge,
-  });
-  return new Refusal("basic_auth", description, response);
+class BasicAuthenticationPolicy implements Policy {
+  readonly kind = "basicAuthentication";
+  readonly #mode: BasicAuthentication["mode"];
+  readonly #challenge: string;
+  readonly #verifier: PasswordVerifier;
+
+  constructor(
+    mode: BasicAuthentication["mode"],
+    realm: string,
+    verifier: PasswordVerifier,
+  ) {
+    this.#mode = mode;
+    this.#challenge = `Basic realm="${realm}", charset="UTF-8"`;
+    this.#verifier = verifier;
+  }
+
+  onRequest(context: PolicyContext): RequestVerdict | Promise<RequestVerdict> {
+    const credentials = place.read(context.request);
+    if (credentials !== undefined) return this.#verify(credentials, context);
+    if (this.#mode === "Strict") {
+      return this.#refuse("user name and password required");
+    }
+    context.trace?.skip("no user name and password");
+  }
+
+  async #verify(
+    credentials: string,
+    { request, identity, trace }: PolicyContext,
+  ): Promise<RequestVerdict> {
+    const [username, password] = decode(credentials) ?? [];
+    if (username === undefined || password === undefined) {
+      return this.#refuse("the credentials are malformed");
+    }
+    const verdict = await this.#verifier.verify(username, password);
+    if (verdict === "busy") return refuseForNow();
+    if (verdict === "wrong") {
+      return this.#refuse("user name or password is wrong");
+    }
+    identity.basicAuth = { username };
+    trace?.apply({ username });
+    place.remove(request);
+  }
+
+  #refuse(description: string): Refusal {
+    const response = refuseWith("unauthorized", description, {
+      "www-authenticate": this.#challenge,
+    });
+    return new Refusal("basic_auth", description, response);
+  }
 }
 
 function refuseForNow(): Refusal {
