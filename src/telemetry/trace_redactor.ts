@@ -111,7 +111,7 @@ export class TraceRedactor {
       }
     }
     shown = hideSignatures(shown);
-    if (shown.includes(realtimeKeyStart)) {
+    if (shown.includes(REALTIME_KEY_START)) {
       shown = shown.replace(realtimeKey, `$1${REDACTION_MARKER}`);
     }
     if (shown.includes("://")) {
@@ -155,7 +155,7 @@ export class TraceRedactor {
 }
 
 /** Before the key that browsers offer as a subprotocol, as they can set no header of a WebSocket (OpenAI's Realtime API). */
-const realtimeKeyStart = "openai-insecure-api-key.";
+const REALTIME_KEY_START = "openai-insecure-api-key.";
 const realtimeKey = /(openai-insecure-api-key\.)[^\s,"]+/g;
 const userInfo = /:\/\/[^/?#\s"'@]*@/g;
 const secretMember =

@@ -138,6 +138,28 @@ export const plugin: Deno.lint.Plugin = {
       };
     }),
 
+    // As in the style guide of Deno, but for tables and patterns, which are called like functions.
+    "capital-constants": rule(isProduct, (report) => {
+      const check = (node: Deno.lint.VariableDeclarator) => {
+        const { id, init } = node;
+        if (id.type !== "Identifier" || init === null) return;
+        const isCapital = /^[A-Z][A-Z0-9_]*$/.test(id.name);
+        if (isFixed(init) && !isCapital) {
+          report(node, `Spell "${id.name}" in capitals: it never changes`);
+        } else if (isTable(init) && isCapital) {
+          report(
+            node,
+            `Spell "${id.name}" in camel case: it is no number or text`,
+          );
+        }
+      };
+      return {
+        "Program > VariableDeclaration[kind=const] > VariableDeclarator": check,
+        "ExportNamedDeclaration > VariableDeclaration[kind=const] > VariableDeclarator":
+          check,
+      };
+    }),
+
     "no-default-export": rule(isAnything, (report, path) => {
       // A declaration says what a package exports.
       if (path.endsWith(".d.ts")) return {};
@@ -204,6 +226,22 @@ function isFunction(node: Deno.lint.Node | null): boolean {
   ) return isFunction(node.expression);
   return node?.type === "ArrowFunctionExpression" ||
     node?.type === "FunctionExpression";
+}
+
+/** Whether it is a number or a text. */
+function isFixed(node: Deno.lint.Node): boolean {
+  if (node.type === "BinaryExpression") {
+    return isFixed(node.left) && isFixed(node.right);
+  }
+  return node.type === "TemplateLiteral" ||
+    (node.type === "Literal" &&
+      (typeof node.value === "number" || typeof node.value === "string"));
+}
+
+function isTable(node: Deno.lint.Node): boolean {
+  return node.type === "ArrayExpression" || node.type === "ObjectExpression" ||
+    node.type === "NewExpression" ||
+    (node.type === "Literal" && node.raw.startsWith("/"));
 }
 
 function isConst(node: Deno.lint.Node): boolean {

@@ -69,7 +69,7 @@ const refused = [
   {
     rule: "no-status-literal",
     path: "src/http/server.ts",
-    source: "const status = 431;",
+    source: "function f() { const status = 431; }",
   },
   {
     rule: "no-status-literal",
@@ -134,7 +134,7 @@ const refused = [
   {
     rule: "camel-case-names",
     path: "src/route/match.ts",
-    source: "const best_match = 1;",
+    source: "const best_match = find();",
   },
   {
     rule: "camel-case-names",
@@ -145,6 +145,26 @@ const refused = [
     rule: "camel-case-names",
     path: "tests/harness/fake.ts",
     source: "use((best_match) => best_match);",
+  },
+  {
+    rule: "capital-constants",
+    path: "src/route/match.ts",
+    source: "const maxBytes = 64 * 1024;",
+  },
+  {
+    rule: "capital-constants",
+    path: "admin/server.ts",
+    source: "export const usage = `usage: ${name}`;",
+  },
+  {
+    rule: "capital-constants",
+    path: "cli/main.ts",
+    source: "const TOKEN = /^[a-z]+$/;",
+  },
+  {
+    rule: "capital-constants",
+    path: "src/http/idempotent.ts",
+    source: "const METHODS = new Set(['GET']);",
   },
 ] as const;
 
@@ -173,6 +193,8 @@ const accepted = [
     source: "function match() { const inner = () => true; return inner; }",
   },
   { path: "src/route/match.ts", source: "const kinds = ['a', 'b'] as const;" },
+  { path: "src/http/limits.ts", source: "const IDLE_MS = 60 * SECOND_MS;" },
+  { path: "src/http/limits.ts", source: "const token = /^[a-z]+$/;" },
   { path: "src/base/decode.ts", source: "const name = value as string;" },
   {
     path: "tests/unit/route/match_test.ts",

@@ -1,9 +1,9 @@
 /** Asks the gateway. Every address is relative, so the page works under any prefix. */
 import { askForToken } from "./login.js";
 
-const tokenKey = "gateway-admin-token";
+const TOKEN_KEY = "gateway-admin-token";
 const LONGEST_WAIT_MS = 10_000;
-const silence = "The gateway does not answer";
+const SILENCE = "The gateway does not answer";
 
 /** An answer that is no success; `status` 0 when there was none. */
 export class ApiError extends Error {
@@ -25,7 +25,7 @@ export async function getText(path, signal) {
   try {
     return (await (await request(path, { signal: either })).text()).trim();
   } catch (error) {
-    if (late.aborted && !signal?.aborted) throw new ApiError(0, silence);
+    if (late.aborted && !signal?.aborted) throw new ApiError(0, SILENCE);
     throw error;
   }
 }
@@ -48,21 +48,21 @@ export async function request(path, options = {}) {
       throw new ApiError(response.status, text || `status ${response.status}`);
     }
     await response.body?.cancel();
-    if (sessionStorage.getItem(tokenKey) !== null) {
+    if (sessionStorage.getItem(TOKEN_KEY) !== null) {
       problem = "This token was not accepted.";
     }
-    sessionStorage.setItem(tokenKey, await askForToken(problem));
+    sessionStorage.setItem(TOKEN_KEY, await askForToken(problem));
   }
 }
 
 async function send(path, options) {
-  const token = sessionStorage.getItem(tokenKey);
+  const token = sessionStorage.getItem(TOKEN_KEY);
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   try {
     return await fetch(`api/${path}`, { ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new ApiError(0, silence);
+    throw new ApiError(0, SILENCE);
   }
 }
 

@@ -3,7 +3,7 @@ import { findResource, findServer, register } from "/discovery.js";
 import { loginUrl, randomText, readCallback, tradeCode } from "/login.js";
 import { ExchangeError, send } from "/steps.js";
 
-const protocolVersion = "2025-11-25";
+const PROTOCOL_VERSION = "2025-11-25";
 
 /**
  * Everything before the user's turn.
@@ -64,7 +64,7 @@ export async function finishLogin(pending, query, show) {
         authorization: `Bearer ${token}`,
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
-        "mcp-protocol-version": protocolVersion,
+        "mcp-protocol-version": PROTOCOL_VERSION,
         ...headers,
       },
       body: JSON.stringify({ jsonrpc: "2.0", ...message }),
@@ -80,7 +80,7 @@ export async function finishLogin(pending, query, show) {
       id: 1,
       method: "initialize",
       params: {
-        protocolVersion,
+        protocolVersion: PROTOCOL_VERSION,
         capabilities: {},
         clientInfo: { name: "page", version: "1" },
       },

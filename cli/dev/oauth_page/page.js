@@ -4,7 +4,7 @@ import { finishLogin, prepareLogin } from "/exchange.js";
 const form = document.querySelector("#choice");
 const list = document.querySelector("#steps");
 const outcome = document.querySelector("#outcome");
-const redirectUri = `${location.origin}/callback`;
+const REDIRECT_URI = `${location.origin}/callback`;
 let steps = [];
 
 form.addEventListener("submit", (event) => {
@@ -21,7 +21,7 @@ async function start() {
   list.replaceChildren();
   const { login, pending } = await prepareLogin(endpoint, {
     user,
-    redirectUri,
+    redirectUri: REDIRECT_URI,
     show,
   });
   sessionStorage.setItem("pending", JSON.stringify({ pending, user, steps }));
