@@ -9,7 +9,7 @@ import {
 } from "../identity/key_cache.ts";
 import type { PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
-import type { LimitCounts, LimitReading } from "../ratelimit/counter_store.ts";
+import type { LimitCounts, LimitReading } from "../ratelimit/limit.ts";
 import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
 import type { GlobalLimitReading } from "../ratelimit/global_limit.ts";
 import type { LimiterCounts } from "../ratelimit/limiter_handle.ts";

@@ -1,15 +1,10 @@
 import type { Clock } from "../base/clock.ts";
 import { SharedMap } from "../base/shared_map.ts";
-import type {
-  CounterLease,
-  CounterStore,
-  LimitCounts,
-  LimitReading,
-} from "./counter_store.ts";
+import type { CounterLease, LimitCounts, LimitReading } from "./limit.ts";
 import { LocalLimit } from "./local_limit.ts";
 
-/** Budgets of this process, each for as long as a configuration uses it. */
-export class LocalCounterStore implements CounterStore {
+/** The budgets of this process. They outlive the configurations that define them; one that none uses is forgotten. */
+export class LocalCounterStore {
   readonly #limits = new SharedMap<LocalLimit>();
   readonly #clock: Pick<Clock, "monotonic">;
 
@@ -33,10 +28,12 @@ export class LocalCounterStore implements CounterStore {
     };
   }
 
+  /** Every limit in use. */
   counts(): Iterable<LimitCounts> {
     return this.#limits.values();
   }
 
+  /** The same, with what is left; looks at every key. */
   describe(): readonly LimitReading[] {
     const now = Math.floor(this.#clock.monotonic());
     return [...this.#limits.values()].map((limit) => limit.describe(now));

@@ -70,12 +70,3 @@ export interface CounterLease {
   /** What nobody else uses is forgotten; requests under way may go on using it. */
   release(): void;
 }
-
-/** Keeps the budgets of this process; they outlive the configurations that define them. */
-export interface CounterStore {
-  lease(): CounterLease;
-  /** Every limit in use. */
-  counts(): Iterable<LimitCounts>;
-  /** The same, with what is left; looks at every key. */
-  describe(): readonly LimitReading[];
-}
