@@ -44,7 +44,7 @@ export function describeFailure(
   finished: FinishedRequest,
   redactor: TraceRedactor,
 ): FailedRequest {
-  const { request, asked, response, route, listener } = exchange;
+  const { request, asked, response, route } = exchange;
   redactor.learn(request.headers, asked.target);
   const shown = (headers: HeaderList, names: readonly string[]) =>
     pickHeaders(headers, names, redactor);
@@ -58,12 +58,7 @@ export function describeFailure(
     identities: identitiesOf(exchange),
     route: route?.key,
     backend: exchange.backend && readBackend(exchange.backend),
-    candidates: route !== undefined || listener === undefined ? [] : [
-      ...new Set(
-        listener.routes.candidates(exchange.hostname).take(MAX_CANDIDATES)
-          .map(({ key }) => key),
-      ),
-    ],
+    candidates: candidatesOf(exchange),
     verdict: exchange.refusal?.verdict,
     calls: callsOf(exchange, redactor),
   };
@@ -89,6 +84,16 @@ export function describeRefused(
     verdict: undefined,
     calls: [],
   };
+}
+
+/** Empty when a route was found. */
+function candidatesOf(
+  { route, listener, hostname }: Exchange,
+): readonly string[] {
+  if (route !== undefined || listener === undefined) return [];
+  const keys = listener.routes.candidates(hostname).take(MAX_CANDIDATES)
+    .map(({ key }) => key);
+  return [...new Set(keys)];
 }
 
 function shorten(

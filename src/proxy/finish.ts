@@ -13,12 +13,12 @@ export function observeFinishedRequests(
   record: (request: FinishedRequest, exchange: Exchange) => void,
 ): FinishObserver {
   return (exchange, outcome) => {
+    const durationMs = clock.monotonic() - exchange.startedAt;
     const finish = () => {
       const finished = describe(exchange, outcome, durationMs);
       record(finished, exchange);
       exchange.requestTrace?.finished(finished);
     };
-    const durationMs = clock.monotonic() - exchange.startedAt;
     const decoding = exchange.meter?.decoding;
     if (decoding === undefined) finish();
     else decoding.then(finish);

@@ -73,7 +73,7 @@ export class Mirrors {
         new Cancellation(),
         limit,
         (cancellation) =>
-          exchange(upstream, copyHead(request), body, cancellation),
+          sendAndDrop(upstream, copyHead(request), body, cancellation),
       );
     } finally {
       this.#underWay--;
@@ -102,7 +102,7 @@ function copyBody(request: RequestMessage): Body | undefined {
 }
 
 /** Sends the copy and reads its answer to nowhere; a long one, such as a stream of events, is cut. */
-async function exchange(
+async function sendAndDrop(
   upstream: Sender,
   head: UpstreamRequest,
   copy: Body | undefined,
