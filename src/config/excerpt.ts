@@ -12,7 +12,7 @@ export function excerpt(
   if (text.trim() === "" || text.includes("-----")) return "";
   const isSecret = /\.rateLimit\b/.test(path)
     ? otherSecrets.test(text)
-    : secretWords.test(text) || secretPath.test(path);
+    : secretWords.test(withoutRuleWords(text, path)) || secretPath.test(path);
   const { shown, caret } = isSecret
     ? maskValues(text, column - 1)
     : { shown: text, caret: column - 1 };
@@ -29,6 +29,13 @@ const secretWords =
 /** In a rate limit, `tokens` is a number and `key` an expression. */
 const otherSecrets =
   /authorization|bearer|token\b|secret|password|\busers\b|\bkeys\b|apiKey/i;
+/** In a rule, the policy's own name and the claims of a token are none. */
+function withoutRuleWords(text: string, path: string): string {
+  return /\.authorization\b/.test(path)
+    ? text.replace(/\bauthorization\s*:\s*\{|\btoken\./g, "")
+    : text;
+}
+
 const secretPath = /token|secret|password|\busers\b|\bkeys?\b/i;
 
 /** A text in quotes, or what stands between the marks of YAML. */

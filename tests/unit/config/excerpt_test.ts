@@ -92,6 +92,32 @@ for (
   });
 }
 
+for (
+  const [text, shown] of [
+    [
+      `authorization: { policy: { matchExpressions: ["'a' in token.scp"] } }`,
+      `authorization: { policy: { matchExpressions: ["'a' in token.scp"] } }`,
+    ],
+    [
+      `- "request.headers['authorization'] == 's3cr3t'"`,
+      "- ***",
+    ],
+    [
+      "authorization: { action: allow }, keys: [{ key: s3cr3t }]",
+      "authorization: { action: *** }, keys: [{ key: *** }]",
+    ],
+  ] as const
+) {
+  Deno.test(`excerpt shows of a rule ${shown}`, () => {
+    const path = "routes[0].policies.authorization.policy.matchExpressions[0]";
+
+    const [line] = excerpt({ file: "f", line: 7, column: 3 }, path, text)
+      .split("\n");
+
+    assert.equal(line, `  7 | ${shown}`);
+  });
+}
+
 Deno.test("excerpt ends where an unclosed quote begins, whose text may be secret", () => {
   const at = { file: "f", line: 7, column: 5 };
 
