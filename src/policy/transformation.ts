@@ -207,18 +207,19 @@ class TransformationPolicy implements Policy {
     if (body.readsRequestBody) expectHeld(requestText, "request");
     const value = body.read(variables);
     if (!(value instanceof EvaluationFailure)) return value;
+    this.#noteEmptied(context, body.shown, value.withoutValues(body.shown));
+    return new Uint8Array();
+  }
+
+  #noteEmptied(context: PolicyContext, shown: string, error: string): void {
     noteFailedExpression(context, "transformation");
-    const { requestId, trace } = context;
-    const error = value.withoutValues(body.shown);
-    trace?.evaluated(body.shown, { error });
-    const { log } = this.#services;
+    context.trace?.evaluated(shown, { error });
     // Whoever wrote the expression should hear of it; one line is enough.
     const level = this.#hasWarned ? "debug" : "warn";
     this.#hasWarned = true;
-    log[level]("A body was emptied: its expression has no value", {
-      "request.id": requestId,
-      error,
-    });
-    return new Uint8Array();
+    this.#services.log[level](
+      "A body was emptied: its expression has no value",
+      { "request.id": context.requestId, error },
+    );
   }
 }
