@@ -21,7 +21,7 @@ export {
   fileSource,
   textSource,
 } from "./src/config/configuration_source.ts";
-export type { ConfigSource, Diagnostic } from "./src/config/diagnostic.ts";
+export type { ConfigText, Diagnostic } from "./src/config/diagnostic.ts";
 export { ConfigReadError } from "./src/config/read.ts";
 export type { Environment } from "./src/config/substitute.ts";
 export type { WatchOptions } from "./src/config/watch.ts";

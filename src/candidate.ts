@@ -1,5 +1,5 @@
 import { resourceKey, type ResourceSet } from "./api/resource_set.ts";
-import type { Diagnostic as ResourceDiagnostic } from "./base/diagnostic.ts";
+import type { ResourceDiagnostic } from "./base/diagnostic.ts";
 import { systemClock } from "./base/clock.ts";
 import { readFileText, readFileTextSync } from "./base/regular_file.ts";
 import { runInSlices } from "./base/slices.ts";
@@ -9,18 +9,20 @@ import { loadPolicies } from "./compile/load_policies.ts";
 import { Report } from "./compile/report.ts";
 import type { ConfigurationSource } from "./config/configuration_source.ts";
 import {
-  type ConfigSource,
+  type ConfigText,
   type Diagnostic,
   formatDiagnostics,
+  isError,
   sortDiagnostics,
 } from "./config/diagnostic.ts";
-import { type LoadedConfig, loadInSteps } from "./config/load.ts";
+import { loadInSteps } from "./config/load.ts";
+import type { LoadedConfig } from "./config/loaded_config.ts";
 import type { Environment } from "./config/substitute.ts";
 import type { ApplyResult } from "./dataplane/data_plane.ts";
 
 /** A configuration that was read and not yet applied. */
 export interface Candidate {
-  readonly sources: readonly ConfigSource[];
+  readonly sources: readonly ConfigText[];
   readonly loaded: LoadedConfig;
   /** SHA-256 of the texts, hexadecimal. */
   readonly hash: string;
@@ -34,7 +36,7 @@ export class ConfigurationError extends Error {
 
   constructor(
     readonly diagnostics: readonly Diagnostic[],
-    sources: readonly ConfigSource[],
+    sources: readonly ConfigText[],
   ) {
     super(formatDiagnostics(diagnostics, sources));
   }
@@ -91,10 +93,9 @@ export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
     kv: settings.kv,
     now: systemClock.now(),
   });
-  const isWhole = diagnostics.every(({ severity }) => severity !== "error");
-  const found = isWhole
-    ? compiled.diagnostics
-    : certainErrors(compiled.diagnostics, resources);
+  const found = diagnostics.some(isError)
+    ? certainErrors(compiled.diagnostics, resources)
+    : compiled.diagnostics;
   return locateDiagnostics(candidate, { diagnostics: found });
 }
 
@@ -109,8 +110,8 @@ function certainErrors(
   const report = new Report();
   checkPolicies(resources, readFileTextSync, report);
   // Of a listener as a whole they say that it clashes with another, which has been said.
-  const ofGateways = diagnostics.filter(({ resource, severity, path }) =>
-    resource.kind === "Gateway" && severity === "error" && path.length > 3
+  const ofGateways = diagnostics.filter(isError).filter(({ resource, path }) =>
+    resource.kind === "Gateway" && path.length > 3
   );
   return [...ofGateways, ...report.diagnostics];
 }

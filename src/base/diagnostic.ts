@@ -1,5 +1,5 @@
 /** What is wrong with a resource, in terms that its author knows. */
-export interface Diagnostic {
+export interface ResourceDiagnostic {
   /** `error`: the configuration is not applied; `warning`: it is, with the effect that the message states. */
   readonly severity: "error" | "warning";
   readonly resource: ResourceName;

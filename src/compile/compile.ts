@@ -1,7 +1,7 @@
 import type { HttpRoute } from "../api/http_route.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
-import type { Diagnostic } from "../base/diagnostic.ts";
+import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import {
   inertServices,
   type PolicyServices,
@@ -41,7 +41,6 @@ import {
   type Rule,
 } from "./route_rules.ts";
 
-export type { Diagnostic } from "../base/diagnostic.ts";
 export { emptyDescription } from "./describe.ts";
 
 /** What compiling needs from outside. */
@@ -60,7 +59,7 @@ export interface CompileOptions {
 export interface Compiled {
   /** To be put into force when no diagnostic is an error; invalid policies in it refuse all the same. */
   readonly snapshot: Snapshot;
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly ResourceDiagnostic[];
   /**
    * The configuration as `/config_dump` shows it, without secrets.
    * @param sensitiveHeaders Names of headers to redact besides those that always are.

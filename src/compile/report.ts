@@ -1,7 +1,7 @@
 import { createSuggest, type Suggest } from "../api/suggest.ts";
 import type {
-  Diagnostic,
   DiagnosticPath,
+  ResourceDiagnostic,
   ResourceName,
 } from "../base/diagnostic.ts";
 
@@ -25,9 +25,9 @@ export interface Problem {
 export class Report {
   /** What may have been meant by a name. */
   readonly suggest: Suggest = createSuggest();
-  readonly #diagnostics = new Map<string, Diagnostic>();
+  readonly #diagnostics = new Map<string, ResourceDiagnostic>();
 
-  get diagnostics(): readonly Diagnostic[] {
+  get diagnostics(): readonly ResourceDiagnostic[] {
     return [...this.#diagnostics.values()];
   }
 
@@ -40,7 +40,7 @@ export class Report {
   }
 
   #add(
-    severity: Diagnostic["severity"],
+    severity: ResourceDiagnostic["severity"],
     resource: Named,
     { path, message, suggestion, offset }: Problem,
   ): void {

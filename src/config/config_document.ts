@@ -1,5 +1,5 @@
 import { formatPath, type Path } from "../api/validate.ts";
-import type { ConfigSource, Diagnostic, Location } from "./diagnostic.ts";
+import type { ConfigText, Diagnostic, Location } from "./diagnostic.ts";
 import { type Environment, substitute } from "./substitute.ts";
 import { parseYaml } from "./yaml.ts";
 import type { YamlMap, YamlNode, YamlScalar } from "./yaml_node.ts";
@@ -33,7 +33,7 @@ const MAX_NODES = 200_000;
 
 /** Reads the documents of a source in steps, replacing environment references in scalar values. */
 export function* readDocuments(
-  source: ConfigSource,
+  source: ConfigText,
   environment: Environment,
 ): Generator<void, ParsedSource> {
   const { roots, diagnostics, locate } = yield* parseYaml(source);

@@ -1,11 +1,11 @@
-import type { ConfigSource } from "./diagnostic.ts";
+import type { ConfigText } from "./diagnostic.ts";
 import { readConfigFiles } from "./read.ts";
 import { watchConfig, type WatchOptions } from "./watch.ts";
 
 /** Where configuration comes from, and how to learn that it changed. */
 export interface ConfigurationSource {
   /** @throws {ConfigReadError} When it cannot be read. */
-  read(): Promise<readonly ConfigSource[]>;
+  read(): Promise<readonly ConfigText[]>;
   /** Resolves once changes are noticed; yields after each of them until `signal` aborts. */
   watch(options: WatchOptions): Promise<AsyncIterable<void>>;
 }

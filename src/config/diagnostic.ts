@@ -25,7 +25,7 @@ export function isError(
 }
 
 /** A text that configuration is read from. */
-export interface ConfigSource {
+export interface ConfigText {
   /** What messages call it: the path as given, or `<stdin>`. Paths inside are relative to its folder. */
   readonly name: string;
   readonly text: string;
@@ -68,7 +68,7 @@ const LONG_LINE = 2000;
  */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
-  sources: readonly ConfigSource[],
+  sources: readonly ConfigText[],
 ): string {
   const lines = new Map(
     sources.map(({ name, text }) => [name, text.split(/\r?\n/)]),
@@ -89,7 +89,7 @@ export function formatDiagnostics(
 /** Diagnostics in the order of files and lines. */
 export function sortDiagnostics(
   diagnostics: readonly Diagnostic[],
-  sources: readonly ConfigSource[],
+  sources: readonly ConfigText[],
 ): readonly Diagnostic[] {
   const order = new Map(sources.map(({ name }, index) => [name, index]));
   return diagnostics.toSorted((a, b) =>

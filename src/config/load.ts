@@ -5,7 +5,7 @@ import { POLICY_API_GROUP } from "../api/group.ts";
 import { createSuggest } from "../api/suggest.ts";
 import { runToEnd } from "../base/slices.ts";
 import { checkTogether } from "./checks.ts";
-import { type ConfigSource, type Diagnostic, isError } from "./diagnostic.ts";
+import { type ConfigText, type Diagnostic, isError } from "./diagnostic.ts";
 import { expandAll } from "./expand.ts";
 import { createLoadedConfig, type LoadedConfig } from "./loaded_config.ts";
 import { isKubernetes, readKubernetes } from "./kubernetes_document.ts";
@@ -22,11 +22,9 @@ import type { Environment } from "./substitute.ts";
 import { findSuspicious } from "./suspicious.ts";
 import { type ConfigDocument, readDocuments } from "./config_document.ts";
 
-export type { LoadedConfig } from "./loaded_config.ts";
-
 /** Reads configuration in the short form, as Kubernetes kinds, or both. Never throws on bad input. */
 export function loadConfig(
-  sources: readonly ConfigSource[],
+  sources: readonly ConfigText[],
   environment: Environment,
 ): LoadedConfig {
   return runToEnd(loadInSteps(sources, environment));
@@ -34,7 +32,7 @@ export function loadConfig(
 
 /** As `loadConfig`, but in steps of a few milliseconds for a thread that has requests to serve; see `runInSlices`. */
 export function* loadInSteps(
-  sources: readonly ConfigSource[],
+  sources: readonly ConfigText[],
   environment: Environment,
 ): Generator<void, LoadedConfig> {
   const loader = new Loader();
@@ -54,7 +52,7 @@ class Loader {
   readonly #raw: RawDocument[] = [];
   readonly #files = new Set<string>();
 
-  *read(source: ConfigSource, environment: Environment): Generator<void> {
+  *read(source: ConfigText, environment: Environment): Generator<void> {
     const { documents, diagnostics } = yield* readDocuments(
       source,
       environment,
@@ -77,7 +75,7 @@ class Loader {
   }
 
   *finish(
-    sources: readonly ConfigSource[],
+    sources: readonly ConfigText[],
   ): Generator<void, LoadedConfig> {
     const userGroup = findPolicyApiGroup(this.#raw);
     const placed: Placed[] = [];

@@ -6,7 +6,7 @@ import {
 import type { Settings } from "../api/settings.ts";
 import { formatPath, type Problem } from "../api/validate.ts";
 import {
-  type ConfigSource,
+  type ConfigText,
   type Diagnostic,
   sortDiagnostics,
 } from "./diagnostic.ts";
@@ -30,7 +30,7 @@ export interface LoadedConfig {
 interface Findings {
   readonly placed: readonly Placed[];
   readonly settings: Settings;
-  readonly sources: readonly ConfigSource[];
+  readonly sources: readonly ConfigText[];
   /** In any order. */
   readonly diagnostics: readonly Diagnostic[];
   readonly files: readonly string[];

@@ -6,7 +6,7 @@ import {
   NotAFileError,
   readFileBytes,
 } from "../base/regular_file.ts";
-import type { ConfigSource } from "./diagnostic.ts";
+import type { ConfigText } from "./diagnostic.ts";
 
 /** Configuration could not be read at all; the message names the file. */
 export class ConfigReadError extends Error {
@@ -20,7 +20,7 @@ export class ConfigReadError extends Error {
  */
 export async function readConfigFiles(
   spec: string,
-): Promise<readonly ConfigSource[]> {
+): Promise<readonly ConfigText[]> {
   if (spec === "-") return [await readInput()];
   const paths = await listConfigFiles(spec);
   return await Promise.all(paths.map(readFile));
@@ -65,7 +65,7 @@ function notReadable(path: string, found: Deno.FileInfo): ConfigReadError {
   );
 }
 
-async function readFile(path: string): Promise<ConfigSource> {
+async function readFile(path: string): Promise<ConfigText> {
   try {
     return { name: path, text: decode(await readFileBytes(path)) };
   } catch (error) {
@@ -73,7 +73,7 @@ async function readFile(path: string): Promise<ConfigSource> {
   }
 }
 
-async function readInput(): Promise<ConfigSource> {
+async function readInput(): Promise<ConfigText> {
   const name = "<stdin>";
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;

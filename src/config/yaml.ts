@@ -12,7 +12,7 @@ import {
   visit,
   type YAMLError,
 } from "yaml";
-import type { ConfigSource, Diagnostic, Location } from "./diagnostic.ts";
+import type { ConfigText, Diagnostic, Location } from "./diagnostic.ts";
 import type { YamlEntry, YamlNode } from "./yaml_node.ts";
 import { missingMark, syntaxMessage, unclosedMessage } from "./yaml_text.ts";
 
@@ -26,7 +26,7 @@ export interface ParsedYaml {
 
 /** Takes YAML or JSON apart, in steps. Never throws on bad text. */
 export function* parseYaml(
-  { name, text }: ConfigSource,
+  { name, text }: ConfigText,
 ): Generator<void, ParsedYaml> {
   const lineCounter = new LineCounter();
   const locate = (offset: number): Location => {

@@ -1,5 +1,5 @@
 import type { ResourceSet } from "../api/resource_set.ts";
-import type { Diagnostic } from "../base/diagnostic.ts";
+import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { FailingPart } from "../telemetry/explanation.ts";
 import type { TraceEvent } from "../telemetry/trace_event.ts";
 import type { TraceStream, WatcherState } from "../telemetry/trace_watchers.ts";
@@ -181,7 +181,7 @@ export interface DrainResult {
 /** What became of a configuration. */
 export interface ApplyResult {
   readonly applied: boolean;
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly ResourceDiagnostic[];
   /** Why it was not applied although nothing is wrong with the resources, such as a port that is taken. */
   readonly reason?: string;
   /** The port, as configured, that `reason` is about. */

@@ -11,6 +11,7 @@ import {
   emptyDescription,
 } from "../compile/compile.ts";
 import { loadPolicies } from "../compile/load_policies.ts";
+import { isError } from "../config/diagnostic.ts";
 import type { Listeners } from "../proxy/listeners.ts";
 import { PortError } from "../proxy/open_port.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
@@ -173,7 +174,7 @@ export class LocalDataPlane implements DataPlane {
       now: this.#options.clock.now(),
     });
     const { diagnostics, snapshot } = compiled;
-    if (diagnostics.some(({ severity }) => severity === "error")) {
+    if (diagnostics.some(isError)) {
       lease.release();
       return { applied: false, diagnostics };
     }

@@ -1,7 +1,7 @@
 /** The gateway as a library, as `mod.ts` documents it. */
 import assert from "node:assert/strict";
 import {
-  type ConfigSource,
+  type ConfigText,
   ConfigurationError,
   type ConfigurationSource,
   Gateway,
@@ -49,7 +49,7 @@ Deno.test("example of the library compiles and runs", async () => {
 Deno.test("library applies what its source says when it is told to reload, and stops", async () => {
   let text = textFor("one");
   const source: ConfigurationSource = {
-    read: (): Promise<readonly ConfigSource[]> =>
+    read: (): Promise<readonly ConfigText[]> =>
       Promise.resolve([{ name: "memory", text }]),
     watch: () => Promise.resolve((async function* () {})()),
   };
