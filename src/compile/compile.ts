@@ -1,4 +1,3 @@
-import type { HttpRoute } from "../api/http_route.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
@@ -6,40 +5,27 @@ import {
   inertServices,
   type PolicyServices,
 } from "../policy/policy_services.ts";
-import { gatewayPhaseKinds } from "../policy/registry.ts";
-import { createRouteTable } from "../route/route_table.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { attachPolicies } from "./attach_policies.ts";
-import { type AttachedRoute, attachRoutes } from "./attach_routes.ts";
 import { compileBackends } from "./backends.ts";
 import type { ReadFile } from "./certificates.ts";
 import { checkGlobalLimits } from "./check_global_limits.ts";
 import { checkKeyBackends } from "./check_key_backends.ts";
 import { checkPolicies } from "./check_policies.ts";
+import { compileListeners } from "./compile_listeners.ts";
+import { credentialNames, unite } from "./credential_names.ts";
 import {
   type CompiledListener,
   describe,
   type Description,
 } from "./describe.ts";
-import { credentialNames, unite } from "./credential_names.ts";
-import { describeLater } from "./describe_effective.ts";
-import { mergePolicies } from "./effective_policy.ts";
+import type { EffectivePolicy } from "./effective_policy.ts";
 import { environmentNames } from "./environment_names.ts";
-import type { ForwardingContext } from "./forwarding.ts";
-import { type ListenerSite, listListeners } from "./listeners.ts";
-import { mcpEntries } from "./mcp_entries.ts";
 import { PolicyFactory } from "./policy_factory.ts";
 import { compilePorts } from "./ports.ts";
 import { createHiding } from "./redact.ts";
 import { Report } from "./report.ts";
 import { checkWebUi } from "./web_ui.ts";
-import {
-  compileRule,
-  levelAt,
-  prepareRules,
-  reportConflict,
-  type Rule,
-} from "./route_rules.ts";
 
 export { emptyDescription } from "./describe.ts";
 
@@ -81,7 +67,7 @@ export function compile(
   const backends = compileBackends(resources, options.readFile, report);
   checkKeyBackends(resources, backends, report);
   checkGlobalLimits(resources, { backends, kv: options.kv, report });
-  const context: ForwardingContext = {
+  const listeners = compileListeners(resources, {
     backends,
     attachments: attachPolicies(resources, report),
     factory: new PolicyFactory({
@@ -92,90 +78,24 @@ export function compile(
     }),
     report,
     environment: resources.environment,
-  };
-  const rules = new Map(
-    resources.httpRoutes.map((route) => [route, prepareRules(route, context)]),
-  );
-  const sites = listListeners(resources.gateways, report);
-  const attached = attachRoutes(resources.httpRoutes, sites, report);
-  const listeners = sites.map((site) =>
-    compileListener(site, attached.get(site) ?? [], { rules, context })
-  );
+  });
   checkWebUi(listeners, report);
   const ports = compilePorts(listeners, { ...options, report });
+  const credentials = unite(
+    environmentNames(resources),
+    credentialNames(listeners.flatMap(policiesOf)),
+  );
   return {
-    snapshot: {
-      ports,
-      backends: context.backends,
-      credentials: unite(
-        environmentNames(resources),
-        credentialNames(
-          listeners.flatMap(({ effective, rules }) => [
-            ...effective,
-            ...rules.flatMap((rule) => rule.effective),
-          ]),
-        ),
-      ),
-    },
+    snapshot: { ports, backends, credentials },
     diagnostics: report.diagnostics,
     describe: (sensitiveHeaders = []) =>
-      describe(
-        { resources, ports, listeners, backends: context.backends },
-        sensitiveHeaders,
-      ),
+      describe({ resources, ports, listeners, backends }, sensitiveHeaders),
   };
 }
 
-interface ListenerContext {
-  readonly rules: ReadonlyMap<HttpRoute, readonly Rule[]>;
-  readonly context: ForwardingContext;
-}
-
-function compileListener(
-  site: ListenerSite,
-  attached: readonly AttachedRoute[],
-  { rules, context }: ListenerContext,
-): CompiledListener {
-  const { gateway, spec, key, hostname } = site;
-  const served = attached.flatMap(({ route, hostnames }) =>
-    (rules.get(route) ?? []).map((rule) => ({
-      ...compileRule(rule, site, context),
-      hostnames,
-    }))
-  );
-  const { attachments } = context;
-  const target = { kind: "Gateway", resource: gateway } as const;
-  const effective = mergePolicies(
-    [
-      levelAt(attachments, { ...target, section: spec.name }, "PreRouting"),
-      levelAt(attachments, target, "PreRouting"),
-    ],
-    gatewayPhaseKinds,
-    reportConflict(context),
-  );
-  return {
-    site,
-    effective,
-    rules: served,
-    listener: {
-      key,
-      gateway: gateway.metadata.name,
-      name: spec.name,
-      hostname,
-      policies: context.factory.createAll(effective, spec.port),
-      describePolicies: describeLater(
-        effective.map(({ kind, layers }) => ({ kind: kind.kind, layers })),
-        gatewayPhaseKinds.map(({ kind }) => kind),
-        context.environment,
-      ),
-      routes: createRouteTable([
-        ...served.map(({ rule, route, hostnames }) => ({
-          hostnames,
-          matches: rule.spec.matches,
-          value: route,
-        })),
-        ...mcpEntries(served),
-      ]),
-    },
-  };
+/** Of the listener itself and of all that it serves. */
+function policiesOf(
+  { effective, rules }: CompiledListener,
+): readonly EffectivePolicy[] {
+  return [...effective, ...rules.flatMap((rule) => rule.effective)];
 }
