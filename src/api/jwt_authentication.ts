@@ -179,7 +179,10 @@ export const jwtAuthenticationSchema = s.object({
     "By how much clocks may differ.",
     s.withDefault(duration, "60s"),
   ),
-  mcp: s.field("Serves the OAuth endpoints of an MCP server.", s.optional(mcp)),
+  mcp: s.field(
+    "Serves the OAuth endpoints of an MCP server, which has one provider.",
+    s.optional(mcp),
+  ),
 });
 
 /** Verification of JSON Web Tokens. */
