@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { BytesBody } from "../../../src/http/body.ts";
-import type { Body } from "../../../src/http/body.ts";
+import { type Body, BytesBody } from "../../../src/http/body.ts";
 import { checkAuthorization } from "../../../src/policy/authorization.ts";
 import {
   AuthorizationRule,
   evaluateRules,
 } from "../../../src/policy/authorization_rule.ts";
 import { claimsValue } from "../../../src/cel/values.ts";
+import { ChunkedBody } from "../../harness/chunked_body.ts";
 import { authorization, decide, refused } from "./authorization.ts";
 import { context } from "./exchange.ts";
 
@@ -234,27 +234,6 @@ for (const [rule, body, expected] of messages) {
   Deno.test(`authorization decides ${rule} for ${body.slice(0, 60)}`, async () => {
     assert.equal(await decide(authorization([rule]), { body }), expected);
   });
-}
-
-/** A body of unknown length that gives one chunk after the other from the same memory, as connections do. */
-class ChunkedBody implements Body {
-  readonly length = undefined;
-  readonly trailers = undefined;
-  readonly #chunks: string[];
-  readonly #buffer = new Uint8Array(1 << 16);
-
-  constructor(...chunks: string[]) {
-    this.#chunks = chunks;
-  }
-
-  read(): Promise<Uint8Array | undefined> {
-    const chunk = this.#chunks.shift();
-    if (chunk === undefined) return Promise.resolve(undefined);
-    const { written } = new TextEncoder().encodeInto(chunk, this.#buffer);
-    return Promise.resolve(this.#buffer.subarray(0, written));
-  }
-
-  cancel(): void {}
 }
 
 async function textOf(body: Body | undefined): Promise<string> {

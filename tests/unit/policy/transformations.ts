@@ -108,28 +108,3 @@ export async function textOf(
   }
   return text;
 }
-
-/** A body that comes in chunks, without a length; `cancelled` has the reason when it was given up. */
-export class ChunkedBody implements Body {
-  readonly length = undefined;
-  readonly trailers = undefined;
-  cancelled: unknown;
-  reads = 0;
-  readonly #chunks: string[];
-
-  constructor(...chunks: string[]) {
-    this.#chunks = chunks;
-  }
-
-  read(): Promise<Uint8Array | undefined> {
-    this.reads++;
-    const chunk = this.#chunks.shift();
-    return Promise.resolve(
-      chunk === undefined ? undefined : new TextEncoder().encode(chunk),
-    );
-  }
-
-  cancel(reason: unknown): void {
-    this.cancelled = reason;
-  }
-}

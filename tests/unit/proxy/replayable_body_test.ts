@@ -1,30 +1,7 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { Body } from "../../../src/http/body.ts";
+import { ChunkedBody } from "../../harness/chunked_body.ts";
 import { ReplayableBody } from "../../../src/proxy/replayable_body.ts";
-
-/** A body of these chunks, each handed out in the same buffer, as a connection does it. */
-class ReusedBufferBody implements Body {
-  readonly length = undefined;
-  readonly trailers = undefined;
-  readonly cancelledWith: unknown[] = [];
-  readonly #buffer = new Uint8Array(64);
-  readonly #chunks: string[];
-
-  constructor(chunks: string[]) {
-    this.#chunks = chunks;
-  }
-
-  read(): Promise<Uint8Array | undefined> {
-    const chunk = this.#chunks.shift();
-    if (chunk === undefined) return Promise.resolve(undefined);
-    const { written } = new TextEncoder().encodeInto(chunk, this.#buffer);
-    return Promise.resolve(this.#buffer.subarray(0, written));
-  }
-
-  cancel(reason: unknown): void {
-    this.cancelledWith.push(reason);
-  }
-}
 
 async function textOf(body: Body): Promise<string> {
   let text = "";
@@ -35,7 +12,7 @@ async function textOf(body: Body): Promise<string> {
 }
 
 Deno.test("ReplayableBody gives the same bytes again to the next try", async () => {
-  const source = new ReusedBufferBody(["one ", "two ", "three"]);
+  const source = new ChunkedBody("one ", "two ", "three");
   const body = new ReplayableBody(source, 1024);
 
   const first = await textOf(body.nextTry());
@@ -45,7 +22,7 @@ Deno.test("ReplayableBody gives the same bytes again to the next try", async () 
 });
 
 Deno.test("ReplayableBody goes on with the rest when a try stopped half way", async () => {
-  const source = new ReusedBufferBody(["one ", "two ", "three"]);
+  const source = new ChunkedBody("one ", "two ", "three");
   const body = new ReplayableBody(source, 1024);
   const failed = body.nextTry();
   await failed.read();
@@ -55,7 +32,7 @@ Deno.test("ReplayableBody goes on with the rest when a try stopped half way", as
 });
 
 Deno.test("ReplayableBody gives the next try what a failed one was still waiting for", async () => {
-  const source = new ReusedBufferBody(["one ", "two"]);
+  const source = new ChunkedBody("one ", "two");
   const body = new ReplayableBody(source, 1024);
   const left = body.nextTry().read();
 
@@ -66,7 +43,7 @@ Deno.test("ReplayableBody gives the next try what a failed one was still waiting
 });
 
 Deno.test("ReplayableBody loses nothing that comes while the next try is still connecting", async () => {
-  const source = new ReusedBufferBody(["one ", "two ", "three"]);
+  const source = new ChunkedBody("one ", "two ", "three");
   const body = new ReplayableBody(source, 1024);
   const failed = body.nextTry();
   await failed.read();
@@ -79,7 +56,7 @@ Deno.test("ReplayableBody loses nothing that comes while the next try is still c
 });
 
 Deno.test("ReplayableBody loses nothing that comes between two tries and is too much for a third", async () => {
-  const source = new ReusedBufferBody(["one ", "two ", "three ", "four"]);
+  const source = new ChunkedBody("one ", "two ", "three ", "four");
   const body = new ReplayableBody(source, 8);
   const failed = body.nextTry();
   await failed.read();
@@ -96,7 +73,7 @@ Deno.test("ReplayableBody loses nothing that comes between two tries and is too 
 });
 
 Deno.test("ReplayableBody loses nothing of the last try", async () => {
-  const source = new ReusedBufferBody(["one ", "two ", "three"]);
+  const source = new ChunkedBody("one ", "two ", "three");
   const body = new ReplayableBody(source, 1024);
   const failed = body.nextTry();
   await failed.read();
@@ -110,14 +87,14 @@ Deno.test("ReplayableBody loses nothing of the last try", async () => {
 });
 
 Deno.test("ReplayableBody is not replayable once more was sent than it may keep", async () => {
-  const body = new ReplayableBody(new ReusedBufferBody(["12345", "67890"]), 8);
+  const body = new ReplayableBody(new ChunkedBody("12345", "67890"), 8);
 
   strictEqual(await textOf(body.nextTry()), "1234567890");
   strictEqual(body.replayable, false);
 });
 
 Deno.test("ReplayableBody spares the client's body while another try may follow", () => {
-  const source = new ReusedBufferBody(["one"]);
+  const source = new ChunkedBody("one");
   const body = new ReplayableBody(source, 1024);
 
   body.nextTry().cancel("first try failed");
