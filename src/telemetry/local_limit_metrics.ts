@@ -1,4 +1,4 @@
-import type { MetricRegistry } from "./metrics.ts";
+import type { MetricRegistry, Reading } from "./metrics.ts";
 
 /** A local limit and what it did so far. */
 export interface LimitCounts {
@@ -17,12 +17,6 @@ export function addLocalLimitMetrics(
   registry: MetricRegistry,
   read: () => Iterable<LimitCounts>,
 ): void {
-  const labelNames = ["scope", "limit"];
-  const perLimit = (valueOf: (limit: LimitCounts) => number) => () =>
-    Iterator.from(read()).map((limit) => ({
-      labels: [limit.scope, limit.name],
-      value: valueOf(limit),
-    }));
   registry.computed({
     type: "counter",
     name: "gateway_rate_limit_requests_total",
@@ -39,14 +33,23 @@ export function addLocalLimitMetrics(
     name: "gateway_rate_limit_tokens_total",
     help: "LLM tokens charged to a local limit",
     labelNames,
-    read: perLimit(({ tokens }) => tokens),
+    read: () => perLimit(read(), ({ tokens }) => tokens),
   });
+  addKeyMetrics(registry, read);
+}
+
+const labelNames = ["scope", "limit"];
+
+function addKeyMetrics(
+  registry: MetricRegistry,
+  read: () => Iterable<LimitCounts>,
+): void {
   registry.computed({
     type: "gauge",
     name: "gateway_rate_limit_keys",
     help: "Keys of a local limit that have a budget now",
     labelNames,
-    read: perLimit(({ keys }) => keys),
+    read: () => perLimit(read(), ({ keys }) => keys),
   });
   registry.computed({
     type: "counter",
@@ -54,6 +57,16 @@ export function addLocalLimitMetrics(
     help:
       "Keys of a local limit that were forgotten while their budget was in use",
     labelNames,
-    read: perLimit(({ evictedKeys }) => evictedKeys),
+    read: () => perLimit(read(), ({ evictedKeys }) => evictedKeys),
   });
+}
+
+function perLimit(
+  limits: Iterable<LimitCounts>,
+  valueOf: (limit: LimitCounts) => number,
+): Iterable<Reading> {
+  return Iterator.from(limits).map((limit) => ({
+    labels: [limit.scope, limit.name],
+    value: valueOf(limit),
+  }));
 }
