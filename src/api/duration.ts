@@ -41,3 +41,10 @@ export function parseDuration(text: string): number {
   }
   return total;
 }
+
+/** The same of a duration that may be left out. */
+export function optionalDuration(
+  text: string | undefined,
+): number | undefined {
+  return text === undefined ? undefined : parseDuration(text);
+}

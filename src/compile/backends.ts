@@ -1,5 +1,5 @@
 import type { BackendTlsPolicy } from "../api/backend_tls_policy.ts";
-import { parseDuration } from "../api/duration.ts";
+import { optionalDuration } from "../api/duration.ts";
 import type { GatewayBackend } from "../api/gateway_backend.ts";
 import type { ResourceSet } from "../api/resource_set.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
@@ -77,18 +77,14 @@ function compileBackend(
     tls,
     maxConnections: spec.limits?.maxConnections,
     maxPendingRequests: spec.limits?.maxPendingRequests,
-    connectTimeoutMs: milliseconds(spec.timeouts?.connect),
+    connectTimeoutMs: optionalDuration(spec.timeouts?.connect),
     firstByteTimeoutMs: undefined,
     // `0s` is no limit.
-    idleTimeoutMs: milliseconds(spec.timeouts?.idle) || undefined,
+    idleTimeoutMs: optionalDuration(spec.timeouts?.idle) || undefined,
   };
 }
 
 const protocols = { HTTP1: "http1", HTTP2: "http2" } as const;
-
-function milliseconds(duration: string | undefined): number | undefined {
-  return duration === undefined ? undefined : parseDuration(duration);
-}
 
 /** Keys of the backends that a policy is for, each with where it says so. */
 function targetsOf(

@@ -1,4 +1,4 @@
-import { parseDuration } from "../api/duration.ts";
+import { optionalDuration } from "../api/duration.ts";
 import type { GatewayPolicy, TrafficPolicy } from "../api/gateway_policy.ts";
 import type {
   HttpRoute,
@@ -91,8 +91,8 @@ export function compileRule(
         context.environment,
       ),
       ...forwarding,
-      requestTimeoutMs: milliseconds(timeouts.request),
-      backendTimeoutMs: milliseconds(timeouts.backendRequest),
+      requestTimeoutMs: optionalDuration(timeouts.request),
+      backendTimeoutMs: optionalDuration(timeouts.backendRequest),
       retry: retry && compileRetry(retry),
     },
   };
@@ -204,12 +204,8 @@ function compileRetry({ attempts, codes, backoff }: RouteRetry): Retry {
   return {
     attempts: attempts ?? 1,
     codes: new Set(codes),
-    backoffMs: milliseconds(backoff) ?? 25,
+    backoffMs: optionalDuration(backoff) ?? 25,
   };
-}
-
-function milliseconds(duration: string | undefined): number | undefined {
-  return duration === undefined ? undefined : parseDuration(duration);
 }
 
 function warnWithoutBackend(
