@@ -1,4 +1,5 @@
 DENO = sh .ci/deno
+TESTS = tests
 
 .PHONY: help run test check fmt e2e golden pictures bench build clean interop-ratelimit screenshots
 
@@ -9,7 +10,7 @@ run: ## start the gateway with its offline playground
 	@sh .ci/playground $(ARGS)
 
 test: ## run the tests, against the source
-	@$(DENO) task --quiet test $(ARGS)
+	@$(DENO) task --quiet test $(ARGS) $(TESTS)
 
 check: ## format, lint, types and the rules of the house
 	@$(DENO) task --quiet check
