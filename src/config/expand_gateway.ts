@@ -1,5 +1,6 @@
 import type { Gateway, Listener } from "../api/gateway.ts";
 import { gatewayApiVersion } from "../api/group.ts";
+import type { Path } from "../api/validate.ts";
 import {
   DEFAULT_NAMESPACE,
   type Origin,
@@ -36,24 +37,32 @@ export function expandGateway(
     },
     origins: [
       { at: [], from: path, whole: true },
-      ...items.flatMap((item, index): Origin[] => {
-        const at = ["spec", "listeners", index];
-        const from = itemPath(index);
-        const origins: Origin[] = [{ at, from }];
-        for (const field of ["port", "protocol"] as const) {
-          if (Object.hasOwn(item, field)) continue;
-          origins.push({ at: [...at, field], from: [...path, field] });
-        }
-        if (item.tls?.cert !== undefined) {
-          origins.push({
-            at: [...at, "tls", "certificates", 0],
-            from: [...from, "tls"],
-          });
-        }
-        return origins;
-      }),
+      ...items.flatMap((item, index) =>
+        originsOf(item, index, { path, from: itemPath(index) })
+      ),
     ],
   };
+}
+
+/** Where the parts of a listener were written, some of which may stand at the gateway. */
+function originsOf(
+  item: Pick<ShortGateway, "port" | "protocol" | "tls">,
+  index: number,
+  { path, from }: { readonly path: Path; readonly from: Path },
+): readonly Origin[] {
+  const at = ["spec", "listeners", index];
+  const origins: Origin[] = [{ at, from }];
+  for (const field of ["port", "protocol"] as const) {
+    if (Object.hasOwn(item, field)) continue;
+    origins.push({ at: [...at, field], from: [...path, field] });
+  }
+  if (item.tls?.cert !== undefined) {
+    origins.push({
+      at: [...at, "tls", "certificates", 0],
+      from: [...from, "tls"],
+    });
+  }
+  return origins;
 }
 
 function expandListenerTls(

@@ -47,6 +47,12 @@ interface RawDocument {
   readonly folder: string | undefined;
 }
 
+interface Forms {
+  readonly placed: Placed[];
+  readonly shorts: readonly ShortDocument[];
+  readonly values: readonly Readonly<Record<string, unknown>>[];
+}
+
 class Loader {
   readonly #diagnostics: Diagnostic[] = [];
   readonly #raw: RawDocument[] = [];
@@ -77,22 +83,7 @@ class Loader {
   *finish(
     sources: readonly ConfigText[],
   ): Generator<void, LoadedConfig> {
-    const userGroup = findPolicyApiGroup(this.#raw);
-    const placed: Placed[] = [];
-    const shorts: ShortDocument[] = [];
-    const values: Readonly<Record<string, unknown>>[] = [];
-    for (const { document, value: written, folder } of this.#raw) {
-      yield;
-      const conventions = { folder, policyApiGroup: userGroup };
-      const value = normalise(written, conventions, this.#files);
-      if (!isMapping(value)) continue;
-      values.push(value);
-      yield;
-      const report = this.#report(document);
-      if (isKubernetes(value)) {
-        placed.push(...readKubernetes(document, value, report));
-      } else shorts.push(readShortDocument(document, value, report));
-    }
+    const { placed, shorts, values } = yield* this.#readForms();
     const declared = declaredNames(values);
     const suggest = createSuggest();
     for (const short of shorts) {
@@ -120,6 +111,27 @@ class Loader {
         ...document.environment,
       ]),
     });
+  }
+
+  /** What each document says, in whichever form; `values` are those that could be read at all. */
+  *#readForms(): Generator<void, Forms> {
+    const policyApiGroup = findPolicyApiGroup(this.#raw);
+    const placed: Placed[] = [];
+    const shorts: ShortDocument[] = [];
+    const values: Readonly<Record<string, unknown>>[] = [];
+    for (const { document, value: written, folder } of this.#raw) {
+      yield;
+      const conventions = { folder, policyApiGroup };
+      const value = normalise(written, conventions, this.#files);
+      if (!isMapping(value)) continue;
+      values.push(value);
+      yield;
+      const report = this.#report(document);
+      if (isKubernetes(value)) {
+        placed.push(...readKubernetes(document, value, report));
+      } else shorts.push(readShortDocument(document, value, report));
+    }
+    return { placed, shorts, values };
   }
 
   /** Applies the rules of the kind, which the short form does not know, to a resource made from it. */
