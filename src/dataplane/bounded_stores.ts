@@ -1,5 +1,5 @@
 import type { UpstreamBounds, UpstreamStats } from "../http/client/upstream.ts";
-import type { LimitCounts } from "../ratelimit/limit.ts";
+import type { LimitCounts } from "../ratelimit/counter_store.ts";
 import { MAX_KEYS } from "../ratelimit/local_limit.ts";
 import {
   MAX_WATCHERS,

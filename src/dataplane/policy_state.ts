@@ -9,7 +9,8 @@ import {
 } from "../identity/key_cache.ts";
 import type { PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
-import type { LimitCounts, LimitReading } from "../ratelimit/limit.ts";
+import type { LimitCounts, LimitReading } from "../ratelimit/counter_store.ts";
+import type { CounterStore } from "../ratelimit/counter_store.ts";
 import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
 import type { GlobalLimitReading } from "../ratelimit/global_limit.ts";
 import type { LimiterCounts } from "../ratelimit/limiter_handle.ts";
@@ -34,7 +35,7 @@ export interface PolicyStateLease {
 export class PolicyState {
   readonly #options: PolicyStateOptions;
   readonly #identity: IdentityStore;
-  readonly #counters: LocalCounterStore;
+  readonly #counters: CounterStore;
   readonly #limiters: GlobalLimiters;
 
   constructor(options: PolicyStateOptions) {

@@ -7,7 +7,7 @@ import {
   IdentityStore,
 } from "../identity/identity_store.ts";
 import { noKeyCache } from "../identity/key_cache.ts";
-import type { CounterLease } from "../ratelimit/limit.ts";
+import type { CounterLease } from "../ratelimit/counter_store.ts";
 import type { GlobalLimiter } from "../ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
 import type { PolicyOptions } from "./policy_kind.ts";

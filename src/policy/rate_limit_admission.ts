@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { BudgetReading } from "../ratelimit/budget.ts";
-import type { Budget } from "../ratelimit/limit.ts";
+import type { Budget } from "../ratelimit/counter_store.ts";
 import type { GlobalAdmission } from "./rate_limit_global.ts";
 
 /** The budgets that an admitted request counts against. */

@@ -1,6 +1,6 @@
 import type { LocalLimit } from "../api/rate_limit.ts";
 import type { Variables } from "../cel/variables.ts";
-import type { Budget, Limit } from "../ratelimit/limit.ts";
+import type { Budget, Limit } from "../ratelimit/counter_store.ts";
 import { type BodyUse, joinBodyUses } from "./body_variables.ts";
 import type { PolicyContext } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";

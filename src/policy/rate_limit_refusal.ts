@@ -1,4 +1,4 @@
-import type { Budget, Limit } from "../ratelimit/limit.ts";
+import type { Budget, Limit } from "../ratelimit/counter_store.ts";
 import type { LimiterRefusal } from "../ratelimit/global_limiter.ts";
 import type { GlobalLimits } from "./rate_limit_global.ts";
 import {

@@ -1,5 +1,5 @@
 import type { BudgetReading } from "../ratelimit/budget.ts";
-import type { Budget, Limit } from "../ratelimit/limit.ts";
+import type { Budget, Limit } from "../ratelimit/counter_store.ts";
 import type { DescriptorReading } from "../ratelimit/global_limiter.ts";
 import type {
   RateLimitEntry,

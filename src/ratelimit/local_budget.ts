@@ -1,5 +1,5 @@
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
-import type { Budget, Limit } from "./limit.ts";
+import type { Budget, Limit } from "./counter_store.ts";
 
 /** What a budget needs of its limit. */
 export interface BudgetOwner extends Limit {

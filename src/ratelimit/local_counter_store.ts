@@ -1,10 +1,15 @@
 import type { Clock } from "../base/clock.ts";
 import { SharedMap } from "../base/shared_map.ts";
-import type { CounterLease, LimitCounts, LimitReading } from "./limit.ts";
+import type {
+  CounterLease,
+  CounterStore,
+  LimitCounts,
+  LimitReading,
+} from "./counter_store.ts";
 import { LocalLimit } from "./local_limit.ts";
 
-/** The budgets of this process. They outlive the configurations that define them; one that none uses is forgotten. */
-export class LocalCounterStore {
+/** Budgets of this process, each for as long as a configuration uses it. */
+export class LocalCounterStore implements CounterStore {
   readonly #limits = new SharedMap<LocalLimit>();
   readonly #clock: Pick<Clock, "monotonic">;
 
@@ -28,12 +33,10 @@ export class LocalCounterStore {
     };
   }
 
-  /** Every limit in use. */
   counts(): Iterable<LimitCounts> {
     return this.#limits.values();
   }
 
-  /** The same, with what is left; looks at every key. */
   describe(): readonly LimitReading[] {
     const now = Math.floor(this.#clock.monotonic());
     return [...this.#limits.values()].map((limit) => limit.describe(now));

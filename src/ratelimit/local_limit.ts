@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
-import type { Limit, LimitCounts, LimitPlace, LimitReading } from "./limit.ts";
+import type {
+  Limit,
+  LimitCounts,
+  LimitPlace,
+  LimitReading,
+} from "./counter_store.ts";
 import { type BudgetOwner, LocalBudget } from "./local_budget.ts";
 import { LocalRecency } from "./local_recency.ts";
 

@@ -70,3 +70,16 @@ export interface CounterLease {
   /** What nobody else uses is forgotten; requests under way may go on using it. */
   release(): void;
 }
+
+/**
+ * Keeps the budgets of this process; they outlive the configurations that define them.
+ *
+ * A seam: processes that share memory could share a store.
+ */
+export interface CounterStore {
+  lease(): CounterLease;
+  /** Every limit in use. */
+  counts(): Iterable<LimitCounts>;
+  /** The same, with what is left; looks at every key. */
+  describe(): readonly LimitReading[];
+}
