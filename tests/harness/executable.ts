@@ -24,7 +24,7 @@ export function gatewayCommand(
   const built = asGwctl ? executable?.replace(/[^/]*$/, "gwctl") : executable;
   const main = new URL("../../main.ts", import.meta.url).href;
   const program = built === undefined
-    ? [Deno.execPath(), "run", "-A", main]
+    ? [Deno.execPath(), "run", "--quiet", "-A", main]
     : [built];
   const limit = maxOpenFiles === undefined
     ? []

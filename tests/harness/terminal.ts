@@ -102,7 +102,7 @@ export function gatewayCommandLine(args: readonly string[]): string {
   const main = new URL("../../main.ts", import.meta.url).pathname;
   const executable = Deno.env.get("GATEWAY_BIN");
   const words = executable === undefined
-    ? [Deno.execPath(), "run", "-A", main, ...args]
+    ? [Deno.execPath(), "run", "--quiet", "-A", main, ...args]
     : [executable, ...args];
   return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
 }
