@@ -15,20 +15,26 @@
  * ```
  * @module
  */
-export { ConfigurationError, validateConfiguration } from "./src/candidate.ts";
+export {
+  ConfigurationError,
+  validateConfiguration,
+} from "./src/gateway/candidate.ts";
 export {
   type ConfigurationSource,
   fileSource,
   textSource,
 } from "./src/config/configuration_source.ts";
-export type { ConfigText, Diagnostic } from "./src/config/diagnostic.ts";
+export type {
+  ConfigText,
+  Diagnostic,
+} from "./src/config/diagnostics/located_diagnostic.ts";
 export { ConfigReadError } from "./src/config/read.ts";
-export type { Environment } from "./src/config/substitute.ts";
+export type { Environment } from "./src/config/yaml/substitute.ts";
 export type { WatchOptions } from "./src/config/watch.ts";
 export type { PortAddress } from "./src/dataplane/data_plane.ts";
-export { Gateway, type GatewayOptions } from "./src/gateway.ts";
+export { Gateway, type GatewayOptions } from "./src/gateway/gateway.ts";
 export type {
   GatewayStatus,
   Readiness,
   RejectedConfiguration,
-} from "./src/gateway_status.ts";
+} from "./src/gateway/gateway_status.ts";

@@ -1,5 +1,5 @@
 import { giveWay } from "../src/base/slices.ts";
-import { respond } from "./respond.ts";
+import { respond } from "./admin_responses.ts";
 
 /** So much is written at a time: a fraction of a millisecond. */
 const SLICE_LENGTH = 32 * 1024;

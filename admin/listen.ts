@@ -1,8 +1,8 @@
-import type { Address } from "../src/api/address.ts";
+import type { Address } from "../src/api/schema/address.ts";
 import type { Clock } from "../src/base/clock.ts";
 import { describeError } from "../src/base/errors.ts";
 import type { Log } from "../src/base/log.ts";
-import { LastingServer } from "./lasting_server.ts";
+import { LastingServer } from "./restarting_server.ts";
 import type { Handler } from "./router.ts";
 import { removeStaleSocket, servePrivately } from "./unix_socket.ts";
 

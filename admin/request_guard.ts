@@ -1,6 +1,6 @@
-import { splitHostPort } from "../src/api/address.ts";
-import { isIpAddress } from "../src/api/scalars.ts";
-import { text } from "./respond.ts";
+import { splitHostPort } from "../src/api/schema/address.ts";
+import { isIpAddress } from "../src/api/schema/scalars.ts";
+import { text } from "./admin_responses.ts";
 
 const loopback = new Set(["localhost", "127.0.0.1", "::1"]);
 const everyInterface = new Set(["0.0.0.0", "::"]);

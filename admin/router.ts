@@ -1,7 +1,7 @@
 import { describeError } from "../src/base/errors.ts";
 import type { Log } from "../src/base/log.ts";
-import { InvalidParameter } from "./query.ts";
-import { text } from "./respond.ts";
+import { InvalidParameter } from "./query_numbers.ts";
+import { text } from "./admin_responses.ts";
 
 /** Answers one method of one path. The body of the request is never read, so it has no limit to keep. */
 export type Handler = (request: Request) => Response | Promise<Response>;

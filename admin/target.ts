@@ -1,6 +1,9 @@
 import type { Settings } from "../src/api/settings.ts";
 import type { BoundedStore, DataPlane } from "../src/dataplane/data_plane.ts";
-import type { GatewayStatus, Readiness } from "../src/gateway_status.ts";
+import type {
+  GatewayStatus,
+  Readiness,
+} from "../src/gateway/gateway_status.ts";
 import type { SystemMemory } from "./endpoints/linux_memory.ts";
 
 /** What the admin and stats servers need of a gateway. */

@@ -1,7 +1,7 @@
 import tab from "@bomb.sh/tab";
 import describeTo from "@bomb.sh/tab/commander";
 import { logLevels } from "../src/base/log_filter.ts";
-import { UsageError } from "./exit.ts";
+import { UsageError } from "./process/exit.ts";
 import { logModules } from "./log_modules.ts";
 import type { Program } from "./program.ts";
 import { shells } from "./shells.ts";

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { describeError } from "../src/base/errors.ts";
-import { exitCodes, UsageError } from "./exit.ts";
-import { printError } from "./output.ts";
+import { exitCodes, UsageError } from "./process/exit.ts";
+import { printError } from "./output/output.ts";
 import { parseCommandLine } from "./program.ts";
 
 /** Runs the command that `args` describe; answers the exit code. */
@@ -11,7 +11,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await parseCommandLine(name, args);
   } catch (error) {
     // Messages quote what servers and files say.
-    const { printableLines } = await import("./printable.ts");
+    const { printableLines } = await import("./output/printable.ts");
     const text = printableLines(describeError(error).trimEnd());
     await printError(`${name}: ${text}\n`);
     return error instanceof UsageError ? exitCodes.usage : exitCodes.failure;

@@ -6,11 +6,14 @@ import {
   forEachCommand,
   pathOf,
 } from "./command.ts";
-import { addControlCommands } from "./commands/control.ts";
-import { addGatewayCommands, addVersionCommand } from "./commands/gateway.ts";
+import { addControlCommands } from "./commands/control_commands.ts";
+import {
+  addGatewayCommands,
+  addVersionCommand,
+} from "./commands/gateway_command.ts";
 import * as help from "./commands/help.ts";
-import { exitCodes } from "./exit.ts";
-import { print, printError } from "./output.ts";
+import { exitCodes } from "./process/exit.ts";
+import { print, printError } from "./output/output.ts";
 import { shells } from "./shells.ts";
 
 /** The commands, described; what they do is loaded when one of them runs. */

@@ -1,6 +1,9 @@
-import type { JsonDefinitions, JsonSchema } from "../src/api/json_schema.ts";
-import { kindSchemas } from "../src/api/resource_set.ts";
-import { UNSUPPORTED_NOTE } from "../src/api/schema.ts";
+import type {
+  JsonDefinitions,
+  JsonSchema,
+} from "../src/api/schema/json_schema.ts";
+import { kindSchemas } from "../src/api/resources/resource_set.ts";
+import { UNSUPPORTED_NOTE } from "../src/api/schema/schema.ts";
 
 const INTRODUCTION = `# Reference of the configuration file
 

@@ -1,7 +1,10 @@
-import { ConfigurationError, validateConfiguration } from "../src/candidate.ts";
+import {
+  ConfigurationError,
+  validateConfiguration,
+} from "../src/gateway/candidate.ts";
 import { fileSource } from "../src/config/configuration_source.ts";
-import { exitCodes } from "./exit.ts";
-import { print, printError } from "./output.ts";
+import { exitCodes } from "./process/exit.ts";
+import { print, printError } from "./output/output.ts";
 import { serve } from "./serve.ts";
 
 /** Runs the gateway with the configuration that `-f` names; answers the exit code once it is shut down. */

@@ -1,19 +1,19 @@
 import { MemoryFiles } from "../admin/endpoints/linux_memory.ts";
-import { SideServers } from "../admin/side_servers.ts";
+import { SideServers } from "../admin/admin_servers.ts";
 import type { AdminTarget } from "../admin/target.ts";
 import { systemClock } from "../src/base/clock.ts";
 import type { ConfigurationSource } from "../src/config/configuration_source.ts";
-import { Gateway } from "../src/gateway.ts";
-import { keepDebuggerShut } from "./debugger_signal.ts";
-import { exitCodes } from "./exit.ts";
-import { listenForHangups } from "./hangup.ts";
-import { LogOutput } from "./log_output.ts";
-import { listenForShutdown, type Shutdown } from "./shutdown.ts";
-import { onSignal } from "./signals.ts";
-import { surviveErrors } from "./uncaught_errors.ts";
-import { buildFacts } from "./version.ts";
+import { Gateway } from "../src/gateway/gateway.ts";
+import { keepDebuggerShut } from "./process/debugger_signal.ts";
+import { exitCodes } from "./process/exit.ts";
+import { listenForHangups } from "./process/hangup.ts";
+import { LogOutput } from "./output/log_output.ts";
+import { listenForShutdown, type Shutdown } from "./process/shutdown.ts";
+import { onSignal } from "./process/signals.ts";
+import { surviveErrors } from "./process/uncaught_errors.ts";
+import { buildFacts } from "./print_version.ts";
 
-export { AdminTokenError, ListenError } from "../admin/server.ts";
+export { AdminTokenError, ListenError } from "../admin/admin_server.ts";
 
 /** A gateway that serves, with what was bound for it. */
 export interface Serving {

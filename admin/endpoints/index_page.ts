@@ -1,4 +1,4 @@
-import { respond } from "../respond.ts";
+import { respond } from "../admin_responses.ts";
 import { allowedMethods, type Endpoint } from "../router.ts";
 import { operationOf } from "./operations.ts";
 

@@ -1,9 +1,9 @@
-import { failureLimit } from "./failures.ts";
+import { failureLimit } from "./failures_endpoint.ts";
 import { cpuRanges } from "../profiles/profiles.ts";
-import type { IntegerRange } from "../query.ts";
+import type { IntegerRange } from "../query_numbers.ts";
 import type { Endpoint } from "../router.ts";
-import { taskLimit } from "./tasks.ts";
-import { traceCount, tracePort } from "./trace.ts";
+import { taskLimit } from "./tasks_endpoint.ts";
+import { traceCount, tracePort } from "./trace_endpoint.ts";
 
 /** A parameter in the query. */
 export interface ParameterText {

@@ -2,8 +2,8 @@ import type { Clock } from "../../src/base/clock.ts";
 import { takeCpuProfile } from "./cpu_profile.ts";
 import { HeapSampling } from "./heap_profile.ts";
 import { encodePprof, type StackProfile } from "./pprof.ts";
-import { type IntegerRange, readInteger } from "../query.ts";
-import { respond, text } from "../respond.ts";
+import { type IntegerRange, readInteger } from "../query_numbers.ts";
+import { respond, text } from "../admin_responses.ts";
 import type { Handler } from "../router.ts";
 
 /** What a request may ask of a CPU profile. */

@@ -1,5 +1,5 @@
 import type { BudgetDescription } from "../../src/dataplane/data_plane.ts";
-import { readInteger } from "../query.ts";
+import { readInteger } from "../query_numbers.ts";
 
 /** Budgets of which there may be more than a page can show. */
 export interface ChosenBudgets {

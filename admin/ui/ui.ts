@@ -1,7 +1,7 @@
 import type { Clock } from "../../src/base/clock.ts";
 import type { Log } from "../../src/base/log.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
-import { respond } from "../respond.ts";
+import { respond } from "../admin_responses.ts";
 import { createRouter, type Endpoint, type Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
 import { pageFiles } from "./page_files.ts";

@@ -1,12 +1,15 @@
 import type { DataPlane } from "../../src/dataplane/data_plane.ts";
-import { dumpConfig } from "../endpoints/config_dump.ts";
-import { listFailures, showFailure } from "../endpoints/failures.ts";
-import { changeLogFilter, showLogFilter } from "../endpoints/logging.ts";
-import { json, respond, text } from "../respond.ts";
+import { dumpConfig } from "../endpoints/config_dump_endpoint.ts";
+import { listFailures, showFailure } from "../endpoints/failures_endpoint.ts";
+import {
+  changeLogFilter,
+  showLogFilter,
+} from "../endpoints/logging_endpoint.ts";
+import { json, respond, text } from "../admin_responses.ts";
 import { chooseBudgets } from "./choose_budgets.ts";
 import type { Endpoint, Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
-import { traceRequests } from "../endpoints/trace.ts";
+import { traceRequests } from "../endpoints/trace_endpoint.ts";
 import type { UiOptions } from "./ui.ts";
 
 /** What the page asks for: the endpoints of the admin server that it needs, and no others. */

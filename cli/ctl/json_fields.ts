@@ -1,4 +1,4 @@
-import { printable } from "../printable.ts";
+import { printable } from "../output/printable.ts";
 
 /** A field of JSON whose shape is not known; `undefined` without one. */
 export function fieldOf(value: unknown, name: string): unknown {

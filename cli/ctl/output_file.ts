@@ -1,5 +1,5 @@
 import { describeError } from "../../src/base/errors.ts";
-import { Failure } from "../exit.ts";
+import { Failure } from "../process/exit.ts";
 
 /** A file that will be written; disposing it removes one that it made and that stayed empty. */
 export class OutputFile implements AsyncDisposable {

@@ -1,6 +1,6 @@
-import type { AdminAddress } from "../admin_client.ts";
-import { print } from "../output.ts";
-import { printableJson } from "../printable.ts";
+import type { AdminAddress } from "../client/admin_client.ts";
+import { print } from "../output/output.ts";
+import { printableJson } from "../output/printable.ts";
 
 /** Which gateway to ask, and how to show the answer. */
 export interface TableOptions extends AdminAddress {
@@ -15,6 +15,6 @@ export async function printAs(
   if (format === "json") {
     return await print(printableJson(JSON.stringify(value, null, 2)) + "\n");
   }
-  const { printYaml } = await import("../../src/config/yaml.ts");
+  const { printYaml } = await import("../../src/config/yaml/yaml.ts");
   await print(await printYaml(value));
 }

@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/base/clock.ts";
-import { printError } from "../output.ts";
-import { canDraw } from "../terminal.ts";
+import { printError } from "../output/output.ts";
+import { canDraw } from "../output/terminal.ts";
 
 const DRAW_MS = 200;
 const BAR_WIDTH = 30;

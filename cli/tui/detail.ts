@@ -1,8 +1,8 @@
-import { printYaml } from "../../src/config/yaml.ts";
-import { decodeBody } from "../ctl/trace/body.ts";
+import { printYaml } from "../../src/config/yaml/yaml.ts";
+import { decodeBody } from "../ctl/trace/injected_body.ts";
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import { summarise } from "../ctl/trace/summary.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../output/printable.ts";
 import { wrap } from "./columns.ts";
 import { diffSnapshots } from "./snapshot_diff.ts";
 

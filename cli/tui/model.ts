@@ -1,4 +1,4 @@
-import type { RequestFinished } from "../../src/telemetry/trace_event.ts";
+import type { RequestFinished } from "../../src/telemetry/trace/trace_event.ts";
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import type { DetailFormat, DetailMode } from "./detail.ts";
 

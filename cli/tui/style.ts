@@ -1,4 +1,4 @@
-import type { TraceSeverity } from "../../src/telemetry/trace_event.ts";
+import type { TraceSeverity } from "../../src/telemetry/trace/trace_event.ts";
 
 /** What a piece of text means, which decides how it looks. */
 export type Style = TraceSeverity | "plain" | "strong" | "faint" | "reversed";

@@ -4,7 +4,7 @@ import { textColumns } from "../ctl/trace/text.ts";
 import { type DetailLine, detailLines } from "./detail.ts";
 import { type Layout, layoutOf, type Size, smallest } from "./layout.ts";
 import { endOfSelected, hasFailed, type Model } from "./model.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../output/printable.ts";
 import { fit, widthOf } from "./columns.ts";
 import type { Row, Span, Style } from "./style.ts";
 

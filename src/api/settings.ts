@@ -1,14 +1,14 @@
 import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
-import { listenAddress } from "./address.ts";
+import { listenAddress } from "./schema/address.ts";
 import { isAdminToken } from "./admin_token.ts";
-import { duration } from "./duration.ts";
+import { duration } from "./schema/duration.ts";
 import {
   headerName,
   httpUrl,
   isIpAddress,
   preciseHostname,
-} from "./scalars.ts";
-import * as s from "./schema.ts";
+} from "./schema/scalars.ts";
+import * as s from "./schema/schema.ts";
 
 /** A log filter, such as `info,http=debug`. */
 const logFilter = s.named(

@@ -1,4 +1,4 @@
-import type { ResourceSet } from "../api/resource_set.ts";
+import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import {
@@ -6,28 +6,28 @@ import {
   type PolicyServices,
 } from "../policy/policy_services.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
-import { attachPolicies } from "./attach_policies.ts";
-import { compileBackends } from "./backends.ts";
-import type { ReadFile } from "./certificates.ts";
-import { checkGlobalLimits } from "./check_global_limits.ts";
-import { checkKeyBackends } from "./check_key_backends.ts";
-import { checkPolicies } from "./check_policies.ts";
-import { compileListeners } from "./compile_listeners.ts";
-import { credentialNames, unite } from "./credential_names.ts";
+import { attachPolicies } from "./policies/attach_policies.ts";
+import { compileBackends } from "./routes/compile_backends.ts";
+import type { ReadFile } from "./listeners/certificates.ts";
+import { checkGlobalLimits } from "./policies/check_global_limits.ts";
+import { checkKeyBackends } from "./policies/check_key_backends.ts";
+import { checkPolicies } from "./policies/check_policies.ts";
+import { compileListeners } from "./listeners/compile_listeners.ts";
+import { credentialNames, unite } from "./describe/credential_names.ts";
 import {
   type CompiledListener,
   describe,
   type Description,
-} from "./describe.ts";
-import type { EffectivePolicy } from "./effective_policy.ts";
-import { environmentNames } from "./environment_names.ts";
-import { PolicyFactory } from "./policy_factory.ts";
-import { compilePorts } from "./ports.ts";
-import { createHiding } from "./redact.ts";
+} from "./describe/describe.ts";
+import type { EffectivePolicy } from "./policies/effective_policy.ts";
+import { environmentNames } from "./describe/environment_names.ts";
+import { PolicyFactory } from "./policies/policy_factory.ts";
+import { compilePorts } from "./listeners/compile_ports.ts";
+import { createHiding } from "./describe/redact_configuration.ts";
 import { Report } from "./report.ts";
-import { checkWebUi } from "./web_ui.ts";
+import { checkWebUi } from "./routes/compile_web_ui.ts";
 
-export { emptyDescription } from "./describe.ts";
+export { emptyDescription } from "./describe/describe.ts";
 
 /** What compiling needs from outside. */
 export interface CompileOptions {

@@ -1,4 +1,4 @@
-import { createSuggest, type Suggest } from "../api/suggest.ts";
+import { createSuggest, type Suggest } from "../api/schema/suggest.ts";
 import type {
   DiagnosticPath,
   ResourceDiagnostic,

@@ -1,9 +1,13 @@
-import { formatPath, type Path } from "../api/validate.ts";
-import type { ConfigText, Diagnostic, Location } from "./diagnostic.ts";
-import { type Environment, substitute } from "./substitute.ts";
-import { parseYaml } from "./yaml.ts";
-import type { YamlMap, YamlNode, YamlScalar } from "./yaml_node.ts";
-import { offsetWithin, resolvePlainScalar } from "./yaml_text.ts";
+import { formatPath, type Path } from "../api/schema/validate.ts";
+import type {
+  ConfigText,
+  Diagnostic,
+  Location,
+} from "./diagnostics/located_diagnostic.ts";
+import { type Environment, substitute } from "./yaml/substitute.ts";
+import { parseYaml } from "./yaml/yaml.ts";
+import type { YamlMap, YamlNode, YamlScalar } from "./yaml/yaml_node.ts";
+import { offsetWithin, resolvePlainScalar } from "./yaml/yaml_text.ts";
 
 /** One YAML document as plain data that still knows where every value was written. */
 export interface ConfigDocument {

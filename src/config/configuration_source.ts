@@ -1,4 +1,4 @@
-import type { ConfigText } from "./diagnostic.ts";
+import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
 import { readConfigFiles } from "./read.ts";
 import { watchConfig, type WatchOptions } from "./watch.ts";
 

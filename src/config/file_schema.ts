@@ -6,15 +6,21 @@ import {
   requestRedirectSchema,
   shortFilterSchema,
   urlRewriteSchema,
-} from "../api/http_filter.ts";
-import { corsSchema } from "../api/cors.ts";
-import { trafficSchema } from "../api/gateway_policy.ts";
-import { httpMatchSchema } from "../api/http_match.ts";
-import { routeRetrySchema, routeTimeoutsSchema } from "../api/http_route.ts";
-import { type JsonSchema, toJsonDefinitions } from "../api/json_schema.ts";
-import { metadataSchema } from "../api/resource.ts";
-import { kindSchemas } from "../api/resource_set.ts";
-import { shortFormSchema, shortTlsSchema } from "./short_form.ts";
+} from "../api/resources/http_filter.ts";
+import { corsSchema } from "../api/policies/cors_schema.ts";
+import { trafficSchema } from "../api/resources/gateway_policy.ts";
+import { httpMatchSchema } from "../api/resources/http_match.ts";
+import {
+  routeRetrySchema,
+  routeTimeoutsSchema,
+} from "../api/resources/http_route.ts";
+import {
+  type JsonSchema,
+  toJsonDefinitions,
+} from "../api/schema/json_schema.ts";
+import { metadataSchema } from "../api/resources/resource.ts";
+import { kindSchemas } from "../api/resources/resource_set.ts";
+import { shortFormSchema, shortTlsSchema } from "./short_form/short_form.ts";
 
 /** What stands in several places of a file, and is defined once. */
 const partSchemas = {

@@ -1,14 +1,14 @@
-import { kindSchemas, type Resource } from "../api/resource_set.ts";
-import { nearest } from "../api/suggest.ts";
+import { kindSchemas, type Resource } from "../api/resources/resource_set.ts";
+import { nearest } from "../api/schema/suggest.ts";
 import {
   describeMissing,
   type Path,
   type Problem,
   show,
   validate,
-} from "../api/validate.ts";
+} from "../api/schema/validate.ts";
 import type { Placed } from "./placed.ts";
-import { isMapping, listOf, type Report } from "./short_document.ts";
+import { isMapping, listOf, type Report } from "./short_form/short_document.ts";
 import type { ConfigDocument } from "./config_document.ts";
 
 /** Whether a document is a Kubernetes resource and not the short form. */

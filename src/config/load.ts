@@ -1,25 +1,34 @@
-import { kindSchemas } from "../api/resource_set.ts";
+import { kindSchemas } from "../api/resources/resource_set.ts";
 import { type Settings, settingsSchema } from "../api/settings.ts";
-import { type Path, type Problem, show, validate } from "../api/validate.ts";
-import { POLICY_API_GROUP } from "../api/group.ts";
-import { createSuggest } from "../api/suggest.ts";
+import {
+  type Path,
+  type Problem,
+  show,
+  validate,
+} from "../api/schema/validate.ts";
+import { POLICY_API_GROUP } from "../api/resources/group.ts";
+import { createSuggest } from "../api/schema/suggest.ts";
 import { runToEnd } from "../base/slices.ts";
-import { checkTogether } from "./checks.ts";
-import { type ConfigText, type Diagnostic, isError } from "./diagnostic.ts";
-import { expandAll } from "./expand.ts";
+import { checkTogether } from "./diagnostics/checks.ts";
+import {
+  type ConfigText,
+  type Diagnostic,
+  isError,
+} from "./diagnostics/located_diagnostic.ts";
+import { expandAll } from "./short_form/expand.ts";
 import { createLoadedConfig, type LoadedConfig } from "./loaded_config.ts";
 import { isKubernetes, readKubernetes } from "./kubernetes_document.ts";
-import { folderOf, normalise } from "./normalise.ts";
+import { folderOf, normalise } from "./short_form/normalize.ts";
 import { diagnose, diagnoseAt, isGenerated, type Placed } from "./placed.ts";
-import { checkReferences, declaredNames } from "./references.ts";
+import { checkReferences, declaredNames } from "./diagnostics/references.ts";
 import {
   isMapping,
   mappingOf,
   readShortDocument,
   type ShortDocument,
-} from "./short_document.ts";
-import type { Environment } from "./substitute.ts";
-import { findSuspicious } from "./suspicious.ts";
+} from "./short_form/short_document.ts";
+import type { Environment } from "./yaml/substitute.ts";
+import { findSuspicious } from "./diagnostics/suspicious.ts";
 import { type ConfigDocument, readDocuments } from "./config_document.ts";
 
 /** Reads configuration in the short form, as Kubernetes kinds, or both. Never throws on bad input. */

@@ -2,14 +2,14 @@ import {
   emptyResourceSet,
   type Resource,
   type ResourceSet,
-} from "../api/resource_set.ts";
+} from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
-import { formatPath, type Problem } from "../api/validate.ts";
+import { formatPath, type Problem } from "../api/schema/validate.ts";
 import {
   type ConfigText,
   type Diagnostic,
   sortDiagnostics,
-} from "./diagnostic.ts";
+} from "./diagnostics/located_diagnostic.ts";
 import { diagnose, type Placed, placedKey } from "./placed.ts";
 
 /** What a configuration says, and everything that is wrong with it. */

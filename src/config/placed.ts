@@ -1,7 +1,10 @@
-import { POLICY_API_GROUP } from "../api/group.ts";
-import { type Resource, resourceKey } from "../api/resource_set.ts";
-import type { Path, Problem } from "../api/validate.ts";
-import { type Diagnostic, diagnosticOf } from "./diagnostic.ts";
+import { POLICY_API_GROUP } from "../api/resources/group.ts";
+import { type Resource, resourceKey } from "../api/resources/resource_set.ts";
+import type { Path, Problem } from "../api/schema/validate.ts";
+import {
+  type Diagnostic,
+  diagnosticOf,
+} from "./diagnostics/located_diagnostic.ts";
 import type { ConfigDocument } from "./config_document.ts";
 
 /** Where a part of a resource was written. */

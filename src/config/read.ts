@@ -6,7 +6,7 @@ import {
   NotAFileError,
   readFileBytes,
 } from "../base/regular_file.ts";
-import type { ConfigText } from "./diagnostic.ts";
+import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
 
 /** Configuration could not be read at all; the message names the file. */
 export class ConfigReadError extends Error {

@@ -1,10 +1,10 @@
 import type { UpstreamBounds, UpstreamStats } from "../http/client/upstream.ts";
-import type { LimitCounts } from "../ratelimit/counter_store.ts";
-import { MAX_KEYS } from "../ratelimit/local_limit.ts";
+import type { LimitCounts } from "../ratelimit/local/counter_store.ts";
+import { MAX_KEYS } from "../ratelimit/local/local_limit.ts";
 import {
   MAX_WATCHERS,
   type WatcherState,
-} from "../telemetry/trace_watchers.ts";
+} from "../telemetry/trace/trace_watchers.ts";
 import type { BoundedStore } from "./data_plane.ts";
 
 /** What is read to tell what is kept in memory. */

@@ -1,8 +1,11 @@
-import type { ResourceSet } from "../api/resource_set.ts";
+import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
-import type { FailingPart } from "../telemetry/explanation.ts";
-import type { TraceEvent } from "../telemetry/trace_event.ts";
-import type { TraceStream, WatcherState } from "../telemetry/trace_watchers.ts";
+import type { FailingPart } from "../telemetry/failures/explanation.ts";
+import type { TraceEvent } from "../telemetry/trace/trace_event.ts";
+import type {
+  TraceStream,
+  WatcherState,
+} from "../telemetry/trace/trace_watchers.ts";
 
 /**
  * The part that carries traffic, as seen by everything that does not: plain data in, plain data out, so that it may

@@ -2,20 +2,20 @@ import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import { createSensitiveHeaders } from "../base/redaction.ts";
-import type { RequestFilter } from "../policy/request_filter.ts";
+import type { RequestFilter } from "../policy/http/request_filter.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import {
   describeFailure,
   describeRefused,
   hasFailed,
-} from "../proxy/failures.ts";
-import { Tracing } from "../proxy/tracing.ts";
+} from "../proxy/trace/remembered_failures.ts";
+import { Tracing } from "../proxy/trace/tracing.ts";
 import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
-import { explainFailure } from "../telemetry/explain_failure.ts";
-import type { FailedRequest } from "../telemetry/failed_request.ts";
-import { failureEvents } from "../telemetry/failure_events.ts";
-import { FailureMemory } from "../telemetry/failure_memory.ts";
-import type { FinishedRequest } from "../telemetry/finished_request.ts";
+import { explainFailure } from "../telemetry/failures/explain_failure.ts";
+import type { FailedRequest } from "../telemetry/failures/failed_request.ts";
+import { failureEvents } from "../telemetry/failures/failure_events.ts";
+import { FailureMemory } from "../telemetry/failures/failure_memory.ts";
+import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
 import type {
   FailureReport,
   FailureSummary,
@@ -106,7 +106,9 @@ export class Debugging {
 
 /** Loads what evaluates expressions when somebody needs it first. */
 async function compileFilter(text: string): Promise<RequestFilter> {
-  const { compileRequestFilter } = await import("../policy/request_filter.ts");
+  const { compileRequestFilter } = await import(
+    "../policy/http/request_filter.ts"
+  );
   return compileRequestFilter(text);
 }
 

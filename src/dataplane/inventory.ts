@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import type { Listeners } from "../proxy/listeners.ts";
+import type { Listeners } from "../proxy/ports/listeners.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import { describeStores } from "./bounded_stores.ts";
 import type { BoundedStore, TaskTree } from "./data_plane.ts";

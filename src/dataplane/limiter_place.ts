@@ -1,11 +1,11 @@
-import { splitHostPort } from "../api/address.ts";
-import type { GlobalRateLimit } from "../api/rate_limit.ts";
+import { splitHostPort } from "../api/schema/address.ts";
+import type { GlobalRateLimit } from "../api/policies/rate_limit_schema.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Hide } from "../base/redaction.ts";
 import type { PolicyOptions } from "../policy/policy_kind.ts";
-import { budgetOf } from "../policy/rate_limit_budget.ts";
-import { nameDescriptors } from "../policy/rate_limit_names.ts";
-import type { ServiceAddress } from "../ratelimit/service_address.ts";
+import { budgetOf } from "../policy/rate_limit/rate_limit_budget.ts";
+import { nameDescriptors } from "../policy/rate_limit/rate_limit_names.ts";
+import type { ServiceAddress } from "../ratelimit/service/service_address.ts";
 import type { GlobalLimit } from "../ratelimit/global_limit.ts";
 import type { LimiterPlace } from "../ratelimit/global_limiters.ts";
 

@@ -1,4 +1,4 @@
-import type { ResourceSet } from "../api/resource_set.ts";
+import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
@@ -10,19 +10,19 @@ import {
   type Compiled,
   emptyDescription,
 } from "../compile/compile.ts";
-import { loadPolicies } from "../compile/load_policies.ts";
-import { isError } from "../config/diagnostic.ts";
-import type { Listeners } from "../proxy/listeners.ts";
-import { PortError } from "../proxy/open_port.ts";
+import { loadPolicies } from "../compile/policies/load_policies.ts";
+import { isError } from "../config/diagnostics/located_diagnostic.ts";
+import type { Listeners } from "../proxy/ports/listeners.ts";
+import { PortError } from "../proxy/ports/open_port.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
-import type { WebUiHandler } from "../proxy/web_ui.ts";
+import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot_store.ts";
-import type { AccessLog } from "../telemetry/access_log.ts";
-import { addConnectionMetrics } from "../telemetry/connection_metrics.ts";
-import { type GatewayMetrics } from "../telemetry/gateway_metrics.ts";
-import { addGlobalLimitMetrics } from "../telemetry/global_limit_metrics.ts";
-import { addKeySetMetrics } from "../telemetry/key_set_metrics.ts";
-import { addLocalLimitMetrics } from "../telemetry/local_limit_metrics.ts";
+import type { AccessLog } from "../telemetry/log/access_log.ts";
+import { addConnectionMetrics } from "../telemetry/metrics/connection_metrics.ts";
+import { type GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
+import { addGlobalLimitMetrics } from "../telemetry/metrics/global_limit_metrics.ts";
+import { addKeySetMetrics } from "../telemetry/metrics/key_set_metrics.ts";
+import { addLocalLimitMetrics } from "../telemetry/metrics/local_limit_metrics.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
 import { createListeners } from "./request_path.ts";

@@ -6,12 +6,15 @@ import {
   type KeyCache,
   KvKeyCache,
   noKeyCache,
-} from "../identity/key_cache.ts";
+} from "../identity/keys/key_cache.ts";
 import type { PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
-import type { LimitCounts, LimitReading } from "../ratelimit/counter_store.ts";
-import type { CounterStore } from "../ratelimit/counter_store.ts";
-import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
+import type {
+  LimitCounts,
+  LimitReading,
+} from "../ratelimit/local/counter_store.ts";
+import type { CounterStore } from "../ratelimit/local/counter_store.ts";
+import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
 import type { GlobalLimitReading } from "../ratelimit/global_limit.ts";
 import type { LimiterCounts } from "../ratelimit/limiter_handle.ts";
 import { GlobalLimiters } from "../ratelimit/global_limiters.ts";

@@ -3,17 +3,17 @@ import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
-import { Listeners } from "../proxy/listeners.ts";
+import { Listeners } from "../proxy/ports/listeners.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
-import { ServerWatch } from "../proxy/server_watch.ts";
+import { ServerWatch } from "../proxy/ports/server_watch.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
-import type { AccessLog } from "../telemetry/access_log.ts";
-import type { FinishedRequest } from "../telemetry/finished_request.ts";
-import type { GatewayMetrics } from "../telemetry/gateway_metrics.ts";
+import type { AccessLog } from "../telemetry/log/access_log.ts";
+import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
+import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 import type { Debugging } from "./debugging.ts";
 
 /** What requests meet on their way. */

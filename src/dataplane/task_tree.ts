@@ -1,8 +1,8 @@
 import { hideSignatures } from "../base/redaction.ts";
 import type { OpenConnection } from "../http/server/open_connection.ts";
 import { Exchange } from "../proxy/exchange.ts";
-import type { PortConnections } from "../proxy/listeners.ts";
-import { pathEnd } from "../route/request_target.ts";
+import type { PortConnections } from "../proxy/ports/listeners.ts";
+import { pathEnd } from "../route/normalize_target.ts";
 import type {
   ConnectionTask,
   ListenerTask,

@@ -2,14 +2,17 @@ import { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { SharedMap } from "../base/shared_map.ts";
-import { describeAddress, type DocumentAddress } from "./document_client.ts";
-import type { KeyCache } from "./key_cache.ts";
-import type { KeyLocation } from "./key_location.ts";
-import { RemoteKeys, type RemoteKeysOptions } from "./remote_keys.ts";
+import {
+  describeAddress,
+  type DocumentAddress,
+} from "./documents/document_client.ts";
+import type { KeyCache } from "./keys/key_cache.ts";
+import type { KeyLocation } from "./keys/key_location.ts";
+import { RemoteKeys, type RemoteKeysOptions } from "./keys/remote_keys.ts";
 import {
   createRemoteMetadata,
   type RemoteMetadata,
-} from "./remote_metadata.ts";
+} from "./documents/remote_metadata.ts";
 import { TokenVerifier, type TokenVerifierOptions } from "./token_verifier.ts";
 
 /** What a configuration uses of the store, until it gives it back. */

@@ -1,5 +1,5 @@
 import { isDeeperThan, isJsonObject, type JsonObject } from "../base/json.ts";
-import { signatureAlgorithms } from "./public_key.ts";
+import { signatureAlgorithms } from "./keys/public_key.ts";
 
 /** Longer tokens are refused unread. */
 const MAX_TOKEN_LENGTH = 16 * 1024;

@@ -1,4 +1,4 @@
-import type { TrafficPolicyKind } from "../api/gateway_policy.ts";
+import type { TrafficPolicyKind } from "../api/resources/gateway_policy.ts";
 import type { PolicyKind } from "./policy_kind.ts";
 
 /**

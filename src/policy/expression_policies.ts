@@ -1,10 +1,13 @@
 /** The kinds that evaluate expressions; `registry.ts` has them loaded when a configuration has one of them. */
-import { checkAuthorization, createAuthorization } from "./authorization.ts";
+import {
+  checkAuthorization,
+  createAuthorization,
+} from "./authorization/authorization.ts";
 import { defineCombinedPolicy, definePolicy } from "./policy_kind.ts";
-import { createRateLimit } from "./rate_limit.ts";
-import { checkRateLimit } from "./rate_limit_checks.ts";
-import { createTransformation } from "./transformation.ts";
-import { checkTransformation } from "./transformation_checks.ts";
+import { createRateLimit } from "./rate_limit/rate_limit.ts";
+import { checkRateLimit } from "./rate_limit/rate_limit_checks.ts";
+import { createTransformation } from "./transformation/transformation.ts";
+import { checkTransformation } from "./transformation/transformation_checks.ts";
 
 /** All rules of all levels. */
 export const authorization = definePolicy("authorization", {

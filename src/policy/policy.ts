@@ -1,12 +1,12 @@
-import type { TrafficPolicyKind } from "../api/gateway_policy.ts";
+import type { TrafficPolicyKind } from "../api/resources/gateway_policy.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
-import type { LlmCall } from "./llm_call.ts";
-import type { LlmRequest } from "./llm_variable.ts";
-import type { McpMessage } from "./mcp_variable.ts";
+import type { LlmCall } from "./expressions/llm_call.ts";
+import type { LlmRequest } from "./expressions/llm_variable.ts";
+import type { McpMessage } from "./expressions/mcp_variable.ts";
 import type { PolicyTrace } from "./policy_trace.ts";
-import type { Admission } from "./rate_limit_admission.ts";
+import type { Admission } from "./rate_limit/rate_limit_admission.ts";
 import type { Refusal } from "./refusal.ts";
-import type { RequestIdentity } from "./request_identity.ts";
+import type { RequestIdentity } from "./authentication/request_identity.ts";
 
 /** What policies see of the request that they run on. */
 export interface PolicyContext {

@@ -4,8 +4,8 @@ import type { Hide } from "../base/redaction.ts";
 import type {
   TrafficPolicy,
   TrafficPolicyKind,
-} from "../api/gateway_policy.ts";
-import type { PolicyBackendRef } from "../api/jwt_authentication.ts";
+} from "../api/resources/gateway_policy.ts";
+import type { PolicyBackendRef } from "../api/policies/jwt_schema.ts";
 import type { UpstreamOptions } from "../http/client/upstream.ts";
 import type { Policy } from "./policy.ts";
 import type { PolicyServices } from "./policy_services.ts";

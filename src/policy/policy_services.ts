@@ -1,4 +1,4 @@
-import type { GlobalRateLimit } from "../api/rate_limit.ts";
+import type { GlobalRateLimit } from "../api/policies/rate_limit_schema.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Peer } from "../http/transport.ts";
@@ -6,10 +6,10 @@ import {
   type IdentityLease,
   IdentityStore,
 } from "../identity/identity_store.ts";
-import { noKeyCache } from "../identity/key_cache.ts";
-import type { CounterLease } from "../ratelimit/counter_store.ts";
+import { noKeyCache } from "../identity/keys/key_cache.ts";
+import type { CounterLease } from "../ratelimit/local/counter_store.ts";
 import type { GlobalLimiter } from "../ratelimit/global_limiter.ts";
-import { LocalCounterStore } from "../ratelimit/local_counter_store.ts";
+import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
 import type { PolicyOptions } from "./policy_kind.ts";
 
 /** What policies use while they run; its state outlives the configuration. */

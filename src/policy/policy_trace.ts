@@ -1,9 +1,9 @@
-import type { JsonValue } from "../telemetry/trace_state.ts";
+import type { JsonValue } from "../telemetry/trace/trace_state.ts";
 import type {
   AuthorizationResult,
   PolicyEvent,
   RateLimitResult,
-} from "../telemetry/trace_event.ts";
+} from "../telemetry/trace/trace_event.ts";
 
 /** What policies tell about a request that somebody watches. Secrets are taken out on the way: tell what you have. */
 export interface PolicyTrace {

@@ -1,9 +1,9 @@
 import type { ResponseMessage } from "../http/message.ts";
-import type { RefusalReason } from "../telemetry/finished_request.ts";
+import type { RefusalReason } from "../telemetry/log/finished_request.ts";
 import type {
   AuthorizationResult,
   RateLimitResult,
-} from "../telemetry/trace_event.ts";
+} from "../telemetry/trace/trace_event.ts";
 
 /** A request turned down by a policy: what the client is answered, and why, which log, metrics and trace tell. */
 export class Refusal {

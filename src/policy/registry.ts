@@ -1,25 +1,25 @@
 import {
   checkApiKeyAuthentication,
   createApiKeyAuthentication,
-} from "./api_key_authentication.ts";
+} from "./authentication/api_key_authentication.ts";
 import {
   checkBasicAuthentication,
   createBasicAuthentication,
-} from "./basic_authentication.ts";
-import { createCors } from "./cors.ts";
+} from "./authentication/basic_authentication.ts";
+import { createCors } from "./http/cors.ts";
 import { deferPolicy } from "./deferred_policy.ts";
-import { createDirectResponse } from "./direct_response.ts";
+import { createDirectResponse } from "./http/direct_response.ts";
 import {
   checkRequestHeaderModifier,
   checkResponseHeaderModifier,
   createRequestHeaderModifier,
   createResponseHeaderModifier,
-} from "./header_modifier.ts";
-import { createJwtAuthentication } from "./jwt_authentication.ts";
-import { checkJwtAuthentication } from "./jwt_checks.ts";
+} from "./http/header_modifier.ts";
+import { createJwtAuthentication } from "./authentication/jwt_authentication.ts";
+import { checkJwtAuthentication } from "./authentication/jwt_checks.ts";
 import { definePolicy, type PolicyKind } from "./policy_kind.ts";
-import { createRequestRedirect } from "./request_redirect.ts";
-import { createUrlRewrite } from "./url_rewrite.ts";
+import { createRequestRedirect } from "./http/request_redirect.ts";
+import { createUrlRewrite } from "./http/url_rewrite.ts";
 
 const cors = definePolicy("cors", { create: createCors });
 const jwtAuthentication = definePolicy("jwtAuthentication", {

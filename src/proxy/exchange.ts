@@ -10,7 +10,7 @@ import type { Policy, PolicyContext } from "../policy/policy.ts";
 import type { PolicyTrace } from "../policy/policy_trace.ts";
 import { Refusal } from "../policy/refusal.ts";
 import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
-import type { RequestIdentity } from "../policy/request_identity.ts";
+import type { RequestIdentity } from "../policy/authentication/request_identity.ts";
 import { hostnameOf } from "../route/hostname.ts";
 import type { RoutableRequest } from "../route/route_table.ts";
 import type {
@@ -20,9 +20,9 @@ import type {
   Snapshot,
 } from "../snapshot/snapshot.ts";
 import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
-import { requestIdOf } from "./forwarding.ts";
-import type { RequestTrace } from "./request_trace.ts";
-import { TokenMeter } from "./token_meter.ts";
+import { requestIdOf } from "./forwarding_headers.ts";
+import type { RequestTrace } from "./trace/request_trace.ts";
+import { TokenMeter } from "./body/token_meter.ts";
 
 /** Hears of every request that is over. */
 export type FinishObserver = (exchange: Exchange, outcome: Outcome) => void;

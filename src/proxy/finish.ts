@@ -2,8 +2,8 @@ import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome } from "../http/message.ts";
 import { StalledClientError } from "../http/server/request_error.ts";
-import { pathOf } from "../route/request_target.ts";
-import type { FinishedRequest } from "../telemetry/finished_request.ts";
+import { pathOf } from "../route/normalize_target.ts";
+import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
 import type { Exchange, FinishObserver } from "./exchange.ts";
 import { toGatewayError } from "./respond.ts";
 

@@ -5,7 +5,7 @@ import type { Body } from "../http/body.ts";
 import type { RequestMessage } from "../http/message.ts";
 import type { PolicyTrace } from "../policy/policy_trace.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
-import { mirrorBody } from "./mirrored_body.ts";
+import { mirrorBody } from "./body/mirrored_body.ts";
 import { withinLimit } from "./time_limit.ts";
 import type { Sender, Upstreams } from "./upstreams.ts";
 

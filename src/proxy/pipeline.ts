@@ -6,7 +6,7 @@ import type {
   ResponseMessage,
 } from "../http/message.ts";
 import { hostnameOf, selectListener } from "../route/hostname.ts";
-import { normalizeTarget } from "../route/request_target.ts";
+import { normalizeTarget } from "../route/normalize_target.ts";
 import type { Listener, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import {
@@ -14,11 +14,11 @@ import {
   addVia,
   setIfAbsent,
   type TrustsPeer,
-} from "./forwarding.ts";
+} from "./forwarding_headers.ts";
 import type { Forwarder } from "./forwarder.ts";
-import { limitBody } from "./limited_body.ts";
+import { limitBody } from "./body/limited_body.ts";
 import { respondToError, toGatewayError } from "./respond.ts";
-import type { Tracing } from "./tracing.ts";
+import type { Tracing } from "./trace/tracing.ts";
 
 /** What the pipeline needs of its surroundings. */
 export interface PipelineOptions extends ExchangeOptions {

@@ -6,7 +6,7 @@ import type { Body } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { Retry } from "../snapshot/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
-import { ReplayableBody } from "./replayable_body.ts";
+import { ReplayableBody } from "./body/replayable_body.ts";
 import { toGatewayError } from "./respond.ts";
 import { isIdempotent } from "../http/idempotent.ts";
 

@@ -1,5 +1,5 @@
 import { BlockList, isIPv6 } from "node:net";
-import type { TrustsPeer } from "./forwarding.ts";
+import type { TrustsPeer } from "./forwarding_headers.ts";
 
 /**
  * Tells trusted proxies by their address.

@@ -8,7 +8,7 @@ import {
   type UpstreamStats,
 } from "../http/client/upstream.ts";
 import type { Backend, Snapshot } from "../snapshot/snapshot.ts";
-import { createWebUi, type WebUiHandler } from "./web_ui.ts";
+import { createWebUi, type WebUiHandler } from "./web_ui_upstream.ts";
 
 /** Sends requests to a backend. */
 export type Sender = Pick<Upstream, "send">;

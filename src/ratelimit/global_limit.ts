@@ -1,7 +1,7 @@
 import { describeError } from "../base/errors.ts";
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
-import type { KvLimiterState } from "./kv_description.ts";
-import type { ServiceLimiterState } from "./service_limiter.ts";
+import type { KvLimiterState } from "./kv/kv_description.ts";
+import type { ServiceLimiterState } from "./service/service_limiter.ts";
 
 /** A configured descriptor, as far as it can be told without a request. */
 export interface GlobalLimit {

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { GlobalLimiter } from "./global_limiter.ts";
-import type { ServiceAddress } from "./service_address.ts";
+import type { ServiceAddress } from "./service/service_address.ts";
 import type { GlobalLimit, GlobalLimitReading } from "./global_limit.ts";
 import {
   createKvLimiter,

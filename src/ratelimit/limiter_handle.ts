@@ -1,11 +1,11 @@
 import { CountedLimiter, type DecisionCounts } from "./counted_limiter.ts";
 import { FailureLog } from "./failure_log.ts";
-import { KvLimiter, type KvLimiterOptions } from "./kv_limiter.ts";
-import { formatAddress } from "./service_address.ts";
+import { KvLimiter, type KvLimiterOptions } from "./kv/kv_limiter.ts";
+import { formatAddress } from "./service/service_address.ts";
 import {
   ServiceLimiter,
   type ServiceLimiterOptions,
-} from "./service_limiter.ts";
+} from "./service/service_limiter.ts";
 import {
   type GlobalLimit,
   type GlobalLimitReading,

@@ -2,10 +2,10 @@ import type {
   HeaderMatch,
   HttpMatch,
   QueryParamMatch,
-} from "../api/http_match.ts";
+} from "../api/resources/http_match.ts";
 import { Pattern } from "../base/pattern.ts";
-import { queryParam } from "./query.ts";
-import { normalizePath, pathEnd } from "./request_target.ts";
+import { queryParam } from "./query_parameter.ts";
+import { normalizePath, pathEnd } from "./normalize_target.ts";
 import type { RoutableRequest } from "./route_table.ts";
 
 /** Condition of a match beyond host and path. */

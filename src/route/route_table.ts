@@ -1,7 +1,7 @@
-import type { HttpMatch } from "../api/http_match.ts";
+import type { HttpMatch } from "../api/resources/http_match.ts";
 import { isWildcard } from "./hostname.ts";
 import { type Candidate, PathIndex } from "./path_index.ts";
-import { pathOf } from "./request_target.ts";
+import { pathOf } from "./normalize_target.ts";
 import { compileMatch } from "./route_match.ts";
 
 /** What routing looks at. */

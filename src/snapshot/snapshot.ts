@@ -1,6 +1,6 @@
 import type { Policy } from "../policy/policy.ts";
 import type { RouteTable } from "../route/route_table.ts";
-import type { JsonObject } from "../telemetry/trace_state.ts";
+import type { JsonObject } from "../telemetry/trace/trace_state.ts";
 
 /**
  * A configuration compiled whole: what a request needs, in the form in which it is needed.

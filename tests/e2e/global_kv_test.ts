@@ -4,7 +4,7 @@ import type {
   DescriptorUse,
   LimiterDecision,
 } from "../../src/ratelimit/global_limiter.ts";
-import { KvLimiter } from "../../src/ratelimit/kv_limiter.ts";
+import { KvLimiter } from "../../src/ratelimit/kv/kv_limiter.ts";
 import { KvConnectServer } from "../harness/kv_connect_server.ts";
 
 const CAPACITY = 5000;

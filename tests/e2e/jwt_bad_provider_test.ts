@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { gatewayApiVersion } from "../../src/api/group.ts";
+import { gatewayApiVersion } from "../../src/api/resources/group.ts";
 import { createAuthority } from "../harness/certificates.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { gatewayApiVersion } from "../../src/api/group.ts";
+import { gatewayApiVersion } from "../../src/api/resources/group.ts";
 import { createAuthority, type KeyPair } from "../harness/certificates.ts";
 import { FakeClock } from "../harness/fake_clock.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";

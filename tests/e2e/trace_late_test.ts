@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { TraceEvent } from "../../src/telemetry/trace_event.ts";
+import type { TraceEvent } from "../../src/telemetry/trace/trace_event.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { answer, RawUpstream } from "../harness/raw_upstream.ts";
 import { startTracedGateway } from "../harness/traced_gateway.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { TraceEvent } from "../../src/telemetry/trace_event.ts";
+import type { TraceEvent } from "../../src/telemetry/trace/trace_event.ts";
 import {
   forwardedTrace,
   refusedTrace,

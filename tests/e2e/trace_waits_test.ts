@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { TraceEvent } from "../../src/telemetry/trace_event.ts";
+import type { TraceEvent } from "../../src/telemetry/trace/trace_event.ts";
 import { fetchRaw, type RawRequest } from "../harness/fetch_raw.ts";
 import { freePort } from "../harness/free_port.ts";
 import { IdentityServer } from "../harness/identity_server.ts";

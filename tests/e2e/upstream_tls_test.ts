@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { gatewayApiVersion } from "../../src/api/group.ts";
+import { gatewayApiVersion } from "../../src/api/resources/group.ts";
 import { createAuthority } from "../harness/certificates.ts";
 import { createConfigFolder } from "../harness/file_gateway.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";

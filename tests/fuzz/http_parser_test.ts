@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { FramedBody } from "../../src/http/framed_body.ts";
-import { requestFraming } from "../../src/http/framing.ts";
-import { parseRequestHead } from "../../src/http/head_parser.ts";
-import { InputBuffer } from "../../src/http/input_buffer.ts";
+import { FramedBody } from "../../src/http/http1/framed_body.ts";
+import { requestFraming } from "../../src/http/http1/framing.ts";
+import { parseRequestHead } from "../../src/http/http1/head_parser.ts";
+import { InputBuffer } from "../../src/http/http1/input_buffer.ts";
 import {
   locateHead,
   skipEmptyLine,
-} from "../../src/http/server/head_locator.ts";
+} from "../../src/http/server/http1/head_locator.ts";
 import { REQUEST_CASES } from "../fixtures/http/requests.ts";
 import { readText } from "../harness/echo_server.ts";
 import {

@@ -1,5 +1,5 @@
 /** A terminal UI with a bug, in the way that the first argument names. */
-import { runTui } from "../../cli/tui/run.ts";
+import { runTui } from "../../cli/tui/run_tui.ts";
 import { received } from "./received_events.ts";
 import { refusedTrace } from "./sample_trace.ts";
 

@@ -7,13 +7,13 @@ import type {
   RequestHandler,
   RequestMessage,
 } from "../../src/http/message.ts";
-import type { TlsConfig } from "../../src/http/server/certificate_table.ts";
+import type { TlsConfig } from "../../src/http/server/accept/certificate_table.ts";
 import type {
   RefusedRequest,
   ServerObserver,
 } from "../../src/http/server/observer.ts";
-import type { ServerOptions } from "../../src/http/server/options.ts";
-import { HttpServer } from "../../src/http/server/server.ts";
+import type { ServerOptions } from "../../src/http/server/server_options.ts";
+import { HttpServer } from "../../src/http/server/http_server.ts";
 import { respondToError, toGatewayError } from "../../src/proxy/respond.ts";
 
 /** Answers every request with what was seen of it, as JSON. */

@@ -6,7 +6,7 @@
  */
 // deno-lint-ignore-file no-console -- whoever runs the test sees why it failed
 import type { DescriptorUse } from "../../src/ratelimit/global_limiter.ts";
-import { KvLimiter } from "../../src/ratelimit/kv_limiter.ts";
+import { KvLimiter } from "../../src/ratelimit/kv/kv_limiter.ts";
 
 const [path = "", base, requests] = Deno.args;
 const BATCH = 25;

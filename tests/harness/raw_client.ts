@@ -1,13 +1,16 @@
 import net from "node:net";
 import tls from "node:tls";
 import { Buffer } from "node:buffer";
-import { InputBuffer } from "../../src/http/input_buffer.ts";
+import { InputBuffer } from "../../src/http/http1/input_buffer.ts";
 import { NodeTransport } from "../../src/http/node_transport.ts";
-import { findHeadEnd, parseResponseHead } from "../../src/http/head_parser.ts";
+import {
+  findHeadEnd,
+  parseResponseHead,
+} from "../../src/http/http1/head_parser.ts";
 import type { HeaderList } from "../../src/http/header_list.ts";
 import { type Transport, writeAll } from "../../src/http/transport.ts";
-import { FramedBody } from "../../src/http/framed_body.ts";
-import { responseFraming } from "../../src/http/framing.ts";
+import { FramedBody } from "../../src/http/http1/framed_body.ts";
+import { responseFraming } from "../../src/http/http1/framing.ts";
 
 /** A response as it came over the wire. */
 export interface RawAnswer {

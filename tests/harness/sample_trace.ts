@@ -2,8 +2,8 @@ import type {
   TraceEvent,
   TraceMessage,
   TraceSeverity,
-} from "../../src/telemetry/trace_event.ts";
-import type { RequestState } from "../../src/telemetry/trace_state.ts";
+} from "../../src/telemetry/trace/trace_event.ts";
+import type { RequestState } from "../../src/telemetry/trace/trace_state.ts";
 
 /** An event at a number of microseconds. */
 export function traceEvent(

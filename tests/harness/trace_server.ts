@@ -1,4 +1,4 @@
-import type { TraceEvent } from "../../src/telemetry/trace_event.ts";
+import type { TraceEvent } from "../../src/telemetry/trace/trace_event.ts";
 
 /** An admin interface whose traces are written by the test. */
 export class TraceServer implements AsyncDisposable {

@@ -1,9 +1,9 @@
 import { Gateway, textSource } from "../../mod.ts";
-import { SideServers } from "../../admin/side_servers.ts";
+import { SideServers } from "../../admin/admin_servers.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { TraceQuery } from "../../src/dataplane/data_plane.ts";
-import type { TraceEvent } from "../../src/telemetry/trace_event.ts";
-import type { TraceStream } from "../../src/telemetry/trace_watchers.ts";
+import type { TraceEvent } from "../../src/telemetry/trace/trace_event.ts";
+import type { TraceStream } from "../../src/telemetry/trace/trace_watchers.ts";
 import { freePort } from "./free_port.ts";
 
 /** A gateway in this process that is looked into while it works. */

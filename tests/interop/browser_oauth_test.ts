@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Browser, Page } from "playwright-core";
-import { startIdpA } from "../../cli/dev/idp_a.ts";
-import { startIdpB } from "../../cli/dev/idp_b.ts";
+import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
+import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
 import { serveLoopback } from "../../cli/dev/loopback_server.ts";
 import { PATIENCE_MS, startBrowser } from "../harness/browser.ts";
 import { startProtectedGateway } from "../harness/protected_gateway.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Idp } from "../../cli/dev/idp/idp.ts";
-import { startIdpA } from "../../cli/dev/idp_a.ts";
-import { startIdpB } from "../../cli/dev/idp_b.ts";
+import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
+import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
 import { startMcpServer } from "../../cli/dev/mcp_server.ts";
 import {
   clientV2,

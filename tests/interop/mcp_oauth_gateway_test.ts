@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { startIdpA } from "../../cli/dev/idp_a.ts";
-import { startIdpB } from "../../cli/dev/idp_b.ts";
+import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
+import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
 import { runAuthorizationConformance } from "../harness/conformance.ts";
 import {
   clientV2,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import type { Idp } from "../../cli/dev/idp/idp.ts";
-import { startIdpA } from "../../cli/dev/idp_a.ts";
-import { startIdpB } from "../../cli/dev/idp_b.ts";
+import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
+import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
 import {
   decodeClaims,
   readMetadata,

@@ -1,8 +1,8 @@
 /** What section "Protect an MCP server" of README promises: its configurations, and each row of its last table. */
 import assert from "node:assert/strict";
 import type { Idp } from "../../cli/dev/idp/idp.ts";
-import { startIdpA } from "../../cli/dev/idp_a.ts";
-import { startIdpB } from "../../cli/dev/idp_b.ts";
+import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
+import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { clientV2, mcpClients, sdkV1, visit } from "../harness/mcp_clients.ts";
 import { readMetadata, requestUserToken } from "../harness/oauth_exchange.ts";

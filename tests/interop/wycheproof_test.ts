@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { isSignedBy } from "../../src/identity/jose.ts";
-import { candidateKeys, readKeySet } from "../../src/identity/key_set.ts";
+import { candidateKeys, readKeySet } from "../../src/identity/keys/key_set.ts";
 import { readSignedText } from "../../src/identity/token.ts";
 
 // The vectors are not part of the repository; the tests run where they lie beside it.

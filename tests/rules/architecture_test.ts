@@ -19,15 +19,14 @@ const table: ImportTable = {
     "src/telemetry",
     "src/dataplane",
     "src/config",
-    "src/gateway_status.ts",
+    "src/gateway",
   ],
   "cli": [
     "src/base",
     "src/api",
     "src/config",
     "src/telemetry",
-    "src/candidate.ts",
-    "src/gateway.ts",
+    "src/gateway",
   ],
   "cli/serve.ts": [
     "cli",
@@ -35,7 +34,7 @@ const table: ImportTable = {
     "src/base",
     "src/config",
     "src/telemetry",
-    "src/gateway.ts",
+    "src/gateway",
   ],
   "cli/dev": ["src/base"],
   "main.ts": ["cli"],
@@ -81,15 +80,15 @@ Deno.test("findOffences names the offending edge", () => {
   ].join("\n"));
   const edges = [
     { from: "src/base/clock.ts", to: "src/base/errors.ts" },
-    { from: "src/base/clock.ts", to: "src/api/schema.ts" },
-    { from: "src/proxy/pipeline.ts", to: "src/api/schema.ts" },
+    { from: "src/base/clock.ts", to: "src/api/schema/schema.ts" },
+    { from: "src/proxy/pipeline.ts", to: "src/api/schema/schema.ts" },
     { from: "src/proxy/pipeline.ts", to: "cli/main.ts" },
     { from: "src/gateway.ts", to: "src/proxy/pipeline.ts" },
     { from: "src/other/file.ts", to: "src/base/clock.ts" },
   ];
 
   assert.deepEqual(findOffences(edges, table), [
-    "src/base/clock.ts must not import src/api/schema.ts: src/base may import nothing",
+    "src/base/clock.ts must not import src/api/schema/schema.ts: src/base may import nothing",
     "src/proxy/pipeline.ts must not import cli/main.ts: src/proxy may import src/base, src/api",
     "src/other/file.ts is in no room of the import table",
   ]);
@@ -97,21 +96,21 @@ Deno.test("findOffences names the offending edge", () => {
 
 Deno.test("findUnwrappedPackages names every file that imports the package", () => {
   const edges = [
-    { from: "src/config/yaml.ts", to: "yaml" },
-    { from: "src/config/yaml.ts", to: "yaml" },
-    { from: "src/api/schema.ts", to: "valibot" },
+    { from: "src/config/yaml/yaml.ts", to: "yaml" },
+    { from: "src/config/yaml/yaml.ts", to: "yaml" },
+    { from: "src/api/schema/schema.ts", to: "valibot" },
     { from: "src/config/load.ts", to: "valibot" },
   ];
 
   assert.deepEqual(findUnwrappedPackages(edges), [
-    "valibot must be wrapped by one file, is imported by src/api/schema.ts, src/config/load.ts",
+    "valibot must be wrapped by one file, is imported by src/api/schema/schema.ts, src/config/load.ts",
   ]);
 });
 
 Deno.test("readEdges sees local modules and packages", () => {
   assert(
     local.some(({ from, to }) =>
-      from.startsWith("src/api/") && to === "src/api/schema.ts"
+      from.startsWith("src/api/") && to === "src/api/schema/schema.ts"
     ),
   );
   assert(packages.some(({ to }) => to === "valibot"));

@@ -281,7 +281,7 @@ Deno.test("the manual explains every reason with its status", async () => {
     return `${code} ${status}`;
   });
   const refusals = [
-    ...(await readFile("src/telemetry/finished_request.ts")).matchAll(
+    ...(await readFile("src/telemetry/log/finished_request.ts")).matchAll(
       /^ {2}\| "([a-z_]+)"/gm,
     ),
   ].map(([, reason = ""]) => reason);
@@ -305,7 +305,7 @@ Deno.test("the manual explains every reason with its status", async () => {
 
 Deno.test("the manual lists every field of an access log line", async () => {
   const added = [
-    ...(await readFile("src/telemetry/access_log.ts")).matchAll(
+    ...(await readFile("src/telemetry/log/access_log.ts")).matchAll(
       /\badd\("([a-z.]+)"/g,
     ),
   ].map(([, field]) => field);

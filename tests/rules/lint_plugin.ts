@@ -39,11 +39,11 @@ export const plugin: Deno.lint.Plugin = {
     "no-status-literal": rule(isDataPlane, (report, path) => {
       if (
         path === "src/proxy/respond.ts" ||
-        path === "src/policy/auth_responses.ts" ||
-        path === "src/policy/rate_limit_responses.ts"
+        path === "src/policy/authentication/auth_responses.ts" ||
+        path === "src/policy/rate_limit/rate_limit_responses.ts"
       ) return {};
       const message =
-        "Throw a GatewayError: only src/proxy/respond.ts knows the status of an error; policies refuse with src/policy/auth_responses.ts";
+        "Throw a GatewayError: only src/proxy/respond.ts knows the status of an error; policies refuse with src/policy/authentication/auth_responses.ts";
       const check = (
         name: string | undefined,
         value: Deno.lint.Node | null | undefined,

@@ -37,7 +37,7 @@ const refused = [
   },
   {
     rule: "no-ambient-clock",
-    path: "admin/server.ts",
+    path: "admin/admin_server.ts",
     source: "const t = new Date();",
   },
   {
@@ -58,7 +58,7 @@ const refused = [
   },
   {
     rule: "no-status-literal",
-    path: "src/policy/cors.ts",
+    path: "src/policy/http/cors.ts",
     source: "new Response(null, { status: 503 });",
   },
   {
@@ -153,7 +153,7 @@ const refused = [
   },
   {
     rule: "capital-constants",
-    path: "admin/server.ts",
+    path: "admin/admin_server.ts",
     source: "export const usage = `usage: ${name}`;",
   },
   {
@@ -183,7 +183,10 @@ const accepted = [
   { path: "src/proxy/pipeline.ts", source: "send({ status: 200 });" },
   { path: "src/proxy/retry.ts", source: "if (status === 503) retry();" },
   { path: "src/http/limits.ts", source: "const limits = { heads: 500 };" },
-  { path: "admin/server.ts", source: "new Response(null, { status: 404 });" },
+  {
+    path: "admin/admin_server.ts",
+    source: "new Response(null, { status: 404 });",
+  },
   {
     path: "src/http/pool.ts",
     source: "class Pool { #size = 1; constructor(readonly name: string) {} }",

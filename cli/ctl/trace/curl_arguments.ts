@@ -1,6 +1,6 @@
 import { describeError } from "../../../src/base/errors.ts";
 import { VERSION } from "../../../src/base/version.ts";
-import { Failure, UsageError } from "../../exit.ts";
+import { Failure, UsageError } from "../../process/exit.ts";
 
 /** A request with everything that is sent. */
 export interface PlainRequest {

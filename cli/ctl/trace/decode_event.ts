@@ -1,10 +1,10 @@
 import { describeError } from "../../../src/base/errors.ts";
-import { printableJson } from "../../printable.ts";
+import { printableJson } from "../../output/printable.ts";
 import type {
   TraceEvent,
   TraceMessage,
   TraceSeverity,
-} from "../../../src/telemetry/trace_event.ts";
+} from "../../../src/telemetry/trace/trace_event.ts";
 
 /** An event as the gateway sent it, which may be of another version than this program. */
 export interface ReceivedEvent {

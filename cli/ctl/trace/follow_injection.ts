@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
-import { Failure } from "../../exit.ts";
+import { Failure } from "../../process/exit.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
 
 /** How long the first event may take once the request is over. */

@@ -1,4 +1,4 @@
-import { Failure } from "../../exit.ts";
+import { Failure } from "../../process/exit.ts";
 import { parseCurlArgs } from "./curl_arguments.ts";
 import { sendRequest } from "./plain_client.ts";
 import { SOURCE_PORT_COUNT } from "./source_ports.ts";

@@ -4,8 +4,8 @@ import {
   readAdmin,
   Refusal,
   stranger,
-} from "../../admin_client.ts";
-import { Failure } from "../../exit.ts";
+} from "../../client/admin_client.ts";
+import { Failure } from "../../process/exit.ts";
 import { isObject } from "./decode_event.ts";
 
 /** Where a gateway accepts requests. */

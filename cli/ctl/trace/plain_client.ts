@@ -1,7 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import { describeError } from "../../../src/base/errors.ts";
-import { Failure } from "../../exit.ts";
+import { Failure } from "../../process/exit.ts";
 import type { PlainRequest } from "./curl_arguments.ts";
 import { SOURCE_PORT_COUNT } from "./source_ports.ts";
 

@@ -1,11 +1,11 @@
-import { exitCodes } from "../../exit.ts";
-import { print } from "../../output.ts";
-import { signalExitCodes } from "../../signals.ts";
-import { canDraw } from "../../terminal.ts";
-import type { TraceFeed } from "../../tui/run.ts";
+import { exitCodes } from "../../process/exit.ts";
+import { print } from "../../output/output.ts";
+import { signalExitCodes } from "../../process/signals.ts";
+import { canDraw } from "../../output/terminal.ts";
+import type { TraceFeed } from "../../tui/run_tui.ts";
 import type { KeyInput } from "../../tui/screen.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
-import type { TraceOptions } from "./options.ts";
+import type { TraceOptions } from "./trace_options.ts";
 import { textLine } from "./text.ts";
 
 /** Shows events to the user; answers the exit code. */
@@ -44,7 +44,7 @@ async function printLines(
 }
 
 async function showTui(feed: TraceFeed, keys: KeyInput): Promise<number> {
-  const { runTui } = await import("../../tui/run.ts");
+  const { runTui } = await import("../../tui/run_tui.ts");
   const { failure, signal } = await runTui(feed, keys);
   if (signal !== undefined) return signalExitCodes[signal];
   if (failure !== undefined) throw failure;

@@ -6,9 +6,9 @@ import {
   Refusal,
   stranger,
   streamAdmin,
-} from "../../admin_client.ts";
-import { Failure, UsageError } from "../../exit.ts";
-import { printable } from "../../printable.ts";
+} from "../../client/admin_client.ts";
+import { Failure, UsageError } from "../../process/exit.ts";
+import { printable } from "../../output/printable.ts";
 import { decodeEvent, type ReceivedEvent } from "./decode_event.ts";
 import { readLines } from "./lines.ts";
 

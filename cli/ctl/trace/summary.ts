@@ -8,9 +8,9 @@ import type {
   RateLimitResult,
   RequestFinished,
   TraceMessage,
-} from "../../../src/telemetry/trace_event.ts";
+} from "../../../src/telemetry/trace/trace_event.ts";
 import { isObject, type ReceivedEvent } from "./decode_event.ts";
-import { decodeBody } from "./body.ts";
+import { decodeBody } from "./injected_body.ts";
 
 /** What an event says, in one line such as `401 jwt: token expired`. Not yet safe to print. */
 export function summarise(event: ReceivedEvent): string {

@@ -1,4 +1,4 @@
-import { printable } from "../../printable.ts";
+import { printable } from "../../output/printable.ts";
 import { fit } from "../../tui/columns.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
 import { formatTime, summarise } from "./summary.ts";

@@ -1,6 +1,6 @@
 // @ts-types="./oidc_provider.d.ts"
 import type { Configuration, Context } from "oidc-provider";
-import { isJsonObject } from "../json.ts";
+import { isJsonObject } from "../json_responses.ts";
 import type { IdpOptions, IdpTraits } from "./idp.ts";
 import { createMemoryAdapter, type MemoryStore } from "./memory_adapter.ts";
 

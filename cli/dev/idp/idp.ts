@@ -1,6 +1,6 @@
 // @ts-types="./oidc_provider.d.ts"
 import type { Configuration, Provider } from "oidc-provider";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json_responses.ts";
 import {
   configure,
   hideIssuer,

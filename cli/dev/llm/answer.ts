@@ -1,4 +1,4 @@
-import { isJsonObject } from "../json.ts";
+import { isJsonObject } from "../json_responses.ts";
 
 /** What the playground's "model" says. */
 export interface Answer {

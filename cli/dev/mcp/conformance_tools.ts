@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../json_responses.ts";
 import { audio, embed, image, RED_PIXEL, SILENCE, text } from "./content.ts";
 import { formWithChoices, formWithDefaults, responseForm } from "./forms.ts";
 import {

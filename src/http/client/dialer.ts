@@ -1,10 +1,10 @@
 import { connect } from "node:net";
 import { NodeTransport } from "../node_transport.ts";
 import type { Connection, ConnectionContext } from "./connection.ts";
-import { Http1Connection } from "./http1_connection.ts";
-import { connectHttp2 } from "./http2_connection.ts";
+import { Http1Connection } from "./http1/http1_client_connection.ts";
+import { connectHttp2 } from "./http2/http2_client_connection.ts";
 import { openSocket } from "./open_socket.ts";
-import { createTlsDialer } from "./tls.ts";
+import { createTlsDialer } from "./tls_client.ts";
 import type { UpstreamOptions } from "./upstream.ts";
 
 /** Opens a connection, ready to use; rejects when it cannot, or `signal` says not to. */

@@ -1,5 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
-import { HttpSyntaxError } from "../http_syntax_error.ts";
+import { HttpSyntaxError } from "../http1/http_syntax_error.ts";
 
 /**
  * A connection ended before a byte of the answer: either the upstream failed, or it closed a pooled connection in the very

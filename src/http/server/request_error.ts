@@ -1,5 +1,8 @@
 import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
-import { HttpSyntaxError, type SyntaxErrorKind } from "../http_syntax_error.ts";
+import {
+  HttpSyntaxError,
+  type SyntaxErrorKind,
+} from "../http1/http_syntax_error.ts";
 
 const codeOfSyntaxError: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {
   malformed: "bad_request",

@@ -1,4 +1,4 @@
-import type { RequestHead } from "../head_parser.ts";
+import type { RequestHead } from "../http1/head_parser.ts";
 import { badRequest, tunnelRefused } from "./request_error.ts";
 
 /** Where a request goes. */

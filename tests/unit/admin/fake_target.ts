@@ -7,8 +7,11 @@ import {
   parseLogFilter,
 } from "../../../src/base/log_filter.ts";
 import type { AdminTarget } from "../../../admin/target.ts";
-import type { GatewayStatus, Readiness } from "../../../src/gateway_status.ts";
-import { startAdminServer } from "../../../admin/server.ts";
+import type {
+  GatewayStatus,
+  Readiness,
+} from "../../../src/gateway/gateway_status.ts";
+import { startAdminServer } from "../../../admin/admin_server.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 

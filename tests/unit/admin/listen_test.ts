@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { listen, ListenError } from "../../../admin/listen.ts";
 import type { Handler } from "../../../admin/router.ts";
-import { parseAddress } from "../../../src/api/address.ts";
+import { parseAddress } from "../../../src/api/schema/address.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { createTestLog } from "./fake_target.ts";
 

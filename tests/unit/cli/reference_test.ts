@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describeFile } from "../../../cli/reference.ts";
 import { fileSchema } from "../../../src/config/file_schema.ts";
-import { defaultLimits } from "../../../src/http/server/options.ts";
+import { defaultLimits } from "../../../src/http/server/server_options.ts";
 import { routePhaseKinds } from "../../../src/policy/registry.ts";
 
 const file = new URL("../../../examples/REFERENCE.md", import.meta.url);

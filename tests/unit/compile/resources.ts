@@ -1,14 +1,17 @@
-import { type Kind, kindSchemas } from "../../../src/api/resource_set.ts";
+import {
+  type Kind,
+  kindSchemas,
+} from "../../../src/api/resources/resource_set.ts";
 import {
   emptyResourceSet,
   type ResourceSet,
-} from "../../../src/api/resource_set.ts";
-import { validate } from "../../../src/api/validate.ts";
+} from "../../../src/api/resources/resource_set.ts";
+import { validate } from "../../../src/api/schema/validate.ts";
 import {
   gatewayApiVersion,
   POLICY_API_GROUP,
   policyApiVersion,
-} from "../../../src/api/group.ts";
+} from "../../../src/api/resources/group.ts";
 import { compile, type Compiled } from "../../../src/compile/compile.ts";
 import { routePhaseKinds } from "../../../src/policy/registry.ts";
 import type { Listener, Route } from "../../../src/snapshot/snapshot.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Settings } from "../../../src/api/settings.ts";
-import { emptyResourceSet } from "../../../src/api/resource_set.ts";
+import { emptyResourceSet } from "../../../src/api/resources/resource_set.ts";
 import { compile } from "../../../src/compile/compile.ts";
 import { backend, diagnosticLines, gateway, policy } from "./resources.ts";
 

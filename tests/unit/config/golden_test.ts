@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { basename } from "node:path";
-import { formatDiagnostics } from "../../../src/config/diagnostic.ts";
+import { formatDiagnostics } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 
 const fixtures = new URL("../../fixtures/config/", import.meta.url);

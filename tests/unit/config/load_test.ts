@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isInlinePolicy } from "../../../src/api/gateway_policy.ts";
-import { formatDiagnostic } from "../../../src/config/diagnostic.ts";
+import { isInlinePolicy } from "../../../src/api/resources/gateway_policy.ts";
+import { formatDiagnostic } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 
 const shortForm = `gateways:

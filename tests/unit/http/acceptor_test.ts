@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { once } from "node:events";
-import { TcpAcceptor } from "../../../src/http/server/acceptor.ts";
+import { TcpAcceptor } from "../../../src/http/server/accept/acceptor.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
 Deno.test("TcpAcceptor takes the next client at once when others left the queue", async () => {

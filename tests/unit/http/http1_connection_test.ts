@@ -8,12 +8,12 @@ import type {
   RequestMessage,
   ResponseMessage,
 } from "../../../src/http/message.ts";
-import { Http1Connection } from "../../../src/http/server/http1_connection.ts";
+import { Http1Connection } from "../../../src/http/server/http1/http1_server_connection.ts";
 import {
   defaultLimits,
   type ServerLimits,
-} from "../../../src/http/server/options.ts";
-import { Sweep } from "../../../src/http/server/sweep.ts";
+} from "../../../src/http/server/server_options.ts";
+import { Sweep } from "../../../src/http/server/timer_wheel.ts";
 import { respondToError } from "../../../src/proxy/respond.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { readText, silentObserver } from "../../harness/echo_server.ts";

@@ -5,7 +5,7 @@ import { connect as connectHttp2 } from "node:http2";
 import tls from "node:tls";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { Outcome } from "../../../src/http/message.ts";
-import type { TlsConfig } from "../../../src/http/server/certificate_table.ts";
+import type { TlsConfig } from "../../../src/http/server/accept/certificate_table.ts";
 import { respondToError } from "../../../src/proxy/respond.ts";
 import { createAuthority } from "../../harness/certificates.ts";
 import { TestServer } from "../../harness/echo_server.ts";

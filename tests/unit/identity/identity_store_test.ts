@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { addressOfUrl } from "../../../src/identity/document_client.ts";
+import { addressOfUrl } from "../../../src/identity/documents/document_client.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
 import {
   type CachedKeys,
   type KeyCache,
   noKeyCache,
-} from "../../../src/identity/key_cache.ts";
-import { DocumentUnavailableError } from "../../../src/identity/remote_document.ts";
+} from "../../../src/identity/keys/key_cache.ts";
+import { DocumentUnavailableError } from "../../../src/identity/documents/remote_document.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { IdentityServer } from "../../harness/identity_server.ts";
 import { RecordedLog } from "../../harness/recorded_log.ts";

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { HeaderList } from "../../../src/http/header_list.ts";
-import { freshnessOf } from "../../../src/identity/freshness.ts";
-import { candidateKeys, readKeySet } from "../../../src/identity/key_set.ts";
-import { adapterOf } from "../../../src/identity/provider.ts";
-import { withQueryParameter } from "../../../src/identity/query.ts";
+import { freshnessOf } from "../../../src/identity/documents/freshness.ts";
+import {
+  candidateKeys,
+  readKeySet,
+} from "../../../src/identity/keys/key_set.ts";
+import { adapterOf } from "../../../src/identity/providers/provider.ts";
+import { withQueryParameter } from "../../../src/identity/providers/add_query_parameter.ts";
 import { TokenMemory } from "../../../src/identity/token_memory.ts";
 import { createTokenIssuer } from "../../harness/tokens.ts";
 

@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
 import type { LlmApi } from "../../../src/llm/llm_api.ts";
-import type { TokenUsage } from "../../../src/llm/token_usage.ts";
+import type { TokenUsage } from "../../../src/llm/usage/token_usage.ts";
 import {
   createUsageScanner,
   type UsageScanner,
-} from "../../../src/llm/usage_scanner.ts";
+} from "../../../src/llm/usage/usage_scanner.ts";
 
 export const sse = "text/event-stream";
 export const json = "application/json";

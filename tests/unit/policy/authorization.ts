@@ -1,6 +1,6 @@
-import type { Authorization } from "../../../src/api/authorization.ts";
+import type { Authorization } from "../../../src/api/policies/authorization_schema.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
-import { createAuthorization } from "../../../src/policy/authorization.ts";
+import { createAuthorization } from "../../../src/policy/authorization/authorization.ts";
 import { context, headersOf, responseOf } from "./exchange.ts";
 
 type Claims = Record<string, unknown>;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { HeaderList } from "../../../src/http/header_list.ts";
-import { refuseWith } from "../../../src/policy/auth_responses.ts";
-import { bearerChallenge } from "../../../src/policy/challenge.ts";
+import { refuseWith } from "../../../src/policy/authentication/auth_responses.ts";
+import { bearerChallenge } from "../../../src/policy/authentication/challenge.ts";
 import {
   clientOrigin,
   resourceMetadataUrl,
-} from "../../../src/policy/resource_url.ts";
+} from "../../../src/policy/mcp/resource_url.ts";
 
 Deno.test("bearerChallenge names the metadata first and leaves out what is not there", () => {
   assert.equal(bearerChallenge({}), "Bearer");

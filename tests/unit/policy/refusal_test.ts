@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createApiKeyAuthentication } from "../../../src/policy/api_key_authentication.ts";
-import { createBasicAuthentication } from "../../../src/policy/basic_authentication.ts";
-import { createJwtAuthentication } from "../../../src/policy/jwt_authentication.ts";
+import { createApiKeyAuthentication } from "../../../src/policy/authentication/api_key_authentication.ts";
+import { createBasicAuthentication } from "../../../src/policy/authentication/basic_authentication.ts";
+import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_authentication.ts";
 import type { Policy } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
 import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";

@@ -1,12 +1,12 @@
 import type {
   MessageChanges,
   Transformation,
-} from "../../../src/api/transformation.ts";
+} from "../../../src/api/policies/transformation_schema.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import type { ResponseMessage } from "../../../src/http/message.ts";
 import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
-import { createTransformation } from "../../../src/policy/transformation.ts";
+import { createTransformation } from "../../../src/policy/transformation/transformation.ts";
 import { RecordedLog } from "../../harness/recorded_log.ts";
 import { context, headersOf, response } from "./exchange.ts";
 

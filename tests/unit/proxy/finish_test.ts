@@ -4,7 +4,7 @@ import { HeaderList } from "../../../src/http/header_list.ts";
 import { StalledClientError } from "../../../src/http/server/request_error.ts";
 import type { Exchange } from "../../../src/proxy/exchange.ts";
 import { observeFinishedRequests } from "../../../src/proxy/finish.ts";
-import type { FinishedRequest } from "../../../src/telemetry/finished_request.ts";
+import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
 /** The record of a response that `error` ended. */

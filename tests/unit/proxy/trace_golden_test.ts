@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { TraceEvent } from "../../../src/telemetry/trace_event.ts";
+import type { TraceEvent } from "../../../src/telemetry/trace/trace_event.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { fetchRaw, type RawRequest } from "../../harness/fetch_raw.ts";
 import { freePort } from "../../harness/free_port.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type KvHandle, openKv } from "../../../src/ratelimit/kv_handle.ts";
-import { KvLimiter } from "../../../src/ratelimit/kv_limiter.ts";
+import { type KvHandle, openKv } from "../../../src/ratelimit/kv/kv_handle.ts";
+import { KvLimiter } from "../../../src/ratelimit/kv/kv_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { KvFleet, useOf } from "./kv_fleet.ts";
 

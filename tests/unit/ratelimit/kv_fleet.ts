@@ -1,11 +1,11 @@
 import type { Clock } from "../../../src/base/clock.ts";
 import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
 import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
-import { type KvHandle, openKv } from "../../../src/ratelimit/kv_handle.ts";
+import { type KvHandle, openKv } from "../../../src/ratelimit/kv/kv_handle.ts";
 import {
   KvLimiter,
   type KvLimiterOptions,
-} from "../../../src/ratelimit/kv_limiter.ts";
+} from "../../../src/ratelimit/kv/kv_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
 /** In what a fleet is not as it should be. */

@@ -5,7 +5,7 @@ import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
 import {
   ServiceLimiter,
   type ServiceLimiterOptions,
-} from "../../../src/ratelimit/service_limiter.ts";
+} from "../../../src/ratelimit/service/service_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
 /** A limiter of the domain `shop` on a clock that stands still; closed when disposed. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { HttpMatch } from "../../../src/api/http_match.ts";
+import type { HttpMatch } from "../../../src/api/resources/http_match.ts";
 import {
   compareHostnames,
   matchesHostname,
 } from "../../../src/route/hostname.ts";
-import { queryParam } from "../../../src/route/query.ts";
+import { queryParam } from "../../../src/route/query_parameter.ts";
 import {
   createRouteTable,
   type RoutableRequest,

@@ -1,4 +1,4 @@
-import type { HttpMatch } from "../../../src/api/http_match.ts";
+import type { HttpMatch } from "../../../src/api/resources/http_match.ts";
 import type { RoutableRequest } from "../../../src/route/route_table.ts";
 
 /** A request to route; fields left out are those of a plain `GET http://example.com/`. */

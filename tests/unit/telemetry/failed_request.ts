@@ -1,5 +1,5 @@
-import type { FailedRequest } from "../../../src/telemetry/failed_request.ts";
-import type { FinishedRequest } from "../../../src/telemetry/finished_request.ts";
+import type { FailedRequest } from "../../../src/telemetry/failures/failed_request.ts";
+import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
 import { finishedRequest } from "./finished_request.ts";
 
 /** A request that a backend answered with 503, unless `fields` say otherwise. */

@@ -1,4 +1,4 @@
-import type { FinishedRequest } from "../../../src/telemetry/finished_request.ts";
+import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
 
 /** A request that went well. */
 export const finishedRequest: FinishedRequest = {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { adminEndpoints } from "../../../../admin/endpoints/admin.ts";
+import { adminEndpoints } from "../../../../admin/endpoints/admin_endpoints.ts";
 import { describeApi } from "../../../../admin/endpoints/openapi.ts";
 import { operations } from "../../../../admin/endpoints/operations.ts";
 import {
   startAdminServer,
   startStatsServer,
-} from "../../../../admin/server.ts";
-import { statsEndpoints } from "../../../../admin/endpoints/stats.ts";
+} from "../../../../admin/admin_server.ts";
+import { statsEndpoints } from "../../../../admin/endpoints/stats_endpoints.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
 import { createTestLog, FakeTarget } from "../fake_target.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { InvalidParameter } from "../../../../admin/query.ts";
+import { InvalidParameter } from "../../../../admin/query_numbers.ts";
 import { chooseBudgets } from "../../../../admin/ui/choose_budgets.ts";
 
 const budgets = [

@@ -18,7 +18,7 @@ import {
   differences,
   RequestLog,
 } from "../../../../admin/ui/page/trace_events.js";
-import { MetricRegistry } from "../../../../src/telemetry/metrics.ts";
+import { MetricRegistry } from "../../../../src/telemetry/metrics/metrics.ts";
 
 Deno.test("parseMetrics reads what the registry writes, labels with quotes and line breaks too", () => {
   const registry = new MetricRegistry();

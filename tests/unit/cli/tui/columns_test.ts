@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { printable } from "../../../../cli/printable.ts";
+import { printable } from "../../../../cli/output/printable.ts";
 import { fit, widthOf, wrap } from "../../../../cli/tui/columns.ts";
 import { fc } from "../../../harness/properties.ts";
 

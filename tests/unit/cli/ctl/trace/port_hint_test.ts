@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { UnreachableError } from "../../../../../cli/admin_connection.ts";
-import { explainPort } from "../../../../../cli/ctl/trace/options.ts";
-import { Failure } from "../../../../../cli/exit.ts";
+import { UnreachableError } from "../../../../../cli/client/admin_connection.ts";
+import { explainPort } from "../../../../../cli/ctl/trace/trace_options.ts";
+import { Failure } from "../../../../../cli/process/exit.ts";
 
 const unreachable = new UnreachableError("Cannot reach localhost:15000");
 

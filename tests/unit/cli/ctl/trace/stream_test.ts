@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { followInjection } from "../../../../../cli/ctl/trace/follow_injection.ts";
 import { openTrace } from "../../../../../cli/ctl/trace/stream.ts";
-import { Failure } from "../../../../../cli/exit.ts";
+import { Failure } from "../../../../../cli/process/exit.ts";
 import { FakeClock } from "../../../../harness/fake_clock.ts";
 import { received } from "../../../../harness/received_events.ts";
 import { refusedTrace } from "../../../../harness/sample_trace.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { formatTime, summarise } from "../../../../../cli/ctl/trace/summary.ts";
 import { textLine } from "../../../../../cli/ctl/trace/text.ts";
-import type { TraceMessage } from "../../../../../src/telemetry/trace_event.ts";
+import type { TraceMessage } from "../../../../../src/telemetry/trace/trace_event.ts";
 import { received } from "../../../../harness/received_events.ts";
 import { requestState, traceEvent } from "../../../../harness/sample_trace.ts";
 

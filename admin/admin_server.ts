@@ -1,0 +1,128 @@
+import { type Address, parseAddress } from "../src/api/schema/address.ts";
+import type { Settings } from "../src/api/settings.ts";
+import type { Clock } from "../src/base/clock.ts";
+import type { Log } from "../src/base/log.ts";
+import { adminEndpoints } from "./endpoints/admin_endpoints.ts";
+import { listen, ListenError, nowhere, type RunningServer } from "./listen.ts";
+import { type ProfileHandlers, Profiles } from "./profiles/profiles.ts";
+import { guard } from "./request_guard.ts";
+import { createRouter, type Handler } from "./router.ts";
+import { statsEndpoints } from "./endpoints/stats_endpoints.ts";
+import type { AdminTarget } from "./target.ts";
+import { readAdminToken, withToken } from "./check_admin_token.ts";
+import { createUi, isPageFile } from "./ui/ui.ts";
+
+export { ListenError } from "./listen.ts";
+export { AdminTokenError } from "./check_admin_token.ts";
+
+/** What the servers beside the data plane need. */
+export interface AdminOptions {
+  readonly target: AdminTarget;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Starts the server for whoever debugs this process, at `config.adminAddr`.
+ * @throws {ListenError} When the address is taken or not ours.
+ * @throws {AdminTokenError} When the file of the token holds none.
+ */
+export async function startAdminServer(
+  options: AdminOptions,
+): Promise<RunningServer> {
+  const { target, log, clock } = options;
+  const { settings } = target;
+  const address = readAddress("adminAddr", settings.adminAddr);
+  const token = await readAdminToken(settings);
+  if (token === undefined && isExposed(address)) warnOfExposure(log, settings);
+  if (address.kind === "off") return nowhere;
+  await using unlessListening = new AsyncDisposableStack();
+  const profiles = unlessListening.use(new Profiles(clock));
+  const next = adminHandler(options, profiles.handlers, token);
+  const { addresses, close } = await listen({
+    name: nameOf("adminAddr", settings.adminAddr),
+    address,
+    handler: address.kind === "tcp" ? guarded(next, address.hosts) : next,
+    clock,
+    log,
+  });
+  const owned = unlessListening.move();
+  return {
+    addresses,
+    close: () => close().finally(() => owned.disposeAsync()),
+  };
+}
+
+/**
+ * Starts the server for monitoring, at `config.statsAddr`. It answers under any name: probes and scrapers use many, and
+ * there is nothing to change here.
+ * @throws {ListenError} When the address is taken or not ours.
+ */
+export async function startStatsServer(
+  { target, log, clock }: AdminOptions,
+): Promise<RunningServer> {
+  return await listen({
+    name: nameOf("statsAddr", target.settings.statsAddr),
+    address: readAddress("statsAddr", target.settings.statsAddr),
+    handler: createRouter(statsEndpoints(target), log),
+    clock,
+    log,
+    ours: {
+      "config.adminAddr": readAddress("adminAddr", target.settings.adminAddr),
+    },
+  });
+}
+
+/** Who has the token may ask everything; the page asks for the token itself, so its files, which hold nothing, are for everybody. */
+function adminHandler(
+  { target, log, clock }: AdminOptions,
+  profiles: ProfileHandlers,
+  token: string | undefined,
+): Handler {
+  const access = { server: "admin", readOnly: false, profiles } as const;
+  const ui = createUi({ target, clock, log, ...access });
+  const endpoints = adminEndpoints({ target, clock, profiles, ui });
+  const route = withUi(ui, createRouter(endpoints, log));
+  return token === undefined ? route : withPage(ui, withToken(token, route));
+}
+
+/** What is below `/ui/` is for the page alone. */
+function withUi(ui: Handler, next: Handler): Handler {
+  return (request) =>
+    new URL(request.url).pathname.startsWith("/ui/")
+      ? ui(request)
+      : next(request);
+}
+
+function withPage(ui: Handler, next: Handler): Handler {
+  return (request) =>
+    isPageFile(new URL(request.url).pathname) ? ui(request) : next(request);
+}
+
+function guarded(next: Handler, boundHosts: readonly string[]): Handler {
+  return (request) => guard(request, boundHosts) ?? next(request);
+}
+
+function isExposed(address: Address): boolean {
+  return address.kind === "tcp" &&
+    address.hosts.some((host) => host !== "::1" && !/^127\./.test(host));
+}
+
+function warnOfExposure(log: Log, { adminAddr }: Settings): void {
+  log.warn(
+    'Whoever reaches the admin interface can read the configuration and stop the gateway: set "config.adminToken", or bind it to localhost',
+    { adminAddr },
+  );
+}
+
+function readAddress(field: string, value: string): Address {
+  const address = parseAddress(value);
+  if (address === undefined) {
+    throw new ListenError(nameOf(field, value), "not an address");
+  }
+  return address;
+}
+
+function nameOf(field: string, value: string): string {
+  return `config.${field} "${value}"`;
+}

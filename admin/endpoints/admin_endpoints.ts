@@ -1,0 +1,97 @@
+import type { Clock } from "../../src/base/clock.ts";
+import { dumpConfig } from "./config_dump_endpoint.ts";
+import { listFailures, showFailure } from "./failures_endpoint.ts";
+import { indexPage } from "./index_page.ts";
+import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
+import { showMemory } from "./memory_endpoint.ts";
+import { describeApi } from "./openapi.ts";
+import type { ProfileHandlers } from "../profiles/profiles.ts";
+import { json, text } from "../admin_responses.ts";
+import type { Endpoint, Handler } from "../router.ts";
+import { statsEndpoints } from "./stats_endpoints.ts";
+import type { AdminTarget } from "../target.ts";
+import { showTasks } from "./tasks_endpoint.ts";
+import { hasToken } from "../check_admin_token.ts";
+import { traceRequests } from "./trace_endpoint.ts";
+
+/** What the endpoints answer from. */
+export interface EndpointOptions {
+  readonly target: AdminTarget;
+  readonly clock: Clock;
+  readonly profiles: ProfileHandlers;
+  /** Answers the page of the web UI. */
+  readonly ui: Handler;
+}
+
+/** What the admin interface answers. */
+export function adminEndpoints(
+  { target, clock, profiles, ui }: EndpointOptions,
+): readonly Endpoint[] {
+  const trace = (request: Request) => traceRequests(target, clock, request);
+  const endpoints: readonly Endpoint[] = [
+    { path: "/", methods: { GET: () => indexPage(endpoints) } },
+    { path: "/ui", methods: { GET: ui } },
+    { path: "/config_dump", methods: { GET: () => dumpConfig(target) } },
+    {
+      path: "/logging",
+      methods: {
+        GET: (request) => showLogFilter(target, request),
+        POST: (request) => changeLogFilter(target, request),
+      },
+    },
+    {
+      path: "/debug/trace",
+      methods: { GET: trace, POST: trace },
+      isStream: true,
+    },
+    {
+      path: "/debug/requests",
+      methods: { GET: (request) => listFailures(target, request) },
+    },
+    {
+      path: "/debug/requests/*",
+      methods: { GET: (request) => showFailure(target, request) },
+    },
+    {
+      path: "/debug/tasks",
+      methods: { GET: (request) => showTasks(target, request) },
+    },
+    ...profileEndpoints(profiles),
+    { path: "/memory", methods: { GET: () => showMemory(target, clock) } },
+    {
+      path: "/openapi.json",
+      methods: {
+        GET: () =>
+          json(describeApi({
+            version: target.version["version"] ?? "",
+            asksForToken: hasToken(target.settings),
+            admin: endpoints,
+            stats: statsEndpoints(target),
+          })),
+      },
+    },
+    { path: "/quitquitquit", methods: { POST: () => shutDown(target) } },
+  ];
+  return endpoints;
+}
+
+function profileEndpoints(
+  { cpu, heap }: ProfileHandlers,
+): readonly Endpoint[] {
+  const heapProfile: Endpoint = {
+    path: "/debug/pprof/heap",
+    methods: { GET: heap },
+    isStream: true,
+  };
+  if (cpu === undefined) return [heapProfile];
+  return [{
+    path: "/debug/pprof/profile",
+    methods: { GET: cpu },
+    isStream: true,
+  }, heapProfile];
+}
+
+function shutDown(target: AdminTarget): Response {
+  target.shutdown();
+  return text(200, "shutdown now");
+}

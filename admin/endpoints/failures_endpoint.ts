@@ -1,0 +1,47 @@
+import { type IntegerRange, readInteger } from "../query_numbers.ts";
+import { json, text } from "../admin_responses.ts";
+import type { AdminTarget } from "../target.ts";
+
+/** How many failed requests `limit` shows. */
+export const failureLimit: IntegerRange = { from: 0, to: 99_999, or: 10_000 };
+
+/**
+ * The requests that failed last, the newest first; `limit` shows fewer.
+ * @throws {InvalidParameter}
+ */
+export async function listFailures(
+  target: AdminTarget,
+  request: Request,
+): Promise<Response> {
+  const query = new URL(request.url).searchParams;
+  const limit = readInteger(query, "limit", failureLimit);
+  const failures = await target.dataPlane.failures();
+  return json(failures.slice(0, limit));
+}
+
+/** What is known of a failed request; 404 when it is not remembered. */
+export async function showFailure(
+  target: AdminTarget,
+  request: Request,
+): Promise<Response> {
+  const id = decode(new URL(request.url).pathname.split("/").at(-1) ?? "");
+  const report = id === undefined
+    ? undefined
+    : await target.dataPlane.failure(id);
+  if (report !== undefined) return json(report);
+  const { enabled, size } = target.settings.failureMemory;
+  return text(
+    404,
+    enabled
+      ? `no failed request has this id: only the last ${size} that ended with 4xx or 5xx are remembered`
+      : "failed requests are not remembered: config.failureMemory.enabled is false",
+  );
+}
+
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

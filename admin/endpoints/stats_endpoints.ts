@@ -1,0 +1,25 @@
+import { respond, text } from "../admin_responses.ts";
+import type { Endpoint } from "../router.ts";
+import type { AdminTarget } from "../target.ts";
+
+const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
+
+/** What monitoring asks for. */
+export function statsEndpoints(
+  target: AdminTarget,
+): readonly Endpoint[] {
+  const collectMetrics = async () =>
+    respond(200, PROMETHEUS_TEXT, await target.dataPlane.collectMetrics());
+  return [
+    { path: "/metrics", methods: { GET: collectMetrics } },
+    { path: "/stats/prometheus", methods: { GET: collectMetrics } },
+    {
+      path: "/healthz/ready",
+      methods: {
+        GET: () =>
+          text(target.readiness() === "ready" ? 200 : 503, target.readiness()),
+      },
+    },
+    { path: "/healthz/live", methods: { GET: () => text(200, "ok") } },
+  ];
+}

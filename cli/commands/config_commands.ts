@@ -1,0 +1,34 @@
+import { type Command, formatOption } from "../command.ts";
+import type { ShowConfigOptions } from "../ctl/show_config.ts";
+import type { TableOptions } from "../ctl/print_as.ts";
+import { withAdminOptions } from "./admin_options.ts";
+import * as help from "./help.ts";
+
+/** Adds what shows the configuration that a gateway works with. */
+export function addConfigCommands(proxy: Command, name: string): void {
+  const config = proxy.command("config").description(
+    "Show the configuration in force",
+  );
+  withAdminOptions(config.command("all"))
+    .description(
+      "Show everything that is in force: listeners, routes, backends, policies",
+    )
+    .option(
+      "--file <dump>",
+      "a saved /config_dump in place of a running gateway; - for standard input",
+    )
+    .addOption(formatOption("yaml", "json"))
+    .addHelpText("after", help.configExamples(name))
+    .action(async (options: ShowConfigOptions) => {
+      const { showConfig } = await import("../ctl/show_config.ts");
+      await showConfig(options);
+    });
+  withAdminOptions(config.command("backends"))
+    .description("Show the backends and the connections to them")
+    .addOption(formatOption("table", "yaml", "json"))
+    .addHelpText("after", help.backendsExamples(name))
+    .action(async (options: TableOptions) => {
+      const { showBackends } = await import("../ctl/show_backends.ts");
+      await showBackends(options);
+    });
+}

@@ -1,0 +1,61 @@
+import { nearest } from "../../src/api/schema/suggest.ts";
+import { type Call, collect, type Command, refuseCommand } from "../command.ts";
+import type { ControlLogOptions } from "../ctl/change_log_levels.ts";
+import { withAdminOptions } from "./admin_options.ts";
+import { addConfigCommands } from "./config_commands.ts";
+import {
+  addLimitsCommand,
+  addMemoryCommand,
+  addProfileCommands,
+  addTasksCommand,
+} from "./diagnostics_commands.ts";
+import * as help from "./help.ts";
+import { addExplainCommand, addTraceCommand } from "./requests_commands.ts";
+
+/**
+ * Adds what can be asked of a running gateway.
+ * @param name Of the program, for examples: `gwctl` or `gateway ctl`.
+ */
+export function addControlCommands(
+  program: Command,
+  name: string,
+  call: Call,
+): void {
+  const proxy = program.command("proxy").description(
+    "Look into a running gateway and change how it logs",
+  );
+  addConfigCommands(proxy, name);
+  addLimitsCommand(proxy, name);
+  addLogCommand(proxy, name);
+  addProfileCommands(proxy, name, call);
+  addMemoryCommand(proxy, name);
+  addTasksCommand(proxy, name);
+  addTraceCommand(proxy, name, call);
+  addExplainCommand(program, name);
+  program.on("command:*", ([word = ""]: readonly string[]) => {
+    const isBelow = proxy.commands.some((command) => command.name() === word);
+    const names = ["help", ...program.commands.map((known) => known.name())];
+    const near = isBelow ? `${name} proxy ${word}` : nearest(word, names);
+    refuseCommand(program, word, near);
+  });
+}
+
+function addLogCommand(proxy: Command, name: string): void {
+  withAdminOptions(proxy.command("log"))
+    .description("Show or change the log level")
+    .option(
+      "--level <level>",
+      "level of all modules without one of their own: off, error, warn, info, debug, trace",
+    )
+    .option(
+      "--set <module=level>",
+      "level of one module; may be repeated",
+      collect,
+    )
+    .option("--reset", "return to the configured levels first")
+    .addHelpText("after", help.logExamples(name))
+    .action(async (options: ControlLogOptions) => {
+      const { controlLog } = await import("../ctl/change_log_levels.ts");
+      await controlLog(options);
+    });
+}

@@ -1,0 +1,82 @@
+import {
+  type Call,
+  type Command,
+  formatOption,
+  Option,
+  wholeNumber,
+} from "../command.ts";
+import type { TableOptions } from "../ctl/print_as.ts";
+import type { ProfileOptions } from "../ctl/take_profile.ts";
+import type { ShowTasksOptions } from "../ctl/show_tasks.ts";
+import { withAdminOptions } from "./admin_options.ts";
+import * as help from "./help.ts";
+
+/** Adds `limits`. */
+export function addLimitsCommand(proxy: Command, name: string): void {
+  withAdminOptions(proxy.command("limits"))
+    .description("Show the rate limits and what is left of each")
+    .addOption(formatOption("table", "yaml", "json"))
+    .addHelpText("after", help.limitsExamples(name))
+    .action(async (options: TableOptions) => {
+      const { showLimits } = await import("../ctl/show_limits.ts");
+      await showLimits(options);
+    });
+}
+
+/** Adds `memory`. */
+export function addMemoryCommand(proxy: Command, name: string): void {
+  withAdminOptions(proxy.command("memory"))
+    .description("Show the memory of the process, and how full its stores are")
+    .addOption(formatOption("table", "yaml", "json"))
+    .addHelpText("after", help.memoryExamples(name))
+    .action(async (options: TableOptions) => {
+      const { showMemory } = await import("../ctl/show_memory.ts");
+      await showMemory(options);
+    });
+}
+
+/** Adds `tasks`. */
+export function addTasksCommand(proxy: Command, name: string): void {
+  withAdminOptions(proxy.command("tasks"))
+    .description("Show the requests that are under way, and how far they are")
+    .addOption(formatOption("table", "yaml", "json"))
+    .addOption(
+      new Option("--limit <n>", "connections and requests (default: 1000)")
+        .argParser(wholeNumber(1, 100_000)),
+    )
+    .addHelpText("after", help.tasksExamples(name))
+    .action(async (options: ShowTasksOptions) => {
+      const { showTasks } = await import("../ctl/show_tasks.ts");
+      await showTasks(options);
+    });
+}
+
+/** Adds `profile cpu` and `profile heap`. */
+export function addProfileCommands(
+  proxy: Command,
+  name: string,
+  call: Call,
+): void {
+  const profile = proxy.command("profile").description(
+    "Take a profile, for go tool pprof",
+  );
+  const add = (kind: "cpu" | "heap", description: string) =>
+    withAdminOptions(profile.command(kind))
+      .description(description)
+      .addOption(
+        new Option(
+          "-o, --output <file>",
+          `file to write (default: gateway-${kind}-<time>.pb.gz)`,
+        ),
+      )
+      .addHelpText("after", help.profileExamples(name))
+      .action(async (options: ProfileOptions) => {
+        const { takeProfile } = await import("../ctl/take_profile.ts");
+        call.finish(await takeProfile(kind, options));
+      });
+  add("cpu", "Where processor time goes; for gateways on Linux").addOption(
+    new Option("--seconds <n>", "how long to sample, 1 to 300").default(30)
+      .argParser(wholeNumber(1, 300)),
+  );
+  add("heap", "Where memory in use was allocated");
+}

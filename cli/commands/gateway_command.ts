@@ -1,0 +1,100 @@
+import { nearest } from "../../src/api/schema/suggest.ts";
+import {
+  type Call,
+  type Command,
+  once,
+  Option,
+  parsePort,
+  refuseCommand,
+} from "../command.ts";
+import { addControlCommands } from "./control_commands.ts";
+import * as help from "./help.ts";
+
+/** Makes `program` what runs a gateway, with the commands below it. */
+export function addGatewayCommands(program: Command, call: Call): void {
+  program
+    .description(help.GATEWAY)
+    .usage("-f FILE|DIR|-\n       gateway <command>")
+    .addOption(
+      new Option(
+        "-f, --file <path>",
+        "configuration: a file, a directory of files, or - for standard input",
+      ).argParser(once),
+    )
+    .option("--validate-only", "check the configuration and exit")
+    .addHelpText("after", help.GATEWAY_EXAMPLES)
+    .action(async (options: { file?: string; validateOnly?: boolean }) => {
+      const [unknown] = program.args;
+      if (unknown !== undefined) {
+        refuseCommand(program, unknown, whatWasMeant(program, unknown));
+      }
+      if (options.file === undefined) program.help({ error: true });
+      const { run, validate } = await import("../run.ts");
+      call.finish(
+        options.validateOnly === true
+          ? await validate(options.file)
+          : await run(options.file),
+      );
+    });
+  addDevCommand(program, call);
+  addVersionCommand(program);
+  addSchemaCommand(program);
+  const control = program.command("ctl").description(help.CONTROL);
+  addControlCommands(
+    control.addHelpText("after", help.controlExamples("gateway ctl")),
+    "gateway ctl",
+    call,
+  );
+}
+
+/** Adds `version`. */
+export function addVersionCommand(program: Command): void {
+  program.command("version")
+    .description("Print the version")
+    .option("--json", "with the versions of the runtime, as JSON")
+    .action(async ({ json }: { json?: boolean }) => {
+      const { printVersion } = await import("../print_version.ts");
+      await printVersion(json === true);
+    });
+}
+
+function addDevCommand(program: Command, call: Call): void {
+  program.command("dev")
+    .description(help.DEV)
+    .addHelpText("after", help.DEV_EXAMPLES)
+    .addOption(
+      new Option("--port <port>", "port of the gateway").default(3000)
+        .argParser(parsePort),
+    )
+    .option(
+      "--admin <address>",
+      "address of the admin interface",
+      "localhost:15000",
+    )
+    .option(
+      "--stats <address>",
+      "address of metrics and health",
+      "localhost:15020",
+    )
+    .action(async (options: { port: number; admin: string; stats: string }) => {
+      const { runPlayground } = await import("../dev_command.ts");
+      call.finish(await runPlayground(options));
+    });
+}
+
+function addSchemaCommand(program: Command): void {
+  program.command("schema")
+    .description("Print the JSON Schema of the configuration file")
+    .option("--markdown", "a reference of all fields, in Markdown")
+    .addHelpText("after", help.SCHEMA_EXAMPLES)
+    .action(async ({ markdown }: { markdown?: boolean }) => {
+      const { printSchema } = await import("../print_schema.ts");
+      await printSchema(markdown === true);
+    });
+}
+
+function whatWasMeant(program: Command, word: string): string | undefined {
+  if (/[./]/.test(word)) return `gateway -f ${word}`;
+  const names = ["help", ...program.commands.map((command) => command.name())];
+  return nearest(word, names);
+}

@@ -1,0 +1,81 @@
+import {
+  type AdminAddress,
+  readAdmin,
+  Refusal,
+} from "../client/admin_client.ts";
+import { Failure } from "../process/exit.ts";
+import { print } from "../output/output.ts";
+import { fieldOf, listOf, textOf } from "./json_fields.ts";
+import { printAs } from "./print_as.ts";
+import { decodeEvent } from "./trace/decode_event.ts";
+import { textLine } from "./trace/text.ts";
+
+/** How to show why a request failed. */
+export interface ExplainOptions extends AdminAddress {
+  readonly output: "text" | "json";
+}
+
+/**
+ * Prints why a request failed; without an id, the requests that failed last.
+ * @param id Value of its `x-request-id`.
+ */
+export async function explain(
+  { output, ...address }: ExplainOptions,
+  id: string | undefined,
+): Promise<void> {
+  const known = id === undefined
+    ? await readAdmin(address, "/debug/requests?limit=20", "length")
+    : await readAdmin(
+      address,
+      `/debug/requests/${encodeURIComponent(id)}`,
+      "cause",
+    ).catch(simplify);
+  if (output === "json") return await printAs(output, known);
+  const lines = Array.isArray(known) ? listLines(known) : reportLines(known);
+  await print(lines.map((line) => line + "\n").join(""));
+}
+
+function simplify(error: unknown): never {
+  if (error instanceof Refusal && error.status === 404) {
+    throw new Failure(`Cannot explain: ${error.body.trim()}`);
+  }
+  throw error;
+}
+
+function listLines(failures: readonly unknown[]): readonly string[] {
+  if (failures.length === 0) return ["No request has failed"];
+  return failures.flatMap((failure) => [
+    `${textOf(failure, "id")}  ${headline(failure)}`,
+    `    ${textOf(failure, "cause")}`,
+  ]);
+}
+
+function reportLines(report: unknown): readonly string[] {
+  const failing = fieldOf(report, "failing");
+  return [
+    headline(report),
+    textOf(report, "cause"),
+    "",
+    ...((failing ?? null) === null
+      ? []
+      : [`${textOf(failing, "kind").padEnd(8)}${textOf(failing, "name")}`]),
+    `to do   ${textOf(report, "advice")}`,
+    "",
+    ...listOf(report, "events").flatMap(eventLines),
+  ];
+}
+
+/** Such as `403 GET api.example.com/mcp at 2026-01-01T00:00:00.000Z`. */
+function headline(failure: unknown): string {
+  const what = ["method", "host"].map((name) => textOf(failure, name)).join(
+    " ",
+  );
+  return `${textOf(failure, "status")} ${what}${textOf(failure, "path")} at ${
+    textOf(failure, "time")
+  }`;
+}
+
+function eventLines(event: unknown): readonly string[] {
+  const decoded = decodeEvent(JSON.stringify(event));
+  return decoded === undefined ? [] : [textLine(decoded)];
+}

@@ -1,0 +1,34 @@
+import { readAdmin } from "../client/admin_client.ts";
+import { print } from "../output/output.ts";
+import { printable } from "../output/printable.ts";
+import { fieldOf, listOf, textOf } from "./json_fields.ts";
+import { printAs, type TableOptions } from "./print_as.ts";
+import { tableOf } from "./table.ts";
+
+/** Prints where the memory of a running gateway is, and how full its stores are. */
+export async function showMemory(
+  { output, ...address }: TableOptions,
+): Promise<void> {
+  const memory = await readAdmin(address, "/memory", "process");
+  if (output !== "table") return await printAs(output, memory);
+  const amounts = ["process", "heap", "smaps", "cgroup"].flatMap((part) =>
+    Object.entries(fieldOf(memory, part) ?? {})
+      .filter(([name, value]) =>
+        name.endsWith("Bytes") && typeof value === "number"
+      )
+      .map(([name, value]) => [
+        part,
+        printable(name.slice(0, -"Bytes".length)),
+        `${(Number(value) / (1 << 20)).toFixed(1)} MiB`,
+      ])
+  );
+  const stores = listOf(memory, "stores").map((store) =>
+    ["name", "scope", "used", "capacity", "unit"].map((field) =>
+      textOf(store, field)
+    )
+  );
+  await print(
+    tableOf([["PART", "MEMORY", "SIZE"], ...amounts]) + "\n" +
+      tableOf([["STORE", "SCOPE", "USED", "OF", "UNIT"], ...stores]),
+  );
+}

@@ -1,0 +1,149 @@
+import type { AdminAddress } from "../../client/admin_client.ts";
+import { UnreachableError } from "../../client/admin_connection.ts";
+import { Failure, UsageError } from "../../process/exit.ts";
+
+/** The words of `gwctl proxy trace`. */
+export interface TraceOptions {
+  readonly local?: boolean;
+  /** Of the listener. */
+  readonly port?: number;
+  readonly adminPort?: number;
+  /** `host:port` or `unix:<path>`. */
+  readonly admin?: string;
+  readonly tokenFile?: string;
+  readonly raw?: boolean;
+  readonly filter?: string;
+  readonly count?: number;
+  /** A saved trace; `-` is standard input. */
+  readonly file?: string;
+}
+
+/** What to show. */
+export type TracePlan =
+  | { readonly kind: "replay"; readonly file: string }
+  | WatchPlan
+  | InjectPlan;
+
+/** The next requests of any client. */
+export interface WatchPlan {
+  readonly kind: "watch";
+  readonly address: AdminAddress;
+  readonly gateway: string | undefined;
+  readonly port: number | undefined;
+  readonly filter: string | undefined;
+  readonly count: number | undefined;
+}
+
+/** A request of our own. */
+export interface InjectPlan {
+  readonly kind: "inject";
+  readonly address: AdminAddress;
+  readonly gateway: string | undefined;
+  readonly port: number | undefined;
+  /** As the user wrote it; an http or https URL. */
+  readonly url: string;
+  /** As the user wrote them, for curl. */
+  readonly curlArgs: readonly string[];
+}
+
+/**
+ * Decides what to do.
+ * @param words Before `--`: `gateway/<name>`.
+ * @param request After `--`: a URL and the arguments of curl; `undefined` without `--`.
+ * @throws {UsageError} When the words do not go together.
+ */
+export function planTrace(
+  options: TraceOptions,
+  words: readonly string[],
+  request: readonly string[] | undefined,
+): TracePlan {
+  if (options.file !== undefined) {
+    return planReplay(options.file, options, [...words, ...request ?? []]);
+  }
+  const { adminPort, admin, tokenFile, filter, count, port } = options;
+  const where = {
+    address: {
+      ...(adminPort !== undefined && { port: adminPort }),
+      ...(tokenFile !== undefined && { tokenFile }),
+      ...(admin !== undefined && { admin }),
+    },
+    gateway: gatewayOf(words),
+    port,
+  };
+  if (request === undefined) return { kind: "watch", ...where, filter, count };
+  if (filter !== undefined || count !== undefined) {
+    throw new UsageError(
+      'Cannot use "--filter" or "--count" together with a URL: the request that is sent is the one that is traced',
+    );
+  }
+  const [text = "", ...curlArgs] = request;
+  requireUrl(text);
+  const another = curlArgs.find((word, index) =>
+    isUrl(word) && !curlArgs[index - 1]?.startsWith("-")
+  );
+  if (another !== undefined) {
+    throw new UsageError(
+      `Cannot send a request: expected one URL, got also "${another}"`,
+    );
+  }
+  return { kind: "inject", ...where, url: text, curlArgs };
+}
+
+function planReplay(
+  file: string,
+  options: TraceOptions,
+  words: readonly string[],
+): TracePlan {
+  const { local, port, adminPort, admin, filter, count } = options;
+  const others = [local, port, adminPort, admin, filter, count];
+  if (words.length > 0 || others.some((option) => option !== undefined)) {
+    throw new UsageError(
+      'Cannot use "--file" together with anything but "--raw": a saved trace has no gateway to ask',
+    );
+  }
+  return { kind: "replay", file };
+}
+
+function gatewayOf(words: readonly string[]): string | undefined {
+  const [word, second] = words;
+  if (second !== undefined) {
+    const hint = /^https?:/i.test(second) ? "; the URL comes after --" : "";
+    throw new UsageError(
+      `Cannot trace: expected one gateway/<name>, got also "${second}"${hint}`,
+    );
+  }
+  if (word === undefined) return undefined;
+  const [, name] = /^gateway\/([^/]+)$/.exec(word) ?? [];
+  if (name !== undefined) return name;
+  const hint = /^https?:/i.test(word) ? "; the URL comes after --" : "";
+  throw new UsageError(
+    `Cannot trace: expected gateway/<name>, got "${word}"${hint}`,
+  );
+}
+
+function requireUrl(text: string): void {
+  if (text === "") {
+    throw new UsageError("Cannot send a request: the URL after -- is missing");
+  }
+  if (isUrl(text)) return;
+  throw new UsageError(
+    `Cannot send a request: expected an http:// or https:// URL first after --, got "${text}"`,
+  );
+}
+
+function isUrl(text: string): boolean {
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? "");
+}
+
+/** The error with what is probably meant: in other commands the admin port is the only one, so that `--port` may be taken for it. */
+export function explainPort(
+  error: unknown,
+  { port, adminPort, admin }: TraceOptions,
+): unknown {
+  const isMistaken = port !== undefined && adminPort === undefined &&
+    admin === undefined;
+  if (!isMistaken || !(error instanceof UnreachableError)) return error;
+  return new Failure(
+    `${error.message}\nWith --port ${port} you chose a listener, not the admin port`,
+  );
+}

@@ -1,0 +1,121 @@
+import { describeReadProblem } from "../../src/base/read_problem.ts";
+import { Failure } from "../process/exit.ts";
+import { printError } from "../output/output.ts";
+import { decodeEvent, type ReceivedEvent } from "./trace/decode_event.ts";
+import { followInjection } from "./trace/follow_injection.ts";
+import { prepareInjection } from "./trace/inject.ts";
+import { readLines } from "./trace/lines.ts";
+import {
+  choosePort,
+  listListeners,
+  selectListeners,
+} from "./trace/listener.ts";
+import {
+  explainPort,
+  type InjectPlan,
+  planTrace,
+  type TraceOptions,
+  type WatchPlan,
+} from "./trace/trace_options.ts";
+import { type Show, showFor } from "./trace/show.ts";
+import { chooseSourcePort, filterFor } from "./trace/source_ports.ts";
+import { openTrace } from "./trace/stream.ts";
+
+/**
+ * Shows the trace of requests; answers the exit code.
+ * @param words Before `--`.
+ * @param request After `--`: a URL and arguments of curl; `undefined` without `--`.
+ */
+export async function traceRequests(
+  options: TraceOptions,
+  words: readonly string[],
+  request: readonly string[] | undefined,
+): Promise<number> {
+  const plan = planTrace(options, words, request);
+  const show = showFor(options);
+  try {
+    switch (plan.kind) {
+      case "replay":
+        return await replay(plan.file, show);
+      case "watch":
+        return await watch(plan, show);
+      case "inject":
+        return await inject(plan, show);
+    }
+  } catch (error) {
+    throw explainPort(error, options);
+  }
+}
+
+async function replay(file: string, show: Show): Promise<number> {
+  return await show({
+    title: file === "-" ? "standard input" : file,
+    waitingText: "reading…",
+    events: readFile(file),
+  });
+}
+
+async function* readFile(file: string): AsyncGenerator<ReceivedEvent> {
+  let number = 0;
+  try {
+    const input = file === "-" ? Deno.stdin : await Deno.open(file);
+    for await (const line of readLines(input.readable)) {
+      number++;
+      const event = decodeEvent(line);
+      if (event !== undefined) yield event;
+    }
+  } catch (error) {
+    const place = number === 0 ? "" : ` at line ${number}`;
+    throw new Failure(
+      `Cannot read "${file}"${place}: ${describeReadProblem(error)}`,
+    );
+  }
+}
+
+async function watch(plan: WatchPlan, show: Show): Promise<number> {
+  const { address, gateway, port, filter, count } = plan;
+  if (gateway !== undefined || port !== undefined) {
+    selectListeners(await listListeners(address), gateway, port);
+  }
+  using trace = await openTrace(address, {
+    ...(filter !== undefined && { filter }),
+    ...(count !== undefined && { count }),
+    ...(gateway !== undefined && { gateway }),
+    ...(port !== undefined && { port }),
+  });
+  return await show({
+    title: gateway === undefined ? "the gateway" : `gateway/${gateway}`,
+    waitingText: "waiting for a request…",
+    events: trace.events,
+  });
+}
+
+async function inject(plan: InjectPlan, show: Show): Promise<number> {
+  const { address, gateway, url, curlArgs } = plan;
+  const listeners = await listListeners(address);
+  const candidates = selectListeners(listeners, gateway, plan.port);
+  const port = choosePort(candidates, url);
+  const firstSourcePort = chooseSourcePort(Math.random());
+  const send = await prepareInjection({ url, curlArgs, port, firstSourcePort });
+  using trace = await openTrace(address, {
+    filter: filterFor(firstSourcePort),
+  });
+  let said = "";
+  // Without what may be secret in a URL.
+  const { origin, pathname } = new URL(url);
+  // A reader who leaves does not wait for the answer.
+  using ending = new DisposableStack();
+  const abort = new AbortController();
+  ending.defer(() => abort.abort());
+  const exitCode = await show({
+    title: origin + pathname,
+    waitingText: "request sent, waiting for its trace…",
+    events: followInjection(
+      trace.events,
+      () => send(abort.signal),
+      (text) => said = text,
+    ),
+  });
+  await printError(said);
+  return exitCode;
+}

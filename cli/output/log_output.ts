@@ -1,0 +1,69 @@
+import type { Clock } from "../../src/base/clock.ts";
+import type { Gateway } from "../../src/gateway/gateway.ts";
+import { LineWriter } from "../../src/telemetry/log/line_writer.ts";
+
+const FLUSH_TIMEOUT_MS = 1000;
+
+/** Where this process writes its lines: the log to standard error, the access log to standard output. */
+export class LogOutput implements AsyncDisposable {
+  readonly log: LineWriter;
+  readonly access: LineWriter;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.log = new LineWriter({
+      write: (bytes) => Deno.stderr.write(bytes),
+      clock,
+      maxDelayMs: 0,
+    });
+    this.access = new LineWriter({
+      write: (bytes) => Deno.stdout.write(bytes),
+      clock,
+      maxDelayMs: 100,
+    });
+  }
+
+  /** How full of lines that nobody has read yet they are, as `/memory` shows it. */
+  stores() {
+    return this.#writers().map(([scope, { waiting }]) => ({
+      name: "logLines",
+      scope,
+      unit: "characters",
+      ...waiting,
+    }));
+  }
+
+  /** Shows lines that are lost in the metrics and the log of the gateway. */
+  reportLossesTo(gateway: Gateway): void {
+    gateway.metrics.registry.computed({
+      type: "counter",
+      name: "gateway_log_lines_dropped_total",
+      help:
+        "Lines of the log that were lost: not read fast enough, or impossible to write, as to a full disk",
+      labelNames: ["log"],
+      read: () =>
+        this.#writers().map(([name, { droppedLines }]) => ({
+          labels: [name],
+          value: droppedLines,
+        })),
+    });
+    // Of the log itself there is nobody left to tell.
+    this.access.onLoss((error) =>
+      gateway.log("process").warn("Access log is losing lines", { error })
+    );
+  }
+
+  /** Gives a reader that has stopped reading a moment, not the power to keep the process alive. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancelTimer = this.#clock.setTimer(late.resolve, FLUSH_TIMEOUT_MS);
+    const flushed = this.#writers().map(([, writer]) => writer.flush());
+    await Promise.race([Promise.all(flushed), late.promise]);
+    cancelTimer();
+  }
+
+  #writers(): readonly (readonly [name: string, writer: LineWriter])[] {
+    return [["log", this.log], ["access", this.access]];
+  }
+}

@@ -1,0 +1,23 @@
+import type { Log } from "../../src/base/log.ts";
+
+/** Logs what nobody caught: a mistake of ours in one request must not end all the others. */
+export function surviveErrors(log: Log): void {
+  addEventListener("error", (event) => {
+    event.preventDefault();
+    log.error("Uncaught error", {
+      error: event.error,
+      stack: stackOf(event.error),
+    });
+  });
+  addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("Unhandled rejection", {
+      error: event.reason,
+      stack: stackOf(event.reason),
+    });
+  });
+}
+
+function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
+}

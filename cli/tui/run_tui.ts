@@ -1,0 +1,172 @@
+import { systemClock } from "../../src/base/clock.ts";
+import { describeError } from "../../src/base/errors.ts";
+import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
+import { onSignal, type signalExitCodes } from "../process/signals.ts";
+import { KeyDecoder } from "./keys.ts";
+import type { Size } from "./layout.ts";
+import { addEvents, initialModel, type Model } from "./model.ts";
+import { type KeyInput, Screen } from "./screen.ts";
+import { toTerminal } from "./style.ts";
+import { update } from "./update.ts";
+import { view } from "./view.ts";
+
+/** What to show. */
+export interface TraceFeed {
+  /** Such as `gateway/default`. */
+  readonly title: string;
+  /** Shown until the first event comes. */
+  readonly waitingText: string;
+  readonly events: AsyncIterable<ReceivedEvent>;
+}
+
+/** How the user left. */
+export interface TuiOutcome {
+  /** Why there were no more events; `undefined` when they were complete, or were not waited for. */
+  readonly failure: unknown;
+  /** The signal that ended it. */
+  readonly signal: keyof typeof signalExitCodes | undefined;
+}
+
+const FRAME_MS = 15;
+
+/**
+ * Shows events as they come, until the user leaves or a signal ends it. A source that fails leaves the rest on the screen.
+ * The terminal is given back whatever happens.
+ */
+export async function runTui(
+  feed: TraceFeed,
+  input: KeyInput,
+): Promise<TuiOutcome> {
+  using screen = new Screen(input, Deno.stdout);
+  using session = new Session(feed, screen);
+  return await session.run(input);
+}
+
+class Session implements Disposable {
+  readonly #feed: TraceFeed;
+  readonly #screen: Screen;
+  readonly #outcome = Promise.withResolvers<TuiOutcome>();
+  readonly #cleanup = new DisposableStack();
+  #model: Model;
+  #failure: unknown;
+  /** Events that are not in the model yet. */
+  #pending: ReceivedEvent[] = [];
+  #isDrawPlanned = false;
+
+  constructor(feed: TraceFeed, screen: Screen) {
+    this.#feed = feed;
+    this.#screen = screen;
+    this.#model = initialModel(feed.title, feed.waitingText);
+    this.#cleanup.use(onSignal("SIGWINCH", () => this.#planDraw()));
+    this.#cleanup.use(onSignal("SIGCONT", () => {
+      this.#screen.open();
+      this.#planDraw();
+    }));
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      this.#cleanup.use(onSignal(signal, () => this.#finish(signal)));
+    }
+    // Else the process would end at once, with the terminal as it is.
+    this.#onGlobal("unhandledrejection", (event) => {
+      event.preventDefault();
+      this.#outcome.reject(event.reason);
+    });
+    this.#onGlobal("error", (event) => {
+      event.preventDefault();
+      this.#outcome.reject(event.error);
+    });
+  }
+
+  async run(input: KeyInput): Promise<TuiOutcome> {
+    this.#draw();
+    // Whatever fails in one of them ends all: it is thrown here, after which the terminal is given back.
+    const crash = (error: unknown) => this.#outcome.reject(error);
+    this.#readEvents().catch(crash);
+    this.#readKeys(input).catch(crash);
+    return await this.#outcome.promise;
+  }
+
+  [Symbol.dispose](): void {
+    this.#cleanup.dispose();
+  }
+
+  async #readEvents(): Promise<void> {
+    try {
+      for await (const event of this.#feed.events) {
+        this.#pending.push(event);
+        this.#planDraw();
+      }
+      this.#model = { ...this.#model, stream: { kind: "complete" } };
+    } catch (error) {
+      this.#failure = error;
+      const reason = describeError(error);
+      this.#model = { ...this.#model, stream: { kind: "lost", reason } };
+    }
+    this.#planDraw();
+  }
+
+  async #readKeys(input: KeyInput): Promise<void> {
+    const decoder = new KeyDecoder();
+    const buffer = new Uint8Array(1024);
+    while (!this.#model.isDone) {
+      const count = await input.read(buffer);
+      if (count === null) break;
+      this.#takePending();
+      for (const key of decoder.decode(buffer.subarray(0, count))) {
+        if (key.name === "suspend") this.#suspend();
+        this.#model = update(this.#model, key, currentSize());
+      }
+      this.#planDraw();
+    }
+    this.#finish(undefined);
+  }
+
+  /** As the shell would have done, had the terminal not been taken; `fg` goes on. */
+  #suspend(): void {
+    if (Deno.build.os === "windows") return;
+    this.#screen.close();
+    Deno.kill(Deno.pid, "SIGSTOP");
+  }
+
+  #finish(signal: TuiOutcome["signal"]): void {
+    this.#outcome.resolve({ failure: this.#failure, signal });
+  }
+
+  #takePending(): void {
+    if (this.#pending.length === 0) return;
+    this.#model = addEvents(this.#model, this.#pending);
+    this.#pending = [];
+  }
+
+  /** Many events at once are one change of the screen. */
+  #planDraw(): void {
+    if (this.#isDrawPlanned) return;
+    this.#isDrawPlanned = true;
+    systemClock.setTimer(() => {
+      this.#isDrawPlanned = false;
+      try {
+        this.#draw();
+      } catch (error) {
+        this.#outcome.reject(error);
+      }
+    }, FRAME_MS);
+  }
+
+  #draw(): void {
+    this.#takePending();
+    const size = currentSize();
+    const rows = view(this.#model, size);
+    this.#screen.draw(rows.map((row) => toTerminal(row, !Deno.noColor)), size);
+  }
+
+  #onGlobal<Name extends keyof WindowEventMap>(
+    name: Name,
+    listener: (event: WindowEventMap[Name]) => void,
+  ): void {
+    addEventListener(name, listener);
+    this.#cleanup.defer(() => removeEventListener(name, listener));
+  }
+}
+
+function currentSize(): Size {
+  return Deno.consoleSize();
+}

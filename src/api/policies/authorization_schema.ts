@@ -1,0 +1,22 @@
+import { celExpression } from "../schema/scalars.ts";
+import * as s from "../schema/schema.ts";
+
+/** Rules over the verified token and the request. `Allow`: every rule must hold; `Deny`: none may. */
+export const authorizationSchema = s.object({
+  action: s.field(
+    "`Allow`: every rule must hold. `Deny`: none may. A rule that cannot be evaluated refuses in both.",
+    s.withDefault(s.oneOf(["Allow", "Deny"]), "Allow"),
+  ),
+  policy: s.field(
+    "The rules.",
+    s.object({
+      matchExpressions: s.field(
+        "Rules over `request`, `source`, `jwt`, `apiKey`, `basicAuth`, `mcp` and `env`, such as `'admin' in jwt.roles`.",
+        s.list(celExpression, { min: 1, max: 256 }),
+      ),
+    }),
+  ),
+});
+
+/** Rules over the verified token and the request. */
+export type Authorization = s.Infer<typeof authorizationSchema>;

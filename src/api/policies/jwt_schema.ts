@@ -1,0 +1,193 @@
+import { duration } from "../schema/duration.ts";
+import { POLICY_API_GROUP } from "../resources/group.ts";
+import {
+  headerName,
+  httpUrl,
+  namespace,
+  port,
+  referenceName,
+  urlPath,
+} from "../schema/scalars.ts";
+import * as s from "../schema/schema.ts";
+
+/** A backend that a policy itself calls, such as the key server of an identity provider. */
+export const policyBackendRefSchema = s.object({
+  group: s.field(
+    "Group of the backend.",
+    s.withDefault(s.string(), POLICY_API_GROUP),
+  ),
+  kind: s.field(
+    "Kind of the backend.",
+    s.withDefault(s.text(63), "GatewayBackend"),
+  ),
+  name: s.field("Name of the backend.", referenceName),
+  namespace: s.field(
+    "Namespace of the backend; that of the policy when left out.",
+    s.optional(namespace),
+  ),
+  port: s.field(
+    "Port of the backend; the backend itself decides.",
+    s.optional(port),
+  ),
+});
+
+/** Where a credential is found in a request. */
+export const credentialLocationSchema = s.refine(
+  s.object({
+    header: s.field(
+      "In a header.",
+      s.optional(s.object({
+        name: s.field("Name of the header.", headerName),
+        prefix: s.field(
+          "What comes before the credential, such as `Bearer` and a blank; in any case.",
+          s.optional(s.string()),
+        ),
+      })),
+    ),
+    queryParameter: s.field(
+      "In a parameter of the query.",
+      s.optional(
+        s.object({ name: s.field("Name of the parameter.", s.text(256)) }),
+      ),
+    ),
+    cookie: s.field(
+      "In a cookie.",
+      s.optional(
+        s.object({ name: s.field("Name of the cookie.", headerName) }),
+      ),
+    ),
+  }),
+  s.exactlyOne("header", "queryParameter", "cookie"),
+);
+
+const jwks = s.refine(
+  s.object({
+    remote: s.field(
+      "On a backend, called with its TLS policy.",
+      s.optional(
+        s.object({
+          backendRef: s.field("The backend.", policyBackendRefSchema),
+          jwksPath: s.field("Path of the document there.", urlPath),
+        }),
+      ),
+    ),
+    url: s.field("At a URL, called directly.", s.optional(httpUrl)),
+    inline: s.field("The document itself.", s.optional(s.text(1 << 20))),
+    file: s.field(
+      "In a file; it is read again each minute.",
+      s.optional(s.text(4096)),
+    ),
+  }),
+  s.exactlyOne("remote", "url", "inline", "file"),
+);
+
+const tokenProvider = s.object({
+  issuer: s.field(
+    "Equal to the `iss` claim, character by character.",
+    s.text(2048),
+  ),
+  audiences: s.field(
+    "One of them must be in the `aud` claim; any audience when left out.",
+    s.optional(s.list(s.text(2048), { min: 1, max: 64 })),
+  ),
+  jwks: s.field("Keys of the provider (JWKS).", jwks),
+});
+
+const documentedMetadata = [
+  "resource",
+  "scopesSupported",
+  "bearerMethodsSupported",
+];
+
+const resourceMetadata = s.refine(
+  s.objectWithRest(
+    {
+      resource: s.field(
+        "Identifier of the MCP server; its origin is the base of all addresses.",
+        s.optional(httpUrl),
+      ),
+      scopesSupported: s.field(
+        "Scopes that clients may ask for.",
+        s.optional(s.list(s.text(256))),
+      ),
+      bearerMethodsSupported: s.field(
+        "How tokens are sent.",
+        s.optional(s.list(s.text(64))),
+      ),
+    },
+    s.unknown(),
+  ),
+  s.rule(
+    (metadata) => unknownMetadata(metadata) === undefined,
+    `unknown field; fields are ${
+      documentedMetadata.join(", ")
+    } and snake_case names of RFC 9728`,
+    (metadata) => [unknownMetadata(metadata) ?? ""],
+  ),
+);
+
+function unknownMetadata(metadata: object): string | undefined {
+  return Object.keys(metadata)
+    .find((key) => !documentedMetadata.includes(key) && !/^[^A-Z]+$/.test(key));
+}
+
+const mcp = s.object({
+  provider: s.field(
+    "Identity provider whose peculiarities are met; none when left out. `Auth0` is `IdpA`, `Descope` is `IdpB`.",
+    s.optional(s.oneOf(["IdpA", "IdpB", "Auth0", "Descope"])),
+  ),
+  clientId: s.field(
+    "Client that is registered at the provider; the gateway answers registrations with it.",
+    s.optional(s.text(2048)),
+  ),
+  resourceMetadata: s.field(
+    "Members of the protected-resource metadata; they replace what is computed.",
+    s.optional(resourceMetadata),
+  ),
+  issuerMode: s.field(
+    "Who is the authorization server for clients; `Gateway` with a provider, else `Upstream`.",
+    s.optional(s.oneOf(["Gateway", "Upstream"])),
+  ),
+  registration: s.field(
+    "Where clients of `IdpA` register; `Gateway` takes a `clientId`.",
+    s.optional(s.oneOf(["Gateway", "Upstream"])),
+  ),
+  forwardToken: s.field(
+    "Whether the MCP server gets the token, which MCP forbids.",
+    s.withDefault(s.boolean(), false),
+  ),
+});
+
+/** Verification of JSON Web Tokens, with the OAuth endpoints of an MCP server as an option. */
+export const jwtAuthenticationSchema = s.object({
+  mode: s.field(
+    "`Strict` demands a token, `Optional` lets requests without one pass, `Permissive` also those with a bad one, without claims.",
+    s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
+  ),
+  providers: s.field(
+    "Whose tokens are accepted; the `iss` claim chooses.",
+    s.refine(
+      s.list(tokenProvider, { min: 1, max: 64 }),
+      s.unique((provider) => provider.issuer, "issuer"),
+    ),
+  ),
+  location: s.field(
+    "Where the token is; `Authorization: Bearer` when left out.",
+    s.optional(credentialLocationSchema),
+  ),
+  clockSkew: s.field(
+    "By how much clocks may differ.",
+    s.withDefault(duration, "60s"),
+  ),
+  mcp: s.field(
+    "Serves the OAuth endpoints of an MCP server, which has one provider.",
+    s.optional(mcp),
+  ),
+});
+
+/** Verification of JSON Web Tokens. */
+export type JwtAuthentication = s.Infer<typeof jwtAuthenticationSchema>;
+/** A backend that a policy itself calls. */
+export type PolicyBackendRef = s.Infer<typeof policyBackendRefSchema>;
+/** Where a credential is found in a request. */
+export type CredentialLocation = s.Infer<typeof credentialLocationSchema>;

@@ -1,0 +1,127 @@
+import { httpMethods } from "./http_method.ts";
+import { headerName, regularExpressionFault } from "../schema/scalars.ts";
+import * as s from "../schema/schema.ts";
+
+const pathCharacters = /^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})+$/;
+const forbiddenInPath = ["//", "/./", "/../", "%2f", "%2F", "#"];
+
+const pathMatch = s.refine(
+  s.object({
+    type: s.field(
+      "The whole path, its beginning by segments, or an expression for the whole path.",
+      s.withDefault(
+        s.oneOf(["Exact", "PathPrefix", "RegularExpression"]),
+        "PathPrefix",
+      ),
+    ),
+    value: s.field(
+      "Path or expression, in the syntax of JavaScript without back references and looking around; `/v1` as prefix covers `/v1/models`, not `/v10`. A path over 8 KiB fits no expression.",
+      s.withDefault(s.text(1024), "/"),
+    ),
+  }),
+  pathRule(
+    (path) => path.startsWith("/"),
+    'expected a path that starts with "/"',
+  ),
+  pathRule(
+    (path) => !hasForbiddenPart(path),
+    'expected a path without "//", "/./", "/../", "%2f" or "#" that does not end in "/." or "/.."',
+  ),
+  pathRule(
+    (path) =>
+      hasForbiddenPart(path) || !path.startsWith("/") ||
+      pathCharacters.test(path),
+    "expected a path of URL characters without query, others percent-encoded",
+  ),
+  regularExpressionRule(),
+);
+
+interface MatchValue {
+  readonly type: string;
+  readonly value: string;
+}
+
+function pathRule(
+  holds: (path: string) => boolean,
+  message: string,
+): s.Rule<MatchValue> {
+  return s.rule<MatchValue>(
+    ({ type, value }) => type === "RegularExpression" || holds(value),
+    message,
+    ["value"],
+  );
+}
+
+function regularExpressionRule(): s.Rule<MatchValue> {
+  return s.rule<MatchValue>(
+    ({ type, value }) =>
+      type !== "RegularExpression" ||
+      regularExpressionFault(value) === undefined,
+    ({ value }) =>
+      `expected a regular expression (${regularExpressionFault(value)})`,
+    ["value"],
+  );
+}
+
+function hasForbiddenPart(path: string): boolean {
+  return forbiddenInPath.some((part) => path.includes(part)) ||
+    path.endsWith("/.") || path.endsWith("/..");
+}
+
+const valueEntries = {
+  type: s.field(
+    "Whether `value` is the value or an expression for the whole of it.",
+    s.withDefault(s.oneOf(["Exact", "RegularExpression"]), "Exact"),
+  ),
+  value: s.field(
+    "Value or expression, in the syntax of JavaScript without back references and looking around. A value over 8 KiB fits no expression.",
+    s.text(4096),
+  ),
+};
+
+const headerMatch = s.refine(
+  s.object({
+    name: s.field("Header name, in any case.", headerName),
+    ...valueEntries,
+  }),
+  regularExpressionRule(),
+);
+const queryParamMatch = s.refine(
+  s.object({
+    name: s.field("Parameter name; case counts.", s.text(256)),
+    ...valueEntries,
+  }),
+  regularExpressionRule(),
+);
+
+/** Conditions that must all hold; Gateway API `HTTPRouteMatch`. */
+export const httpMatchSchema = s.object({
+  path: s.field(
+    "Condition on the path.",
+    s.withDefault(pathMatch, { type: "PathPrefix", value: "/" }),
+  ),
+  headers: s.field(
+    "Conditions on headers, all of which hold.",
+    s.optional(s.refine(
+      s.list(headerMatch, { max: 16 }),
+      s.unique((item) => item.name.toLowerCase(), "header name"),
+    )),
+  ),
+  queryParams: s.field(
+    "Conditions on query parameters, all of which hold; of a repeated parameter the first counts.",
+    s.optional(s.refine(
+      s.list(queryParamMatch, { max: 16 }),
+      s.unique((item) => item.name, "query parameter name"),
+    )),
+  ),
+  method: s.field("Method of the request.", s.optional(s.oneOf(httpMethods))),
+});
+
+/** Conditions that must all hold for a request. */
+export type HttpMatch = s.Infer<typeof httpMatchSchema>;
+/** Condition on the path. */
+export type PathMatch = HttpMatch["path"];
+/** Condition on a header. */
+export type HeaderMatch = s.Infer<typeof headerMatch>;
+/** Condition on a query parameter. */
+export type QueryParamMatch = s.Infer<typeof queryParamMatch>;

@@ -1,0 +1,238 @@
+import { describeError } from "../../base/errors.ts";
+import * as s from "./schema.ts";
+import {
+  hintFor,
+  hintForKey,
+  hintForProviderField,
+  standsInItsPlace,
+} from "./hints.ts";
+import { nearest } from "./suggest.ts";
+
+/** Way to a value inside a resource or document: `["spec", "rules", 0]`. */
+export type Path = readonly (string | number)[];
+
+/** One thing that is wrong with a value. */
+export interface Problem {
+  readonly path: Path;
+  /** Whether the name of the field or its value is at fault. */
+  readonly at: "key" | "value";
+  /** What was expected or is wrong: `expected a list`. */
+  readonly message: string;
+  /** The value found, as shown to people; left out where it says nothing or is secret. */
+  readonly got?: string;
+  /** What was probably meant. */
+  readonly suggestion?: string;
+  /** What to do about the value found: `remove the quotes`. */
+  readonly remedy?: string;
+  /** Where in the text at `path` it is, in UTF-16 units from its beginning. */
+  readonly offset?: number;
+}
+
+/** A value that fits its schema with defaults filled in, or everything that is wrong with it. */
+export type Validated<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Checks `input` against `schema`; never throws. */
+export function validate<S extends s.GenericSchema>(
+  schema: S,
+  input: unknown,
+): Validated<s.Infer<S>> {
+  try {
+    const result = s.parse(schema, input);
+    return result.ok
+      ? result
+      : { ok: false, problems: result.issues.flatMap(describeIssue) };
+  } catch (error) {
+    // A fault of a rule, not of the user: it still has to say which value it was about.
+    const message = `cannot be checked: ${describeError(error)}`;
+    return { ok: false, problems: [{ path: [], at: "value", message }] };
+  }
+}
+
+/** The way to a value as people write it: `spec.rules[0].matches`. */
+export function formatPath(path: Path): string {
+  let text = "";
+  for (const step of path) {
+    if (typeof step === "number") text += `[${step}]`;
+    else if (/^[A-Za-z_][\w-]*$/.test(step)) {
+      text += text === "" ? step : `.${step}`;
+    } else text += `[${JSON.stringify(step)}]`;
+  }
+  return text;
+}
+
+/** A value as messages show it: short, on one line. */
+export function show(value: unknown): string {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) {
+    return value.length === 0 ? "an empty list" : "a list";
+  }
+  if (typeof value === "object") return "a mapping";
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…"` : text;
+}
+
+type Issue = s.BaseIssue<unknown>;
+
+const expectedTypes = new Map([
+  ["string", "a string"],
+  ["number", "a number"],
+  ["boolean", "true or false"],
+  ["array", "a list"],
+  ["record", "a mapping"],
+  ["strict_object", "a mapping"],
+  ["object_with_rest", "a mapping"],
+]);
+
+/** None for what follows from another mistake. */
+function describeIssue(issue: Issue): Problem | readonly Problem[] {
+  const path = pathOf(issue);
+  const last = issue.path?.at(-1);
+  if (last !== undefined && last.origin === "key" && issue.type !== "string") {
+    const known = choicesOf(issue);
+    const remedy = hintForProviderField(last.key, last.input, known) ??
+      hintForKey(path, last.input, known);
+    const isSaidElsewhere = remedy === "" ||
+      standsInItsPlace(last.key, last.input);
+    if (isSaidElsewhere) return [];
+    if (remedy !== undefined) {
+      return { path, at: "key", message: "unknown field", remedy };
+    }
+    return describeKey(issue, path, isPresent(last.input, last.key));
+  }
+  if (
+    last !== undefined && issue.input === undefined && issue.kind === "schema"
+  ) {
+    // Without the field that says which one it is, a variant looks at none of the others.
+    return describeMissing(path, issue.type === "variant" ? last.input : {});
+  }
+  if (issue.kind === "validation" || !issue.message.startsWith("Invalid ")) {
+    return describeRule(issue, path);
+  }
+  const choices = choicesOf(issue);
+  if (choices.length > 0) return describeChoice(issue, path, choices);
+  const expected = expectedTypes.get(issue.type) ?? issue.expected ??
+    "something else";
+  return {
+    path,
+    at: "value",
+    message: `expected ${expected}`,
+    ...(holdsSecrets(path)
+      ? { got: typeof issue.input === "object" ? show(issue.input) : "a text" }
+      : { got: show(issue.input), ...hintFor(expected, issue.input, path) }),
+  };
+}
+
+/** A list of credentials, or an item of one: what stands there in place of a mapping may be the secret itself. */
+function holdsSecrets(path: Path): boolean {
+  const field = typeof path.at(-1) === "number" ? path.at(-2) : path.at(-1);
+  return field === "keys" || field === "users";
+}
+
+function pathOf(issue: Issue): Path {
+  return (issue.path ?? []).map(({ key }) =>
+    typeof key === "number" ? key : String(key)
+  );
+}
+
+function isPresent(input: unknown, key: unknown): boolean {
+  return typeof input === "object" && input !== null &&
+    Object.hasOwn(input, String(key));
+}
+
+/**
+ * That a field is missing, and which fields beside it are probably that one, misspelt.
+ * @param beside The mapping that lacks it; empty when its other fields are looked at elsewhere.
+ */
+export function describeMissing(
+  path: Path,
+  beside: unknown,
+): readonly Problem[] {
+  const name = String(path.at(-1));
+  const fields = Object.keys(Object(beside));
+  return [
+    { path, at: "value", message: "required field is missing" },
+    ...fields.filter((field) => nearest(field, [name]) === name).map((
+      field,
+    ) => ({
+      path: [...path.slice(0, -1), field],
+      at: "key" as const,
+      message: "unknown field",
+      suggestion: name,
+    })),
+  ];
+}
+
+function describeKey(issue: Issue, path: Path, present: boolean): Problem {
+  if (!present) {
+    return { path, at: "value", message: "required field is missing" };
+  }
+  const known = choicesOf(issue);
+  const suggestion = nearest(String(issue.input), known);
+  if (suggestion !== undefined) {
+    return { path, at: "key", message: "unknown field", suggestion };
+  }
+  const message = known.length > 16 || known.length === 0
+    ? "unknown field"
+    : `unknown field, expected one of ${known.join(", ")}`;
+  return { path, at: "key", message };
+}
+
+function describeRule(issue: Issue, path: Path): Problem {
+  const { message } = issue;
+  const showsValue = message.startsWith("expected ") &&
+    !message.includes("not shown") &&
+    issue.input !== "";
+  return {
+    path,
+    at: "value",
+    message,
+    ...(showsValue && { got: show(issue.input) }),
+    ...(message.startsWith("expected a duration ")
+      ? durationHint(issue.input)
+      : showsValue && issue.type === "string" &&
+        hintFor("a string", issue.input, path)),
+  };
+}
+
+/** `30` and `30 sec` are probably `30s`. */
+function durationHint(input: unknown): { suggestion?: string } {
+  const [, amount, unit = "s"] =
+    /^([0-9]{1,5}) ?(ms|s|m|h)?(?:ec(?:onds?)?|in(?:utes?)?)?$/.exec(
+      String(input),
+    ) ?? [];
+  return amount === undefined ? {} : { suggestion: `${amount}${unit}` };
+}
+
+function describeChoice(
+  issue: Issue,
+  path: Path,
+  choices: readonly string[],
+): Problem {
+  const list = choices.map((choice) =>
+    /^\d+$/.test(choice) ? choice : JSON.stringify(choice)
+  );
+  const suggestion = typeof issue.input === "string" && choices.length > 1
+    ? nearest(issue.input, choices)
+    : undefined;
+  return {
+    path,
+    at: "value",
+    message: list.length === 1
+      ? `expected ${list[0]}`
+      : `expected one of ${list.join(", ")}`,
+    got: show(issue.input),
+    ...(suggestion !== undefined && { suggestion }),
+  };
+}
+
+/** Names in valibot's description of what it expected: `("HTTP" | "HTTPS")`. */
+function choicesOf(issue: Issue): readonly string[] {
+  if (
+    !["strict_object", "picklist", "literal", "variant"].includes(issue.type)
+  ) return [];
+  return (issue.expected ?? "").replace(/^\(|\)$/g, "").split(" | ")
+    .map((choice) => choice.replaceAll('"', ""))
+    .filter((choice) => choice !== "" && choice !== "Object");
+}

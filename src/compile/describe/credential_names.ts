@@ -1,0 +1,33 @@
+import type { CredentialLocation } from "../../api/policies/jwt_schema.ts";
+import type { CredentialNames } from "../../snapshot/snapshot.ts";
+import type { EffectivePolicy } from "../policies/effective_policy.ts";
+
+/** Where the policies look for credentials, so that what stands there is not shown. */
+export function credentialNames(
+  effective: Iterable<EffectivePolicy>,
+): CredentialNames {
+  const headers = new Set<string>();
+  const parameters = new Set<string>();
+  const add = ({ header, queryParameter }: CredentialLocation) => {
+    if (header !== undefined) headers.add(header.name.toLowerCase());
+    if (queryParameter !== undefined) {
+      parameters.add(queryParameter.name.toLowerCase());
+    }
+  };
+  for (const { layers } of effective) {
+    for (const { traffic } of layers) {
+      const { jwtAuthentication, apiKeyAuthentication } = traffic;
+      if (jwtAuthentication?.location) add(jwtAuthentication.location);
+      if (apiKeyAuthentication?.location) add(apiKeyAuthentication.location);
+    }
+  }
+  return { headers, parameters };
+}
+
+/** The names of both. */
+export function unite(a: CredentialNames, b: CredentialNames): CredentialNames {
+  return {
+    headers: a.headers.union(b.headers),
+    parameters: a.parameters.union(b.parameters),
+  };
+}

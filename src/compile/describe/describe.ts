@@ -1,0 +1,205 @@
+import { formatHostPort } from "../../base/host_port.ts";
+import {
+  createSensitiveHeaders,
+  REDACTION_MARKER,
+} from "../../base/redaction.ts";
+import { mapInSlices } from "../../base/slices.ts";
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import type { Backend, Listener, Port } from "../../snapshot/snapshot.ts";
+import { fullName } from "../precedence.ts";
+import type { EffectivePolicy } from "../policies/effective_policy.ts";
+import type { ListenerSite } from "../listeners/listener_sites.ts";
+import {
+  createRedaction,
+  type Redact,
+  redactMatch,
+} from "./redact_configuration.ts";
+import type { CompiledRule } from "../routes/route_rules.ts";
+
+/** A listener together with what it was compiled from. */
+export interface CompiledListener {
+  readonly site: ListenerSite;
+  readonly listener: Listener;
+  /** Gateway phase. */
+  readonly effective: readonly EffectivePolicy[];
+  readonly rules: readonly ServedRule[];
+}
+
+/** A rule and the hosts for which a listener serves it. */
+export interface ServedRule extends CompiledRule {
+  readonly hostnames: readonly string[];
+}
+
+/** Everything that a description is made from. */
+export interface CompiledModel {
+  readonly resources: ResourceSet;
+  readonly ports: readonly Port[];
+  readonly listeners: readonly CompiledListener[];
+  readonly backends: ReadonlyMap<string, Backend>;
+}
+
+/** What `/config_dump` says about the data plane, as plain JSON. */
+export interface Description {
+  readonly binds: readonly unknown[];
+  readonly listeners: readonly unknown[];
+  readonly routes: readonly unknown[];
+  readonly backends: readonly unknown[];
+  readonly policies: readonly unknown[];
+}
+
+/** What is said while no configuration is in force. */
+export const emptyDescription: Description = {
+  binds: [],
+  listeners: [],
+  routes: [],
+  backends: [],
+  policies: [],
+};
+
+/**
+ * Describes a compiled configuration, a part at a time, for it may be large; secrets are redacted, private keys do not appear.
+ */
+export async function describe(
+  { resources, ports, listeners, backends }: CompiledModel,
+  sensitiveHeaders: Iterable<string>,
+): Promise<Description> {
+  const redact = createRedaction({
+    sensitiveHeaders: createSensitiveHeaders(sensitiveHeaders),
+    environment: resources.environment ?? [],
+  });
+  const served = listeners.flatMap(({ listener, rules }) =>
+    rules.map((rule) => ({ rule, listener: listener.key }))
+  );
+  return {
+    binds: ports.map(describePort),
+    listeners: await mapInSlices(
+      listeners,
+      (listener) => describeListener(listener, redact),
+    ),
+    routes: await mapInSlices(
+      served,
+      ({ rule, listener }) => describeRule(rule, listener, redact),
+    ),
+    backends: await mapInSlices(
+      [...backends.values(), ...webUisOf(listeners)],
+      describeBackend,
+    ),
+    policies: await mapInSlices(
+      resources.gatewayPolicies,
+      (policy) => ({
+        key: fullName(policy),
+        targetRefs: policy.spec.targetRefs,
+        phase: policy.spec.phase,
+        traffic: redact(policy.spec.traffic),
+        backend: redact(policy.spec.backend),
+      }),
+    ),
+  };
+}
+
+/** The web UI is a backend of those routes that serve it, and of no resource. */
+function webUisOf(listeners: readonly CompiledListener[]): Iterable<Backend> {
+  const uses = listeners.flatMap(({ rules }) =>
+    rules.flatMap(({ route }) => route.backends)
+  );
+  return new Set(
+    uses.flatMap(({ backend }) => backend?.webUi ? [backend] : []),
+  );
+}
+
+function describePort({ port, address, tls, listeners, ...limits }: Port) {
+  return {
+    key: `bind/${port}`,
+    address: formatHostPort(address ?? "::", port),
+    protocol: tls === undefined ? "http" : "tls",
+    maxConnections: limits.maxConnections,
+    timeouts: limits.timeouts,
+    tls: tls && {
+      certificates: tls.certificates.map(({ hostnames }) => ({
+        hostnames,
+        key: REDACTION_MARKER,
+      })),
+      clientCertificate: tls.clientCertificate,
+      minVersion: tls.minVersion,
+    },
+    listeners: listeners.map(({ key }) => key),
+  };
+}
+
+function describeListener(
+  { site, listener, effective, rules }: CompiledListener,
+  redact: Redact,
+) {
+  const { namespace, name } = site.gateway.metadata;
+  return {
+    key: listener.key,
+    gatewayName: name,
+    gatewayNamespace: namespace,
+    listenerName: listener.name,
+    hostname: listener.hostname,
+    port: site.spec.port,
+    protocol: site.spec.protocol,
+    policies: effective.flatMap((policy) => describePolicy(policy, redact)),
+    routes: rules.map(({ route }) => route.key),
+  };
+}
+
+function describeRule(
+  { rule, route, effective, hostnames }: ServedRule,
+  listener: string,
+  redact: Redact,
+) {
+  const { namespace, name } = rule.route.metadata;
+  return {
+    key: route.key,
+    name,
+    namespace,
+    ruleName: rule.spec.name,
+    listener,
+    hostnames,
+    matches: rule.spec.matches?.map((match) => redactMatch(match, redact)),
+    backends: route.backends.map(({ weight, backend, problem }) => ({
+      weight,
+      backend: backend?.key,
+      problem,
+    })),
+    mirrors: route.mirrors.map(({ backend, fraction }) => ({
+      backend: backend.key,
+      fraction,
+    })),
+    timeouts: {
+      requestMs: route.requestTimeoutMs,
+      backendRequestMs: route.backendTimeoutMs,
+    },
+    retry: route.retry && { ...route.retry, codes: [...route.retry.codes] },
+    policies: effective.flatMap((policy) => describePolicy(policy, redact)),
+  };
+}
+
+/** One entry for each place that contributes, in the order in which they run. */
+function describePolicy({ kind, layers }: EffectivePolicy, redact: Redact) {
+  return layers.map(({ resource, traffic }) => ({
+    kind: kind.kind,
+    source:
+      `${resource.kind}/${resource.metadata.namespace}/${resource.metadata.name}`,
+    config: redact(traffic[kind.kind]),
+  }));
+}
+
+function describeBackend(backend: Backend) {
+  const { key, name, host, port, protocol, tls } = backend;
+  if (backend.webUi !== undefined) return { key, name, webUi: backend.webUi };
+  return {
+    key,
+    name,
+    target: formatHostPort(host, port),
+    protocol,
+    maxConnections: backend.maxConnections,
+    maxPendingRequests: backend.maxPendingRequests,
+    connectTimeoutMs: backend.connectTimeoutMs,
+    idleTimeoutMs: backend.idleTimeoutMs,
+    tls: typeof tls === "object"
+      ? { ...tls, caCertificates: tls.caCertificates?.length ?? "System" }
+      : tls,
+  };
+}

@@ -1,0 +1,116 @@
+import { describeError } from "../../base/errors.ts";
+import type { Certificate, PortTls } from "../../snapshot/snapshot.ts";
+import {
+  loadPem,
+  nameOfPem,
+  pairWithKey,
+  parseCertificates,
+  parseLeaf,
+  type ReadFile,
+} from "./certificates.ts";
+import { type ListenerSite, pathOf } from "./listener_sites.ts";
+import type { Shared } from "./compile_ports.ts";
+import type { Report } from "../report.ts";
+
+/** What certificates are read with, and where it is told what is wrong with them. */
+export interface TlsContext {
+  readonly readFile: ReadFile;
+  readonly report: Report;
+  /** Wall-clock time in milliseconds; left out, no certificate has expired. */
+  readonly now?: number;
+}
+
+const clientCertificates = { Request: "request", Require: "require" } as const;
+
+/** TLS of a port: the certificates of all its listeners, and how clients show theirs. */
+export function compilePortTls(
+  sites: readonly ListenerSite[],
+  shared: Shared,
+  context: TlsContext,
+): PortTls {
+  const owner = sites.find(({ spec }) => spec.tls?.clientCa !== undefined);
+  const mode = shared(
+    "tls.clientCertificate",
+    ({ tls }) => tls?.clientCertificate,
+  );
+  shared("tls.clientCa", ({ tls }) => tls?.clientCa);
+  return {
+    certificates: sites.flatMap((site) => certificatesOf(site, context)),
+    clientCa: owner && loadClientCa(owner, context),
+    clientCertificate: mode === undefined ? "none" : clientCertificates[mode],
+    minVersion: shared("tls.minVersion", ({ tls }) => tls?.minVersion) ??
+      "TLSv1.2",
+  };
+}
+
+/** Empty when it cannot be read: then no client certificate is trusted. */
+function loadClientCa(
+  site: ListenerSite,
+  { readFile, report }: TlsContext,
+): string {
+  try {
+    const source = site.spec.tls?.clientCa ?? "";
+    const pem = loadPem(source, readFile);
+    parseCertificates(pem, nameOfPem(source));
+    return pem;
+  } catch (error) {
+    const message = `Cannot use the CA for client certificates: ${
+      describeError(error)
+    }`;
+    report.error(site.gateway, {
+      path: [...pathOf(site), "tls", "clientCa"],
+      message,
+    });
+    return "";
+  }
+}
+
+function certificatesOf(
+  site: ListenerSite,
+  { readFile, report, now }: TlsContext,
+): Certificate[] {
+  const { certificates = [], certificateRefs = [] } = site.spec.tls ?? {};
+  const path = [...pathOf(site), "tls"];
+  for (const [index, { kind, name }] of certificateRefs.entries()) {
+    const message =
+      `Cannot read ${kind} "${name}": certificates come from files; use "certificates"`;
+    report.error(site.gateway, {
+      path: [...path, "certificateRefs", index],
+      message,
+    });
+  }
+  return certificates.flatMap(({ cert, key }, index) => {
+    const at = [...path, "certificates", index];
+    let field = "cert";
+    try {
+      const chain = loadPem(cert, readFile);
+      const leaf = parseLeaf(chain, nameOfPem(cert));
+      field = "key";
+      const privateKey = loadPem(key, readFile);
+      const parsed = pairWithKey(leaf, chain, privateKey);
+      if (now !== undefined && now > leaf.validToDate.getTime()) {
+        const message =
+          `The certificate expired at ${leaf.validToDate.toISOString()}: clients refuse it`;
+        report.warning(site.gateway, { path: [...at, "cert"], message });
+      }
+      return [{
+        ...parsed,
+        hostnames: namesFor(parsed, site, certificates.length),
+      }];
+    } catch (error) {
+      const message = `Cannot use the certificate: ${describeError(error)}`;
+      report.error(site.gateway, { path: [...at, field], message });
+      return [];
+    }
+  });
+}
+
+/** A listener's only certificate is for whatever the listener is for; several say themselves. */
+function namesFor(
+  { hostnames }: Certificate,
+  { hostname }: ListenerSite,
+  count: number,
+): readonly string[] {
+  if (count > 1) return hostnames;
+  return hostname === "*" ? [] : [hostname];
+}

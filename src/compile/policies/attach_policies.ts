@@ -1,0 +1,135 @@
+import {
+  type GatewayPolicy,
+  isInlinePolicy,
+  type PolicyTargetRef,
+} from "../../api/resources/gateway_policy.ts";
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
+import { compareAge, fullName } from "../precedence.ts";
+import type { Report } from "../report.ts";
+
+/** Where policies can be attached: a resource, or a named section (listener, rule) of it. */
+export interface PolicyTarget {
+  readonly kind: PolicyTargetRef["kind"];
+  readonly resource: {
+    readonly metadata: { readonly namespace: string; readonly name: string };
+  };
+  readonly section?: string | undefined;
+}
+
+/** Policies by what they are attached to, the winner of a conflict first. */
+export interface PolicyAttachments {
+  /** Those of one level; `phase` is that of `spec.phase`. */
+  at(target: PolicyTarget, phase?: "PreRouting"): readonly GatewayPolicy[];
+  /** Those that were written inside a route. */
+  inlineOf(route: PolicyTarget["resource"]): readonly GatewayPolicy[];
+}
+
+/** What names a target: `HTTPRoute/default/llm`, or `HTTPRoute/default/llm#chat` for a section of it. */
+export function nameOfTarget(
+  { kind, resource, section }: PolicyTarget,
+): string {
+  const { namespace, name } = resource.metadata;
+  return targetKey(kind, namespace, { name, sectionName: section });
+}
+
+/** Finds the target of every policy; a target that is not there gets a warning. */
+export function attachPolicies(
+  resources: ResourceSet,
+  report: Report,
+): PolicyAttachments {
+  const known = listTargets(resources);
+  const attached = new Map<string, GatewayPolicy[]>();
+  for (const policy of resources.gatewayPolicies.toSorted(compareAge)) {
+    for (const [index, ref] of policy.spec.targetRefs.entries()) {
+      const target = targetKey(ref.kind, policy.metadata.namespace, ref);
+      if (!known.has(target)) {
+        reportMissing(policy, ["spec", "targetRefs", index], ref, {
+          known,
+          report,
+        });
+      }
+      const key = levelKey(target, policy.spec.phase, isInlinePolicy(policy));
+      const level = attached.get(key);
+      if (level === undefined) attached.set(key, [policy]);
+      else if (!level.includes(policy)) level.push(policy);
+    }
+  }
+  return {
+    at(target, phase) {
+      const key = levelKey(nameOfTarget(target), phase, false);
+      return attached.get(key) ?? [];
+    },
+    inlineOf(resource) {
+      const target = nameOfTarget({ kind: "HTTPRoute", resource });
+      return attached.get(levelKey(target, undefined, true)) ?? [];
+    },
+  };
+}
+
+interface NamedSection {
+  readonly name: string;
+  readonly sectionName?: string | undefined;
+}
+
+function targetKey(
+  kind: string,
+  namespace: string,
+  { name, sectionName }: NamedSection,
+): string {
+  const section = sectionName === undefined ? "" : `#${sectionName}`;
+  return `${kind}/${namespace}/${name}${section}`;
+}
+
+function levelKey(
+  target: string,
+  phase: string | undefined,
+  isInline: boolean,
+): string {
+  return `${isInline ? "inline" : phase ?? ""}:${target}`;
+}
+
+function listTargets(resources: ResourceSet): ReadonlySet<string> {
+  const keys = new Set<string>();
+  const add = (
+    { kind, metadata }: { kind: string; metadata: GatewayPolicy["metadata"] },
+    sections: readonly (string | undefined)[],
+  ) => {
+    for (const sectionName of [undefined, ...sections]) {
+      const { namespace, name } = metadata;
+      keys.add(targetKey(kind, namespace, { name, sectionName }));
+    }
+  };
+  for (const gateway of resources.gateways) {
+    add(gateway, gateway.spec.listeners.map(({ name }) => name));
+  }
+  for (const route of resources.httpRoutes) {
+    add(route, route.spec.rules.map(({ name }) => name));
+  }
+  for (const backend of resources.gatewayBackends) add(backend, []);
+  return keys;
+}
+
+function reportMissing(
+  policy: GatewayPolicy,
+  path: DiagnosticPath,
+  ref: PolicyTargetRef,
+  { known, report }: { known: ReadonlySet<string>; report: Report },
+): void {
+  const { namespace } = policy.metadata;
+  const name = fullName({ metadata: { namespace, name: ref.name } });
+  const whole = targetKey(ref.kind, namespace, { name: ref.name });
+  const hasResource = known.has(whole);
+  const message = hasResource
+    ? `Cannot attach the policy: ${ref.kind} "${name}" has no section "${ref.sectionName}"`
+    : `Cannot attach the policy: ${ref.kind} "${name}" not found`;
+  const prefix = hasResource ? `${whole}#` : `${ref.kind}/${namespace}/`;
+  const listCandidates = () =>
+    [...known].filter((key) => key.startsWith(prefix)).map((key) =>
+      key.slice(prefix.length)
+    );
+  const wanted = hasResource ? ref.sectionName ?? "" : ref.name;
+  const field = hasResource ? "sectionName" : "name";
+  const suggestion = report.suggest(wanted, listCandidates);
+  report.warning(policy, { path: [...path, field], message, suggestion });
+}

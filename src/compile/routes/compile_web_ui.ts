@@ -1,0 +1,63 @@
+import type { BackendRef } from "../../api/resources/http_route.ts";
+import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import { WEB_UI_KIND } from "../../api/web_ui.ts";
+import type { Backend, WebUiAccess } from "../../snapshot/snapshot.ts";
+import type { CompiledListener } from "../describe/describe.ts";
+import type { EffectivePolicy } from "../policies/effective_policy.ts";
+import type { Report } from "../report.ts";
+
+/** The web UI, when a reference means it: the backend of kind `WebUI` is called by what the page may do. */
+export function findWebUi({ group, kind, name }: BackendRef) {
+  if (kind !== WEB_UI_KIND || group !== POLICY_API_GROUP) return undefined;
+  return webUis.find((backend) => backend.webUi === name);
+}
+
+const webUis = [createWebUi("read-only"), createWebUi("read-write")];
+
+function createWebUi(webUi: WebUiAccess): Backend {
+  return {
+    key: `web-ui/${webUi}`,
+    name: "web-ui",
+    webUi,
+    host: "web-ui",
+    port: 0,
+    protocol: "auto",
+    tls: undefined,
+    maxConnections: undefined,
+    maxPendingRequests: undefined,
+    connectTimeoutMs: undefined,
+    firstByteTimeoutMs: undefined,
+    idleTimeoutMs: undefined,
+  };
+}
+
+/** Warns of a web UI that anybody can use who reaches its gateway. */
+export function checkWebUi(
+  listeners: readonly CompiledListener[],
+  report: Report,
+): void {
+  for (const { listener, effective, rules } of listeners) {
+    for (const served of rules) {
+      const { route, rule } = served;
+      if (!route.backends.some(({ backend }) => backend?.webUi)) continue;
+      if ([...effective, ...served.effective].some(isGuard)) continue;
+      const path = ["spec", "rules", rule.index];
+      const message =
+        `Everybody who reaches gateway "${listener.gateway}" can use the web UI, which shows configuration and requests; add a policy such as "basicAuthentication"`;
+      report.warning(rule.route, { path, message });
+    }
+  }
+}
+
+/** Whether it turns away those who show nothing. */
+function isGuard({ kind, layers }: EffectivePolicy): boolean {
+  const traffic = layers[0]?.traffic;
+  switch (kind.kind) {
+    case "jwtAuthentication":
+    case "basicAuthentication":
+    case "apiKeyAuthentication":
+      return traffic?.[kind.kind]?.mode === "Strict";
+    default:
+      return kind.kind === "authorization";
+  }
+}

@@ -1,0 +1,229 @@
+import { optionalDuration } from "../../api/schema/duration.ts";
+import type {
+  GatewayPolicy,
+  TrafficPolicy,
+} from "../../api/resources/gateway_policy.ts";
+import type {
+  HttpRoute,
+  HttpRouteRule,
+  RouteRetry,
+  RouteTimeouts,
+} from "../../api/resources/http_route.ts";
+import { routePhaseKinds } from "../../policy/registry.ts";
+import type { Retry, Route } from "../../snapshot/snapshot.ts";
+import { fullName } from "../precedence.ts";
+import {
+  nameOfTarget,
+  type PolicyAttachments,
+  type PolicyTarget,
+} from "../policies/attach_policies.ts";
+import { trafficOfFilter } from "../policies/check_policies.ts";
+import { describeLater } from "../describe/describe_effective.ts";
+import {
+  type EffectivePolicy,
+  layersWith,
+  mergePolicies,
+  type OnConflict,
+  type PolicyLayer,
+  type PolicyLevel,
+} from "../policies/effective_policy.ts";
+import {
+  compileForwarding,
+  type Forwarding,
+  type ForwardingContext,
+} from "./compile_forwarding.ts";
+import type { ListenerSite } from "../listeners/listener_sites.ts";
+
+/** A rule of a route, without what depends on the listener. */
+export interface Rule {
+  readonly route: HttpRoute;
+  readonly spec: HttpRouteRule;
+  /** Place in `spec.rules`. */
+  readonly index: number;
+  readonly forwarding: Forwarding;
+  /** Filters, timeouts and retries as they stand in the rule. */
+  readonly own: TrafficPolicy;
+}
+
+/** A rule as one listener serves it. */
+export interface CompiledRule {
+  readonly rule: Rule;
+  readonly route: Route;
+  readonly effective: readonly EffectivePolicy[];
+}
+
+/** The rules of a route, their backends resolved. */
+export function prepareRules(
+  route: HttpRoute,
+  context: ForwardingContext,
+): Rule[] {
+  return route.spec.rules.map((spec, index) => {
+    const path = ["spec", "rules", index];
+    const forwarding = compileForwarding(route, spec, path, context);
+    return { route, spec, index, forwarding, own: trafficOfRule(spec) };
+  });
+}
+
+/** Merges everything that is attached to a rule of a listener: gateway < listener < route < rule < inline < filters. */
+export function compileRule(
+  rule: Rule,
+  site: ListenerSite,
+  context: ForwardingContext,
+): CompiledRule {
+  const { route, index, forwarding } = rule;
+  const levels = levelsOf(rule, site, context.attachments);
+  const onConflict = reportConflict(context);
+  const effective = mergePolicies(levels, routePhaseKinds, onConflict);
+  const timeouts = mergeTimeouts(levels, onConflict);
+  const retry = mergeRetry(levels, onConflict);
+  warnWithoutBackend(rule, effective, context);
+  return {
+    rule,
+    effective,
+    route: {
+      key: `${fullName(route)}/${index}`,
+      name: route.metadata.name,
+      policies: context.factory.createAll(effective, site.spec.port),
+      describePolicies: describeLater(
+        [
+          ...effective.map(({ kind, layers }) => ({ kind: kind.kind, layers })),
+          { kind: "timeouts", layers: having({ timeouts }) },
+          { kind: "retry", layers: having({ retry }) },
+        ],
+        [...routePhaseKinds.map(({ kind }) => kind), "timeouts", "retry"],
+        context.environment,
+      ),
+      ...forwarding,
+      requestTimeoutMs: optionalDuration(timeouts.request),
+      backendTimeoutMs: optionalDuration(timeouts.backendRequest),
+      retry: retry && compileRetry(retry),
+    },
+  };
+}
+
+/** The policies of one level of attachment; `phase` is that of `spec.phase`. */
+export function levelAt(
+  attachments: PolicyAttachments,
+  target: PolicyTarget,
+  phase?: "PreRouting",
+): PolicyLevel {
+  return levelOf(attachments.at(target, phase), target);
+}
+
+function levelOf(
+  policies: readonly GatewayPolicy[],
+  target: PolicyTarget,
+): PolicyLevel {
+  const scope = nameOfTarget(target);
+  return policies.map((resource) => ({
+    resource,
+    traffic: resource.spec.traffic ?? {},
+    scope,
+  }));
+}
+
+/** Warns that a policy has no effect. */
+export function reportConflict(
+  { report }: Pick<ForwardingContext, "report">,
+): OnConflict {
+  return (loser, winner, kind) => {
+    const { namespace, name } = winner.resource.metadata;
+    const message =
+      `Cannot apply "${kind}": policy "${namespace}/${name}" has it for the same target and takes precedence`;
+    report.warning(loser.resource, {
+      path: ["spec", "traffic", kind],
+      message,
+    });
+  };
+}
+
+function trafficOfRule(
+  { filters, timeouts, retry }: HttpRouteRule,
+): TrafficPolicy {
+  const parts = (filters ?? []).map(trafficOfFilter);
+  return parts.reduce((all, part) => ({ ...all, ...part }), {
+    ...(timeouts !== undefined && { timeouts }),
+    ...(retry !== undefined && { retry }),
+  });
+}
+
+/** The most specific first. */
+function levelsOf(
+  { route, spec, own }: Rule,
+  { gateway, spec: listener }: ListenerSite,
+  attachments: PolicyAttachments,
+): PolicyLevel[] {
+  const ofRoute: PolicyTarget = { kind: "HTTPRoute", resource: route };
+  const ofGateway: PolicyTarget = { kind: "Gateway", resource: gateway };
+  const { name: section } = spec;
+  return [
+    [{ resource: route, traffic: own, scope: nameOfTarget(ofRoute) }],
+    levelOf(attachments.inlineOf(route), ofRoute),
+    section === undefined ? [] : levelAt(attachments, { ...ofRoute, section }),
+    levelAt(attachments, ofRoute),
+    levelAt(attachments, { ...ofGateway, section: listener.name }),
+    levelAt(attachments, ofGateway),
+  ];
+}
+
+function mergeTimeouts(
+  levels: readonly PolicyLevel[],
+  onConflict: OnConflict,
+): RouteTimeouts {
+  const layers = layersWith(levels, "timeouts", onConflict);
+  return layers.reduceRight<RouteTimeouts>(
+    (merged, { traffic }) => ({ ...merged, ...traffic.timeouts }),
+    {},
+  );
+}
+
+function mergeRetry(
+  levels: readonly PolicyLevel[],
+  onConflict: OnConflict,
+): RouteRetry | undefined {
+  const layers = layersWith(levels, "retry", onConflict);
+  return layers.reduceRight<RouteRetry | undefined>(
+    (merged, { traffic }) => ({ ...merged, ...traffic.retry }),
+    undefined,
+  );
+}
+
+/** What was merged of a field, if anything. */
+function having(
+  merged: {
+    readonly timeouts?: RouteTimeouts;
+    readonly retry?: RouteRetry | undefined;
+  },
+): readonly Pick<PolicyLayer, "traffic">[] {
+  const { timeouts, retry } = merged;
+  const isSet = Object.keys(timeouts ?? retry ?? {}).length > 0;
+  return isSet
+    ? [{ traffic: { ...(timeouts && { timeouts }), ...(retry && { retry }) } }]
+    : [];
+}
+
+/** Gateway API leaves `attempts` and `backoff` to us when they are left out: one more try, after 25 ms. */
+function compileRetry({ attempts, codes, backoff }: RouteRetry): Retry {
+  return {
+    attempts: attempts ?? 1,
+    codes: new Set(codes),
+    backoffMs: optionalDuration(backoff) ?? 25,
+  };
+}
+
+function warnWithoutBackend(
+  { route, index, forwarding }: Rule,
+  effective: readonly EffectivePolicy[],
+  { report }: ForwardingContext,
+): void {
+  const answers = effective.some(({ kind }) =>
+    kind.kind === "requestRedirect" || kind.kind === "directResponse"
+  );
+  if (answers || forwarding.totalWeight > 0) return;
+  const cause = forwarding.backends.length === 0
+    ? "the route has no backends"
+    : "no backend has a weight above 0";
+  const message =
+    `Cannot forward requests: ${cause}, so they are answered with 500`;
+  report.warning(route, { path: ["spec", "rules", index], message });
+}

@@ -1,0 +1,85 @@
+import type { Location } from "./located_diagnostic.ts";
+
+/** The line that a diagnostic is about with a caret below it; empty when there is nothing to show. */
+export function excerpt(
+  { line, column }: Location,
+  path: string,
+  whole: string,
+): string {
+  // What an unclosed quote begins may be secret, and no path says so.
+  const isQuote = path === "" && /["']/.test(whole.charAt(column - 1));
+  const text = isQuote ? whole.slice(0, column) : whole;
+  if (text.trim() === "" || text.includes("-----")) return "";
+  const isSecret = /\.rateLimit\b/.test(path)
+    ? otherSecrets.test(text)
+    : secretWords.test(withoutRuleWords(text, path)) || secretPath.test(path);
+  const { shown, caret } = isSecret
+    ? maskValues(text, column - 1)
+    : { shown: text, caret: column - 1 };
+  const start = Math.max(0, caret - 79);
+  const gutter = String(line);
+  const indent = shown.slice(start, caret).replace(/[^\t]/g, " ");
+  return `  ${gutter} | ${shown.slice(start, start + 120)}\n  ${
+    " ".repeat(gutter.length)
+  } | ${indent}^\n`;
+}
+
+const secretWords =
+  /authorization|bearer|token|secret|password|\busers\b|\bkeys?["']?\s*:/i;
+/** In a rate limit, `tokens` is a number and `key` an expression. */
+const otherSecrets =
+  /authorization|bearer|token\b|secret|password|\busers\b|\bkeys\b|apiKey/i;
+/** In a rule, the policy's own name and the claims of a token are none. */
+function withoutRuleWords(text: string, path: string): string {
+  return /\.authorization\b/.test(path)
+    ? text.replace(/\bauthorization\s*:\s*\{|\btoken\./g, "")
+    : text;
+}
+
+const secretPath = /token|secret|password|\busers\b|\bkeys?\b/i;
+
+/** A text in quotes, or what stands between the marks of YAML. */
+const scalar =
+  /"(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?|\$\{[^}]*\}|(?!:(?:\s|$)|-\s)[^\s{}[\],"'#][^{}[\],"'#]*?(?=\s*[{}[\],"'#]|:?\s*$|:\s)/g;
+const beforeKeys = ["", "{", ",", "-"];
+const keyAfter = /^\s*:(?:\s|$)/;
+const plainKey = /^["']?[\w.-]{1,63}["']?$/;
+const harmlessKeys = ["name", "type", "kind", "group", "hostname", "protocol"];
+const harmlessValue =
+  /^["']?(?:[\w./~-]+\.(?:pem|crt|cer|key|json)|\$\{\w+\}|true|false|null|[-|>:]+)["']?$/;
+
+/** A line of YAML with every value replaced that may be secret, and where the caret goes then. */
+function maskValues(
+  text: string,
+  caret: number,
+): { readonly shown: string; readonly caret: number } {
+  let shown = "";
+  let end = 0;
+  let moved = caret;
+  let key = "";
+  for (const { 0: found, index } of text.matchAll(scalar)) {
+    // No pattern searches what comes before: the line may be a million characters long.
+    const before = text.slice(0, index).trimEnd().at(-1) ?? "";
+    const after = text.slice(index + found.length);
+    if (
+      beforeKeys.includes(before) && keyAfter.test(after) &&
+      plainKey.test(found)
+    ) {
+      key = found.replace(/["']/g, "");
+      continue;
+    }
+    if (isHarmless(key, found)) continue;
+    shown += text.slice(end, index) + MASK;
+    end = index + found.length;
+    if (caret >= end) moved += MASK.length - found.length;
+    else if (caret > index) moved += index - caret;
+  }
+  return { shown: shown + text.slice(end), caret: moved };
+}
+
+const MASK = "***";
+
+function isHarmless(key: string, value: string): boolean {
+  return harmlessKeys.includes(key) || harmlessValue.test(value) ||
+    (/^\d{1,5}$/.test(value) && !secretWords.test(`${key}:`));
+}

@@ -1,0 +1,129 @@
+import type { Suggest } from "../../api/schema/suggest.ts";
+import type { Path } from "../../api/schema/validate.ts";
+import { UI_ROUTE_NAME } from "../short_form/expand_ui.ts";
+import type { ShortItem } from "../placed.ts";
+import { isKubernetes } from "../kubernetes_document.ts";
+import {
+  isMapping,
+  listOf,
+  mappingOf,
+  type Report,
+  type ShortDocument,
+} from "../short_form/short_document.ts";
+import type { ShortRoute } from "../short_form/short_form.ts";
+
+/** Names that references of the short form may point to, as written anywhere in the configuration. */
+export interface DeclaredNames {
+  readonly gateways: ReadonlySet<string>;
+  readonly backends: ReadonlySet<string>;
+  readonly routes: ReadonlySet<string>;
+}
+
+/** Names as written, also of items that are not valid, so that one mistake is reported once. */
+export function declaredNames(
+  documents: readonly Readonly<Record<string, unknown>>[],
+): DeclaredNames {
+  const kubernetes = documents.filter(isKubernetes).flatMap((value) =>
+    value["kind"] === "List"
+      ? listOf(value, "items").filter(isMapping)
+      : [value]
+  );
+  const short = documents.filter((value) => !isKubernetes(value));
+  const ofKind = (kind: string) =>
+    kubernetes.filter((value) => value["kind"] === kind)
+      .map((value) => nameOf(mappingOf(value, "metadata")));
+  const routes = short.flatMap((value) => listOf(value, "routes"));
+  return {
+    gateways: new Set([
+      ...ofKind("Gateway"),
+      ...short.flatMap((value) => Object.keys(mappingOf(value, "gateways"))),
+    ]),
+    backends: new Set([
+      ...ofKind("GatewayBackend"),
+      ...short.flatMap((value) => listOf(value, "backends").map(nameOf)),
+    ]),
+    routes: new Set([
+      ...ofKind("HTTPRoute"),
+      ...routes.map((item, index) => nameOf(item) || `route${index}`),
+      ...short.flatMap((value) =>
+        Object.hasOwn(value, "ui") ? [UI_ROUTE_NAME] : []
+      ),
+    ]),
+  };
+}
+
+function nameOf(value: unknown): string {
+  const name = isMapping(value) ? value["name"] : undefined;
+  return typeof name === "string" ? name : "";
+}
+
+/** Reports references of the short form to gateways, backends and routes that do not exist. */
+export function checkReferences(
+  { routes, policies, ui }: ShortDocument,
+  { declared, suggest }: {
+    readonly declared: DeclaredNames;
+    readonly suggest: Suggest;
+  },
+  report: Report,
+): void {
+  const check = (kind: keyof DeclaredNames, name: string, path: Path) => {
+    if (declared[kind].has(name)) return;
+    const suggestion = suggest(name, () => [...declared[kind]]);
+    report(path, {
+      at: "value",
+      message: `no ${kind.slice(0, -1)} is named ${JSON.stringify(name)}`,
+      ...(suggestion !== undefined && { suggestion }),
+    });
+  };
+  for (const route of routes) checkRoute(route, check);
+  for (const { value, path } of ui) {
+    for (const [index, name] of value.gateways.entries()) {
+      check("gateways", name, [...path, "gateways", index]);
+    }
+  }
+  for (const { value, path } of policies) {
+    for (const [index, target] of value.targetRefs.entries()) {
+      check(targetKinds[target.kind], target.name, [
+        ...path,
+        "targetRefs",
+        index,
+        "name",
+      ]);
+    }
+  }
+}
+
+const targetKinds = {
+  Gateway: "gateways",
+  HTTPRoute: "routes",
+  GatewayBackend: "backends",
+} as const;
+
+type Check = (kind: keyof DeclaredNames, name: string, path: Path) => void;
+
+function checkRoute(
+  { value, path }: ShortItem<ShortRoute>,
+  check: Check,
+): void {
+  for (const [index, name] of (value.gateways ?? []).entries()) {
+    check("gateways", name, [...path, "gateways", index]);
+  }
+  for (const [index, { backend }] of (value.backends ?? []).entries()) {
+    if (backend !== undefined) {
+      check("backends", backend, [...path, "backends", index, "backend"]);
+    }
+  }
+  for (const [index, filter] of (value.filters ?? []).entries()) {
+    if (filter.type !== "RequestMirror") continue;
+    const { kind, name } = filter.requestMirror.backendRef;
+    const at = [
+      ...path,
+      "filters",
+      index,
+      "requestMirror",
+      "backendRef",
+      "name",
+    ];
+    if (kind === "GatewayBackend") check("backends", name, at);
+  }
+}

@@ -1,0 +1,40 @@
+import { expandBackend } from "./expand_backend.ts";
+import { expandGateway } from "./expand_gateway.ts";
+import { expandInlinePolicy, expandPolicy } from "./expand_policy.ts";
+import { expandRoute, type GatewayName } from "./expand_route.ts";
+import { expandUi } from "./expand_ui.ts";
+import type { Placed } from "../placed.ts";
+import { listOf, type ShortDocument } from "./short_document.ts";
+
+/** The resources of all documents in the short form; `kubernetes` are those beside them. */
+export function expandAll(
+  shorts: readonly ShortDocument[],
+  kubernetes: readonly Placed[],
+): readonly Placed[] {
+  const own = shorts.flatMap(({ gateways }) => gateways.map(expandGateway));
+  const names: GatewayName[] = [...own, ...kubernetes]
+    .filter(({ resource }) => resource.kind === "Gateway")
+    .map(({ resource }) => resource.metadata);
+  // Unnamed routes are counted through all documents.
+  let routeCount = 0;
+  const routes = shorts.flatMap(({ routes, value }) => {
+    const before = routeCount;
+    routeCount += listOf(value, "routes").length;
+    return routes.map((item) => ({
+      item,
+      name: item.value.name ?? `route${before + Number(item.path[1])}`,
+    }));
+  });
+  return [
+    ...own,
+    ...shorts.flatMap(({ backends }) => backends.flatMap(expandBackend)),
+    ...routes.flatMap(({ item, name }) => expandRoute(item, name, names)),
+    ...shorts.flatMap(({ remnants }, number) =>
+      remnants.flatMap((item) =>
+        expandInlinePolicy(item, `${number}/${item.path.join("/")}`)
+      )
+    ),
+    ...shorts.flatMap(({ policies }) => policies.map(expandPolicy)),
+    ...shorts.flatMap(({ ui }) => ui.flatMap((item) => expandUi(item, names))),
+  ];
+}

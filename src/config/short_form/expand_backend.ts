@@ -1,0 +1,101 @@
+import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
+import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
+import {
+  gatewayApiVersion,
+  policyApiVersion,
+} from "../../api/resources/group.ts";
+import { isIpAddress } from "../../api/schema/scalars.ts";
+import type { Path } from "../../api/schema/validate.ts";
+import {
+  backendKind,
+  DEFAULT_NAMESPACE,
+  type Placed,
+  type ShortItem,
+} from "../placed.ts";
+import type { ShortBackend, ShortTls } from "./short_form.ts";
+import type { ConfigDocument } from "../config_document.ts";
+
+/** The `GatewayBackend` of `backends[]`, and its `BackendTLSPolicy`. */
+export function expandBackend(
+  { value, path, document }: ShortItem<ShortBackend>,
+): readonly Placed[] {
+  const { name, tls, ...spec } = value;
+  return createBackend({ name, spec, tls, document, specPath: path });
+}
+
+/** What a backend is made of, and where that was written. */
+export interface BackendParts {
+  readonly name: string;
+  readonly spec: GatewayBackend["spec"];
+  readonly tls: ShortTls | undefined;
+  readonly document: ConfigDocument;
+  readonly specPath: Path;
+}
+
+/** A `GatewayBackend` and, when it has TLS settings, its `BackendTLSPolicy`. */
+export function createBackend(
+  { name, spec, tls, document, specPath }: BackendParts,
+): readonly Placed[] {
+  const backend: Placed<GatewayBackend> = {
+    document,
+    resource: {
+      apiVersion: policyApiVersion,
+      kind: "GatewayBackend",
+      metadata: { name, namespace: DEFAULT_NAMESPACE },
+      spec,
+    },
+    origins: [{ at: [], from: specPath, whole: true }, {
+      at: ["spec"],
+      from: specPath,
+    }, {
+      at: ["metadata", "name"],
+      from: [...specPath, "name"],
+    }],
+  };
+  if (tls === undefined) return [backend];
+  return [
+    backend,
+    createTlsPolicy(name, spec.static.host, tls, {
+      document,
+      path: [...specPath, "tls"],
+    }),
+  ];
+}
+
+function createTlsPolicy(
+  name: string,
+  host: string,
+  tls: ShortTls,
+  { document, path }: {
+    readonly document: ConfigDocument;
+    readonly path: Path;
+  },
+): Placed<BackendTlsPolicy> {
+  const validation = { hostname: host.toLowerCase(), ...tls };
+  return {
+    document,
+    resource: {
+      apiVersion: gatewayApiVersion,
+      kind: "BackendTLSPolicy",
+      metadata: { name, namespace: DEFAULT_NAMESPACE },
+      spec: {
+        targetRefs: [{ ...backendKind, name }],
+        validation: tls.caCertificateRefs === undefined
+          ? { ...validation, wellKnownCACertificates: "System" }
+          : validation,
+      },
+    },
+    origins: [
+      { at: [], from: path, whole: true },
+      { at: ["spec", "validation"], from: path },
+    ],
+  };
+}
+
+/** Whether the host of a backend can be what its certificate is checked against. */
+export function lacksTlsHostname(
+  host: string,
+  tls: ShortTls | undefined,
+): boolean {
+  return tls !== undefined && tls.hostname === undefined && isIpAddress(host);
+}

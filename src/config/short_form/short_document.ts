@@ -1,0 +1,196 @@
+import { hintFor } from "../../api/schema/hints.ts";
+import * as s from "../../api/schema/schema.ts";
+import { type Settings, settingsSchema } from "../../api/settings.ts";
+import {
+  type Path,
+  type Problem,
+  show,
+  validate,
+} from "../../api/schema/validate.ts";
+import { splitHostPort } from "../../api/schema/address.ts";
+import type { ShortItem } from "../placed.ts";
+import {
+  type ShortBackend,
+  shortBackendSchema,
+  type ShortGateway,
+  shortGatewaySchema,
+  type ShortPolicy,
+  shortPolicySchema,
+  type ShortRoute,
+  shortRouteSchema,
+  type ShortUi,
+  shortUiSchema,
+} from "./short_form.ts";
+import { lacksTlsHostname } from "./expand_backend.ts";
+import type { ConfigDocument } from "../config_document.ts";
+
+/** The valid items of a document in the short form. */
+export interface ShortDocument {
+  readonly document: ConfigDocument;
+  readonly value: Readonly<Record<string, unknown>>;
+  /** The `config` section; `undefined` when there is none or it is not valid. */
+  readonly settings: Settings | undefined;
+  readonly gateways: readonly ShortItem<ShortGateway>[];
+  readonly backends: readonly ShortItem<ShortBackend>[];
+  readonly routes: readonly ShortItem<ShortRoute>[];
+  /** Of the routes that are not valid: their valid policies, so that what these hold is checked all the same. */
+  readonly remnants: readonly ShortItem<ShortRoute>[];
+  readonly policies: readonly ShortItem<ShortPolicy>[];
+  /** At most one. */
+  readonly ui: readonly ShortItem<ShortUi>[];
+}
+
+/** Takes note of a problem at a way within the document. */
+export type Report = (path: Path, problem: Omit<Problem, "path">) => void;
+
+const sections = s.object({
+  config: s.optional(s.unknown()),
+  gateways: s.optional(s.unknown()),
+  backends: s.optional(s.unknown()),
+  routes: s.optional(s.unknown()),
+  policies: s.optional(s.unknown()),
+  ui: s.optional(s.unknown()),
+});
+
+/** Reads the items one by one, so that a mistake in one does not hide those in the others. */
+export function readShortDocument(
+  document: ConfigDocument,
+  value: Readonly<Record<string, unknown>>,
+  report: Report,
+): ShortDocument {
+  const top = validate(sections, value);
+  if (!top.ok) {
+    for (const problem of top.problems) report(problem.path, problem);
+  }
+
+  const readItem = <S extends s.GenericSchema>(
+    schema: S,
+    path: Path,
+    item: unknown,
+  ): ShortItem<s.Infer<S>>[] => {
+    const result = validate(schema, item);
+    if (result.ok) return [{ value: result.value, path, document }];
+    for (const problem of result.problems) {
+      report([...path, ...problem.path], problem);
+    }
+    return [];
+  };
+  const readList = <S extends s.GenericSchema>(schema: S, section: string) =>
+    listOf(value, section, report).flatMap((item, index) =>
+      readItem(schema, [section, index], item)
+    );
+
+  const readSection = <S extends s.GenericSchema>(schema: S, name: string) =>
+    Object.hasOwn(value, name) ? readItem(schema, [name], value[name]) : [];
+
+  const [settings] = readSection(settingsSchema, "config");
+  const routes = readList(shortRouteSchema, "routes");
+  const valid = new Set(routes.map(({ path: [_, index] }) => index));
+  const short: ShortDocument = {
+    document,
+    value,
+    settings: settings?.value,
+    gateways: Object.entries(mappingOf(value, "gateways", report)).flatMap((
+      [name, gateway],
+    ) => readItem(shortGatewaySchema, ["gateways", name], gateway)),
+    backends: readList(shortBackendSchema, "backends"),
+    routes,
+    remnants: listOf(value, "routes").flatMap((item, index) =>
+      valid.has(index) ? [] : remnantOf(item, ["routes", index], document)
+    ),
+    policies: readList(shortPolicySchema, "policies"),
+    ui: readSection(shortUiSchema, "ui"),
+  };
+  checkTlsHostnames(short, report);
+  return short;
+}
+
+/** A route of nothing but the valid policies of a route that is not valid. */
+function remnantOf(
+  item: unknown,
+  path: Path,
+  document: ConfigDocument,
+): readonly ShortItem<ShortRoute>[] {
+  const whole = validate(shortRouteSchema, item);
+  if (whole.ok || !isMapping(item)) return [];
+  const broken = new Set(
+    whole.problems.map(({ path: [first, kind] }) =>
+      first === "policies" ? kind : undefined
+    ),
+  );
+  const policies = Object.entries(mappingOf(item, "policies"))
+    .filter(([kind]) => !broken.has(kind));
+  const result = validate(shortRouteSchema, {
+    policies: Object.fromEntries(policies),
+  });
+  return result.ok ? [{ value: result.value, path, document }] : [];
+}
+
+/** The items of a list section as they were written; empty when it is absent or no list. */
+export function listOf(
+  value: Readonly<Record<string, unknown>>,
+  section: string,
+  report?: Report,
+): readonly unknown[] {
+  const items = value[section];
+  if (Array.isArray(items)) return items;
+  if (Object.hasOwn(value, section)) {
+    report?.([section], {
+      at: "value",
+      message: "expected a list",
+      got: show(items),
+      ...hintFor("a list", items, [section]),
+    });
+  }
+  return [];
+}
+
+/** The entries of a mapping section as they were written; empty when it is absent or no mapping. */
+export function mappingOf(
+  value: Readonly<Record<string, unknown>>,
+  section: string,
+  report?: Report,
+): Readonly<Record<string, unknown>> {
+  const entries = value[section];
+  if (isMapping(entries)) return entries;
+  if (Object.hasOwn(value, section)) {
+    report?.([section], {
+      at: "value",
+      message: "expected a mapping",
+      got: show(entries),
+      ...hintFor("a mapping", entries, [section]),
+    });
+  }
+  return {};
+}
+
+/** Whether a value is a YAML mapping. */
+export function isMapping(
+  value: unknown,
+): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const hostnameNeeded: Omit<Problem, "path"> = {
+  at: "key",
+  message: '"hostname" is required when the host is an IP address',
+};
+
+function checkTlsHostnames(
+  { backends, routes }: ShortDocument,
+  report: Report,
+): void {
+  for (const { value, path } of backends) {
+    if (lacksTlsHostname(value.static.host, value.tls)) {
+      report([...path, "tls"], hostnameNeeded);
+    }
+  }
+  for (const { value, path } of routes) {
+    for (const [index, { host, tls }] of (value.backends ?? []).entries()) {
+      const target = host === undefined ? undefined : splitHostPort(host);
+      if (target !== undefined && lacksTlsHostname(target.host, tls)) {
+        report([...path, "backends", index, "tls"], hostnameNeeded);
+      }
+    }
+  }
+}

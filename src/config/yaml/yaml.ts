@@ -1,0 +1,259 @@
+import {
+  Composer,
+  Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  Parser,
+  visit,
+  type YAMLError,
+} from "yaml";
+import type {
+  ConfigText,
+  Diagnostic,
+  Location,
+} from "../diagnostics/located_diagnostic.ts";
+import type { YamlEntry, YamlNode } from "./yaml_node.ts";
+import { missingMark, syntaxMessage, unclosedMessage } from "./yaml_text.ts";
+
+/** A text taken apart: the root of each readable document, what is wrong with the others. */
+export interface ParsedYaml {
+  readonly roots: readonly (YamlNode | undefined)[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** Place of a character. */
+  locate(offset: number): Location;
+}
+
+/** Takes YAML or JSON apart, in steps. Never throws on bad text. */
+export function* parseYaml(
+  { name, text }: ConfigText,
+): Generator<void, ParsedYaml> {
+  const lineCounter = new LineCounter();
+  const locate = (offset: number): Location => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { file: name, line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  try {
+    const documents = yield* compose(text, lineCounter);
+    yield;
+    const sound = documents.filter((document) =>
+      faultsOf(document).length === 0
+    );
+    const diagnostics = documents.flatMap((document) =>
+      syntaxErrors(document, text, locate)
+    );
+    return { roots: sound.map(convertDocument), diagnostics, locate };
+  } catch (error) {
+    // The parser recurses; a file of ten thousand brackets exhausts the stack.
+    if (!(error instanceof RangeError)) throw error;
+    const message = "the document is nested too deeply to be read";
+    const diagnostic: Diagnostic = {
+      ...locate(0),
+      severity: "error",
+      path: "",
+      message,
+    };
+    return { roots: [], diagnostics: [diagnostic], locate };
+  }
+}
+
+const TOKENS_PER_STEP = 256;
+
+/** As `parseAllDocuments` of the package, but in steps. */
+function* compose(
+  text: string,
+  lineCounter: LineCounter,
+): Generator<void, readonly Document.Parsed[]> {
+  const parser = new Parser(lineCounter.addNewLine);
+  const composer = new Composer({ prettyErrors: false, merge: true });
+  const documents: Document.Parsed[] = [];
+  let tokens = 0;
+  lineCounter.addNewLine(0);
+  for (const token of new Lexer().lex(text)) {
+    for (const part of parser.next(token)) {
+      documents.push(...composer.next(part));
+    }
+    if (++tokens % TOKENS_PER_STEP === 0) yield;
+  }
+  for (const part of parser.end()) documents.push(...composer.next(part));
+  documents.push(...composer.end());
+  return documents;
+}
+
+/** YAML text of plain data. What is not to be seen is escaped: a terminal might obey it. */
+export function printYaml(value: unknown): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, scalar) {
+      if (typeof scalar.value !== "string") return;
+      // Only there YAML knows escapes.
+      if (scalar.value.search(invisible) >= 0) scalar.type = "QUOTE_DOUBLE";
+    },
+  });
+  return document.toString({ lineWidth: 0 }).replace(invisible, escape);
+}
+
+/** Controls, formats such as reversed writing, unassigned characters and line separators, but no line breaks and tabs. */
+const invisible = /[^\P{C}\n\t]|[\u2028\u2029]/gu;
+
+function escape(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `\\U${code.toString(16).padStart(8, "0")}`;
+}
+
+/** Later syntax errors mostly follow from the first; repeated keys do not. */
+function faultsOf(document: Document): readonly YAMLError[] {
+  return [...document.errors, ...document.warnings]
+    .filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY");
+}
+
+function syntaxErrors(
+  document: Document,
+  text: string,
+  locate: (offset: number) => Location,
+): readonly Diagnostic[] {
+  const faults = faultsOf(document);
+  const firsts = faults.some(({ code }) => code === "DUPLICATE_KEY")
+    ? firstOfKeys(document)
+    : undefined;
+  return faults.map((fault) => {
+    const { at, message } = explain(fault, document, text, locate);
+    const first = firsts?.get(fault.pos[0]);
+    const earlier = first === undefined
+      ? ""
+      : `; the first one is in line ${locate(first).line}`;
+    const place = locate(at);
+    return {
+      ...place,
+      severity: "error",
+      path: "",
+      message: message + earlier,
+    };
+  });
+}
+
+/** What is never closed is reported where it was opened, which can be far above the place where the parser gave up. */
+function explain(
+  fault: YAMLError,
+  document: Document,
+  text: string,
+  locate: (offset: number) => Location,
+): { readonly at: number; readonly message: string } {
+  const [start] = fault.pos;
+  const mark = missingMark(fault.message);
+  const opener = mark === undefined
+    ? undefined
+    : openerOf(document, text, mark, start);
+  if (opener !== undefined) {
+    const message = unclosedMessage(text.charAt(opener), locate(start));
+    return { at: opener, message };
+  }
+  const around = text.slice(Math.max(0, start - 1), start + 256);
+  const before = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);
+  const message = syntaxMessage(fault.code, fault.message, { before, around });
+  return { at: start, message };
+}
+
+/** Where the first of equal keys of a mapping begins, by where each later one does. */
+function firstOfKeys(document: Document): ReadonlyMap<number, number> {
+  const firsts = new Map<number, number>();
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Map<unknown, number>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const start = startOf(key, 0);
+        const first = seen.get(key.value);
+        if (first === undefined) seen.set(key.value, start);
+        else firsts.set(start, first);
+      }
+    },
+  });
+  return firsts;
+}
+
+/** Where the innermost text or collection begins that should have been closed by `mark` before `end`. */
+function openerOf(
+  document: Document,
+  text: string,
+  mark: string,
+  end: number,
+): number | undefined {
+  const opening = { "}": "{", "]": "[" }[mark] ?? mark;
+  let found: number | undefined;
+  visit(document, {
+    Node(_, node) {
+      const [from, to] = node.range ?? [end, end];
+      const surrounds = from < end && to >= end && text[from] === opening;
+      if (surrounds && from >= (found ?? 0)) found = from;
+    },
+  });
+  return found;
+}
+
+function convertDocument(document: Document): YamlNode | undefined {
+  const { contents } = document;
+  return contents === null ? undefined : convert(contents, document, new Map());
+}
+
+/** `known` holds what has been converted, or begun: an alias can point to a node around it. */
+function convert(
+  node: Node,
+  document: Document,
+  known: Map<Node, YamlNode>,
+): YamlNode {
+  const before = known.get(node);
+  if (before !== undefined) return before;
+  const start = startOf(node, 0);
+  const next = (child: Node) => convert(child, document, known);
+  if (isAlias(node)) {
+    const target = node.resolve(document);
+    return {
+      kind: "alias",
+      start,
+      name: node.source,
+      target: target && next(target),
+    };
+  }
+  if (isSeq<Node>(node)) {
+    const items: YamlNode[] = [];
+    known.set(node, { kind: "list", start, flow: node.flow === true, items });
+    for (const item of node.items) items.push(next(item));
+  } else if (isMap<Node, Node | null>(node)) {
+    const entries: YamlEntry[] = [];
+    known.set(node, { kind: "map", start, flow: node.flow === true, entries });
+    for (const { key, value } of node.items) {
+      entries.push({
+        ...keyOf(key),
+        keyStart: startOf(key, start),
+        value: value === null ? undefined : next(value),
+      });
+    }
+  } else if (isScalar(node)) {
+    known.set(node, {
+      kind: "scalar",
+      start,
+      value: node.value,
+      plain: node.type === "PLAIN",
+    });
+  }
+  return known.get(node) ?? { kind: "scalar", start, value: null, plain: true };
+}
+
+function keyOf(key: Node): Pick<YamlEntry, "key" | "merge"> {
+  if (!isScalar(key) || key.value === null) {
+    return { key: undefined, merge: false };
+  }
+  return {
+    key: String(key.value),
+    merge: key.type === "PLAIN" && key.source === "<<",
+  };
+}
+
+function startOf(node: Node, fallback: number): number {
+  return node.range?.[0] ?? fallback;
+}

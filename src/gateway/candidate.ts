@@ -1,0 +1,171 @@
+import {
+  resourceKey,
+  type ResourceSet,
+} from "../api/resources/resource_set.ts";
+import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+import { systemClock } from "../base/clock.ts";
+import { readFileText, readFileTextSync } from "../base/regular_file.ts";
+import { runInSlices } from "../base/slices.ts";
+import { checkPolicies } from "../compile/policies/check_policies.ts";
+import { compile } from "../compile/compile.ts";
+import { loadPolicies } from "../compile/policies/load_policies.ts";
+import { Report } from "../compile/report.ts";
+import type { ConfigurationSource } from "../config/configuration_source.ts";
+import {
+  type ConfigText,
+  type Diagnostic,
+  formatDiagnostics,
+  isError,
+  sortDiagnostics,
+} from "../config/diagnostics/located_diagnostic.ts";
+import { loadInSteps } from "../config/load.ts";
+import type { LoadedConfig } from "../config/loaded_config.ts";
+import type { Environment } from "../config/yaml/substitute.ts";
+import type { ApplyResult } from "../dataplane/data_plane.ts";
+
+/** A configuration that was read and not yet applied. */
+export interface Candidate {
+  readonly sources: readonly ConfigText[];
+  readonly loaded: LoadedConfig;
+  /** SHA-256 of the texts, hexadecimal. */
+  readonly hash: string;
+  /** SHA-256 of the texts and of the files that they refer to, hexadecimal: the same when nothing has changed. */
+  readonly fingerprint: string;
+}
+
+/** A configuration that cannot be started with; the message shows every diagnostic at its place. */
+export class ConfigurationError extends Error {
+  override readonly name = "ConfigurationError";
+
+  constructor(
+    readonly diagnostics: readonly Diagnostic[],
+    sources: readonly ConfigText[],
+  ) {
+    super(formatDiagnostics(diagnostics, sources));
+  }
+}
+
+/** Reads and checks a configuration. @throws {ConfigReadError} */
+export async function loadCandidate(
+  source: ConfigurationSource,
+  environment: Environment = {},
+): Promise<Candidate> {
+  const sources = await source.read();
+  const loaded = await runInSlices(
+    loadInSteps(sources, environment),
+    systemClock,
+  );
+  await loadPolicies(loaded.resources);
+  const hash = await sha256(JSON.stringify(sources));
+  const files = await Promise.all(loaded.files.map(readOrNothing));
+  const fingerprint = await sha256(JSON.stringify([hash, ...files]));
+  return { sources, loaded, hash, fingerprint };
+}
+
+/** What cannot be read is reported where it is used. */
+async function readOrNothing(path: string): Promise<string | null> {
+  return await readFileText(path).catch(() => null);
+}
+
+async function sha256(text: string): Promise<string> {
+  const bytes = new TextEncoder().encode(text);
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+}
+
+/**
+ * Everything there is to say about a configuration, without applying it.
+ * @throws {ConfigReadError} When it cannot be read.
+ */
+export async function validateConfiguration(
+  source: ConfigurationSource,
+  environment: Environment,
+): Promise<{ diagnostics: readonly Diagnostic[]; text: string }> {
+  const candidate = await loadCandidate(source, environment);
+  const diagnostics = checkCandidate(candidate);
+  return {
+    diagnostics,
+    text: formatDiagnostics(diagnostics, candidate.sources),
+  };
+}
+
+/** Everything that is wrong with a configuration, as far as it can be told without opening its ports. */
+export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
+  const { resources, settings, diagnostics } = candidate.loaded;
+  const compiled = compile(resources, {
+    readFile: readFileTextSync,
+    kv: settings.kv,
+    now: systemClock.now(),
+  });
+  const found = diagnostics.some(isError)
+    ? certainErrors(compiled.diagnostics, resources)
+    : compiled.diagnostics;
+  return locateDiagnostics(candidate, { diagnostics: found });
+}
+
+/**
+ * What is true whatever the resources say that are not valid and left out: what gateways say of their own files, and what policies
+ * hold.
+ */
+function certainErrors(
+  diagnostics: readonly ResourceDiagnostic[],
+  resources: ResourceSet,
+): readonly ResourceDiagnostic[] {
+  const report = new Report();
+  checkPolicies(resources, readFileTextSync, report);
+  // Of a listener as a whole they say that it clashes with another, which has been said.
+  const ofGateways = diagnostics.filter(isError).filter(({ resource, path }) =>
+    resource.kind === "Gateway" && path.length > 3
+  );
+  return [...ofGateways, ...report.diagnostics];
+}
+
+/** What was found when reading, and by the data plane, at its places in the files and in their order. */
+export function locateDiagnostics(
+  { loaded, sources }: Candidate,
+  { diagnostics, reason, port }: Pick<
+    ApplyResult,
+    "diagnostics" | "reason" | "port"
+  >,
+): readonly Diagnostic[] {
+  const located = diagnostics.map((diagnostic) => locate(loaded, diagnostic));
+  const refusal = reason === undefined ? [] : [
+    locatePort(loaded, port, reason) ?? {
+      ...{ file: sources[0]?.name ?? "", line: 1, column: 1, path: "" },
+      ...{ severity: "error" as const, message: reason },
+    },
+  ];
+  return sortDiagnostics(
+    [...loaded.diagnostics, ...located, ...refusal],
+    sources,
+  );
+}
+
+/** The diagnostic at the first listener of a port that cannot be opened. */
+function locatePort(
+  { resources, diagnose }: LoadedConfig,
+  port: number | undefined,
+  reason: string,
+): Diagnostic | undefined {
+  for (const gateway of resources.gateways) {
+    const index = gateway.spec.listeners.findIndex((listener) =>
+      listener.port === port
+    );
+    if (index < 0) continue;
+    return diagnose(resourceKey(gateway), {
+      path: ["spec", "listeners", index, "port"],
+      at: "value",
+      message: `${reason} (gateway "${gateway.metadata.name}")`,
+    });
+  }
+  return undefined;
+}
+
+function locate(
+  loaded: LoadedConfig,
+  { severity, resource, ...problem }: ResourceDiagnostic,
+): Diagnostic {
+  const { kind, namespace, name } = resource;
+  const key = resourceKey({ kind, metadata: { namespace, name } });
+  const located = loaded.diagnose(key, { ...problem, at: "value" });
+  return { ...located, severity };
+}

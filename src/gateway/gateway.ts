@@ -1,0 +1,265 @@
+import { parseDuration } from "../api/schema/duration.ts";
+import type { Settings } from "../api/settings.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import { createLogger, type Log, type Logger } from "../base/log.ts";
+import { formatLogFilter, parseLogFilter } from "../base/log_filter.ts";
+import { VERSION } from "../base/version.ts";
+import {
+  type Candidate,
+  checkCandidate,
+  ConfigurationError,
+  loadCandidate,
+  locateDiagnostics,
+} from "./candidate.ts";
+import type { ConfigurationSource } from "../config/configuration_source.ts";
+import {
+  type Diagnostic,
+  formatDiagnostic,
+  isError,
+} from "../config/diagnostics/located_diagnostic.ts";
+import type { Environment } from "../config/yaml/substitute.ts";
+import type { DataPlane, PortAddress } from "../dataplane/data_plane.ts";
+import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
+import {
+  ConfigurationRecord,
+  type GatewayStatus,
+  type Readiness,
+} from "./gateway_status.ts";
+import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
+import { createAccessLog } from "../telemetry/log/access_log.ts";
+import {
+  createGatewayMetrics,
+  type GatewayMetrics,
+} from "../telemetry/metrics/gateway_metrics.ts";
+
+/** What a gateway is made from. */
+export interface GatewayOptions {
+  readonly config: ConfigurationSource;
+  /** For `${NAME}` in the configuration; default none. */
+  readonly environment?: Environment;
+  /** Receives log lines, each with its line break; default nobody. */
+  readonly writeLog?: (line: string) => void;
+  /** Receives one line per request; default nobody. */
+  readonly writeAccessLog?: (line: string) => void;
+  readonly clock?: Clock;
+  /** Answers what gateways are asked of the web UI; without it they answer 500. */
+  readonly webUi?: WebUiHandler;
+  /** Runs once the configuration is read and before a port is opened; what it throws ends the start. */
+  readonly beforeListening?: (gateway: Gateway) => Promise<void>;
+}
+
+/**
+ * A running gateway: keeps a data plane in step with a configuration source.
+ *
+ * A configuration that is not good is reported and the running one stays.
+ */
+export class Gateway {
+  readonly settings: Settings;
+  readonly dataPlane: DataPlane;
+  readonly metrics: GatewayMetrics;
+  readonly #options: GatewayOptions;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #log: Log;
+  readonly #stopWatching: AbortController;
+  readonly #record: ConfigurationRecord;
+  #files: readonly string[] = [];
+  /** Of the configuration that was last tried, applied or not. */
+  #fingerprint = "";
+  #watching: Promise<void> = Promise.resolve();
+  /** One reading after the other, so that the last one read is the last one applied. */
+  #reloading: Promise<void> = Promise.resolve();
+  #stopping: Promise<void> | undefined;
+
+  private constructor(
+    options: GatewayOptions,
+    settings: Settings,
+    stopWatching: AbortController,
+  ) {
+    this.settings = settings;
+    this.#options = options;
+    this.#stopWatching = stopWatching;
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = createLogger({
+      write: options.writeLog ?? (() => {}),
+      clock: this.#clock,
+      format: settings.logging.format,
+      filter: parseLogFilter(settings.logging.level),
+    });
+    this.#log = this.#logger.module("gateway");
+    this.metrics = createGatewayMetrics({
+      clock: this.#clock,
+      version: VERSION,
+    });
+    this.#record = new ConfigurationRecord(
+      this.#clock,
+      this.#log,
+      this.metrics,
+    );
+    this.dataPlane = this.#createDataPlane();
+  }
+
+  /**
+   * Starts listening as the configuration says, and follows its changes.
+   * @throws {ConfigurationError} When the configuration is invalid or a port cannot be opened.
+   * @throws {ConfigReadError} When it cannot be read.
+   */
+  static async start(options: GatewayOptions): Promise<Gateway> {
+    const stopWatching = new AbortController();
+    let gateway: Gateway | undefined = undefined;
+    // Before the first reading, so that no change falls in between.
+    const changes = await options.config.watch({
+      clock: options.clock ?? systemClock,
+      signal: stopWatching.signal,
+      files: () => gateway === undefined ? [] : gateway.#files,
+    });
+    const candidate = await loadCandidate(options.config, options.environment);
+    gateway = new Gateway(options, candidate.loaded.settings, stopWatching);
+    if (!candidate.loaded.diagnostics.some(isError)) {
+      await options.beforeListening?.(gateway);
+    }
+    const diagnostics = await gateway.#apply(candidate);
+    if (!gateway.#record.isRunning) {
+      await gateway.dataPlane.drain(0);
+      throw new ConfigurationError(diagnostics, candidate.sources);
+    }
+    gateway.#watching = gateway.#follow(changes);
+    return gateway;
+  }
+
+  status(): GatewayStatus {
+    return this.#record.status;
+  }
+
+  readiness(): Readiness {
+    if (this.#stopping !== undefined) return "draining";
+    return this.#record.isRunning ? "ready" : "starting";
+  }
+
+  /** Such as `info,proxy=debug`. */
+  logFilter(): string {
+    return formatLogFilter(this.#logger.filter);
+  }
+
+  /** The log of a module of the process, such as `admin`. */
+  log(module: string): Log {
+    return this.#logger.module(module);
+  }
+
+  addresses(): Promise<readonly PortAddress[]> {
+    return this.dataPlane.addresses();
+  }
+
+  /** Stops accepting and lets requests finish for `timeoutMs`; `config.drainTimeout` unless given. Safe to call twice. */
+  stop(
+    timeoutMs: number = parseDuration(this.settings.drainTimeout),
+  ): Promise<void> {
+    this.#stopping ??= this.#stop(timeoutMs);
+    return this.#stopping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop(0);
+  }
+
+  async #stop(timeoutMs: number): Promise<void> {
+    const startedAt = this.#clock.monotonic();
+    this.#log.info("Draining", { timeout: `${timeoutMs}ms` });
+    this.#stopWatching.abort();
+    await this.#reloading;
+    const { drained, cut } = await this.dataPlane.drain(timeoutMs);
+    await this.#watching;
+    const durationMs = Math.round(this.#clock.monotonic() - startedAt);
+    this.#log.info("Stopped", { drained, cut, duration: `${durationMs}ms` });
+  }
+
+  /** Reads and applies the configuration again now, changed or not; does nothing once the gateway is stopping. */
+  reload(): Promise<void> {
+    return this.#reloadIf(() => true);
+  }
+
+  #reloadIf(isWanted: (candidate: Candidate) => boolean): Promise<void> {
+    this.#reloading = this.#reloading.then(() => this.#reload(isWanted));
+    return this.#reloading;
+  }
+
+  async #reload(isWanted: (candidate: Candidate) => boolean): Promise<void> {
+    if (this.#stopping !== undefined) return;
+    try {
+      const { config, environment } = this.#options;
+      const candidate = await loadCandidate(config, environment);
+      if (isWanted(candidate)) await this.#apply(candidate);
+    } catch (error) {
+      this.#fingerprint = "";
+      this.#log.error("Cannot read the configuration", { error });
+      this.#record.rejected("", [describeError(error)], 1);
+    }
+  }
+
+  async #follow(changes: AsyncIterable<void>): Promise<void> {
+    for await (const _ of changes) {
+      await this.#reloadIf(({ fingerprint }) =>
+        fingerprint !== this.#fingerprint
+      );
+    }
+  }
+
+  /** Applies a configuration if it is good; answers everything there is to say about it. */
+  async #apply(candidate: Candidate): Promise<readonly Diagnostic[]> {
+    const { loaded, hash, fingerprint } = candidate;
+    this.#files = loaded.files;
+    this.#fingerprint = fingerprint;
+    let applied = false;
+    let diagnostics: readonly Diagnostic[];
+    if (loaded.diagnostics.some(isError)) {
+      diagnostics = checkCandidate(candidate);
+    } else {
+      const result = await this.dataPlane.apply(loaded.resources);
+      applied = result.applied;
+      diagnostics = locateDiagnostics(candidate, result);
+    }
+    // A first configuration that is refused is for the caller to show.
+    if (applied || this.#record.isRunning) this.#logDiagnostics(diagnostics);
+    if (applied) {
+      this.#record.applied(candidate);
+      this.#warnOfNewSettings(loaded.settings);
+    } else {
+      const errors = diagnostics.filter(isError).length;
+      this.#record.rejected(hash, diagnostics.map(formatDiagnostic), errors);
+    }
+    return diagnostics;
+  }
+
+  #warnOfNewSettings(settings: Settings): void {
+    if (JSON.stringify(settings) === JSON.stringify(this.settings)) return;
+    this.#log.warn('A change of "config" takes effect after a restart');
+  }
+
+  #logDiagnostics(diagnostics: readonly Diagnostic[]): void {
+    for (const diagnostic of diagnostics) {
+      const level = diagnostic.severity === "warning" ? "warn" : "error";
+      this.#log[level](formatDiagnostic(diagnostic));
+    }
+  }
+
+  #createDataPlane(): DataPlane {
+    const { logging, accessLog } = this.settings;
+    const { writeAccessLog } = this.#options;
+    return new LocalDataPlane({
+      settings: this.settings,
+      clock: this.#clock,
+      logger: this.#logger,
+      metrics: this.metrics,
+      accessLog: writeAccessLog === undefined || !accessLog.enabled
+        ? () => {}
+        : createAccessLog({
+          write: writeAccessLog,
+          format: logging.format,
+          log: this.#logger.module("request"),
+        }),
+      random: Math.random,
+      webUi: this.#options.webUi,
+    });
+  }
+}

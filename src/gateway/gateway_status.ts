@@ -1,0 +1,76 @@
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { formatTime } from "../base/log_text.ts";
+import type { Candidate } from "./candidate.ts";
+import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
+
+/** The configuration in force, and the last one that was not good enough. */
+export interface GatewayStatus {
+  /** SHA-256 of the configuration's text, hexadecimal; empty while none is in force. */
+  readonly hash: string;
+  /** RFC 3339. */
+  readonly appliedAt: string;
+  readonly lastRejected: RejectedConfiguration | undefined;
+}
+
+/** A configuration that was not applied; it is gone once a later one is. */
+export interface RejectedConfiguration {
+  readonly hash: string;
+  /** RFC 3339. */
+  readonly at: string;
+  /** One line each: `file:line:column: error: …`. */
+  readonly diagnostics: readonly string[];
+}
+
+/** Whether traffic should be sent here. */
+export type Readiness = "starting" | "ready" | "draining";
+
+/** Keeps the status, and tells log and metrics what became of each configuration. */
+export class ConfigurationRecord {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #metrics: GatewayMetrics;
+  #status: GatewayStatus = { hash: "", appliedAt: "", lastRejected: undefined };
+
+  constructor(clock: Clock, log: Log, metrics: GatewayMetrics) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#metrics = metrics;
+  }
+
+  get status(): GatewayStatus {
+    return this.#status;
+  }
+
+  /** Whether a configuration is in force. */
+  get isRunning(): boolean {
+    return this.#status.hash !== "";
+  }
+
+  applied({ hash, loaded }: Candidate): void {
+    const appliedAt = formatTime(this.#clock.now());
+    this.#status = { hash, appliedAt, lastRejected: undefined };
+    this.#metrics.configReloads.labels("applied").inc();
+    this.#metrics.configSynchronized.set(1);
+    const { gateways, httpRoutes } = loaded.resources;
+    this.#log.info("Configuration applied", {
+      hash: hash.slice(0, 12),
+      gateways: gateways.length,
+      routes: httpRoutes.length,
+    });
+  }
+
+  rejected(
+    hash: string,
+    diagnostics: readonly string[],
+    errors: number,
+  ): void {
+    const at = formatTime(this.#clock.now());
+    this.#status = { ...this.#status, lastRejected: { hash, at, diagnostics } };
+    this.#metrics.configReloads.labels("rejected").inc();
+    this.#metrics.configSynchronized.set(0);
+    if (!this.isRunning) return;
+    const message = "Configuration rejected, the running one stays";
+    this.#log.error(message, { errors });
+  }
+}

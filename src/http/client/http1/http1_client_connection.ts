@@ -1,0 +1,121 @@
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { Body } from "../../body.ts";
+import { InputBuffer } from "../../http1/input_buffer.ts";
+import type { ResponseMessage, Tunnel } from "../../message.ts";
+import { MessageWriter } from "../../http1/message_writer.ts";
+import type { Transport } from "../../transport.ts";
+import {
+  type Connection,
+  type ConnectionContext,
+  MAX_IDLE_MS,
+} from "../connection.ts";
+import type { Timed } from "../deadlines.ts";
+import { Http1Exchange } from "./http1_client_exchange.ts";
+import { TunnelTransport } from "./tunnel_transport.ts";
+import type { UpstreamRequest } from "../upstream.ts";
+
+/**
+ * An HTTP/1.1 connection that serves one request after the other.
+ *
+ * A read is under way all the time, also between requests: it becomes the read of the next response, so it costs nothing,
+ * and a connection that the upstream closes, or on which it says something unasked, is known before it is used.
+ */
+export class Http1Connection implements Connection, Timed {
+  readonly isShared = false;
+  dueAt = Infinity;
+  served = 0;
+  readonly input: InputBuffer;
+  readonly writer: MessageWriter;
+  readonly context: ConnectionContext;
+  readonly #transport: Transport;
+  readonly #onIdleRead = () => this.#idleReadSettled();
+  #idleRead: Promise<boolean> | undefined;
+  #exchange: Http1Exchange | undefined;
+  #reserved = false;
+  #closed = false;
+
+  constructor(transport: Transport, context: ConnectionContext) {
+    this.#transport = transport;
+    this.context = context;
+    this.input = new InputBuffer(transport);
+    this.writer = new MessageWriter(transport);
+    context.deadlines.add(this);
+    this.#waitIdle(MAX_IDLE_MS);
+  }
+
+  get active(): number {
+    return this.#reserved ? 1 : 0;
+  }
+
+  reserve(): boolean {
+    this.#reserved = true;
+    this.setDeadline(undefined);
+    return false;
+  }
+
+  send(
+    request: UpstreamRequest,
+    body: Body | undefined,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    this.served++;
+    this.#exchange = new Http1Exchange(this, request, body, cancellation);
+    return this.#exchange.run();
+  }
+
+  /** Reads more of the response; `false` when the upstream closed its side. */
+  fill(): Promise<boolean> {
+    const read = this.#idleRead ?? this.input.fill();
+    this.#idleRead = undefined;
+    return read;
+  }
+
+  /** Sets when the exchange, or its lack, has lasted too long. */
+  setDeadline(delayMs: number | undefined): void {
+    if (!this.#closed) this.context.deadlines.set(this, delayMs);
+  }
+
+  onDue(): void {
+    if (this.#reserved) this.#exchange?.onDue();
+    else this.close();
+  }
+
+  /** The exchange is over and the connection as good as new, for `keepMs`. */
+  release(keepMs: number): void {
+    if (this.#closed) return;
+    this.#exchange = undefined;
+    this.#reserved = false;
+    this.#waitIdle(keepMs);
+    this.context.onAvailable(this);
+  }
+
+  /** The connection has left HTTP; it stays open until the tunnel is closed. */
+  detach(): Tunnel {
+    const early = this.input.take(this.input.available).slice();
+    const transport = new TunnelTransport(this.#transport, () => this.close());
+    return { transport, early };
+  }
+
+  retire(): void {
+    if (!this.#reserved) this.close();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.context.deadlines.delete(this);
+    this.#transport.close();
+    this.#exchange?.connectionClosed();
+    this.context.onClosed(this);
+  }
+
+  #waitIdle(keepMs: number): void {
+    this.#idleRead = this.input.fill();
+    this.#idleRead.then(this.#onIdleRead, this.#onIdleRead);
+    this.setDeadline(keepMs);
+  }
+
+  #idleReadSettled(): void {
+    if (!this.#reserved) this.close();
+  }
+}

@@ -1,0 +1,267 @@
+import type { Cancellation } from "../../../base/cancellation.ts";
+import { GatewayError } from "../../../base/errors.ts";
+import type { Body } from "../../body.ts";
+import { type BodyOwner, FramedBody } from "../../http1/framed_body.ts";
+import { responseFraming } from "../../http1/framing.ts";
+import type { ResponseHead } from "../../http1/head_parser.ts";
+import { takeConnectionFields } from "../../hop_by_hop.ts";
+import { HttpSyntaxError, malformed } from "../../http1/http_syntax_error.ts";
+import type { ResponseMessage } from "../../message.ts";
+import {
+  CONTINUE_WAIT_MS,
+  MAX_HEAD_BYTES,
+  MAX_INTERIM_RESPONSES,
+} from "../connection.ts";
+import type { Http1Connection } from "./http1_client_connection.ts";
+import { keepAliveMs } from "../keep_alive.ts";
+import { requestHead } from "./request_head.ts";
+import { ResponseHeadReader } from "./response_head_reader.ts";
+import { Upload, type UploadObserver } from "./upload.ts";
+import {
+  cancellationError,
+  connectionError,
+  timedOut,
+  UnansweredError,
+} from "../upstream_errors.ts";
+import type { UpstreamRequest } from "../upstream.ts";
+
+/**
+ * One request and its response on an HTTP/1.1 connection.
+ *
+ * Both directions run at the same time: the response is read while the request is written, so that an upstream may answer
+ * before it has read the body.
+ */
+export class Http1Exchange implements BodyOwner, UploadObserver {
+  readonly #connection: Http1Connection;
+  readonly #request: UpstreamRequest;
+  readonly #upload: Upload | undefined;
+  readonly #reader: ResponseHeadReader;
+  readonly #unsubscribe: () => void;
+  #sending: Promise<void> | undefined;
+  #sent = false;
+  /** The final head has arrived. */
+  #answered = false;
+  #keepMs: number | undefined;
+  #stopWaiting: (() => void) | undefined;
+  #failure: Error | undefined;
+
+  constructor(
+    connection: Http1Connection,
+    request: UpstreamRequest,
+    body: Body | undefined,
+    cancellation: Cancellation,
+  ) {
+    this.#connection = connection;
+    this.#request = request;
+    this.#reader = new ResponseHeadReader(connection);
+    this.#upload = body === undefined
+      ? undefined
+      : new Upload(body, this, request.expectsContinue);
+    this.#unsubscribe = cancellation.onCancel((reason) =>
+      this.#abort(cancellationError(reason))
+    );
+  }
+
+  async run(): Promise<ResponseMessage> {
+    try {
+      this.#sending = this.#send();
+      const head = await this.#readFinalHead();
+      return this.#respond(head);
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  onDue(): void {
+    const { input } = this.#connection;
+    // A body that nobody reads at the moment is not late.
+    if (this.#answered && !input.isFilling) return;
+    const what = this.#answered ? "rest of the response" : "response";
+    this.#abort(timedOut(`No ${what} from "${this.#endpoint}" in time`));
+  }
+
+  connectionClosed(): void {
+    this.#stopWaiting?.();
+    this.#unsubscribe();
+    this.#upload?.cancel(this.#failure ?? "The upstream connection was closed");
+  }
+
+  awaitingClient(): void {
+    if (!this.#answered) this.#connection.setDeadline(undefined);
+  }
+
+  awaitingUpstream(): void {
+    if (!this.#answered) {
+      this.#connection.setDeadline(this.#limits.idleTimeoutMs);
+    }
+  }
+
+  waitingForBody(): void {
+    const { idleTimeoutMs } = this.#limits;
+    if (idleTimeoutMs !== undefined) {
+      this.#connection.setDeadline(idleTimeoutMs);
+    }
+  }
+
+  bodyEnded(): void {
+    if (this.#sent) {
+      this.#complete();
+    } else if (this.#upload?.ended ?? true) {
+      // The last bytes are on their way: the write just has not been heard of yet.
+      this.#sending?.then(() => this.#complete());
+    } else {
+      this.#connection.close();
+    }
+  }
+
+  bodyAbandoned(reason: unknown): void {
+    this.#failure ??= connectionError(this.#endpoint, reason);
+    this.#connection.close();
+  }
+
+  translateBodyError(error: unknown): Error {
+    return this.#failure ??= connectionError(this.#endpoint, error);
+  }
+
+  get #endpoint(): string {
+    return this.#connection.context.endpoint;
+  }
+
+  get #limits() {
+    return this.#connection.context.options;
+  }
+
+  async #send(): Promise<void> {
+    const { text, framing } = requestHead(this.#request, this.#upload);
+    if (this.#upload === undefined) this.#awaitHead();
+    else if (this.#request.expectsContinue) this.#awaitContinue(this.#upload);
+    try {
+      await this.#connection.writer.writeMessage(text, this.#upload, framing);
+      this.#sent = true;
+      if (this.#upload !== undefined && !this.#answered) this.#awaitHead();
+    } catch (error) {
+      this.#sendFailed(error);
+    }
+  }
+
+  /** A fault of the body ends the exchange. One of the upstream may come with an answer that says why, so the read decides. */
+  #sendFailed(error: unknown): void {
+    if (this.#upload?.failure !== undefined) {
+      this.#abort(cancellationError(this.#upload.failure));
+    } else if (error instanceof RangeError) {
+      this.#abort(
+        new GatewayError("internal", "gateway", "Cannot send the request", {
+          cause: error,
+        }),
+      );
+    } else {
+      this.#upload?.cancel(error);
+      this.#awaitHead();
+    }
+  }
+
+  #awaitHead(): void {
+    const { firstByteTimeoutMs } = this.#limits;
+    if (!this.#answered) this.#connection.setDeadline(firstByteTimeoutMs);
+  }
+
+  #awaitContinue(upload: Upload): void {
+    const { clock } = this.#connection.context;
+    this.#stopWaiting = clock.setTimer(
+      () => upload.release(),
+      CONTINUE_WAIT_MS,
+    );
+  }
+
+  async #readFinalHead(): Promise<ResponseHead> {
+    for (let interim = 0;; interim++) {
+      const head = await this.#reader.read();
+      if (head.status >= 200 || head.status === 101) return head;
+      if (interim === MAX_INTERIM_RESPONSES) {
+        throw malformed("Too many interim responses");
+      }
+      if (head.status === 100) {
+        this.#upload?.release();
+      } else {
+        takeConnectionFields(head.headers);
+        this.#request.sendInformational(head.status, head.headers);
+      }
+    }
+  }
+
+  #respond(head: ResponseHead): ResponseMessage {
+    const { status, headers, minorVersion } = head;
+    this.#answered = true;
+    this.#stopWaiting?.();
+    this.#connection.setDeadline(undefined);
+    if (status === 101) return this.#openTunnel(head);
+    const framing = responseFraming(
+      headers,
+      status,
+      this.#request.method,
+      minorVersion,
+    );
+    const keepAlive = headers.get("keep-alive");
+    const connection = takeConnectionFields(headers);
+    this.#keepMs = framing === "until-close"
+      ? undefined
+      : keepAliveMs(minorVersion, connection, keepAlive);
+    if (status >= 300 && !this.#sent) this.#stopSending();
+    if (framing === 0) {
+      this.bodyEnded();
+      return { status, headers, body: undefined };
+    }
+    const body = new FramedBody(
+      this.#connection.input,
+      framing,
+      this,
+      MAX_HEAD_BYTES,
+    );
+    return { status, headers, body };
+  }
+
+  /** Whoever refuses a request has no use for the rest of it (RFC 9112 section 9.6). */
+  #stopSending(): void {
+    if (this.#upload?.ended === false) {
+      this.#upload.cancel("The upstream has answered");
+    }
+  }
+
+  #openTunnel({ status, headers }: ResponseHead): ResponseMessage {
+    if (this.#request.upgrade === undefined) {
+      throw malformed("The upstream switched protocols unasked");
+    }
+    takeConnectionFields(headers);
+    const tunnel = this.#connection.detach();
+    return { status, headers, body: undefined, tunnel };
+  }
+
+  #complete(): void {
+    this.#unsubscribe();
+    const clean = this.#sent && this.#connection.input.available === 0;
+    if (!clean || this.#keepMs === undefined) this.#connection.close();
+    else this.#connection.release(this.#keepMs);
+  }
+
+  #abort(failure: Error): void {
+    this.#failure ??= failure;
+    this.#connection.close();
+  }
+
+  #fail(error: unknown): Error {
+    this.#failure ??= this.#isUnanswered(error)
+      ? new UnansweredError(false, `No answer from "${this.#endpoint}"`, {
+        cause: error,
+      })
+      : connectionError(this.#endpoint, error);
+    this.#connection.close();
+    return this.#failure;
+  }
+
+  #isUnanswered(error: unknown): boolean {
+    if (error instanceof GatewayError || error instanceof HttpSyntaxError) {
+      return false;
+    }
+    return !this.#reader.started && !this.#upload?.started;
+  }
+}

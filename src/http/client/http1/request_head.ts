@@ -1,0 +1,58 @@
+import type { Body } from "../../body.ts";
+import { HeaderList } from "../../header_list.ts";
+import type { OutgoingFraming } from "../../http1/message_writer.ts";
+import type { UpstreamRequest } from "../upstream.ts";
+
+/** Methods whose requests usually have content: without any they say so (RFC 9110 section 8.6). */
+const contentMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
+/** Head of the request in HTTP/1.1, and how its body is to be sent. */
+export function requestHead(
+  request: UpstreamRequest,
+  body: Body | undefined,
+): { readonly text: string; readonly framing: OutgoingFraming } {
+  const { method, target, authority, upgrade } = request;
+  const headers = withFraming(request, body);
+  let text =
+    `${method} ${target} HTTP/1.1\r\nHost: ${authority}\r\n${headers.serialize()}`;
+  if (upgrade !== undefined) {
+    text += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
+  }
+  if (request.expectsContinue && body !== undefined && !headers.has("expect")) {
+    text += "Expect: 100-continue\r\n";
+  }
+  return { text: text + "\r\n", framing: framingOf(body) };
+}
+
+function framingOf(body: Body | undefined): OutgoingFraming {
+  if (body === undefined) return "none";
+  return body.length === undefined ? "chunked" : "length";
+}
+
+/** The request's fields, with those about the body's length true; the list itself when they are. */
+function withFraming(
+  { method, headers }: UpstreamRequest,
+  body: Body | undefined,
+): HeaderList {
+  const length = lengthField(method, body);
+  const isTrue = headers.get("content-length") === length &&
+    headers.count("content-length") <= 1 &&
+    !headers.has("transfer-encoding");
+  if (isTrue && framingOf(body) !== "chunked") return headers;
+  const framed = headers.copy();
+  framed.delete("transfer-encoding");
+  framed.delete("content-length");
+  if (length !== undefined) framed.append("Content-Length", length);
+  if (framingOf(body) === "chunked") {
+    framed.append("Transfer-Encoding", "chunked");
+  }
+  return framed;
+}
+
+function lengthField(
+  method: string,
+  body: Body | undefined,
+): string | undefined {
+  if (body !== undefined) return body.length?.toString();
+  return contentMethods.has(method) ? "0" : undefined;
+}

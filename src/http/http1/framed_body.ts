@@ -1,0 +1,157 @@
+import type { Body } from "../body.ts";
+import { ChunkedDecoder } from "./chunked_decoder.ts";
+import type { BodyFraming } from "./framing.ts";
+import type { HeaderList } from "../header_list.ts";
+import { HttpSyntaxError } from "./http_syntax_error.ts";
+import type { InputBuffer } from "./input_buffer.ts";
+
+/** Tells a body apart from its surroundings: takes its bytes from the buffer until it is over. */
+export interface BodyDecoder {
+  /** The next bytes of the body as a view; `more` when the buffer must be filled first; `end` once it is over. */
+  decode(input: InputBuffer): Uint8Array | "more" | "end";
+  /** Whether the body may end here, where the connection did. */
+  readonly mayEndHere: boolean;
+  readonly trailers: HeaderList | undefined;
+}
+
+/** The connection that a body is read from. */
+export interface BodyOwner {
+  /** Called before each wait for bytes: set a deadline, ask the client to go on. May be asynchronous. */
+  waitingForBody(): void | Promise<void>;
+  /** Called once when the last byte was handed out: the connection may be used for the next message. */
+  bodyEnded(): void;
+  /** Called once when the body failed or is not wanted: the connection cannot be used again. */
+  bodyAbandoned(reason: unknown): void;
+  /** The error to throw at the reader, saying whose fault it was. */
+  translateBodyError(error: unknown): Error;
+}
+
+/** A body that is read from a connection as it is asked for. */
+export class FramedBody implements Body {
+  readonly length: number | undefined;
+  readonly hasHeadroom = true;
+  readonly #input: InputBuffer;
+  readonly #decoder: BodyDecoder;
+  readonly #owner: BodyOwner;
+  #done = false;
+  #started = false;
+  #cancelled: { readonly reason: unknown } | undefined;
+
+  constructor(
+    input: InputBuffer,
+    framing: BodyFraming,
+    owner: BodyOwner,
+    maxTrailerBytes: number,
+  ) {
+    this.length = typeof framing === "number" ? framing : undefined;
+    this.#input = input;
+    this.#decoder = decoderFor(framing, maxTrailerBytes);
+    this.#owner = owner;
+  }
+
+  get trailers(): HeaderList | undefined {
+    return this.#decoder.trailers;
+  }
+
+  /** Whether anybody has read from it. */
+  get started(): boolean {
+    return this.#started;
+  }
+
+  read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    if (this.#cancelled !== undefined) {
+      // Never the end: what was read so far would pass for the whole body.
+      return Promise.reject(this.#cancelled.reason);
+    }
+    if (this.#done) return undefined;
+    this.#started = true;
+    let decoded: Uint8Array | "more" | "end";
+    try {
+      decoded = this.#decoder.decode(this.#input);
+    } catch (error) {
+      return Promise.reject(this.#fail(error));
+    }
+    return decoded === "more" ? this.#readMore() : this.#handOut(decoded);
+  }
+
+  cancel(reason: unknown): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#cancelled = { reason };
+    this.#owner.bodyAbandoned(reason);
+  }
+
+  async #readMore(): Promise<Uint8Array | undefined> {
+    try {
+      this.#input.growForBody(this.length);
+      for (;;) {
+        await this.#owner.waitingForBody();
+        const open = await this.#input.fill();
+        if (this.#cancelled !== undefined) throw this.#cancelled.reason;
+        if (!open) return this.#endOfInput();
+        const decoded = this.#decoder.decode(this.#input);
+        if (decoded !== "more") return this.#handOut(decoded);
+      }
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  #handOut(decoded: Uint8Array | "end"): Uint8Array | undefined {
+    if (decoded !== "end") return decoded;
+    this.#done = true;
+    this.#owner.bodyEnded();
+    return undefined;
+  }
+
+  #endOfInput(): undefined {
+    if (!this.#decoder.mayEndHere) {
+      throw new HttpSyntaxError(
+        "truncated",
+        "Cannot read the body: the connection was closed inside it",
+      );
+    }
+    this.#handOut("end");
+  }
+
+  #fail(error: unknown): unknown {
+    if (this.#cancelled !== undefined) return this.#cancelled.reason;
+    const translated = this.#owner.translateBodyError(error);
+    this.cancel(translated);
+    return translated;
+  }
+}
+
+function decoderFor(
+  framing: BodyFraming,
+  maxTrailerBytes: number,
+): BodyDecoder {
+  if (framing === "chunked") return new ChunkedDecoder(maxTrailerBytes);
+  if (framing === "until-close") return untilCloseDecoder;
+  return new LengthDecoder(framing);
+}
+
+class LengthDecoder implements BodyDecoder {
+  readonly mayEndHere = false;
+  readonly trailers = undefined;
+  #remaining: number;
+
+  constructor(length: number) {
+    this.#remaining = length;
+  }
+
+  decode(input: InputBuffer): Uint8Array | "more" | "end" {
+    if (this.#remaining === 0) return "end";
+    if (input.available === 0) return "more";
+    const bytes = input.take(this.#remaining);
+    this.#remaining -= bytes.length;
+    return bytes;
+  }
+}
+
+const untilCloseDecoder: BodyDecoder = {
+  mayEndHere: true,
+  trailers: undefined,
+  decode: (input) =>
+    input.available === 0 ? "more" : input.take(input.available),
+};

@@ -1,0 +1,232 @@
+import { Buffer } from "node:buffer";
+import { targetBytes, tokenBytes, valueBytes } from "../field_syntax.ts";
+import { HeaderList } from "../header_list.ts";
+import { takeConnectionFields } from "../hop_by_hop.ts";
+import { HttpSyntaxError, malformed } from "./http_syntax_error.ts";
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SP = 0x20;
+const TAB = 0x09;
+const COLON = 0x3a;
+
+/** First line and fields of a request, nothing interpreted yet. */
+export interface RequestHead {
+  readonly method: string;
+  readonly target: string;
+  /** 0 or 1, of HTTP/1.x. */
+  readonly minorVersion: number;
+  readonly headers: HeaderList;
+}
+
+/** First line and fields of a response, nothing interpreted yet. */
+export interface ResponseHead {
+  readonly status: number;
+  readonly minorVersion: number;
+  readonly headers: HeaderList;
+}
+
+/**
+ * Position after the blank line that ends a head, or -1 when it is not there yet.
+ * @param from Where to start; pass the end of what was searched before, less 3.
+ */
+export function findHeadEnd(
+  bytes: Uint8Array,
+  from: number,
+  end: number,
+): number {
+  for (
+    let i = indexOfByte(bytes, LF, from, end);
+    i >= 0;
+    i = indexOfByte(bytes, LF, i + 1, end)
+  ) {
+    if (i + 2 < end && bytes[i + 1] === CR && bytes[i + 2] === LF) return i + 3;
+  }
+  return -1;
+}
+
+/**
+ * Whether a line of what has arrived of a head, `bytes[start, end)`, ends without CR: its end may then never come.
+ * @param searched How many of the bytes were searched before.
+ */
+export function hasBareLineFeed(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  searched: number,
+): boolean {
+  for (
+    let i = indexOfByte(bytes, LF, start + searched, end);
+    i >= 0;
+    i = indexOfByte(bytes, LF, i + 1, end)
+  ) {
+    if (i === start || bytes[i - 1] !== CR) return true;
+  }
+  return false;
+}
+
+/** Where `byte` first stands in `bytes[from, end)`; -1 when it does not. `indexOf` would search the stale rest of the buffer. */
+export function indexOfByte(
+  bytes: Uint8Array,
+  byte: number,
+  from: number,
+  end: number,
+): number {
+  for (let i = from; i < end; i++) if (bytes[i] === byte) return i;
+  return -1;
+}
+
+/**
+ * Reads a request head of `bytes[start, end)`, which ends with its blank line (RFC 9112 sections 2–5).
+ *
+ * Strict: CRLF only, no white space before a colon, no folding, no control characters, visible ASCII in the target.
+ * @throws {HttpSyntaxError} `malformed` or `version`.
+ */
+export function parseRequestHead(
+  bytes: Buffer,
+  start: number,
+  end: number,
+): RequestHead {
+  const methodEnd = skip(bytes, start, tokenBytes);
+  if (methodEnd === start || bytes[methodEnd] !== SP) {
+    throw malformed("Cannot read the method");
+  }
+  const targetStart = methodEnd + 1;
+  const targetEnd = skip(bytes, targetStart, targetBytes);
+  if (targetEnd === targetStart || bytes[targetEnd] !== SP) {
+    throw malformed("Cannot read the request target");
+  }
+  const lineEnd = targetEnd + 9;
+  const text = bytes.toString("latin1", start, end);
+  const minorVersion = parseVersion(
+    text.slice(targetEnd + 1 - start, lineEnd - start),
+  );
+  if (bytes[lineEnd] !== CR || bytes[lineEnd + 1] !== LF) {
+    throw malformed("Cannot read the request line");
+  }
+  return {
+    method: text.slice(0, methodEnd - start),
+    target: text.slice(targetStart - start, targetEnd - start),
+    minorVersion,
+    headers: readFields(bytes, text, start, lineEnd + 2, end),
+  };
+}
+
+/**
+ * Reads a response head of `bytes[start, end)`, which ends with its blank line.
+ * @throws {HttpSyntaxError} `malformed` or `version`.
+ */
+export function parseResponseHead(
+  bytes: Buffer,
+  start: number,
+  end: number,
+): ResponseHead {
+  const text = bytes.toString("latin1", start, end);
+  const minorVersion = parseVersion(text.slice(0, 8));
+  const status = parseStatus(text.slice(8, 12));
+  const reasonStart = start + 12;
+  const lineEnd = skip(bytes, reasonStart, valueBytes);
+  const separated = lineEnd === reasonStart || bytes[reasonStart] === SP;
+  if (!separated || bytes[lineEnd] !== CR || bytes[lineEnd + 1] !== LF) {
+    throw malformed("Cannot read the status line");
+  }
+  return {
+    status,
+    minorVersion,
+    headers: readFields(bytes, text, start, lineEnd + 2, end),
+  };
+}
+
+/**
+ * Reads the trailer fields of `bytes[start, end)`, which ends with a blank line.
+ *
+ * Refuses those about framing: whoever merges trailers into headers would read another message (RFC 9110 section 6.5.1). Drops
+ * those about the connection.
+ * @throws {HttpSyntaxError} `malformed`.
+ */
+export function parseTrailers(
+  bytes: Buffer,
+  start: number,
+  end: number,
+): HeaderList {
+  const text = bytes.toString("latin1", start, end);
+  const trailers = readFields(bytes, text, start, start, end);
+  if (trailers.has("content-length") || trailers.has("transfer-encoding")) {
+    throw malformed("Cannot accept trailers about the length of the body");
+  }
+  takeConnectionFields(trailers);
+  return trailers;
+}
+
+/** Checks bytes, cuts strings: `text` is the head decoded once, its first character is byte `base`. */
+function readFields(
+  bytes: Buffer,
+  text: string,
+  base: number,
+  start: number,
+  end: number,
+): HeaderList {
+  const fields: string[] = [];
+  const last = end - 2;
+  let position = start;
+  while (position < last) {
+    const nameEnd = skip(bytes, position, tokenBytes);
+    if (nameEnd === position || bytes[nameEnd] !== COLON) {
+      throw malformed("Cannot read a header name");
+    }
+    const valueStart = skipBlanks(bytes, nameEnd + 1);
+    const lineEnd = skip(bytes, valueStart, valueBytes);
+    if (bytes[lineEnd] !== CR || bytes[lineEnd + 1] !== LF) {
+      throw malformed(
+        "Cannot read a header value: it holds a control character",
+      );
+    }
+    const valueEnd = trimBlanks(bytes, valueStart, lineEnd);
+    fields.push(
+      text.slice(position - base, nameEnd - base),
+      text.slice(valueStart - base, valueEnd - base),
+    );
+    position = lineEnd + 2;
+  }
+  if (position !== last) {
+    throw malformed("Cannot read the header: it ends inside a line");
+  }
+  return new HeaderList(fields);
+}
+
+function parseVersion(text: string): number {
+  if (text === "HTTP/1.1") return 1;
+  if (text === "HTTP/1.0") return 0;
+  if (/^HTTP\/\d\.\d$/.test(text)) {
+    throw new HttpSyntaxError(
+      "version",
+      `Cannot speak this version of HTTP: "${text}"`,
+    );
+  }
+  throw malformed("Cannot read the HTTP version");
+}
+
+function parseStatus(text: string): number {
+  if (!/^ [1-9]\d\d$/.test(text)) {
+    throw malformed("Cannot read the status code");
+  }
+  return Number(text);
+}
+
+function skip(bytes: Buffer, from: number, table: Uint8Array): number {
+  let i = from;
+  while (table[bytes[i] ?? 0] === 1) i++;
+  return i;
+}
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let i = from;
+  while (bytes[i] === SP || bytes[i] === TAB) i++;
+  return i;
+}
+
+function trimBlanks(bytes: Buffer, from: number, end: number): number {
+  let i = end;
+  while (i > from && (bytes[i - 1] === SP || bytes[i - 1] === TAB)) i--;
+  return i;
+}

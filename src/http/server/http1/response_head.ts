@@ -1,0 +1,127 @@
+import type { Body } from "../../body.ts";
+import type { HeaderList } from "../../header_list.ts";
+import type { ResponseMessage } from "../../message.ts";
+import type { OutgoingFraming } from "../../http1/message_writer.ts";
+import type { Http1Request } from "./http1_request.ts";
+import { statusLine } from "./status_text.ts";
+
+const NO_CONTENT = 204;
+const NOT_MODIFIED = 304;
+
+/** A response as it goes to a client of HTTP/1.x. */
+export interface OutgoingResponse {
+  /** Status line and fields with the blank line. */
+  readonly head: string;
+  readonly framing: OutgoingFraming;
+  readonly body: Body | undefined;
+  /** Whether the connection serves another request afterwards. */
+  readonly persists: boolean;
+}
+
+/** Who asked, and what the connection has to say. */
+export interface ResponseContext {
+  /** What is answered; `undefined` if it could not be read. */
+  readonly request: Http1Request | undefined;
+  /** Whether we are willing to go on with the connection. */
+  readonly persists: boolean;
+  /** Value for `Date`. */
+  readonly date: string;
+}
+
+/** Decides how a response is framed and writes its head. Changes the framing fields in `response.headers`. */
+export function prepareResponse(
+  response: ResponseMessage,
+  context: ResponseContext,
+): OutgoingResponse {
+  const { request } = context;
+  const { headers } = response;
+  const isOld = request?.version === "1.0";
+  setFraming(response, request?.sentMethod);
+  const framing = framingOf(response, request?.sentMethod, isOld);
+  const persists = context.persists && framing !== "until-close";
+  let head = statusLine(response.status) + headers.serialize();
+  if (framing === "chunked") head += "Transfer-Encoding: chunked\r\n";
+  if (!headers.has("date")) head += "Date: " + context.date + "\r\n";
+  if (!persists) head += "Connection: close\r\n";
+  else if (isOld) head += "Connection: keep-alive\r\n";
+  return {
+    head: head + "\r\n",
+    framing,
+    body: framing === "chunked" && request?.acceptsTrailers !== true
+      ? withoutTrailers(response.body)
+      : response.body,
+    persists,
+  };
+}
+
+/** The head of a 101 (RFC 9110 section 7.8). */
+export function switchingProtocolsHead(
+  response: ResponseMessage,
+  protocol: string,
+): string {
+  let head = statusLine(response.status) + response.headers.serialize();
+  if (!response.headers.has("upgrade")) head += `Upgrade: ${protocol}\r\n`;
+  return head + "Connection: Upgrade\r\n\r\n";
+}
+
+/** The head of an interim response. */
+export function informationalHead(
+  status: number,
+  headers: HeaderList | undefined,
+): string {
+  return statusLine(status) + (headers?.serialize() ?? "") + "\r\n";
+}
+
+/** Whether a response to that method has no body whatever its fields say (RFC 9110 section 6.4.1). */
+export function hasNoBody(
+  { status }: ResponseMessage,
+  method: string | undefined,
+): boolean {
+  return method === "HEAD" || status === NO_CONTENT || status === NOT_MODIFIED;
+}
+
+/** Makes `Content-Length` in the response's headers agree with its body. */
+export function setFraming(
+  response: ResponseMessage,
+  method: string | undefined,
+): void {
+  const { status, headers, body } = response;
+  headers.delete("transfer-encoding");
+  const length = body === undefined ? 0 : body.length;
+  const isSilent = hasNoBody(response, method);
+  if (status === NO_CONTENT || (length === undefined && !isSilent)) {
+    headers.delete("content-length");
+  } else if (length !== undefined && (body !== undefined || !isSilent)) {
+    setLength(headers, length);
+  }
+}
+
+/** RFC 9112 section 6.3, from the sender's side. */
+function framingOf(
+  response: ResponseMessage,
+  method: string | undefined,
+  isOld: boolean,
+): OutgoingFraming {
+  if (hasNoBody(response, method)) return "none";
+  const { body } = response;
+  if (body === undefined || body.length !== undefined) return "length";
+  return isOld ? "until-close" : "chunked";
+}
+
+function setLength(headers: HeaderList, length: number): void {
+  const text = String(length);
+  if (
+    headers.get("content-length") !== text ||
+    headers.count("content-length") > 1
+  ) headers.set("content-length", text);
+}
+
+function withoutTrailers(body: Body | undefined): Body | undefined {
+  return body && {
+    length: body.length,
+    trailers: undefined,
+    hasHeadroom: body.hasHeadroom ?? false,
+    read: () => body.read(),
+    cancel: (reason) => body.cancel(reason),
+  };
+}

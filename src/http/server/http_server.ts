@@ -1,0 +1,253 @@
+import type { Http2Server } from "node:http2";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import type { GatewayError } from "../../base/errors.ts";
+import { NodeTransport } from "../node_transport.ts";
+import type { Peer, Transport } from "../transport.ts";
+import {
+  type Acceptor,
+  type ListenAddress,
+  openAll,
+  TcpAcceptor,
+} from "./accept/acceptor.ts";
+import type { TlsConfig } from "./accept/certificate_table.ts";
+import type { Client } from "./downstream_connection.ts";
+import { Http1Connection } from "./http1/http1_server_connection.ts";
+import {
+  defaultLimits,
+  type ServerContext,
+  type ServerLimits,
+  type ServerOptions,
+} from "./server_options.ts";
+import {
+  createHttp2Engine,
+  Http2Connection,
+} from "./http2/http2_server_connection.ts";
+import type { OpenConnection } from "./open_connection.ts";
+import { Sweep } from "./timer_wheel.ts";
+import { TlsAcceptor } from "./accept/tls_acceptor.ts";
+import { TransportStream } from "./accept/transport_stream.ts";
+
+/** A connection that is being served, in whichever version of HTTP. */
+interface ServedConnection extends OpenConnection {
+  /** Lets the requests under way be the last. */
+  retire(): void;
+  /** Cuts the connection; requests under way fail with `reason`. */
+  close(reason?: GatewayError): void;
+  /** Why it ended, for the log. */
+  readonly endReason: string;
+}
+
+/** How many connections a server has seen. */
+export interface ConnectionCounts {
+  readonly accepted: number;
+  /** Turned away because there were too many. */
+  readonly refused: number;
+  readonly active: number;
+}
+
+/**
+ * Serves HTTP on one port: HTTP/1.1 and 1.0, over TLS also HTTP/2 by ALPN, without TLS also HTTP/2 to those who begin with it.
+ */
+export class HttpServer {
+  readonly #context: ServerContext;
+  #http2: Http2Server | undefined;
+  readonly #connections = new Set<ServedConnection>();
+  #acceptors: Acceptor[] = [];
+  #accepted = 0;
+  #refused = 0;
+  #draining = false;
+  #idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: ServerOptions) {
+    this.#context = {
+      ...options,
+      limits: { ...defaultLimits, ...options.limits },
+      sweep: new Sweep(options.clock),
+    };
+  }
+
+  /** Where the server listens; the real port even if it was asked for 0. */
+  get addresses(): { readonly hostname: string; readonly port: number }[] {
+    return this.#acceptors.map(({ address }) => address);
+  }
+
+  get connections(): ConnectionCounts {
+    return {
+      accepted: this.#accepted,
+      refused: this.#refused,
+      active: this.#connections.size,
+    };
+  }
+
+  get maxConnections(): number {
+    return this.#context.limits.maxConnections;
+  }
+
+  /** The connections that are open, in no order. */
+  get open(): Iterable<OpenConnection> {
+    return this.#connections;
+  }
+
+  /** Requests under way. */
+  get activeRequests(): number {
+    let count = 0;
+    for (const { activeRequests } of this.#connections) count += activeRequests;
+    return count;
+  }
+
+  /**
+   * Opens the port.
+   * @param tls Serves `https` with it, `http` if it is left out.
+   * @throws When the address cannot be listened on, or a certificate cannot be read.
+   */
+  async start(address: ListenAddress, tls?: TlsConfig): Promise<void> {
+    this.#acceptors = await openAll(
+      address,
+      (address) =>
+        tls === undefined
+          ? this.#openTcp(address)
+          : this.#openTls(address, tls),
+    );
+  }
+
+  /** Sets limits as the constructor does; open connections follow them from their next wait. */
+  configure(limits: Partial<ServerLimits>): void {
+    this.#context.limits = { ...defaultLimits, ...limits };
+  }
+
+  /**
+   * Reads other TLS settings. What it answers puts them into force for new connections; those that are open stay.
+   * @throws {TypeError} When a certificate cannot be read.
+   */
+  prepareTls(tls: TlsConfig): () => void {
+    const changes = this.#acceptors
+      .filter((acceptor) => acceptor instanceof TlsAcceptor)
+      .map((acceptor) => acceptor.prepare(tls));
+    return () => changes.forEach((change) => change());
+  }
+
+  /** Takes no further connections until the next `start`; those that are open go on. */
+  async stopAccepting(): Promise<void> {
+    const acceptors = this.#acceptors;
+    this.#acceptors = [];
+    await Promise.all(acceptors.map((acceptor) => acceptor.close()));
+  }
+
+  /** Takes no further connections or requests; resolves when those under way are answered. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    await this.stopAccepting();
+    for (const connection of this.#connections) connection.retire();
+    await this.#untilIdle();
+  }
+
+  /** Cuts all connections; requests under way fail with `reason`. */
+  async close(reason?: GatewayError): Promise<void> {
+    this.#draining = true;
+    await this.stopAccepting();
+    for (const connection of this.#connections) connection.close(reason);
+    await this.#untilIdle();
+  }
+
+  #openTcp(address: Required<ListenAddress>): TcpAcceptor {
+    const { clock, observer } = this.#context;
+    return new TcpAcceptor(address, clock, {
+      onConnection: this.#onConnection,
+      onStall: (error) => observer.acceptStalled(error),
+    });
+  }
+
+  async #openTls(
+    address: Required<ListenAddress>,
+    tls: TlsConfig,
+  ): Promise<TlsAcceptor> {
+    const { clock, limits, observer } = this.#context;
+    const acceptor = new TlsAcceptor(
+      tls,
+      { clock, handshakeTimeoutMs: limits.tlsHandshakeTimeoutMs },
+      {
+        admits: (peer) => this.#admit(peer),
+        onConnection: this.#onTlsConnection,
+        onFailure: (peer, failure) => observer.handshakeFailed(peer, failure),
+        onStall: (error) => observer.acceptStalled(error),
+      },
+    );
+    await acceptor.listen(address);
+    return acceptor;
+  }
+
+  readonly #onConnection = async (
+    transport: Transport,
+    peer: Peer,
+  ): Promise<void> => {
+    if (!this.#admit(peer)) return transport.close();
+    const client: Client = { peer, scheme: "http", serverName: undefined };
+    const early = await this.#serveHttp1(transport, client);
+    if (early === undefined) return;
+    await this.#serveHttp2(new TransportStream(transport, early), client);
+  };
+
+  readonly #onTlsConnection = async (
+    socket: TLSSocket,
+    peer: Peer,
+    serverName: string | undefined,
+  ): Promise<void> => {
+    const client: Client = { peer, scheme: "https", serverName };
+    if (socket.alpnProtocol === "h2") await this.#serveHttp2(socket, client);
+    else await this.#serveHttp1(new NodeTransport(socket), client);
+  };
+
+  #admit(peer: Peer): boolean {
+    this.#accepted++;
+    let count = this.#connections.size;
+    for (const { handshakes } of this.#acceptors) count += handshakes;
+    if (count < this.#context.limits.maxConnections) return true;
+    this.#refused++;
+    this.#context.observer.connectionRejected(peer);
+    return false;
+  }
+
+  #serveHttp1(
+    transport: Transport,
+    client: Client,
+  ): Promise<Uint8Array | undefined> {
+    const connection = new Http1Connection(transport, client, this.#context);
+    this.#context.observer.connectionOpened(client.peer, "http/1.1");
+    return this.#whileOpen(client, connection, connection.run());
+  }
+
+  #serveHttp2(stream: Duplex, client: Client): Promise<void> {
+    this.#http2 ??= createHttp2Engine(this.#context.limits);
+    const connection = new Http2Connection(
+      this.#http2,
+      stream,
+      client,
+      this.#context,
+    );
+    this.#context.observer.connectionOpened(client.peer, "h2");
+    return this.#whileOpen(client, connection, connection.run());
+  }
+
+  async #whileOpen<T>(
+    { peer }: Client,
+    connection: ServedConnection,
+    end: Promise<T>,
+  ): Promise<T> {
+    this.#connections.add(connection);
+    if (this.#draining) connection.retire();
+    try {
+      return await end;
+    } finally {
+      this.#connections.delete(connection);
+      this.#context.observer.connectionClosed(peer, connection.endReason);
+      if (this.#connections.size === 0) this.#idle?.resolve();
+    }
+  }
+
+  #untilIdle(): Promise<void> {
+    if (this.#connections.size === 0) return Promise.resolve();
+    this.#idle ??= Promise.withResolvers();
+    return this.#idle.promise;
+  }
+}

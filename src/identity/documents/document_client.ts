@@ -1,0 +1,162 @@
+import { Cancellation, createDeadline } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { redactUrl } from "../../base/redaction.ts";
+import { type Body, textBody } from "../../http/body.ts";
+import {
+  createUpstream,
+  type UpstreamOptions,
+} from "../../http/client/upstream.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import { showValues } from "../shown_values.ts";
+
+const MAX_BYTES = 1024 * 1024;
+const TIMEOUT_MS = 5000;
+
+/** A server that documents are fetched from: where to connect, and the authority to ask for. */
+export interface DocumentServer {
+  readonly connection: UpstreamOptions;
+  /** `Host` of the request, such as `tenant.example.com`. */
+  readonly authority: string;
+}
+
+/** A document on a server. */
+export interface DocumentAddress extends DocumentServer {
+  /** Path and query. */
+  readonly target: string;
+}
+
+/** What a server answered. */
+export interface FetchedDocument {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly text: string;
+}
+
+/** The address of a URL, reached directly; HTTPS is verified against the roots of the operating system. */
+export function addressOfUrl(url: string): DocumentAddress {
+  const { protocol, hostname, port, host, pathname, search } = new URL(url);
+  const isSecure = protocol === "https:";
+  const name = hostname.replace(/^\[(.*)\]$/, "$1");
+  const tls = {
+    hostname: name,
+    subjectAltNames: [],
+    caCertificates: undefined,
+  };
+  return {
+    connection: {
+      host: name,
+      port: port === "" ? (isSecure ? 443 : 80) : Number(port),
+      protocol: "auto",
+      tls: isSecure ? tls : undefined,
+      maxConnections: undefined,
+      maxPendingRequests: undefined,
+      connectTimeoutMs: undefined,
+      firstByteTimeoutMs: undefined,
+      idleTimeoutMs: undefined,
+    },
+    authority: host,
+    target: pathname + search,
+  };
+}
+
+/** A document's URL, for people: without secrets. */
+export function describeAddress(
+  { connection, authority, target }: DocumentAddress,
+): string {
+  const scheme = connection.tls === undefined ? "http" : "https";
+  return redactUrl(`${scheme}://${authority}${target}`);
+}
+
+/** How a document is fetched. */
+export interface FetchOptions {
+  readonly clock: Clock;
+  /** Ends the fetch early. */
+  readonly cancellation: Cancellation;
+  /** Posted as JSON; a `GET` without it. */
+  readonly body?: string;
+}
+
+/**
+ * Gets a document: one connection, no redirects, at most 1 MiB and 5 seconds.
+ * @throws {GatewayError} When the server cannot be reached.
+ * @throws {Error} When the answer is too long, too late or compressed, or the fetch was cancelled.
+ */
+export async function fetchDocument(
+  { connection, authority, target }: DocumentAddress,
+  { clock, cancellation: outer, body }: FetchOptions,
+): Promise<FetchedDocument> {
+  const upstream = createUpstream(connection, clock);
+  const own = new Cancellation();
+  const unsubscribe = outer.onCancel((reason) => own.cancel(reason));
+  const { cancellation, lift } = createDeadline(
+    own,
+    clock,
+    TIMEOUT_MS,
+    () => new Error(`Cannot wait longer than ${TIMEOUT_MS} ms`),
+  );
+  try {
+    const response = await upstream.send(
+      {
+        method: body === undefined ? "GET" : "POST",
+        authority,
+        target,
+        headers: headersFor(body),
+        upgrade: undefined,
+        expectsContinue: false,
+        sendInformational: () => {},
+      },
+      body === undefined ? undefined : textBody(body),
+      cancellation,
+    );
+    expectUncoded(response.headers);
+    const text = await readText(response.body, MAX_BYTES);
+    return { status: response.status, headers: response.headers, text };
+  } finally {
+    unsubscribe();
+    lift();
+    upstream.close();
+  }
+}
+
+function headersFor(body: string | undefined): HeaderList {
+  const headers = HeaderList.from([
+    ["accept", "application/json"],
+    ["accept-encoding", "identity"],
+  ]);
+  if (body !== undefined) headers.append("content-type", "application/json");
+  return headers;
+}
+
+function expectUncoded(headers: HeaderList): void {
+  const coding = headers.getJoined("content-encoding") ?? "identity";
+  if (coding.toLowerCase() === "identity") return;
+  throw new Error(
+    `Cannot read document: expected it uncompressed, got ${
+      showValues([coding])
+    }`,
+  );
+}
+
+/** A body as text. @throws {RangeError} When it is longer than `limit` bytes; the rest is not read. */
+export async function readText(
+  body: Body | undefined,
+  limit: number,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let length = 0;
+  while (body !== undefined) {
+    const chunk = await body.read();
+    if (chunk === undefined) break;
+    length += chunk.length;
+    if (length > limit) {
+      const error = new RangeError(
+        `Cannot read document: expected at most ${limit} bytes`,
+      );
+      body.cancel(error);
+      throw error;
+    }
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

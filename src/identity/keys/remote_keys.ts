@@ -1,0 +1,140 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { CachedKeys, KeyCache } from "./key_cache.ts";
+import {
+  cacheSourceOf,
+  describeLocation,
+  fetchKeyText,
+  type KeyLocation,
+} from "./key_location.ts";
+import { type KeySet, readKeySet } from "./key_set.ts";
+import type { KeySource } from "./key_source.ts";
+import {
+  type DocumentState,
+  type DocumentVersion,
+  RemoteDocument,
+} from "../documents/remote_document.ts";
+
+/** What fetching keys needs of its surroundings. */
+export interface RemoteKeysOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly cache: KeyCache;
+  /** Ends fetches when the gateway stops. */
+  readonly cancellation: Cancellation;
+}
+
+/** State of the keys of a location, for people. */
+export interface KeySetState extends DocumentState {
+  /** URL, file or `inline`. */
+  readonly source: string;
+  /** How many verify tokens now. */
+  readonly keys: number;
+  /** Those that cannot be used and why, the first twenty: `"k2": not for signatures`. */
+  readonly leftOutKeys: readonly string[];
+}
+
+const MAX_LEFT_OUT_KEYS = 20;
+const MAX_AGE_MS = 24 * 60 * 60_000;
+const COOL_DOWN_MS = 10_000;
+
+/** The keys of one location, fetched and kept as `RemoteDocument` does it. */
+export class RemoteKeys implements KeySource {
+  /** For people: URL, file or `inline`. */
+  readonly name: string;
+  readonly #location: KeyLocation;
+  readonly #options: RemoteKeysOptions;
+  readonly #document: RemoteDocument<KeySet>;
+  #last: { readonly text: string; readonly keys: KeySet } | undefined;
+
+  constructor(location: KeyLocation, options: RemoteKeysOptions) {
+    this.name = describeLocation(location);
+    this.#location = location;
+    this.#options = options;
+    this.#document = new RemoteDocument<KeySet>({
+      clock: options.clock,
+      maxAgeMs: MAX_AGE_MS,
+      coolDownMs: COOL_DOWN_MS,
+      fetch: () => this.#fetch(),
+      restore: () => this.#restore(),
+      onFetched: ({ value }, afterFailure) =>
+        this.#logFetched(value, afterFailure),
+      onFailed: (error) => this.#logFailed(error),
+    });
+  }
+
+  get(): KeySet | Promise<KeySet> {
+    return this.#document.get();
+  }
+
+  newer(than: KeySet): Promise<KeySet> {
+    return this.#document.newer(than);
+  }
+
+  /** Asks for the keys so that they are there when they are needed; a failure is logged and nothing else. */
+  warmUp(): void {
+    const keys = this.get();
+    if (keys instanceof Promise) keys.catch(() => {});
+  }
+
+  describe(): KeySetState {
+    const { keys = [], ignored = [] } = this.#document.current ?? {};
+    return {
+      source: this.name,
+      ...this.#document.describe(),
+      keys: keys.length,
+      leftOutKeys: ignored.slice(0, MAX_LEFT_OUT_KEYS),
+    };
+  }
+
+  async #fetch(): Promise<DocumentVersion<KeySet>> {
+    const location = this.#location;
+    const fetched = await fetchKeyText(location, this.#options);
+    const version = await this.#read(fetched);
+    if (location.kind === "remote") {
+      void this.#options.cache.save(cacheSourceOf(location.address), fetched);
+    }
+    return version;
+  }
+
+  async #restore(): Promise<DocumentVersion<KeySet> | undefined> {
+    const location = this.#location;
+    if (location.kind !== "remote") return undefined;
+    const { cache, log } = this.#options;
+    const cached = await cache.load(cacheSourceOf(location.address));
+    if (cached === undefined) return undefined;
+    try {
+      return await this.#read(cached);
+    } catch (error) {
+      log.warn("Cannot use cached keys", { source: this.name, error });
+      return undefined;
+    }
+  }
+
+  /** The same text gives the same set, so that tokens are remembered over a refresh that changed nothing. */
+  async #read(
+    { text, fetchedAt, freshMs }: CachedKeys,
+  ): Promise<DocumentVersion<KeySet>> {
+    if (this.#last?.text !== text) {
+      this.#last = { text, keys: await readKeySet(text) };
+    }
+    return { value: this.#last.keys, fetchedAt, freshMs };
+  }
+
+  #logFetched({ keys, ignored }: KeySet, afterFailure: boolean): void {
+    const { log } = this.#options;
+    if (afterFailure) log.info("Got keys again", { source: this.name });
+    log.debug("Keys fetched", {
+      source: this.name,
+      keys: keys.length,
+      ...(ignored.length > 0 && { ignored }),
+    });
+  }
+
+  #logFailed(error: unknown): void {
+    const { cancellation, log } = this.#options;
+    if (cancellation.cancelled) return;
+    log.warn("Cannot get keys", { source: this.name, error });
+  }
+}

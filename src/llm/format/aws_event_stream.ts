@@ -1,0 +1,56 @@
+import { Buffer } from "node:buffer";
+import { crc32 } from "node:zlib";
+import { GrowingBuffer } from "../../base/growing_buffer.ts";
+
+/** Length of the message, length of its headers, checksum of both. */
+const PRELUDE_BYTES = 12;
+const CHECKSUM_BYTES = 4;
+/** Bedrock's events are pieces of text; more is nothing that we need to read. */
+const MAX_MESSAGE_BYTES = 1024 * 1024;
+
+/**
+ * Takes `application/vnd.amazon.eventstream` apart, in any chunking (Smithy, "Event stream specification").
+ *
+ * Nothing is read after a message that is malformed, damaged or longer than 1 MiB: without its length the next one cannot be
+ * found.
+ */
+export class AwsEventStream {
+  readonly #onPayload: (payload: Uint8Array) => void;
+  readonly #pending = new GrowingBuffer();
+  #isBroken = false;
+
+  /** `onPayload` gets the payload of each message; it is valid only during the call. */
+  constructor(onPayload: (payload: Uint8Array) => void) {
+    this.#onPayload = onPayload;
+  }
+
+  push(bytes: Uint8Array): void {
+    if (this.#isBroken) return;
+    this.#pending.append(bytes);
+    const { view } = this.#pending;
+    let done = 0;
+    while (!this.#isBroken) {
+      const length = this.#readMessage(view.subarray(done));
+      if (length === 0) break;
+      done += length;
+    }
+    this.#pending.discard(this.#isBroken ? view.length : done);
+  }
+
+  /** Length of the message at the start; 0 when it has not arrived whole, or is broken. */
+  #readMessage(bytes: Uint8Array): number {
+    if (bytes.length < PRELUDE_BYTES) return 0;
+    const message = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const length = message.readUInt32BE(0);
+    const payloadStart = PRELUDE_BYTES + message.readUInt32BE(4);
+    const payloadEnd = length - CHECKSUM_BYTES;
+    this.#isBroken = length > MAX_MESSAGE_BYTES || payloadStart > payloadEnd ||
+      crc32(message.subarray(0, 8)) !== message.readUInt32BE(8);
+    if (this.#isBroken || bytes.length < length) return 0;
+    this.#isBroken = crc32(message.subarray(0, payloadEnd)) !==
+      message.readUInt32BE(payloadEnd);
+    if (this.#isBroken) return 0;
+    this.#onPayload(bytes.subarray(payloadStart, payloadEnd));
+    return length;
+  }
+}

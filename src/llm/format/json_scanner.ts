@@ -1,0 +1,225 @@
+import { Buffer } from "node:buffer";
+import { parseJson } from "../../base/json.ts";
+
+/** What a `JsonScanner` reports; offsets count bytes from the first one that was pushed. */
+export interface JsonVisitor {
+  /** An object on the way to a wanted path was opened; `offset` is after its brace. The path of the document itself is empty. */
+  open?(path: string, offset: number): void;
+  /** A wanted value in full: `text` is its JSON, with the blanks around it. */
+  member(path: string, text: string, start: number, end: number): void;
+  /** A document ended; `offset` is after its last brace. */
+  end?(offset: number): void;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const MAX_KEY_LENGTH = 128;
+const MAX_VALUE_BYTES = 16 * 1024;
+
+/** 1 for a bracket that opens, 2 for one that closes, 3 for the other bytes that have a meaning outside of strings. */
+const kinds = new Uint8Array(256);
+for (const byte of [OPEN_BRACE, OPEN_BRACKET]) kinds[byte] = 1;
+for (const byte of [0x7d, 0x5d]) kinds[byte] = 2;
+for (const byte of [QUOTE, COMMA, COLON]) kinds[byte] = 3;
+
+/**
+ * Finds a few values in JSON that comes in pieces, without keeping the rest.
+ *
+ * Paths are like `response.usage`. Documents may follow one another (NDJSON) or be the elements of one array (Gemini without
+ * SSE). Lenient: it finds brackets and strings and judges nothing else, so whoever needs a value parses it. Values over
+ * 16 KiB are left out.
+ */
+export class JsonScanner {
+  readonly #wanted: ReadonlySet<string>;
+  readonly #ways: ReadonlySet<string>;
+  readonly #visitor: JsonVisitor;
+  /** How many bytes came before this push. */
+  #before = 0;
+  #depth = 0;
+  /** Depth of what contains documents: 1 in an array, else 0. */
+  #base = 0;
+  /** Depth of the innermost open object on a way to a wanted path; 0 outside of documents. */
+  #level = 0;
+  readonly #prefixes: string[] = [];
+  #string: "none" | "key" | "other" = "none";
+  #isEscaped = false;
+  #expectsKey = false;
+  #key = "";
+  /** Path of the value that is being read at `#level`. */
+  #path: string | undefined;
+  #isTaking = false;
+  #value = "";
+  #valueStart = 0;
+
+  constructor(wanted: ReadonlySet<string>, visitor: JsonVisitor) {
+    this.#wanted = wanted;
+    this.#ways = waysTo(wanted);
+    this.#visitor = visitor;
+  }
+
+  push(bytes: Uint8Array): void {
+    const buffer = Buffer.from(
+      bytes.buffer,
+      bytes.byteOffset,
+      bytes.byteLength,
+    );
+    let pieceStart = 0;
+    for (let i = 0; i < bytes.length; i++) {
+      if (this.#string !== "none") {
+        const wasKey = this.#string === "key";
+        const from = i;
+        i = this.#skipString(bytes, i);
+        if (wasKey) this.#addToKey(buffer, from, i);
+        continue;
+      }
+      while (i < bytes.length && kinds[bytes[i] ?? 0] === 0) i++;
+      if (i === bytes.length) break;
+      const byte = bytes[i] ?? 0;
+      const kind = kinds[byte];
+      if (kind === 1) {
+        this.#open(byte, i);
+      } else if (kind === 2) {
+        if (this.#depth === this.#level) this.#endValue(buffer, pieceStart, i);
+        this.#close(i);
+      } else if (byte === QUOTE) {
+        this.#openString();
+      } else if (this.#depth === this.#level && this.#level > 0) {
+        if (byte === COLON) {
+          if (this.#startValue(i)) pieceStart = i + 1;
+        } else {
+          this.#endValue(buffer, pieceStart, i);
+          this.#expectsKey = true;
+        }
+      }
+    }
+    if (this.#isTaking) this.#addToValue(buffer, pieceStart, bytes.length);
+    this.#before += bytes.length;
+  }
+
+  /** Index of the quote that ends the string, or the end of the bytes. */
+  #skipString(bytes: Uint8Array, start: number): number {
+    let i = start;
+    if (this.#isEscaped && i < bytes.length) {
+      this.#isEscaped = false;
+      i++;
+    }
+    for (; i < bytes.length; i++) {
+      const byte = bytes[i];
+      if (byte === QUOTE) {
+        this.#string = "none";
+        return i;
+      }
+      if (byte === BACKSLASH && ++i === bytes.length) this.#isEscaped = true;
+    }
+    return bytes.length;
+  }
+
+  #openString(): void {
+    const isKey = this.#expectsKey && this.#depth === this.#level;
+    this.#string = isKey ? "key" : "other";
+    if (isKey) this.#key = "";
+  }
+
+  #addToKey(buffer: Buffer, start: number, end: number): void {
+    if (this.#key.length > MAX_KEY_LENGTH) return;
+    const stop = Math.min(end, start + MAX_KEY_LENGTH + 1);
+    this.#key += buffer.toString("latin1", start, stop);
+  }
+
+  #open(byte: number, index: number): void {
+    const outer = this.#depth++;
+    if (outer === this.#base && this.#level === 0) {
+      if (byte === OPEN_BRACE) this.#enter("", index);
+      else this.#base = 1;
+      return;
+    }
+    const path = this.#path;
+    if (
+      outer !== this.#level || byte !== OPEN_BRACE || path === undefined ||
+      !this.#ways.has(path)
+    ) return;
+    this.#stopTaking();
+    this.#enter(path, index);
+  }
+
+  #enter(path: string, index: number): void {
+    this.#level = this.#depth;
+    this.#prefixes.push(path === "" ? "" : `${path}.`);
+    this.#expectsKey = true;
+    this.#path = undefined;
+    this.#visitor.open?.(path, this.#before + index + 1);
+  }
+
+  #close(index: number): void {
+    if (this.#depth === 0) return;
+    if (this.#depth === this.#level) this.#leave(index);
+    this.#depth--;
+    if (this.#depth === 0) this.#base = 0;
+  }
+
+  #leave(index: number): void {
+    this.#prefixes.pop();
+    this.#expectsKey = false;
+    if (this.#prefixes.length > 0) {
+      this.#level--;
+      return;
+    }
+    this.#level = 0;
+    this.#visitor.end?.(this.#before + index + 1);
+  }
+
+  /** Whether the value after this colon is wanted. */
+  #startValue(index: number): boolean {
+    if (!this.#expectsKey) return false;
+    this.#expectsKey = false;
+    const path = `${this.#prefixes.at(-1) ?? ""}${unescapeKey(this.#key)}`;
+    this.#key = "";
+    this.#path = path;
+    this.#isTaking = this.#wanted.has(path);
+    this.#value = "";
+    this.#valueStart = this.#before + index + 1;
+    return this.#isTaking;
+  }
+
+  #addToValue(buffer: Buffer, start: number, end: number): void {
+    if (this.#value.length + end - start > MAX_VALUE_BYTES) {
+      this.#stopTaking();
+      return;
+    }
+    this.#value += buffer.toString("latin1", start, end);
+  }
+
+  #stopTaking(): void {
+    this.#isTaking = false;
+    this.#value = "";
+  }
+
+  #endValue(buffer: Buffer, start: number, end: number): void {
+    const path = this.#path;
+    if (this.#isTaking) this.#addToValue(buffer, start, end);
+    this.#path = undefined;
+    if (path === undefined || !this.#isTaking) return;
+    const text = Buffer.from(this.#value, "latin1").toString();
+    this.#visitor.member(path, text, this.#valueStart, this.#before + end);
+    this.#stopTaking();
+  }
+}
+
+/** The objects to enter: `response` for `response.usage`. */
+function waysTo(wanted: ReadonlySet<string>): ReadonlySet<string> {
+  const ways = [...wanted].flatMap((path) => {
+    const keys = path.split(".");
+    return keys.slice(1).map((_, index) => keys.slice(0, index + 1).join("."));
+  });
+  return new Set(ways);
+}
+
+function unescapeKey(key: string): string {
+  if (!key.includes("\\")) return key;
+  const unescaped = parseJson(`"${key}"`);
+  return typeof unescaped === "string" ? unescaped : key;
+}

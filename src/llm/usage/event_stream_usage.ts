@@ -1,0 +1,68 @@
+import { isJsonObject, parseJson } from "../../base/json.ts";
+import { AwsEventStream } from "../format/aws_event_stream.ts";
+import { ByteSearch } from "../format/byte_search.ts";
+import type { UsageTracker } from "./usage_tracker.ts";
+
+const usageKey = new ByteSearch('"usage');
+/** Bedrock's `invoke-with-response-stream` wraps the events of the model's own interface: `{"bytes":"<base64>"}`. */
+const wrappedKey = new ByteSearch('"bytes');
+/** In the last event, for models that do not say their usage. */
+const METRICS = "amazon-bedrock-invocationMetrics";
+const metricsKey = new ByteSearch(`"${METRICS}"`);
+const decoder = new TextDecoder();
+
+/** Finds usage in the binary event streams of Bedrock: in the `metadata` event of `converse-stream`, and in events of models. */
+export class EventStreamUsage {
+  readonly #tracker: UsageTracker;
+  readonly #stream: AwsEventStream;
+  /** Whether the model said its usage: with what it cached, which the metrics may leave out. */
+  #isReported = false;
+
+  constructor(tracker: UsageTracker) {
+    this.#tracker = tracker;
+    this.#stream = new AwsEventStream((payload) => this.#read(payload));
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#stream.push(bytes);
+  }
+
+  finish(): void {}
+
+  #read(payload: Uint8Array): void {
+    if (wrappedKey.find(payload) >= 0) {
+      const event = unwrap(payload);
+      if (event !== undefined) return this.#readEvent(event);
+    }
+    this.#readEvent(payload);
+  }
+
+  #readEvent(event: Uint8Array): void {
+    this.#tracker.unreported.addEvents(event);
+    if (usageKey.find(event) >= 0) {
+      this.#observe(parseJson(decoder.decode(event)));
+    } else if (!this.#isReported && metricsKey.find(event) >= 0) {
+      const document = parseJson(decoder.decode(event));
+      const usage = isJsonObject(document) ? document[METRICS] : undefined;
+      this.#observe({ usage });
+    }
+  }
+
+  #observe(document: unknown): void {
+    if (!this.#tracker.observe(document)) return;
+    this.#isReported = true;
+    this.#tracker.unreported.reset();
+  }
+}
+
+function unwrap(payload: Uint8Array): Uint8Array | undefined {
+  const chunk = parseJson(decoder.decode(payload));
+  const bytes = isJsonObject(chunk) ? chunk["bytes"] : undefined;
+  if (typeof bytes !== "string") return undefined;
+  try {
+    return Uint8Array.fromBase64(bytes);
+  } catch {
+    // Not base64, so not an event of a model.
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+import { isJsonObject, parseJson } from "../../base/json.ts";
+import { answerPaths } from "./answer_document.ts";
+import { JsonScanner } from "../format/json_scanner.ts";
+import type { UsageTracker } from "./usage_tracker.ts";
+
+/** Finds usage in JSON answers, in NDJSON and in arrays of answers, without keeping them. */
+export class JsonUsage {
+  readonly #tracker: UsageTracker;
+  readonly #scanner: JsonScanner;
+  #document: Record<string, unknown> = {};
+  #pushedBytes = 0;
+  /** How far the open document was counted as content. */
+  #countedTo: number | undefined;
+
+  constructor(tracker: UsageTracker) {
+    this.#tracker = tracker;
+    this.#scanner = new JsonScanner(answerPaths, {
+      open: (path, offset) => {
+        if (path === "") this.#countedTo = offset;
+      },
+      member: (path, text) => this.#set(path, text),
+      end: (offset) => this.#observe(offset),
+    });
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#scanner.push(bytes);
+    this.#pushedBytes += bytes.length;
+    if (this.#countedTo !== undefined) this.#countTo(this.#pushedBytes);
+  }
+
+  finish(): void {}
+
+  #set(path: string, text: string): void {
+    const [first = "", second] = path.split(".");
+    const value = parseJson(text);
+    if (second === undefined) {
+      this.#document[first] = value;
+      return;
+    }
+    const inner = this.#document[first];
+    this.#document[first] = isJsonObject(inner)
+      ? { ...inner, [second]: value }
+      : { [second]: value };
+  }
+
+  #observe(offset: number): void {
+    this.#countTo(offset);
+    this.#countedTo = undefined;
+    if (this.#tracker.observe(this.#document)) this.#tracker.unreported.reset();
+    this.#document = {};
+  }
+
+  #countTo(offset: number): void {
+    this.#tracker.unreported.addText(offset - (this.#countedTo ?? offset));
+    this.#countedTo = offset;
+  }
+}

@@ -1,0 +1,139 @@
+import { isJsonObject, parseJson } from "../../base/json.ts";
+import { latin1 } from "../../base/latin1.ts";
+import { ByteSearch } from "../format/byte_search.ts";
+import { GrowingBuffer } from "../../base/growing_buffer.ts";
+import {
+  firstEventEnd,
+  lastEventEnd,
+  LONGEST_EVENT_END,
+  readEventData,
+} from "../format/server_sent_events.ts";
+
+/** An event longer than this, and what follows, goes to the client as it is. */
+const MAX_EVENT_BYTES = 1024 * 1024;
+const usageKey = new ByteSearch('"usage');
+const COMMA = 0x2c;
+const CLOSE_BRACE = 0x7d;
+const LF = 0x0a;
+const CR = 0x0d;
+
+/**
+ * Hides from a client what its OpenAI chat stream says about usage only because `withIncludeUsage` asked for it.
+ *
+ * Drops the chunk that has usage and no choices, and cuts `"usage":null` out of the others. Every other byte stays.
+ */
+export class UsageChunkFilter {
+  readonly #pending = new GrowingBuffer();
+  readonly #passed = new GrowingBuffer();
+  #hasGivenUp = false;
+
+  /** The next bytes for the client: every event that is complete now. May be empty; valid until the next call. */
+  push(bytes: Uint8Array): Uint8Array {
+    if (this.#hasGivenUp) return bytes;
+    const known = this.#pending.length;
+    this.#pending.append(bytes);
+    const { view } = this.#pending;
+    const from = Math.max(0, known - LONGEST_EVENT_END);
+    const end = lastEventEnd(view, from, view.length);
+    this.#passed.discard(this.#passed.length);
+    if (end > 0) {
+      this.#filter(view.subarray(0, end));
+      this.#pending.discard(end);
+    }
+    if (this.#pending.length > MAX_EVENT_BYTES) this.#giveUp();
+    return this.#passed.view;
+  }
+
+  /** What is left at the end of the stream. */
+  finish(): Uint8Array {
+    this.#passed.discard(this.#passed.length);
+    if (!this.#hasGivenUp) this.#filter(this.#pending.view);
+    this.#pending.discard(this.#pending.length);
+    return this.#passed.view;
+  }
+
+  #giveUp(): void {
+    this.#hasGivenUp = true;
+    this.#passed.append(this.#pending.view);
+    this.#pending.discard(this.#pending.length);
+  }
+
+  #filter(events: Uint8Array): void {
+    let passed = 0;
+    /** End of the last event that was parsed: a text may hold the key a thousand times. */
+    let judged = 0;
+    const keys = usageKey.findAll(events);
+    let key = keys.next(0);
+    while (key >= 0) {
+      let cut = findNullMember(events, key);
+      if (cut === undefined && key >= judged) {
+        const event = findEvent(events, key, passed);
+        judged = event.end;
+        if (isUsageChunk(events.subarray(event.start, event.end))) cut = event;
+      }
+      if (cut !== undefined) {
+        this.#passed.append(events.subarray(passed, cut.start));
+        passed = cut.end;
+      }
+      key = keys.next(cut?.end ?? key + 1);
+    }
+    this.#passed.append(events.subarray(passed));
+  }
+}
+
+interface Cut {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** `,"usage":null` with the key at `key`, where it is a member of the chunk itself. */
+function findNullMember(events: Uint8Array, key: number): Cut | undefined {
+  const comma = skipBlanksBack(events, key - 1);
+  if (events[comma] !== COMMA) return undefined;
+  const after = events.subarray(key, key + MAX_REST_BYTES);
+  // OpenAI and others write no blanks: one look at the next byte is enough.
+  const end = startsWith(after, compactNull) ? compactNull.length : undefined;
+  if (end !== undefined && isEndOfChunk(after, end)) {
+    return { start: comma, end: key + end };
+  }
+  const [, member] = nullMember.exec(latin1(after)) ?? [];
+  return member === undefined
+    ? undefined
+    : { start: comma, end: key + member.length };
+}
+
+const compactNull = new TextEncoder().encode('"usage":null');
+const MAX_REST_BYTES = 512;
+/** Only bare members and one brace may follow up to the end of the line, so the brace is that of the chunk. */
+const nullMember =
+  /^("usage"\s*:\s*null)(?:\s*,\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[-+.\w]+))*[ \t]*\}[ \t]*(?:[\r\n]|$)/;
+
+function isEndOfChunk(bytes: Uint8Array, index: number): boolean {
+  const next = bytes[index + 1];
+  return bytes[index] === CLOSE_BRACE && (next === LF || next === CR);
+}
+
+/** The event around `key`, which starts at or after `from`. */
+function findEvent(events: Uint8Array, key: number, from: number): Cut {
+  const start = Math.max(from, lastEventEnd(events, from, key));
+  const end = firstEventEnd(events, key);
+  return { start, end: end > 0 ? end : events.length };
+}
+
+/** Whether an event is there only to tell the usage. */
+function isUsageChunk(event: Uint8Array): boolean {
+  const chunk = parseJson(readEventData(event));
+  if (!isJsonObject(chunk) || !isJsonObject(chunk["usage"])) return false;
+  const { choices } = chunk;
+  return Array.isArray(choices) && choices.length === 0;
+}
+
+function skipBlanksBack(bytes: Uint8Array, from: number): number {
+  let i = from;
+  while (bytes[i] === 0x20 || bytes[i] === 0x09) i--;
+  return i;
+}
+
+function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
+  return start.every((byte, index) => bytes[index] === byte);
+}

@@ -1,0 +1,228 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { LlmApi } from "../llm_api.ts";
+import { toTokenCount } from "./token_count.ts";
+
+type Count = number | undefined;
+
+/** What one usage object says, with the provider's names translated and its numbers made safe; not yet normalised. */
+export interface UsageReport {
+  /** Whose field names it has. */
+  readonly dialect: "chat" | "snake" | "gemini" | "converse" | "ollama";
+  /** Whether `input` leaves out what was read from and written to the prompt cache. */
+  readonly cacheIsOutside: boolean;
+  readonly input: Count;
+  readonly output: Count;
+  readonly cached: Count;
+  readonly cacheCreation: Count;
+  readonly reasoning: Count;
+  readonly total: Count;
+}
+
+/** Reads a usage object by the names of its fields; `api` decides only where two providers share names. */
+export function readUsageReport(
+  usage: unknown,
+  api: LlmApi | undefined,
+): UsageReport | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const report = pickDialect(usage, api)?.(usage, api);
+  return report !== undefined && saysSomething(report) ? report : undefined;
+}
+
+/** The newest word on each count: events of one answer repeat, extend or leave out what earlier ones said; they never add up. */
+export function mergeUsageReports(
+  earlier: UsageReport | undefined,
+  later: UsageReport,
+): UsageReport {
+  // Gemini sends all counts with every chunk: one that is missing is zero now.
+  if (earlier?.dialect !== later.dialect || later.dialect === "gemini") {
+    return later;
+  }
+  return {
+    dialect: later.dialect,
+    cacheIsOutside: earlier.cacheIsOutside || later.cacheIsOutside,
+    input: later.input ?? earlier.input,
+    output: later.output ?? earlier.output,
+    cached: later.cached ?? earlier.cached,
+    cacheCreation: later.cacheCreation ?? earlier.cacheCreation,
+    reasoning: later.reasoning ?? earlier.reasoning,
+    total: later.total ?? earlier.total,
+  };
+}
+
+type Reader = (
+  usage: JsonObject,
+  api: LlmApi | undefined,
+) => UsageReport | undefined;
+
+function pickDialect(
+  usage: JsonObject,
+  api: LlmApi | undefined,
+): Reader | undefined {
+  const snake = hasAny(usage, snakeFields);
+  if (snake && (api === "messages" || api === "responses")) return readSnake;
+  if (hasAny(usage, chatFields)) return readChat;
+  if (snake) return readSnake;
+  if (hasAny(usage, geminiFields)) return readGemini;
+  if (hasAny(usage, converseFields)) return readConverse;
+  if (hasAny(usage, invocationFields)) return readConverse;
+  if (hasAny(usage, ollamaFields)) return readOllama;
+  if ("tokens" in usage || "billed_units" in usage) return readCohere;
+  return "total_tokens" in usage ? readChat : undefined;
+}
+
+const chatFields = [
+  "prompt_tokens",
+  "completion_tokens",
+  "prompt_cache_hit_tokens",
+];
+const snakeFields = [
+  "input_tokens",
+  "output_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+];
+const geminiFields = [
+  "promptTokenCount",
+  "candidatesTokenCount",
+  "thoughtsTokenCount",
+  "totalTokenCount",
+];
+const converseFields = ["inputTokens", "outputTokens", "totalTokens"];
+/** What Bedrock counted of a stream, whatever model it is. */
+const invocationFields = ["inputTokenCount", "outputTokenCount"];
+const ollamaFields = ["prompt_eval_count", "eval_count"];
+
+/** OpenAI chat, embeddings and compatibles: DeepSeek, Mistral and gateways have their own names for what came from the cache. */
+function readChat(usage: JsonObject): UsageReport {
+  const prompt = detailsOf(usage, "prompt_tokens_details");
+  const hit = toTokenCount(usage["prompt_cache_hit_tokens"]);
+  const missed = toTokenCount(usage["prompt_cache_miss_tokens"]);
+  return {
+    dialect: "chat",
+    cacheIsOutside: false,
+    input: toTokenCount(usage["prompt_tokens"]) ?? sum(hit, missed),
+    output: toTokenCount(usage["completion_tokens"]),
+    cached: toTokenCount(prompt["cached_tokens"]) ??
+      toTokenCount(usage["cache_read_input_tokens"]) ?? hit ??
+      toTokenCount(usage["num_cached_tokens"]),
+    cacheCreation: toTokenCount(prompt["cache_write_tokens"]) ??
+      toTokenCount(usage["cache_creation_input_tokens"]),
+    reasoning: toTokenCount(
+      detailsOf(usage, "completion_tokens_details")["reasoning_tokens"],
+    ),
+    total: toTokenCount(usage["total_tokens"]),
+  };
+}
+
+/** OpenAI responses and Anthropic messages: the same names, but Anthropic's input leaves the cache out. */
+function readSnake(
+  usage: JsonObject,
+  api: LlmApi | undefined,
+): UsageReport {
+  const input = detailsOf(usage, "input_tokens_details");
+  const output = detailsOf(usage, "output_tokens_details");
+  return {
+    dialect: "snake",
+    cacheIsOutside: api === "messages" ||
+      (api !== "responses" && looksLikeAnthropic(usage)),
+    input: toTokenCount(usage["input_tokens"]),
+    output: toTokenCount(usage["output_tokens"]),
+    cached: toTokenCount(input["cached_tokens"]) ??
+      toTokenCount(usage["cache_read_input_tokens"]),
+    // `cache_creation` breaks this number down by lifetime and must not be added.
+    cacheCreation: toTokenCount(input["cache_write_tokens"]) ??
+      toTokenCount(usage["cache_creation_input_tokens"]),
+    reasoning: toTokenCount(output["reasoning_tokens"]) ??
+      toTokenCount(output["thinking_tokens"]),
+    total: toTokenCount(usage["total_tokens"]),
+  };
+}
+
+function looksLikeAnthropic(usage: JsonObject): boolean {
+  if ("input_tokens_details" in usage || "total_tokens" in usage) return false;
+  return "cache_read_input_tokens" in usage ||
+    "cache_creation_input_tokens" in usage;
+}
+
+function readGemini(usage: JsonObject): UsageReport {
+  const thoughts = toTokenCount(usage["thoughtsTokenCount"]);
+  return {
+    dialect: "gemini",
+    cacheIsOutside: false,
+    input: sum(
+      toTokenCount(usage["promptTokenCount"]),
+      toTokenCount(usage["toolUsePromptTokenCount"]),
+    ),
+    output: sum(toTokenCount(usage["candidatesTokenCount"]), thoughts),
+    cached: toTokenCount(usage["cachedContentTokenCount"]),
+    cacheCreation: undefined,
+    reasoning: thoughts,
+    total: toTokenCount(usage["totalTokenCount"]),
+  };
+}
+
+function readConverse(usage: JsonObject): UsageReport {
+  return {
+    dialect: "converse",
+    cacheIsOutside: true,
+    input: toTokenCount(usage["inputTokens"]) ??
+      toTokenCount(usage["inputTokenCount"]),
+    output: toTokenCount(usage["outputTokens"]) ??
+      toTokenCount(usage["outputTokenCount"]),
+    // The wire repeats both as `…InputTokenCount`.
+    cached: toTokenCount(usage["cacheReadInputTokens"]) ??
+      toTokenCount(usage["cacheReadInputTokenCount"]),
+    cacheCreation: toTokenCount(usage["cacheWriteInputTokens"]) ??
+      toTokenCount(usage["cacheWriteInputTokenCount"]),
+    reasoning: undefined,
+    total: toTokenCount(usage["totalTokens"]),
+  };
+}
+
+function readOllama(usage: JsonObject): UsageReport {
+  return {
+    dialect: "ollama",
+    cacheIsOutside: false,
+    input: toTokenCount(usage["prompt_eval_count"]),
+    output: toTokenCount(usage["eval_count"]),
+    cached: undefined,
+    cacheCreation: undefined,
+    reasoning: undefined,
+    total: undefined,
+  };
+}
+
+/** Cohere, in `usage` or in `meta`: tokens used, else tokens billed. */
+function readCohere(
+  usage: JsonObject,
+  api: LlmApi | undefined,
+): UsageReport | undefined {
+  for (const part of [usage["tokens"], usage["billed_units"]]) {
+    if (!isJsonObject(part)) continue;
+    const known = hasAny(part, snakeFields) || "total_tokens" in part;
+    if (known) return readSnake(part, api);
+  }
+  return undefined;
+}
+
+function saysSomething(report: UsageReport): boolean {
+  const { input, output, cached, cacheCreation, total } = report;
+  return sum(input, output, cached, cacheCreation, total) !== undefined;
+}
+
+function hasAny(usage: JsonObject, fields: readonly string[]): boolean {
+  return fields.some((field) => field in usage);
+}
+
+function detailsOf(usage: JsonObject, field: string): JsonObject {
+  const details = usage[field];
+  return isJsonObject(details) ? details : {};
+}
+
+/** `undefined` when every part is. */
+function sum(...parts: readonly Count[]): Count {
+  return parts.reduce(
+    (total, part) => part === undefined ? total : (total ?? 0) + part,
+    undefined,
+  );
+}

@@ -1,0 +1,44 @@
+import { textBody } from "../../http/body.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+
+/** The statuses that go with the OAuth error codes (RFC 6750, 7591) and with ours. */
+const statuses = {
+  invalid_client_metadata: 400,
+  unauthorized: 401,
+  invalid_token: 401,
+  forbidden: 403,
+  insufficient_scope: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  bad_gateway: 502,
+  temporarily_unavailable: 503,
+} as const;
+
+/** Why a policy turns a request down. */
+export type AuthRefusal = keyof typeof statuses;
+
+/**
+ * The answer of a policy that turns a request down: `{"error":"unauthorized","error_description":"…"}`.
+ * @param description For people, in lower case as `error` is; never a secret, never a value from a credential.
+ * @param headers Such as `{ "www-authenticate": bearerChallenge(…) }`; those that are `undefined` are left out.
+ */
+export function refuseWith(
+  error: AuthRefusal,
+  description: string,
+  headers: Readonly<Record<string, string | undefined>> = {},
+): ResponseMessage {
+  const list = HeaderList.from([
+    ["content-type", "application/json"],
+    ["cache-control", "no-store"],
+  ]);
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) list.set(name, value);
+  }
+  const body = { error, error_description: description };
+  return {
+    status: statuses[error],
+    headers: list,
+    body: textBody(JSON.stringify(body)),
+  };
+}

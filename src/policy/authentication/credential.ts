@@ -1,0 +1,115 @@
+import type { CredentialLocation } from "../../api/policies/jwt_schema.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+import type { RequestMessage } from "../../http/message.ts";
+
+type Carrier = Pick<RequestMessage, "headers" | "target">;
+
+/** One place of a request where a credential stands. */
+export interface CredentialPlace {
+  /**
+   * The credential; `undefined` when there is none. A field with another prefix, such as another authentication scheme, is none.
+   * @throws {GatewayError} `bad_request` when there are two: which one counts must not depend on who reads them.
+   */
+  read(request: Carrier): string | undefined;
+  /** Takes it out, so that it does not go upstream. */
+  remove(request: Carrier): void;
+}
+
+/** Where OAuth puts tokens: `Authorization: Bearer …`. */
+export const bearerLocation: CredentialLocation = {
+  header: { name: "authorization", prefix: "Bearer " },
+};
+
+/** The place that a location of the configuration means. */
+export function credentialPlace(
+  location: CredentialLocation = bearerLocation,
+): CredentialPlace {
+  const { header, queryParameter, cookie } = location;
+  if (header !== undefined) return inHeader(header.name, header.prefix ?? "");
+  if (queryParameter !== undefined) return inQuery(queryParameter.name);
+  return inCookie(cookie?.name ?? "");
+}
+
+function inHeader(spelled: string, prefix: string): CredentialPlace {
+  const name = spelled.toLowerCase();
+  const lowerPrefix = prefix.toLowerCase();
+  return {
+    read({ headers }) {
+      const value = single(headers.getAll(name));
+      if (!value?.toLowerCase().startsWith(lowerPrefix)) return undefined;
+      return present(value.slice(prefix.length).trim());
+    },
+    remove: ({ headers }) => headers.delete(name),
+  };
+}
+
+function inQuery(name: string): CredentialPlace {
+  const isOurs = (pair: string) => decodeQuery(splitAt(pair, "=")[0]) === name;
+  return {
+    read({ target }) {
+      const [, query] = splitAt(target, "?");
+      const pair = single(query.split("&").filter(isOurs));
+      return present(decodeQuery(splitAt(pair ?? "", "=")[1]));
+    },
+    remove(request) {
+      const [path, query] = splitAt(request.target, "?");
+      const rest = query.split("&").filter((pair) => !isOurs(pair)).join("&");
+      request.target = rest === "" ? path : `${path}?${rest}`;
+    },
+  };
+}
+
+function inCookie(name: string): CredentialPlace {
+  const isOurs = (pair: string) => splitAt(pair, "=")[0].trim() === name;
+  return {
+    read({ headers }) {
+      const pair = single(cookies(headers).filter(isOurs));
+      return present(unquote(splitAt(pair ?? "", "=")[1].trim()));
+    },
+    remove({ headers }) {
+      const rest = cookies(headers).filter((pair) => !isOurs(pair));
+      if (rest.length === 0) headers.delete("cookie");
+      else headers.set("cookie", rest.join("; "));
+    },
+  };
+}
+
+function cookies(headers: HeaderList): string[] {
+  return headers.getAll("cookie").flatMap((field) => field.split(";"))
+    .map((pair) => pair.trim()).filter((pair) => pair !== "");
+}
+
+function single(found: readonly string[]): string | undefined {
+  if (found.length < 2) return found[0];
+  throw new GatewayError(
+    "bad_request",
+    "downstream",
+    "Cannot accept two credentials in one request",
+  );
+}
+
+/** An empty credential is none. */
+function present(text: string): string | undefined {
+  return text === "" ? undefined : text;
+}
+
+function splitAt(text: string, separator: string): [string, string] {
+  const index = text.indexOf(separator);
+  return index < 0
+    ? [text, ""]
+    : [text.slice(0, index), text.slice(index + separator.length)];
+}
+
+/** Decodes as HTML forms are encoded; what is not decodable stays as it is. */
+function decodeQuery(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}
+
+function unquote(value: string): string {
+  return /^".*"$/s.test(value) ? value.slice(1, -1) : value;
+}

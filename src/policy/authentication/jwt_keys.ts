@@ -1,0 +1,54 @@
+import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
+import {
+  addressOfUrl,
+  type DocumentServer,
+} from "../../identity/documents/document_client.ts";
+import type { KeySource } from "../../identity/keys/key_source.ts";
+import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
+import type { PolicyOptions } from "../policy_kind.ts";
+
+type Jwks = JwtAuthentication["providers"][number]["jwks"];
+
+/** Where the keys of a provider come from. */
+export function keySource(jwks: Jwks, options: PolicyOptions): KeySource {
+  const { keys } = options.services.identity;
+  const { remote, url, inline, file } = jwks;
+  if (inline !== undefined) return keys({ kind: "inline", text: inline });
+  if (file !== undefined) return keys({ kind: "file", path: file });
+  if (url !== undefined) {
+    return keys({ kind: "remote", address: addressOfUrl(url) });
+  }
+  const server = jwksServer(jwks, options);
+  if (remote === undefined || server === undefined) return noKeys;
+  const address = { ...server, target: remote.jwksPath };
+  return keys({ kind: "remote", address });
+}
+
+/** The backend that holds the keys of a provider; `undefined` when they are elsewhere or it cannot be called. */
+export function jwksServer(
+  { remote }: Jwks,
+  { connectionOf }: PolicyOptions,
+): DocumentServer | undefined {
+  if (remote === undefined) return undefined;
+  const connection = connectionOf(remote.backendRef);
+  if (connection === undefined) return undefined;
+  const { host, port, tls } = connection;
+  const name = tls?.hostname ?? host;
+  const isUsual = port === (tls === undefined ? 80 : 443);
+  const spelled = name.includes(":") ? `[${name}]` : name;
+  return { connection, authority: isUsual ? spelled : `${spelled}:${port}` };
+}
+
+const RETRY_AFTER_SECONDS = 60;
+
+/** A backend that cannot be called: the requests are refused, never let through. */
+const noKeys: KeySource = {
+  get: () =>
+    Promise.reject(
+      new DocumentUnavailableError(
+        "Cannot call key backend",
+        RETRY_AFTER_SECONDS,
+      ),
+    ),
+  newer: (than) => Promise.resolve(than),
+};

@@ -1,0 +1,38 @@
+import type { VariableName } from "../../cel/variables.ts";
+import { readLlmRequest } from "./llm_variable.ts";
+import { readMcpMessage } from "./mcp_variable.ts";
+import type { PolicyContext } from "../policy.ts";
+
+/** Which variables that come from the body an expression reads, or any of several expressions. */
+export interface BodyUse {
+  readonly readsMcp: boolean;
+  readonly readsLlm: boolean;
+}
+
+/** What an expression with those variables reads. */
+export function bodyUseOf(variables: ReadonlySet<VariableName>): BodyUse {
+  return { readsMcp: variables.has("mcp"), readsLlm: variables.has("llm") };
+}
+
+/** What all of them read together; `undefined` when it is nothing. */
+export function joinBodyUses(
+  uses: readonly (BodyUse | undefined)[],
+): BodyUse | undefined {
+  const readsMcp = uses.some((use) => use?.readsMcp);
+  const readsLlm = uses.some((use) => use?.readsLlm);
+  return readsMcp || readsLlm ? { readsMcp, readsLlm } : undefined;
+}
+
+/**
+ * Reads ahead what expressions need of the body, and leaves it in the context. For an upgrade there is nothing: nobody sees what
+ * follows it.
+ */
+export async function readBodyVariables(
+  context: PolicyContext,
+  { readsMcp, readsLlm }: BodyUse,
+): Promise<void> {
+  const { request } = context;
+  if (request.upgrade !== undefined) return;
+  if (readsLlm) context.llmRequest = await readLlmRequest(request);
+  if (readsMcp) context.mcpMessage = await readMcpMessage(request);
+}

@@ -1,0 +1,63 @@
+import { isJsonObject } from "../../base/json.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import {
+  detectLlmApi,
+  isStreamingPath,
+  type LlmApi,
+  readPathModel,
+} from "../../llm/llm_api.ts";
+import { peekBody } from "./peeked_body.ts";
+import { ownField, parseUnambiguous } from "./unambiguous_json.ts";
+
+/** Longer bodies are not looked into. Images make them long, but few are longer than this. */
+const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
+
+/** What a request asks of an LLM, such as `{"provider": "chat", "requestModel": "gpt-4o-mini", "streaming": true}`. */
+export interface LlmRequest {
+  readonly provider?: LlmApi;
+  readonly requestModel?: string;
+  readonly streaming: boolean;
+}
+
+/** Reads the variable `llm`; `undefined` for a body that cannot be read, so that nothing passes that the expression has not seen. */
+export async function readLlmRequest(
+  request: RequestMessage,
+): Promise<LlmRequest | undefined> {
+  const { method, target } = request;
+  const provider = detectLlmApi(method, target);
+  const asked = await readAsked(request, readPathModel(target));
+  if (asked === undefined) return undefined;
+  return {
+    ...(provider !== undefined && { provider }),
+    ...(asked.model !== undefined && { requestModel: asked.model }),
+    streaming: asked.streaming || isStreamingPath(target),
+  };
+}
+
+interface Asked {
+  readonly model: string | undefined;
+  readonly streaming: boolean;
+}
+
+/** The model of the path, where there is one, is the one that the provider takes. */
+async function readAsked(
+  request: RequestMessage,
+  pathModel: string | undefined,
+): Promise<Asked | undefined> {
+  const bytes = await peekBody(request, MAX_REQUEST_BYTES);
+  const coding = request.headers.getJoined("content-encoding");
+  if (bytes === undefined) return undefined;
+  if (bytes.length === 0) return { model: pathModel, streaming: false };
+  if (coding !== undefined && coding.toLowerCase() !== "identity") {
+    return undefined;
+  }
+  try {
+    const body = parseUnambiguous(bytes);
+    if (!isJsonObject(body)) return undefined;
+    const model = pathModel ?? ownField(body, "model");
+    if (model !== undefined && typeof model !== "string") return undefined;
+    return { model, streaming: ownField(body, "stream") === true };
+  } catch {
+    return undefined;
+  }
+}

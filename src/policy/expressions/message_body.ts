@@ -1,0 +1,82 @@
+import { type Body, BytesBody } from "../../http/body.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+import { peekBody } from "./peeked_body.ts";
+
+/** A request or response, as far as its content goes. */
+interface Message {
+  readonly headers: HeaderList;
+  body: Body | undefined;
+}
+
+/** Why an expression cannot read a body. */
+export class UnreadableBody {
+  constructor(
+    /** Such as `the body is compressed`; it tells nothing of the content. */
+    readonly message: string,
+    readonly isTooLong: boolean,
+  ) {}
+}
+
+/** The text of a body, empty when there is none, or why it cannot be read. */
+export type BodyText = string | UnreadableBody;
+
+/**
+ * Reads a whole body as UTF-8; the message still has it afterwards.
+ *
+ * Never begins with what is compressed, or may have no end.
+ * @param maxBytes What is held in memory at most, besides one chunk.
+ */
+export async function readBodyText(
+  message: Message,
+  maxBytes: number,
+): Promise<BodyText> {
+  const { headers } = message;
+  const coding = headers.getJoined("content-encoding")?.toLowerCase();
+  if (coding !== undefined && coding !== "identity") return compressed;
+  if (endless.test(headers.getJoined("content-type") ?? "")) return stream;
+  const bytes = await peekBody(message, maxBytes);
+  if (bytes === undefined) {
+    const problem = `the body is longer than ${maxBytes} bytes`;
+    return new UnreadableBody(problem, true);
+  }
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return noText;
+  }
+}
+
+/** Gives a message that content. What described the old one goes; the caller sees to it that nobody else reads that. */
+export function replaceBody(message: Message, bytes: Uint8Array): void {
+  const { headers } = message;
+  forgetContent(headers);
+  headers.set("content-length", String(bytes.length));
+  message.body = new BytesBody(bytes);
+}
+
+/** Removes what headers say about content that the message will not have. */
+export function forgetContent(headers: HeaderList): void {
+  for (const name of describingContent) headers.delete(name);
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Content types of streams: reading to their end could take for ever. */
+const endless = /^(?:text\/event-stream|application\/grpc)/i;
+
+const compressed = new UnreadableBody("the body is compressed", false);
+const stream = new UnreadableBody("the body is a stream", false);
+const noText = new UnreadableBody("the body is no UTF-8 text", false);
+
+/** True of the exact bytes only; RFC 9110 section 8 and RFC 9530. */
+const describingContent = [
+  "content-length",
+  "content-encoding",
+  "content-range",
+  "content-md5",
+  "content-digest",
+  "repr-digest",
+  "digest",
+  "etag",
+  "trailer",
+];

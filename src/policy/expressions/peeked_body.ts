@@ -1,0 +1,69 @@
+import { GrowingBuffer } from "../../base/growing_buffer.ts";
+import type { Body } from "../../http/body.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+
+/** A message, as far as its body goes. */
+interface Bodied {
+  body: Body | undefined;
+}
+
+/**
+ * The whole body of a message, which goes on unchanged; `undefined` when it is longer than `maxBytes`.
+ *
+ * Holds at most twice `maxBytes` and one chunk in memory, however small the chunks are.
+ */
+export async function peekBody(
+  message: Bodied,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  const { body } = message;
+  if (body === undefined) return new Uint8Array();
+  if (body instanceof PeekedBody && body.whole !== undefined) {
+    return body.whole.length > maxBytes ? undefined : body.whole;
+  }
+  if (body.length !== undefined && body.length > maxBytes) return undefined;
+  const seen = new GrowingBuffer();
+  while (seen.length <= maxBytes) {
+    const chunk = await body.read();
+    if (chunk === undefined) {
+      const whole = seen.take();
+      message.body = new PeekedBody(whole, body, whole);
+      return whole;
+    }
+    seen.append(chunk);
+  }
+  message.body = new PeekedBody(seen.take(), body, undefined);
+  return undefined;
+}
+
+/** Bytes that have been read, followed by those that have not. */
+class PeekedBody implements Body {
+  readonly length: number | undefined;
+  /** Everything, when everything has been read. */
+  readonly whole: Uint8Array | undefined;
+  readonly #source: Body;
+  #seen: Uint8Array | undefined;
+
+  constructor(seen: Uint8Array, source: Body, whole: Uint8Array | undefined) {
+    this.length = source.length;
+    this.whole = whole;
+    this.#source = source;
+    this.#seen = seen.length > 0 ? seen : undefined;
+  }
+
+  get trailers(): HeaderList | undefined {
+    return this.#source.trailers;
+  }
+
+  read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    const seen = this.#seen;
+    this.#seen = undefined;
+    if (seen !== undefined) return seen;
+    return this.whole === undefined ? this.#source.read() : undefined;
+  }
+
+  cancel(reason: unknown): void {
+    this.#seen = undefined;
+    this.#source.cancel(reason);
+  }
+}

@@ -1,0 +1,143 @@
+import { timestampValue, type Value } from "../../cel/library.ts";
+import { claimsValue, lazyMap } from "../../cel/values.ts";
+import type { Variables } from "../../cel/variables.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { pathOf } from "../../route/normalize_target.ts";
+import { mcpValue } from "./mcp_variable.ts";
+import { type BodyText, UnreadableBody } from "./message_body.ts";
+import type { PolicyContext } from "../policy.ts";
+
+/** What transformations see besides. The texts are there when an expression reads them. */
+export interface TransformedMessages {
+  readonly requestText?: BodyText | undefined;
+  /** On its way back. */
+  readonly response?: ResponseMessage;
+  readonly responseText?: BodyText | undefined;
+}
+
+/** A request as expressions see it. What they do not ask for is never made. */
+export class RequestVariables implements Variables {
+  readonly #context: PolicyContext;
+  readonly #messages: TransformedMessages | undefined;
+
+  constructor(context: PolicyContext, messages?: TransformedMessages) {
+    this.#context = context;
+    this.#messages = messages;
+  }
+
+  get request(): Value {
+    const text = this.#messages?.requestText;
+    if (text === undefined) return fieldsValue(requestFields, this.#context);
+    return fieldsValue(
+      { ...requestFields, body: () => bodyValue(text) },
+      this.#context,
+    );
+  }
+
+  get response(): Value | undefined {
+    const { response, responseText } = this.#messages ?? {};
+    if (response === undefined) return undefined;
+    const { status, headers } = response;
+    return fieldsValue({
+      code: () => BigInt(status),
+      headers: () => headersValue(headers),
+      body: () =>
+        responseText === undefined ? undefined : bodyValue(responseText),
+    }, this.#context);
+  }
+
+  get source(): Value {
+    const { address, port } = this.#context.request.source;
+    return claimsValue({ address, port });
+  }
+
+  get jwt(): Value | undefined {
+    return claimsOf(this.#context.identity.jwt);
+  }
+
+  get apiKey(): Value | undefined {
+    return claimsOf(this.#context.identity.apiKey);
+  }
+
+  get basicAuth(): Value | undefined {
+    return claimsOf(this.#context.identity.basicAuth);
+  }
+
+  /**
+   * @throws {TypeError} When the body could not be read, or nobody read it ahead (`readBodyVariables`): `has(mcp.tool)` must not be
+   * false for what nobody has looked into.
+   */
+  get mcp(): Value {
+    const { mcpMessage } = this.#context;
+    if (mcpMessage !== undefined) return mcpValue(mcpMessage);
+    throw new TypeError("the body is not a JSON-RPC message that can be read");
+  }
+
+  /** @throws {TypeError} As `mcp` does. */
+  get llm(): Value {
+    const { llmRequest } = this.#context;
+    if (llmRequest !== undefined) return claimsValue({ ...llmRequest });
+    throw new TypeError("the body is not a JSON object that can be read");
+  }
+
+  get env(): Value {
+    return fieldsValue(environmentFields, this.#context);
+  }
+}
+
+/** By name: how a field is read; `undefined` when a request does not have it. */
+type Fields = Readonly<
+  Record<string, (context: PolicyContext) => Value | undefined>
+>;
+
+function fieldsValue(fields: Fields, context: PolicyContext): Value {
+  return lazyMap(
+    () => Object.keys(fields),
+    (name) => Object.hasOwn(fields, name) ? fields[name]?.(context) : undefined,
+  );
+}
+
+const requestFields: Fields = {
+  method: ({ request: { method } }) => method,
+  uri: ({ request: { scheme, authority, target } }) =>
+    `${scheme}://${authority}${target}`,
+  host: ({ request: { authority } }) =>
+    authority.replace(/:\d*$/, "").toLowerCase(),
+  scheme: ({ request: { scheme } }) => scheme,
+  path: ({ request: { target } }) => pathOf(target),
+  pathAndQuery: ({ request: { target } }) => target,
+  version: ({ request: { version } }) => `HTTP/${version}`,
+  headers: ({ request: { headers } }) => headersValue(headers),
+  startTime: ({ acceptedAt }) => timestampValue(acceptedAt),
+};
+
+/** What a deployment tells its pods about themselves, and where the request came in. */
+const environmentFields: Fields = {
+  podName: () => Deno.env.get("POD_NAME"),
+  namespace: () => Deno.env.get("POD_NAMESPACE"),
+  gateway: ({ gateway }) => gateway,
+};
+
+/** @throws {TypeError} When the body could not be read: `has(request.body)` must not be false for what nobody has looked into. */
+function bodyValue(text: BodyText): Value {
+  if (text instanceof UnreadableBody) throw new TypeError(text.message);
+  return text;
+}
+
+/** Names in any case; a field that is repeated is a list. */
+function headersValue(headers: HeaderList): Value {
+  return lazyMap(
+    () => new Set([...headers].map(([name]) => name.toLowerCase())),
+    (name) => {
+      const values = headers.getAll(name.toLowerCase());
+      return values.length > 1 ? values : values[0];
+    },
+  );
+}
+
+function claimsOf(
+  claims: Readonly<Record<string, unknown>> | undefined,
+): Value | undefined {
+  return claims && claimsValue(claims);
+}

@@ -1,0 +1,42 @@
+import { compileExpression, Expression } from "../../cel/expression.ts";
+import { typeName } from "../../cel/result_type.ts";
+import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
+import type { PolicyContext } from "../policy.ts";
+import { RequestVariables } from "../expressions/request_variables.ts";
+
+/** Whether a request is one of those that are looked for; throws when the expression gives something else than a boolean. */
+export type RequestFilter = (context: PolicyContext) => boolean;
+
+/** What there is before anything has happened to a request. */
+const known: ReadonlySet<string> = new Set(["request", "source", "env"]);
+
+/**
+ * Compiles an expression over requests as they arrive; it is false for those for which it fails.
+ * @throws {SyntaxError} With a message such as `unknown variable "requst" at column 1`.
+ * @throws {TypeError} When it cannot be a boolean.
+ */
+export function compileRequestFilter(text: string): RequestFilter {
+  const expression = compileExpression(text);
+  if (!(expression instanceof Expression)) {
+    throw new SyntaxError(expression.message);
+  }
+  const unknown = [...expression.variables].find((name) => !known.has(name)) ??
+    (expression.reads("request.body") ? "request.body" : undefined);
+  if (unknown !== undefined) {
+    throw new SyntaxError(
+      `"${unknown}" is not known yet: a filter sees the request as it arrives, in "request", "source" and "env"`,
+    );
+  }
+  const type = expression.resultType ?? "boolean";
+  if (type !== "boolean") throw notBoolean(type);
+  return (context) => {
+    const value = expression.evaluate(new RequestVariables(context));
+    if (value instanceof EvaluationFailure) return false;
+    if (typeof value !== "boolean") throw notBoolean(typeName(value));
+    return value;
+  };
+}
+
+function notBoolean(type: string): TypeError {
+  return new TypeError(`expected a boolean, got a ${type}`);
+}

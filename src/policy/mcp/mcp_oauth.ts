@@ -1,0 +1,211 @@
+import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
+import { describeError } from "../../base/errors.ts";
+import {
+  addressOfUrl,
+  type DocumentAddress,
+  type DocumentServer,
+  fetchDocument,
+} from "../../identity/documents/document_client.ts";
+import {
+  appendedMetadataUrl,
+  insertedMetadataUrl,
+} from "../../identity/providers/metadata_url.ts";
+import {
+  adapterOf,
+  type ProviderAdapter,
+} from "../../identity/providers/provider.ts";
+import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
+import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
+import { pathOf } from "../../route/normalize_target.ts";
+import {
+  adaptServerMetadata,
+  protectedResourceMetadata,
+} from "./mcp_metadata.ts";
+import {
+  publicJson,
+  publicPreflight,
+  refusePublicly,
+} from "./mcp_responses.ts";
+import { registerClient } from "./mcp_registration.ts";
+import { findEndpoint, type McpEndpoint } from "./mcp_endpoint.ts";
+import type { PolicyAnswer, PolicyContext } from "../policy.ts";
+import type { PolicyServices } from "../policy_services.ts";
+import { waitFor } from "../policy_trace.ts";
+import { ProviderRegistration } from "./provider_registration.ts";
+import type { ProtectedResource } from "../authentication/request_identity.ts";
+import { clientOrigin, resourceMetadataUrl } from "./resource_url.ts";
+
+type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
+
+/** The identity provider behind the endpoints. */
+export interface McpProvider {
+  readonly issuer: string;
+  /** The first of the audiences. */
+  readonly audience: string | undefined;
+  /** The backend that holds its keys; it is asked for the metadata too when it is the issuer's host. */
+  readonly server: DocumentServer | undefined;
+  readonly services: PolicyServices;
+}
+
+/** The OAuth endpoints of a protected MCP server: metadata of resource and authorization server, and registration. */
+export class McpOAuth implements ProtectedResource {
+  readonly #config: McpConfig;
+  readonly #provider: McpProvider;
+  readonly #adapter: ProviderAdapter | undefined;
+  readonly #metadata: RemoteMetadata;
+  /** Whether the gateway stands in as the authorization server. */
+  readonly #isIssuer: boolean;
+  readonly #configuredOrigin: string | undefined;
+  readonly #registration: ProviderRegistration | undefined;
+
+  constructor(config: McpConfig, provider: McpProvider) {
+    const { issuer, services } = provider;
+    const adapter = config.provider && adapterOf(config.provider);
+    const resource = config.resourceMetadata?.resource;
+    this.#config = config;
+    this.#provider = provider;
+    this.#adapter = adapter;
+    const urls = adapter?.metadataUrls(issuer) ??
+      [insertedMetadataUrl(issuer), appendedMetadataUrl(issuer)];
+    this.#metadata = services.identity.metadata(
+      urls.map((url) => this.#addressOf(url)),
+    );
+    const mode = config.issuerMode ??
+      (adapter === undefined ? "Upstream" : "Gateway");
+    this.#isIssuer = mode === "Gateway";
+    this.#configuredOrigin = resource && new URL(resource).origin;
+    const registrationUrl = adapter?.registrationUrl(issuer);
+    this.#registration = registrationUrl === undefined
+      ? undefined
+      : this.#registrationAt(this.#addressOf(registrationUrl));
+  }
+
+  metadataUrl(context: PolicyContext): string {
+    return resourceMetadataUrl(this.#origin(context), pathOfResource(context));
+  }
+
+  /** The answer of an endpoint; `undefined` when the request is for the MCP server itself. */
+  answer(
+    context: PolicyContext,
+  ): PolicyAnswer | Promise<PolicyAnswer> | undefined {
+    const { target, method } = context.request;
+    const endpoint = findEndpoint(pathOf(target));
+    if (endpoint === undefined) return undefined;
+    const methods = endpoint.kind === "registration" ? "POST" : "GET, HEAD";
+    if (method === "OPTIONS") return publicPreflight(`${methods}, OPTIONS`);
+    if (endpoint.kind === "unknown") {
+      return refusePublicly("not_found", "nothing is served here");
+    }
+    if (!methods.split(", ").includes(method)) {
+      return refusePublicly("method_not_allowed", `use ${methods}`, {
+        headers: { allow: `${methods}, OPTIONS` },
+      });
+    }
+    return this.#serve(endpoint, context);
+  }
+
+  #serve(
+    { kind, path }: McpEndpoint,
+    context: PolicyContext,
+  ): PolicyAnswer | Promise<PolicyAnswer> {
+    const origin = this.#origin(context);
+    const resource = origin + (path === "" ? context.mcpPath ?? "" : path);
+    switch (kind) {
+      case "resource":
+        return publicJson(
+          protectedResourceMetadata(
+            resource,
+            this.#isIssuer ? resource : this.#provider.issuer,
+            this.#config.resourceMetadata ?? {},
+          ),
+        );
+      case "server":
+        return this.#serverMetadata(origin, resource, path, context);
+      default:
+        return this.#register(context);
+    }
+  }
+
+  async #serverMetadata(
+    origin: string,
+    resource: string,
+    path: string,
+    { trace }: PolicyContext,
+  ): Promise<PolicyAnswer> {
+    try {
+      const whom = `metadata of ${this.#provider.issuer}`;
+      const metadata = await waitFor(trace, whom, this.#metadata.get());
+      return publicJson(
+        adaptServerMetadata(metadata, {
+          adapter: this.#adapter,
+          provider: this.#provider,
+          issuer: this.#isIssuer ? resource : undefined,
+          registrationUrl: this.#registersHere()
+            ? `${origin}/.well-known/oauth-authorization-server${path}/client-registration`
+            : undefined,
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof DocumentUnavailableError)) throw error;
+      return refusePublicly(
+        "temporarily_unavailable",
+        "the metadata of the identity provider is not available",
+        {
+          cause: describeError(error),
+          headers: { "retry-after": String(error.retryAfter) },
+        },
+      );
+    }
+  }
+
+  #registersHere(): boolean {
+    const { clientId, registration } = this.#config;
+    return this.#adapter?.registersAtGateway === true ||
+      (clientId !== undefined && registration === "Gateway");
+  }
+
+  #register({ request, trace }: PolicyContext): Promise<PolicyAnswer> {
+    return registerClient(request.body, {
+      clientId: this.#config.clientId,
+      clock: this.#provider.services.clock,
+      provider: this.#registration,
+      cancellation: request.cancellation,
+      trace,
+    });
+  }
+
+  #registrationAt(address: DocumentAddress): ProviderRegistration {
+    const { clock } = this.#provider.services;
+    return new ProviderRegistration(
+      (body, cancellation) =>
+        fetchDocument(address, { clock, cancellation, body }),
+      clock,
+    );
+  }
+
+  /** Through the key backend when it is the host of the URL, with the certificates it is configured to trust. */
+  #addressOf(url: string): DocumentAddress {
+    const direct = addressOfUrl(url);
+    const { connection } = this.#provider.server ?? {};
+    if (connection === undefined) return direct;
+    const { host, port } = direct.connection;
+    // Another port of the same host is another server; an address that stands for a name has its own ports.
+    const holdsKeys = host === connection.host
+      ? port === connection.port
+      : host === connection.tls?.hostname;
+    return holdsKeys ? { ...direct, connection } : direct;
+  }
+
+  #origin({ request }: PolicyContext): string {
+    return this.#configuredOrigin ??
+      clientOrigin(
+        request,
+        this.#provider.services.trustsPeer(request.source),
+      );
+  }
+}
+
+/** Path of the MCP server: what the route matches when it is a path of its own, else that of the request. */
+function pathOfResource({ matchedPrefix, request }: PolicyContext): string {
+  return matchedPrefix || pathOf(request.target).replace(/\/$/, "");
+}

@@ -1,0 +1,146 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { describeError, GatewayError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { type Body, textBody } from "../../http/body.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { readText } from "../../identity/documents/document_client.ts";
+import { publicHeaders, refusePublicly } from "./mcp_responses.ts";
+import type { PolicyAnswer } from "../policy.ts";
+import { type PolicyTrace, waitFor } from "../policy_trace.ts";
+import type { ProviderRegistration } from "./provider_registration.ts";
+import { Refusal } from "../refusal.ts";
+
+const MAX_REQUEST_BYTES = 64 * 1024;
+
+/** How clients are registered. */
+export interface Registration {
+  /** Of a client that is registered at the provider already: every client becomes that one. */
+  readonly clientId: string | undefined;
+  readonly clock: Clock;
+  /** The provider's own registration; `undefined` when there is none. */
+  readonly provider: ProviderRegistration | undefined;
+  /** Of the request. */
+  readonly cancellation: Cancellation;
+  readonly trace: PolicyTrace | undefined;
+}
+
+/** Answers a registration of RFC 7591. */
+export async function registerClient(
+  body: Body | undefined,
+  { clientId, clock, provider, cancellation, trace }: Registration,
+): Promise<PolicyAnswer> {
+  const metadata = await readMetadata(body);
+  if (metadata instanceof Refusal) return metadata;
+  if (!hasRedirectUris(metadata)) {
+    return refuse("redirect_uris: expected a list of text");
+  }
+  if (clientId !== undefined) {
+    const now = Math.floor(clock.now() / 1000);
+    return answer(201, JSON.stringify(asClient(metadata, clientId, now)));
+  }
+  if (provider === undefined) {
+    return refusePublicly("not_found", "clients do not register here");
+  }
+  return await registerAtProvider(
+    JSON.stringify(metadata),
+    provider,
+    { cancellation, trace },
+  );
+}
+
+async function registerAtProvider(
+  metadata: string,
+  provider: ProviderRegistration,
+  { cancellation, trace }: Pick<Registration, "cancellation" | "trace">,
+): Promise<PolicyAnswer> {
+  if (provider.isBusy) {
+    return refusePublicly(
+      "temporarily_unavailable",
+      "too many clients are registering",
+      { headers: { "retry-after": "1" } },
+    );
+  }
+  try {
+    const { status, text } = await waitFor(
+      trace,
+      "registration at the identity provider",
+      provider.forward(metadata, cancellation),
+    );
+    const isObject = isJsonObject(parseJson(text));
+    if (isObject && status >= 200 && status < 300) return answer(status, text);
+    if (status >= 400) return answer(status, isObject ? text : accessDenied);
+    throw new Error(
+      `Cannot use answer: expected a JSON object, got status ${status}`,
+    );
+  } catch (error) {
+    return refusePublicly(
+      "bad_gateway",
+      "the identity provider cannot be reached",
+      { cause: describeError(error) },
+    );
+  }
+}
+
+/** In place of a refusal that clients could not read, such as an HTML page. */
+const accessDenied = JSON.stringify({
+  error: "access_denied",
+  error_description: "the identity provider refuses to register the client",
+});
+
+async function readMetadata(
+  body: Body | undefined,
+): Promise<JsonObject | Refusal> {
+  try {
+    const text = await readText(body, MAX_REQUEST_BYTES);
+    const metadata = parseJson(text);
+    return isJsonObject(metadata) ? metadata : refuse("expected a JSON object");
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    return refuse(describeError(error));
+  }
+}
+
+function hasRedirectUris({ redirect_uris: uris = [] }: JsonObject): boolean {
+  return Array.isArray(uris) && uris.every((uri) => typeof uri === "string");
+}
+
+/** What the client said of itself, and what it is now. Public clients have no secret. */
+function asClient(
+  metadata: JsonObject,
+  clientId: string,
+  issuedAt: number,
+): JsonObject {
+  const {
+    client_secret: _secret,
+    client_secret_expires_at: _expiry,
+    registration_access_token: _token,
+    ...echo
+  } = metadata;
+  return {
+    redirect_uris: [],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    ...echo,
+    client_id: clientId,
+    client_id_issued_at: issuedAt,
+    token_endpoint_auth_method: "none",
+  };
+}
+
+function refuse(description: string): Refusal {
+  return refusePublicly("invalid_client_metadata", description);
+}
+
+function answer(status: number, text: string): ResponseMessage {
+  return {
+    status,
+    headers: HeaderList.from([
+      ["content-type", "application/json"],
+      ["cache-control", "no-store"],
+      ...Object.entries(publicHeaders),
+    ]),
+    body: textBody(text),
+  };
+}

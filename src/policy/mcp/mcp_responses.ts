@@ -1,0 +1,64 @@
+import type { JsonObject } from "../../base/json.ts";
+import { textBody } from "../../http/body.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import {
+  type AuthRefusal,
+  refuseWith,
+} from "../authentication/auth_responses.ts";
+import { Refusal } from "../refusal.ts";
+
+/** For documents that any page may read: there is nothing secret in them. A CORS policy of the route replaces it. */
+export const publicHeaders = { "access-control-allow-origin": "*" } as const;
+
+/** What only some refusals have. */
+export interface PublicRefusalDetails {
+  /** For the log only. */
+  readonly cause?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An OAuth endpoint that does not do what it was asked for. */
+export function refusePublicly(
+  error: AuthRefusal,
+  description: string,
+  { cause, headers }: PublicRefusalDetails = {},
+): Refusal {
+  return new Refusal(
+    "mcp_oauth",
+    cause === undefined ? description : `${description}: ${cause}`,
+    refuseWith(error, description, { ...publicHeaders, ...headers }),
+  );
+}
+
+/** A metadata document. */
+export function publicJson(document: JsonObject): ResponseMessage {
+  return {
+    status: 200,
+    headers: HeaderList.from([
+      ["content-type", "application/json"],
+      ["cache-control", "public, max-age=300"],
+      // The document names the address under which it was asked for.
+      ["vary", "Host, X-Forwarded-Host, X-Forwarded-Proto"],
+      ...Object.entries(publicHeaders),
+    ]),
+    body: textBody(JSON.stringify(document)),
+  };
+}
+
+/** The answer to a browser that asks whether it may. */
+export function publicPreflight(methods: string): ResponseMessage {
+  return {
+    status: 204,
+    headers: HeaderList.from([
+      ...Object.entries(publicHeaders),
+      ["access-control-allow-methods", methods],
+      [
+        "access-control-allow-headers",
+        "authorization, content-type, mcp-protocol-version",
+      ],
+      ["access-control-max-age", "3600"],
+    ]),
+    body: undefined,
+  };
+}

@@ -1,0 +1,33 @@
+import type { HeaderList } from "../../http/header_list.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import { isAuthority } from "../../http/server/request_target.ts";
+
+/** What of a request says under which address the client knows us. */
+type Addressed = Pick<RequestMessage, "scheme" | "authority" | "headers">;
+
+/** Where the metadata of protected resources lies, before the path of the resource (RFC 9728 section 3.1). */
+export const PROTECTED_RESOURCE_PREFIX =
+  "/.well-known/oauth-protected-resource";
+
+/**
+ * Scheme and authority under which the client reached us, such as `https://gw.example.com:8443`.
+ * @param trusted Whether the peer is a proxy whose `X-Forwarded-Proto` and `X-Forwarded-Host` count.
+ */
+export function clientOrigin(request: Addressed, trusted: boolean): string {
+  const { scheme, authority, headers } = request;
+  if (!trusted) return `${scheme}://${authority}`;
+  const proto = firstOf(headers, "x-forwarded-proto")?.toLowerCase();
+  const host = firstOf(headers, "x-forwarded-host");
+  const ownScheme = proto === "http" || proto === "https" ? proto : scheme;
+  const ownHost = host !== undefined && isAuthority(host) ? host : authority;
+  return `${ownScheme}://${ownHost}`;
+}
+
+/** URL of the metadata of a resource, such as `https://gw/.well-known/oauth-protected-resource/mcp`. */
+export function resourceMetadataUrl(origin: string, path: string): string {
+  return origin + PROTECTED_RESOURCE_PREFIX + (path === "/" ? "" : path);
+}
+
+function firstOf(headers: HeaderList, name: string): string | undefined {
+  return headers.get(name)?.split(",", 1)[0]?.trim();
+}

@@ -1,0 +1,50 @@
+import type { Clock } from "../../base/clock.ts";
+import type { BudgetReading } from "../../ratelimit/budget.ts";
+import type { Budget } from "../../ratelimit/local/counter_store.ts";
+import type { GlobalAdmission } from "./rate_limit_global.ts";
+
+/** The budgets that an admitted request counts against. */
+export class Admission {
+  readonly #clock: Clock;
+  readonly #budgets: readonly Budget[];
+  readonly global: readonly GlobalAdmission[];
+
+  constructor(
+    clock: Clock,
+    budgets: readonly Budget[],
+    global: readonly GlobalAdmission[] = [],
+  ) {
+    this.#clock = clock;
+    this.#budgets = budgets;
+    this.global = global;
+  }
+
+  /** The same request, admitted by global budgets too. */
+  with(global: readonly GlobalAdmission[]): Admission {
+    return new Admission(this.#clock, this.#budgets, global);
+  }
+
+  /** The budgets as they are now. */
+  readings(): readonly BudgetReading[] {
+    const readings: BudgetReading[] = [];
+    if (this.#budgets.length > 0) {
+      const now = Math.floor(this.#clock.monotonic());
+      for (const budget of this.#budgets) readings.push(budget.read(now));
+    }
+    for (const each of this.global) readings.push(...each.readings);
+    return readings;
+  }
+
+  /** Charges the tokens that the request turned out to use, to the windows that are open then. */
+  debit(tokens: number): void {
+    const now = Math.floor(this.#clock.monotonic());
+    for (const budget of this.#budgets) budget.debit(tokens, now);
+    for (const admission of this.global) admission.debit(tokens);
+  }
+
+  /** Gives back what the request took of local budgets. */
+  refund(takenAt: number): void {
+    const now = Math.floor(this.#clock.monotonic());
+    for (const budget of this.#budgets) budget.refund(takenAt, now);
+  }
+}

@@ -1,0 +1,168 @@
+import type { GlobalRateLimit } from "../../api/policies/rate_limit_schema.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Variables } from "../../cel/variables.ts";
+import type {
+  DescriptorReading,
+  DescriptorUse,
+  GlobalLimiter,
+  LimiterAdmission,
+  LimiterDecision,
+  LimiterRefusal,
+} from "../../ratelimit/global_limiter.ts";
+import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
+import type { PolicyContext } from "../policy.ts";
+import { budgetOf } from "./rate_limit_budget.ts";
+import {
+  compileCondition,
+  compileValue,
+  type LimitExpression,
+  type LimitSurroundings,
+} from "./rate_limit_expression.ts";
+import { nameDescriptors } from "./rate_limit_names.ts";
+
+/** The request may go on. */
+export interface GlobalAdmission extends Omit<LimiterAdmission, "verdict"> {
+  readonly verdict: "admitted";
+  /** Why nobody could say whether it may; the failure mode then let it pass. */
+  readonly error?: string;
+  /** Charges the tokens that the request turned out to use. */
+  debit(tokens: number): void;
+  /** Gives back what was charged, when another limit refuses after all. */
+  refund(): void;
+}
+
+/** The verdict of one `global` block; `failed` only where the failure mode is `Closed`. */
+export type GlobalVerdict = GlobalAdmission | LimiterRefusal | {
+  readonly verdict: "failed";
+  /** For the log. */
+  readonly message: string;
+};
+
+/** In the place of a value that cannot be evaluated, where the failure mode is `Open`. */
+const UNKNOWN_VALUE = "unknown";
+
+interface Descriptor extends Omit<DescriptorUse, "entries"> {
+  readonly when: LimitExpression<boolean> | undefined;
+  readonly entries: readonly {
+    readonly key: string;
+    /** The key as log and trace have it. */
+    readonly shown: string;
+    readonly value: LimitExpression<string | undefined>;
+  }[];
+}
+
+/** One `global` block. */
+export class GlobalLimits {
+  readonly bodyUse: BodyUse | undefined;
+  readonly countsTokens: boolean;
+  readonly domain: string;
+  readonly #names: readonly string[];
+  readonly #limiter: GlobalLimiter;
+  readonly #isOpen: boolean;
+  readonly #descriptors: readonly Descriptor[];
+
+  constructor(
+    config: GlobalRateLimit,
+    limiter: GlobalLimiter,
+    surroundings: LimitSurroundings,
+  ) {
+    const { domain, descriptors, failureMode } = config;
+    this.domain = domain;
+    this.#names = nameDescriptors(config, surroundings.hide);
+    this.#limiter = limiter;
+    this.#isOpen = failureMode === "Open";
+    this.#descriptors = descriptors.map((each, index) =>
+      compileDescriptor(each, index, surroundings)
+    );
+    this.countsTokens = descriptors.some(({ tokens }) => tokens !== undefined);
+    this.bodyUse = joinBodyUses(
+      this.#descriptors.flatMap(({ when, entries }) =>
+        [when, ...entries.map(({ value }) => value)].map((each) =>
+          each?.bodyUse
+        )
+      ),
+    );
+  }
+
+  /** The limit that a verdict tells of, such as `100 requests per minute, by user`; its name within the domain. */
+  nameOf({ index }: DescriptorReading): string {
+    return this.#names[index] ?? `descriptor ${index}`;
+  }
+
+  /** Decides over a request. Answers without a promise when there is nothing to wait for. */
+  admit(
+    variables: Variables,
+    context: PolicyContext,
+  ): GlobalVerdict | Promise<GlobalVerdict> {
+    const uses: DescriptorUse[] = [];
+    for (const { index, budget, when, entries } of this.#descriptors) {
+      if (when?.read(variables, context) === false) continue;
+      const values: [string, string][] = [];
+      for (const { key, shown, value } of entries) {
+        const result = value.read(variables, context);
+        if (result !== undefined) values.push([key, result]);
+        else if (this.#isOpen) values.push([key, UNKNOWN_VALUE]);
+        else return notEvaluated(shown);
+      }
+      uses.push({ index, budget, entries: values });
+    }
+    if (uses.length === 0) return nothingCounted;
+    const decision = this.#limiter.admit(uses);
+    return decision instanceof Promise
+      ? decision.then((decided) => this.#judge(uses, decided))
+      : this.#judge(uses, decision);
+  }
+
+  #judge(
+    uses: readonly DescriptorUse[],
+    decision: LimiterDecision,
+  ): GlobalVerdict {
+    switch (decision.verdict) {
+      case "admitted":
+        return {
+          ...decision,
+          debit: (tokens) => this.#limiter.debit(uses, tokens),
+          refund: () => this.#limiter.refund(uses, decision.takenAt),
+        };
+      case "refused":
+        return decision;
+      case "failed": {
+        const error = `The limiter failed: ${describeError(decision.error)}`;
+        if (!this.#isOpen) return { verdict: "failed", message: error };
+        // The tokens are owed all the same, when the limiter is back.
+        const debit = (tokens: number) => this.#limiter.debit(uses, tokens);
+        return { ...nothingCounted, error, debit };
+      }
+    }
+  }
+}
+
+const nothingCounted: GlobalAdmission = {
+  verdict: "admitted",
+  readings: [],
+  debit() {},
+  refund() {},
+};
+
+function notEvaluated(key: string): GlobalVerdict {
+  const message = `Descriptor entry "${key}" has no value`;
+  return { verdict: "failed", message };
+}
+
+function compileDescriptor(
+  config: GlobalRateLimit["descriptors"][number],
+  index: number,
+  surroundings: LimitSurroundings,
+): Descriptor {
+  const { when, entries } = config;
+  return {
+    index,
+    budget: budgetOf(config),
+    when: when === undefined ? undefined : compileCondition(when, surroundings),
+    entries: entries.map(({ key, value }) => ({
+      key,
+      shown: surroundings.hide(key),
+      value: compileValue(value, surroundings),
+    })),
+  };
+}

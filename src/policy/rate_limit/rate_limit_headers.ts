@@ -1,0 +1,86 @@
+import type { HeaderList } from "../../http/header_list.ts";
+import type { BudgetReading } from "../../ratelimit/budget.ts";
+
+/** What clients are told about limits, in lower case. */
+export const limitHeaders: readonly string[] = [
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+  "ratelimit",
+  "ratelimit-policy",
+  "retry-after",
+  "x-ext-ratelimited",
+];
+
+/** Says on a response what is left of budgets, in place of what the upstream may have said. */
+export type WriteLimits = (
+  headers: HeaderList,
+  readings: readonly BudgetReading[],
+) => void;
+
+/** Writes the usual fields and those of the IETF draft. */
+export function writeStandardHeaders(
+  headers: HeaderList,
+  readings: readonly BudgetReading[],
+): void {
+  writeUsualHeaders(headers, readings);
+  writeDraftHeaders(headers, readings);
+}
+
+/**
+ * Writes `x-ratelimit-limit`, `-remaining` and `-reset` of the budget with the least left; of several, the one that resets last.
+ */
+export function writeUsualHeaders(
+  headers: HeaderList,
+  readings: readonly BudgetReading[],
+): void {
+  let [least] = readings;
+  if (least === undefined) return;
+  for (const reading of readings) {
+    if (
+      reading.remaining < least.remaining ||
+      (reading.remaining === least.remaining && reading.resetMs > least.resetMs)
+    ) least = reading;
+  }
+  headers.set("x-ratelimit-limit", String(least.limit));
+  headers.set("x-ratelimit-remaining", String(least.remaining));
+  headers.set("x-ratelimit-reset", String(seconds(least.resetMs)));
+}
+
+/** Says of every budget the same in `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
+function writeDraftHeaders(
+  headers: HeaderList,
+  readings: readonly BudgetReading[],
+): void {
+  if (readings.length === 0) return;
+  const policies: string[] = [];
+  const states: string[] = [];
+  const uses = new Map<string, number>();
+  for (const reading of readings) {
+    const { limit, remaining, resetMs, unit, windowMs } = reading;
+    const window = seconds(windowMs);
+    const base = `${limit}-${unit}-per-${window}s`;
+    const use = (uses.get(base) ?? 0) + 1;
+    uses.set(base, use);
+    const name = use === 1 ? `"${base}"` : `"${base}-${use}"`;
+    // Requests are the unit unless another is named, and there is no registered name for tokens.
+    policies.push(`${name};q=${limit};w=${window}`);
+    states.push(`${name};r=${remaining};t=${seconds(resetMs)}`);
+  }
+  headers.set("ratelimit-policy", policies.join(", "));
+  headers.set("ratelimit", states.join(", "));
+}
+
+/** Whole seconds, rounded up: whoever waits as long finds the window over. */
+export function seconds(ms: number): number {
+  return Math.ceil(ms / 1000);
+}
+
+/** Writes what a limiter adds, in place of what is there under the same names. */
+export function writeAddedHeaders(
+  headers: HeaderList,
+  added: readonly (readonly [name: string, value: string])[] = [],
+): void {
+  for (const [name] of added) headers.delete(name.toLowerCase());
+  for (const [name, value] of added) headers.append(name.toLowerCase(), value);
+}

@@ -1,0 +1,122 @@
+import type { LocalLimit } from "../../api/policies/rate_limit_schema.ts";
+import type { Variables } from "../../cel/variables.ts";
+import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
+import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
+import type { PolicyContext } from "../policy.ts";
+import type { PolicyServices } from "../policy_services.ts";
+import { budgetOf } from "./rate_limit_budget.ts";
+import {
+  compileCondition,
+  compileKey,
+  type LimitExpression,
+  type LimitSurroundings,
+} from "./rate_limit_expression.ts";
+import { describeLimit, LimitNames } from "./rate_limit_names.ts";
+
+/** Local limits and what they are attached to, such as `Gateway/default/default`. */
+export interface ScopedLimits {
+  readonly scope: string;
+  readonly limits: readonly LocalLimit[];
+}
+
+interface Entry {
+  readonly limit: Limit;
+  readonly key: LimitExpression<string> | undefined;
+  readonly when: LimitExpression<boolean> | undefined;
+}
+
+/** The local limits of a route, its own and its gateway's. */
+export class LocalLimits {
+  readonly #entries: readonly Entry[];
+  /** The budgets of every request, unless they depend on it. */
+  readonly fixed: readonly Budget[] | undefined;
+  readonly bodyUse: BodyUse | undefined;
+  readonly countsTokens: boolean;
+
+  constructor(
+    scoped: readonly ScopedLimits[],
+    surroundings: LimitSurroundings & Pick<PolicyServices, "counters">,
+  ) {
+    this.#entries = compileEntries(scoped, surroundings);
+    const depends = this.#entries.some(({ key, when }) => key ?? when);
+    this.fixed = depends
+      ? undefined
+      : this.#entries.map(({ limit }) => limit.budget("", 0));
+    this.bodyUse = joinBodyUses(
+      this.#entries.flatMap(({ key, when }) => [key?.bodyUse, when?.bodyUse]),
+    );
+    this.countsTokens = this.#entries.some(({ limit }) =>
+      limit.definition.unit === "tokens"
+    );
+  }
+
+  /** All that are configured. */
+  get limits(): readonly Limit[] {
+    return this.#entries.map(({ limit }) => limit);
+  }
+
+  /** The budgets that a request counts against. */
+  budgets(
+    variables: Variables,
+    context: PolicyContext,
+    now: number,
+  ): readonly Budget[] {
+    const budgets: Budget[] = [];
+    for (const { limit, key, when } of this.#entries) {
+      if (when?.read(variables, context) === false) continue;
+      const name = key === undefined ? "" : key.read(variables, context);
+      budgets.push(limit.budget(name, now));
+    }
+    return budgets;
+  }
+}
+
+function compileEntries(
+  scoped: readonly ScopedLimits[],
+  surroundings: LimitSurroundings & Pick<PolicyServices, "counters">,
+): Entry[] {
+  const { counters, hide } = surroundings;
+  const names = new LimitNames();
+  return scoped.flatMap(({ scope, limits }) =>
+    limits.map((config) => {
+      const words = describeLimit(config);
+      const name = names.add(describeLimit(config, hide), scope);
+      const { key, when } = config;
+      return {
+        limit: counters.limit({ scope, name, words }, budgetOf(config)),
+        key: key === undefined ? undefined : compileKey(key, surroundings),
+        when: when === undefined
+          ? undefined
+          : compileCondition(when, surroundings),
+      };
+    })
+  );
+}
+
+/** Takes a request of all budgets, or of none: of those that are used up, the one that the client has to wait for longest is returned. */
+export function takeAll(
+  budgets: readonly Budget[],
+  now: number,
+): Budget | undefined {
+  const refusing = findRefusing(budgets, now);
+  if (refusing !== undefined) {
+    refusing.refuse();
+    return refusing;
+  }
+  for (const budget of budgets) budget.take(now);
+  return undefined;
+}
+
+function findRefusing(
+  budgets: readonly Budget[],
+  now: number,
+): Budget | undefined {
+  let longest: Budget | undefined;
+  for (const budget of budgets) {
+    if (budget.allows(now)) continue;
+    if (longest === undefined || budget.waitMs(now) > longest.waitMs(now)) {
+      longest = budget;
+    }
+  }
+  return longest;
+}

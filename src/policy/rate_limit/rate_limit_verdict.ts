@@ -1,0 +1,85 @@
+import type { BudgetReading } from "../../ratelimit/budget.ts";
+import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
+import type { DescriptorReading } from "../../ratelimit/global_limiter.ts";
+import type {
+  RateLimitEntry,
+  RateLimitResult,
+} from "../../telemetry/trace/trace_event.ts";
+import type { GlobalLimits } from "./rate_limit_global.ts";
+import { seconds } from "./rate_limit_headers.ts";
+
+/**
+ * What local budgets said of a request, for the trace.
+ * @param limits All that are configured; those without a budget did not apply.
+ */
+export function localVerdict(
+  limits: readonly Limit[],
+  budgets: readonly Budget[],
+  refusedBy: Budget | undefined,
+  now: number,
+): RateLimitResult {
+  const entries = limits.map((limit): RateLimitEntry => {
+    const budget = budgets.find((each) => each.limit === limit);
+    if (budget === undefined) return skipped(limit);
+    const verdict = budget === refusedBy ? "deny" : "allow";
+    return entryOf(limit.name, budget.read(now), verdict);
+  });
+  return resultOf("local", entries);
+}
+
+/** What budgets that processes share said of a request, for the trace; the one that refused comes first. */
+export function globalVerdict(
+  limits: Pick<GlobalLimits, "nameOf">,
+  { readings, refusedBy, error }: {
+    readonly readings: readonly DescriptorReading[];
+    readonly refusedBy?: DescriptorReading | undefined;
+    /** Why there are none. */
+    readonly error?: string;
+  },
+): RateLimitResult {
+  const entries = readings
+    .filter(({ index }) => index !== refusedBy?.index)
+    .map((reading) => entryOf(limits.nameOf(reading), reading, "allow"));
+  if (refusedBy !== undefined) {
+    entries.unshift(entryOf(limits.nameOf(refusedBy), refusedBy, "deny"));
+  }
+  const result = resultOf("global", entries);
+  return error === undefined ? result : { ...result, error };
+}
+
+/** The limiter could not say, and the failure mode refuses. */
+export function failedVerdict(error: string): RateLimitResult {
+  return { ...resultOf("global", []), result: "deny", error };
+}
+
+function resultOf(
+  kind: RateLimitResult["kind"],
+  entries: readonly RateLimitEntry[],
+): RateLimitResult {
+  const isRefused = entries.some(({ verdict }) => verdict === "deny");
+  return {
+    type: "rateLimit",
+    kind,
+    entries,
+    result: isRefused ? "deny" : "allow",
+  };
+}
+
+function entryOf(
+  name: string,
+  { unit, limit, remaining, resetMs }: BudgetReading,
+  verdict: RateLimitEntry["verdict"],
+): RateLimitEntry {
+  const resetSeconds = seconds(resetMs);
+  return { name, unit, limit, remaining, resetSeconds, verdict };
+}
+
+function skipped({ name, definition }: Limit): RateLimitEntry {
+  const { unit, base, burst, windowMs } = definition;
+  const limit = base + burst;
+  return entryOf(
+    name,
+    { unit, limit, remaining: limit, resetMs: windowMs, windowMs },
+    "skip",
+  );
+}

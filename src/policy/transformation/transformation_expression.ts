@@ -1,0 +1,149 @@
+import {
+  isPseudoHeader,
+  type PseudoHeader,
+} from "../../api/policies/transformation_schema.ts";
+import { describeError } from "../../base/errors.ts";
+import { latin1 } from "../../base/latin1.ts";
+import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
+import type { Expression } from "../../cel/expression.ts";
+import { toJsonText } from "../../cel/functions.ts";
+import type { Variables } from "../../cel/variables.ts";
+import { isFieldName, isFieldValue } from "../../http/field_syntax.ts";
+import { isAuthority, isTarget } from "../../http/server/request_target.ts";
+import { normalizeTarget } from "../../route/normalize_target.ts";
+import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
+
+/** An expression and the form that its result is needed in; one that reads nothing is evaluated once. */
+export class TransformationExpression<T extends string | Uint8Array> {
+  /** Its text as the trace has it. */
+  readonly shown: string;
+  readonly bodyUse: BodyUse;
+  readonly readsRequestBody: boolean;
+  readonly readsResponseBody: boolean;
+  /** The result, when it is the same for every request. */
+  readonly constant: T | EvaluationFailure | undefined;
+  readonly #expression: Expression;
+  readonly #convert: (value: string | Uint8Array) => T | EvaluationFailure;
+
+  constructor(
+    expression: Expression,
+    convert: (value: string | Uint8Array) => T | EvaluationFailure,
+  ) {
+    this.shown = expression.shown;
+    this.bodyUse = bodyUseOf(expression.variables);
+    this.readsRequestBody = expression.reads("request.body");
+    this.readsResponseBody = expression.reads("response.body");
+    this.#expression = expression;
+    this.#convert = convert;
+    this.constant = expression.isConstant ? this.#evaluate({}) : undefined;
+  }
+
+  /** The result, or why there is none that can be sent. Never throws. */
+  read(variables: Variables): T | EvaluationFailure {
+    return this.constant ?? this.#evaluate(variables);
+  }
+
+  #evaluate(variables: Variables): T | EvaluationFailure {
+    const value = this.#expression.evaluate(variables);
+    if (value instanceof EvaluationFailure) return value;
+    if (typeof value === "string" || value instanceof Uint8Array) {
+      return this.#convert(value);
+    }
+    try {
+      return this.#convert(toJsonText(value));
+    } catch (error) {
+      return new EvaluationFailure(describeError(error));
+    }
+  }
+}
+
+/**
+ * The expression of a header's value, or of a pseudo header's.
+ * @throws {TypeError} For a text with problems, which `checkTransformation` has reported.
+ */
+export function compileHeader(
+  name: string,
+  expression: Expression,
+): TransformationExpression<string> {
+  const toValue = isPseudoHeader(name) ? pseudoValues[name] : toFieldValue;
+  return new TransformationExpression(
+    expression,
+    (value) => toValue(toText(value)),
+  );
+}
+
+/**
+ * The expression of a body; text is encoded as UTF-8.
+ * @throws {TypeError} As `compileHeader`.
+ */
+export function compileBody(
+  expression: Expression,
+): TransformationExpression<Uint8Array> {
+  return new TransformationExpression(
+    expression,
+    (value) => typeof value === "string" ? encoder.encode(value) : value,
+  );
+}
+
+const encoder = new TextEncoder();
+
+/** Longer values would be refused by most servers. */
+const MAX_VALUE_LENGTH = 16 * 1024;
+const MAX_METHOD_LENGTH = 32;
+
+/** Header values are Latin-1 in memory, so that bytes go through as they are. */
+function toText(value: string | Uint8Array): string {
+  return typeof value === "string" ? value : latin1(value);
+}
+
+/** The value without blanks around it, if it can be sent: a line break would begin another header. */
+function toFieldValue(value: string): string | EvaluationFailure {
+  const trimmed = value.replace(/^[ \t]+|[ \t]+$/g, "");
+  if (trimmed.length > MAX_VALUE_LENGTH) {
+    return new EvaluationFailure(
+      `the value is longer than ${MAX_VALUE_LENGTH} characters`,
+    );
+  }
+  return isFieldValue(trimmed) ? trimmed : new EvaluationFailure(
+    "the value is not allowed in a header: it holds control characters, or others than those of Latin-1",
+  );
+}
+
+const pseudoValues: Readonly<
+  Record<PseudoHeader, (value: string) => string | EvaluationFailure>
+> = {
+  ":method": (value) =>
+    isFieldName(value) && value.length <= MAX_METHOD_LENGTH &&
+      value !== "CONNECT"
+      ? value
+      : new EvaluationFailure("the value is no method that can be forwarded"),
+  ":path": toTarget,
+  ":authority": (value) =>
+    isAuthority(value) ? value : new EvaluationFailure(
+      "the value is no authority: expected a name with an optional port",
+    ),
+  ":scheme": (value) =>
+    value === "http" || value === "https" ? value : new EvaluationFailure(
+      'the value is no scheme: expected "http" or "https"',
+    ),
+  ":status": (value) =>
+    /^[2-5][0-9]{2}$/.test(value) ? value : new EvaluationFailure(
+      "the value is no status: expected a number from 200 to 599",
+    ),
+};
+
+/** In the one form that targets of clients are brought into as well: matching and backends must not read two paths. */
+function toTarget(value: string): string | EvaluationFailure {
+  const isPath = value.length <= MAX_VALUE_LENGTH && value !== "*" &&
+    isTarget("GET", value);
+  if (!isPath) {
+    return new EvaluationFailure(
+      'the value is no path: expected "/" and visible ASCII, without "#"',
+    );
+  }
+  try {
+    return normalizeTarget(value);
+  } catch {
+    return new EvaluationFailure("the value is no path with a single meaning");
+  }
+}

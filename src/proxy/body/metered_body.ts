@@ -1,0 +1,75 @@
+import type { Body } from "../../http/body.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+
+/** Who reads along. */
+export interface Metering {
+  /** Gets every byte that arrives. */
+  readonly sink: { push(bytes: Uint8Array): void };
+  /** Takes something out of what the reader gets; may hold bytes back. */
+  readonly filter:
+    | { push(bytes: Uint8Array): Uint8Array; finish(): Uint8Array }
+    | undefined;
+  /** Called once: after the last byte, or when the body is given up or fails. */
+  end(isComplete: boolean): void;
+}
+
+/** A body that somebody else reads along with. */
+export class MeteredBody implements Body {
+  readonly length: number | undefined;
+  readonly #source: Body;
+  readonly #metering: Metering;
+  #isOver = false;
+
+  constructor(source: Body, metering: Metering) {
+    this.length = metering.filter === undefined ? source.length : undefined;
+    this.#source = source;
+    this.#metering = metering;
+  }
+
+  get trailers(): HeaderList | undefined {
+    return this.#source.trailers;
+  }
+
+  read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    if (this.#isOver) return undefined;
+    const next = this.#source.read();
+    return next instanceof Promise ? this.#readLater(next) : this.#take(next);
+  }
+
+  cancel(reason: unknown): void {
+    this.#end(false);
+    this.#source.cancel(reason);
+  }
+
+  async #readLater(
+    next: Promise<Uint8Array | undefined>,
+  ): Promise<Uint8Array | undefined> {
+    try {
+      return await this.#take(await next);
+    } catch (error) {
+      this.#end(false);
+      throw error;
+    }
+  }
+
+  #take(
+    chunk: Uint8Array | undefined,
+  ): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    const { sink, filter } = this.#metering;
+    if (chunk === undefined) {
+      const rest = this.#isOver ? undefined : filter?.finish();
+      this.#end(true);
+      return rest === undefined || rest.length === 0 ? undefined : rest;
+    }
+    sink.push(chunk);
+    if (filter === undefined) return chunk;
+    const passed = filter.push(chunk);
+    return passed.length > 0 ? passed : this.read();
+  }
+
+  #end(isComplete: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#metering.end(isComplete);
+  }
+}

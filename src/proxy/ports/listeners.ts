@@ -1,0 +1,224 @@
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { formatHostPort } from "../../base/host_port.ts";
+import type { Log } from "../../base/log.ts";
+import type { ServerObserver } from "../../http/server/observer.ts";
+import type { OpenConnection } from "../../http/server/open_connection.ts";
+import type { ServerLimits } from "../../http/server/server_options.ts";
+import { HttpServer } from "../../http/server/http_server.ts";
+import type { Port } from "../../snapshot/snapshot.ts";
+import type { Pipeline } from "../pipeline.ts";
+import { respondToError } from "../respond.ts";
+import { openPort } from "./open_port.ts";
+import { limitsOf, tlsOf } from "./server_settings.ts";
+
+/** What the listeners need of their surroundings. */
+export interface ListenersOptions {
+  readonly pipeline: Pipeline;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Makes who hears what happens on a port apart from requests. */
+  readonly observe: (port: number) => ServerObserver;
+  /** For every port; a port's own timeouts and connections come on top. */
+  readonly limits: Pick<ServerLimits, "maxHeaderBytes" | "maxHeaderCount">;
+}
+
+/** A port that is open. */
+interface OpenPort {
+  readonly server: HttpServer;
+  readonly port: Port;
+}
+
+/** The connections of a port. */
+export interface PortConnections {
+  /** As configured. */
+  readonly port: number;
+  readonly state: "accepting" | "draining";
+  readonly open: Iterable<OpenConnection>;
+}
+
+/** Requests under way at a stop: how many finished, and how many did not in time. */
+export interface DrainCounts {
+  readonly drained: number;
+  readonly cut: number;
+}
+
+/** The sockets in use: a port that stays in the configuration keeps its socket and its connections. */
+export class Listeners {
+  readonly #options: ListenersOptions;
+  readonly #open = new Map<number, OpenPort>();
+  /** With the port that each one had. */
+  readonly #draining = new Map<HttpServer, number>();
+
+  constructor(options: ListenersOptions) {
+    this.#options = options;
+  }
+
+  /** The addresses that accept now. */
+  addresses(): { configuredPort: number; hostname: string; port: number }[] {
+    return [...this.#open.values()].flatMap(({ server, port }) =>
+      server.addresses.map((address) => ({
+        configuredPort: port.port,
+        ...address,
+      }))
+    );
+  }
+
+  /** Connections by configured port. */
+  stats(): { port: number; active: number; accepted: number; max: number }[] {
+    return [...this.#open.values()].map(({ server, port }) => ({
+      port: port.port,
+      ...server.connections,
+      max: server.maxConnections,
+    }));
+  }
+
+  /** The connections of every port, also of those that only finish what is under way. */
+  *connections(): Iterable<PortConnections> {
+    for (const [port, { server: { open } }] of this.#open) {
+      yield { port, state: "accepting", open };
+    }
+    for (const [{ open }, port] of this.#draining) {
+      yield { port, state: "draining", open };
+    }
+  }
+
+  /**
+   * Opens what is new. What it answers adopts all settings and drains the ports that are gone.
+   * @throws When a port cannot be opened or its certificates cannot be read; nothing has changed then.
+   */
+  async prepare(ports: readonly Port[]): Promise<() => void> {
+    await using undo = new AsyncDisposableStack();
+    const adoptions: (() => void)[] = [];
+    for (const port of ports) {
+      adoptions.push(await this.#preparePort(port, undo));
+    }
+    undo.move();
+    return () => {
+      this.#closeAllBut(new Set(ports.map(({ port }) => port)));
+      for (const adopt of adoptions) adopt();
+    };
+  }
+
+  /** Lets requests finish for `timeoutMs`, then cuts what is left; answers how many there were of both. */
+  async drain(timeoutMs: number): Promise<DrainCounts> {
+    for (const [port, { server }] of this.#open) {
+      this.#draining.set(server, port);
+    }
+    this.#open.clear();
+    const servers = [...this.#draining.keys()];
+    const underWay = countRequests(servers);
+    let cut = 0;
+    const cutLeft = async () => {
+      cut = countRequests(servers);
+      const reason = drainTimeout(timeoutMs);
+      await Promise.all(servers.map((server) => server.close(reason)));
+    };
+    if (timeoutMs === 0) await cutLeft();
+    const stopTimer = this.#options.clock.setTimer(cutLeft, timeoutMs);
+    await Promise.all(servers.map((server) => server.drain()));
+    stopTimer();
+    this.#draining.clear();
+    return { drained: Math.max(0, underWay - cut), cut };
+  }
+
+  async #preparePort(
+    port: Port,
+    undo: AsyncDisposableStack,
+  ): Promise<() => void> {
+    const open = this.#open.get(port.port);
+    if (open !== undefined && fitsSocket(open.port, port)) {
+      return this.#prepareChange(open, port);
+    }
+    if (open !== undefined) {
+      // One number cannot be listened on twice, so there is a moment without.
+      await open.server.stopAccepting();
+      undo.defer(() => this.#takeUpAgain(open));
+    }
+    const server = this.#createServer(port);
+    undo.defer(() => server.close());
+    await openPort(server, port);
+    return () => {
+      if (open !== undefined) this.#retire(open.server, port.port);
+      this.#open.set(port.port, { server, port });
+      this.#options.log.info("Listening", {
+        address: server.addresses.map(({ hostname, port }) =>
+          formatHostPort(hostname, port)
+        ).join(" "),
+        port: port.port,
+        protocol: port.tls === undefined ? "HTTP" : "HTTPS",
+      });
+    };
+  }
+
+  /** The socket stays, and so do its connections. */
+  #prepareChange({ server, port: before }: OpenPort, port: Port): () => void {
+    const adoptTls = port.tls === undefined || isSame(before.tls, port.tls)
+      ? () => {}
+      : server.prepareTls(tlsOf(port.tls));
+    return () => {
+      adoptTls();
+      server.configure(this.#limitsOf(port));
+      this.#open.set(port.port, { server, port });
+    };
+  }
+
+  async #takeUpAgain({ server, port }: OpenPort): Promise<void> {
+    try {
+      await openPort(server, port);
+    } catch (error) {
+      this.#options.log.error("Port lost", { port: port.port, error });
+    }
+  }
+
+  #closeAllBut(wanted: ReadonlySet<number>): void {
+    for (const [number, { server }] of this.#open) {
+      if (wanted.has(number)) continue;
+      this.#open.delete(number);
+      this.#retire(server, number);
+      this.#options.log.info("Port closed", { port: number });
+    }
+  }
+
+  #createServer(port: Port): HttpServer {
+    const { pipeline, clock, log, observe } = this.#options;
+    return new HttpServer({
+      handler: (request) => pipeline.handle(request, port.port),
+      reject: respondToError,
+      report: (error) => log.error("Cannot serve a connection", { error }),
+      observer: observe(port.port),
+      clock,
+      limits: this.#limitsOf(port),
+    });
+  }
+
+  #limitsOf(port: Port): Partial<ServerLimits> {
+    return { ...this.#options.limits, ...limitsOf(port) };
+  }
+
+  #retire(server: HttpServer, port: number): void {
+    this.#draining.set(server, port);
+    void server.drain().finally(() => this.#draining.delete(server));
+  }
+}
+
+function countRequests(servers: readonly HttpServer[]): number {
+  return servers.reduce((sum, { activeRequests }) => sum + activeRequests, 0);
+}
+
+/** Why a request ends that outlasts the draining. */
+function drainTimeout(timeoutMs: number): GatewayError {
+  const message =
+    `Cut off: still running ${timeoutMs} ms after the gateway was told to stop`;
+  return new GatewayError("drain_timeout", "gateway", message);
+}
+
+/** Whether the socket of one port can serve the other: what changes a connection from its first byte needs another. */
+function fitsSocket(one: Port, other: Port): boolean {
+  return one.address === other.address &&
+    (one.tls === undefined) === (other.tls === undefined);
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

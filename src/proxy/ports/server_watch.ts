@@ -1,0 +1,128 @@
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Log, LogFields } from "../../base/log.ts";
+import type {
+  HandshakeFailure,
+  RefusedRequest,
+  ServerObserver,
+} from "../../http/server/observer.ts";
+import type { Peer } from "../../http/transport.ts";
+import { pathOf } from "../../route/normalize_target.ts";
+import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
+import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+
+const QUIET_MS = 1000;
+
+/** What watching a port needs of its surroundings. */
+export interface ServerWatchOptions {
+  /** As configured. */
+  readonly port: number;
+  /** Name of the gateway that the port belongs to; `undefined` when there are several. */
+  readonly gateway: () => string | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<
+    GatewayMetrics,
+    "handshakeFailures" | "rejectedConnections"
+  >;
+  readonly record: (request: FinishedRequest) => void;
+}
+
+/** Turns what happens on a port apart from handled requests into log lines and metrics. */
+export class ServerWatch implements ServerObserver {
+  readonly #options: ServerWatchOptions;
+  /** By kind: when the last warning was written, and how many were not since. */
+  readonly #warnings = new Map<string, { at: number; unwritten: number }>();
+
+  constructor(options: ServerWatchOptions) {
+    this.#options = options;
+  }
+
+  connectionOpened(peer: Peer, protocol: string): void {
+    const { log, port } = this.#options;
+    if (!log.isEnabled("debug")) return;
+    const source = toText(peer);
+    log.debug("Connection opened", { port, "src.addr": source, protocol });
+  }
+
+  connectionClosed(peer: Peer, reason: string): void {
+    const { log, port } = this.#options;
+    if (!log.isEnabled("debug")) return;
+    const source = toText(peer);
+    log.debug("Connection closed", { port, "src.addr": source, reason });
+  }
+
+  connectionRejected(peer: Peer): void {
+    const reason = "max_connections";
+    const { port, metrics } = this.#options;
+    metrics.rejectedConnections.labels(String(port), reason).inc();
+    this.#warn("Connection rejected", reason, { "src.addr": toText(peer) });
+  }
+
+  acceptStalled(error: unknown): void {
+    const fields = { error: describeError(error) };
+    this.#warn("Cannot accept connections", "accept_failed", fields);
+  }
+
+  handshakeFailed(
+    peer: Peer | undefined,
+    { reason, message }: HandshakeFailure,
+  ): void {
+    const { log, port, metrics } = this.#options;
+    metrics.handshakeFailures.labels(String(port), reason).inc();
+    const fields = { "src.addr": peer && toText(peer), error: message };
+    // A health check that opens the port and closes it again is nothing to warn of.
+    if (reason !== "client_closed") {
+      this.#warn("TLS handshake failed", reason, fields);
+    } else log.debug("TLS handshake failed", { port, reason, ...fields });
+  }
+
+  requestRefused(request: RefusedRequest): void {
+    const { port, gateway, clock, record } = this.#options;
+    const { error, target, authority, source, ...known } = request;
+    record({
+      ...known,
+      time: clock.now(),
+      durationMs: undefined,
+      port,
+      gateway: gateway(),
+      listener: undefined,
+      route: undefined,
+      backend: undefined,
+      endpoint: undefined,
+      source: toText(source),
+      host: authority,
+      // A whole URL may hold a password.
+      path: target.startsWith("/") ? pathOf(target) : "",
+      requestId: "",
+      answerId: undefined,
+      failedExpressions: undefined,
+      upstreamDurationMs: undefined,
+      reason: error.code,
+      error: describeError(error),
+      retries: 0,
+      usage: undefined,
+    });
+  }
+
+  /** At most one line a second of each kind, which says how many were not written; the metrics have them all. */
+  #warn(message: string, reason: string, fields: LogFields): void {
+    const { clock, log, port } = this.#options;
+    const now = clock.monotonic();
+    const kind = `${message} ${reason}`;
+    const last = this.#warnings.get(kind);
+    if (last !== undefined && now - last.at < QUIET_MS) {
+      last.unwritten++;
+      return;
+    }
+    this.#warnings.set(kind, { at: now, unwritten: 0 });
+    const count = last === undefined || last.unwritten === 0
+      ? undefined
+      : last.unwritten + 1;
+    log.warn(message, { port, reason, ...fields, count });
+  }
+}
+
+function toText({ address, port }: Peer): string {
+  return `${address}:${port}`;
+}

@@ -1,0 +1,53 @@
+import { describeError } from "../../base/errors.ts";
+import type { TracedPolicyKind } from "../../telemetry/trace/trace_event.ts";
+import type { TraceRecorder } from "./trace_recorder.ts";
+
+interface Wait {
+  readonly kind: TracedPolicyKind;
+  readonly whom: string;
+  readonly startedAt: number;
+}
+
+/** Whom the policies of one request have to wait for; each is recorded once that is over. */
+export class PolicyWaits {
+  readonly #recorder: TraceRecorder;
+  #current: Wait | undefined;
+
+  constructor(recorder: TraceRecorder) {
+    this.#recorder = recorder;
+  }
+
+  /** Passes on what comes of the answer. */
+  async follow<T>(
+    kind: TracedPolicyKind,
+    whom: string,
+    answer: Promise<T>,
+  ): Promise<T> {
+    const wait = { kind, whom, startedAt: this.#recorder.now() };
+    this.#current = wait;
+    try {
+      const value = await answer;
+      this.#end(wait, undefined);
+      return value;
+    } catch (error) {
+      this.#end(wait, error);
+      throw error;
+    }
+  }
+
+  /** The request waits no longer, such as because the client left. */
+  giveUp(reason: unknown): void {
+    if (this.#current !== undefined) this.#end(this.#current, reason);
+  }
+
+  #end(wait: Wait, reason: unknown): void {
+    if (this.#current !== wait) return;
+    this.#current = undefined;
+    const { kind, whom, startedAt } = wait;
+    const details = {
+      waitedFor: whom,
+      ...(reason !== undefined && { error: describeError(reason) }),
+    };
+    this.#recorder.emit({ type: "policyEvent", kind, details }, startedAt);
+  }
+}

@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import type { BudgetDefinition } from "../budget.ts";
+import type { DescriptorUse } from "../global_limiter.ts";
+import { KvBucket, type KvBucketOptions } from "./kv_bucket.ts";
+
+/** What buckets have in common, and how many are kept. */
+export interface KvBucketTableOptions
+  extends Pick<KvBucketOptions, "store" | "firstLooks" | "clock" | "maxLease"> {
+  readonly domain: string;
+  readonly maxBudgets: number;
+}
+
+/** The buckets in memory. The least recently used makes room for a new one; its record stays in the store. */
+export class KvBucketTable {
+  readonly #options: KvBucketTableOptions;
+  /** By definition and entries, the least recently used first. */
+  readonly #buckets = new Map<string, KvBucket>();
+  readonly #definitions = new WeakMap<BudgetDefinition, string>();
+  #latest: string | undefined;
+  #evicted = 0;
+
+  constructor(options: KvBucketTableOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  get evicted(): number {
+    return this.#evicted;
+  }
+
+  /** Those used last, the last one at the end. */
+  latest(count: number): readonly KvBucket[] {
+    return [...this.#buckets.values()].slice(-count);
+  }
+
+  /** A bucket for each budget; descriptors that come to the same share one. */
+  findAll(uses: readonly DescriptorUse[]): readonly KvBucket[] {
+    const buckets: KvBucket[] = [];
+    for (const use of uses) {
+      const bucket = this.#find(use);
+      if (!buckets.includes(bucket)) buckets.push(bucket);
+    }
+    return buckets;
+  }
+
+  /** Of those uses, the first that counts against that bucket. */
+  firstUse(
+    bucket: KvBucket,
+    uses: readonly DescriptorUse[],
+  ): DescriptorUse | undefined {
+    return uses.find((use) => this.#find(use) === bucket);
+  }
+
+  #find({ budget, entries }: DescriptorUse): KvBucket {
+    const id = this.#identify(budget) + ownerOf(entries);
+    const known = this.#buckets.get(id);
+    if (known !== undefined && this.#latest === id) return known;
+    const bucket = known ?? this.#create(budget, entries);
+    this.#buckets.delete(id);
+    this.#buckets.set(id, bucket);
+    this.#latest = id;
+    if (known === undefined) this.#evict();
+    return bucket;
+  }
+
+  #create(
+    budget: BudgetDefinition,
+    entries: DescriptorUse["entries"],
+  ): KvBucket {
+    const { domain, store, firstLooks, clock, maxLease } = this.#options;
+    // Keys of the store must be short, and it need not know the names of users.
+    const hash = createHash("sha256").update(JSON.stringify(entries));
+    const owner = hash.digest("base64url");
+    const key = ["limit", 1, domain, this.#identify(budget), owner];
+    return new KvBucket({
+      budget,
+      entries,
+      key,
+      store,
+      firstLooks,
+      clock,
+      maxLease,
+    });
+  }
+
+  /** A budget that is defined differently is a different budget. */
+  #identify(budget: BudgetDefinition): string {
+    const known = this.#definitions.get(budget);
+    if (known !== undefined) return known;
+    const { unit, base, burst, windowMs, overshoot } = budget;
+    const id = `${base}+${burst} ${unit}/${windowMs} ${overshoot}`;
+    this.#definitions.set(budget, id);
+    return id;
+  }
+
+  #evict(): void {
+    if (this.#buckets.size <= this.#options.maxBudgets) return;
+    const [oldest] = this.#buckets.keys();
+    if (oldest !== undefined) this.#buckets.delete(oldest);
+    this.#evicted++;
+  }
+}
+
+/** Different for different entries; asked for every request, and JSON takes three times as long. */
+function ownerOf(entries: DescriptorUse["entries"]): string {
+  let owner = "";
+  for (const [key, value] of entries) {
+    owner += `${key.length}:${key}${value.length}:${value}`;
+  }
+  return owner;
+}

@@ -1,0 +1,61 @@
+import { describeError } from "../../base/errors.ts";
+import { redactUrl } from "../../base/redaction.ts";
+
+/** What is needed of a key-value store that several processes share. */
+export interface KvHandle {
+  /** The value, and the version that `replace` wants to see again. */
+  read(key: Deno.KvKey): Promise<KvEntry>;
+  /** Writes unless somebody else wrote since `version` was read; says whether it did. */
+  replace(
+    key: Deno.KvKey,
+    version: string | null,
+    next: Replacement,
+  ): Promise<boolean>;
+  close(): void;
+}
+
+/** A value and its version; both are `null` when there is none. */
+export interface KvEntry {
+  readonly value: unknown;
+  readonly version: string | null;
+}
+
+/** A value to write in place of another. */
+export interface Replacement {
+  readonly value: unknown;
+  /** After which the entry may be deleted. */
+  readonly expireInMs: number;
+}
+
+/**
+ * Opens Deno KV: a file that processes of this machine share, `:memory:`, or the URL of a KV Connect server, to which
+ * `DENO_KV_ACCESS_TOKEN` gives access.
+ *
+ * @throws {Error} naming the store, when it cannot be opened
+ */
+export async function openKv(path: string): Promise<KvHandle> {
+  const kv = await openNamed(path);
+  return {
+    async read(key) {
+      const { value, versionstamp } = await kv.get(key);
+      return { value, version: versionstamp };
+    },
+    async replace(key, version, { value, expireInMs }) {
+      const { ok } = await kv.atomic().check({ key, versionstamp: version })
+        .set(key, value, { expireIn: expireInMs }).commit();
+      return ok;
+    },
+    close: () => kv.close(),
+  };
+}
+
+async function openNamed(path: string): Promise<Deno.Kv> {
+  try {
+    return await Deno.openKv(path);
+  } catch (error) {
+    // Not as its cause: a store tells by the message whether the file is locked.
+    throw new Error(
+      `Cannot open "${redactUrl(path)}": ${describeError(error)}`,
+    );
+  }
+}

@@ -1,0 +1,194 @@
+import type { Clock } from "../../base/clock.ts";
+import type { KvHandle, Replacement } from "./kv_handle.ts";
+
+/** What a store did since it was made. */
+export interface KvStoreCounters {
+  /** Records written. */
+  readonly writes: number;
+  /** Writes tried again since another process was faster. */
+  readonly conflicts: number;
+  /** Operations tried again since the file was locked. */
+  readonly locks: number;
+  /** Operations that failed for good, and failed tries to open the store. */
+  readonly failures: number;
+}
+
+/** How to open a store. */
+export interface KvStoreOptions {
+  readonly open: () => Promise<KvHandle>;
+  readonly clock: Clock;
+  /** A number from 0 up to 1, for the jitter of retries. */
+  readonly random: () => number;
+}
+
+/** An operation that takes longer, with all its retries, has failed. */
+const OPERATION_MS = 5000;
+const LONGEST_PAUSE_MS = 50;
+const FIRST_REOPEN_MS = 100;
+const LONGEST_REOPEN_MS = 1000;
+
+/**
+ * Values that are replaced by comparing and swapping. Opens when it is used first. A store that fails is closed and opened anew after a
+ * pause; until then everything fails at once with the error that it failed with.
+ */
+export class KvStore {
+  readonly #options: KvStoreOptions;
+  readonly #counters = { writes: 0, conflicts: 0, locks: 0, failures: 0 };
+  #opening: Promise<KvHandle> | undefined;
+  #failure: { readonly error: unknown; readonly retryAt: number } | undefined;
+  #reopenMs = FIRST_REOPEN_MS;
+  #isClosed = false;
+
+  constructor(options: KvStoreOptions) {
+    this.#options = options;
+  }
+
+  get counters(): KvStoreCounters {
+    return { ...this.#counters };
+  }
+
+  /** Why the store cannot be used right now, and will not be tried. */
+  get error(): unknown {
+    if (this.#isClosed) return new Error("the store is closed");
+    const failure = this.#failure;
+    return failure === undefined ||
+        this.#options.clock.monotonic() >= failure.retryAt
+      ? undefined
+      : failure.error;
+  }
+
+  /** Why it failed last; `undefined` once it works again. */
+  get lastError(): unknown {
+    return this.#failure?.error;
+  }
+
+  /** Opens the store ahead of its first use; rejects when it cannot be opened now. */
+  async open(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#opening ??= this.#options.open();
+    await this.#opening;
+  }
+
+  /**
+   * Reads a value and writes what `change` makes of it, again with the newer value when another process wrote in between; `undefined`
+   * writes nothing. Rejects when the store fails: a write may or may not have been done then.
+   */
+  async update(
+    key: Deno.KvKey,
+    change: (value: unknown) => Replacement | undefined,
+  ): Promise<void> {
+    const { error } = this;
+    if (error !== undefined) throw error;
+    this.#opening ??= this.#open();
+    const opening = this.#opening;
+    try {
+      await this.#withDeadline((isLate) =>
+        this.#swap({ opening, isLate, key, change })
+      );
+    } catch (error) {
+      this.#counters.failures++;
+      this.#fail(opening, error);
+      throw error;
+    }
+    if (this.#opening === opening) {
+      this.#failure = undefined;
+      this.#reopenMs = FIRST_REOPEN_MS;
+    }
+  }
+
+  /** Closes the store; operations under way fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const opening = this.#opening;
+    this.#opening = undefined;
+    if (opening !== undefined) await closeOnceOpen(opening);
+  }
+
+  /** Processes that start together lock each other out while they set the file up. */
+  async #open(): Promise<KvHandle> {
+    const giveUpAt = this.#options.clock.monotonic() + OPERATION_MS;
+    for (let tries = 1;; tries++) {
+      try {
+        return await this.#options.open();
+      } catch (error) {
+        const isLate = this.#options.clock.monotonic() >= giveUpAt;
+        if (!isLocked(error) || isLate || this.#isClosed) throw error;
+        this.#counters.locks++;
+        await this.#pause(tries);
+      }
+    }
+  }
+
+  async #swap({ opening, isLate, key, change }: {
+    readonly opening: Promise<KvHandle>;
+    readonly isLate: () => boolean;
+    readonly key: Deno.KvKey;
+    readonly change: (value: unknown) => Replacement | undefined;
+  }): Promise<void> {
+    const kv = await opening;
+    for (let tries = 0; !isLate(); tries++) {
+      if (tries > 0) await this.#pause(tries);
+      try {
+        const { value, version } = await kv.read(key);
+        if (isLate()) return;
+        const next = change(value);
+        if (next === undefined) return;
+        if (await kv.replace(key, version, next)) {
+          this.#counters.writes++;
+          return;
+        }
+        this.#counters.conflicts++;
+      } catch (error) {
+        if (!isLocked(error)) throw error;
+        this.#counters.locks++;
+      }
+    }
+  }
+
+  /** Doubles with every try; somewhere in between, so that processes do not meet again. */
+  #pause(tries: number): Promise<void> {
+    const { clock, random } = this.#options;
+    const longest = Math.min(LONGEST_PAUSE_MS, 2 ** tries);
+    return new Promise((resolve) => {
+      clock.setTimer(resolve, random() * longest);
+    });
+  }
+
+  #withDeadline(
+    operation: (isLate: () => boolean) => Promise<void>,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const cancel = this.#options.clock.setTimer(() => {
+        late = true;
+        reject(new Error(`no answer within ${OPERATION_MS} ms`));
+      }, OPERATION_MS);
+      operation(() => late).then(resolve, reject).finally(cancel);
+    });
+  }
+
+  #fail(opening: Promise<KvHandle>, error: unknown): void {
+    // Several operations fail when a store does: the first one closes it.
+    if (this.#opening !== opening) return;
+    this.#opening = undefined;
+    void closeOnceOpen(opening);
+    const { clock, random } = this.#options;
+    const pauseMs = this.#reopenMs * (0.5 + random() / 2);
+    this.#failure = { error, retryAt: clock.monotonic() + pauseMs };
+    this.#reopenMs = Math.min(LONGEST_REOPEN_MS, this.#reopenMs * 2);
+  }
+}
+
+async function closeOnceOpen(opening: Promise<KvHandle>): Promise<void> {
+  try {
+    (await opening).close();
+  } catch {
+    // It never opened, or broke in a way that closed it: nothing is left to close.
+  }
+}
+
+/** SQLite says so when another process holds the file for longer than the driver waits; nothing was written then. */
+function isLocked(error: unknown): boolean {
+  return error instanceof Error &&
+    /database (table )?is locked/i.test(error.message);
+}

@@ -1,0 +1,44 @@
+import type { Clock } from "../../base/clock.ts";
+import { SharedMap } from "../../base/shared_map.ts";
+import type {
+  CounterLease,
+  CounterStore,
+  LimitCounts,
+  LimitReading,
+} from "./counter_store.ts";
+import { LocalLimit } from "./local_limit.ts";
+
+/** Budgets of this process, each for as long as a configuration uses it. */
+export class LocalCounterStore implements CounterStore {
+  readonly #limits = new SharedMap<LocalLimit>();
+  readonly #clock: Pick<Clock, "monotonic">;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
+  lease(): CounterLease {
+    const releases: (() => void)[] = [];
+    return {
+      limit: ({ scope, name, words }, definition) => {
+        const key = JSON.stringify([scope, name, words, definition]);
+        const create = () => new LocalLimit({ scope, name }, definition);
+        const { value, release } = this.#limits.acquire(key, create);
+        releases.push(release);
+        return value;
+      },
+      release() {
+        for (const release of releases.splice(0)) release();
+      },
+    };
+  }
+
+  counts(): Iterable<LimitCounts> {
+    return this.#limits.values();
+  }
+
+  describe(): readonly LimitReading[] {
+    const now = Math.floor(this.#clock.monotonic());
+    return [...this.#limits.values()].map((limit) => limit.describe(now));
+  }
+}

@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import type { BudgetDefinition, BudgetReading } from "../budget.ts";
+import type {
+  Limit,
+  LimitCounts,
+  LimitPlace,
+  LimitReading,
+} from "./counter_store.ts";
+import { type BudgetOwner, LocalBudget } from "./local_budget.ts";
+import { LocalRecency } from "./local_recency.ts";
+
+/** Keys that a limit remembers; at most 40 MB of memory. Beyond it, the one unused for longest is forgotten. */
+export const MAX_KEYS = 100_000;
+/** Longer keys are known by their digest. */
+const MAX_KEY_LENGTH = 128;
+/** Idle budgets that make room for each new key, so that their number follows the traffic. */
+const DROPPED_PER_KEY = 2;
+
+/** A limit whose budgets are in this process. */
+export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
+  readonly scope: string;
+  readonly name: string;
+  readonly definition: BudgetDefinition;
+  readonly capacity: number;
+  admitted = 0;
+  refused = 0;
+  tokens = 0;
+  evictedKeys = 0;
+  readonly #budgets = new LocalRecency();
+
+  constructor({ scope, name }: LimitPlace, definition: BudgetDefinition) {
+    this.scope = scope;
+    this.name = name;
+    this.definition = definition;
+    this.capacity = definition.base + definition.burst;
+  }
+
+  budget(key: string, now: number): LocalBudget {
+    const known = key.length > MAX_KEY_LENGTH ? digestOf(key) : key;
+    return this.#budgets.use(known) ?? this.#add(known, now);
+  }
+
+  get keys(): number {
+    return this.#budgets.size;
+  }
+
+  describe(now: number): LimitReading {
+    const { scope, name, keys, evictedKeys, admitted, refused, tokens } = this;
+    let least: BudgetReading = {
+      unit: this.definition.unit,
+      limit: this.capacity,
+      remaining: this.capacity,
+      resetMs: this.definition.windowMs,
+      windowMs: this.definition.windowMs,
+    };
+    let overshoot = 0;
+    for (const budget of this.#budgets.values()) {
+      const reading = budget.read(now);
+      if (reading.remaining < least.remaining) least = reading;
+      overshoot += budget.overshoot(now);
+    }
+    const counts = { keys, evictedKeys, admitted, refused, tokens };
+    return { scope, name, ...least, overshoot, ...counts };
+  }
+
+  #add(key: string, now: number): LocalBudget {
+    this.#makeRoom(now);
+    const budget = new LocalBudget(this, ownCopy(key));
+    this.#budgets.add(budget);
+    return budget;
+  }
+
+  #makeRoom(now: number): void {
+    for (let i = 0; i < DROPPED_PER_KEY; i++) {
+      const { oldest } = this.#budgets;
+      if (oldest === undefined || !oldest.isIdle(now)) break;
+      this.#budgets.delete(oldest);
+    }
+    const { oldest, size } = this.#budgets;
+    if (oldest === undefined || size < MAX_KEYS) return;
+    this.#budgets.delete(oldest);
+    this.evictedKeys++;
+  }
+}
+
+function digestOf(key: string): string {
+  return createHash("sha256").update(key).digest("base64url");
+}
+
+/** A piece of a text keeps the whole text in memory, such as the head of a request. */
+function ownCopy(key: string): string {
+  return String(JSON.parse(JSON.stringify(key)));
+}

@@ -1,0 +1,24 @@
+import { formatHostPort } from "../../base/host_port.ts";
+
+/** Where a rate limit service is and how to verify it. */
+export interface ServiceAddress {
+  readonly host: string;
+  readonly port: number;
+  /** `undefined` for plain text. */
+  readonly tls: ServiceTls | undefined;
+}
+
+/** How to verify a service; one that cannot be verified is not spoken to. */
+export interface ServiceTls {
+  /** Server name sent and verified. */
+  readonly hostname: string;
+  /** Names accepted in place of `hostname`; empty for `hostname` alone. */
+  readonly subjectAltNames: readonly string[];
+  /** PEM certificates that replace the trusted roots; `undefined` for the system's. */
+  readonly caCertificates: readonly string[] | undefined;
+}
+
+/** Text such as `ratelimit:8081` or `[::1]:8081`. */
+export function formatAddress({ host, port }: ServiceAddress): string {
+  return formatHostPort(host, port);
+}

@@ -1,0 +1,240 @@
+/**
+ * One connection to a rate limit service.
+ *
+ * @module
+ */
+import type { EventEmitter } from "node:events";
+import type { ClientHttp2Session } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
+import {
+  checkServerIdentity,
+  connect as connectTls,
+  type ConnectionOptions,
+  type PeerCertificate,
+} from "node:tls";
+import type { Clock } from "../../base/clock.ts";
+import { nodeHttp2 } from "../../base/node_http2.ts";
+import {
+  formatAddress,
+  type ServiceAddress,
+  type ServiceTls,
+} from "./service_address.ts";
+import { CallTimeout, callUnary } from "./service_call.ts";
+import {
+  decodeAnswer,
+  encodeRequest,
+  type ServiceAnswer,
+  type ServiceRequest,
+} from "./service_messages.ts";
+
+/** What a connection is doing; `failing` waits for the next try, at most a second. */
+export type ConnectionState =
+  | "idle"
+  | "connecting"
+  | "ready"
+  | "failing"
+  | "closed";
+
+const METHOD = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+const CONNECT_TIMEOUT_MS = 1000;
+const FIRST_BACKOFF_MS = 50;
+const MAX_BACKOFF_MS = 1000;
+
+/**
+ * A connection on which nothing comes back is replaced: the other machine may be gone without a word, which TCP finds out
+ * after a quarter of an hour.
+ */
+const SILENT_CALLS = 10;
+const SILENT_MS = 2000;
+
+/** One attempt at a session and what came of it. */
+interface Link {
+  readonly socket: Socket;
+  session: Promise<ClientHttp2Session> | undefined;
+}
+
+/**
+ * Asks a rate limit service. Connects when it is used, again after a pause when the connection is lost; calls in that pause
+ * fail at once. Over HTTP/2 itself: the usual gRPC library keeps sockets and timers after it was closed, and needs 400 kB.
+ */
+export class ServiceConnection {
+  readonly #address: ServiceAddress;
+  readonly #clock: Clock;
+  readonly #sockets = new Set<Socket>();
+  #link: Link | undefined;
+  #state: ConnectionState = "idle";
+  #lastError: unknown;
+  #backoffMs = 0;
+  #retryAt = 0;
+  /** Calls without an answer since the last one that had one. */
+  #silentCalls = 0;
+  #silentSince = 0;
+
+  /** Does not connect yet. */
+  constructor(address: ServiceAddress, clock: Clock) {
+    this.#address = address;
+    this.#clock = clock;
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** Connects ahead of the first call; rejects when the service cannot be reached now. */
+  async open(): Promise<void> {
+    await this.#openSession();
+  }
+
+  /** Sends a request; rejects when no answer came in time or what came is none. */
+  async ask(
+    request: ServiceRequest,
+    timeoutMs: number,
+  ): Promise<ServiceAnswer> {
+    try {
+      const answer = await callUnary({
+        openSession: () => this.#openSession(),
+        authority: this.#address.tls?.hostname ?? formatAddress(this.#address),
+        path: METHOD,
+        message: encodeRequest(request),
+        timeoutMs,
+        clock: this.#clock,
+      });
+      this.#silentCalls = 0;
+      return decodeAnswer(answer);
+    } catch (error) {
+      if (error instanceof CallTimeout) this.#noteSilence(error);
+      throw error;
+    }
+  }
+
+  /** Ends the connection; calls in flight fail. */
+  close(): void {
+    this.#state = "closed";
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #openSession(): Promise<ClientHttp2Session> {
+    if (this.#state === "closed") {
+      return Promise.reject(new Error("the connection is closed"));
+    }
+    if (this.#link?.session !== undefined) return this.#link.session;
+    if (this.#clock.monotonic() < this.#retryAt) {
+      return Promise.reject(this.#lastError);
+    }
+    this.#state = "connecting";
+    const link: Link = { socket: this.#connect(), session: undefined };
+    this.#link = link;
+    link.session = this.#startSession(link);
+    return link.session;
+  }
+
+  #connect(): Socket {
+    const { host, port, tls } = this.#address;
+    const socket = tls === undefined
+      ? connectTcp({ host, port, noDelay: true })
+      : connectTls({ host, port, ...tlsOptions(tls) });
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    return socket;
+  }
+
+  async #startSession(link: Link): Promise<ClientHttp2Session> {
+    const { socket } = link;
+    const { tls } = this.#address;
+    const cancelTimer = this.#clock.setTimer(
+      () => socket.destroy(new Error("the service did not answer in time")),
+      CONNECT_TIMEOUT_MS,
+    );
+    try {
+      await untilEvent(socket, tls === undefined ? "connect" : "secureConnect");
+      const session = nodeHttp2().connect(
+        tls === undefined ? "http://service" : "https://service",
+        { createConnection: () => socket },
+      );
+      session.on("error", (error) => this.#lose(link, error));
+      session.once("goaway", () => this.#leave(link, session));
+      session.once(
+        "close",
+        () => this.#lose(link, new Error("the connection was lost")),
+      );
+      await untilEvent(session, "remoteSettings");
+      this.#state = "ready";
+      this.#backoffMs = 0;
+      return session;
+    } catch (error) {
+      this.#lose(link, error);
+      throw error;
+    } finally {
+      cancelTimer();
+    }
+  }
+
+  /** The service takes no more calls on this connection and ends it after the last answer. */
+  #leave(link: Link, session: ClientHttp2Session): void {
+    session.close();
+    if (link !== this.#link) return;
+    this.#link = undefined;
+    if (this.#state !== "closed") this.#state = "idle";
+  }
+
+  #lose(link: Link, error: unknown): void {
+    link.socket.destroy();
+    if (link !== this.#link) return;
+    this.#link = undefined;
+    this.#lastError = error;
+    if (this.#state === "closed") return;
+    this.#state = "failing";
+    this.#retryAt = this.#clock.monotonic() + this.#backoffMs;
+    this.#backoffMs = Math.min(
+      MAX_BACKOFF_MS,
+      Math.max(FIRST_BACKOFF_MS, this.#backoffMs * 2),
+    );
+  }
+
+  #noteSilence(error: CallTimeout): void {
+    const now = this.#clock.monotonic();
+    if (this.#silentCalls++ === 0) this.#silentSince = now;
+    if (this.#silentCalls < SILENT_CALLS) return;
+    if (now - this.#silentSince < SILENT_MS) return;
+    this.#silentCalls = 0;
+    if (this.#link !== undefined) this.#lose(this.#link, error);
+  }
+}
+
+/** Resolves with the event, rejects when the emitter fails or closes before. */
+function untilEvent(
+  emitter: Socket | ClientHttp2Session,
+  name: string,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const emitting: EventEmitter = emitter;
+    emitting.once(name, () => resolve());
+    // Not removed: an error that nobody listens to ends the process.
+    emitting.on("error", reject);
+    emitting.once(
+      "close",
+      () => reject(new Error("the connection was closed")),
+    );
+  });
+}
+
+function tlsOptions(tls: ServiceTls): ConnectionOptions {
+  const { hostname, caCertificates } = tls;
+  return {
+    servername: hostname,
+    ALPNProtocols: ["h2"],
+    checkServerIdentity: (_, certificate) => verifyName(tls, certificate),
+    ...(caCertificates !== undefined && { ca: [...caCertificates] }),
+  };
+}
+
+function verifyName(
+  tls: ServiceTls,
+  certificate: PeerCertificate,
+): Error | undefined {
+  const names = tls.subjectAltNames.length === 0
+    ? [tls.hostname]
+    : tls.subjectAltNames;
+  const failures = names.map((name) => checkServerIdentity(name, certificate));
+  return failures.includes(undefined) ? undefined : failures[0];
+}

@@ -1,0 +1,86 @@
+import { ownHeaders } from "../../base/own_headers.ts";
+import { longestWait } from "../budget.ts";
+import type {
+  DescriptorReading,
+  DescriptorUse,
+  LimiterDecision,
+} from "../global_limiter.ts";
+import { windowOfUnit } from "./service_budgets.ts";
+import type { DescriptorStatus, ServiceAnswer } from "./service_messages.ts";
+
+type Headers = readonly (readonly [string, string])[];
+
+/** `RateLimitResponse.Code`. */
+const serviceCodes = { ok: 1, overLimit: 2 } as const;
+
+const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+// deno-lint-ignore no-control-regex -- field values may hold anything but these
+const controls = /[\0-\x08\x0a-\x1f\x7f]/;
+
+/**
+ * What an answer means for a request.
+ *
+ * @throws {RangeError} when the service neither admits nor refuses
+ */
+export function decideBy(
+  answer: ServiceAnswer,
+  uses: readonly DescriptorUse[],
+): LimiterDecision {
+  const readings = readBudgets(answer.statuses, uses, () => true);
+  const responseHeaders = allowedHeaders(answer.responseHeaders);
+  switch (answer.overallCode) {
+    case serviceCodes.ok: {
+      const requestHeaders = allowedHeaders(answer.requestHeaders);
+      return { verdict: "admitted", readings, responseHeaders, requestHeaders };
+    }
+    case serviceCodes.overLimit: {
+      const { body } = answer;
+      const refusedBy = findRefusing(answer.statuses, uses);
+      return { verdict: "refused", readings, responseHeaders, refusedBy, body };
+    }
+    default:
+      throw new RangeError(
+        `expected the code OK or OVER_LIMIT, got ${answer.overallCode}`,
+      );
+  }
+}
+
+function readBudgets(
+  statuses: readonly DescriptorStatus[],
+  uses: readonly DescriptorUse[],
+  isWanted: (status: DescriptorStatus) => boolean,
+): DescriptorReading[] {
+  return uses.flatMap(({ budget, index }, place) => {
+    const status = statuses[place];
+    if (status?.limit === undefined || !isWanted(status)) return [];
+    const windowMs = windowOfUnit(status.limit.unit) ?? budget.windowMs;
+    return [{
+      index,
+      unit: budget.unit,
+      limit: status.limit.perUnit,
+      remaining: status.remaining,
+      resetMs: status.resetMs ?? windowMs,
+      windowMs,
+    }];
+  });
+}
+
+/** Of the budgets that refused, the one that the client has to wait for longest. */
+function findRefusing(
+  statuses: readonly DescriptorStatus[],
+  uses: readonly DescriptorUse[],
+): DescriptorReading | undefined {
+  const refusing = readBudgets(
+    statuses,
+    uses,
+    ({ code }) => code === serviceCodes.overLimit,
+  );
+  return longestWait(refusing);
+}
+
+function allowedHeaders(headers: Headers): Headers {
+  return headers.filter(([name, value]) =>
+    fieldName.test(name) && !controls.test(value) &&
+    !ownHeaders.has(name.toLowerCase())
+  );
+}

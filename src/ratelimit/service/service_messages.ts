@@ -1,0 +1,187 @@
+/**
+ * The messages of `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit` as bytes.
+ *
+ * @module
+ */
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { latin1 } from "../../base/latin1.ts";
+
+/** `RateLimitRequest`. */
+export interface ServiceRequest {
+  readonly domain: string;
+  /** For services that know no `hits_addend` of descriptors; 0 is read as 1. */
+  readonly hitsAddend: number;
+  readonly descriptors: readonly ServiceDescriptor[];
+}
+
+/** `RateLimitDescriptor`. */
+export interface ServiceDescriptor {
+  readonly entries: readonly (readonly [key: string, value: string])[];
+  /** What applies in place of the limit that the service has for these entries. */
+  readonly limit: { readonly perUnit: number; readonly unit: number };
+  /** How much to charge; 0 asks only. */
+  readonly hitsAddend: number;
+}
+
+/** `RateLimitResponse`. */
+export interface ServiceAnswer {
+  readonly overallCode: number;
+  /** In the order of the descriptors of the request. */
+  readonly statuses: readonly DescriptorStatus[];
+  readonly requestHeaders: readonly (readonly [string, string])[];
+  readonly responseHeaders: readonly (readonly [string, string])[];
+  readonly body: Uint8Array;
+}
+
+/** `RateLimitResponse.DescriptorStatus`. */
+export interface DescriptorStatus {
+  readonly code: number;
+  /** `undefined` when no limit applies. */
+  readonly limit: ServiceDescriptor["limit"] | undefined;
+  readonly remaining: number;
+  /** `undefined` when the service does not say. */
+  readonly resetMs: number | undefined;
+}
+
+/** Statuses or headers of an answer that are read; one with more is refused. */
+const MAX_ITEMS = 128;
+
+/** A request as bytes. */
+export function encodeRequest(request: ServiceRequest): Uint8Array {
+  const writer = new BinaryWriter();
+  writeBytes(writer, 1).string(request.domain);
+  for (const descriptor of request.descriptors) {
+    writeBytes(writer, 2).fork();
+    writeDescriptor(writer, descriptor);
+    writer.join();
+  }
+  writer.tag(3, WireType.Varint).uint32(request.hitsAddend);
+  return writer.finish();
+}
+
+function writeDescriptor(
+  writer: BinaryWriter,
+  descriptor: ServiceDescriptor,
+): void {
+  for (const [key, value] of descriptor.entries) {
+    writeBytes(writer, 1).fork();
+    writeBytes(writer, 1).string(key);
+    writeBytes(writer, 2).string(value);
+    writer.join();
+  }
+  const { perUnit, unit } = descriptor.limit;
+  writeBytes(writer, 2).fork();
+  writer.tag(1, WireType.Varint).uint32(perUnit);
+  writer.tag(2, WireType.Varint).int32(unit);
+  writer.join();
+  writeBytes(writer, 3).fork();
+  writer.tag(1, WireType.Varint).uint64(descriptor.hitsAddend);
+  writer.join();
+}
+
+function writeBytes(writer: BinaryWriter, field: number): BinaryWriter {
+  return writer.tag(field, WireType.LengthDelimited);
+}
+
+/**
+ * Reads an answer; unknown fields are skipped.
+ *
+ * @throws {Error} when the bytes are no such message
+ */
+export function decodeAnswer(bytes: Uint8Array): ServiceAnswer {
+  const statuses: DescriptorStatus[] = [];
+  const responseHeaders: (readonly [string, string])[] = [];
+  const requestHeaders: (readonly [string, string])[] = [];
+  let overallCode = 0;
+  let body: Uint8Array = new Uint8Array();
+  readFields(bytes, {
+    numbers: { 1: (value) => overallCode = value },
+    messages: {
+      2: (message) => push(statuses, decodeStatus(message)),
+      3: (message) => push(responseHeaders, decodeHeader(message)),
+      4: (message) => push(requestHeaders, decodeHeader(message)),
+      5: (message) => body = message,
+    },
+  });
+  return { overallCode, statuses, requestHeaders, responseHeaders, body };
+}
+
+function push<T>(list: T[], item: T): void {
+  if (list.length === MAX_ITEMS) {
+    throw new RangeError(`expected at most ${MAX_ITEMS} items`);
+  }
+  list.push(item);
+}
+
+function decodeStatus(bytes: Uint8Array): DescriptorStatus {
+  let code = 0;
+  let remaining = 0;
+  let limit: DescriptorStatus["limit"];
+  let resetMs: number | undefined;
+  readFields(bytes, {
+    numbers: { 1: (value) => code = value, 3: (value) => remaining = value },
+    messages: {
+      2: (message) => limit = decodeLimit(message),
+      4: (message) => resetMs = decodeDuration(message),
+    },
+  });
+  return { code, limit, remaining, resetMs };
+}
+
+function decodeLimit(bytes: Uint8Array): ServiceDescriptor["limit"] {
+  let perUnit = 0;
+  let unit = 0;
+  readFields(bytes, {
+    numbers: { 1: (value) => perUnit = value, 2: (value) => unit = value },
+  });
+  return { perUnit, unit };
+}
+
+/** Milliseconds of a `google.protobuf.Duration`, rounded up. */
+function decodeDuration(bytes: Uint8Array): number {
+  let seconds = 0;
+  let nanos = 0;
+  readFields(bytes, {
+    numbers: { 1: (value) => seconds = value, 2: (value) => nanos = value },
+  });
+  return seconds * 1000 + Math.ceil(nanos / 1e6);
+}
+
+/** Name and value as they go over the wire, one character for each byte; `value` wins over `raw_value`. */
+function decodeHeader(bytes: Uint8Array): readonly [string, string] {
+  let name = "";
+  let value = "";
+  let rawValue = "";
+  readFields(bytes, {
+    messages: {
+      1: (message) => name = latin1(message),
+      2: (message) => value = latin1(message),
+      3: (message) => rawValue = latin1(message),
+    },
+  });
+  return [name, value === "" ? rawValue : value];
+}
+
+/** What to do with the fields of a message, by number; others are skipped, so are those of another wire type. */
+interface FieldReaders {
+  readonly numbers?: Readonly<Record<number, (value: number) => void>>;
+  readonly messages?: Readonly<Record<number, (bytes: Uint8Array) => void>>;
+}
+
+function readFields(bytes: Uint8Array, readers: FieldReaders): void {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    const readNumber = readers.numbers?.[field];
+    const readMessage = readers.messages?.[field];
+    if (type === WireType.Varint && readNumber !== undefined) {
+      readNumber(Math.max(0, Number(reader.int64())));
+    } else if (
+      type === WireType.LengthDelimited && readMessage !== undefined
+    ) {
+      readMessage(reader.bytes());
+    } else {
+      reader.skip(type, field);
+    }
+  }
+}

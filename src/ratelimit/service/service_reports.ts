@@ -1,0 +1,186 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { ServiceDescriptor } from "./service_messages.ts";
+
+/** Tokens that a request used, on their way to the service. */
+export interface UsageReport {
+  readonly descriptor: ServiceDescriptor;
+  /** Monotonic time after which the report would be charged to a later window. */
+  readonly expiresAt: number;
+}
+
+/** How reports travel. */
+export interface UsageReportsOptions {
+  /** Rejects when the service did not take the report. */
+  readonly send: (descriptor: ServiceDescriptor) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Reports that wait; more are dropped. Default 10 000. */
+  readonly capacity?: number;
+}
+
+/** What became of reports since the start. */
+export interface UsageReportCounters {
+  readonly reportedTokens: number;
+  readonly droppedReports: number;
+  readonly droppedTokens: number;
+  /** Waiting or being sent now. */
+  readonly pendingReports: number;
+}
+
+const DEFAULT_CAPACITY = 10_000;
+const MAX_IN_FLIGHT = 16;
+const FIRST_BACKOFF_MS = 50;
+const MAX_BACKOFF_MS = 1000;
+/** Drops are logged together, at most this often. */
+const LOG_INTERVAL_MS = 1000;
+
+/**
+ * Brings reports to a service that may be away for a while. A report is sent again until the service took it or its window is
+ * over, so a service that answers too late may count it twice. What is dropped is counted and logged.
+ */
+export class UsageReports {
+  readonly #options: UsageReportsOptions;
+  readonly #waiting = new Set<UsageReport>();
+  readonly #inFlight = new Set<UsageReport>();
+  #backoffMs = 0;
+  #stopBackoff: (() => void) | undefined;
+  #isClosed = false;
+  #hasEnded = false;
+  #onIdle: (() => void) | undefined;
+  #reportedTokens = 0;
+  #droppedReports = 0;
+  #droppedTokens = 0;
+  #unloggedReports = 0;
+  #unloggedTokens = 0;
+  #stopLogTimer: (() => void) | undefined;
+
+  constructor(options: UsageReportsOptions) {
+    this.#options = options;
+  }
+
+  get counters(): UsageReportCounters {
+    return {
+      reportedTokens: this.#reportedTokens,
+      droppedReports: this.#droppedReports,
+      droppedTokens: this.#droppedTokens,
+      pendingReports: this.#waiting.size + this.#inFlight.size,
+    };
+  }
+
+  /** Sends a report, now or later. */
+  add(report: UsageReport): void {
+    const { capacity = DEFAULT_CAPACITY } = this.#options;
+    if (this.#isClosed || this.#waiting.size >= capacity) {
+      this.#drop(report);
+    } else {
+      this.#waiting.add(report);
+      this.#sendWaiting();
+    }
+  }
+
+  /** Takes no more reports, gives those that wait `graceMs` to arrive and drops the rest. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosed = true;
+    await this.#untilIdle(graceMs);
+    this.#stopBackoff?.();
+    for (const report of this.#waiting) this.#drop(report);
+    for (const report of this.#inFlight) this.#drop(report);
+    this.#waiting.clear();
+    this.#inFlight.clear();
+    this.#logDropped();
+    this.#hasEnded = true;
+  }
+
+  #untilIdle(graceMs: number): Promise<void> {
+    if (this.#isIdle) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.setTimer(resolve, graceMs);
+      this.#onIdle = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  get #isIdle(): boolean {
+    return this.#waiting.size + this.#inFlight.size === 0;
+  }
+
+  #sendWaiting(): void {
+    for (const report of this.#waiting) {
+      if (this.#stopBackoff !== undefined) break;
+      if (this.#inFlight.size === MAX_IN_FLIGHT) break;
+      this.#waiting.delete(report);
+      if (report.expiresAt <= this.#options.clock.monotonic()) {
+        this.#drop(report);
+      } else {
+        this.#inFlight.add(report);
+        void this.#deliver(report);
+      }
+    }
+    if (this.#isIdle) this.#onIdle?.();
+  }
+
+  async #deliver(report: UsageReport): Promise<void> {
+    const error = await this.#trySend(report);
+    if (this.#hasEnded) return;
+    this.#inFlight.delete(report);
+    if (error === undefined) {
+      this.#reportedTokens += report.descriptor.hitsAddend;
+      this.#backoffMs = 0;
+    } else {
+      this.#options.log.debug("Token report failed", { error });
+      this.#retryLater(report);
+    }
+    this.#sendWaiting();
+  }
+
+  async #trySend(report: UsageReport): Promise<unknown> {
+    try {
+      await this.#options.send(report.descriptor);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  /** To the end of the queue, so that a report that the service cannot take does not hold up others. */
+  #retryLater(report: UsageReport): void {
+    const { clock } = this.#options;
+    this.#waiting.add(report);
+    if (this.#stopBackoff !== undefined) return;
+    this.#backoffMs = Math.min(
+      MAX_BACKOFF_MS,
+      Math.max(FIRST_BACKOFF_MS, this.#backoffMs * 2),
+    );
+    this.#stopBackoff = clock.setTimer(() => {
+      this.#stopBackoff = undefined;
+      this.#sendWaiting();
+    }, this.#backoffMs);
+  }
+
+  #drop(report: UsageReport): void {
+    this.#droppedReports++;
+    this.#droppedTokens += report.descriptor.hitsAddend;
+    this.#unloggedReports++;
+    this.#unloggedTokens += report.descriptor.hitsAddend;
+    if (this.#hasEnded) return this.#logDropped();
+    this.#stopLogTimer ??= this.#options.clock.setTimer(
+      () => this.#logDropped(),
+      LOG_INTERVAL_MS,
+    );
+  }
+
+  #logDropped(): void {
+    this.#stopLogTimer?.();
+    this.#stopLogTimer = undefined;
+    if (this.#unloggedReports === 0) return;
+    this.#options.log.warn("Dropped reports of used tokens", {
+      reports: this.#unloggedReports,
+      tokens: this.#unloggedTokens,
+    });
+    this.#unloggedReports = 0;
+    this.#unloggedTokens = 0;
+  }
+}

@@ -1,0 +1,221 @@
+import { explainLimit } from "./explain_limit.ts";
+import {
+  errorOf,
+  type Explanation,
+  type FailingPart,
+  namedPart,
+} from "./explanation.ts";
+import type { FailedRequest } from "./failed_request.ts";
+import type { FinishedRequest } from "../log/finished_request.ts";
+
+type Reason = FinishedRequest["reason"];
+type Explain = (failed: FailedRequest) => Explanation;
+
+/** Says why a request failed and what to do about it. */
+export function explainFailure(failed: FailedRequest): Explanation {
+  return explanations[failed.finished.reason](failed);
+}
+
+const explanations: Readonly<Record<Reason, Explain>> = {
+  jwt_auth: (failed) => ({
+    cause: unauthenticated(failed),
+    failing: failingCredentials(failed),
+    advice: failed.finished.status === 503
+      ? 'The gateway could not get the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".'
+      : "Send a valid token as `Authorization: Bearer <token>`; compare its `iss`, `aud` and `exp` with `jwtAuthentication`.",
+  }),
+  basic_auth: (failed) => ({
+    cause: unauthenticated(failed),
+    failing: failingCredentials(failed),
+    advice: failed.finished.status === 503
+      ? "Passwords are slow to check on purpose, and only so many at a time: try again."
+      : "Send user name and password as `Authorization: Basic …`; compare with the users of `basicAuthentication`.",
+  }),
+  api_key_auth: (failed) => ({
+    cause: unauthenticated(failed),
+    failing: undefined,
+    advice:
+      "Send a key that `apiKeyAuthentication` lists, in the place that its `location` names.",
+  }),
+  mcp_oauth: (failed) =>
+    failed.finished.status >= 500
+      ? {
+        cause: `The OAuth endpoint could not answer: ${errorOf(failed)}.`,
+        failing: undefined,
+        advice:
+          "Check that the issuer of the identity provider is right and can be reached from here.",
+      }
+      : {
+        cause:
+          `It asks for nothing that an OAuth endpoint of the MCP server can answer: ${
+            errorOf(failed)
+          }.`,
+        failing: undefined,
+        advice:
+          "Correct the client; MCP clients find the endpoints through the challenge of a 401.",
+      },
+  authorization: (failed) => ({
+    cause: `It was not allowed: ${errorOf(failed)}.`,
+    failing: failingRule(failed),
+    advice:
+      "If it should pass, change the rule under `authorization`, or give the caller what the rule asks for.",
+  }),
+  rate_limit: explainLimit,
+  listener_not_found: ({ finished: { host, port } }) => ({
+    cause: `No listener of port ${port} is for the host "${host}".`,
+    failing: { kind: "header", name: "host" },
+    advice:
+      "Use a host name that a listener has, or give a listener this `hostname`.",
+  }),
+  route_not_found: ({ finished: { method, host, path }, candidates }) => ({
+    cause: `No route matches ${method} ${path} for the host "${host}"${
+      candidates.length === 0
+        ? ": there is no route for this host"
+        : `; these did not match: ${candidates.join(", ")}`
+    }.`,
+    failing: undefined,
+    advice:
+      "Compare host, path, method and headers with `hostnames` and `matches` of the routes.",
+  }),
+  invalid_backend: (failed) => ({
+    cause: `The route has no backend to send it to: ${errorOf(failed)}.`,
+    failing: namedPart("route", failed.route),
+    advice: "Correct `backends` of the route.",
+  }),
+  invalid_policy: (failed) => ({
+    cause: `A policy of the route cannot be used: ${errorOf(failed)}.`,
+    failing: namedPart("route", failed.route),
+    advice: "Run `gateway --validate-only -f <file>` and correct the policy.",
+  }),
+  upstream: (failed) => {
+    const { finished: { status }, backend, calls } = failed;
+    const answered = calls.at(-1)?.status ?? status;
+    return {
+      cause: `The backend "${backend?.name}" answered ${answered}; ${
+        answered === status
+          ? "the gateway passed that on"
+          : `a transformation made ${status} of it`
+      }.`,
+      failing: namedPart("backend", backend?.name),
+      advice: answered === status
+        ? adviceOnAnswer(failed)
+        : 'See ":status" under `transformation`.',
+    };
+  },
+  direct_response: ({ finished: { status }, route }) => ({
+    cause: `A policy of the ${
+      route === undefined ? "gateway" : "route"
+    } answered ${status} itself.`,
+    failing: namedPart("route", route),
+    advice: "See `directResponse`, `requestRedirect` and `cors` of the route.",
+  }),
+  upstream_connect_failed: unreachable(
+    "Check that it runs and listens at this address, and that the name in it is known here.",
+  ),
+  upstream_tls_failed: unreachable(
+    "Compare its certificate with `tls` of the backend: name and trusted certificates.",
+  ),
+  upstream_overloaded: unreachable(
+    "All its connections are in use; raise `maxConnections` or `maxPendingRequests` of the backend, or add another.",
+  ),
+  upstream_closed: unreachable(
+    "It closed the connection before its answer was complete; look into its log.",
+  ),
+  upstream_protocol_error: unreachable(
+    "It does not speak HTTP as it should; check port and protocol of the backend.",
+  ),
+  upstream_timeout: unreachable(
+    "It took longer than `timeouts.backendRequest`, in which the client has to send its body too: raise that, or make the slower of both faster.",
+  ),
+  route_timeout: unreachable(
+    "All tries took longer than `timeouts.request`, in which the client has to send its body too: raise that, or make the slower of both faster.",
+  ),
+  client_closed: ({ finished: { durationMs = 0 } }) => ({
+    cause: `The client left after ${Math.round(durationMs)} ms.`,
+    failing: undefined,
+    advice: "See whether its own time limit is shorter than the answer takes.",
+  }),
+  transformation_failed: (failed) => ({
+    cause: `A transformation failed: ${errorOf(failed)}.`,
+    failing: namedPart("route", failed.route),
+    advice: failed.finished.error?.includes("longer than") === true
+      ? "Raise `config.limits.maxBufferBytes`, or replace no body by one that is made of it."
+      : "Correct the expression under `transformation`, or say what it gives when something is missing: `has(x) ? x : 'none'`.",
+  }),
+  body_too_large: refused(
+    "Send less, or raise `config.limits.maxBodyBytes`; where the error is about changing a message, `maxBufferBytes` beside it.",
+  ),
+  head_too_large: refused(
+    "Send fewer or shorter headers, or raise `config.limits.maxHeaderBytes` or `maxHeaderCount`.",
+  ),
+  bad_request: refused(
+    "Correct the client: what it sends can be read in two ways, or in none.",
+  ),
+  request_timeout: refused(
+    "If the client is honest but slow, raise `timeouts` of the gateway.",
+  ),
+  expectation_failed: refused("Send no `Expect` but `100-continue`."),
+  misdirected_request: refused(
+    "Connect again, with the server name of this host.",
+  ),
+  method_not_supported: refused("Use a method that the gateway forwards."),
+  version_not_supported: refused("Use HTTP/1.0, HTTP/1.1 or HTTP/2."),
+  drain_timeout: refused(
+    "The gateway stopped. Try again; if answers take longer than that, raise `config.drainTimeout`.",
+  ),
+  internal: (failed) => ({
+    cause: `The gateway made a mistake: ${errorOf(failed)}.`,
+    failing: undefined,
+    advice: "Please report it, with this text.",
+  }),
+};
+
+function adviceOnAnswer({ id, finished: { answerId } }: FailedRequest): string {
+  const advice = `Look into the backend's log; it got x-request-id "${id}"`;
+  return answerId === undefined
+    ? `${advice}.`
+    : `${advice} and calls the request "${answerId}".`;
+}
+
+/** Nothing is wrong with what could not be checked. */
+function failingCredentials(
+  { finished: { status } }: FailedRequest,
+): FailingPart | undefined {
+  return status === 503 ? undefined : namedPart("header", "authorization");
+}
+
+function unauthenticated(failed: FailedRequest): string {
+  const { status } = failed.finished;
+  return `The caller ${
+    status === 503 ? "could not be" : "was not"
+  } authenticated: ${errorOf(failed)}.`;
+}
+
+function refused(advice: string): Explain {
+  return (failed) => ({
+    cause: `It was refused (${failed.finished.reason}): ${errorOf(failed)}.`,
+    failing: undefined,
+    advice,
+  });
+}
+
+function unreachable(advice: string): Explain {
+  return (failed) => ({
+    cause:
+      `The backend "${failed.backend?.name}" at ${failed.finished.endpoint} ${
+        failed.calls.length > 1
+          ? `failed ${failed.calls.length} times`
+          : "failed"
+      }: ${errorOf(failed)}.`,
+    failing: namedPart("backend", failed.backend?.name),
+    advice,
+  });
+}
+
+function failingRule({ verdict }: FailedRequest): FailingPart | undefined {
+  if (verdict?.type !== "authorizationResult") return undefined;
+  const rule = verdict.rules.find(({ matched, mode, error }) =>
+    error !== undefined || matched === (mode === "deny")
+  );
+  return namedPart("rule", rule?.name);
+}

@@ -1,0 +1,50 @@
+import {
+  errorOf,
+  type Explanation,
+  type FailingPart,
+  namedPart,
+} from "./explanation.ts";
+import type { FailedRequest } from "./failed_request.ts";
+import type { FinishedRequest } from "../log/finished_request.ts";
+
+/** Why a limit refused a request. */
+export function explainLimit(failed: FailedRequest): Explanation {
+  if (failed.finished.status === 503) return explainUnknownLimit(failed);
+  return {
+    cause: `It was over a limit: ${errorOf(failed)}.`,
+    failing: failingBudget(failed),
+    advice: adviceOnLimit(failed),
+  };
+}
+
+function explainUnknownLimit(failed: FailedRequest): Explanation {
+  return {
+    cause: `Nobody can say whether it is over a limit: ${errorOf(failed)}.`,
+    failing: undefined,
+    advice:
+      "See whether the store of `global` can be asked (`gwctl proxy limits`) and every entry has a value; `failureMode: Open` forwards meanwhile.",
+  };
+}
+
+function failingBudget({ verdict }: FailedRequest): FailingPart | undefined {
+  if (verdict?.type !== "rateLimit") return undefined;
+  const entry = verdict.entries.find((each) => each.verdict === "deny");
+  return namedPart("budget", entry?.name);
+}
+
+function adviceOnLimit({ verdict, finished }: FailedRequest): string {
+  const entry = verdict?.type === "rateLimit"
+    ? verdict.entries.find((each) => each.verdict === "deny")
+    : undefined;
+  const wait = entry === undefined
+    ? "Wait as long as `retry-after` says"
+    : `Wait until ${resetTime(finished, entry)}, when the limit resets`;
+  return `${wait}; or raise the limit under \`rateLimit\`. \`gwctl proxy limits\` shows what is left of each.`;
+}
+
+function resetTime(
+  { time }: FinishedRequest,
+  { resetSeconds }: { readonly resetSeconds: number },
+): string {
+  return new Date(time + resetSeconds * 1000).toISOString();
+}

@@ -1,0 +1,39 @@
+import type { FinishedRequest } from "../log/finished_request.ts";
+import type {
+  AuthorizationResult,
+  RateLimitResult,
+} from "../trace/trace_event.ts";
+import type { RequestState, TraceHeaders } from "../trace/trace_state.ts";
+
+/** What is remembered of a request that failed: no bodies, no credentials, and every text is short. */
+export interface FailedRequest {
+  /** Value of `x-request-id` that the upstream got; `refused-<n>` for what was refused before it was a request. */
+  readonly id: string;
+  readonly finished: FinishedRequest;
+  readonly scheme: string;
+  /** Names of the parameters, such as `?token=<redacted>`; empty without any. */
+  readonly query: string;
+  /** A few that say nothing about who asks. */
+  readonly requestHeaders: TraceHeaders;
+  readonly responseHeaders: TraceHeaders;
+  /** Who asked has shown one of these: `jwt`, `apiKey`, `basicAuth`. */
+  readonly identities: readonly string[];
+  /** Key of the route. */
+  readonly route: string | undefined;
+  readonly backend: RequestState["backend"];
+  /** The first routes of the host, when none matched. */
+  readonly candidates: readonly string[];
+  /** What the rules or budgets said that turned it down. */
+  readonly verdict: AuthorizationResult | RateLimitResult | undefined;
+  /** Calls of the upstream, in order. */
+  readonly calls: readonly FailedCall[];
+}
+
+/** What came of one call of the upstream. */
+export interface FailedCall {
+  readonly status: number | null;
+  readonly error: string | null;
+  /** Milliseconds from the acceptance of the request to the beginning and the end of the call. */
+  readonly startMs: number;
+  readonly endMs: number;
+}

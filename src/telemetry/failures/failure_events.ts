@@ -1,0 +1,143 @@
+import { REDACTION_MARKER } from "../../base/redaction.ts";
+import type { FailedRequest } from "./failed_request.ts";
+import type {
+  TracedPolicyKind,
+  TraceEvent,
+  TraceMessage,
+} from "../trace/trace_event.ts";
+import { severityOf } from "../trace/trace_severity.ts";
+import type { RequestState } from "../trace/trace_state.ts";
+
+/** The trace of a request that nobody watched, as far as it is remembered: what is missing was not recorded. */
+export function failureEvents(failed: FailedRequest): readonly TraceEvent[] {
+  const end = toMicros(failed.finished.durationMs ?? 0);
+  return [
+    event({ type: "requestStarted" }, 0),
+    event({
+      type: "requestSnapshot",
+      stage: "initial request",
+      requestState: arrivalOf(failed),
+    }, 0),
+    ...routeEvents(failed),
+    ...refusalEvents(failed),
+    ...callEvents(failed),
+    event({
+      type: "responseSnapshot",
+      stage: "final response",
+      requestState: {
+        ...stateOf(failed),
+        response: {
+          code: failed.finished.status,
+          headers: failed.responseHeaders,
+        },
+      },
+    }, end),
+    event({
+      type: "requestFinished",
+      status: failed.finished.status,
+      error: failed.finished.error ?? null,
+      reason: failed.finished.reason,
+    }, end),
+  ];
+}
+
+function event(
+  message: TraceMessage,
+  eventEnd: number,
+  eventStart: number | null = null,
+): TraceEvent {
+  return { eventStart, eventEnd, severity: severityOf(message), message };
+}
+
+function routeEvents(failed: FailedRequest): readonly TraceEvent[] {
+  const { route, candidates, finished: { listener } } = failed;
+  if (listener === undefined) return [];
+  if (route === undefined && finishedBeforeRoute(failed)) return [];
+  return [event({
+    type: "routeSelection",
+    selectedRoute: route ?? null,
+    evaluatedRoutes: route === undefined ? candidates : [route],
+  }, 0)];
+}
+
+function finishedBeforeRoute({ finished }: FailedRequest): boolean {
+  return finished.reason !== "route_not_found";
+}
+
+const refusingKinds: Readonly<Record<string, TracedPolicyKind | undefined>> = {
+  jwt_auth: "jwt",
+  basic_auth: "basic_auth",
+  api_key_auth: "api_key",
+  mcp_oauth: "mcp",
+};
+
+function refusalEvents(
+  { verdict, finished }: FailedRequest,
+): readonly TraceEvent[] {
+  if (verdict !== undefined) return [event(verdict, 0)];
+  const kind = refusingKinds[finished.reason];
+  if (kind === undefined) return [];
+  const { status, error: reason = "" } = finished;
+  const result = { type: "reject", status, reason } as const;
+  return [event({ type: "policy", kind, result }, 0)];
+}
+
+function callEvents(
+  { calls, finished: { endpoint } }: FailedRequest,
+): readonly TraceEvent[] {
+  if (endpoint === undefined) return [];
+  return calls.flatMap(({ status, error, startMs, endMs }) => {
+    const [start, end] = [toMicros(startMs), toMicros(endMs)];
+    return [
+      event({ type: "backendCallStart", target: endpoint }, start),
+      event({ type: "backendCallResult", status, error }, end, start),
+    ];
+  });
+}
+
+function stateOf(failed: FailedRequest): RequestState {
+  const { backend } = failed;
+  return {
+    ...arrivalOf(failed),
+    ...identitiesOf(failed),
+    ...(backend && { backend }),
+  };
+}
+
+function arrivalOf(failed: FailedRequest): RequestState {
+  const { finished, scheme, query } = failed;
+  const { host, path, method, version, gateway, source, time } = finished;
+  const colon = source.lastIndexOf(":");
+  const address = source.slice(0, colon);
+  const port = Number(source.slice(colon + 1));
+  return {
+    request: {
+      method,
+      uri: `${scheme}://${host}${path}${query}`,
+      path,
+      pathAndQuery: path + query,
+      host: host.replace(/:\d*$/, "").toLowerCase(),
+      scheme,
+      version: `HTTP/${version}`,
+      headers: failed.requestHeaders,
+      startTime: new Date(time).toISOString(),
+    },
+    source: { address, port, rawAddress: address, rawPort: port },
+    env: gateway === undefined ? {} : { gateway },
+  };
+}
+
+/** That there was one, and nothing of what it said. */
+function identitiesOf({ identities }: FailedRequest): Partial<RequestState> {
+  return {
+    ...(identities.includes("jwt") && { jwt: { claims: REDACTION_MARKER } }),
+    ...(identities.includes("apiKey") &&
+      { apiKey: { metadata: REDACTION_MARKER } }),
+    ...(identities.includes("basicAuth") &&
+      { basicAuth: { username: REDACTION_MARKER } }),
+  };
+}
+
+function toMicros(milliseconds: number): number {
+  return Math.round(milliseconds * 1000);
+}

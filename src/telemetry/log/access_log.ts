@@ -1,0 +1,119 @@
+import type { Log } from "../../base/log.ts";
+import {
+  formatField,
+  formatTime,
+  type LogFormat,
+  quote,
+} from "../../base/log_text.ts";
+import { hideSignatures } from "../../base/redaction.ts";
+import type { FinishedRequest, FinishedUsage } from "./finished_request.ts";
+
+/** Where access log lines go. */
+export interface AccessLogOptions {
+  /** Receives one line, its line break included; see `LineWriter`. */
+  readonly write: (line: string) => void;
+  readonly format: LogFormat;
+  /** The log of module `request`: the access log is its `info`, so that the filter `request=off` silences it. */
+  readonly log: Log;
+}
+
+/** Writes one line per finished request, as a warning when it is the gateway that failed. */
+export type AccessLog = (request: FinishedRequest) => void;
+
+/** An access log; its lines are safe from what clients send. */
+export function createAccessLog(
+  { write, format, log }: AccessLogOptions,
+): AccessLog {
+  const toLine = format === "json" ? toJsonLine : toTextLine;
+  // A busy gateway accepts many requests in one millisecond, and printing a time is a third of the cost of a line.
+  let time = 0;
+  let timeText = formatTime(time);
+  return (request) => {
+    const level = levelOf(request);
+    if (!log.isEnabled(level)) return;
+    if (request.time !== time) {
+      time = request.time;
+      timeText = formatTime(time);
+    }
+    write(toLine(timeText, level, request));
+  };
+}
+
+type Add = (key: string, value: string | number) => void;
+
+type Level = "info" | "warn";
+
+/** An error that an upstream or a policy answers is not the gateway's. */
+function levelOf({ status, reason }: FinishedRequest): Level {
+  if (status < 500 || reason === "upstream") return "info";
+  return reason === "direct_response" ? "info" : "warn";
+}
+
+function toTextLine(
+  time: string,
+  level: Level,
+  request: FinishedRequest,
+): string {
+  let line = `${time}\t${level}\trequest`;
+  eachField(request, (key, value) => line += formatField(key, value));
+  return line + "\n";
+}
+
+function toJsonLine(
+  time: string,
+  level: Level,
+  request: FinishedRequest,
+): string {
+  let line = `{"level":"${level}","time":"${time}","scope":"request"`;
+  eachField(request, (key, value) => {
+    line += `,"${key}":${typeof value === "number" ? value : quote(value)}`;
+  });
+  return line + "}\n";
+}
+
+function eachField(request: FinishedRequest, add: Add): void {
+  if (request.gateway !== undefined) add("gateway", request.gateway);
+  else add("port", request.port);
+  if (request.listener !== undefined) add("listener", request.listener);
+  if (request.route !== undefined) add("route", request.route);
+  if (request.backend !== undefined) add("backend", request.backend);
+  if (request.endpoint !== undefined) add("endpoint", request.endpoint);
+  add("src.addr", request.source);
+  if (request.method !== "") add("http.method", request.method);
+  if (request.host !== "") add("http.host", request.host);
+  if (request.path !== "") add("http.path", hideSignatures(request.path));
+  if (request.version !== "") add("http.version", `HTTP/${request.version}`);
+  add("http.status", request.status);
+  add("bytes", request.bytesSent);
+  if (request.requestId !== "") add("request.id", request.requestId);
+  if (request.answerId !== undefined) {
+    add("upstream.request.id", request.answerId);
+  }
+  add("reason", request.reason);
+  if (request.error !== undefined) add("error", request.error);
+  if (request.retries > 0) add("retry.attempt", request.retries);
+  if (request.usage !== undefined) addUsage(request.usage, add);
+  if (request.upstreamDurationMs !== undefined) {
+    add("upstream.duration", toMilliseconds(request.upstreamDurationMs));
+  }
+  if (request.durationMs !== undefined) {
+    add("duration", toMilliseconds(request.durationMs));
+  }
+}
+
+/** Names of the OpenTelemetry conventions for generative AI. */
+function addUsage(usage: FinishedUsage, add: Add): void {
+  if (usage.responseModel !== undefined) {
+    add("gen_ai.response.model", usage.responseModel);
+  }
+  add("gen_ai.usage.input_tokens", usage.inputTokens);
+  if (usage.cachedInputTokens !== undefined) {
+    add("gen_ai.usage.cache_read.input_tokens", usage.cachedInputTokens);
+  }
+  add("gen_ai.usage.output_tokens", usage.outputTokens);
+  if (usage.estimated) add("gen_ai.usage.estimated", "true");
+}
+
+function toMilliseconds(duration: number): string {
+  return `${Math.round(duration * 1000) / 1000}ms`;
+}

@@ -1,0 +1,193 @@
+import { hideSignatures, REDACTION_MARKER } from "../../base/redaction.ts";
+import { secretsOf } from "./header_secrets.ts";
+import { formsOf, fromUtf8 } from "../log/text_forms.ts";
+import type { JsonObject, JsonValue, TraceHeaders } from "./trace_state.ts";
+
+/** Under which names secrets travel. */
+export class SensitiveNames {
+  /** Finds a parameter and its value. */
+  readonly pattern: RegExp;
+
+  /**
+   * @param headers In lower case, as are `parameters`.
+   * @param parameters Of queries.
+   */
+  constructor(
+    readonly headers: ReadonlySet<string>,
+    readonly parameters: ReadonlySet<string>,
+  ) {
+    this.pattern = parameterPattern(parameters);
+  }
+}
+
+/** Header fields in order; names in any case. */
+export interface Fields {
+  forEach(visit: (name: string, value: string) => void): void;
+}
+
+/** Shorter secrets are hidden under their own name only: their text occurs elsewhere by chance. */
+const MIN_LENGTH = 6;
+
+/** A copy of a secret in more than so many places is enough; whoever sends more distinct ones hides only some of them by value. */
+const MAX_SECRETS = 256;
+
+/** Says what an event is, not what a request holds. */
+const structure: ReadonlySet<string> = new Set([
+  "type",
+  "stage",
+  "kind",
+  "phase",
+]);
+
+/**
+ * Takes the secrets of one request out of what is shown of it.
+ *
+ * A secret is known by where it stands (a sensitive header, a sensitive query parameter, the user of a URL), by its looks (the
+ * signature of a JWT), and, once seen in such a place, by its value wherever that turns up: a header that a transformation made of it,
+ * the body of an echo, an error.
+ */
+export class TraceRedactor {
+  readonly #names: SensitiveNames;
+  /** Longest first, so that what holds another goes as a whole. */
+  #secrets: string[] = [];
+
+  constructor(names: SensitiveNames) {
+    this.#names = names;
+  }
+
+  /** Remembers the values that stand in places for secrets. */
+  learn(headers: Fields, target = ""): void {
+    headers.forEach((name, value) => {
+      if (!this.#names.headers.has(name.toLowerCase())) return;
+      for (const secret of secretsOf(name.toLowerCase(), value)) {
+        this.#remember(secret);
+      }
+    });
+    for (const [name, value] of pairsOf(target)) {
+      if (!this.#isSecret(name)) continue;
+      this.#remember(value);
+      this.#remember(decode(value));
+    }
+  }
+
+  /** The fields, sensitive ones redacted. */
+  headers(fields: Fields): TraceHeaders {
+    const shown: Record<string, string | string[]> = Object.create(null);
+    fields.forEach((spelled, value) => {
+      const name = spelled.toLowerCase();
+      const text = this.header(name, value);
+      const present = shown[name];
+      if (present === undefined) shown[name] = text;
+      else if (typeof present === "string") shown[name] = [present, text];
+      else present.push(text);
+    });
+    return { ...shown };
+  }
+
+  /** The value of a field, whose name is in lower case; readable where it is UTF-8. */
+  header(name: string, value: string): string {
+    if (this.#names.headers.has(name)) return REDACTION_MARKER;
+    return fromUtf8(this.text(value));
+  }
+
+  /** Path and query, the values of sensitive parameters redacted. */
+  target(target: string): string {
+    const start = target.indexOf("?");
+    if (start < 0) return this.text(target);
+    const query = target.slice(start + 1).split("&").map((pair) => {
+      const end = pair.indexOf("=");
+      const isSecret = end >= 0 && this.#isSecret(pair.slice(0, end));
+      return isSecret ? pair.slice(0, end + 1) + REDACTION_MARKER : pair;
+    });
+    return this.text(`${target.slice(0, start)}?${query.join("&")}`);
+  }
+
+  /** The text without what is known to be secret. */
+  text(text: string): string {
+    let shown = text;
+    for (const secret of this.#secrets) {
+      if (shown.includes(secret)) {
+        shown = shown.replaceAll(secret, REDACTION_MARKER);
+      }
+    }
+    shown = hideSignatures(shown);
+    if (shown.includes(REALTIME_KEY_START)) {
+      shown = shown.replace(realtimeKey, `$1${REDACTION_MARKER}`);
+    }
+    if (shown.includes("://")) {
+      shown = shown.replace(userInfo, `://${REDACTION_MARKER}@`);
+    }
+    return shown.includes("=")
+      ? shown.replace(this.#names.pattern, `$1${REDACTION_MARKER}`)
+      : shown;
+  }
+
+  /** As `text`, and without the members of JSON that OAuth and APIs hold secrets in. Bytes are Latin-1, one character each. */
+  body(bytes: string): string {
+    return this.text(bytes).replace(secretMember, `$1"${REDACTION_MARKER}"`);
+  }
+
+  /** A copy of plain data, every text in it redacted. */
+  json<T>(value: T): T;
+  json(value: JsonValue): JsonValue {
+    if (typeof value === "string") return this.text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (isList(value)) return value.map((item) => this.json(item));
+    const entries = Object.entries(value).map(([name, item]) =>
+      [name, structure.has(name) ? item : this.json(item)] as const
+    );
+    return Object.fromEntries(entries);
+  }
+
+  #isSecret(encodedName: string): boolean {
+    return this.#names.parameters.has(decode(encodedName).toLowerCase());
+  }
+
+  #remember(secret: string): void {
+    if (secret.length < MIN_LENGTH || this.#secrets.length >= MAX_SECRETS) {
+      return;
+    }
+    for (const form of formsOf(secret)) {
+      if (!this.#secrets.includes(form)) this.#secrets.push(form);
+    }
+    this.#secrets.sort((a, b) => b.length - a.length);
+  }
+}
+
+/** Before the key that browsers offer as a subprotocol, as they can set no header of a WebSocket (OpenAI's Realtime API). */
+const REALTIME_KEY_START = "openai-insecure-api-key.";
+const realtimeKey = /(openai-insecure-api-key\.)[^\s,"]+/g;
+const userInfo = /:\/\/[^/?#\s"'@]*@/g;
+const secretMember =
+  /("(?:access_token|refresh_token|id_token|client_secret|client_assertion|code_verifier|api_?key|password|secret)"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi;
+
+function parameterPattern(names: ReadonlySet<string>): RegExp {
+  const words = Array.from(
+    names,
+    (name) => name.replace(/[^\w]/g, (character) => `\\${character}`),
+  );
+  return new RegExp(`((?:^|[?&#;])(?:${words.join("|")})=)[^&#\\s"'<>]+`, "gi");
+}
+
+function pairsOf(target: string): readonly (readonly [string, string])[] {
+  const start = target.indexOf("?");
+  if (start < 0) return [];
+  return target.slice(start + 1).split("&").map((pair) => {
+    const end = pair.indexOf("=");
+    return end < 0 ? [pair, ""] : [pair.slice(0, end), pair.slice(end + 1)];
+  });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}
+
+function isList(
+  value: readonly JsonValue[] | JsonObject,
+): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { createAuthority } from "../../../harness/certificates.ts";
+import { compileAll, diagnosticLines, gateway } from "../resources.ts";
+
+const authority = await createAuthority();
+const one = await authority.issueServer(["one.example", "*.one.example"]);
+const two = await authority.issueServer(["two.example"]);
+const files = {
+  "one.pem": one.cert,
+  "one.key": one.key,
+  "two.pem": two.cert,
+  "two.key": two.key,
+  "ca.pem": authority.cert,
+};
+const certificate = { cert: "one.pem", key: "one.key" };
+
+function https(more: object = {}, tls: object = {}) {
+  return {
+    port: 443,
+    protocol: "HTTPS",
+    tls: { certificates: [certificate], ...tls },
+    ...more,
+  };
+}
+
+Deno.test("listeners of one port share a socket, the most specific hostname first", () => {
+  const { snapshot } = compileAll({
+    gateways: [
+      gateway("gw", [{ name: "all" }, { name: "a", hostname: "a.example" }]),
+      gateway("other", [{ name: "wild", hostname: "*.example" }, {
+        name: "b",
+        port: 81,
+      }]),
+    ],
+  });
+  assert.deepEqual(
+    snapshot.ports.map((
+      { port, listeners },
+    ) => [port, listeners.map(({ key }) => key)]),
+    [
+      [80, ["default/gw/a", "default/other/wild", "default/gw/all"]],
+      [81, ["default/other/b"]],
+    ],
+  );
+});
+
+Deno.test("a port has the settings that its listeners state", () => {
+  const { snapshot } = compileAll({
+    gateways: [gateway("gw", [
+      {
+        name: "a",
+        hostname: "a.example",
+        address: "127.0.0.1",
+        maxConnections: 9,
+        timeouts: { requestHeaders: "5s", idle: "1m" },
+      },
+      { name: "b", address: "127.0.0.1" },
+    ])],
+  });
+  const [port] = snapshot.ports;
+  assert.equal(port?.address, "127.0.0.1");
+  assert.equal(port?.maxConnections, 9);
+  assert.deepEqual(port?.timeouts, { requestHeadersMs: 5_000, idleMs: 60_000 });
+});
+
+const disagreements = [
+  ["maxConnections", { maxConnections: 1 }, { maxConnections: 2 }],
+  ["timeouts", { timeouts: { idle: "1s" } }, { timeouts: { idle: "2s" } }],
+  ["address", { address: "127.0.0.1" }, {}],
+] as const;
+for (const [field, first, second] of disagreements) {
+  Deno.test(`listeners that disagree about ${field} are an error`, () => {
+    const compiled = compileAll({
+      gateways: [
+        gateway("gw", [{ name: "a", hostname: "a.example", ...first }, {
+          name: "b",
+          ...second,
+        }]),
+      ],
+    });
+    assert.deepEqual(diagnosticLines(compiled), [
+      `error Gateway/default/gw spec.listeners.1.${field}: Cannot use another "${field}" than listener "default/gw/a": both are on port 80`,
+    ]);
+  });
+}
+
+Deno.test("a port of two protocols is an error and not opened", () => {
+  const compiled = compileAll({
+    gateways: [
+      gateway("gw", [
+        { name: "a", port: 443, hostname: "a.example" },
+        https({ name: "b" }),
+      ]),
+    ],
+  }, files);
+  assert.deepEqual(compiled.snapshot.ports, []);
+  assert.deepEqual(diagnosticLines(compiled), [
+    'error Gateway/default/gw spec.listeners.1.protocol: Cannot use another "protocol" than listener "default/gw/a": both are on port 443',
+  ]);
+});
+
+Deno.test('"ALL indistinct Listeners must not be accepted for processing"', () => {
+  const compiled = compileAll({ gateways: [gateway("a"), gateway("b")] });
+  assert.deepEqual(compiled.snapshot.ports, []);
+  assert.deepEqual(
+    diagnosticLines(compiled),
+    ["a", "b"].map((name) =>
+      `error Gateway/default/${name} spec.listeners.0: Cannot tell the listener from "default/${
+        name === "a" ? "b" : "a"
+      }/http": both accept hostname "*" on port 80`
+    ),
+  );
+});
+
+Deno.test("a TLS port has the certificates of its listeners, each for the listener's hostname", () => {
+  const { snapshot } = compileAll({
+    gateways: [gateway("gw", [
+      https({ name: "a", hostname: "*.one.example" }),
+      https({ name: "b" }, {
+        certificates: [{ cert: two.cert, key: two.key }],
+      }),
+    ])],
+  }, files);
+  assert.deepEqual(snapshot.ports[0]?.tls, {
+    certificates: [
+      { hostnames: ["*.one.example"], ...one },
+      { hostnames: [], ...two },
+    ],
+    clientCa: undefined,
+    clientCertificate: "none",
+    minVersion: "TLSv1.2",
+  });
+});
+
+Deno.test("several certificates of a listener are for the names that they state", () => {
+  const certificates = [certificate, { cert: "two.pem", key: "two.key" }];
+  const { snapshot } = compileAll({
+    gateways: [gateway("gw", [https({}, { certificates })])],
+  }, files);
+  assert.deepEqual(
+    snapshot.ports[0]?.tls?.certificates.map(({ hostnames }) => hostnames),
+    [
+      ["one.example", "*.one.example"],
+      ["two.example"],
+    ],
+  );
+});
+
+Deno.test("client certificates are asked for as configured", () => {
+  const tls = {
+    clientCa: "ca.pem",
+    clientCertificate: "Require",
+    minVersion: "TLSv1.3",
+  };
+  const { snapshot } = compileAll({
+    gateways: [gateway("gw", [https({}, tls)])],
+  }, files);
+  const { clientCa, clientCertificate, minVersion } = snapshot.ports[0]?.tls ??
+    {};
+  assert.deepEqual([clientCa, clientCertificate, minVersion], [
+    authority.cert,
+    "require",
+    "TLSv1.3",
+  ]);
+});
+
+const broken = [
+  ["cert", { cert: "none.pem", key: "one.key" }, 'No such file "none.pem"'],
+  [
+    "cert",
+    { cert: "one.key", key: "one.key" },
+    '"one.key" holds no certificate',
+  ],
+  [
+    "key",
+    { cert: "one.pem", key: "one.pem" },
+    "the private key is not PEM or is encrypted",
+  ],
+  [
+    "key",
+    { cert: "one.pem", key: "two.key" },
+    "the private key belongs to another certificate",
+  ],
+] as const;
+Deno.test("a certificate is warned of once it has expired", () => {
+  const gateways = [gateway("gw", [https()])];
+  const expiry = new X509Certificate(one.cert).validToDate;
+  const linesAt = (now: number) =>
+    diagnosticLines(compileAll({ gateways }, files, now));
+
+  assert.deepEqual(linesAt(expiry.getTime()), []);
+  assert.deepEqual(linesAt(expiry.getTime() + 1), [
+    `warning Gateway/default/gw spec.listeners.0.tls.certificates.0.cert: The certificate expired at ${expiry.toISOString()}: clients refuse it`,
+  ]);
+});
+
+for (const [field, pair, reason] of broken) {
+  Deno.test(`a certificate that cannot be used is an error: ${reason}`, () => {
+    const compiled = compileAll({
+      gateways: [gateway("gw", [https({}, { certificates: [pair] })])],
+    }, files);
+    assert.deepEqual(compiled.snapshot.ports, []);
+    assert.deepEqual(diagnosticLines(compiled), [
+      `error Gateway/default/gw spec.listeners.0.tls.certificates.0.${field}: Cannot use the certificate: ${reason}`,
+    ]);
+  });
+}
+
+Deno.test("a certificate in a Secret is an error that says what to do", () => {
+  const tls = { certificateRefs: [{ name: "tls" }] };
+  const compiled = compileAll({
+    gateways: [gateway("gw", [{ port: 443, protocol: "HTTPS", tls }])],
+  });
+  assert.deepEqual(diagnosticLines(compiled), [
+    'error Gateway/default/gw spec.listeners.0.tls.certificateRefs.0: Cannot read Secret "tls": certificates come from files; use "certificates"',
+  ]);
+});
+
+Deno.test("a client CA that cannot be read is an error and trusts nobody", () => {
+  const tls = { clientCa: "none.pem", clientCertificate: "Require" };
+  const compiled = compileAll(
+    { gateways: [gateway("gw", [https({}, tls)])] },
+    files,
+  );
+  assert.equal(compiled.snapshot.ports[0]?.tls?.clientCa, "");
+  assert.deepEqual(diagnosticLines(compiled), [
+    'error Gateway/default/gw spec.listeners.0.tls.clientCa: Cannot use the CA for client certificates: No such file "none.pem"',
+  ]);
+});

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { createAuthority } from "../../../harness/certificates.ts";
+import {
+  backend,
+  compileAll,
+  diagnosticLines,
+  tlsPolicy,
+} from "../resources.ts";
+
+const authority = await createAuthority();
+const system = { hostname: "b.example", wellKnownCACertificates: "System" };
+
+Deno.test("a backend has its address, protocol, limits and timeouts", () => {
+  const { snapshot } = compileAll({
+    gatewayBackends: [backend("b", {
+      static: { host: "10.0.0.1", port: 8080 },
+      protocol: "HTTP2",
+      limits: { maxConnections: 10, maxPendingRequests: 0 },
+      timeouts: { connect: "1s", idle: "1m" },
+    })],
+  });
+  assert.deepEqual(snapshot.backends.get("default/b"), {
+    key: "default/b",
+    name: "b",
+    host: "10.0.0.1",
+    port: 8080,
+    protocol: "http2",
+    tls: undefined,
+    maxConnections: 10,
+    maxPendingRequests: 0,
+    connectTimeoutMs: 1_000,
+    firstByteTimeoutMs: undefined,
+    idleTimeoutMs: 60_000,
+  });
+});
+
+Deno.test("a backend has no limit between pieces of a body with an idle timeout of zero", () => {
+  const { snapshot } = compileAll({
+    gatewayBackends: [backend("b", {
+      static: { host: "10.0.0.1", port: 8080 },
+      timeouts: { idle: "0s" },
+    })],
+  });
+  assert.equal(snapshot.backends.get("default/b")?.idleTimeoutMs, undefined);
+});
+
+Deno.test("a TLS policy says what to verify", () => {
+  const { snapshot } = compileAll({
+    gatewayBackends: [backend("b")],
+    backendTlsPolicies: [tlsPolicy("t", ["b"], {
+      ...system,
+      subjectAltNames: [
+        { type: "Hostname", hostname: "x.example" },
+        { type: "URI", uri: "spiffe://cluster/ns/a" },
+      ],
+    })],
+  });
+  assert.deepEqual(snapshot.backends.get("default/b")?.tls, {
+    hostname: "b.example",
+    subjectAltNames: ["x.example", "spiffe://cluster/ns/a"],
+    caCertificates: undefined,
+  });
+});
+
+Deno.test("CA certificates come from files and from the resource", () => {
+  const { snapshot } = compileAll({
+    gatewayBackends: [backend("b")],
+    backendTlsPolicies: [tlsPolicy("t", ["b"], {
+      hostname: "b.example",
+      caCertificateRefs: [{ file: "ca.pem" }, { inline: authority.cert }],
+    })],
+  }, { "ca.pem": authority.cert });
+  assert.deepEqual(snapshot.backends.get("default/b")?.tls, {
+    hostname: "b.example",
+    subjectAltNames: [],
+    caCertificates: [authority.cert, authority.cert],
+  });
+});
+
+// Gateway API: "Connections using an invalid CACertificateRef MUST fail".
+const invalid = [
+  [{ file: "missing.pem" }, 'No such file "missing.pem"'],
+  [{ file: "empty.pem" }, '"empty.pem" holds no certificate'],
+  [
+    { kind: "ConfigMap", group: "", name: "ca" },
+    'ConfigMap "ca" is not available here',
+  ],
+] as const;
+for (const [reference, reason] of invalid) {
+  Deno.test(`a CA certificate that cannot be used fails every connection: ${reason}`, () => {
+    const compiled = compileAll({
+      gatewayBackends: [backend("b")],
+      backendTlsPolicies: [tlsPolicy("t", ["b"], {
+        hostname: "b.example",
+        caCertificateRefs: [{ inline: authority.cert }, reference],
+      })],
+    }, { "empty.pem": "" });
+    assert.equal(compiled.snapshot.backends.get("default/b")?.tls, "invalid");
+    assert.deepEqual(diagnosticLines(compiled), [
+      "warning BackendTLSPolicy/default/t spec.validation.caCertificateRefs.1: " +
+      `Cannot use CA certificate, so every connection to the backend fails: ${reason}`,
+    ]);
+  });
+}
+
+Deno.test("a broken CA certificate fails every connection", () => {
+  const broken = authority.cert.replace(/\n[^-]{20}/, "\nAAAA");
+  const compiled = compileAll({
+    gatewayBackends: [backend("b")],
+    backendTlsPolicies: [tlsPolicy("t", ["b"], {
+      hostname: "b.example",
+      caCertificateRefs: [{ inline: broken }],
+    })],
+  });
+  assert.equal(compiled.snapshot.backends.get("default/b")?.tls, "invalid");
+});
+
+Deno.test('"The older policy by creation timestamp takes precedence" and the other is told so', () => {
+  const compiled = compileAll({
+    gatewayBackends: [backend("b")],
+    backendTlsPolicies: [
+      tlsPolicy("new", ["b"], { ...system, hostname: "new.example" }, {
+        creationTimestamp: "2026-02-01T00:00:00Z",
+      }),
+      tlsPolicy("old", ["b"], { ...system, hostname: "old.example" }, {
+        creationTimestamp: "2026-01-01T00:00:00Z",
+      }),
+    ],
+  });
+  const tls = compiled.snapshot.backends.get("default/b")?.tls;
+  assert.equal(typeof tls === "object" ? tls.hostname : tls, "old.example");
+  assert.deepEqual(diagnosticLines(compiled), [
+    'warning BackendTLSPolicy/default/new spec.targetRefs.0: Cannot apply to backend "default/b": BackendTLSPolicy "default/old" takes precedence',
+  ]);
+});
+
+Deno.test("a TLS policy without its backend gets a warning", () => {
+  const compiled = compileAll({
+    gatewayBackends: [backend("llm")],
+    backendTlsPolicies: [tlsPolicy("t", ["lm"], system)],
+  });
+  assert.deepEqual(diagnosticLines(compiled), [
+    'warning BackendTLSPolicy/default/t spec.targetRefs.0.name: Cannot find backend "default/lm" (llm?)',
+  ]);
+});

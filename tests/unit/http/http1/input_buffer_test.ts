@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { InputBuffer } from "../../../../src/http/http1/input_buffer.ts";
+import type { Transport } from "../../../../src/http/transport.ts";
+
+/** A transport whose reads end when the test says so. */
+class SlowTransport implements Transport {
+  readonly #pending: { into: Uint8Array; done: (count: number) => void }[] = [];
+
+  get reads(): number {
+    return this.#pending.length;
+  }
+
+  read(into: Uint8Array): Promise<number> {
+    return new Promise((done) => this.#pending.push({ into, done }));
+  }
+
+  /** Ends the first read that is under way. */
+  arrive(text: string): void {
+    const read = this.#pending.shift();
+    read?.into.set(new TextEncoder().encode(text));
+    read?.done(text.length);
+  }
+
+  write(bytes: Uint8Array): Promise<number> {
+    return Promise.resolve(bytes.length);
+  }
+
+  closeWrite(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): void {}
+}
+
+Deno.test("InputBuffer has one read under way, for everybody who waits", async () => {
+  const transport = new SlowTransport();
+  const input = new InputBuffer(transport);
+
+  const fills = [input.fill(), input.fill()];
+  assert.equal(transport.reads, 1);
+  transport.arrive("abc");
+
+  assert.deepEqual(await Promise.all(fills), [true, true]);
+  assert.equal(new TextDecoder().decode(input.take(9)), "abc");
+});
+
+Deno.test("InputBuffer loses nothing that arrives while it is told to grow or shrink", async () => {
+  const transport = new SlowTransport();
+  const input = new InputBuffer(transport);
+  input.growForBody();
+
+  const first = input.fill();
+  input.shrink();
+  transport.arrive("abc");
+  await first;
+  input.take(3);
+  input.shrink();
+  const second = input.fill();
+  input.growForBody();
+  transport.arrive("def");
+  await second;
+
+  assert.equal(new TextDecoder().decode(input.take(9)), "def");
+});
+
+Deno.test("InputBuffer gives bytes that slice copies, so that they can be kept", async () => {
+  const transport = new SlowTransport();
+  const input = new InputBuffer(transport);
+  const filled = input.fill();
+  transport.arrive("one");
+  await filled;
+
+  const kept = input.take(3).slice();
+  const again = input.fill();
+  transport.arrive("two");
+  await again;
+
+  assert.equal(new TextDecoder().decode(kept), "one");
+});
+
+Deno.test("InputBuffer grows as far as a body needs, and to a bound", () => {
+  const sizes = [0, 1000, 10_000, 30_000, 64 * 1024, 1e9, undefined].map(
+    (length) => {
+      const input = new InputBuffer(new SlowTransport());
+      input.growForBody(length);
+      return input.bytes.length / 1024;
+    },
+  );
+
+  assert.deepEqual(sizes, [4, 4, 12, 32, 68, 68, 68]);
+});

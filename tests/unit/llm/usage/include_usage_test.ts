@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { withIncludeUsage } from "../../../../src/llm/usage/include_usage.ts";
+import { bytesOf } from "../answers.ts";
+import { fc } from "../../../harness/properties.ts";
+
+for (
+  const { name, body, changed } of [
+    {
+      name: "no stream_options",
+      body: '{"model":"é","stream":true}',
+      changed:
+        '{"stream_options":{"include_usage":true},"model":"é","stream":true}',
+    },
+    {
+      name: "blanks everywhere",
+      body: '\n{\n  "stream" : true ,\n  "n": 1\n}\n',
+      changed:
+        '\n{"stream_options":{"include_usage":true},\n  "stream" : true ,\n  "n": 1\n}\n',
+    },
+    {
+      name: "other options",
+      body: '{"stream":true,"stream_options":{"include_obfuscation":false}}',
+      changed:
+        '{"stream":true,"stream_options":{"include_usage":true,"include_obfuscation":false}}',
+    },
+    {
+      name: "empty options",
+      body: '{"stream":true,"stream_options":{ }}',
+      changed: '{"stream":true,"stream_options":{"include_usage":true }}',
+    },
+    {
+      name: "options that are null",
+      body: '{"stream":true,"stream_options": null }',
+      changed: '{"stream":true,"stream_options": {"include_usage":true} }',
+    },
+    {
+      name: "include_usage turned off",
+      body: '{"stream_options":{"include_usage": false },"stream":true}',
+      changed: '{"stream_options":{"include_usage": true },"stream":true}',
+    },
+    {
+      name: "options that occur twice, of which the last counts",
+      body:
+        '{"stream":true,"stream_options":{"include_usage":true},"stream_options":{"a":1}}',
+      changed:
+        '{"stream":true,"stream_options":{"include_usage":true},"stream_options":{"include_usage":true,"a":1}}',
+    },
+    {
+      name: "escaped keys",
+      body:
+        '{"str\\u0065am":true,"stream\\u005foptions":{"include\\u005fusage":false}}',
+      changed:
+        '{"str\\u0065am":true,"stream\\u005foptions":{"include\\u005fusage":true}}',
+    },
+    {
+      name: "flags that only lax servers read",
+      body: '{"stream":"True","stream_options":{"include_usage":0}}',
+      changed: '{"stream":"True","stream_options":{"include_usage":true}}',
+    },
+    {
+      name: "the words in other places",
+      body:
+        '{"messages":[{"stream_options":{"include_usage":true}}],"x":"\\"stream\\":false","stream":true}',
+      changed:
+        '{"stream_options":{"include_usage":true},"messages":[{"stream_options":{"include_usage":true}}],"x":"\\"stream\\":false","stream":true}',
+    },
+  ]
+) {
+  Deno.test(`include_usage is turned on in a request with ${name}`, () => {
+    const body_ = withIncludeUsage(bytesOf(body));
+
+    assert(body_ !== undefined);
+    assert.equal(new TextDecoder().decode(body_), changed);
+    assert.deepEqual(JSON.parse(changed).stream_options.include_usage, true);
+  });
+}
+
+for (
+  const { name, body } of [
+    { name: "is not streamed", body: '{"model":"a"}' },
+    { name: "says stream: false", body: '{"stream":false}' },
+    { name: "says something like it", body: '{"stream":0}' },
+    {
+      name: "has usage turned on in a lax way",
+      body: '{"stream":true,"stream_options":{"include_usage":1}}',
+    },
+    {
+      name: "has it on",
+      body: '{"stream":true,"stream_options":{"include_usage":true}}',
+    },
+    {
+      name: "has options of a wrong type",
+      body: '{"stream":true,"stream_options":"x"}',
+    },
+    {
+      name: "has it of a wrong type",
+      body: '{"stream":true,"stream_options":{"include_usage":"never"}}',
+    },
+    { name: "is cut short", body: '{"stream":true' },
+    { name: "is two documents", body: '{"stream":true}{"stream":true}' },
+    { name: "is empty", body: "" },
+  ]
+) {
+  Deno.test(`a request that ${name} stays as it is`, () => {
+    assert.equal(withIncludeUsage(bytesOf(body)), undefined);
+  });
+}
+
+Deno.test("turning include_usage on changes nothing else, in any request", () => {
+  const extra = fc.dictionary(
+    fc.string({ unit: "binary" }).filter((key) =>
+      !/^(__proto__|stream.*)$/.test(key)
+    ),
+    fc.jsonValue(),
+  );
+  const options = fc.constantFrom(
+    ...[undefined, null, {}, { a: 1 }, { include_usage: false }],
+    { b: [{}], include_usage: null },
+  );
+  const blanks = fc.constantFrom(0, 1, "\t");
+  fc.assert(
+    fc.property(
+      extra,
+      options,
+      blanks,
+      fc.boolean(),
+      (extra, options, blanks, first) => {
+        const own = {
+          stream: true,
+          ...options !== undefined && { stream_options: options },
+        };
+        const request = first ? { ...own, ...extra } : { ...extra, ...own };
+        const changed = withIncludeUsage(
+          bytesOf(JSON.stringify(request, null, blanks)),
+        );
+
+        assert.deepEqual(JSON.parse(new TextDecoder().decode(changed)), {
+          ...JSON.parse(JSON.stringify(request)),
+          stream_options: { ...options, include_usage: true },
+        });
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("any bytes of a request are read without harm", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(bytesOf)),
+      (body) => {
+        withIncludeUsage(body);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});

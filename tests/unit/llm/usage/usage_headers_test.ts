@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { readUsageHeaders } from "../../../../src/llm/usage/usage_headers.ts";
+
+function read(fields: Readonly<Record<string, string>>) {
+  return readUsageHeaders((name) => fields[name]);
+}
+
+Deno.test("readUsageHeaders reads what Bedrock counted, with what the model cached", () => {
+  const usage = read({
+    "x-amzn-bedrock-input-token-count": "12",
+    "x-amzn-bedrock-output-token-count": "3",
+    "x-amzn-bedrock-cache-read-input-token-count": "50",
+    "x-amzn-bedrock-cache-write-input-token-count": "20",
+  });
+
+  assert.equal(usage?.inputTokens, 82);
+  assert.equal(usage?.outputTokens, 3);
+  assert.equal(usage?.totalTokens, 85);
+  assert.equal(usage?.providerInputTokens, 12);
+  assert.equal(usage?.estimated, false);
+});
+
+Deno.test("readUsageHeaders reads an input without an output, as embeddings have it", () => {
+  const usage = read({ "x-amzn-bedrock-input-token-count": "7" });
+
+  assert.equal(usage?.totalTokens, 7);
+});
+
+Deno.test("readUsageHeaders finds nothing where there is none, or no number", () => {
+  assert.equal(read({}), undefined);
+  assert.equal(read({ "x-amzn-bedrock-input-token-count": "-1" }), undefined);
+});

@@ -1,0 +1,299 @@
+import assert from "node:assert/strict";
+import { type Body, BytesBody } from "../../../../src/http/body.ts";
+import { checkAuthorization } from "../../../../src/policy/authorization/authorization.ts";
+import {
+  AuthorizationRule,
+  evaluateRules,
+} from "../../../../src/policy/authorization/authorization_rule.ts";
+import { claimsValue } from "../../../../src/cel/values.ts";
+import { ChunkedBody } from "../../../harness/chunked_body.ts";
+import { authorization, decide, refused } from "../authorization.ts";
+import { context } from "../exchange.ts";
+
+const requestRules: [string, string][] = [
+  ["request.method == 'POST'", "pass"],
+  ["request.path == '/a/b' && request.pathAndQuery == '/a/b?c=1'", "pass"],
+  ["request.uri == 'https://GW.example:8443/a/b?c=1'", "pass"],
+  ["request.host == 'gw.example' && request.scheme == 'https'", "pass"],
+  ["request.version == 'HTTP/1.1'", "pass"],
+  ["request.headers['X-Team'] == 'blue'", "pass"],
+  [
+    "request.headers['x-team'] == 'blue' && 'x-TEAM' in request.headers",
+    "pass",
+  ],
+  ["'x-none' in request.headers", refused],
+  ["request.headers['x-none'] == ''", refused],
+  ["source.address == '127.0.0.1' && source.port == 50000", "pass"],
+  ["jwt.sub == 'anna'", refused],
+  ["!has(jwt.sub)", "pass"],
+  ["request.method", refused],
+  ["!has(mcp.tool)", "pass"],
+  ["request.startTime == timestamp('2026-01-02T03:04:05Z')", "pass"],
+  [
+    "request.startTime.getHours('Europe/Berlin') == 4 && request.startTime - duration('1h') < request.startTime",
+    "pass",
+  ],
+  ["request.startTime > timestamp('2026-01-02T03:04:05Z')", refused],
+  ["env.gateway == 'public'", "pass"],
+  ["jwt.rawToken != ''", refused],
+];
+for (const [rule, expected] of requestRules) {
+  Deno.test(`authorization decides ${rule}`, async () => {
+    const decision = await decide(authorization([rule]), {
+      method: "POST",
+      scheme: "https",
+      authority: "GW.example:8443",
+      target: "/a/b?c=1",
+      headers: { "X-Team": "blue" },
+    });
+    assert.equal(decision, expected);
+  });
+}
+
+Deno.test("Allow passes when every rule holds and refuses when one does not", async () => {
+  const policy = authorization(["jwt.sub == 'anna'", "'a' in jwt.roles"]);
+  const decisions = await Promise.all([
+    { sub: "anna", roles: ["a"] },
+    { sub: "anna", roles: ["b"] },
+    { sub: "otto", roles: ["a"] },
+    { sub: "anna" },
+  ].map((claims) => decide(policy, { claims })));
+  assert.deepEqual(decisions, ["pass", refused, refused, refused]);
+});
+
+Deno.test("Deny refuses when a rule holds or fails and passes when none does", async () => {
+  const policy = authorization(["jwt.banned", "jwt.sub == 'otto'"], "Deny");
+  const decisions = await Promise.all([
+    { sub: "anna", banned: false },
+    { sub: "anna", banned: true },
+    { sub: "otto", banned: false },
+    { sub: "anna" },
+    { sub: "anna", banned: "no" },
+  ].map((claims) => decide(policy, { claims })));
+  assert.deepEqual(decisions, ["pass", refused, refused, refused, refused]);
+});
+
+Deno.test("authorization reads the metadata of the API key and the name of the user", async () => {
+  const on = context({});
+  on.identity.apiKey = { team: "blue" };
+  on.identity.basicAuth = { username: "anna" };
+  const policy = authorization([
+    "apiKey.team == 'blue' && basicAuth.username == 'anna'",
+  ]);
+  assert.equal(await policy.onRequest?.(on), undefined);
+});
+
+for (
+  const permissions of ["admin", { admin: true }, 7, null, undefined, true]
+) {
+  Deno.test(`authorization refuses permissions that are ${JSON.stringify(permissions)}`, async () => {
+    const policy = authorization(["'admin' in jwt.permissions"]);
+    assert.equal(await decide(policy, { claims: { permissions } }), refused);
+  });
+}
+
+Deno.test("authorization refuses claims that are too deep", async () => {
+  let deep: unknown = 1;
+  for (let i = 0; i < 5000; i++) deep = { deep };
+  const policy = authorization(["jwt.sub == 'anna'"]);
+  const claims = { sub: "anna", deep };
+  assert.equal(await decide(policy, { claims }), refused);
+});
+
+function challenge(scope: string, url = ""): string {
+  return `403 insufficient_scope Bearer ${url}error="insufficient_scope", ` +
+    `error_description="the token lacks a scope that the request needs", scope="${scope}"`;
+}
+
+const scopeRules: {
+  rules: string[];
+  claims: Record<string, unknown>;
+  expected: string;
+}[] = [
+  {
+    rules: ["'write' in jwt.scope.split(' ')"],
+    claims: { scope: "openid read" },
+    expected: challenge("openid read write"),
+  },
+  {
+    rules: ["'write' in jwt.scp", "'admin' in jwt.scp && 'read' in jwt.scp"],
+    claims: { scp: ["read"] },
+    expected: challenge("read write admin"),
+  },
+  {
+    rules: ["'write' in jwt.scopes"],
+    claims: {},
+    expected: challenge("write"),
+  },
+  {
+    rules: ["'write' in jwt.scope.split(' ')"],
+    claims: { scope: ['a"b', "ok", "\u00e9"] },
+    expected: challenge("ok write"),
+  },
+  // A new token would be refused like this one.
+  {
+    rules: ["'write' in jwt.scope"],
+    claims: { scope: "write" },
+    expected: refused,
+  },
+  {
+    rules: ["'write' in jwt.scp", "'admin' in jwt.roles"],
+    claims: { scp: [], roles: [] },
+    expected: refused,
+  },
+  { rules: ["'a' in jwt.roles"], claims: { roles: [] }, expected: refused },
+];
+for (const { rules, claims, expected } of scopeRules) {
+  Deno.test(`authorization answers ${expected.slice(0, 25)} to ${JSON.stringify(claims)} for ${rules}`, async () => {
+    assert.equal(await decide(authorization(rules), { claims }), expected);
+  });
+}
+
+Deno.test("the challenge for a scope names the metadata of an MCP route", async () => {
+  const policy = authorization(["'write' in jwt.scp"]);
+  assert.equal(
+    await decide(policy, { claims: {}, isMcp: true }),
+    challenge("write", 'resource_metadata="https://gw/meta", '),
+  );
+});
+
+Deno.test("no token and a rule that denies get no challenge", async () => {
+  const rule = "'write' in jwt.scp";
+  assert.equal(await decide(authorization([rule])), refused);
+  const denying = authorization([rule], "Deny");
+  assert.equal(
+    await decide(denying, { claims: { scp: ["write"] } }),
+    refused,
+  );
+});
+
+Deno.test("rules that read only claims are decided once per token", () => {
+  const rules = ["'a' in jwt.roles", "request.path in jwt.roles"].map((text) =>
+    new AuthorizationRule(text, (shown) => shown)
+  );
+  const claims = { roles: ["a"] };
+  let reads = 0;
+  const variables = {
+    get jwt() {
+      reads++;
+      return claimsValue(claims);
+    },
+    request: claimsValue({ path: "a" }),
+  };
+  for (let i = 0; i < 3; i++) {
+    const results = evaluateRules(rules, variables, claims);
+    assert.deepEqual(
+      results.map(({ rule, result }) => [rule.shown, result]),
+      [["'a' in jwt.roles", true], ["request.path in jwt.roles", true]],
+    );
+  }
+  assert.equal(reads, 1 + 3);
+});
+
+function call(name: unknown, method = "tools/call"): string {
+  return JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { name } });
+}
+
+const messages: [string, string, string][] = [
+  ["mcp.methodName == 'tools/call'", call("search"), "pass"],
+  ["mcp.tool.name == 'search'", call("search"), "pass"],
+  ["mcp.tool.name == 'search'", call("drop"), refused],
+  ["!has(mcp.tool) || mcp.tool.name == 'search'", call("", "ping"), "pass"],
+  ["!has(mcp.tool) || mcp.tool.name == 'search'", "", "pass"],
+  ["!has(mcp.tool) || mcp.tool.name == 'search'", "not JSON", refused],
+  ["!has(mcp.tool)", call({}), refused],
+  ["!has(mcp.tool)", `[${call("drop")}]`, refused],
+  ["!has(mcp.tool)", '{"method": ["tools/call"]}', refused],
+  [
+    "!has(mcp.tool)",
+    '{"method":"ping","Method":"tools/call","params":{"name":"drop"}}',
+    refused,
+  ],
+  [
+    "mcp.tool.name == 'search'",
+    '{"method":"tools/call","params":{"name":"search"},"paramſ":{"name":"drop"}}',
+    refused,
+  ],
+  [
+    "mcp.tool.name == 'search'",
+    '{"method":"tools/call","params":{"name":"drop","name":"search"}}',
+    refused,
+  ],
+  ["!has(mcp.tool)", '{"jsonrpc":"2.0","id":1,"result":{}}', "pass"],
+  ["!has(mcp.tool)", call("x", "__proto__"), "pass"],
+  ["mcp.prompt.name == 'p'", call("p", "prompts/get"), "pass"],
+  [
+    "mcp.resource.name == 'file:///a'",
+    '{"method":"resources/read","params":{"uri":"file:///a"}}',
+    "pass",
+  ],
+  ["true || !has(mcp.tool)", " ".repeat((1 << 20) + 1), refused],
+  ["!has(mcp.tool)", " ".repeat((1 << 20) + 1), refused],
+];
+for (const [rule, body, expected] of messages) {
+  Deno.test(`authorization decides ${rule} for ${body.slice(0, 60)}`, async () => {
+    assert.equal(await decide(authorization([rule]), { body }), expected);
+  });
+}
+
+async function textOf(body: Body | undefined): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const chunk = await body?.read();
+    if (chunk === undefined) return text;
+    text += decoder.decode(chunk, { stream: true });
+  }
+}
+
+Deno.test("a body that was looked into goes on unchanged, also after two policies and when it is too long", async () => {
+  const policy = authorization(["true || !has(mcp.tool)"]);
+  const long = Array.from(
+    { length: 40 },
+    (_, i) => String(i).padEnd(1 << 15, "."),
+  );
+  for (const chunks of [["{", '"method":', '"ping"}'], [], long]) {
+    const on = context({});
+    on.request.body = new ChunkedBody(...chunks);
+    await policy.onRequest?.(on);
+    await policy.onRequest?.(on);
+    assert.equal(on.request.body.length, undefined);
+    assert.equal(await textOf(on.request.body), chunks.join(""));
+  }
+});
+
+Deno.test("a body is not read when no rule asks for it", () => {
+  const body = new BytesBody(new Uint8Array(1));
+  const on = context({});
+  on.request.body = body;
+  const policy = authorization(["request.method == 'GET'"]);
+  assert.equal(policy.onRequest?.(on), undefined);
+  assert.equal(on.request.body, body);
+});
+
+Deno.test("checkAuthorization locates bad rules and suggests names", () => {
+  const problems = checkAuthorization({
+    action: "Allow",
+    policy: {
+      matchExpressions: ["true", "jtw.sub == 'a'", "a b", "backend.name == ''"],
+    },
+  });
+  assert.deepEqual(problems, [
+    {
+      path: ["policy", "matchExpressions", 1],
+      message: 'Cannot use the expression: unknown variable "jtw" at column 1',
+      offset: 0,
+      suggestion: "jwt",
+    },
+    {
+      path: ["policy", "matchExpressions", 2],
+      message: "Cannot use the expression: unexpected b at column 3",
+      offset: 2,
+    },
+    {
+      path: ["policy", "matchExpressions", 3],
+      message:
+        'Cannot use "backend" in a rule: rules run before a backend is chosen',
+    },
+  ]);
+});

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { readLlmRequest } from "../../../../src/policy/expressions/llm_variable.ts";
+import { authorization, decide, refused } from "../authorization.ts";
+import { context } from "../exchange.ts";
+import { textBody } from "../../../../src/http/body.ts";
+
+const chat = { method: "POST", target: "/v1/chat/completions" };
+
+/** What is asked for in path or body, the rule, and what becomes of the request. */
+const decisions: [string, Parameters<typeof decide>[1], string, string][] = [
+  [
+    "a model in the body",
+    { ...chat, body: '{"model":"small"}' },
+    "llm.requestModel == 'small'",
+    "pass",
+  ],
+  [
+    "another model",
+    { ...chat, body: '{"model":"large"}' },
+    "llm.requestModel == 'small'",
+    refused,
+  ],
+  ["a stream", { ...chat, body: '{"stream":true}' }, "llm.streaming", "pass"],
+  ["no stream", { ...chat, body: '{"a":1}' }, "!llm.streaming", "pass"],
+  [
+    "the interface",
+    { ...chat, body: "{}" },
+    "llm.provider == 'chat'",
+    "pass",
+  ],
+  [
+    "no model",
+    { ...chat, body: "{}" },
+    "!has(llm.requestModel)",
+    "pass",
+  ],
+  [
+    "no body at all",
+    { target: "/v1/models" },
+    "!has(llm.requestModel) && !has(llm.provider) && !llm.streaming",
+    "pass",
+  ],
+  [
+    "a model of Gemini, streamed",
+    {
+      method: "POST",
+      target: "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+      body: '{"model":"other"}',
+    },
+    "llm.provider == 'gemini' && llm.requestModel == 'gemini-2.5-pro' && llm.streaming",
+    "pass",
+  ],
+  [
+    "a model of Bedrock, streamed",
+    {
+      method: "POST",
+      target: "/model/anthropic.claude-3%3A0/converse-stream",
+      body: "{}",
+    },
+    "llm.provider == 'converse' && llm.requestModel == 'anthropic.claude-3:0' && llm.streaming",
+    "pass",
+  ],
+  [
+    "a deployment of Azure",
+    {
+      method: "POST",
+      target: "/openai/deployments/large/chat/completions?api-version=1",
+      body: '{"model":"small"}',
+    },
+    "llm.requestModel == 'large' && !llm.streaming",
+    "pass",
+  ],
+  [
+    "a stream only by the query",
+    {
+      method: "POST",
+      target: "/v1/messages?a=/models/x:streamGenerateContent",
+      body: '{"model":"claude"}',
+    },
+    "llm.requestModel == 'claude' && !llm.streaming",
+    "pass",
+  ],
+];
+
+for (const [what, request, rule, expected] of decisions) {
+  Deno.test(`llm shows ${what}: ${rule}`, async () => {
+    assert.equal(await decide(authorization([rule]), request), expected);
+  });
+}
+
+const unreadable: [string, Parameters<typeof decide>[1]][] = [
+  ["no JSON", { ...chat, body: "model=small" }],
+  ["a list", { ...chat, body: '[{"model":"small"}]' }],
+  ["a model that is no text", { ...chat, body: '{"model":1}' }],
+  ["two cases of a name", { ...chat, body: '{"model":"small","Model":"b"}' }],
+  ["a stream in two cases", { ...chat, body: '{"stream":false,"Stream":1}' }],
+  ["half an object", { ...chat, body: '{"model":"small"' }],
+  [
+    "compressed content",
+    {
+      ...chat,
+      headers: { "content-encoding": "gzip" },
+      body: '{"model":"small"}',
+    },
+  ],
+  ["two models", { ...chat, body: '{"model":"large","model":"small"}' }],
+  [
+    "more than 8 MiB",
+    { ...chat, body: `{"model":"${"a".repeat(8 * 1024 * 1024)}"}` },
+  ],
+];
+const rules = [
+  "llm.requestModel == 'small'",
+  "!has(llm.requestModel)",
+  "!llm.streaming",
+];
+
+for (const [what, request] of unreadable) {
+  Deno.test(`rules about llm refuse a body with ${what}`, async () => {
+    for (const rule of rules) {
+      assert.equal(await decide(authorization([rule]), request), refused);
+      const deny = authorization([rule], "Deny");
+      assert.equal(await decide(deny, request), refused);
+    }
+  });
+}
+
+Deno.test("llm leaves the body as it was", async () => {
+  const on = context(chat);
+  on.request.body = textBody('{"model":"small"}');
+
+  await readLlmRequest(on.request);
+
+  const bytes = await on.request.body.read();
+  assert.equal(new TextDecoder().decode(bytes), '{"model":"small"}');
+  assert.equal(await on.request.body.read(), undefined);
+});

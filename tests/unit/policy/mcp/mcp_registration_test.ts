@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { Cancellation } from "../../../../src/base/cancellation.ts";
+import { textBody } from "../../../../src/http/body.ts";
+import { HeaderList } from "../../../../src/http/header_list.ts";
+import {
+  type FetchedDocument,
+  readText,
+} from "../../../../src/identity/documents/document_client.ts";
+import { registerClient } from "../../../../src/policy/mcp/mcp_registration.ts";
+import { ProviderRegistration } from "../../../../src/policy/mcp/provider_registration.ts";
+import type { PolicyAnswer } from "../../../../src/policy/policy.ts";
+import { Refusal } from "../../../../src/policy/refusal.ts";
+import { FakeClock } from "../../../harness/fake_clock.ts";
+
+function register(
+  provider: ProviderRegistration | undefined,
+  body = '{"redirect_uris":["http://localhost/cb"]}',
+): Promise<PolicyAnswer> {
+  return registerClient(textBody(body), {
+    clientId: undefined,
+    clock: new FakeClock(),
+    provider,
+    cancellation: new Cancellation(),
+    trace: undefined,
+  });
+}
+
+function statusOf(answer: PolicyAnswer): number {
+  return (answer instanceof Refusal ? answer.response : answer).status;
+}
+
+function document(status: number, text = "{}"): FetchedDocument {
+  return { status, headers: new HeaderList(), text };
+}
+
+Deno.test("a flood of registrations does not reach the provider", async () => {
+  const pending: ((answer: FetchedDocument) => void)[] = [];
+  const clock = new FakeClock();
+  const provider = new ProviderRegistration(
+    () => new Promise((resolve) => pending.push(resolve)),
+    clock,
+  );
+  const flood = Array.from({ length: 100 }, () => register(provider));
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+  assert.equal(pending.length, 8);
+
+  for (const answer of pending) answer(document(201));
+  const statuses = (await Promise.all(flood)).map(statusOf);
+
+  assert.equal(statuses.filter((status) => status === 201).length, 8);
+  assert.equal(statuses.filter((status) => status === 503).length, 92);
+  assert.equal(statusOf(await register(provider)), 503);
+  clock.advance(1000);
+  const next = register(provider);
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+  pending.at(-1)?.(document(201));
+  assert.equal(statusOf(await next), 201);
+});
+
+Deno.test("a provider that is quick still gets no more than eight registrations in a second", async () => {
+  const clock = new FakeClock();
+  let registered = 0;
+  const provider = new ProviderRegistration(() => {
+    registered++;
+    return Promise.resolve(document(201));
+  }, clock);
+
+  for (let i = 0; i < 1000; i++) {
+    await register(provider);
+    clock.advance(10);
+  }
+
+  assert.equal(registered, 80);
+});
+
+for (
+  const [status, text, expected, body] of [
+    [201, '{"client_id":"c"}', 201, '{"client_id":"c"}'],
+    [403, '{"error":"invalid_token"}', 403, '{"error":"invalid_token"}'],
+    [302, "{}", 502],
+    [304, "{}", 502],
+    [204, "", 502],
+    [200, "<html>", 502],
+    [200, "null", 502],
+    [401, "<html>", 401, "access_denied"],
+    [500, "", 500, "access_denied"],
+  ] as const
+) {
+  Deno.test(`an answer ${status} ${text} of the provider to a registration becomes ${expected}`, async () => {
+    const provider = new ProviderRegistration(
+      () => Promise.resolve(document(status, text)),
+      new FakeClock(),
+    );
+
+    const answer = await register(provider);
+
+    assert.equal(statusOf(answer), expected);
+    const response = answer instanceof Refusal ? answer.response : answer;
+    assert.equal(response.headers.get("content-type"), "application/json");
+    const shown = await readText(response.body, 1024);
+    assert.ok(shown.includes(body ?? "bad_gateway"), shown);
+  });
+}
+
+Deno.test("a registration that is no JSON is quoted neither to the client nor in the log", async () => {
+  const refusal = await register(undefined, '{"client_secret": hunter2}');
+
+  assert.ok(refusal instanceof Refusal);
+  assert.equal(refusal.message, "expected a JSON object");
+  assert.equal(refusal.response.status, 400);
+});

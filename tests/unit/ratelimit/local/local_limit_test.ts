@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { LocalCounterStore } from "../../../../src/ratelimit/local/local_counter_store.ts";
+import {
+  LocalLimit,
+  MAX_KEYS,
+} from "../../../../src/ratelimit/local/local_limit.ts";
+import { FakeClock } from "../../../harness/fake_clock.ts";
+
+const place = { scope: "HTTPRoute/default/a", name: "1 request per minute" };
+const definition = {
+  unit: "requests",
+  base: 1,
+  burst: 0,
+  windowMs: 60_000,
+  overshoot: "Forgive",
+} as const;
+const tokens = { ...definition, unit: "tokens", base: 100 } as const;
+
+Deno.test("every key has a budget of its own", () => {
+  const limit = new LocalLimit(place, definition);
+  limit.budget("anna", 0).take(0);
+
+  assert.equal(limit.budget("anna", 0).allows(0), false);
+  assert.equal(limit.budget("otto", 0).allows(0), true);
+  assert.equal(limit.budget("", 0).allows(0), true);
+});
+
+Deno.test("a million keys stay inside the bound; the one unused for longest goes first and is counted", () => {
+  const limit = new LocalLimit(place, definition);
+  limit.budget("kept", 0).take(0);
+  limit.budget("lost", 0).take(0);
+  for (let i = 0; i < 1_000_000; i++) {
+    limit.budget(`key-${i}`, 0).take(0);
+    if (i % 50_000 === 0) limit.budget("kept", 0);
+  }
+
+  const { keys, evictedKeys } = limit.describe(0);
+  assert.equal(keys, MAX_KEYS);
+  assert.equal(evictedKeys, 1_000_002 - MAX_KEYS);
+  assert.equal(limit.budget("kept", 0).allows(0), false);
+  assert.equal(limit.budget("lost", 0).allows(0), true);
+  assert.equal(limit.budget("key-999999", 0).allows(0), false);
+});
+
+Deno.test("keys whose window is over make room for others and are not counted as lost", () => {
+  const limit = new LocalLimit(place, definition);
+  for (let i = 0; i < 1000; i++) limit.budget(`old-${i}`, 0).take(0);
+  for (let i = 0; i < 1000; i++) limit.budget(`new-${i}`, 60_000).take(60_000);
+
+  const { keys, evictedKeys } = limit.describe(60_000);
+  assert.equal(keys, 1000);
+  assert.equal(evictedKeys, 0);
+});
+
+Deno.test("long keys are told apart and take little memory", () => {
+  const limit = new LocalLimit(place, definition);
+  const long = "x".repeat(60_000);
+  limit.budget(`${long}a`, 0).take(0);
+
+  assert.equal(limit.budget(`${long}a`, 0).allows(0), false);
+  assert.equal(limit.budget(`${long}b`, 0).allows(0), true);
+  assert.ok(limit.budget(`${long}a`, 0).key.length < 128);
+});
+
+Deno.test("tokens of a key that was forgotten meanwhile are charged all the same", () => {
+  const limit = new LocalLimit(place, tokens);
+  const budget = limit.budget("anna", 0);
+  budget.take(0);
+  for (let i = 0; i < MAX_KEYS; i++) {
+    limit.budget(`key-${i}`, 0).debit(1, 0);
+  }
+
+  budget.debit(40, 0);
+
+  assert.equal(limit.budget("anna", 0).read(0).remaining, 60);
+  assert.equal(limit.describe(0).tokens, 40 + MAX_KEYS);
+});
+
+Deno.test("describe shows the key with the least left, the overshoot of all, and what happened", () => {
+  const limit = new LocalLimit({ ...place, name: "100 tokens" }, tokens);
+  const now = 10_000;
+  for (const [key, used] of [["a", 30], ["b", 120], ["c", 150]] as const) {
+    const budget = limit.budget(key, 0);
+    budget.take(0);
+    budget.debit(used, 0);
+  }
+  limit.budget("b", now).refuse();
+
+  assert.deepEqual(limit.describe(now), {
+    scope: "HTTPRoute/default/a",
+    name: "100 tokens",
+    unit: "tokens",
+    limit: 100,
+    remaining: 0,
+    resetMs: 50_000,
+    windowMs: 60_000,
+    overshoot: 70,
+    keys: 3,
+    evictedKeys: 0,
+    admitted: 3,
+    refused: 1,
+    tokens: 300,
+  });
+});
+
+Deno.test("what limits have done is counted as it happens: nobody has to look at the keys", () => {
+  const store = new LocalCounterStore({
+    monotonic() {
+      throw new TypeError("Somebody settles budgets");
+    },
+  });
+  const lease = store.lease();
+  const limit = lease.limit({ ...place, words: place.name }, tokens);
+  const [counts] = store.counts();
+  for (const key of ["anna", "otto"]) limit.budget(key, 0).take(0);
+  limit.budget("anna", 0).debit(7, 0);
+  limit.budget("otto", 0).refuse();
+
+  assert.ok(counts);
+  const { scope, name, keys, evictedKeys, admitted, refused } = counts;
+  assert.deepEqual(
+    { scope, name, keys, evictedKeys, admitted, refused },
+    { ...place, keys: 2, evictedKeys: 0, admitted: 2, refused: 1 },
+  );
+  assert.equal(counts.tokens, 7);
+});
+
+Deno.test("a store keeps the budgets of a definition while some configuration uses it", () => {
+  const store = new LocalCounterStore(new FakeClock());
+  const identity = { ...place, words: place.name };
+  const before = store.lease();
+  before.limit(identity, definition).budget("", 0).take(0);
+
+  const after = store.lease();
+  const kept = after.limit(identity, definition).budget("", 0);
+  const changed = after.limit(identity, { ...definition, base: 2 });
+  const elsewhere = after.limit(
+    { ...identity, scope: "Gateway/default/g" },
+    definition,
+  );
+  const rewritten = after.limit({ ...identity, words: "other" }, definition);
+  before.release();
+
+  assert.equal(kept.allows(0), false);
+  assert.equal(changed.budget("", 0).allows(0), true);
+  assert.equal(elsewhere.budget("", 0).allows(0), true);
+  assert.equal(rewritten.budget("", 0).allows(0), true);
+  assert.equal(store.describe().length, 4);
+  assert.doesNotMatch(JSON.stringify(store.describe()), /other/);
+
+  after.release();
+  assert.deepEqual(store.describe(), []);
+  const anew = store.lease().limit(identity, definition);
+  assert.equal(anew.budget("", 0).allows(0), true);
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { explainFailure } from "../../../../src/telemetry/failures/explain_failure.ts";
+import { failureEvents } from "../../../../src/telemetry/failures/failure_events.ts";
+import type { FinishedRequest } from "../../../../src/telemetry/log/finished_request.ts";
+import { failedRequest } from "../failed_request.ts";
+
+Deno.test("explainFailure has a cause of one sentence and an advice of its own for every reason", () => {
+  const reasons: { readonly [reason in FinishedRequest["reason"]]: true } = {
+    jwt_auth: true,
+    basic_auth: true,
+    api_key_auth: true,
+    mcp_oauth: true,
+    authorization: true,
+    rate_limit: true,
+    upstream: true,
+    direct_response: true,
+    bad_request: true,
+    head_too_large: true,
+    body_too_large: true,
+    request_timeout: true,
+    expectation_failed: true,
+    method_not_supported: true,
+    client_closed: true,
+    misdirected_request: true,
+    listener_not_found: true,
+    route_not_found: true,
+    invalid_backend: true,
+    invalid_policy: true,
+    transformation_failed: true,
+    upstream_connect_failed: true,
+    upstream_tls_failed: true,
+    upstream_overloaded: true,
+    upstream_closed: true,
+    upstream_protocol_error: true,
+    upstream_timeout: true,
+    route_timeout: true,
+    version_not_supported: true,
+    drain_timeout: true,
+    internal: true,
+  };
+  const advices = new Set<string>();
+  for (const reason of Object.keys(reasons) as (keyof typeof reasons)[]) {
+    const request = failedRequest("a", { reason, error: "It broke" });
+    const { cause, advice } = explainFailure(request);
+
+    assert.match(cause, /^[A-Z].*\.$/, reason);
+    assert.doesNotMatch(cause, /undefined/, reason);
+    assert.match(advice, /^[A-Z].*[.]$/, reason);
+    assert.equal(advices.has(advice), false, reason);
+    advices.add(advice);
+    assert.equal(
+      failureEvents(request).at(-1)?.message.type,
+      "requestFinished",
+    );
+  }
+});
+
+Deno.test("explainFailure says when a used-up limit resets, and does not call one used up that nobody can ask", () => {
+  const time = Date.UTC(2026, 0, 1);
+  const fields = { reason: "rate_limit", error: "It broke", time } as const;
+  const entry = {
+    name: "1 request per hour",
+    unit: "requests",
+    limit: 1,
+    remaining: 0,
+    resetSeconds: 3600,
+    verdict: "deny",
+  } as const;
+  const used = explainFailure({
+    ...failedRequest("a", { ...fields, status: 429 }),
+    verdict: {
+      type: "rateLimit",
+      kind: "local",
+      entries: [entry],
+      result: "deny",
+    },
+  });
+  const unknown = explainFailure(
+    failedRequest("a", { ...fields, status: 503 }),
+  );
+
+  assert.equal(used.cause, "It was over a limit: It broke.");
+  assert.match(used.advice, /^Wait until 2026-01-01T01:00:00\.000Z, /);
+  assert.equal(
+    unknown.cause,
+    "Nobody can say whether it is over a limit: It broke.",
+  );
+  assert.match(unknown.advice, /failureMode/);
+});

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import type {
+  TraceEvent,
+  TraceMessage,
+} from "../../../../src/telemetry/trace/trace_event.ts";
+import {
+  type TraceStream,
+  TraceWatchers,
+} from "../../../../src/telemetry/trace/trace_watchers.ts";
+
+function event(message: TraceMessage): TraceEvent {
+  return { eventStart: null, eventEnd: 0, severity: "info", message };
+}
+
+const started = event({ type: "requestStarted" });
+const finished = event({ type: "requestFinished", status: 200, error: null });
+
+function body(length: number): TraceEvent {
+  const stage = "response";
+  return event({ type: "bodySnapshot", stage, body: "a".repeat(length) });
+}
+
+function watch(
+  watchers: TraceWatchers<string>,
+  { wants = () => true, count = 1 }: {
+    readonly wants?: (request: string) => boolean;
+    readonly count?: number;
+  } = {},
+): TraceStream {
+  const stream = watchers.watch({ wants, count });
+  if (stream === undefined) throw new Error("refused");
+  return stream;
+}
+
+async function typesOf(stream: TraceStream): Promise<string[]> {
+  const types: string[] = [];
+  for await (const { message } of stream) {
+    types.push(
+      message.type === "eventsDropped"
+        ? `${message.type} ${message.count}`
+        : message.type,
+    );
+  }
+  return types;
+}
+
+Deno.test("TraceWatchers give a request to whoever waits longest and wants it, and to nobody else", async () => {
+  const watchers = new TraceWatchers<string>();
+  const picky = watch(watchers, { wants: (request) => request === "b" });
+  const first = watch(watchers);
+  const second = watch(watchers);
+
+  const emitters = ["a", "b", "c", "d"].map((request) =>
+    watchers.take(request)
+  );
+  for (const emit of emitters) emit?.(finished);
+
+  assert.equal(emitters[3], undefined);
+  assert.equal(watchers.isWatched, false);
+  for (const stream of [first, picky, second]) {
+    assert.deepEqual(await typesOf(stream), ["requestFinished"]);
+  }
+});
+
+Deno.test("TraceWatchers keep the turn of who wants several requests, one at a time", () => {
+  const watchers = new TraceWatchers<string>();
+  watch(watchers, { count: 2 });
+  const emit = watchers.take("a");
+
+  assert.equal(watchers.take("b"), undefined);
+  emit?.(finished);
+  assert.notEqual(watchers.take("c"), undefined);
+  assert.equal(watchers.take("d"), undefined);
+});
+
+Deno.test("TraceWatchers count the events that a slow reader misses, where they are missing", async () => {
+  const watchers = new TraceWatchers<string>();
+  const stream = watch(watchers);
+  const emit = watchers.take("a");
+
+  emit?.(started);
+  for (let i = 0; i < 5; i++) emit?.(body(1024 * 1024));
+  emit?.(finished);
+
+  const types = await typesOf(stream);
+  assert.deepEqual(types, [
+    "requestStarted",
+    "bodySnapshot",
+    "bodySnapshot",
+    "bodySnapshot",
+    "eventsDropped 2",
+    "requestFinished",
+  ]);
+});
+
+Deno.test("TraceWatchers give events again to a reader that is back", async () => {
+  const watchers = new TraceWatchers<string>();
+  const stream = watch(watchers);
+  const emit = watchers.take("a");
+  for (let i = 0; i < 514; i++) emit?.(started);
+  const events = stream[Symbol.asyncIterator]();
+
+  for (let i = 0; i < 512; i++) await events.next();
+  emit?.(body(1));
+  emit?.(finished);
+
+  const rest: string[] = [];
+  for (let next = await events.next(); next.done !== true;) {
+    rest.push(next.value.message.type);
+    next = await events.next();
+  }
+  assert.deepEqual(rest, ["eventsDropped", "bodySnapshot", "requestFinished"]);
+});
+
+Deno.test("TraceWatchers have room again when a reader leaves in the middle of a request", async () => {
+  const watchers = new TraceWatchers<string>();
+  const stream = watch(watchers, { count: 2 });
+  const emit = watchers.take("a");
+  emit?.(started);
+
+  for await (const _event of stream) break;
+
+  assert.equal(watchers.isWatched, false);
+  emit?.(finished);
+  assert.deepEqual(await typesOf(stream), []);
+});
+
+Deno.test("TraceWatchers turn away who waits, and let traces under way end", async () => {
+  const watchers = new TraceWatchers<string>();
+  const busy = watch(watchers, { count: 5 });
+  const waiting = watch(watchers);
+  const emit = watchers.take("a");
+
+  watchers.turnAway();
+  emit?.(finished);
+
+  assert.deepEqual(await typesOf(waiting), []);
+  assert.deepEqual(await typesOf(busy), ["requestFinished"]);
+});
+
+Deno.test("TraceWatchers end every stream when they close", async () => {
+  const watchers = new TraceWatchers<string>();
+  const stream = watch(watchers);
+  const reading = typesOf(stream);
+  watchers.take("a");
+
+  watchers.close();
+
+  assert.deepEqual(await reading, []);
+});
