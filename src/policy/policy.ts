@@ -1,14 +1,9 @@
-import type { TrafficPolicyKind } from "../api/resources/gateway_policy.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
-import type { LlmCall } from "./expressions/llm_call.ts";
-import type { LlmRequest } from "./expressions/llm_variable.ts";
-import type { McpMessage } from "./expressions/mcp_variable.ts";
 import type { PolicyTrace } from "./policy_trace.ts";
-import type { Admission } from "./rate_limit/rate_limit_admission.ts";
 import type { Refusal } from "./refusal.ts";
-import type { RequestIdentity } from "./authentication/request_identity.ts";
+import type { Slots } from "./slot.ts";
 
-/** What policies see of the request that they run on. */
+/** The request that a policy runs on. It names no policy: what policies leave for each other is in `slots`. */
 export interface PolicyContext {
   /** As it is now: earlier policies may have changed it. */
   readonly request: RequestMessage;
@@ -18,26 +13,13 @@ export interface PolicyContext {
   readonly acceptedAt: number;
   /** Name of the gateway that accepted it. */
   readonly gateway: string | undefined;
-  /** Filled in by the policies that authenticate. */
-  readonly identity: RequestIdentity;
   /** Path that the chosen route matched by prefix, such as `/v1`; `undefined` before routing and for other matches. */
   readonly matchedPrefix: string | undefined;
-  /** Path of the MCP server when the request looks for it without naming it, such as `/mcp`. */
-  readonly mcpPath?: string | undefined;
-  /** Set by the rate limits that admitted the request. */
-  rateLimit?: Admission | undefined;
-  /** Headers that the gateway writes for clients, in lower case: CORS lets pages of other origins read those that an answer has. */
-  exposedHeaders?: readonly string[] | undefined;
-  /** Set while somebody watches the request. */
+  /** Path of the resource when the request looks for its metadata without naming it, such as `/mcp`. */
+  readonly resourcePath?: string | undefined;
+  readonly slots: Slots;
+  /** Set while the request is traced. */
   readonly trace?: PolicyTrace | undefined;
-  /** What the request uses of an LLM. */
-  readonly llm: LlmCall;
-  /** The variable `llm`, where an expression asked for it and the body could be read. */
-  llmRequest?: LlmRequest | undefined;
-  /** What the variable `mcp` tells, likewise. */
-  mcpMessage?: McpMessage | undefined;
-  /** By policy: each expression that had no value for the request, such as `["rateLimit", "rateLimit"]`. */
-  failedExpressions?: TrafficPolicyKind[] | undefined;
 }
 
 /**

@@ -10,7 +10,8 @@ import type { Policy, PolicyContext } from "../policy/policy.ts";
 import type { PolicyTrace } from "../policy/policy_trace.ts";
 import { Refusal } from "../policy/refusal.ts";
 import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
-import type { RequestIdentity } from "../policy/authentication/request_identity.ts";
+import { Slots } from "../policy/slot.ts";
+import { usageListeners } from "../policy/usage_listeners.ts";
 import { hostnameOf } from "../route/hostname.ts";
 import type { RoutableRequest } from "../route/route_table.ts";
 import type {
@@ -59,7 +60,7 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   readonly asked: Readonly<
     Pick<RequestMessage, "method" | "authority" | "target">
   >;
-  readonly identity: RequestIdentity = {};
+  readonly slots = new Slots();
 
   listener: Listener | undefined;
   route: Route | undefined;
@@ -69,11 +70,6 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
   error: GatewayError | undefined;
   /** Set when a policy turned the request down. */
   refusal: Refusal | undefined;
-  rateLimit: PolicyContext["rateLimit"];
-  exposedHeaders: PolicyContext["exposedHeaders"];
-  llmRequest: PolicyContext["llmRequest"];
-  mcpMessage: PolicyContext["mcpMessage"];
-  failedExpressions: PolicyContext["failedExpressions"];
   /** Time until the upstream's response head, over all tries; `undefined` when no upstream was asked. */
   upstreamMs: number | undefined;
   /** Monotonic time at which the last try began, in milliseconds; 0 when no upstream was asked. */
@@ -126,24 +122,25 @@ export class Exchange implements PolicyContext, RoutableRequest, Reply {
     return this.listener?.gateway;
   }
 
-  get mcpPath(): string | undefined {
-    return this.route?.mcpPath;
+  get resourcePath(): string | undefined {
+    return this.route?.resourcePath;
   }
 
-  get llm(): TokenMeter {
-    return this.#meter ??= new TokenMeter(this.#llmApi);
-  }
-
-  /** Counts the tokens; `undefined` while nobody asked for them. */
+  /** Counts the tokens; `undefined` before the request goes upstream, and when nobody needs them. */
   get meter(): TokenMeter | undefined {
     return this.#meter;
   }
 
-  /** Has the tokens counted where the request is known to be for an LLM, also when no policy asked. */
+  /** Starts to count the tokens of a request to an LLM, also when no policy needs them. */
   startMeter(): TokenMeter | undefined {
     // Reading an answer again, as `GET /v1/responses/{id}` does, uses no tokens.
     if (this.asked.method !== "POST") return undefined;
-    return this.#meter ?? (this.#llmApi === undefined ? undefined : this.llm);
+    const listeners = this.slots.get(usageListeners);
+    const api = this.#llmApi ?? listeners?.api;
+    if (listeners !== undefined || api !== undefined) {
+      this.#meter = new TokenMeter(api, listeners);
+    }
+    return this.#meter;
   }
 
   /** Policies may have rewritten the path to the one that the provider knows. */

@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome } from "../http/message.ts";
 import { StalledClientError } from "../http/server/request_error.ts";
+import { failedExpressions } from "../policy/expressions/expression_slots.ts";
 import { pathOf } from "../route/normalize_target.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
 import type { Exchange, FinishObserver } from "./exchange.ts";
@@ -54,7 +55,7 @@ function describe(
     error: errorOf(exchange, outcome),
     retries: exchange.retries,
     usage: exchange.meter?.usage,
-    failedExpressions: exchange.failedExpressions,
+    failedExpressions: exchange.slots.get(failedExpressions),
   };
 }
 

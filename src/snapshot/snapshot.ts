@@ -83,7 +83,7 @@ export interface Route {
   /** Name of the HTTPRoute. */
   readonly name: string;
   /** Path of the MCP server that the rule protects with OAuth, such as `/mcp`. */
-  readonly mcpPath?: string;
+  readonly resourcePath?: string;
   /** Route phase, in order. */
   readonly policies: readonly Policy[];
   readonly describePolicies: DescribePolicies;

@@ -19,7 +19,7 @@ export function mcpEntries(
   served: readonly ServedRule[],
 ): RouteEntry<Route>[] {
   const protectedRules = served.flatMap((rule) => {
-    const paths = mcpPathsOf(rule);
+    const paths = resourcePathsOf(rule);
     const [first] = paths;
     return first === undefined ? [] : [{ ...rule, first, paths }];
   });
@@ -34,7 +34,7 @@ export function mcpEntries(
         ? [match("Exact", "/.well-known/oauth-protected-resource")]
         : []),
     ],
-    value: { ...route, mcpPath: first },
+    value: { ...route, resourcePath: first },
   }));
 }
 
@@ -57,7 +57,7 @@ function isForManyHosts({ hostnames }: Hosts): boolean {
 }
 
 /** The paths of a rule that is protected with OAuth. */
-function mcpPathsOf({ rule, effective }: ServedRule): readonly string[] {
+function resourcePathsOf({ rule, effective }: ServedRule): readonly string[] {
   const isProtected = effective.some(({ kind, layers }) =>
     kind.kind === "jwtAuthentication" &&
     layers.some(({ traffic }) => traffic.jwtAuthentication?.mcp !== undefined)

@@ -5,6 +5,7 @@ import { refuseWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { bearerLocation, credentialPlace } from "./credential.ts";
 import type { Policy } from "../policy.ts";
+import { apiKeyMetadata } from "./request_identity.ts";
 import type { PolicyProblem } from "../policy_kind.ts";
 import { Refusal } from "../refusal.ts";
 
@@ -37,7 +38,7 @@ export function createApiKeyAuthentication(
 
   return {
     kind: "apiKeyAuthentication",
-    onRequest({ request, identity, trace }) {
+    onRequest({ request, slots, trace }) {
       const key = place.read(request);
       if (key === undefined) {
         if (mode === "Strict") return refuse("API key required", location);
@@ -49,11 +50,11 @@ export function createApiKeyAuthentication(
         const description = "the API key is not known";
         if (mode !== "Permissive") return refuse(description, location);
         // What a gateway-phase policy knows is another key.
-        delete identity.apiKey;
+        slots.set(apiKeyMetadata, undefined);
         trace?.skip(description);
         return undefined;
       }
-      identity.apiKey = metadata;
+      slots.set(apiKeyMetadata, metadata);
       trace?.apply({ apiKey: toJson(metadata) });
       place.remove(request);
     },

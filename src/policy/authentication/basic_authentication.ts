@@ -11,6 +11,7 @@ import {
 } from "./htpasswd.ts";
 import { PasswordVerifier } from "./password_verifier.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
+import { basicAuthUser } from "./request_identity.ts";
 import type { PolicyProblem, ReadFile } from "../policy_kind.ts";
 import { Refusal } from "../refusal.ts";
 
@@ -99,7 +100,7 @@ class BasicAuthenticationPolicy implements Policy {
 
   async #verify(
     credentials: string,
-    { request, identity, trace }: PolicyContext,
+    { request, slots, trace }: PolicyContext,
   ): Promise<RequestVerdict> {
     const [username, password] = decode(credentials) ?? [];
     if (username === undefined || password === undefined) {
@@ -110,7 +111,7 @@ class BasicAuthenticationPolicy implements Policy {
     if (verdict === "wrong") {
       return this.#refuse("user name or password is wrong");
     }
-    identity.basicAuth = { username };
+    slots.set(basicAuthUser, { username });
     trace?.apply({ username });
     place.remove(request);
   }

@@ -9,6 +9,7 @@ import type { TokenVerifier } from "../../identity/token_verifier.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { type CredentialPlace, credentialPlace } from "./credential.ts";
+import { jwtClaims, protectedResource } from "./request_identity.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
 import { McpOAuth } from "../mcp/mcp_oauth.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
@@ -16,7 +17,7 @@ import type { PolicyOptions } from "../policy_kind.ts";
 import { Refusal } from "../refusal.ts";
 
 /**
- * Verifies the access token of a request and leaves its claims in `context.identity.jwt`.
+ * Verifies the access token of a request and leaves its claims in the slot `jwtClaims`.
  *
  * With an `mcp` block it also answers the OAuth endpoints of the MCP server, and the token stays here: MCP forbids passing it on.
  */
@@ -62,7 +63,7 @@ class JwtAuthenticationPolicy implements Policy {
   onRequest(
     context: PolicyContext,
   ): RequestVerdict | Promise<RequestVerdict> {
-    const { request, identity } = context;
+    const { request, slots } = context;
     const mcp = this.#mcp;
     if (mcp !== undefined) {
       const answer = mcp.answer(context);
@@ -70,7 +71,7 @@ class JwtAuthenticationPolicy implements Policy {
         return unlessCancelled(answer, request.cancellation);
       }
       if (answer !== undefined) return answer;
-      identity.protectedResource = mcp;
+      slots.set(protectedResource, mcp);
     }
     const token = this.#place.read(request);
     if (token !== undefined) return this.#verify(token, context);
@@ -98,7 +99,7 @@ class JwtAuthenticationPolicy implements Policy {
   #refuse(error: unknown, context: PolicyContext): RequestVerdict {
     if (this.#mode === "Permissive" && isRefusal(error)) {
       // Claims of a gateway-phase policy belong to other providers than those that the rules here are written for.
-      delete context.identity.jwt;
+      context.slots.set(jwtClaims, undefined);
       context.trace?.skip(describeError(error));
       return undefined;
     }
@@ -112,9 +113,9 @@ class JwtAuthenticationPolicy implements Policy {
 
 function accept(
   claims: JsonObject,
-  { identity, trace }: PolicyContext,
+  { slots, trace }: PolicyContext,
 ): void {
-  identity.jwt = claims;
+  slots.set(jwtClaims, claims);
   trace?.apply({ issuer: String(claims["iss"]) });
 }
 

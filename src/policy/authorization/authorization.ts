@@ -12,13 +12,17 @@ import {
   joinBodyUses,
   readBodyVariables,
 } from "../expressions/body_variables.ts";
+import {
+  jwtClaims,
+  protectedResource,
+} from "../authentication/request_identity.ts";
 import { bearerChallenge } from "../authentication/challenge.ts";
 import {
   condition,
   decisionProblem,
   typeProblem,
 } from "../expressions/expression_checks.ts";
-import { noteFailedExpression } from "../expressions/failed_expression.ts";
+import { noteFailedExpression } from "../expressions/expression_slots.ts";
 import type { Policy, PolicyContext } from "../policy.ts";
 import type { PolicyOptions, PolicyProblem } from "../policy_kind.ts";
 import { Refusal } from "../refusal.ts";
@@ -63,7 +67,11 @@ export function createAuthorization(
 
   function decide(context: PolicyContext): Refusal | undefined {
     const variables = new RequestVariables(context);
-    const evaluated = evaluateRules(rules, variables, context.identity.jwt);
+    const evaluated = evaluateRules(
+      rules,
+      variables,
+      context.slots.get(jwtClaims),
+    );
     const refusing = evaluated.filter(({ result }) => result !== passing);
     if (refusing.length > 0) {
       for (const { result } of refusing) {
@@ -114,7 +122,7 @@ function refuse(
   mode: Mode,
   verdict: AuthorizationResult,
 ): Refusal {
-  const { jwt } = context.identity;
+  const jwt = context.slots.get(jwtClaims);
   const wanted = mode === "require" ? refusing.map(({ rule }) => rule) : [];
   const missing = jwt && missingScopes(jwt, wanted);
   return new Refusal(
@@ -134,7 +142,7 @@ function demandScopes(
   const description = "the token lacks a scope that the request needs";
   return refuseWith("insufficient_scope", description, {
     "www-authenticate": bearerChallenge({
-      resourceMetadata: context.identity.protectedResource?.metadataUrl(
+      resourceMetadata: context.slots.get(protectedResource)?.metadataUrl(
         context,
       ),
       error: "insufficient_scope",

@@ -4,7 +4,7 @@ import type { Expression } from "../../cel/expression.ts";
 import type { Variables } from "../../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
-import type { RequestIdentity } from "../authentication/request_identity.ts";
+import type { Claims } from "../authentication/request_identity.ts";
 
 /** What a rule says about a request; a failure is neither true nor false. */
 export type RuleResult = boolean | EvaluationFailure;
@@ -36,7 +36,7 @@ export class AuthorizationRule {
   }
 
   /** @param claims Those that `variables.jwt` shows. */
-  test(variables: Variables, claims: RequestIdentity["jwt"]): RuleResult {
+  test(variables: Variables, claims: Claims | undefined): RuleResult {
     if (this.#decided === undefined || claims === undefined) {
       return this.#expression.test(variables);
     }
@@ -53,7 +53,7 @@ export class AuthorizationRule {
 export function evaluateRules(
   rules: readonly AuthorizationRule[],
   variables: Variables,
-  claims: RequestIdentity["jwt"],
+  claims: Claims | undefined,
 ): readonly EvaluatedRule[] {
   return rules.map((rule) => ({ rule, result: rule.test(variables, claims) }));
 }

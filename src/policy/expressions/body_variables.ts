@@ -1,4 +1,5 @@
 import type { VariableName } from "../../cel/variables.ts";
+import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { readLlmRequest } from "./llm_variable.ts";
 import { readMcpMessage } from "./mcp_variable.ts";
 import type { PolicyContext } from "../policy.ts";
@@ -31,8 +32,8 @@ export async function readBodyVariables(
   context: PolicyContext,
   { readsMcp, readsLlm }: BodyUse,
 ): Promise<void> {
-  const { request } = context;
+  const { request, slots } = context;
   if (request.upgrade !== undefined) return;
-  if (readsLlm) context.llmRequest = await readLlmRequest(request);
-  if (readsMcp) context.mcpMessage = await readMcpMessage(request);
+  if (readsLlm) slots.set(llmRequest, await readLlmRequest(request));
+  if (readsMcp) slots.set(mcpMessage, await readMcpMessage(request));
 }

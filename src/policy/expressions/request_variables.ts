@@ -4,6 +4,12 @@ import type { Variables } from "../../cel/variables.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { pathOf } from "../../route/normalize_target.ts";
+import {
+  apiKeyMetadata,
+  basicAuthUser,
+  jwtClaims,
+} from "../authentication/request_identity.ts";
+import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { mcpValue } from "./mcp_variable.ts";
 import { type BodyText, UnreadableBody } from "./message_body.ts";
 import type { PolicyContext } from "../policy.ts";
@@ -53,15 +59,15 @@ export class RequestVariables implements Variables {
   }
 
   get jwt(): Value | undefined {
-    return claimsOf(this.#context.identity.jwt);
+    return claimsOf(this.#context.slots.get(jwtClaims));
   }
 
   get apiKey(): Value | undefined {
-    return claimsOf(this.#context.identity.apiKey);
+    return claimsOf(this.#context.slots.get(apiKeyMetadata));
   }
 
   get basicAuth(): Value | undefined {
-    return claimsOf(this.#context.identity.basicAuth);
+    return claimsOf(this.#context.slots.get(basicAuthUser));
   }
 
   /**
@@ -69,15 +75,15 @@ export class RequestVariables implements Variables {
    * false for what nobody has looked into.
    */
   get mcp(): Value {
-    const { mcpMessage } = this.#context;
-    if (mcpMessage !== undefined) return mcpValue(mcpMessage);
+    const message = this.#context.slots.get(mcpMessage);
+    if (message !== undefined) return mcpValue(message);
     throw new TypeError("the body is not a JSON-RPC message that can be read");
   }
 
   /** @throws {TypeError} As `mcp` does. */
   get llm(): Value {
-    const { llmRequest } = this.#context;
-    if (llmRequest !== undefined) return claimsValue({ ...llmRequest });
+    const request = this.#context.slots.get(llmRequest);
+    if (request !== undefined) return claimsValue({ ...request });
     throw new TypeError("the body is not a JSON object that can be read");
   }
 

@@ -2,7 +2,11 @@ import type { Cors } from "../../api/policies/cors_schema.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { compileOrigins } from "./cors_origin.ts";
+import { defineSlot } from "../slot.ts";
 import type { Policy, PolicyContext } from "../policy.ts";
+
+/** Headers that the gateway writes for clients, in lower case: CORS exposes those that a response has to cross-origin scripts. */
+export const exposedHeaders = defineSlot<readonly string[]>("exposedHeaders");
 
 /**
  * Lets pages of other origins call a route; Gateway API, `HTTPCORSFilter`.
@@ -64,7 +68,7 @@ function compileDecoration(config: Cors) {
   const expose = compileExpose(config, allowCredentials);
 
   return (
-    { request, exposedHeaders }: PolicyContext,
+    { request, slots }: PolicyContext,
     origin: string | undefined,
     headers: HeaderList,
   ): void => {
@@ -72,7 +76,7 @@ function compileDecoration(config: Cors) {
     if (!isPublic) addVary(headers, "Origin");
     const allowOrigin = isPublic ? "*" : allowed(origin);
     if (allowOrigin === undefined) return;
-    expose(headers, exposedHeaders);
+    expose(headers, slots.get(exposedHeaders));
     if (origin !== undefined && isPreflight(request)) {
       writePreflight(request, headers);
     }

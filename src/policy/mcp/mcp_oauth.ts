@@ -109,7 +109,7 @@ export class McpOAuth implements ProtectedResource {
     context: PolicyContext,
   ): PolicyAnswer | Promise<PolicyAnswer> {
     const origin = this.#origin(context);
-    const resource = origin + (path === "" ? context.mcpPath ?? "" : path);
+    const resource = origin + (path === "" ? context.resourcePath ?? "" : path);
     switch (kind) {
       case "resource":
         return publicJson(

@@ -7,8 +7,9 @@ import {
   readBodyVariables,
 } from "../expressions/body_variables.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
+import { exposedHeaders } from "../http/cors.ts";
 import { type CombinedLayer, refusingPolicy } from "../policy_kind.ts";
-import { Admission } from "./rate_limit_admission.ts";
+import { Admission, admissionSlot } from "./rate_limit_admission.ts";
 import {
   type GlobalAdmission,
   GlobalLimits,
@@ -28,6 +29,7 @@ import {
   refuseUnknown,
 } from "./rate_limit_refusal.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
+import { onUsage } from "../usage_listeners.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
 /**
@@ -109,16 +111,17 @@ class RateLimitPolicy implements Policy {
   onRequest(
     context: PolicyContext,
   ): RequestVerdict | Promise<RequestVerdict> {
-    context.exposedHeaders = limitHeaders;
+    context.slots.set(exposedHeaders, limitHeaders);
     const use = this.#bodyUse;
     if (use === undefined) return this.#decide(context);
     return readBodyVariables(context, use).then(() => this.#decide(context));
   }
 
-  onResponse({ rateLimit }: PolicyContext, response: ResponseMessage): void {
-    if (rateLimit === undefined) return;
-    this.#options.writeLimits(response.headers, rateLimit.readings());
-    for (const { responseHeaders } of rateLimit.global) {
+  onResponse({ slots }: PolicyContext, response: ResponseMessage): void {
+    const admission = slots.get(admissionSlot);
+    if (admission === undefined) return;
+    this.#options.writeLimits(response.headers, admission.readings());
+    for (const { responseHeaders } of admission.global) {
       writeAddedHeaders(response.headers, responseHeaders);
     }
   }
@@ -186,9 +189,10 @@ class RateLimitPolicy implements Policy {
   }
 
   #admit(context: PolicyContext, admission: Admission): void {
-    context.rateLimit = admission;
+    context.slots.set(admissionSlot, admission);
     if (!this.#countsTokens) return;
-    context.llm.onUsage(
+    onUsage(
+      context,
       ({ totalTokens }) => admission.debit(totalTokens),
       this.#options.mayAskForUsage,
     );

@@ -1,7 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import type { BudgetReading } from "../../ratelimit/budget.ts";
 import type { Budget } from "../../ratelimit/local/counter_store.ts";
+import { defineSlot } from "../slot.ts";
 import type { GlobalAdmission } from "./rate_limit_global.ts";
+
+/** Set by the rate limits that admitted the request. */
+export const admissionSlot = defineSlot<Admission>("rateLimit");
 
 /** The budgets that an admitted request counts against. */
 export class Admission {

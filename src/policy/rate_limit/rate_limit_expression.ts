@@ -3,9 +3,13 @@ import { type Hide, REDACTION_MARKER } from "../../base/redaction.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import type { Expression } from "../../cel/expression.ts";
 import type { VariableName, Variables } from "../../cel/variables.ts";
+import {
+  apiKeyMetadata,
+  jwtClaims,
+} from "../authentication/request_identity.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
-import { noteFailedExpression } from "../expressions/failed_expression.ts";
+import { noteFailedExpression } from "../expressions/expression_slots.ts";
 import type { PolicyContext } from "../policy.ts";
 
 /** What a limit makes of the value of an expression. */
@@ -118,8 +122,8 @@ type SubjectOf = (context: PolicyContext) => object | undefined;
  * remembered with it.
  */
 const subjects: { readonly [name in VariableName]?: SubjectOf } = {
-  jwt: ({ identity }) => identity.jwt,
-  apiKey: ({ identity }) => identity.apiKey,
+  jwt: ({ slots }) => slots.get(jwtClaims),
+  apiKey: ({ slots }) => slots.get(apiKeyMetadata),
   source: ({ request }) => request.source,
 };
 

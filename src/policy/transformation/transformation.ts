@@ -6,7 +6,7 @@ import {
   joinBodyUses,
   readBodyVariables,
 } from "../expressions/body_variables.ts";
-import { noteFailedExpression } from "../expressions/failed_expression.ts";
+import { noteFailedExpression } from "../expressions/expression_slots.ts";
 import {
   type BodyText,
   forgetContent,

@@ -10,7 +10,7 @@ import type { Variables } from "../../cel/variables.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
-import { noteFailedExpression } from "../expressions/failed_expression.ts";
+import { noteFailedExpression } from "../expressions/expression_slots.ts";
 import type { PolicyContext } from "../policy.ts";
 import {
   compileBody,

@@ -15,15 +15,20 @@ import {
   createUsageScanner,
   type UsageScanner,
 } from "../../llm/usage/usage_scanner.ts";
-import type { LlmCall } from "../../policy/expressions/llm_call.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
+import type {
+  UsageListener,
+  UsageListeners,
+} from "../../policy/usage_listeners.ts";
 import { MeteredBody } from "./metered_body.ts";
 
-/** Counts the tokens of one request: reads the answer while it streams by, and asks the provider to say them where it would not. */
-export class TokenMeter implements LlmCall {
+const nobody = { listeners: [], mayAsk: true };
+
+/** Counts the tokens of one request: reads the response while it streams by, and asks the provider for usage that it would not report. */
+export class TokenMeter {
   #api: LlmApi | undefined;
-  readonly #listeners: ((usage: TokenUsage) => void)[] = [];
-  #mayAsk = true;
+  readonly #listeners: readonly UsageListener[];
+  readonly #mayAsk: boolean;
   #requestBytes = 0;
   #hidesUsage = false;
   #isOver = false;
@@ -32,17 +37,19 @@ export class TokenMeter implements LlmCall {
   #usage: TokenUsage | undefined;
   #decoding: Promise<void> | undefined;
 
-  constructor(api: LlmApi | undefined) {
+  constructor(
+    api: LlmApi | undefined,
+    { listeners, mayAsk }: Pick<UsageListeners, "listeners" | "mayAsk"> =
+      nobody,
+  ) {
     this.#api = api;
+    this.#listeners = listeners;
+    this.#mayAsk = mayAsk;
   }
 
+  /** API of the provider, by the path; `undefined` when the shape of the response decides. */
   get api(): LlmApi | undefined {
     return this.#api;
-  }
-
-  onUsage(listener: (usage: TokenUsage) => void, mayAsk: boolean): void {
-    this.#listeners.push(listener);
-    this.#mayAsk &&= mayAsk;
   }
 
   /** What the request used, once it is over. */

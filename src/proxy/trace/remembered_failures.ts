@@ -8,6 +8,7 @@ import type {
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
 import type { TraceHeaders } from "../../telemetry/trace/trace_state.ts";
+import { identities } from "../../policy/authentication/request_identity.ts";
 import { pathEnd } from "../../route/normalize_target.ts";
 import type { Exchange, FailedTry } from "../exchange.ts";
 import { readBackend } from "./request_state.ts";
@@ -147,13 +148,9 @@ function pickHeaders(
   return Object.fromEntries(picked);
 }
 
-function identitiesOf({ identity }: Exchange): readonly string[] {
-  const { jwt, apiKey, basicAuth } = identity;
-  return [
-    ...(jwt === undefined ? [] : ["jwt"]),
-    ...(apiKey === undefined ? [] : ["apiKey"]),
-    ...(basicAuth === undefined ? [] : ["basicAuth"]),
-  ];
+function identitiesOf({ slots }: Exchange): readonly string[] {
+  return identities.filter((slot) => slots.get(slot) !== undefined)
+    .map(({ name }) => name);
 }
 
 function callsOf(

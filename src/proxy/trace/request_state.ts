@@ -6,6 +6,14 @@ import type {
   RequestState,
 } from "../../telemetry/trace/trace_state.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import {
+  type Claims,
+  identities,
+} from "../../policy/authentication/request_identity.ts";
+import {
+  llmRequest,
+  mcpMessage,
+} from "../../policy/expressions/expression_slots.ts";
 import type { McpMessage } from "../../policy/expressions/mcp_variable.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import type { Backend, Mirror } from "../../snapshot/snapshot.ts";
@@ -24,7 +32,7 @@ export function readState(
   timing: TraceTiming,
   response?: ResponseMessage,
 ): RequestState {
-  const { identity, backend, request: { source } } = exchange;
+  const { backend, request: { source } } = exchange;
   return {
     request: readRequest(exchange, redactor),
     source: {
@@ -34,10 +42,8 @@ export function readState(
       rawPort: source.port,
     },
     env: readEnvironment(exchange),
-    ...claims("jwt", identity.jwt, redactor),
-    ...claims("apiKey", identity.apiKey, redactor),
-    ...readUser(identity.basicAuth, redactor),
-    ...readAsked(exchange, redactor),
+    ...readIdentities(exchange, redactor),
+    ...readBodyVariables(exchange, redactor),
     ...(backend && { backend: readBackend(backend) }),
     ...(response && {
       response: {
@@ -96,35 +102,37 @@ function readEnvironment({ gateway }: Exchange): RequestState["env"] {
   };
 }
 
-function claims(
-  name: "jwt" | "apiKey",
-  known: Readonly<Record<string, unknown>> | undefined,
+function readIdentities(
+  { slots }: Exchange,
   redactor: TraceRedactor,
-): { readonly [name in "jwt" | "apiKey"]?: JsonObject } {
-  if (known === undefined) return {};
-  const entries = Object.entries(known).map(([claim, value]) =>
-    [claim, redactor.json(toJson(value))] as const
+): Pick<RequestState, "jwt" | "apiKey" | "basicAuth"> {
+  const known = identities.flatMap((slot) => {
+    const claims = slots.get(slot);
+    return claims === undefined
+      ? []
+      : [[slot.name, readClaims(claims, redactor)] as const];
+  });
+  return Object.fromEntries(known);
+}
+
+function readClaims(claims: Claims, redactor: TraceRedactor): JsonObject {
+  return Object.fromEntries(
+    Object.entries(claims).map(([claim, value]) =>
+      [claim, redactor.json(toJson(value))] as const
+    ),
   );
-  return { [name]: Object.fromEntries(entries) };
 }
 
-function readUser(
-  known: Readonly<Record<string, unknown>> | undefined,
-  redactor: TraceRedactor,
-): Pick<RequestState, "basicAuth"> {
-  const username = known?.["username"];
-  if (typeof username !== "string") return {};
-  return { basicAuth: { username: redactor.text(username) } };
-}
-
-/** What expressions have read of the body, without the arguments of tools: they are long, and the body is shown anyway. */
-function readAsked(
-  { llmRequest, mcpMessage }: Exchange,
+/** Reads the variables that expressions needed of the body, without the arguments of tools: they are long, and the trace has the body. */
+function readBodyVariables(
+  { slots }: Exchange,
   redactor: TraceRedactor,
 ): Pick<RequestState, "llm" | "mcp"> {
+  const llm = slots.get(llmRequest);
+  const mcp = slots.get(mcpMessage);
   return {
-    ...(llmRequest && { llm: redactor.json(llmRequest) }),
-    ...(mcpMessage && { mcp: redactor.json(withoutArguments(mcpMessage)) }),
+    ...(llm && { llm: redactor.json(llm) }),
+    ...(mcp && { mcp: redactor.json(withoutArguments(mcp)) }),
   };
 }
 

@@ -1,3 +1,7 @@
+import {
+  jwtClaims,
+  protectedResource,
+} from "../../../src/policy/authentication/request_identity.ts";
 import type { Authorization } from "../../../src/api/policies/authorization_schema.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import { createAuthorization } from "../../../src/policy/authorization/authorization.ts";
@@ -29,9 +33,9 @@ export async function decide(
   } = {},
 ) {
   const on = context(request);
-  if (claims !== undefined) on.identity.jwt = claims;
+  if (claims !== undefined) on.slots.set(jwtClaims, claims);
   if (isMcp) {
-    on.identity.protectedResource = { metadataUrl: () => "https://gw/meta" };
+    on.slots.set(protectedResource, { metadataUrl: () => "https://gw/meta" });
   }
   if (body !== undefined) {
     on.request.body = typeof body === "string" ? textBody(body) : body;

@@ -10,6 +10,7 @@ import type {
   RequestVerdict,
 } from "../../../src/policy/policy.ts";
 import { Refusal } from "../../../src/policy/refusal.ts";
+import { Slots } from "../../../src/policy/slot.ts";
 
 /** Header fields as pairs, such as `{ origin: "https://a.example" }`. */
 type Headers = Readonly<Record<string, string>>;
@@ -43,9 +44,8 @@ export function context(
     requestId: "test",
     acceptedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
     gateway: "public",
-    identity: {},
     matchedPrefix,
-    llm: { api: undefined, onUsage: () => {} },
+    slots: new Slots(),
   };
 }
 

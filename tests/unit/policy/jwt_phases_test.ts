@@ -1,3 +1,4 @@
+import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { noKeyCache } from "../../../src/identity/keys/key_cache.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
@@ -39,8 +40,8 @@ Deno.test("Permissive shows no claims of a token that it does not accept, also w
   const on = context({ headers: { authorization: `Bearer ${token}` } });
 
   await createPolicy(one, "Strict").onRequest?.(on);
-  assert.deepEqual(on.identity.jwt?.["roles"], ["admin"]);
+  assert.deepEqual(on.slots.get(jwtClaims)?.["roles"], ["admin"]);
   await createPolicy(other, "Permissive").onRequest?.(on);
 
-  assert.equal(on.identity.jwt, undefined);
+  assert.equal(on.slots.get(jwtClaims), undefined);
 });

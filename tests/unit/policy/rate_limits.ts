@@ -1,3 +1,5 @@
+import { usageListeners } from "../../../src/policy/usage_listeners.ts";
+import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
 import type { RateLimit } from "../../../src/api/policies/rate_limit_schema.ts";
 import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
@@ -71,6 +73,12 @@ export async function send(
 /** A request of a user; of nobody when `undefined`. */
 export function asUser(sub: string | undefined): PolicyContext {
   const on = context({});
-  if (sub !== undefined) on.identity.jwt = { sub };
+  if (sub !== undefined) on.slots.set(jwtClaims, { sub });
   return on;
+}
+
+/** Reports to the policies that the request used so many tokens. */
+export function use({ slots }: PolicyContext, totalTokens: number): void {
+  const { listeners = [] } = slots.get(usageListeners) ?? {};
+  for (const listener of listeners) listener({ totalTokens } as never);
 }

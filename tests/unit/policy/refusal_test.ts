@@ -1,3 +1,4 @@
+import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { createApiKeyAuthentication } from "../../../src/policy/authentication/api_key_authentication.ts";
 import { createBasicAuthentication } from "../../../src/policy/authentication/basic_authentication.ts";
@@ -178,7 +179,7 @@ const ruleCases: [Policy, string][] = [
 for (const [policy, error] of ruleCases) {
   Deno.test(`the log says that ${error}`, async () => {
     const on = context({});
-    on.identity.jwt = claims;
+    on.slots.set(jwtClaims, claims);
     const refusal = await refusalOf(policy, on);
 
     assert.deepEqual(refusal, { reason: "authorization", error });

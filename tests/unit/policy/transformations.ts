@@ -1,3 +1,4 @@
+import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
 import type {
   MessageChanges,
   Transformation,
@@ -38,7 +39,7 @@ type Request = Parameters<typeof context>[0] & {
 /** A context with claims and a body. */
 export function contextOf({ claims, body, ...request }: Request) {
   const on = context(request);
-  if (claims !== undefined) on.identity.jwt = claims;
+  if (claims !== undefined) on.slots.set(jwtClaims, claims);
   on.request.body = typeof body === "string" ? textBody(body) : body;
   return on;
 }

@@ -3,6 +3,7 @@ import { GatewayError } from "../../../src/base/errors.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
 import { StalledClientError } from "../../../src/http/server/request_error.ts";
 import type { Exchange } from "../../../src/proxy/exchange.ts";
+import { Slots } from "../../../src/policy/slot.ts";
 import { observeFinishedRequests } from "../../../src/proxy/finish.ts";
 import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
@@ -17,6 +18,7 @@ function recordOf(status: number, error: unknown) {
   const exchange = {
     startedAt: 0,
     upstreamMs: 1,
+    slots: new Slots(),
     asked: { method: "GET", target: "/mcp", authority: "gw" },
     request: { source: { address: "127.0.0.1", port: 1 }, version: "1.1" },
     response: { status, headers: new HeaderList() },

@@ -1,3 +1,4 @@
+import { apiKeyMetadata } from "../../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { ApiKeyAuthentication } from "../../../../src/api/policies/api_key_schema.ts";
@@ -33,7 +34,11 @@ async function authenticate(
     return { status: verdict.status, body, headers: headersOf(verdict) };
   }
   const { target } = on.request;
-  return { apiKey: on.identity.apiKey, target, headers: headersOf(on.request) };
+  return {
+    apiKey: on.slots.get(apiKeyMetadata),
+    target,
+    headers: headersOf(on.request),
+  };
 }
 
 for (
@@ -141,10 +146,10 @@ Deno.test("a key that is listed twice is a problem", () => {
 
 Deno.test("Permissive leaves nobody known when the key is not, also when an earlier policy knew one", async () => {
   const on = context({ headers: { authorization: "Bearer unknown" } });
-  on.identity.apiKey = { roles: ["admin"] };
+  on.slots.set(apiKeyMetadata, { roles: ["admin"] });
   const policy = createApiKeyAuthentication({ mode: "Permissive", keys });
 
   assert.equal(await policy.onRequest?.(on), undefined);
 
-  assert.equal(on.identity.apiKey, undefined);
+  assert.equal(on.slots.get(apiKeyMetadata), undefined);
 });

@@ -1,3 +1,4 @@
+import { basicAuthUser } from "../../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { hashSync } from "bcryptjs";
@@ -40,7 +41,7 @@ async function authenticate(
     const body = new TextDecoder().decode(await verdict.body?.read());
     return { status: verdict.status, body, headers: headersOf(verdict) };
   }
-  return { user: on.identity.basicAuth, headers: headersOf(on.request) };
+  return { user: on.slots.get(basicAuthUser), headers: headersOf(on.request) };
 }
 
 for (const [username, password] of [["anna", "secret"], ["otto", "pässword"]]) {
@@ -106,7 +107,7 @@ Deno.test("users come from a file with comments and blank lines", async () => {
   );
   const on = context({ headers: { authorization: basic("anna:secret") } });
   assert.equal(await policy.onRequest?.(on), undefined);
-  assert.deepEqual(on.identity.basicAuth, { username: "anna" });
+  assert.deepEqual(on.slots.get(basicAuthUser), { username: "anna" });
 });
 
 Deno.test("checkBasicAuthentication locates bad lines and shows no hash", () => {

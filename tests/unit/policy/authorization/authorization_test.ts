@@ -1,3 +1,7 @@
+import {
+  apiKeyMetadata,
+  basicAuthUser,
+} from "../../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { type Body, BytesBody } from "../../../../src/http/body.ts";
 import { checkAuthorization } from "../../../../src/policy/authorization/authorization.ts";
@@ -75,8 +79,8 @@ Deno.test("Deny refuses when a rule holds or fails and passes when none does", a
 
 Deno.test("authorization reads the metadata of the API key and the name of the user", async () => {
   const on = context({});
-  on.identity.apiKey = { team: "blue" };
-  on.identity.basicAuth = { username: "anna" };
+  on.slots.set(apiKeyMetadata, { team: "blue" });
+  on.slots.set(basicAuthUser, { username: "anna" });
   const policy = authorization([
     "apiKey.team == 'blue' && basicAuth.username == 'anna'",
   ]);

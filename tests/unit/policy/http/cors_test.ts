@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { Cors } from "../../../../src/api/policies/cors_schema.ts";
-import { createCors } from "../../../../src/policy/http/cors.ts";
+import {
+  createCors,
+  exposedHeaders,
+} from "../../../../src/policy/http/cors.ts";
 import { context, headersOf, response, responseOf } from "../exchange.ts";
 
 const page = "https://app.example.com";
@@ -279,7 +282,11 @@ Deno.test("CORS exposes what the gateway tells clients, where the answer has it"
     maxAge: 5,
   });
   const on = context({ headers: { origin: page } });
-  on.exposedHeaders = ["x-ratelimit-reset", "retry-after", "ratelimit"];
+  on.slots.set(exposedHeaders, [
+    "x-ratelimit-reset",
+    "retry-after",
+    "ratelimit",
+  ]);
   const answer = response({ "X-RateLimit-Reset": "3", "Retry-After": "3" });
   await policy.onRequest?.(on);
   await policy.onResponse?.(on, answer);

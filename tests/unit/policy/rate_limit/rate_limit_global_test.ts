@@ -8,7 +8,15 @@ import type {
   LimiterDecision,
 } from "../../../../src/ratelimit/global_limiter.ts";
 import { context, headersOf, response, responseOf } from "../exchange.ts";
-import { asUser, local, Process, route, send, shown } from "../rate_limits.ts";
+import {
+  asUser,
+  local,
+  Process,
+  route,
+  send,
+  shown,
+  use,
+} from "../rate_limits.ts";
 
 type Global = NonNullable<RateLimit["global"]>;
 
@@ -214,13 +222,9 @@ Deno.test("tokens of global budgets are charged when usage is known", async () =
       entries: [{ key: "user", value: "jwt.sub" }],
     }],
   });
-  await policy.onRequest?.({
-    ...asUser("anna"),
-    llm: {
-      api: undefined,
-      onUsage: (listener) => listener({ totalTokens: 42 } as never),
-    },
-  });
+  const on = asUser("anna");
+  await policy.onRequest?.(on);
+  use(on, 42);
   assert.deepEqual(limiter.calls, ["admit user=anna", "debit 1 42"]);
 });
 

@@ -1,10 +1,11 @@
+import { admissionSlot } from "../../../../src/policy/rate_limit/rate_limit_admission.ts";
 import assert from "node:assert/strict";
 import { textBody } from "../../../../src/http/body.ts";
-import type { PolicyContext } from "../../../../src/policy/policy.ts";
+import { usageListeners } from "../../../../src/policy/usage_listeners.ts";
 import { checkRateLimit } from "../../../../src/policy/rate_limit/rate_limit_checks.ts";
 import { Refusal } from "../../../../src/policy/refusal.ts";
 import { context, headersOf, response, responseOf } from "../exchange.ts";
-import { asUser, local, Process, route, send } from "../rate_limits.ts";
+import { asUser, local, Process, route, send, use } from "../rate_limits.ts";
 
 Deno.test("rateLimit admits base and burst, then refuses until the reset, and says so", async () => {
   const process = new Process();
@@ -143,7 +144,7 @@ Deno.test("of several used up budgets of tokens the one with the longest debt re
   );
   const first = context({});
   await send(policy, first);
-  first.rateLimit?.debit(10_000);
+  first.slots.get(admissionSlot)?.debit(10_000);
 
   const answer = responseOf(await policy.onRequest?.(context({})));
 
@@ -244,16 +245,13 @@ Deno.test("tokens are charged when usage is known, to the user who asked, also a
     [route, local({ tokens: 100, key: "jwt.sub" }, { requests: 50 })],
   );
   const begin = async (sub: string) => {
-    const uses: ((tokens: number) => void)[] = [];
-    const on: PolicyContext = {
-      ...asUser(sub),
-      llm: {
-        api: undefined,
-        onUsage: (listener) =>
-          uses.push((totalTokens) => listener({ totalTokens } as never)),
-      },
-    };
-    return { shown: await send(policy, on), uses };
+    const on = asUser(sub);
+    const shown = await send(policy, on);
+    const { listeners = [] } = on.slots.get(usageListeners) ?? {};
+    const uses = listeners.map((listener) => (totalTokens: number) =>
+      listener({ totalTokens } as never)
+    );
+    return { shown, uses };
   };
 
   const first = await begin("anna");
@@ -277,14 +275,9 @@ Deno.test("Retry-After counts the windows that a carried debt takes", async () =
   const policy = process.policy(
     [route, local({ tokens: 100, overshoot: "Carry" })],
   );
-  const on: PolicyContext = {
-    ...context({}),
-    llm: {
-      api: undefined,
-      onUsage: (listener) => listener({ totalTokens: 250 } as never),
-    },
-  };
+  const on = context({});
   await send(policy, on);
+  use(on, 250);
 
   const verdict = responseOf(await policy.onRequest?.(context({})));
 

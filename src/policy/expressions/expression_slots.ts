@@ -1,0 +1,23 @@
+import type { PolicyContext } from "../policy.ts";
+import { defineSlot } from "../slot.ts";
+import type { LlmRequest } from "./llm_variable.ts";
+import type { McpMessage } from "./mcp_variable.ts";
+
+/** Value of the variable `llm`, once an expression has needed it and the body could be read. */
+export const llmRequest = defineSlot<LlmRequest>("llm");
+
+/** Value of the variable `mcp`, once an expression has needed it and the body could be read. */
+export const mcpMessage = defineSlot<McpMessage>("mcp");
+
+/** Kind of the policy of each expression that had no value for the request, such as `["rateLimit", "rateLimit"]`. */
+export const failedExpressions = defineSlot<string[]>("failedExpressions");
+
+/** Records that an expression of a policy of `kind` had no value for the request, or an unusable one. */
+export function noteFailedExpression(
+  { slots }: PolicyContext,
+  kind: string,
+): void {
+  const failed = slots.get(failedExpressions);
+  if (failed === undefined) slots.set(failedExpressions, [kind]);
+  else failed.push(kind);
+}

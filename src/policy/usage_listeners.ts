@@ -1,0 +1,40 @@
+import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
+import type { TokenUsage } from "../llm/usage/token_usage.ts";
+import type { PolicyContext } from "./policy.ts";
+import { defineSlot } from "./slot.ts";
+
+/** Receives the tokens that a request used. */
+export type UsageListener = (usage: TokenUsage) => void;
+
+/** Policies that need the token usage of a request. */
+export interface UsageListeners {
+  /** API of the provider by the path that the first policy saw; `undefined` when the shape of the response decides. */
+  readonly api: LlmApi | undefined;
+  readonly listeners: UsageListener[];
+  /** Whether the gateway may change the request so that the provider reports its usage. */
+  mayAsk: boolean;
+}
+
+/** Set by policies that need the token usage, before the request goes upstream. */
+export const usageListeners = defineSlot<UsageListeners>("usage");
+
+/**
+ * Calls `listener` once, when the response has ended or the client has left; never when there was no usage: no LLM
+ * responded, or it returned an error.
+ *
+ * @param mayAsk Whether the request may be changed so that the provider reports its usage; one `false` is enough to leave it alone.
+ */
+export function onUsage(
+  { slots, request }: PolicyContext,
+  listener: UsageListener,
+  mayAsk: boolean,
+): void {
+  const present = slots.get(usageListeners);
+  if (present === undefined) {
+    const api = detectLlmApi(request.method, request.target);
+    slots.set(usageListeners, { api, listeners: [listener], mayAsk });
+  } else {
+    present.listeners.push(listener);
+    present.mayAsk &&= mayAsk;
+  }
+}
