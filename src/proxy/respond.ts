@@ -15,6 +15,7 @@ const answers: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
   bad_request: { status: 400, text: "bad request" },
   head_too_large: { status: 431, text: "request header fields too large" },
   body_too_large: { status: 413, text: "request body too large" },
+  unsupported_media_type: { status: 415, text: "unsupported media type" },
   request_timeout: { status: 408, text: "request timeout" },
   expectation_failed: { status: 417, text: "expectation failed" },
   method_not_supported: { status: 501, text: "method not supported" },

@@ -3,6 +3,7 @@ import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { readLlmRequest } from "./llm_variable.ts";
 import { readMcpMessage } from "./mcp_variable.ts";
 import type { PolicyContext } from "../policy.ts";
+import { assertReadableContent } from "./readable_content.ts";
 
 /** Which variables that come from the body an expression reads, or any of several expressions. */
 export interface BodyUse {
@@ -27,6 +28,7 @@ export function joinBodyUses(
 /**
  * Reads ahead what expressions need of the body, and leaves it in the context. For an upgrade there is nothing: nobody sees what
  * follows it.
+ * @throws {GatewayError} When the backend may read another body.
  */
 export async function readBodyVariables(
   context: PolicyContext,
@@ -34,6 +36,7 @@ export async function readBodyVariables(
 ): Promise<void> {
   const { request, slots } = context;
   if (request.upgrade !== undefined) return;
+  if (request.body !== undefined) assertReadableContent(request.headers);
   if (readsLlm) slots.set(llmRequest, await readLlmRequest(request));
   if (readsMcp) slots.set(mcpMessage, await readMcpMessage(request));
 }

@@ -7,6 +7,7 @@ import {
   readPathModel,
 } from "../../llm/llm_api.ts";
 import { peekBody } from "./peeked_body.ts";
+import { isForm } from "./readable_content.ts";
 import { ownField, parseUnambiguous } from "./unambiguous_json.ts";
 
 /** Longer bodies are not looked into. Images make them long, but few are longer than this. */
@@ -45,12 +46,9 @@ async function readAsked(
   pathModel: string | undefined,
 ): Promise<Asked | undefined> {
   const bytes = await peekBody(request, MAX_REQUEST_BYTES);
-  const coding = request.headers.getJoined("content-encoding");
   if (bytes === undefined) return undefined;
   if (bytes.length === 0) return { model: pathModel, streaming: false };
-  if (coding !== undefined && coding.toLowerCase() !== "identity") {
-    return undefined;
-  }
+  if (isForm(request.headers)) return undefined;
   try {
     const body = parseUnambiguous(bytes);
     if (!isJsonObject(body)) return undefined;

@@ -3,6 +3,7 @@ import { mapValue, type Value } from "../../cel/library.ts";
 import { claimsValue, lazyMap } from "../../cel/values.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { peekBody } from "./peeked_body.ts";
+import { isForm } from "./readable_content.ts";
 import { ownField, parseUnambiguous } from "./unambiguous_json.ts";
 
 /** Longer messages are not looked into; expressions that read `mcp` then fail, which denies. */
@@ -39,6 +40,7 @@ export async function readMcpMessage(
   const sessionId = request.headers.getJoined("mcp-session-id");
   const session = sessionId === undefined ? {} : { sessionId };
   if (bytes.length === 0) return session;
+  if (isForm(request.headers)) return undefined;
   try {
     const message = parseUnambiguous(bytes);
     const asked = isJsonObject(message) ? readMessage(message) : undefined;
@@ -80,6 +82,7 @@ function readMessage(message: JsonObject): McpMessage | undefined {
   const [field, parameter] = target;
   const params = ownField(message, "params");
   const name = ownField(params, parameter);
+  if (name === undefined && field === "resource") return { methodName };
   if (typeof name !== "string") return undefined;
   const args = field === "tool"
     ? ownField(params, "arguments") ?? undefined

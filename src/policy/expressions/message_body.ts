@@ -1,6 +1,7 @@
 import { type Body, BytesBody } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { peekBody } from "./peeked_body.ts";
+import { contentProblem } from "./readable_content.ts";
 
 /** A request or response, as far as its content goes. */
 interface Message {
@@ -31,13 +32,13 @@ export async function readBodyText(
   maxBytes: number,
 ): Promise<BodyText> {
   const { headers } = message;
-  const coding = headers.getJoined("content-encoding")?.toLowerCase();
-  if (coding !== undefined && coding !== "identity") return compressed;
+  const problem = contentProblem(headers);
+  if (problem !== undefined) return new UnreadableBody(problem, false);
   if (endless.test(headers.getJoined("content-type") ?? "")) return stream;
   const bytes = await peekBody(message, maxBytes);
   if (bytes === undefined) {
-    const problem = `the body is longer than ${maxBytes} bytes`;
-    return new UnreadableBody(problem, true);
+    const length = `the body is longer than ${maxBytes} bytes`;
+    return new UnreadableBody(length, true);
   }
   try {
     return decoder.decode(bytes);
@@ -59,12 +60,11 @@ export function forgetContent(headers: HeaderList): void {
   for (const name of describingContent) headers.delete(name);
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Content types of streams: reading to their end could take for ever. */
 const endless = /^(?:text\/event-stream|application\/grpc)/i;
 
-const compressed = new UnreadableBody("the body is compressed", false);
 const stream = new UnreadableBody("the body is a stream", false);
 const noText = new UnreadableBody("the body is no UTF-8 text", false);
 

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../base/json.ts";
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Parses JSON from a client that means the same to every server: of members that occur twice in an object some servers take the first

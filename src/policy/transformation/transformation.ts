@@ -13,6 +13,7 @@ import {
   readBodyText,
   replaceBody,
 } from "../expressions/message_body.ts";
+import { assertReadableContent } from "../expressions/readable_content.ts";
 import type { Policy, PolicyContext } from "../policy.ts";
 import type { PolicyOptions } from "../policy_kind.ts";
 import type { PolicyServices } from "../policy_services.ts";
@@ -106,10 +107,11 @@ class TransformationPolicy implements Policy {
   }
 
   async #readRequest(context: PolicyContext): Promise<BodyText | undefined> {
+    const { request } = context;
     if (this.#bodyUse) await readBodyVariables(context, this.#bodyUse);
-    return this.#readsRequestText
-      ? await readBodyText(context.request, this.#services.maxBufferBytes)
-      : undefined;
+    if (!this.#readsRequestText) return undefined;
+    if (request.body !== undefined) assertReadableContent(request.headers);
+    return await readBodyText(request, this.#services.maxBufferBytes);
   }
 
   #changeRequest(

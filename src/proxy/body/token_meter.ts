@@ -20,6 +20,7 @@ import type {
   UsageListener,
   UsageListeners,
 } from "../../policy/usage_listeners.ts";
+import { assertReadableContent } from "../../policy/expressions/readable_content.ts";
 import { MeteredBody } from "./metered_body.ts";
 
 const nobody = { listeners: [], mayAsk: true };
@@ -71,6 +72,7 @@ export class TokenMeter {
     this.#api ??= detectLlmApi(request.method, request.target);
     // Where no interface is known, an estimate is never charged.
     if (this.#listeners.length === 0 || this.api === undefined) return;
+    if (mayChangeBody(request.headers)) assertReadableContent(request.headers);
     const bytes = await peekBody(request, maxBytes);
     this.#requestBytes = bytes === undefined ? maxBytes : textSizeOf(bytes);
     if (!this.#mayAsk || bytes === undefined) return;

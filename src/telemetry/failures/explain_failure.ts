@@ -151,6 +151,9 @@ const explanations: Readonly<Record<Reason, Explain>> = {
   bad_request: refused(
     "Correct the client: what it sends can be read in two ways, or in none.",
   ),
+  unsupported_media_type: refused(
+    "A rule, limit or transformation reads the body: send it as UTF-8, uncompressed, with one well-formed `Content-Type`.",
+  ),
   request_timeout: refused(
     "If the client is honest but slow, raise `timeouts` of the gateway.",
   ),

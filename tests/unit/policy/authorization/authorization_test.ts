@@ -231,6 +231,13 @@ const messages: [string, string, string][] = [
     '{"method":"resources/read","params":{"uri":"file:///a"}}',
     "pass",
   ],
+  [
+    "!has(mcp.tool) && !has(mcp.resource)",
+    '{"method":"resources/subscribe","params":{}}',
+    "pass",
+  ],
+  ["!has(mcp.tool)", '{"method":"resources/read","params":{"uri":1}}', refused],
+  ["!has(mcp.tool)", "\ufeff" + call("", "ping"), refused],
   ["true || !has(mcp.tool)", " ".repeat((1 << 20) + 1), refused],
   ["!has(mcp.tool)", " ".repeat((1 << 20) + 1), refused],
 ];

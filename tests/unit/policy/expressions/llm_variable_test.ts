@@ -96,13 +96,14 @@ const unreadable: [string, Parameters<typeof decide>[1]][] = [
   ["a stream in two cases", { ...chat, body: '{"stream":false,"Stream":1}' }],
   ["half an object", { ...chat, body: '{"model":"small"' }],
   [
-    "compressed content",
+    "the type of a form",
     {
       ...chat,
-      headers: { "content-encoding": "gzip" },
-      body: '{"model":"small"}',
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: '{"model":"small","a":"&model=large&"}',
     },
   ],
+  ["a byte order mark", { ...chat, body: '\ufeff{"model":"small"}' }],
   ["two models", { ...chat, body: '{"model":"large","model":"small"}' }],
   [
     "more than 8 MiB",

@@ -17,6 +17,7 @@ Deno.test("explainFailure has a cause of one sentence and an advice of its own f
     bad_request: true,
     head_too_large: true,
     body_too_large: true,
+    unsupported_media_type: true,
     request_timeout: true,
     expectation_failed: true,
     method_not_supported: true,

@@ -1,0 +1,83 @@
+import type { AddressInfo } from "node:net";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
+import express from "express";
+// @ts-types="@modelcontextprotocol/sdk/server"
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { createMcpExpressApp } from "@modelcontextprotocol/sdk/server/express.js";
+// @ts-types="@modelcontextprotocol/sdk/server/streamableHttp"
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+// @ts-types="@modelcontextprotocol/sdk/types"
+import { CallToolRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { isJsonObject } from "../../src/base/json.ts";
+
+/** A real server that tells which tool or model it found in the bodies that reached it. */
+export interface BodyServer extends AsyncDisposable {
+  readonly port: number;
+  /** Tools or models in the order of the requests; requests without one leave no trace. */
+  readonly seen: string[];
+}
+
+/** What `express.json()` makes of a request. */
+type ExpressRequest = IncomingMessage & { readonly body: unknown };
+
+/** Starts the official MCP SDK behind `express.json()`, as its own examples do; it offers every tool. */
+export function startOfficialMcpServer(): Promise<BodyServer> {
+  const seen: string[] = [];
+  const app = createMcpExpressApp();
+  const handle = async (request: ExpressRequest, response: ServerResponse) => {
+    const server = new Server({ name: "official", version: "1.0.0" }, {
+      capabilities: { tools: {} },
+    });
+    server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+      seen.push(params.name);
+      return { content: [] };
+    });
+    const transport = new StreamableHTTPServerTransport({
+      enableJsonResponse: true,
+    });
+    response.on("close", () => transport.close());
+    await server.connect(transport);
+    await transport.handleRequest(request, response, request.body);
+  };
+  app.post("/mcp", handle);
+  return listen(app, seen);
+}
+
+/** Starts a server with the path of OpenAI's chats behind `express.json()`. */
+export function startExpressLlm(): Promise<BodyServer> {
+  const seen: string[] = [];
+  const app = express();
+  app.use(express.json());
+  const handle = ({ body }: ExpressRequest, response: ServerResponse) => {
+    if (isJsonObject(body) && typeof body["model"] === "string") {
+      seen.push(body["model"]);
+    }
+    response.end("{}");
+  };
+  app.post("/v1/chat/completions", handle);
+  return listen(app, seen);
+}
+
+async function listen(
+  listener: RequestListener,
+  seen: string[],
+): Promise<BodyServer> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) =>
+    server.listen(0, "127.0.0.1", () => resolve())
+  );
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    seen,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
