@@ -1,9 +1,9 @@
 import tab from "@bomb.sh/tab";
 import describeTo from "@bomb.sh/tab/commander";
 import { logLevels } from "../src/base/log_filter.ts";
+import type { Command } from "./command.ts";
 import { UsageError } from "./process/exit.ts";
 import { logModules } from "./log_modules.ts";
-import type { Program } from "./program.ts";
 import { shells } from "./shells.ts";
 
 type Offer = (value: string, description: string) => void;
@@ -28,7 +28,7 @@ export function printCompletionScript(name: string, shell: string): void {
  * @param program Without completion commands of its own.
  */
 export async function completeWords(
-  program: Program,
+  program: Command,
   words: readonly string[],
 ): Promise<void> {
   describeTo(program, { completionCommandName: "completion" });

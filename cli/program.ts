@@ -16,9 +16,6 @@ import { exitCodes } from "./process/exit.ts";
 import { print, printError } from "./output/output.ts";
 import { shells } from "./shells.ts";
 
-/** The commands, described; what they do is loaded when one of them runs. */
-export type Program = Command;
-
 type ExitCode = number;
 
 /**
@@ -64,7 +61,7 @@ function isMisplacedOption({ code, message }: CommanderError): boolean {
 function createProgram(
   name: "gateway" | "gwctl",
   call: Call,
-): Program {
+): Command {
   // Options belong to the command they follow: `-f` of the gateway is not that of a command.
   const program = new Command(name).enablePositionalOptions();
   if (name === "gateway") addGatewayCommands(program, call);

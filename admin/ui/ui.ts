@@ -1,24 +1,7 @@
-import type { Clock } from "../../src/base/clock.ts";
-import type { Log } from "../../src/base/log.ts";
-import type { ProfileHandlers } from "../profiles/profiles.ts";
 import { respond } from "../admin_responses.ts";
 import { createRouter, type Endpoint, type Handler } from "../router.ts";
-import type { AdminTarget } from "../target.ts";
 import { pageFiles } from "./page_files.ts";
-import { uiApi } from "./ui_api.ts";
-
-/** What the web UI shows, and what it may do. */
-export interface UiOptions {
-  readonly target: AdminTarget;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Where it is served. Traces see what a gateway is asked, the page's own requests among it. */
-  readonly server: "admin" | "gateway";
-  /** Whether the page may look only: it changes no log level. */
-  readonly readOnly: boolean;
-  /** The page has no view of profiles without them. */
-  readonly profiles?: ProfileHandlers;
-}
+import { uiApi, type UiOptions } from "./ui_api.ts";
 
 /** What the page may do on a gateway. */
 export type UiAccess = "read-only" | "read-write";

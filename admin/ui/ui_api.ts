@@ -1,3 +1,5 @@
+import type { Clock } from "../../src/base/clock.ts";
+import type { Log } from "../../src/base/log.ts";
 import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import { dumpConfig } from "../endpoints/config_dump_endpoint.ts";
 import { listFailures, showFailure } from "../endpoints/failures_endpoint.ts";
@@ -7,10 +9,23 @@ import {
 } from "../endpoints/logging_endpoint.ts";
 import { json, respond, text } from "../admin_responses.ts";
 import { chooseBudgets } from "./choose_budgets.ts";
+import type { ProfileHandlers } from "../profiles/profiles.ts";
 import type { Endpoint, Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
 import { traceRequests } from "../endpoints/trace_endpoint.ts";
-import type { UiOptions } from "./ui.ts";
+
+/** What the web UI shows, and what it may do. */
+export interface UiOptions {
+  readonly target: AdminTarget;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where it is served. Traces see what a gateway is asked, the page's own requests among it. */
+  readonly server: "admin" | "gateway";
+  /** Whether the page may look only: it changes no log level. */
+  readonly readOnly: boolean;
+  /** The page has no view of profiles without them. */
+  readonly profiles?: ProfileHandlers;
+}
 
 /** What the page asks for: the endpoints of the admin server that it needs, and no others. */
 export function uiApi(options: UiOptions): readonly Endpoint[] {

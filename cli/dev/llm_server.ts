@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../src/base/clock.ts";
-import type { JsonObject } from "./json_responses.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import { anthropic } from "./llm/anthropic.ts";
 import { countTokens, createMessage } from "./llm/anthropic_messages.ts";
 import { acceptsGzip, gzip, gzipStream } from "./llm/compression.ts";

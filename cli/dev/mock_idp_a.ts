@@ -1,7 +1,7 @@
 // @ts-types="./idp/oidc_provider.d.ts"
 import type { Configuration, Context } from "oidc-provider";
-import { account } from "./idp/configuration.ts";
-import { type Idp, type IdpOptions, startIdp } from "./idp/idp.ts";
+import { account, type IdpOptions } from "./idp/configuration.ts";
+import { type Idp, startIdp } from "./idp/idp.ts";
 
 /** What can be chosen about `IdpA`; every field has a default. */
 export interface IdpAOptions extends IdpOptions {

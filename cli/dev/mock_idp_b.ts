@@ -1,7 +1,8 @@
 // @ts-types="./idp/oidc_provider.d.ts"
 import type { Configuration } from "oidc-provider";
-import { type Idp, type IdpOptions, startIdp } from "./idp/idp.ts";
-import type { JsonObject } from "./json_responses.ts";
+import { type Idp, startIdp } from "./idp/idp.ts";
+import type { IdpOptions } from "./idp/configuration.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 
 /** What can be chosen about `IdpB`; every field has a default. */
 export interface IdpBOptions extends IdpOptions {

@@ -1,20 +1,40 @@
-import type { Ast } from "./library.ts";
-
 /** Stands around what a macro goes through. */
 export const RANGE_FUNCTION = "@range";
 /** Adds an item to the list that a macro makes. */
 export const APPEND_FUNCTION = "@append";
 
-type Kind = Ast["exprKind"];
-type Macro = Extract<Kind, { case: "comprehensionExpr" }>;
-type Call = Extract<Kind, { case: "callExpr" }>;
+/** The nodes of the library's syntax tree that macros are made of. */
+interface Expression {
+  readonly exprKind: Kind;
+}
+type Kind = Macro | Call | Identifier | List;
+interface Macro {
+  readonly case: "comprehensionExpr";
+  readonly value: { iterRange?: Expression };
+}
+interface Call {
+  readonly case: "callExpr";
+  readonly value: {
+    readonly $typeName: "cel.expr.Expr.Call";
+    function: string;
+    args: Expression[];
+  };
+}
+interface Identifier {
+  readonly case: "identExpr";
+  readonly value: { readonly name: string };
+}
+interface List {
+  readonly case: "listExpr";
+  readonly value: { readonly elements: Expression[] };
+}
 
 /**
  * The same expression with macros that can be counted: `list.all(…)` goes through `@range(list)`, and `map` and `filter` use
  * `@append`. What they use by themselves, `+`, makes lists of lists of lists, which take a time that grows with the square of their
  * size to read.
  */
-export function withCountedMacros(ast: Ast): Ast {
+export function withCountedMacros<Ast>(ast: Ast): Ast {
   const copy = structuredClone(ast);
   rewrite(copy);
   return copy;

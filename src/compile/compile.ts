@@ -14,11 +14,8 @@ import { checkKeyBackends } from "./policies/check_key_backends.ts";
 import { checkPolicies } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
 import { credentialNames, unite } from "./describe/credential_names.ts";
-import {
-  type CompiledListener,
-  describe,
-  type Description,
-} from "./describe/describe.ts";
+import { describe, type Description } from "./describe/describe.ts";
+import type { CompiledListener } from "./compiled_model.ts";
 import type { EffectivePolicy } from "./policies/effective_policy.ts";
 import { environmentNames } from "./describe/environment_names.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";

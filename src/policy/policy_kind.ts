@@ -1,14 +1,11 @@
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { GatewayError } from "../base/errors.ts";
-import type { Hide } from "../base/redaction.ts";
 import type {
   TrafficPolicy,
   TrafficPolicyKind,
 } from "../api/resources/gateway_policy.ts";
-import type { PolicyBackendRef } from "../api/policies/jwt_schema.ts";
-import type { UpstreamOptions } from "../http/client/upstream.ts";
 import type { Policy } from "./policy.ts";
-import type { PolicyServices } from "./policy_services.ts";
+import type { BackendAccess, PolicyServices } from "./policy_services.ts";
 
 /** What is wrong with the configuration of a policy; `path` starts inside that configuration. */
 export interface PolicyProblem {
@@ -25,17 +22,13 @@ export interface PolicyProblem {
 /** Reads a text file whose path is as it stands in the configuration; throws when it cannot. */
 export type ReadFile = (path: string) => string;
 
-/** What a policy needs to know about the place where it runs. */
-export interface PolicyOptions {
+/** The place where a policy runs, and what it may use there. */
+export interface PolicyOptions extends BackendAccess {
   /** Port of the listener that accepted the request. */
   readonly listenerPort: number;
   /** Reads the files that the configuration names. */
   readonly readFile: ReadFile;
-  /** What log, trace and metrics show of texts of the configuration goes through it. */
-  readonly hide: Hide;
   readonly services: PolicyServices;
-  /** How to connect to a backend that the policy itself calls; `undefined` when it does not exist or its TLS is invalid. */
-  connectionOf(ref: PolicyBackendRef): UpstreamOptions | undefined;
 }
 
 /** A policy that can be configured: how it is checked, merged and made. */

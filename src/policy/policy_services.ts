@@ -1,6 +1,9 @@
+import type { PolicyBackendRef } from "../api/policies/jwt_schema.ts";
 import type { GlobalRateLimit } from "../api/policies/rate_limit_schema.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import type { Hide } from "../base/redaction.ts";
+import type { UpstreamOptions } from "../http/client/upstream.ts";
 import type { Peer } from "../http/transport.ts";
 import {
   type IdentityLease,
@@ -10,7 +13,14 @@ import { noKeyCache } from "../identity/keys/key_cache.ts";
 import type { CounterLease } from "../ratelimit/local/counter_store.ts";
 import type { GlobalLimiter } from "../ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
-import type { PolicyOptions } from "./policy_kind.ts";
+
+/** How a policy calls a backend of its own, and shows what it says of it. */
+export interface BackendAccess {
+  /** Removes secrets of the configuration from a string before log, trace or metrics show it. */
+  readonly hide: Hide;
+  /** Returns how to connect to a backend; `undefined` when it does not exist or its TLS is invalid. */
+  connectionOf(ref: PolicyBackendRef): UpstreamOptions | undefined;
+}
 
 /** What policies use while they run; its state outlives the configuration. */
 export interface PolicyServices {
@@ -27,7 +37,7 @@ export interface PolicyServices {
   /** The limiter of a `global` block; `undefined` when this process has none of its kind. */
   globalLimiter(
     config: GlobalRateLimit,
-    options: Pick<PolicyOptions, "connectionOf" | "hide">,
+    options: BackendAccess,
   ): GlobalLimiter | undefined;
 }
 

@@ -13,7 +13,7 @@ import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
 import { Slots } from "../policy/slot.ts";
 import { usageListeners } from "../policy/usage_listeners.ts";
 import { hostnameOf } from "../route/hostname.ts";
-import type { RoutableRequest } from "../route/route_table.ts";
+import type { RoutableRequest } from "../route/route_match.ts";
 import type {
   Backend,
   Listener,

@@ -2,11 +2,11 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import {
-  createUpstream,
   type Upstream,
   type UpstreamBounds,
   type UpstreamStats,
 } from "../http/client/upstream.ts";
+import { createUpstream } from "../http/client/pooled_upstream.ts";
 import type { Backend, Snapshot } from "../snapshot/snapshot.ts";
 import { createWebUi, type WebUiHandler } from "./web_ui_upstream.ts";
 

@@ -1,5 +1,15 @@
-import { compareMatches, type CompiledMatch } from "./route_match.ts";
-import type { RoutableRequest, RouteMatch } from "./route_table.ts";
+import {
+  compareMatches,
+  type CompiledMatch,
+  type RoutableRequest,
+} from "./route_match.ts";
+
+/** A route that matches a request, and the prefix it matched by. */
+export interface RouteMatch<T> {
+  readonly value: T;
+  /** Path that matched by prefix, without trailing slash, such as `/v1`; empty for `/`, `undefined` for other matches. */
+  readonly matchedPrefix: string | undefined;
+}
 
 /** A match and what it leads to. */
 export interface Candidate<T> {

@@ -6,7 +6,17 @@ import type {
 import { Pattern } from "../base/pattern.ts";
 import { queryParam } from "./query_parameter.ts";
 import { normalizePath, pathEnd } from "./normalize_target.ts";
-import type { RoutableRequest } from "./route_table.ts";
+
+/** The parts of a request that routing reads. */
+export interface RoutableRequest {
+  readonly method: string;
+  /** Path and query in the form of `normalizeTarget`. */
+  readonly target: string;
+  /** In the form of `hostnameOf`. */
+  readonly hostname: string;
+  /** Value of a header by its lower-case name; the values of a repeated one joined by `, `. */
+  header(name: string): string | undefined;
+}
 
 /** Condition of a match beyond host and path. */
 type Condition = (request: RoutableRequest) => boolean;

@@ -1,26 +1,8 @@
 import type { HttpMatch } from "../api/resources/http_match.ts";
 import { isWildcard } from "./hostname.ts";
-import { type Candidate, PathIndex } from "./path_index.ts";
+import { type Candidate, PathIndex, type RouteMatch } from "./path_index.ts";
 import { pathOf } from "./normalize_target.ts";
-import { compileMatch } from "./route_match.ts";
-
-/** What routing looks at. */
-export interface RoutableRequest {
-  readonly method: string;
-  /** Path and query in the form of `normalizeTarget`. */
-  readonly target: string;
-  /** In the form of `hostnameOf`. */
-  readonly hostname: string;
-  /** Value of a header by its lower-case name; the values of a repeated one joined by `, `. */
-  header(name: string): string | undefined;
-}
-
-/** A route that fits, and how. */
-export interface RouteMatch<T> {
-  readonly value: T;
-  /** Path that matched by prefix, without trailing slash, such as `/v1`; empty for `/`, `undefined` for other matches. */
-  readonly matchedPrefix: string | undefined;
-}
+import { compileMatch, type RoutableRequest } from "./route_match.ts";
 
 /** Finds the route of highest precedence for a request. */
 export interface RouteTable<T> {

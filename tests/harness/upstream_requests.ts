@@ -3,11 +3,11 @@ import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { Body } from "../../src/http/body.ts";
 import {
-  createUpstream,
   type Upstream,
   type UpstreamOptions,
   type UpstreamRequest,
 } from "../../src/http/client/upstream.ts";
+import { createUpstream } from "../../src/http/client/pooled_upstream.ts";
 import { HeaderList } from "../../src/http/header_list.ts";
 import type { ResponseMessage } from "../../src/http/message.ts";
 

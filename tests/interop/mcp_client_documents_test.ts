@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { Idp, IdpOptions } from "../../cli/dev/idp/idp.ts";
+import type { Idp } from "../../cli/dev/idp/idp.ts";
+import type { IdpOptions } from "../../cli/dev/idp/configuration.ts";
 import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
 import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
 import { clientV2, sdkV1, visit } from "../harness/mcp_clients.ts";

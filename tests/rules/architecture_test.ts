@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  findCycles,
   findOffences,
   findUnwrappedPackages,
   type ImportTable,
@@ -43,6 +44,10 @@ const table: ImportTable = {
 
 Deno.test("every file imports only what its row of the import table allows", () => {
   assert.deepEqual(findOffences(local, table), []);
+});
+
+Deno.test("no files import each other in a cycle, type imports included", () => {
+  assert.deepEqual(findCycles(local), []);
 });
 
 Deno.test("every package is imported by the one file that wraps it", () => {
@@ -91,6 +96,24 @@ Deno.test("findOffences names the offending edge", () => {
     "src/base/clock.ts must not import src/api/schema/schema.ts: src/base may import nothing",
     "src/proxy/pipeline.ts must not import cli/main.ts: src/proxy may import src/base, src/api",
     "src/other/file.ts is in no room of the import table",
+  ]);
+});
+
+Deno.test("findCycles names the files of each cycle", () => {
+  const edges = [
+    { from: "a.ts", to: "b.ts" },
+    { from: "b.ts", to: "c.ts" },
+    { from: "c.ts", to: "a.ts" },
+    { from: "c.ts", to: "d.ts" },
+    { from: "d.ts", to: "e.ts" },
+    { from: "a.ts", to: "e.ts" },
+    { from: "f.ts", to: "g.ts" },
+    { from: "g.ts", to: "f.ts" },
+  ];
+
+  assert.deepEqual(findCycles(edges), [
+    ["a.ts", "b.ts", "c.ts"],
+    ["f.ts", "g.ts"],
   ]);
 });
 

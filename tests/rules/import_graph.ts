@@ -1,4 +1,4 @@
-/** Who imports whom, and who may. */
+/** The imports between modules, and the rules for them. */
 import { productFiles, root } from "./repository.ts";
 
 /** One import: paths relative to the repository, or the name of a package. Type imports count. */
@@ -10,7 +10,7 @@ export interface Edge {
 /** Rooms with the rooms they may import: `{ "src/api": ["src/base"] }`. */
 export type ImportTable = Readonly<Record<string, readonly string[]>>;
 
-/** Every import of `src/`, `admin/`, `cli/`, `main.ts` and `mod.ts`, as Deno resolves it. */
+/** Reads every import of `src/`, `admin/`, `cli/`, `main.ts` and `mod.ts`, as Deno resolves it. */
 export async function readEdges(): Promise<
   { local: Edge[]; packages: Edge[] }
 > {
@@ -30,7 +30,7 @@ export async function readEdges(): Promise<
   return edges;
 }
 
-/** Packages that are loaded with the modules of those paths; what `import()` names comes later. */
+/** Lists the packages that load together with these modules; dynamic imports do not count. */
 export async function readPackagesWith(
   ...paths: readonly string[]
 ): Promise<string[]> {
@@ -123,7 +123,7 @@ export function readImportTable(markdown: string): ImportTable {
   return table;
 }
 
-/** The edges that no row allows, as sentences. The longest room that contains a file is its own. */
+/** Describes the edges that no row allows. A file belongs to the longest room that contains it. */
 export function findOffences(
   edges: readonly Edge[],
   table: ImportTable,
@@ -149,7 +149,7 @@ function isWithin(path: string, room: string): boolean {
   return path === room || path.startsWith(`${room}/`);
 }
 
-/** The packages that more than one file imports, as sentences. */
+/** Describes the packages that more than one file imports. */
 export function findUnwrappedPackages(edges: readonly Edge[]): string[] {
   const importers = Map.groupBy(edges, ({ to }) => to);
   return [...importers].flatMap(([name, found]) => {
@@ -162,4 +162,35 @@ export function findUnwrappedPackages(edges: readonly Edge[]): string[] {
       ]
       : [];
   });
+}
+
+/**
+ * Finds import cycles: the strongly connected components of more than one file, each as its sorted paths.
+ * Source: R. Tarjan, "Depth-First Search and Linear Graph Algorithms" (1972).
+ */
+export function findCycles(edges: readonly Edge[]): string[][] {
+  const imports = Map.groupBy(edges, ({ from }) => from);
+  const order = new Map<string, number>();
+  const stack: string[] = [];
+  const cycles: string[][] = [];
+
+  /** Returns the earliest file on the stack that `file` leads back to. */
+  function visit(file: string): number {
+    const own = order.size;
+    let earliest = own;
+    order.set(file, own);
+    stack.push(file);
+    for (const { to } of imports.get(file) ?? []) {
+      const known = order.get(to);
+      if (known === undefined) earliest = Math.min(earliest, visit(to));
+      else if (stack.includes(to)) earliest = Math.min(earliest, known);
+    }
+    if (earliest < own) return earliest;
+    const component = stack.splice(stack.indexOf(file));
+    if (component.length > 1) cycles.push(component.sort());
+    return earliest;
+  }
+
+  for (const file of imports.keys()) if (!order.has(file)) visit(file);
+  return cycles;
 }

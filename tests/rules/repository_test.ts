@@ -48,6 +48,51 @@ Deno.test("no module of the product is longer than 300 lines", async () => {
   assert.deepEqual(long, []);
 });
 
+/** Base names that several files of the product share, each with the reason. */
+const sharedNames: Readonly<Record<string, string>> = {
+  "login.js": "two web pages, each with a form to log in",
+};
+
+Deno.test("no two files of the product have one base name", () => {
+  const product = files.filter((path) => /^(src|admin|cli)\//.test(path));
+  const byName = Map.groupBy(product, (path) => path.split("/").at(-1) ?? "");
+
+  assert.deepEqual(
+    [...byName].filter(([name, paths]) =>
+      paths.length > 1 && !Object.hasOwn(sharedNames, name)
+    ),
+    [],
+  );
+});
+
+/** Folders with more entries than `MAX_ENTRIES`, each with the reason. */
+const largeFolders: Readonly<Record<string, string>> = {
+  "admin/ui/page": "the files of one web page: their names are their URLs",
+  "src/base": "one subject per file; none of them is worth a folder",
+};
+const MAX_ENTRIES = 20;
+
+Deno.test(`no folder of the product has more than ${MAX_ENTRIES} entries`, () => {
+  const entries = new Map<string, Set<string>>();
+  for (const path of files) {
+    if (!/^(src|admin|cli)\//.test(path)) continue;
+    const names = path.split("/");
+    for (const [depth, name] of names.entries()) {
+      const folder = names.slice(0, depth).join("/");
+      entries.set(folder, (entries.get(folder) ?? new Set()).add(name));
+    }
+  }
+
+  assert.deepEqual(
+    [...entries].flatMap(([folder, { size }]) =>
+      size > MAX_ENTRIES && !Object.hasOwn(largeFolders, folder)
+        ? [`${folder}: ${size} entries`]
+        : []
+    ),
+    [],
+  );
+});
+
 Deno.test("every module is named in snake_case", () => {
   const modules = files.filter((path) => path.endsWith(".ts"));
 

@@ -1,7 +1,6 @@
 // @ts-types="./oidc_provider.d.ts"
 import type { Configuration, Context } from "oidc-provider";
-import { isJsonObject } from "../json_responses.ts";
-import type { IdpOptions, IdpTraits } from "./idp.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { createMemoryAdapter, type MemoryStore } from "./memory_adapter.ts";
 
 /** A client that cannot keep a secret, as MCP clients are. */
@@ -9,6 +8,47 @@ export const PUBLIC_CLIENT_ID = "gateway-playground";
 
 /** A client that acts for itself. */
 export const machine = { id: "machine", secret: "machine-secret" } as const;
+
+/** What can be chosen about every identity provider; every field has a default. */
+export interface IdpOptions {
+  /** 0, the default, takes a free port. */
+  readonly port?: number;
+  /** Redirect URIs of the client that is registered beforehand; a loopback one may have any port. */
+  readonly redirectUris?: readonly string[];
+  /** What the provider knows besides OpenID Connect's own scopes. */
+  readonly scopes?: readonly string[];
+  /** Users who may do nothing: they have no permission and no role. */
+  readonly guests?: readonly string[];
+  /**
+   * The document by which a client that nobody registered describes itself, at the URL that is its ID. Such clients are
+   * refused by default.
+   */
+  readonly fetchClient?: (url: string) => Promise<Response>;
+  /** Told of every request: `GET /.well-known/jwks.json`. */
+  readonly onRequest?: (line: string) => void;
+}
+
+/** What makes one identity provider differ from another. */
+export interface IdpTraits {
+  /** Path of the issuer with no trailing slash; empty for the root. */
+  readonly mountPath: string;
+  /** What follows the origin in the issuer. */
+  readonly issuerPath: string;
+  readonly jwksPath: string;
+  /** Endpoint of the token, below the mount path. */
+  readonly tokenPath: string;
+  /** How a program names its audience. */
+  readonly audienceParameter: "audience" | "resource";
+  /** The path below the mount path that answers `target`; undefined answers 404. */
+  locate(target: string): string | undefined;
+  /** Whether a callback names the issuer in `iss`, and metadata says so (RFC 9207). */
+  readonly sendsIssuer: boolean;
+  readonly userClaims: JsonObject;
+  readonly guestClaims: JsonObject;
+  readonly machineClaims: JsonObject;
+  /** On top of what all have in common. */
+  readonly configuration: Configuration;
+}
 
 /** The configuration that all providers have in common, with what `traits` add. */
 export function configure(

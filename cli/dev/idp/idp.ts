@@ -1,9 +1,11 @@
 // @ts-types="./oidc_provider.d.ts"
-import type { Configuration, Provider } from "oidc-provider";
-import { isJsonObject, type JsonObject } from "../json_responses.ts";
+import type { Provider } from "oidc-provider";
+import { isJsonObject } from "../../../src/base/json.ts";
 import {
   configure,
   hideIssuer,
+  type IdpOptions,
+  type IdpTraits,
   machine,
   PUBLIC_CLIENT_ID,
 } from "./configuration.ts";
@@ -29,47 +31,6 @@ export interface Idp extends AsyncDisposable {
   stop(): Promise<void>;
   /** Comes up again at the same origin, with sessions, clients and keys as they were. */
   start(): Promise<void>;
-}
-
-/** What can be chosen about every identity provider; every field has a default. */
-export interface IdpOptions {
-  /** 0, the default, takes a free port. */
-  readonly port?: number;
-  /** Redirect URIs of the client that is registered beforehand; a loopback one may have any port. */
-  readonly redirectUris?: readonly string[];
-  /** What the provider knows besides OpenID Connect's own scopes. */
-  readonly scopes?: readonly string[];
-  /** Users who may do nothing: they have no permission and no role. */
-  readonly guests?: readonly string[];
-  /**
-   * The document by which a client that nobody registered describes itself, at the URL that is its ID. Such clients are
-   * refused by default.
-   */
-  readonly fetchClient?: (url: string) => Promise<Response>;
-  /** Told of every request: `GET /.well-known/jwks.json`. */
-  readonly onRequest?: (line: string) => void;
-}
-
-/** What makes one identity provider differ from another. */
-export interface IdpTraits {
-  /** Path of the issuer with no trailing slash; empty for the root. */
-  readonly mountPath: string;
-  /** What follows the origin in the issuer. */
-  readonly issuerPath: string;
-  readonly jwksPath: string;
-  /** Endpoint of the token, below the mount path. */
-  readonly tokenPath: string;
-  /** How a program names its audience. */
-  readonly audienceParameter: "audience" | "resource";
-  /** The path below the mount path that answers `target`; undefined answers 404. */
-  locate(target: string): string | undefined;
-  /** Whether a callback names the issuer in `iss`, and metadata says so (RFC 9207). */
-  readonly sendsIssuer: boolean;
-  readonly userClaims: JsonObject;
-  readonly guestClaims: JsonObject;
-  readonly machineClaims: JsonObject;
-  /** On top of what all have in common. */
-  readonly configuration: Configuration;
 }
 
 /** Starts the identity provider that `traits` describe. */

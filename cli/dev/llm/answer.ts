@@ -1,4 +1,4 @@
-import { isJsonObject } from "../json_responses.ts";
+import { isJsonObject } from "../../../src/base/json.ts";
 
 /** What the playground's "model" says. */
 export interface Answer {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../json_responses.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { type Answer, answer, countPromptTokens, textOf } from "./answer.ts";
 import { anthropic } from "./anthropic.ts";
 import type { RequestFields } from "./dialect.ts";

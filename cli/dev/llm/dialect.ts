@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../json_responses.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 
 /** A request that the API refuses, in the words of its provider. */
 export class LlmError extends Error {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json_responses.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import type { RequestFields } from "./dialect.ts";
 
 /** One call of an LLM API. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json_responses.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { type Answer, answer, countPromptTokens, textOf } from "./answer.ts";
 import type { RequestFields } from "./dialect.ts";
 import { type Call, CREATED_AT, namedEvent, type Reply } from "./endpoint.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json_responses.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { audio, embed, image, RED_PIXEL, SILENCE, text } from "./content.ts";
 import { formWithChoices, formWithDefaults, responseForm } from "./forms.ts";
 import {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json_responses.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import type { Content } from "./content.ts";
 
 /** JSON Schema 2020-12 of an object; it reaches clients exactly as written. */

@@ -4,39 +4,19 @@ import {
   REDACTION_MARKER,
 } from "../../base/redaction.ts";
 import { mapInSlices } from "../../base/slices.ts";
-import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import type { Backend, Listener, Port } from "../../snapshot/snapshot.ts";
+import type { Backend, Port } from "../../snapshot/snapshot.ts";
+import type {
+  CompiledListener,
+  CompiledModel,
+  ServedRule,
+} from "../compiled_model.ts";
 import { fullName } from "../precedence.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
-import type { ListenerSite } from "../listeners/listener_sites.ts";
 import {
   createRedaction,
   type Redact,
   redactMatch,
 } from "./redact_configuration.ts";
-import type { CompiledRule } from "../routes/route_rules.ts";
-
-/** A listener together with what it was compiled from. */
-export interface CompiledListener {
-  readonly site: ListenerSite;
-  readonly listener: Listener;
-  /** Gateway phase. */
-  readonly effective: readonly EffectivePolicy[];
-  readonly rules: readonly ServedRule[];
-}
-
-/** A rule and the hosts for which a listener serves it. */
-export interface ServedRule extends CompiledRule {
-  readonly hostnames: readonly string[];
-}
-
-/** Everything that a description is made from. */
-export interface CompiledModel {
-  readonly resources: ResourceSet;
-  readonly ports: readonly Port[];
-  readonly listeners: readonly CompiledListener[];
-  readonly backends: ReadonlyMap<string, Backend>;
-}
 
 /** What `/config_dump` says about the data plane, as plain JSON. */
 export interface Description {

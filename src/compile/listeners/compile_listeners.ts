@@ -4,7 +4,7 @@ import { gatewayPhaseKinds } from "../../policy/registry.ts";
 import { createRouteTable } from "../../route/route_table.ts";
 import type { Listener } from "../../snapshot/snapshot.ts";
 import { type AttachedRoute, attachRoutes } from "../routes/attach_routes.ts";
-import type { CompiledListener, ServedRule } from "../describe/describe.ts";
+import type { CompiledListener, Rule, ServedRule } from "../compiled_model.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import {
   type EffectivePolicy,
@@ -18,7 +18,6 @@ import {
   levelAt,
   prepareRules,
   reportConflict,
-  type Rule,
 } from "../routes/route_rules.ts";
 
 /** Every listener, with the routes that are attached to it and the policies of its gateway phase. */

@@ -6,7 +6,11 @@ import type {
   ListenerTimeouts,
   Port,
 } from "../../snapshot/snapshot.ts";
-import { type ListenerSite, pathOf } from "./listener_sites.ts";
+import {
+  type ListenerSite,
+  pathOf,
+  type SharedSetting,
+} from "./listener_sites.ts";
 import { compilePortTls, type TlsContext } from "./port_tls.ts";
 import type { Report } from "../report.ts";
 
@@ -34,7 +38,7 @@ function compilePort(
   context: TlsContext,
 ): Port[] {
   const sites = group.map(({ site }) => site);
-  const shared: Shared = (field, valueOf) =>
+  const shared: SharedSetting = (field, valueOf) =>
     sharedValue(sites, field, { valueOf, report: context.report });
   const protocol = shared("protocol", ({ protocol }) => protocol);
   if (sites.some(({ spec }) => spec.protocol !== protocol)) return [];
@@ -54,12 +58,6 @@ function compilePort(
     ),
   }];
 }
-
-/** A setting of the socket: the listeners that state it must agree. `field` may be a way such as `tls.minVersion`. */
-export type Shared = <T>(
-  field: string,
-  valueOf: (spec: ListenerSpec) => T | undefined,
-) => T | undefined;
 
 function sharedValue<T>(
   sites: readonly ListenerSite[],

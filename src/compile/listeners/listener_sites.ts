@@ -17,6 +17,12 @@ export interface ListenerSite {
   readonly hostname: string;
 }
 
+/** Returns a setting of the socket, on which all listeners of the port must agree; `field` is a path such as `tls.minVersion`. */
+export type SharedSetting = <T>(
+  field: string,
+  valueOf: (spec: ListenerSpec) => T | undefined,
+) => T | undefined;
+
 /** Every listener of every gateway; of those that cannot be told apart none is used, as the Gateway API says. */
 export function listListeners(
   gateways: readonly Gateway[],

@@ -8,8 +8,11 @@ import {
   parseLeaf,
   type ReadFile,
 } from "./certificates.ts";
-import { type ListenerSite, pathOf } from "./listener_sites.ts";
-import type { Shared } from "./compile_ports.ts";
+import {
+  type ListenerSite,
+  pathOf,
+  type SharedSetting,
+} from "./listener_sites.ts";
 import type { Report } from "../report.ts";
 
 /** What certificates are read with, and where it is told what is wrong with them. */
@@ -25,7 +28,7 @@ const clientCertificates = { Request: "request", Require: "require" } as const;
 /** TLS of a port: the certificates of all its listeners, and how clients show theirs. */
 export function compilePortTls(
   sites: readonly ListenerSite[],
-  shared: Shared,
+  shared: SharedSetting,
   context: TlsContext,
 ): PortTls {
   const owner = sites.find(({ spec }) => spec.tls?.clientCa !== undefined);

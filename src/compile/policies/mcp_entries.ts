@@ -2,7 +2,7 @@ import type { HttpMatch } from "../../api/resources/http_match.ts";
 import { isWildcard } from "../../route/hostname.ts";
 import type { RouteEntry } from "../../route/route_table.ts";
 import type { Route } from "../../snapshot/snapshot.ts";
-import type { ServedRule } from "../describe/describe.ts";
+import type { ServedRule } from "../compiled_model.ts";
 
 /** Below these clients look for the metadata of an MCP server, followed by its path. */
 const wellKnown = [

@@ -20,15 +20,9 @@ import { trafficOfFilter } from "../policies/check_policies.ts";
 import { suggestBackend } from "./compile_backends.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
+import type { Forwarding } from "../compiled_model.ts";
 import type { Report } from "../report.ts";
 import { findWebUi } from "./compile_web_ui.ts";
-
-/** Where the requests of a rule go. */
-export interface Forwarding {
-  readonly backends: readonly WeightedBackend[];
-  readonly totalWeight: number;
-  readonly mirrors: readonly Mirror[];
-}
 
 /** What references are resolved with. */
 export interface ForwardingContext {

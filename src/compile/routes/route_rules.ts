@@ -10,7 +10,7 @@ import type {
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
 import { routePhaseKinds } from "../../policy/registry.ts";
-import type { Retry, Route } from "../../snapshot/snapshot.ts";
+import type { Retry } from "../../snapshot/snapshot.ts";
 import { fullName } from "../precedence.ts";
 import {
   nameOfTarget,
@@ -27,30 +27,12 @@ import {
   type PolicyLayer,
   type PolicyLevel,
 } from "../policies/effective_policy.ts";
+import type { CompiledRule, Rule } from "../compiled_model.ts";
 import {
   compileForwarding,
-  type Forwarding,
   type ForwardingContext,
 } from "./compile_forwarding.ts";
 import type { ListenerSite } from "../listeners/listener_sites.ts";
-
-/** A rule of a route, without what depends on the listener. */
-export interface Rule {
-  readonly route: HttpRoute;
-  readonly spec: HttpRouteRule;
-  /** Place in `spec.rules`. */
-  readonly index: number;
-  readonly forwarding: Forwarding;
-  /** Filters, timeouts and retries as they stand in the rule. */
-  readonly own: TrafficPolicy;
-}
-
-/** A rule as one listener serves it. */
-export interface CompiledRule {
-  readonly rule: Rule;
-  readonly route: Route;
-  readonly effective: readonly EffectivePolicy[];
-}
 
 /** The rules of a route, their backends resolved. */
 export function prepareRules(

@@ -1,8 +1,6 @@
-import type { Location } from "./located_diagnostic.ts";
-
 /** The line that a diagnostic is about with a caret below it; empty when there is nothing to show. */
 export function excerpt(
-  { line, column }: Location,
+  { line, column }: { readonly line: number; readonly column: number },
   path: string,
   whole: string,
 ): string {

@@ -15,8 +15,20 @@ import type {
 } from "./upstream.ts";
 import { isIdempotent } from "../idempotent.ts";
 
+/**
+ * Creates an upstream, which connects when the first request comes.
+ * @param log Receives debug entries about its connections.
+ */
+export function createUpstream(
+  options: UpstreamOptions,
+  clock: Clock,
+  log?: Log,
+): Upstream {
+  return new PooledUpstream(options, clock, log);
+}
+
 /** An upstream over pooled connections of one or both protocol versions. */
-export class PooledUpstream implements Upstream {
+class PooledUpstream implements Upstream {
   readonly #pool: ConnectionPool;
   /** For requests that leave HTTP, which only HTTP/1.1 can: the same pool unless that may speak HTTP/2. */
   readonly #upgradePool: ConnectionPool;

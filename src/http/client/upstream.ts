@@ -1,9 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
 import type { Body } from "../body.ts";
 import type { RequestMessage, ResponseMessage } from "../message.ts";
-import { PooledUpstream } from "./pooled_upstream.ts";
 
 /** The part of a request that goes upstream. */
 export type UpstreamRequest = Pick<
@@ -90,16 +87,4 @@ export interface UpstreamTls {
   readonly caCertificates: readonly string[] | undefined;
   /** What we show to an upstream that asks, PEM. */
   readonly clientCertificate?: { readonly cert: string; readonly key: string };
-}
-
-/**
- * Makes the upstream; it connects when the first request comes.
- * @param log Hears of its connections.
- */
-export function createUpstream(
-  options: UpstreamOptions,
-  clock: Clock,
-  log?: Log,
-): Upstream {
-  return new PooledUpstream(options, clock, log);
 }

@@ -1,5 +1,5 @@
 import { findHeadEnd, indexOfByte, parseTrailers } from "./head_parser.ts";
-import type { BodyDecoder } from "./framed_body.ts";
+import type { BodyDecoder } from "./framing.ts";
 import type { HeaderList } from "../header_list.ts";
 import { HttpSyntaxError, malformed } from "./http_syntax_error.ts";
 import type { InputBuffer } from "./input_buffer.ts";

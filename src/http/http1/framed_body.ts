@@ -1,18 +1,9 @@
 import type { Body } from "../body.ts";
 import { ChunkedDecoder } from "./chunked_decoder.ts";
-import type { BodyFraming } from "./framing.ts";
+import type { BodyDecoder, BodyFraming } from "./framing.ts";
 import type { HeaderList } from "../header_list.ts";
 import { HttpSyntaxError } from "./http_syntax_error.ts";
 import type { InputBuffer } from "./input_buffer.ts";
-
-/** Tells a body apart from its surroundings: takes its bytes from the buffer until it is over. */
-export interface BodyDecoder {
-  /** The next bytes of the body as a view; `more` when the buffer must be filled first; `end` once it is over. */
-  decode(input: InputBuffer): Uint8Array | "more" | "end";
-  /** Whether the body may end here, where the connection did. */
-  readonly mayEndHere: boolean;
-  readonly trailers: HeaderList | undefined;
-}
 
 /** The connection that a body is read from. */
 export interface BodyOwner {

@@ -1,8 +1,18 @@
 import type { HeaderList } from "../header_list.ts";
 import { HttpSyntaxError, malformed } from "./http_syntax_error.ts";
+import type { InputBuffer } from "./input_buffer.ts";
 
 /** How a body is delimited: by its length in bytes, by chunks, by the end of the connection. */
 export type BodyFraming = number | "chunked" | "until-close";
+
+/** Reads a body of one framing from the input of a connection. */
+export interface BodyDecoder {
+  /** Returns the next bytes of the body as a view; `more` when the buffer must be filled first; `end` after the last byte. */
+  decode(input: InputBuffer): Uint8Array | "more" | "end";
+  /** Whether the body is complete when the connection ends here. */
+  readonly mayEndHere: boolean;
+  readonly trailers: HeaderList | undefined;
+}
 
 const MAX_SAFE_DIGITS = 15;
 

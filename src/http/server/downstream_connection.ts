@@ -1,19 +1,11 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { FramedBody } from "../http1/framed_body.ts";
 import { MessageWriter } from "../http1/message_writer.ts";
-import type { Peer, Transport } from "../transport.ts";
+import type { Transport } from "../transport.ts";
 import { ClientInput, type ReadAheadListener } from "./http1/client_input.ts";
 import { GuardedTransport } from "./accept/guarded_transport.ts";
-import type { ServerContext } from "./server_options.ts";
+import type { Client, ServerContext } from "./server_options.ts";
 import { prepareResponse } from "./http1/response_head.ts";
-
-/** Who is at the other end, and how we were reached. */
-export interface Client {
-  readonly peer: Peer;
-  readonly scheme: "http" | "https";
-  /** The name that the client asked for when it opened TLS (SNI); `undefined` when it asked for none. */
-  readonly serverName: string | undefined;
-}
 
 /** What a refused client was answered. */
 export interface Rejection {

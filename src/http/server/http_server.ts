@@ -11,14 +11,14 @@ import {
   TcpAcceptor,
 } from "./accept/acceptor.ts";
 import type { TlsConfig } from "./accept/certificate_table.ts";
-import type { Client } from "./downstream_connection.ts";
-import { Http1Connection } from "./http1/http1_server_connection.ts";
 import {
+  type Client,
   defaultLimits,
   type ServerContext,
   type ServerLimits,
   type ServerOptions,
 } from "./server_options.ts";
+import { Http1Connection } from "./http1/http1_server_connection.ts";
 import {
   createHttp2Engine,
   Http2Connection,

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { RequestHandler, ResponseMessage } from "../message.ts";
+import type { Peer } from "../transport.ts";
 import type { ServerObserver } from "./observer.ts";
 import type { Sweep } from "./timer_wheel.ts";
 
@@ -68,4 +69,12 @@ export interface ServerContext extends Omit<ServerOptions, "limits"> {
   /** Those in force; they may change while connections are open. */
   limits: ServerLimits;
   readonly sweep: Sweep;
+}
+
+/** The client of a connection, and how it reached the gateway. */
+export interface Client {
+  readonly peer: Peer;
+  readonly scheme: "http" | "https";
+  /** The server name of the TLS handshake (SNI); `undefined` when the client sent none. */
+  readonly serverName: string | undefined;
 }

@@ -2,10 +2,8 @@ import { Cancellation, createDeadline } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import { type Body, textBody } from "../../http/body.ts";
-import {
-  createUpstream,
-  type UpstreamOptions,
-} from "../../http/client/upstream.ts";
+import { type UpstreamOptions } from "../../http/client/upstream.ts";
+import { createUpstream } from "../../http/client/pooled_upstream.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import { showValues } from "../shown_values.ts";
 

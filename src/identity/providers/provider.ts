@@ -1,6 +1,4 @@
 import type { JsonObject } from "../../base/json.ts";
-import { idpA } from "./idp_a.ts";
-import { idpB } from "./idp_b.ts";
 
 /** An identity provider as the configuration describes it. */
 export interface ProviderSettings {
@@ -10,7 +8,7 @@ export interface ProviderSettings {
   readonly audience: string | undefined;
 }
 
-/** What differs between identity providers; a new one is a file and a line in `adapters`. */
+/** The differences between identity providers; one file each, listed in `adapters.ts`. */
 export interface ProviderAdapter {
   /** Values of `mcp.provider` that select it. */
   readonly names: readonly string[];
@@ -24,11 +22,4 @@ export interface ProviderAdapter {
   readonly registersAtGateway: boolean;
   /** Where the gateway registers clients for which no client id is configured. */
   registrationUrl(issuer: string): string | undefined;
-}
-
-const adapters: readonly ProviderAdapter[] = [idpA, idpB];
-
-/** The adapter of that name, such as `IdpA`. */
-export function adapterOf(name: string): ProviderAdapter | undefined {
-  return adapters.find(({ names }) => names.includes(name));
 }

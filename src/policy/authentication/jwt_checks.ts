@@ -2,7 +2,7 @@ import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeReadProblem } from "../../base/read_problem.ts";
 import { checkKeySet } from "../../identity/keys/key_set.ts";
-import { adapterOf } from "../../identity/providers/provider.ts";
+import { adapterOf } from "../../identity/providers/adapters.ts";
 import type { PolicyProblem, ReadFile } from "../policy_kind.ts";
 
 type Provider = JwtAuthentication["providers"][number];

@@ -10,10 +10,8 @@ import {
   appendedMetadataUrl,
   insertedMetadataUrl,
 } from "../../identity/providers/metadata_url.ts";
-import {
-  adapterOf,
-  type ProviderAdapter,
-} from "../../identity/providers/provider.ts";
+import { type ProviderAdapter } from "../../identity/providers/provider.ts";
+import { adapterOf } from "../../identity/providers/adapters.ts";
 import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
 import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
 import { pathOf } from "../../route/normalize_target.ts";

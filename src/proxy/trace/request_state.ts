@@ -5,7 +5,8 @@ import type {
   JsonValue,
   RequestState,
 } from "../../telemetry/trace/trace_state.ts";
-import type { ResponseMessage } from "../../http/message.ts";
+import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
+import type { TokenMeter } from "../body/token_meter.ts";
 import {
   type Claims,
   identities,
@@ -17,7 +18,21 @@ import {
 import type { McpMessage } from "../../policy/expressions/mcp_variable.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import type { Backend, Mirror } from "../../snapshot/snapshot.ts";
-import type { Exchange } from "../exchange.ts";
+import type { PolicyContext } from "../../policy/policy.ts";
+
+/** The parts of a request's life that a trace shows. */
+export interface TracedRequest
+  extends Pick<PolicyContext, "request" | "acceptedAt" | "gateway" | "slots"> {
+  /** Monotonic time of acceptance, in milliseconds. */
+  readonly startedAt: number;
+  /** The request as the client sent it. */
+  readonly asked: Readonly<Pick<RequestMessage, "target">>;
+  readonly hostname: string;
+  readonly backend: Backend | undefined;
+  /** Time until the upstream's response head, in milliseconds. */
+  readonly upstreamMs: number | undefined;
+  readonly meter: TokenMeter | undefined;
+}
 
 /** What a snapshot says of time, in milliseconds since the request was accepted. */
 export interface TraceTiming {
@@ -27,7 +42,7 @@ export interface TraceTiming {
 
 /** The request as it is now, and the response to it as far as there is one; secrets redacted. */
 export function readState(
-  exchange: Exchange,
+  exchange: TracedRequest,
   redactor: TraceRedactor,
   timing: TraceTiming,
   response?: ResponseMessage,
@@ -73,7 +88,7 @@ export function describeMirrors(mirrors: readonly Mirror[]): JsonValue {
 }
 
 function readRequest(
-  { request, acceptedAt }: Exchange,
+  { request, acceptedAt }: TracedRequest,
   redactor: TraceRedactor,
 ): RequestState["request"] {
   const { method, scheme, version } = request;
@@ -92,7 +107,7 @@ function readRequest(
   };
 }
 
-function readEnvironment({ gateway }: Exchange): RequestState["env"] {
+function readEnvironment({ gateway }: TracedRequest): RequestState["env"] {
   const podName = Deno.env.get("POD_NAME");
   const namespace = Deno.env.get("POD_NAMESPACE");
   return {
@@ -103,7 +118,7 @@ function readEnvironment({ gateway }: Exchange): RequestState["env"] {
 }
 
 function readIdentities(
-  { slots }: Exchange,
+  { slots }: TracedRequest,
   redactor: TraceRedactor,
 ): Pick<RequestState, "jwt" | "apiKey" | "basicAuth"> {
   const known = identities.flatMap((slot) => {
@@ -125,7 +140,7 @@ function readClaims(claims: Claims, redactor: TraceRedactor): JsonObject {
 
 /** Reads the variables that expressions needed of the body, without the arguments of tools: they are long, and the trace has the body. */
 function readBodyVariables(
-  { slots }: Exchange,
+  { slots }: TracedRequest,
   redactor: TraceRedactor,
 ): Pick<RequestState, "llm" | "mcp"> {
   const llm = slots.get(llmRequest);
@@ -143,7 +158,7 @@ function withoutArguments({ tool, ...message }: McpMessage) {
 }
 
 function readTiming(
-  { upstreamMs }: Exchange,
+  { upstreamMs }: TracedRequest,
   { calledAt }: TraceTiming,
 ): Pick<RequestState, "proxy"> {
   if (calledAt === undefined) return {};

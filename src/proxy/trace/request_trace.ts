@@ -3,10 +3,9 @@ import type { ResponseMessage } from "../../http/message.ts";
 import type { Backend, Listener, Route } from "../../snapshot/snapshot.ts";
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 import type { PolicySelection } from "../../telemetry/trace/trace_event.ts";
-import type { Exchange } from "../exchange.ts";
 import { llmUsageOf } from "../body/llm_usage.ts";
 import { PolicyRecorder } from "./policy_recorder.ts";
-import { describeMirrors } from "./request_state.ts";
+import { describeMirrors, type TracedRequest } from "./request_state.ts";
 import { TraceRecorder, type TraceRecorderOptions } from "./trace_recorder.ts";
 
 /** The host of a trace may have very many routes. */
@@ -23,11 +22,11 @@ export interface RequestTraceOptions extends TraceRecorderOptions {
  */
 export class RequestTrace {
   readonly policies: PolicyRecorder;
-  readonly #exchange: Exchange;
+  readonly #exchange: TracedRequest;
   readonly #recorder: TraceRecorder;
   readonly #sensitiveHeaders: ReadonlySet<string>;
 
-  constructor(exchange: Exchange, options: RequestTraceOptions) {
+  constructor(exchange: TracedRequest, options: RequestTraceOptions) {
     this.#exchange = exchange;
     this.#recorder = new TraceRecorder(exchange, options);
     this.policies = new PolicyRecorder(this.#recorder);

@@ -12,8 +12,7 @@ import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
 import { severityOf } from "../../telemetry/trace/trace_severity.ts";
 import type { RequestState } from "../../telemetry/trace/trace_state.ts";
 import { BodyCapture } from "./body_capture.ts";
-import type { Exchange } from "../exchange.ts";
-import { readState } from "./request_state.ts";
+import { readState, type TracedRequest } from "./request_state.ts";
 
 /** What recording needs of its surroundings. */
 export interface TraceRecorderOptions {
@@ -24,7 +23,7 @@ export interface TraceRecorderOptions {
 
 /** Makes the events of one request: reads its state, redacts, and says when and how bad. */
 export class TraceRecorder {
-  readonly #exchange: Exchange;
+  readonly #exchange: TracedRequest;
   readonly #options: TraceRecorderOptions;
   readonly #bodies: BodyCapture[] = [];
   #seenRequest = "";
@@ -34,7 +33,7 @@ export class TraceRecorder {
   /** When the try that is under way began, in milliseconds since the request was accepted. */
   triedAt = 0;
 
-  constructor(exchange: Exchange, options: TraceRecorderOptions) {
+  constructor(exchange: TracedRequest, options: TraceRecorderOptions) {
     this.#exchange = exchange;
     this.#options = options;
   }

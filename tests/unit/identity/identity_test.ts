@@ -5,7 +5,7 @@ import {
   candidateKeys,
   readKeySet,
 } from "../../../src/identity/keys/key_set.ts";
-import { adapterOf } from "../../../src/identity/providers/provider.ts";
+import { adapterOf } from "../../../src/identity/providers/adapters.ts";
 import { withQueryParameter } from "../../../src/identity/providers/add_query_parameter.ts";
 import { TokenMemory } from "../../../src/identity/token_memory.ts";
 import { createTokenIssuer } from "../../harness/tokens.ts";

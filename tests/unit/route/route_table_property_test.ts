@@ -7,9 +7,9 @@ import {
 import { queryParam } from "../../../src/route/query_parameter.ts";
 import {
   createRouteTable,
-  type RoutableRequest,
   type RouteEntry,
 } from "../../../src/route/route_table.ts";
+import type { RoutableRequest } from "../../../src/route/route_match.ts";
 import { request } from "./routing.ts";
 import { fc } from "../../harness/properties.ts";
 

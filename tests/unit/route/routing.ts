@@ -1,5 +1,5 @@
 import type { HttpMatch } from "../../../src/api/resources/http_match.ts";
-import type { RoutableRequest } from "../../../src/route/route_table.ts";
+import type { RoutableRequest } from "../../../src/route/route_match.ts";
 
 /** A request to route; fields left out are those of a plain `GET http://example.com/`. */
 export function request(

@@ -10,7 +10,10 @@ import {
   MAX_IDLE_MS,
 } from "../connection.ts";
 import type { Timed } from "../deadlines.ts";
-import { Http1Exchange } from "./http1_client_exchange.ts";
+import {
+  type ExchangeConnection,
+  Http1Exchange,
+} from "./http1_client_exchange.ts";
 import { TunnelTransport } from "./tunnel_transport.ts";
 import type { UpstreamRequest } from "../upstream.ts";
 
@@ -20,7 +23,7 @@ import type { UpstreamRequest } from "../upstream.ts";
  * A read is under way all the time, also between requests: it becomes the read of the next response, so it costs nothing,
  * and a connection that the upstream closes, or on which it says something unasked, is known before it is used.
  */
-export class Http1Connection implements Connection, Timed {
+export class Http1Connection implements Connection, ExchangeConnection, Timed {
   readonly isShared = false;
   dueAt = Infinity;
   served = 0;
@@ -63,14 +66,12 @@ export class Http1Connection implements Connection, Timed {
     return this.#exchange.run();
   }
 
-  /** Reads more of the response; `false` when the upstream closed its side. */
   fill(): Promise<boolean> {
     const read = this.#idleRead ?? this.input.fill();
     this.#idleRead = undefined;
     return read;
   }
 
-  /** Sets when the exchange, or its lack, has lasted too long. */
   setDeadline(delayMs: number | undefined): void {
     if (!this.#closed) this.context.deadlines.set(this, delayMs);
   }
@@ -80,7 +81,6 @@ export class Http1Connection implements Connection, Timed {
     else this.close();
   }
 
-  /** The exchange is over and the connection as good as new, for `keepMs`. */
   release(keepMs: number): void {
     if (this.#closed) return;
     this.#exchange = undefined;
@@ -89,7 +89,6 @@ export class Http1Connection implements Connection, Timed {
     this.context.onAvailable(this);
   }
 
-  /** The connection has left HTTP; it stays open until the tunnel is closed. */
   detach(): Tunnel {
     const early = this.input.take(this.input.available).slice();
     const transport = new TunnelTransport(this.#transport, () => this.close());

@@ -6,16 +6,20 @@ import { responseFraming } from "../../http1/framing.ts";
 import type { ResponseHead } from "../../http1/head_parser.ts";
 import { takeConnectionFields } from "../../hop_by_hop.ts";
 import { HttpSyntaxError, malformed } from "../../http1/http_syntax_error.ts";
-import type { ResponseMessage } from "../../message.ts";
+import type { MessageWriter } from "../../http1/message_writer.ts";
+import type { ResponseMessage, Tunnel } from "../../message.ts";
 import {
+  type ConnectionContext,
   CONTINUE_WAIT_MS,
   MAX_HEAD_BYTES,
   MAX_INTERIM_RESPONSES,
 } from "../connection.ts";
-import type { Http1Connection } from "./http1_client_connection.ts";
 import { keepAliveMs } from "../keep_alive.ts";
 import { requestHead } from "./request_head.ts";
-import { ResponseHeadReader } from "./response_head_reader.ts";
+import {
+  ResponseHeadReader,
+  type ResponseSource,
+} from "./response_head_reader.ts";
 import { Upload, type UploadObserver } from "./upload.ts";
 import {
   cancellationError,
@@ -25,6 +29,19 @@ import {
 } from "../upstream_errors.ts";
 import type { UpstreamRequest } from "../upstream.ts";
 
+/** The connection that an exchange runs on. */
+export interface ExchangeConnection extends ResponseSource {
+  readonly context: ConnectionContext;
+  readonly writer: MessageWriter;
+  /** Sets when the present wait of the exchange has lasted too long; `undefined` for never. */
+  setDeadline(delayMs: number | undefined): void;
+  /** The exchange is complete; the connection may serve another request within `keepMs`. */
+  release(keepMs: number): void;
+  /** The connection leaves HTTP; it stays open until the tunnel is closed. */
+  detach(): Tunnel;
+  close(): void;
+}
+
 /**
  * One request and its response on an HTTP/1.1 connection.
  *
@@ -32,7 +49,7 @@ import type { UpstreamRequest } from "../upstream.ts";
  * before it has read the body.
  */
 export class Http1Exchange implements BodyOwner, UploadObserver {
-  readonly #connection: Http1Connection;
+  readonly #connection: ExchangeConnection;
   readonly #request: UpstreamRequest;
   readonly #upload: Upload | undefined;
   readonly #reader: ResponseHeadReader;
@@ -46,7 +63,7 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
   #failure: Error | undefined;
 
   constructor(
-    connection: Http1Connection,
+    connection: ExchangeConnection,
     request: UpstreamRequest,
     body: Body | undefined,
     cancellation: Cancellation,

@@ -14,7 +14,10 @@ import {
   MAX_IDLE_MS,
 } from "../connection.ts";
 import type { Timed } from "../deadlines.ts";
-import { Http2Exchange } from "./http2_client_exchange.ts";
+import {
+  Http2Exchange,
+  type StreamConnection,
+} from "./http2_client_exchange.ts";
 import { UnansweredError } from "../upstream_errors.ts";
 import type { UpstreamRequest } from "../upstream.ts";
 
@@ -58,7 +61,7 @@ export async function connectHttp2(
 }
 
 /** An HTTP/2 connection that serves as many requests at a time as the upstream allows. */
-export class Http2Connection implements Connection, Timed {
+export class Http2Connection implements Connection, StreamConnection, Timed {
   readonly isShared = true;
   active = 0;
   served = 0;
@@ -99,12 +102,10 @@ export class Http2Connection implements Connection, Timed {
     return await exchange.run(cancellation);
   }
 
-  /** Whether the upstream said that it did not and will not look at that stream (RFC 9113 section 6.8). */
   ignores(streamId: number | undefined): boolean {
     return streamId === undefined || streamId > this.#lastStreamId;
   }
 
-  /** A request that was reserved is over. */
   release(): void {
     const wasFull = !this.#hasRoom;
     this.active--;

@@ -6,13 +6,16 @@ import type { Body } from "../../body.ts";
 import { fieldsByName } from "../../http2/http2_fields.ts";
 import { malformed } from "../../http1/http_syntax_error.ts";
 import type { ResponseMessage } from "../../message.ts";
-import { CONTINUE_WAIT_MS, MAX_INTERIM_RESPONSES } from "../connection.ts";
+import {
+  type ConnectionContext,
+  CONTINUE_WAIT_MS,
+  MAX_INTERIM_RESPONSES,
+} from "../connection.ts";
 import type { Timed } from "../deadlines.ts";
 import {
   type Http2BodyOwner,
   Http2ResponseBody,
 } from "./http2_response_body.ts";
-import type { Http2Connection } from "./http2_client_connection.ts";
 import {
   contentLengthOf,
   fieldsOf,
@@ -31,10 +34,19 @@ import type { UpstreamRequest } from "../upstream.ts";
 /** RFC 9113 section 6.2. */
 const END_STREAM = 1;
 
+/** The connection whose stream an exchange uses. */
+export interface StreamConnection {
+  readonly context: ConnectionContext;
+  /** Whether the upstream announced that it does not process that stream (RFC 9113 section 6.8). */
+  ignores(streamId: number | undefined): boolean;
+  /** The stream is closed. */
+  release(): void;
+}
+
 /** One request and its response on a stream of an HTTP/2 connection. */
 export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
   dueAt = Infinity;
-  readonly #connection: Http2Connection;
+  readonly #connection: StreamConnection;
   readonly #request: UpstreamRequest;
   readonly #upload: Upload | undefined;
   readonly #stream: ClientHttp2Stream;
@@ -48,7 +60,7 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
 
   /** @throws When the session cannot take the request. */
   constructor(
-    connection: Http2Connection,
+    connection: StreamConnection,
     session: ClientHttp2Session,
     request: UpstreamRequest,
     body: Body | undefined,

@@ -9,7 +9,7 @@ import {
 } from "../../hop_by_hop.ts";
 import type { RequestMessage } from "../../message.ts";
 import type { Peer } from "../../transport.ts";
-import type { Client } from "../downstream_connection.ts";
+import type { Client } from "../server_options.ts";
 import { expectsContinue } from "./expectation.ts";
 import { type RequestTarget, resolveTarget } from "../request_target.ts";
 

@@ -4,7 +4,8 @@ import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
 import type { RequestMessage } from "../../message.ts";
 import type { Peer, Transport } from "../../transport.ts";
 import type { ReadAheadListener } from "./client_input.ts";
-import { type Client, ClientLink } from "../downstream_connection.ts";
+import { ClientLink } from "../downstream_connection.ts";
+import type { Client, ServerContext } from "../server_options.ts";
 import {
   locateHead,
   skipEmptyLine,
@@ -13,7 +14,6 @@ import {
 import { Http1Exchange } from "./http1_server_exchange.ts";
 import type { RefusedRequest } from "../observer.ts";
 import type { OpenConnection } from "../open_connection.ts";
-import type { ServerContext } from "../server_options.ts";
 import { toRequestError } from "../request_error.ts";
 import type { Expiring } from "../timer_wheel.ts";
 

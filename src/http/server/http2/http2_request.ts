@@ -5,7 +5,7 @@ import { requestFraming } from "../../http1/framing.ts";
 import { HeaderList } from "../../header_list.ts";
 import type { RequestMessage } from "../../message.ts";
 import type { Peer } from "../../transport.ts";
-import type { Client } from "../downstream_connection.ts";
+import type { Client } from "../server_options.ts";
 import { expectsContinue } from "../http1/expectation.ts";
 import { isConnectionSpecific } from "./http2_server_fields.ts";
 import type { InformationalSender } from "../http1/http1_request.ts";

@@ -9,10 +9,9 @@ import type { RequestMessage } from "../../message.ts";
 import type { Peer } from "../../transport.ts";
 import type { GatewayError } from "../../../base/errors.ts";
 import { http2Errors, nodeHttp2 } from "../../../base/node_http2.ts";
-import type { Client } from "../downstream_connection.ts";
+import type { Client, ServerContext, ServerLimits } from "../server_options.ts";
 import { Http2Exchange } from "./http2_server_exchange.ts";
 import type { OpenConnection } from "../open_connection.ts";
-import type { ServerContext, ServerLimits } from "../server_options.ts";
 import type { Expiring } from "../timer_wheel.ts";
 
 /** RFC 9113 section 6.2. */

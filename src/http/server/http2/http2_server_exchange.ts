@@ -6,7 +6,7 @@ import type { Body } from "../../body.ts";
 import type { HeaderList } from "../../header_list.ts";
 import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
 import type { Outcome, Reply, ResponseMessage } from "../../message.ts";
-import type { Client } from "../downstream_connection.ts";
+import type { Client, ServerContext } from "../server_options.ts";
 import {
   incomingTrailers,
   outgoingFields,
@@ -14,7 +14,6 @@ import {
 } from "./http2_server_fields.ts";
 import { describeFields, Http2Request } from "./http2_request.ts";
 import { type Http2BodyOwner, Http2RequestBody } from "./http2_request_body.ts";
-import type { ServerContext } from "../server_options.ts";
 import {
   badRequest,
   clientGone,

@@ -39,7 +39,7 @@ for (
     const column = text.indexOf(at) + 1;
 
     const [line = "", caret = ""] = excerpt(
-      { file: "f", line: 7, column },
+      { line: 7, column },
       "",
       text,
     ).split("\n");
@@ -55,7 +55,7 @@ Deno.test("excerpt masks the values of a field that holds secrets", () => {
 
   assert.equal(
     excerpt(
-      { file: "f", line: 7, column: 5 },
+      { line: 7, column: 5 },
       "basicAuthentication.users[0]",
       text,
     ),
@@ -65,7 +65,7 @@ Deno.test("excerpt masks the values of a field that holds secrets", () => {
 
 Deno.test("excerpt shows nothing of a PEM text", () => {
   assert.equal(
-    excerpt({ file: "f", line: 7, column: 1 }, "", "key: -----BEGIN X-----"),
+    excerpt({ line: 7, column: 1 }, "", "key: -----BEGIN X-----"),
     "",
   );
 });
@@ -77,7 +77,7 @@ for (
     const limit = "[{ tokens: 12345, unit: minute, key: jwt.sub }], headers: a";
     const path = `routes[0].policies.rateLimit.${field}`;
     const shownOf = (text: string) =>
-      excerpt({ file: "f", line: 7, column: 1 }, path, text).split("\n")[0];
+      excerpt({ line: 7, column: 1 }, path, text).split("\n")[0];
 
     assert.equal(shownOf(limit), `  7 | ${limit}`);
     for (
@@ -111,7 +111,7 @@ for (
   Deno.test(`excerpt shows of a rule ${shown}`, () => {
     const path = "routes[0].policies.authorization.policy.matchExpressions[0]";
 
-    const [line] = excerpt({ file: "f", line: 7, column: 3 }, path, text)
+    const [line] = excerpt({ line: 7, column: 3 }, path, text)
       .split("\n");
 
     assert.equal(line, `  7 | ${shown}`);
@@ -119,7 +119,7 @@ for (
 }
 
 Deno.test("excerpt ends where an unclosed quote begins, whose text may be secret", () => {
-  const at = { file: "f", line: 7, column: 5 };
+  const at = { line: 7, column: 5 };
 
   assert.equal(
     excerpt(at, "", '  - "anna:s3cr3t'),
@@ -135,7 +135,7 @@ Deno.test("excerpt takes time in proportion to a line of whatever length", () =>
       processorTime(() => {
         const text = lineOf(fields);
         const column = text.length - 20;
-        excerpt({ file: "f", line: 1, column }, "", text);
+        excerpt({ line: 1, column }, "", text);
       })
     ));
 
