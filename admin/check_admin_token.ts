@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isAdminToken } from "../src/api/admin_token.ts";
 import type { Settings } from "../src/api/settings.ts";
-import { describeReadProblem } from "../src/base/read_problem.ts";
-import { readFileText } from "../src/base/regular_file.ts";
+import { describeReadError, readFileText } from "../src/base/regular_file.ts";
 import { text } from "./admin_responses.ts";
 import type { Handler } from "./router.ts";
 
@@ -32,7 +31,7 @@ export async function readAdminToken(
   try {
     content = await readFileText(adminTokenFile);
   } catch (error) {
-    throw new AdminTokenError(adminTokenFile, describeReadProblem(error));
+    throw new AdminTokenError(adminTokenFile, describeReadError(error));
   }
   const token = content.replace(/\r?\n$/, "");
   if (isAdminToken(token)) return token;

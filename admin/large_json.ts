@@ -1,4 +1,4 @@
-import { giveWay } from "../src/base/slices.ts";
+import { yieldToEventLoop } from "../src/base/slices.ts";
 import { respond } from "./admin_responses.ts";
 
 /** So much is written at a time: a fraction of a millisecond. */
@@ -18,7 +18,7 @@ export async function largeJson(
     const slice = encoder.encode(text);
     slices.push(slice);
     length += slice.length;
-    await giveWay();
+    await yieldToEventLoop();
   }
   return respond(200, "application/json", bodyOf(slices), {
     "content-length": String(length),

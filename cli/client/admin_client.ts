@@ -1,7 +1,7 @@
 import { isAdminToken } from "../../src/api/admin_token.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
-import { describeReadProblem } from "../../src/base/read_problem.ts";
+import { describeReadError } from "../../src/base/regular_file.ts";
 import { type Answer, send } from "./admin_connection.ts";
 import { Failure } from "../process/exit.ts";
 
@@ -187,7 +187,7 @@ async function readTokenFile(tokenFile: string): Promise<string> {
   try {
     return (await Deno.readTextFile(tokenFile)).trim();
   } catch (error) {
-    const reason = describeReadProblem(error);
+    const reason = describeReadError(error);
     throw new Failure(`Cannot read the token in "${tokenFile}": ${reason}`);
   }
 }

@@ -1,4 +1,5 @@
-import { parseAddress, splitHostPort } from "../../src/api/schema/address.ts";
+import { parseAddress } from "../../src/api/schema/address.ts";
+import { splitHostPort } from "../../src/base/host_port.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
 import { Failure, UsageError } from "../process/exit.ts";

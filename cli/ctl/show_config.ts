@@ -1,5 +1,5 @@
 import { describeError } from "../../src/base/errors.ts";
-import { describeReadProblem } from "../../src/base/read_problem.ts";
+import { describeReadError } from "../../src/base/regular_file.ts";
 import { type AdminAddress, readAdmin } from "../client/admin_client.ts";
 import { Failure, UsageError } from "../process/exit.ts";
 import { printAs } from "./print_as.ts";
@@ -35,7 +35,7 @@ async function readDump(file: string): Promise<string> {
       ? await new Response(Deno.stdin.readable).text()
       : await Deno.readTextFile(file);
   } catch (error) {
-    throw new Failure(`Cannot read "${file}": ${describeReadProblem(error)}`);
+    throw new Failure(`Cannot read "${file}": ${describeReadError(error)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { describeReadProblem } from "../../src/base/read_problem.ts";
+import { describeReadError } from "../../src/base/regular_file.ts";
 import { Failure } from "../process/exit.ts";
 import { printError } from "../output/output.ts";
 import { decodeEvent, type ReceivedEvent } from "./trace/decode_event.ts";
@@ -67,7 +67,7 @@ async function* readFile(file: string): AsyncGenerator<ReceivedEvent> {
   } catch (error) {
     const place = number === 0 ? "" : ` at line ${number}`;
     throw new Failure(
-      `Cannot read "${file}"${place}: ${describeReadProblem(error)}`,
+      `Cannot read "${file}"${place}: ${describeReadError(error)}`,
     );
   }
 }

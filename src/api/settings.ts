@@ -34,7 +34,7 @@ function logFilterFault(text: string): string | undefined {
 
 const cidr = s.named(
   "address range",
-  s.textThat(isCidr, 'an address range such as "10.0.0.0/8" or "fd00::/8"'),
+  s.checkedText(isCidr, 'an address range such as "10.0.0.0/8" or "fd00::/8"'),
 );
 
 function isCidr(text: string): boolean {
@@ -50,75 +50,75 @@ function isCidr(text: string): boolean {
 const kv = s.refine(
   s.object({
     path: s.field(
-      "File of an embedded store; a relative path starts from the working directory of the process.",
+      "File of an embedded store; relative to the process's working directory.",
       s.optional(s.text(4096)),
     ),
-    url: s.field("Address of a remote store.", s.optional(httpUrl)),
+    url: s.field("URL of a remote store.", s.optional(httpUrl)),
   }),
   s.exactlyOne("path", "url"),
 );
 
 const limits = s.object({
   maxHeaderBytes: s.field(
-    "Bytes of request line and headers together; more is a 431.",
+    "Maximum size of request line and headers, in bytes; then 431.",
     s.withDefault(s.integer(1024, 1 << 20), 65536),
   ),
   maxHeaderCount: s.field(
-    "Headers of a request; more is a 431.",
+    "Maximum number of request headers; then 431.",
     s.withDefault(s.integer(8, 1000), 128),
   ),
   maxBodyBytes: s.field(
-    "Bytes of a request body, more is a 413; no limit when left out.",
+    "Maximum size of a request body, in bytes; then 413. Default: unlimited.",
     s.optional(s.integer(0, Number.MAX_SAFE_INTEGER)),
   ),
   maxBufferBytes: s.field(
-    "Bytes of a body that the gateway may hold in memory, where something in it has to be read or changed.",
+    "Maximum size of a body that the gateway buffers to read or change it, in bytes.",
     s.withDefault(s.integer(1024, 1 << 30), 2 * 1024 * 1024),
   ),
 });
 
 const logging = s.object({
   level: s.field(
-    "Least severe level that is written (`error`, `warn`, `info`, `debug`, `trace`, or `off` for none), then exceptions by module: `info,proxy=debug`. `POST /logging` changes it at runtime.",
+    "Least severe level to write (`error`, `warn`, `info`, `debug`, `trace`, or `off`), optionally followed by levels per module: `info,proxy=debug`. `POST /logging` changes it at run time.",
     s.withDefault(logFilter, "info"),
   ),
   format: s.field(
-    "How log and access log are written: for people, or one JSON object per line.",
+    "Format of log and access log: `text`, or one JSON object per line.",
     s.withDefault(s.oneOf(["text", "json"]), "text"),
   ),
 });
 
 const accessLog = s.object({
   enabled: s.field(
-    "Whether each request is a line on standard output.",
+    "Writes a line to standard output for each request.",
     s.withDefault(s.boolean(), true),
   ),
 });
 
 const failureMemory = s.object({
   enabled: s.field(
-    "Whether requests that fail are remembered at all.",
+    "Records failed requests.",
     s.withDefault(s.boolean(), true),
   ),
   size: s.field(
-    "How many; later ones replace the oldest.",
+    "Maximum number of records; new ones replace the oldest.",
     s.withDefault(s.integer(1, 10_000), 256),
   ),
 });
 
-/** The `config` section: settings of the process, read at start only. */
+/** The `config` section: settings of the process, read only at startup. */
 export const settingsSchema = s.refine(
   s.object({
     adminAddr: s.field(
-      "Where the admin interface listens: `ip:port`, `localhost:port`, `unix:<path>` or `off`.",
+      "Listen address of the admin interface: `ip:port`, `localhost:port`, `unix:<path>` or `off`.",
       s.withDefault(listenAddress, "localhost:15000"),
     ),
     statsAddr: s.field(
-      "Where metrics and health are served, written like `adminAddr`.",
+      "Listen address for metrics and health, in the format of `adminAddr`.",
       s.withDefault(listenAddress, "localhost:15020"),
     ),
     sensitiveHeaders: s.field(
-      "Headers to redact in debug output, besides `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `X-Api-Key`, `Api-Key`, `X-Goog-Api-Key`, `Ocp-Apim-Subscription-Key`, `X-Amz-Security-Token` and those in which policies look for credentials; backends still get them.",
+      "Headers to redact in debug output, in addition to `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `X-Api-Key`, `Api-Key`, `X-Goog-Api-Key`, `Ocp-Apim-Subscription-Key`, `X-Amz-Security-Token` and headers from which policies read credentials. Backends still receive them.",
       s.withDefault(s.list(sensitiveHeader()), []),
     ),
     logging: s.field(
@@ -130,19 +130,19 @@ export const settingsSchema = s.refine(
       s.withDefault(accessLog, {}),
     ),
     failureMemory: s.field(
-      "The memory of requests that failed, for `gwctl explain`: without bodies and credentials.",
+      "Records of recent failed requests for `gwctl explain`, without bodies and credentials.",
       s.withDefault(failureMemory, {}),
     ),
     trustedProxies: s.field(
-      "Addresses of proxies in front of the gateway: what they say in `X-Forwarded-*` and `Forwarded` is kept, what others say is replaced.",
+      "Addresses of proxies in front of the gateway. The gateway keeps their `X-Forwarded-*` and `Forwarded` headers and replaces those of other peers.",
       s.withDefault(s.list(cidr), []),
     ),
     kv: s.field(
-      "Store that processes share: for limits with `store: KV`, and for keys of identity providers, which outlive a restart in it.",
+      "Store that gateway processes share: for limits with `store: KV`, and to keep the keys of identity providers across restarts.",
       s.optional(kv),
     ),
     adminToken: s.field(
-      "Bearer token that the admin interface asks for, on every path; at least 16 characters. Set it when `adminAddr` is not loopback.",
+      "Bearer token that every path of the admin interface requires; at least 16 characters. Set it when `adminAddr` is not loopback.",
       s.optional(
         s.refine(
           s.secret(),
@@ -154,26 +154,26 @@ export const settingsSchema = s.refine(
       ),
     ),
     adminTokenFile: s.field(
-      "File that holds `adminToken` as its only line; read at the start.",
+      "File with `adminToken` as its only line; read at startup.",
       s.optional(s.text(4096)),
     ),
     drainTimeout: s.field(
-      "How long a stop waits for requests under way; `0s` cuts them.",
+      "Time that requests in progress have to finish when the gateway stops; `0s` aborts them.",
       s.withDefault(duration, "5s"),
     ),
     policyApiGroup: s.field(
-      "API group under which this file writes `GatewayPolicy` and `GatewayBackend`, if not `policy.gateway.internal`.",
+      "API group of `GatewayPolicy` and `GatewayBackend` in this file, if not `policy.gateway.internal`.",
       s.optional(preciseHostname),
     ),
     limits: s.field(
-      "Sizes that requests are held to, on every listener.",
+      "Size limits of requests, on all listeners.",
       s.withDefault(limits, {}),
     ),
   }),
   s.rule(
     ({ adminToken, adminTokenFile }) =>
       adminToken === undefined || adminTokenFile === undefined,
-    'cannot stand together with "adminToken": choose one',
+    'cannot be used together with "adminToken"',
     () => ["adminTokenFile"],
   ),
 );

@@ -1,2 +1,2 @@
-/** Kind of the backend that is the web UI; its names are `read-only` and `read-write`. */
+/** Backend kind of the web UI; the backends are named `read-only` and `read-write`. */
 export const WEB_UI_KIND = "WebUI";

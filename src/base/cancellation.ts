@@ -1,14 +1,14 @@
 import type { Clock } from "./clock.ts";
 
 /**
- * Tells that somebody lost interest; one per request.
+ * A cancellation signal; every request has one.
  *
- * An `AbortController` does the same at several times the cost, which every request would pay.
+ * `AbortController` does the same at several times the cost.
  */
 export class Cancellation {
   #reason: unknown;
   #cancelled = false;
-  /** Most have one listener: a set is made for the second. */
+  /** Most cancellations have one listener; the set is created for the second. */
   #listener: Listener | undefined;
   #others: Set<Listener> | undefined;
 
@@ -20,7 +20,7 @@ export class Cancellation {
     return this.#reason;
   }
 
-  /** The first call counts; its listeners run before it returns. */
+  /** Cancels once: later calls have no effect. Listeners run before it returns. */
   cancel(reason: unknown): void {
     if (this.#cancelled) return;
     this.#cancelled = true;
@@ -32,7 +32,7 @@ export class Cancellation {
     for (const listener of others ?? []) listener(reason);
   }
 
-  /** Calls `listener` on cancellation, at once when that has happened. The returned function unsubscribes. */
+  /** Calls `listener` on cancellation, immediately if already cancelled. The returned function unsubscribes. */
   onCancel(listener: Listener): () => void {
     if (this.#cancelled) {
       listener(this.#reason);
@@ -50,13 +50,13 @@ export class Cancellation {
   }
 }
 
-/** Hears why. */
+/** Receives the reason. */
 type Listener = (reason: unknown) => void;
 
-/** A cancellation that follows another one and also has an end of its own. */
+/** A cancellation with a time limit; its parent's cancellation applies too. */
 export interface Deadline {
   readonly cancellation: Cancellation;
-  /** Lifts the time limit; the parent's cancellation is still followed. */
+  /** Removes the time limit; the parent's cancellation still applies. */
   lift(): void;
 }
 
@@ -68,12 +68,12 @@ export function createDeadline(
   reason: () => unknown,
 ): Deadline {
   const cancellation = new Cancellation();
-  parent.onCancel((why) => cancellation.cancel(why));
+  parent.onCancel((inherited) => cancellation.cancel(inherited));
   const lift = clock.setTimer(() => cancellation.cancel(reason()), timeoutMs);
   return { cancellation, lift };
 }
 
-/** Waits for `promise`; rejects with the reason when cancelled before. What it stands for goes on. */
+/** Awaits `promise`; rejects with the reason when cancelled first. The underlying work continues. */
 export function unlessCancelled<T>(
   promise: Promise<T>,
   cancellation: Cancellation,
@@ -83,7 +83,7 @@ export function unlessCancelled<T>(
   return Promise.race([promise, cancelled]).finally(unsubscribe);
 }
 
-/** Resolves after `delayMs`; rejects with the reason when cancelled before. */
+/** Resolves after `delayMs`; rejects with the reason when cancelled first. */
 export function sleep(
   clock: Clock,
   delayMs: number,

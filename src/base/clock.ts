@@ -1,14 +1,14 @@
-/** Where time comes from: the real clock in production, a hand-moved one in tests. */
+/** Source of time: the system clock in production, a manual one in tests. */
 export interface Clock {
   /** Wall-clock time in milliseconds since the epoch. */
   now(): number;
-  /** Monotonic time in milliseconds with sub-millisecond precision; only differences mean anything. */
+  /** Monotonic time in milliseconds with sub-millisecond precision; only differences are meaningful. */
   monotonic(): number;
   /** Calls `callback` once after `delayMs`; the returned function cancels it. */
   setTimer(callback: () => void, delayMs: number): () => void;
 }
 
-/** The clock of the machine; its timers never keep the process alive. */
+/** The system clock; its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

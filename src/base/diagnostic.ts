@@ -1,14 +1,14 @@
-/** What is wrong with a resource, in terms that its author knows. */
+/** A problem with a resource, in the terms of its author. */
 export interface ResourceDiagnostic {
-  /** `error`: the configuration is not applied; `warning`: it is, with the effect that the message states. */
+  /** `error`: the configuration is not applied. `warning`: it is applied, with the effect that the message states. */
   readonly severity: "error" | "warning";
   readonly resource: ResourceName;
-  /** Where in the resource, such as `["spec", "rules", 0, "backendRefs", 1]`. */
+  /** Path in the resource, such as `["spec", "rules", 0, "backendRefs", 1]`. */
   readonly path: DiagnosticPath;
   readonly message: string;
-  /** A value that may have been meant. */
+  /** A value that was probably intended. */
   readonly suggestion?: string;
-  /** Where in the text at `path`, such as an expression, it is: UTF-16 units from its beginning. */
+  /** Position in the string at `path`, such as an expression, in UTF-16 units. */
   readonly offset?: number;
 }
 

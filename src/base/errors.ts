@@ -1,7 +1,7 @@
-/** Who is to blame for a failed request. */
+/** The side that caused a failure. */
 export type ErrorSource = "downstream" | "upstream" | "gateway";
 
-/** Every way in which handling a request can fail; `respond.ts` maps each to a status. */
+/** Reasons why handling a request can fail; `respond.ts` maps each to a status. */
 export type GatewayErrorCode =
   | "bad_request"
   | "head_too_large"
@@ -28,7 +28,7 @@ export type GatewayErrorCode =
   | "drain_timeout"
   | "internal";
 
-/** A failure while handling a request; the client sees the code, log and trace see the message. */
+/** A failure while handling a request. The client receives the code; the message goes to log and trace. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
 
@@ -42,7 +42,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Text of whatever was thrown, with the messages of its causes: `dial failed: connection refused`. */
+/** Formats a thrown value with the messages of its causes: `dial failed: connection refused`. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined

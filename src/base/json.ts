@@ -1,7 +1,7 @@
-/** A JSON object of which nothing is known. */
+/** A JSON object of unknown shape. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The value of a JSON text; `undefined` when it is none. The runtime's error would quote the text, which may hold a secret. */
+/** Parses JSON; returns `undefined` when `text` is invalid. The runtime's error would quote the text, which may contain a secret. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -10,19 +10,19 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether the value is an object, and neither a list nor `null`. */
+/** Reports whether the value is an object, and neither an array nor `null`. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether objects and lists are nested deeper than `limit`. */
+/** Reports whether objects and arrays are nested deeper than `limit`. */
 export function isDeeperThan(value: unknown, limit: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (limit === 0) return true;
   return Object.values(value).some((item) => isDeeperThan(item, limit - 1));
 }
 
-/** The member when it is a string. */
+/** Returns the member if it is a string. */
 export function stringMember(
   object: JsonObject,
   name: string,

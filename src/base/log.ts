@@ -14,7 +14,7 @@ import {
   quote,
 } from "./log_text.ts";
 
-/** Values that go with a message; an `Error` is written with its causes, `undefined` is left out. Never a secret. */
+/** Fields of a log line. An `Error` is written with its causes, `undefined` is omitted. Never pass a secret. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** The log of one module. */
@@ -24,28 +24,28 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
   trace(message: string, fields?: LogFields): void;
-  /** For messages that cost something to make. */
+  /** Guards messages that are expensive to create. */
   isEnabled(level: LogLevel): boolean;
 }
 
-/** Where log lines go and which of them. */
+/** Destination, format and initial filter of a log. */
 export interface LoggerOptions {
-  /** Receives one line, its line break included. */
+  /** Receives one line, including its line break. */
   readonly write: (line: string) => void;
   readonly clock: Clock;
   readonly format: LogFormat;
   readonly filter: LogFilter;
 }
 
-/** The process's log: hands a log to each module and lets the filter be changed while they are in use. */
+/** The log of the process. The filter can be changed at run time. */
 export interface Logger {
-  /** The same name gives the same log. */
+  /** Returns the log of a module, always the same for one name. */
   module(name: string): Log;
   readonly filter: LogFilter;
   setFilter(filter: LogFilter): void;
 }
 
-/** A logger without a line written yet. */
+/** Creates the log of a process. */
 export function createLogger(options: LoggerOptions): Logger {
   const modules = new Map<string, ModuleLog>();
   let filter = options.filter;
@@ -62,7 +62,7 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     setFilter(next) {
       filter = next;
-      for (const log of modules.values()) log.follow(filter);
+      for (const log of modules.values()) log.applyFilter(filter);
     },
   };
 }
@@ -76,10 +76,10 @@ class ModuleLog implements Log {
   constructor(name: string, options: LoggerOptions, filter: LogFilter) {
     this.#name = name;
     this.#options = options;
-    this.follow(filter);
+    this.applyFilter(filter);
   }
 
-  follow(filter: LogFilter): void {
+  applyFilter(filter: LogFilter): void {
     const threshold = thresholdFor(filter, this.#name);
     this.#enabled = threshold === "off" ? 0 : logLevels.indexOf(threshold) + 1;
   }

@@ -1,34 +1,32 @@
-/** How bad, or how chatty, a log line is; from the one that matters most. */
+/** Severities of log lines, most severe first. */
 export const logLevels = ["error", "warn", "info", "debug", "trace"] as const;
 
-/** See `logLevels`. */
+/** Severity of a log line. */
 export type LogLevel = typeof logLevels[number];
 
-/** The chattiest level that is written; `off` writes nothing. */
+/** Least severe level that is written; `off` writes nothing. */
 export type LogThreshold = LogLevel | "off";
 
-/** Which log lines are written: a threshold for all modules and exceptions by module. */
+/** Selects log lines: a default threshold and thresholds per module. */
 export interface LogFilter {
   readonly level: LogThreshold;
-  /** `proxy` is also for `proxy.retry`, which may have a threshold of its own. */
+  /** Thresholds by module name; `proxy` also applies to `proxy.retry` unless that has its own. */
   readonly modules: ReadonlyMap<string, LogThreshold>;
 }
 
-/** What a logger starts with. */
+/** The filter when none is configured. */
 export const defaultLogFilter: LogFilter = {
   level: "info",
   modules: new Map(),
 };
 
-/** A filter text that cannot be read; `part` is the piece at fault. */
+/** An invalid filter string; `part` is the invalid part. */
 export class LogFilterError extends Error {
   override readonly name = "LogFilterError";
 
   constructor(readonly part: string, expected: string) {
     super(
-      `Cannot read log filter: expected ${expected}, got ${
-        JSON.stringify(part)
-      }`,
+      `Invalid log filter: expected ${expected}, got ${JSON.stringify(part)}`,
     );
   }
 }
@@ -37,7 +35,8 @@ const moduleName = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,63}$/;
 const MAX_MODULES = 100;
 
 /**
- * Applies a text such as `info,proxy=debug,http=off` to `base`: what it does not name stays. `module:level` is read too.
+ * Applies a string such as `info,proxy=debug,http=off` to `base`; modules that it does not name keep their threshold.
+ * `module:level` is accepted too.
  *
  * @throws {LogFilterError}
  */
@@ -64,13 +63,13 @@ export function parseLogFilter(
   return { level, modules };
 }
 
-/** The one text of a filter: the level, then the modules by name. */
+/** Formats a filter canonically: the default level, then the modules sorted by name. */
 export function formatLogFilter({ level, modules }: LogFilter): string {
   const parts = [...modules].map(([name, threshold]) => `${name}=${threshold}`);
   return [level, ...parts.sort()].join(",");
 }
 
-/** The threshold of a module: its own, else that of the nearest module around it, else the general one. */
+/** Returns the threshold of a module: its own, else that of the nearest parent module, else the default. */
 export function thresholdFor(filter: LogFilter, module: string): LogThreshold {
   for (
     let name = module;

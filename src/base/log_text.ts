@@ -1,12 +1,12 @@
-/** One log line as text or JSON; without its line break. */
+/** Format of log lines. */
 export type LogFormat = "text" | "json";
 
-// Control and format characters and line breaks of every kind: what a line reader or a terminal acts on.
+// Control and format characters and all line separators: a line reader or a terminal would interpret them.
 const dangerous = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-// Anything but printable ASCII without space, quote, equals sign and backslash.
+// Everything except printable ASCII, and also space, quote, equals sign and backslash.
 const needsQuotes = /[^\x21\x23-\x3c\x3e-\x5b\x5d-\x7e]/;
 
-/** ` key=value`, the value quoted as in JSON unless it is one plain word. */
+/** Formats ` key=value`; quotes the value as in JSON unless it is a plain word. */
 export function formatField(
   key: string,
   value: string | number | boolean,
@@ -17,17 +17,17 @@ export function formatField(
     : ` ${key}=${quote(value)}`;
 }
 
-/** `text` with every character escaped that could end the line or steer a terminal. */
+/** Escapes characters that could end the line or control a terminal. */
 export function escapeControls(text: string): string {
   return text.replace(dangerous, escapeCharacter);
 }
 
-/** A JSON string that is safe to print. */
+/** Formats a JSON string that is safe to print. */
 export function quote(text: string): string {
   return escapeControls(JSON.stringify(text));
 }
 
-/** Time as RFC 3339 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`. */
+/** Formats a time as RFC 3339 in UTC with milliseconds: `2026-01-31T12:00:00.000Z`. */
 export function formatTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }

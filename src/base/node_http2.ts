@@ -1,12 +1,12 @@
 import type * as Http2 from "node:http2";
 import process from "node:process";
 
-/** Node's HTTP/2, loaded when the first connection speaks it: many never do, and it would take 6 ms of every start. */
+/** Loads Node's HTTP/2 on first use: many processes never need it, and it would add 6 ms to every start. */
 export function nodeHttp2(): typeof Http2 {
   return process.getBuiltinModule("node:http2");
 }
 
-/** Why a stream or a connection ends (RFC 9113 section 7). */
+/** Error codes of streams and connections (RFC 9113 section 7). */
 export const http2Errors = {
   noError: 0x0,
   protocolError: 0x1,

@@ -1,7 +1,7 @@
-/** What stands in place of a secret wherever people read. */
+/** Replaces a secret in everything that people read. */
 export const REDACTION_MARKER = "<redacted>";
 
-/** A text of the configuration as it may be shown: without what the environment gave to it. */
+/** Removes values of environment variables from a configured string, so that it can be shown. */
 export type Hide = (text: string) => string;
 
 const alwaysSensitive = [
@@ -9,7 +9,7 @@ const alwaysSensitive = [
   "proxy-authorization",
   "cookie",
   "set-cookie",
-  // Where LLM providers and their gateways take keys.
+  // API keys of LLM providers and their gateways.
   "x-api-key",
   "api-key",
   "x-goog-api-key",
@@ -17,10 +17,10 @@ const alwaysSensitive = [
   "x-amz-security-token",
 ];
 
-/** Names, in lower case, of headers whose values must not be shown. */
+/** Lower-case names of headers whose values must not be shown. */
 export type SensitiveHeaders = ReadonlySet<string>;
 
-/** The headers that are always sensitive and those of `config.sensitiveHeaders`, which may be in any case. */
+/** Combines the headers that are always sensitive with `config.sensitiveHeaders`, which may be in any case. */
 export function createSensitiveHeaders(
   configured: Iterable<string>,
 ): SensitiveHeaders {
@@ -30,7 +30,7 @@ export function createSensitiveHeaders(
   ]);
 }
 
-/** A URL without the user, password and secret query parameters that it may hold. */
+/** Redacts user, password and secret query parameters of a URL. */
 export function redactUrl(url: string): string {
   return url
     .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${REDACTION_MARKER}@`)
@@ -43,9 +43,9 @@ export function redactUrl(url: string): string {
     );
 }
 
-/** A text without the signatures of the JWTs in it: what such a token says may be shown, but nobody can use it. */
+/** Redacts the signatures of JWTs in a string: claims stay readable, the token becomes unusable. */
 export function hideSignatures(text: string): string {
-  // Most texts hold nothing of the kind, which is found out faster without an expression.
+  // Most strings contain no token; `includes` finds that out faster than the expression.
   return text.includes("eyJ")
     ? text.replace(signature, `$1.${REDACTION_MARKER}`)
     : text;
@@ -53,7 +53,7 @@ export function hideSignatures(text: string): string {
 
 const signature = /(?<![\w-])(eyJ[\w-]{2,}\.[\w-]{2,})\.[\w-]+/g;
 
-/** Names, in lower case, of query parameters that hold secrets: of OAuth, API keys and signed URLs. */
+/** Lower-case names of query parameters that hold secrets: OAuth, API keys, signed URLs. */
 export const sensitiveParameters: ReadonlySet<string> = new Set([
   "access_token",
   "refresh_token",

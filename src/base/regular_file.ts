@@ -1,15 +1,18 @@
-/** Largest file that is read whole. */
+import { describeError } from "./errors.ts";
+
+/** Largest file that is read into memory. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
-/** What a path leads to is not a file that can be read whole; the message says what it is. */
+/** The path is not a regular file, or the file is too large; the message states which. */
 export class NotAFileError extends Error {
   override readonly name = "NotAFileError";
 }
 
 /**
- * Reads a whole file. What is no file, such as a named pipe, is refused unopened: to open one waits for a writer, perhaps for ever.
- * @throws {NotAFileError} When it is no file, or too large.
- * @throws What Deno throws, such as `Deno.errors.NotFound`.
+ * Reads a whole file. Rejects anything else, such as a named pipe, without opening it: opening a pipe blocks until a writer
+ * appears.
+ * @throws {NotAFileError} When the path is not a regular file, or the file is too large.
+ * @throws Errors of Deno, such as `Deno.errors.NotFound`.
  */
 export async function readFileBytes(
   path: string,
@@ -18,13 +21,13 @@ export async function readFileBytes(
   return await Deno.readFile(path);
 }
 
-/** As `readFileBytes`, as UTF-8 text. */
+/** Reads a whole file as UTF-8; see `readFileBytes`. */
 export async function readFileText(path: string): Promise<string> {
   check(await Deno.stat(path));
   return await Deno.readTextFile(path);
 }
 
-/** As `readFileText`, at once. */
+/** Synchronous `readFileText`. */
 export function readFileTextSync(path: string): string {
   check(Deno.statSync(path));
   return Deno.readTextFileSync(path);
@@ -42,7 +45,7 @@ function check(file: Deno.FileInfo): void {
   }
 }
 
-/** What something is that is no file: `a named pipe`. */
+/** Names the type of something that is not a regular file: `a named pipe`. */
 export function describeKind(file: Deno.FileInfo): string {
   if (file.isDirectory) return "a directory";
   if (file.isFifo === true) return "a named pipe";
@@ -51,4 +54,11 @@ export function describeKind(file: Deno.FileInfo): string {
     return "a device";
   }
   return "something else";
+}
+
+/** Describes why a file could not be read or its content not be used. */
+export function describeReadError(error: unknown): string {
+  return error instanceof Deno.errors.NotFound
+    ? "no such file"
+    : describeError(error);
 }

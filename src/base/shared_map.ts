@@ -1,8 +1,8 @@
-/** Values under keys, each for as long as somebody uses it. */
+/** Reference-counted values by key. */
 export class SharedMap<T> {
   readonly #entries = new Map<string, { readonly value: T; users: number }>();
 
-  /** The value of the key, made when nobody uses it yet; `release` is called once by whoever acquired it. */
+  /** Returns the value of the key, created on first use; every caller calls `release` once. */
   acquire(
     key: string,
     create: () => T,

@@ -1,10 +1,10 @@
 import { setTimeout } from "node:timers";
 import type { Clock } from "./clock.ts";
 
-/** So many items are worked on at a time: less than a millisecond for what is cheap, such as describing a route. */
+/** Items per slice: under a millisecond for cheap work such as describing a route. */
 const ITEMS_PER_SLICE = 32;
 
-/** As `map` of an array, but lets everything else go on in between, so that thousands of items do not hold up requests. */
+/** Maps items like `Array.map`, yielding to the event loop in between, so that thousands of items do not delay requests. */
 export async function mapInSlices<Item, Result>(
   items: Iterable<Item>,
   map: (item: Item) => Result,
@@ -12,15 +12,15 @@ export async function mapInSlices<Item, Result>(
   const results: Result[] = [];
   for (const item of items) {
     results.push(map(item));
-    if (results.length % ITEMS_PER_SLICE === 0) await giveWay();
+    if (results.length % ITEMS_PER_SLICE === 0) await yieldToEventLoop();
   }
   return results;
 }
 
-/** So long is worked in one go: a request that comes meanwhile hardly notices, and the pauses in between make work little longer. */
+/** Length of a slice: short enough not to delay requests noticeably, long enough that yielding costs little. */
 const SLICE_MS = 10;
 
-/** Does work that consists of steps, but lets everything else go on every few milliseconds. */
+/** Runs stepwise work, yielding to the event loop every few milliseconds. */
 export async function runInSlices<Result>(
   steps: Iterator<void, Result>,
   clock: Clock,
@@ -30,12 +30,12 @@ export async function runInSlices<Result>(
     const { done, value } = steps.next();
     if (done) return value;
     if (clock.monotonic() - startedAt < SLICE_MS) continue;
-    await giveWay();
+    await yieldToEventLoop();
     startedAt = clock.monotonic();
   }
 }
 
-/** Does work that consists of steps, all at once. */
+/** Runs stepwise work without yielding. */
 export function runToEnd<Result>(steps: Iterator<void, Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
@@ -44,10 +44,10 @@ export function runToEnd<Result>(steps: Iterator<void, Result>): Result {
 }
 
 /**
- * Resolves after everything else has had its turn.
+ * Resolves after all other pending events have been handled.
  *
- * A timer, not an immediate: while immediates are pending, Deno asks the operating system for what has arrived only every 61st turn.
+ * Uses a timer, not an immediate: while immediates are pending, Deno polls for I/O only every 61st turn.
  */
-export function giveWay(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }

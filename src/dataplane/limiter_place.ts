@@ -1,4 +1,4 @@
-import { splitHostPort } from "../api/schema/address.ts";
+import { splitHostPort } from "../base/host_port.ts";
 import type { GlobalRateLimit } from "../api/policies/rate_limit_schema.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Hide } from "../base/redaction.ts";

@@ -9,86 +9,86 @@ const targetRef = s.object({
     s.withDefault(s.string(), POLICY_API_GROUP),
   ),
   kind: s.field(
-    "Kind of the backend; `GatewayBackend` is the one that works.",
+    "Kind of the backend; only `GatewayBackend` is supported.",
     s.withDefault(s.text(63), "GatewayBackend"),
   ),
   name: s.field("Name of the backend.", referenceName),
-  sectionName: s.field("Accepted and not used.", s.optional(s.text(63))),
+  sectionName: s.field("Accepted, but ignored.", s.optional(s.text(63))),
 });
 
 const caCertificateRef = s.refine(
   s.object({
     file: s.field("PEM file.", s.optional(s.text(4096))),
-    inline: s.field("PEM text.", s.optional(s.text(1 << 20))),
+    inline: s.field("Inline PEM.", s.optional(s.text(1 << 20))),
     group: s.unsupported("API group of `name`.", s.optional(s.string())),
     kind: s.unsupported("Kind of `name`.", s.optional(s.text(63))),
     name: s.unsupported(
-      "ConfigMap of a cluster.",
+      "ConfigMap in a cluster.",
       s.optional(referenceName),
     ),
   }),
   s.exactlyOne("file", "inline", "name"),
 );
 
-const SUBJECT_ALT_NAME_TYPE = "What kind of name it is.";
+const SUBJECT_ALT_NAME_TYPE = "Type of the name.";
 const subjectAltName = s.variant("type", [
   s.object({
     type: s.field(SUBJECT_ALT_NAME_TYPE, s.literal("Hostname")),
-    hostname: s.field("Host name to find.", preciseHostname),
+    hostname: s.field("Expected host name.", preciseHostname),
   }),
   s.object({
     type: s.field(SUBJECT_ALT_NAME_TYPE, s.literal("URI")),
-    uri: s.field("URI to find, such as a SPIFFE ID.", s.text(253)),
+    uri: s.field("Expected URI, such as a SPIFFE ID.", s.text(253)),
   }),
 ]);
 
-/** Fields of `validation`; the short file form has them too. */
+/** Fields of `validation`, shared with the short file form. */
 export const backendTlsEntries = {
   hostname: s.field(
-    "Server name that is sent, and that the certificate has to be for.",
+    "Server name (SNI) that the gateway sends and that the certificate must match.",
     preciseHostname,
   ),
   wellKnownCACertificates: s.field(
-    "Trusts the CAs of the system.",
+    "Trusts the system's CAs.",
     s.optional(s.oneOf(["System"])),
   ),
   caCertificateRefs: s.field(
-    "Trusts these CAs, and no others.",
+    "Trusts only these CAs.",
     s.optional(s.list(caCertificateRef, { min: 1, max: 8 })),
   ),
   subjectAltNames: s.field(
-    "Names of which the certificate has to have one, in place of `hostname`.",
+    "The certificate must contain one of these names, instead of `hostname`.",
     s.optional(s.list(subjectAltName, { max: 5 })),
   ),
 };
 
-/** How the certificate of a backend is verified; Gateway API `BackendTLSPolicyValidation`. */
+/** Verification of a backend's certificate; Gateway API `BackendTLSPolicyValidation`. */
 export const backendTlsValidationSchema = s.refine(
   s.object(backendTlsEntries),
   s.exactlyOne("wellKnownCACertificates", "caCertificateRefs"),
 );
 
-/** Makes the gateway speak TLS to backends. */
+/** Enables TLS to backends. */
 export const backendTlsPolicySchema = resource(
   gatewayApiVersion,
   "BackendTLSPolicy",
   s.object({
     targetRefs: s.field(
-      "Backends to which TLS is spoken.",
+      "Backends that the gateway connects to with TLS.",
       s.list(targetRef, { min: 1, max: 16 }),
     ),
     validation: s.field(
-      "How their certificate is verified.",
+      "Verification of the backends' certificates.",
       backendTlsValidationSchema,
     ),
     options: s.field(
-      "Accepted and not used.",
+      "Accepted, but ignored.",
       s.optional(s.map(s.string(), s.string())),
     ),
   }),
 );
 
-/** Makes the gateway speak TLS to backends. */
+/** Enables TLS to backends. */
 export type BackendTlsPolicy = s.Infer<typeof backendTlsPolicySchema>;
-/** How the certificate of a backend is verified. */
+/** Verification of a backend's certificate. */
 export type BackendTlsValidation = s.Infer<typeof backendTlsValidationSchema>;

@@ -4,56 +4,56 @@ import { resource } from "./resource.ts";
 import { port, upstreamHost } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
-/** Fields of a backend's `spec`; named backends of the short file form have them too. */
+/** Fields of a backend's `spec`, shared with named backends of the short file form. */
 export const backendEntries = {
   static: s.field(
-    "Where the backend is.",
+    "Address of the backend.",
     s.object({
       host: s.field("Host to connect to.", upstreamHost),
       port: s.field("Port to connect to.", port),
     }),
   ),
   protocol: s.field(
-    "Protocol to speak; left out, TLS negotiates it and plain text is HTTP/1.1.",
+    "Protocol of the backend. Default: negotiated with TLS, HTTP/1.1 without.",
     s.optional(s.oneOf(["HTTP1", "HTTP2"])),
   ),
   limits: s.field(
-    "How much is asked of the backend at a time.",
+    "Limits on concurrent use of the backend.",
     s.optional(s.object({
       maxConnections: s.field(
-        "Open connections.",
+        "Maximum number of open connections.",
         s.optional(s.integer(1, 65535)),
         1024,
       ),
       maxPendingRequests: s.field(
-        "Requests that wait for a connection; further ones are a 503.",
+        "Maximum number of requests that wait for a connection; further requests get 503.",
         s.optional(s.integer(0, 1_000_000)),
         1024,
       ),
     })),
   ),
   timeouts: s.field(
-    "How long the backend is waited for.",
+    "Time-outs of the backend.",
     s.optional(s.object({
       connect: s.field(
-        "For a connection, TLS included, else 503.",
+        "Time limit to connect, including the TLS handshake; then 503.",
         s.optional(positiveDuration),
         "10s",
       ),
       idle: s.field(
-        "Between two pieces of a body; no limit when left out or `0s`.",
+        "Time limit between two chunks of a body. Default, and `0s`: unlimited.",
         s.optional(duration),
       ),
     })),
   ),
 };
 
-/** A place that requests can be sent to. */
+/** A destination of requests. */
 export const gatewayBackendSchema = resource(
   policyApiVersion,
   "GatewayBackend",
   s.object(backendEntries),
 );
 
-/** A place that requests can be sent to. */
+/** A destination of requests. */
 export type GatewayBackend = s.Infer<typeof gatewayBackendSchema>;

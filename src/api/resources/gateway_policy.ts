@@ -20,32 +20,35 @@ import { objectName, referenceName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 import { transformationSchema } from "../policies/transformation_schema.ts";
 
-/** Answers at once, without a backend. */
+/** A fixed response without a backend. */
 export const directResponseSchema = s.object({
-  status: s.field("Status of the answer.", s.integer(200, 599)),
-  body: s.field("Body, as plain text.", s.optional(s.text(65536, 0))),
+  status: s.field("Status of the response.", s.integer(200, 599)),
+  body: s.field(
+    "Body of the response, plain text.",
+    s.optional(s.text(65536, 0)),
+  ),
 });
 
-/** What runs on the requests of a route or gateway; one field per policy kind. */
+/** Policies for the requests of a route or gateway; one field per kind. */
 export const trafficSchema = s.object({
   cors: s.field(
-    "Lets web pages of other origins call the route.",
+    "Allows cross-origin requests from browsers.",
     s.optional(corsSchema),
   ),
   jwtAuthentication: s.field(
-    "Clients show a JSON Web Token.",
+    "Authenticates clients by a JSON Web Token (JWT).",
     s.optional(jwtAuthenticationSchema),
   ),
   basicAuthentication: s.field(
-    "Clients show user name and password.",
+    "Authenticates clients by user name and password.",
     s.optional(basicAuthenticationSchema),
   ),
   apiKeyAuthentication: s.field(
-    "Clients show a key of their own.",
+    "Authenticates clients by an API key.",
     s.optional(apiKeyAuthenticationSchema),
   ),
   authorization: s.field(
-    "Rules that a request has to satisfy; those of gateway and route all apply.",
+    "Authorization rules; those of gateway and route all apply.",
     s.optional(authorizationSchema),
   ),
   rateLimit: s.field(
@@ -53,40 +56,43 @@ export const trafficSchema = s.object({
     s.optional(rateLimitSchema),
   ),
   transformation: s.field(
-    "Changes whose values are expressions.",
+    "Changes requests and responses with expressions.",
     s.optional(transformationSchema),
   ),
   requestHeaderModifier: s.field(
-    "Changes headers on their way to the backend.",
+    "Changes request headers.",
     s.optional(headerModifierSchema),
   ),
   responseHeaderModifier: s.field(
-    "Changes headers on their way to the client.",
+    "Changes response headers.",
     s.optional(headerModifierSchema),
   ),
   urlRewrite: s.field(
-    "Changes host and path on their way to the backend.",
+    "Changes host and path of requests.",
     s.optional(urlRewriteSchema),
   ),
   requestRedirect: s.field(
-    "Answers with a redirect, without a backend.",
+    "Responds with a redirect, without a backend.",
     s.optional(requestRedirectSchema),
   ),
   directResponse: s.field(
-    "Answers with a status and a text, without a backend.",
+    "Responds with a status and a plain text, without a backend.",
     s.optional(directResponseSchema),
   ),
-  timeouts: s.field("Time limits.", s.optional(routeTimeoutsSchema)),
+  timeouts: s.field(
+    "Time limits of requests.",
+    s.optional(routeTimeoutsSchema),
+  ),
   retry: s.field(
-    "When a request is sent again; never when left out.",
+    "Retries of failed requests. Default: none.",
     s.optional(routeRetrySchema),
   ),
 });
 
-/** What runs on the requests to a backend. */
+/** Policies for the requests to a backend. */
 export const backendPolicySchema = s.object({
   transformation: s.field(
-    "Changes whose values are expressions.",
+    "Changes requests and responses with expressions.",
     s.optional(transformationSchema),
   ),
 });
@@ -94,7 +100,7 @@ export const backendPolicySchema = s.object({
 const targetEntries = {
   name: s.field("Name of the resource.", referenceName),
   sectionName: s.field(
-    "One listener of a gateway, or one named rule of a route; all when left out.",
+    "A listener of the gateway, or a named rule of the route. Default: all.",
     s.optional(objectName),
   ),
 };
@@ -128,22 +134,22 @@ const gatewayPhaseKinds: readonly string[] = [
   "transformation",
 ];
 
-/** Fields of a policy's `spec`; named policies of the short file form have them too. */
+/** Fields of a policy's `spec`, shared with named policies of the short file form. */
 export const policyEntries = {
   targetRefs: s.field(
-    "What the policy is attached to; the more specific target wins, field by field.",
+    "Resources that the policy applies to. Where policies overlap, the more specific target wins, per field.",
     s.list(targetRef, { min: 1, max: 16 }),
   ),
   phase: s.field(
-    "Runs the policy on every request of a gateway, before a route is chosen; for targets of kind `Gateway`.",
+    "Runs the policy for every request of a gateway, before routing; for targets of kind `Gateway`.",
     s.optional(s.oneOf(["PreRouting"])),
   ),
   traffic: s.field(
-    "What runs on requests; for targets of kind `Gateway` and `HTTPRoute`.",
+    "Policies for requests; for targets of kind `Gateway` and `HTTPRoute`.",
     s.optional(trafficSchema),
   ),
   backend: s.field(
-    "What runs once a backend is chosen; for targets of kind `GatewayBackend`.",
+    "Policies that run after the backend is selected; for targets of kind `GatewayBackend`.",
     s.optional(backendPolicySchema),
   ),
 };
@@ -155,18 +161,18 @@ const policySpec = s.refine(
     (spec) =>
       spec.backend === undefined || spec.traffic !== undefined ||
       hasTargets(spec, ["GatewayBackend"]),
-    '"backend" needs targets of kind "GatewayBackend"; use "traffic" for gateways and routes',
+    '"backend" requires targets of kind "GatewayBackend"; use "traffic" for gateways and routes',
     ["backend"],
   ),
   s.rule(
     (spec) =>
       spec.traffic === undefined || hasTargets(spec, ["Gateway", "HTTPRoute"]),
-    '"traffic" needs targets of kind "Gateway" or "HTTPRoute"; use "backend" for backends',
+    '"traffic" requires targets of kind "Gateway" or "HTTPRoute"; use "backend" for backends',
     ["traffic"],
   ),
   s.rule(
     (spec) => spec.phase === undefined || hasTargets(spec, ["Gateway"]),
-    'phase "PreRouting" needs targets of kind "Gateway"',
+    'phase "PreRouting" requires targets of kind "Gateway"',
     ["phase"],
   ),
   s.rule(
@@ -195,30 +201,30 @@ function misplacedKind(
   return Object.keys(traffic).find((key) => !gatewayPhaseKinds.includes(key));
 }
 
-/** A policy and the resources that it is attached to. */
+/** A policy and its target resources. */
 export const gatewayPolicySchema = resource(
   policyApiVersion,
   "GatewayPolicy",
   policySpec,
 );
 
-/** A policy and the resources that it is attached to. */
+/** A policy and its target resources. */
 export type GatewayPolicy = s.Infer<typeof gatewayPolicySchema>;
-/** What runs on the requests of a route or gateway. */
+/** Policies for the requests of a route or gateway. */
 export type TrafficPolicy = s.Infer<typeof trafficSchema>;
-/** What runs on the requests to a backend. */
+/** Policies for the requests to a backend. */
 export type BackendPolicy = s.Infer<typeof backendPolicySchema>;
-/** A resource that a policy is attached to. */
+/** A target resource of a policy. */
 export type PolicyTargetRef = s.Infer<typeof targetRef>;
-/** An answer given without a backend. */
+/** A fixed response without a backend. */
 export type DirectResponse = s.Infer<typeof directResponseSchema>;
 /** Name of a policy kind in `spec.traffic`. */
 export type TrafficPolicyKind = keyof TrafficPolicy;
 
-/** Annotation of policies that were written inside their route. */
+/** Annotation of inline policies: those written inside a route. */
 export const INLINE_ANNOTATION = `${POLICY_API_GROUP}/inline`;
 
-/** Whether a policy was written inside its route; it then goes before every policy that targets the route. */
+/** Reports whether a policy was written inside its route; it then takes precedence over policies that target the route. */
 export function isInlinePolicy(policy: GatewayPolicy): boolean {
   return policy.metadata.annotations?.[INLINE_ANNOTATION] === "true";
 }

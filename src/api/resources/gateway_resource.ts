@@ -13,10 +13,10 @@ import * as s from "../schema/schema.ts";
 
 const fileOrPem = s.named("file or PEM", s.text(1 << 20));
 
-/** A certificate chain and its private key, each a path or inline PEM. */
+/** A certificate chain and its private key, each a PEM file or inline PEM. */
 export const certificateEntries = {
-  cert: s.field("Certificate chain: a PEM file, or its text.", fileOrPem),
-  key: s.field("Private key: a PEM file, or its text.", fileOrPem),
+  cert: s.field("Certificate chain: a PEM file or inline PEM.", fileOrPem),
+  key: s.field("Private key: a PEM file or inline PEM.", fileOrPem),
 };
 
 /** A certificate chain and its private key. */
@@ -29,38 +29,38 @@ const certificateRef = s.object({
   namespace: s.field("Namespace of the resource.", s.optional(namespace)),
 });
 
-/** TLS fields other than the certificates; the short file form has them too. */
+/** TLS fields other than the certificates, shared with the short file form. */
 export const tlsEntries = {
   mode: s.field(
-    "TLS ends at the gateway.",
+    "The gateway terminates TLS.",
     s.withDefault(s.oneOf(["Terminate"]), "Terminate"),
   ),
   minVersion: s.field(
-    "Oldest version that clients may use.",
+    "Minimum TLS version of clients.",
     s.withDefault(s.oneOf(["TLSv1.2", "TLSv1.3"]), "TLSv1.2"),
   ),
   clientCa: s.field(
-    "CA that client certificates come from: a PEM file, or its text; needs `clientCertificate`.",
+    "CA that issues client certificates: a PEM file or inline PEM; requires `clientCertificate`.",
     s.optional(fileOrPem),
   ),
   clientCertificate: s.field(
-    "Whether clients must show a certificate of `clientCa`, or are only asked for it.",
+    "`Require`: clients must present a certificate of `clientCa`. `Request`: they may.",
     s.optional(s.oneOf(["Require", "Request"])),
   ),
 };
 
-/** Several certificates of a listener. */
+/** Certificates of a listener. */
 export const certificates = s.field(
-  "Certificates, chosen by the server name that the client asks for.",
+  "Certificates, selected by the client's server name (SNI).",
   s.optional(s.list(certificateSchema, { min: 1, max: 64 })),
 );
 
-/** How a listener terminates TLS; several certificates are chosen between by SNI. */
+/** TLS termination of a listener. */
 export const listenerTlsSchema = s.refine(
   s.object({
     certificates,
     certificateRefs: s.unsupported(
-      "Certificates in Secrets of a cluster.",
+      "Certificates in cluster Secrets.",
       s.optional(s.list(certificateRef, { min: 1, max: 64 })),
     ),
     ...tlsEntries,
@@ -69,67 +69,67 @@ export const listenerTlsSchema = s.refine(
   s.bothOrNeither("clientCa", "clientCertificate"),
 );
 
-/** Fields that listeners of the resource and of the short file form share. */
+/** Fields of a listener, shared with the short file form. */
 export const listenerEntries = {
   protocol: s.field(
-    "What clients speak; `HTTPS` needs `tls`.",
+    "Protocol of clients; `HTTPS` requires `tls`.",
     s.oneOf(["HTTP", "HTTPS"]),
   ),
   hostname: s.field(
-    "Host that is served, such as `api.example.com` or `*.example.com`; every host when left out.",
+    "Host to serve, such as `api.example.com` or `*.example.com`. Default: every host.",
     s.optional(hostname),
   ),
   address: s.field(
-    "Address to listen on; every address of the machine when left out.",
+    "Address to listen on. Default: all addresses.",
     s.optional(s.named(
       "IP address or `localhost`",
-      s.textThat(
+      s.checkedText(
         (text) => text === "localhost" || isIpAddress(text),
         'an IP address or "localhost"',
       ),
     )),
   ),
   timeouts: s.field(
-    "How long slow clients are waited for; `0s` is no limit.",
+    "Time-outs of clients; `0s` means unlimited.",
     s.optional(s.object({
       requestHeaders: s.field(
-        "For the headers of a request.",
+        "Time limit to receive the request headers.",
         s.optional(duration),
         "15s",
       ),
       requestBody: s.field(
-        "Between two pieces of a request body.",
+        "Time limit between two chunks of a request body.",
         s.optional(duration),
         "60s",
       ),
       idle: s.field(
-        "For the next request on a connection.",
+        "Time limit between requests on a connection.",
         s.optional(duration),
         "75s",
       ),
     })),
   ),
   maxConnections: s.field(
-    "Connections at a time; further ones are closed.",
+    "Maximum number of connections; the gateway closes further ones.",
     s.optional(s.integer(1, 1_000_000)),
     10000,
   ),
   allowedRoutes: s.field(
-    "Routes that may attach.",
+    "Routes that may attach to the listener.",
     s.optional(s.object({
       namespaces: s.field(
-        "Namespaces that they may come from.",
+        "Namespaces of these routes.",
         s.optional(s.object({
           from: s.field(
-            "Any, that of the gateway, or none; `Selector` allows none.",
+            "`All`: any namespace. `Same`: the gateway's namespace. `None`, and `Selector`: no routes.",
             s.optional(s.oneOf(["All", "Same", "Selector", "None"])),
             "Same",
           ),
-          selector: s.field("Accepted and not used.", s.optional(s.unknown())),
+          selector: s.field("Accepted, but ignored.", s.optional(s.unknown())),
         })),
       ),
       kinds: s.field(
-        "Kinds that they may be of; `HTTPRoute` is the one that exists.",
+        "Kinds of these routes; only `HTTPRoute` is supported.",
         s.optional(s.list(
           s.object({
             group: s.field(
@@ -149,16 +149,16 @@ export const listenerEntries = {
 const listenerSchema = s.refine(
   s.object({
     name: s.field(
-      "Name, unique in the gateway, for the `sectionName` of routes and policies.",
+      "Name, unique in the gateway; routes and policies refer to it by `sectionName`.",
       objectName,
     ),
     port: s.field("Port to listen on.", port),
     ...listenerEntries,
-    tls: s.field("How TLS is spoken.", s.optional(listenerTlsSchema)),
+    tls: s.field("TLS termination.", s.optional(listenerTlsSchema)),
   }),
   s.rule(
     (listener) => listener.protocol !== "HTTPS" || listener.tls !== undefined,
-    'protocol "HTTPS" needs "tls" with a certificate',
+    'protocol "HTTPS" requires "tls" with a certificate',
     ["protocol"],
   ),
   s.rule(
@@ -168,19 +168,19 @@ const listenerSchema = s.refine(
   ),
 );
 
-/** A `Gateway` of the Gateway API, with our own listener fields. */
+/** A `Gateway` of the Gateway API, extended by listener fields of this project. */
 export const gatewaySchema = resource(
   gatewayApiVersion,
   "Gateway",
   s.object({
     gatewayClassName: s.field(
-      "Accepted and not used.",
+      "Accepted, but ignored.",
       s.optional(s.string()),
     ),
-    addresses: s.field("Accepted and not used.", s.optional(s.unknown())),
-    infrastructure: s.field("Accepted and not used.", s.optional(s.unknown())),
+    addresses: s.field("Accepted, but ignored.", s.optional(s.unknown())),
+    infrastructure: s.field("Accepted, but ignored.", s.optional(s.unknown())),
     listeners: s.field(
-      "Ports and hosts that are served.",
+      "Ports and hosts to serve.",
       s.refine(
         s.list(listenerSchema, { min: 1, max: 64 }),
         s.unique((listener) => listener.name, "listener name"),
@@ -196,7 +196,7 @@ export const gatewaySchema = resource(
 /** A gateway: named listeners that routes attach to. */
 export type Gateway = s.Infer<typeof gatewaySchema>;
 
-/** One port and hostname that accepts. */
+/** A port and hostname that accepts requests. */
 export type Listener = Gateway["spec"]["listeners"][number];
 
 /** TLS settings of a listener. */

@@ -19,18 +19,18 @@ const headers = s.refine(
   s.unique((item) => item.name.toLowerCase(), "header name"),
 );
 
-/** Headers to set, add and remove, in that order of precedence; Gateway API `HTTPHeaderFilter`. */
+/** Headers to set, add and remove, in that order; Gateway API `HTTPHeaderFilter`. */
 export const headerModifierSchema = s.object({
   set: s.field(
-    "Headers that replace those of the same name.",
+    "Headers to set; existing values are replaced.",
     s.optional(headers),
   ),
   add: s.field(
-    "Headers that stand beside those of the same name.",
+    "Headers to add; existing values are kept.",
     s.optional(headers),
   ),
   remove: s.field(
-    "Headers to leave out.",
+    "Headers to remove.",
     s.optional(s.list(headerName, { max: 16 })),
   ),
 });
@@ -42,24 +42,24 @@ const replacementPath = s.named(
 
 function modifierType<const T extends string>(type: T) {
   return s.field(
-    "Whether the whole path is replaced, or the prefix that the route matched.",
+    "Part of the path to replace: all of it, or the prefix that the route matched.",
     s.literal(type),
   );
 }
 
-/** How to replace a path; Gateway API `HTTPPathModifier`. */
+/** Replacement of a path; Gateway API `HTTPPathModifier`. */
 export const pathModifierSchema = s.variant("type", [
   s.object({
     type: modifierType("ReplaceFullPath"),
     replaceFullPath: s.field(
-      "Path in place of the whole; the query stays.",
+      "New path; the query is kept.",
       replacementPath,
     ),
   }),
   s.object({
     type: modifierType("ReplacePrefixMatch"),
     replacePrefixMatch: s.field(
-      "Path in place of the prefix; for a rule with one match, of type `PathPrefix`.",
+      "New prefix; requires a rule with exactly one match, of type `PathPrefix`.",
       replacementPath,
     ),
   }),
@@ -68,64 +68,70 @@ export const pathModifierSchema = s.variant("type", [
 /** Rewrites host and path before the upstream call; Gateway API `HTTPURLRewriteFilter`. */
 export const urlRewriteSchema = s.object({
   hostname: s.field(
-    "`Host` that the backend sees; the client's when left out.",
+    "New `Host`. Default: the client's.",
     s.optional(preciseHostname),
   ),
   path: s.field(
-    "Path that the backend sees; the client's when left out.",
+    "New path. Default: the client's.",
     s.optional(pathModifierSchema),
   ),
 });
 
-/** Answers with a redirect; parts left out are those of the request. Gateway API `HTTPRequestRedirectFilter`. */
+/** Responds with a redirect; omitted parts are those of the request. Gateway API `HTTPRequestRedirectFilter`. */
 export const requestRedirectSchema = s.object({
   scheme: s.field(
-    "Scheme to go to; that of the request when left out.",
+    "Scheme of the target. Default: that of the request.",
     s.optional(s.oneOf(["http", "https"])),
   ),
   hostname: s.field(
-    "Host to go to; that of the request when left out.",
+    "Host of the target. Default: that of the request.",
     s.optional(preciseHostname),
   ),
   port: s.field(
-    "Port to go to; that of `scheme`, else of the listener, when left out.",
+    "Port of the target. Default: that of `scheme` if set, else the listener's.",
     s.optional(port),
   ),
   path: s.field(
-    "Path to go to; that of the request when left out.",
+    "Path of the target. Default: that of the request.",
     s.optional(pathModifierSchema),
   ),
   statusCode: s.field(
-    "Status of the answer.",
+    "Status of the response.",
     s.withDefault(s.oneOf([301, 302, 303, 307, 308]), 302),
   ),
 });
 
-/** Fields that refer to a backend, and what group and kind mean when left out. */
+/** Fields of a backend reference with the given defaults. */
 export function backendObjectEntries(group: string, kind: string) {
   return {
     group: s.field(
-      "API group of the backend; `policy.gateway.internal` is the one that works.",
+      "API group of the backend; only `policy.gateway.internal` is supported.",
       s.withDefault(s.string(), group),
     ),
     kind: s.field(
-      "Kind of the backend; `GatewayBackend` is the one that works.",
+      "Kind of the backend; only `GatewayBackend` is supported.",
       s.withDefault(s.text(63), kind),
     ),
     name: s.field("Name of the backend.", referenceName),
     namespace: s.field(
-      "Namespace of the backend, which is that of the route.",
+      "Namespace of the backend; must be that of the route.",
       s.optional(namespace),
     ),
-    port: s.field("Port of the backend, to be sure.", s.optional(port)),
+    port: s.field(
+      "Port of the backend; must match the backend's own.",
+      s.optional(port),
+    ),
   };
 }
 
 const mirrorFraction = s.refine(
   s.object({
-    numerator: s.field("Requests that are copied.", s.integer(0, 2 ** 31 - 1)),
+    numerator: s.field(
+      "Number of requests to copy.",
+      s.integer(0, 2 ** 31 - 1),
+    ),
     denominator: s.field(
-      "Of how many.",
+      "Out of this many requests.",
       s.withDefault(s.integer(1, 2 ** 31 - 1), 100),
     ),
   }),
@@ -135,21 +141,21 @@ const mirrorFraction = s.refine(
   ),
 );
 
-/** Sends a copy of some requests elsewhere and ignores the answer; Gateway API `HTTPRequestMirrorFilter`. */
+/** Sends copies of requests to another backend and ignores the responses; Gateway API `HTTPRequestMirrorFilter`. */
 function requestMirror(group: string, kind: string) {
   return s.refine(
     s.object({
       backendRef: s.field(
-        "Backend that gets the copies.",
+        "Backend that receives the copies.",
         s.object(backendObjectEntries(group, kind)),
       ),
       percent: s.field(
-        "Share of requests that are copied.",
+        "Percentage of requests to copy.",
         s.optional(s.integer(0, 100)),
         100,
       ),
       fraction: s.field(
-        "Share of requests that are copied, finer than `percent`.",
+        "Fraction of requests to copy, finer than `percent`.",
         s.optional(mirrorFraction),
       ),
     }),
@@ -159,7 +165,7 @@ function requestMirror(group: string, kind: string) {
 
 function filterType<const T extends string>(type: T) {
   return s.field(
-    "What the filter does; its settings are in the field of that name.",
+    "Type of the filter; the field of the same name has its settings.",
     s.literal(type),
   );
 }
@@ -167,14 +173,14 @@ function filterType<const T extends string>(type: T) {
 const requestHeaderModifier = s.object({
   type: filterType("RequestHeaderModifier"),
   requestHeaderModifier: s.field(
-    "Changes headers on their way to the backend.",
+    "Changes request headers.",
     headerModifierSchema,
   ),
 });
 const responseHeaderModifier = s.object({
   type: filterType("ResponseHeaderModifier"),
   responseHeaderModifier: s.field(
-    "Changes headers on their way to the client.",
+    "Changes response headers.",
     headerModifierSchema,
   ),
 });
@@ -186,28 +192,28 @@ function httpFilter(mirrorGroup: string, mirrorKind: string) {
     s.object({
       type: filterType("URLRewrite"),
       urlRewrite: s.field(
-        "Changes host and path on their way to the backend.",
+        "Changes host and path of requests.",
         urlRewriteSchema,
       ),
     }),
     s.object({
       type: filterType("RequestRedirect"),
       requestRedirect: s.field(
-        "Answers with a redirect, without a backend.",
+        "Responds with a redirect, without a backend.",
         requestRedirectSchema,
       ),
     }),
     s.object({
       type: filterType("RequestMirror"),
       requestMirror: s.field(
-        "Sends copies of requests to another backend, whose answers are ignored.",
+        "Sends copies of requests to another backend and ignores the responses.",
         requestMirror(mirrorGroup, mirrorKind),
       ),
     }),
     s.object({
       type: filterType("CORS"),
       cors: s.field(
-        "Lets web pages of other origins call the route.",
+        "Allows cross-origin requests from browsers.",
         corsSchema,
       ),
     }),
@@ -217,7 +223,7 @@ function httpFilter(mirrorGroup: string, mirrorKind: string) {
 /** A filter of a rule; Gateway API `HTTPRouteFilter`. */
 export const httpFilterSchema = httpFilter("", "Service");
 
-/** A filter in the short file form, where backends are our own kind. */
+/** A filter in the short file form, where `GatewayBackend` is the default kind. */
 export const shortFilterSchema = httpFilter(POLICY_API_GROUP, "GatewayBackend");
 
 function explainFilterType(
@@ -228,7 +234,7 @@ function explainFilterType(
     : issue.message;
 }
 
-/** A filter of a backend reference; only header modifiers make sense after the backend is chosen. */
+/** A filter of a backend reference; only header modifiers are possible after the backend is selected. */
 export const backendFilterSchema = s.variant("type", [
   requestHeaderModifier,
   responseHeaderModifier,
@@ -236,13 +242,13 @@ export const backendFilterSchema = s.variant("type", [
 
 /** Headers to set, add and remove. */
 export type HeaderModifier = s.Infer<typeof headerModifierSchema>;
-/** How to replace a path. */
+/** Replacement of a path. */
 export type PathModifier = s.Infer<typeof pathModifierSchema>;
-/** Host and path to send upstream. */
+/** New host and path of upstream requests. */
 export type UrlRewrite = s.Infer<typeof urlRewriteSchema>;
-/** A redirect to answer with. */
+/** A redirect response. */
 export type RequestRedirect = s.Infer<typeof requestRedirectSchema>;
-/** Where to send copies of requests. */
+/** Destination and share of request copies. */
 export type RequestMirror = s.Infer<ReturnType<typeof requestMirror>>;
 /** A filter of a rule. */
 export type HttpFilter = s.Infer<typeof httpFilterSchema>;

@@ -8,14 +8,14 @@ const forbiddenInPath = ["//", "/./", "/../", "%2f", "%2F", "#"];
 const pathMatch = s.refine(
   s.object({
     type: s.field(
-      "The whole path, its beginning by segments, or an expression for the whole path.",
+      "`Exact`: the whole path. `PathPrefix`: its first segments. `RegularExpression`: an expression that matches the whole path.",
       s.withDefault(
         s.oneOf(["Exact", "PathPrefix", "RegularExpression"]),
         "PathPrefix",
       ),
     ),
     value: s.field(
-      "Path or expression, in the syntax of JavaScript without back references and looking around; `/v1` as prefix covers `/v1/models`, not `/v10`. A path over 8 KiB fits no expression.",
+      "Path or expression. The prefix `/v1` matches `/v1/models`, not `/v10`. Expressions use JavaScript syntax without back references and lookaround, and match no path over 8 KiB.",
       s.withDefault(s.text(1024), "/"),
     ),
   }),
@@ -31,7 +31,7 @@ const pathMatch = s.refine(
     (path) =>
       hasForbiddenPart(path) || !path.startsWith("/") ||
       pathCharacters.test(path),
-    "expected a path of URL characters without query, others percent-encoded",
+    "expected a path without query, in which characters not allowed in URLs are percent-encoded",
   ),
   regularExpressionRule(),
 );
@@ -70,45 +70,45 @@ function hasForbiddenPart(path: string): boolean {
 
 const valueEntries = {
   type: s.field(
-    "Whether `value` is the value or an expression for the whole of it.",
+    "`Exact`: `value` is the value. `RegularExpression`: an expression that matches the whole value.",
     s.withDefault(s.oneOf(["Exact", "RegularExpression"]), "Exact"),
   ),
   value: s.field(
-    "Value or expression, in the syntax of JavaScript without back references and looking around. A value over 8 KiB fits no expression.",
+    "Value or expression. Expressions use JavaScript syntax without back references and lookaround, and match no value over 8 KiB.",
     s.text(4096),
   ),
 };
 
 const headerMatch = s.refine(
   s.object({
-    name: s.field("Header name, in any case.", headerName),
+    name: s.field("Header name, case-insensitive.", headerName),
     ...valueEntries,
   }),
   regularExpressionRule(),
 );
 const queryParamMatch = s.refine(
   s.object({
-    name: s.field("Parameter name; case counts.", s.text(256)),
+    name: s.field("Parameter name, case-sensitive.", s.text(256)),
     ...valueEntries,
   }),
   regularExpressionRule(),
 );
 
-/** Conditions that must all hold; Gateway API `HTTPRouteMatch`. */
+/** Conditions on a request; all must hold. Gateway API `HTTPRouteMatch`. */
 export const httpMatchSchema = s.object({
   path: s.field(
     "Condition on the path.",
     s.withDefault(pathMatch, { type: "PathPrefix", value: "/" }),
   ),
   headers: s.field(
-    "Conditions on headers, all of which hold.",
+    "Conditions on headers; all must hold.",
     s.optional(s.refine(
       s.list(headerMatch, { max: 16 }),
       s.unique((item) => item.name.toLowerCase(), "header name"),
     )),
   ),
   queryParams: s.field(
-    "Conditions on query parameters, all of which hold; of a repeated parameter the first counts.",
+    "Conditions on query parameters; all must hold. Only the first value of a repeated parameter is checked.",
     s.optional(s.refine(
       s.list(queryParamMatch, { max: 16 }),
       s.unique((item) => item.name, "query parameter name"),
@@ -117,7 +117,7 @@ export const httpMatchSchema = s.object({
   method: s.field("Method of the request.", s.optional(s.oneOf(httpMethods))),
 });
 
-/** Conditions that must all hold for a request. */
+/** Conditions on a request; all must hold. */
 export type HttpMatch = s.Infer<typeof httpMatchSchema>;
 /** Condition on the path. */
 export type PathMatch = HttpMatch["path"];

@@ -29,28 +29,28 @@ const parentRef = s.object({
   ),
   kind: s.field("Kind of the parent.", s.withDefault(s.text(63), "Gateway")),
   namespace: s.field(
-    "Namespace of the gateway; the route's own when left out.",
+    "Namespace of the gateway. Default: the route's own.",
     s.optional(namespace),
   ),
   name: s.field("Name of the gateway.", referenceName),
   sectionName: s.field(
-    "One listener by its name; all when left out.",
+    "Name of a listener. Default: all listeners.",
     s.optional(objectName),
   ),
   port: s.field(
-    "Listeners of one port; all when left out.",
+    "Port of listeners. Default: all ports.",
     s.optional(port),
   ),
 });
 
-/** How a rule uses a backend; Gateway API `BackendRef.weight`, `HTTPBackendRef.filters`. */
+/** Weight and filters of a backend in a rule; Gateway API `BackendRef.weight`, `HTTPBackendRef.filters`. */
 export const backendUseEntries = {
   weight: s.field(
-    "Share of the requests, relative to the other backends; 0 for none.",
+    "Share of the requests, relative to the other backends; 0 means none.",
     s.withDefault(s.integer(0, 1_000_000), 1),
   ),
   filters: s.field(
-    "Changes to requests that go to this backend, and their responses.",
+    "Changes to the requests to this backend and to its responses.",
     s.optional(s.list(backendFilterSchema, { max: 16 })),
   ),
 };
@@ -60,15 +60,15 @@ const backendRef = s.object({
   ...backendUseEntries,
 });
 
-/** Time limits of a request; `0s` means none. Gateway API `HTTPRouteTimeouts`. */
+/** Time limits of a request; `0s` means unlimited. Gateway API `HTTPRouteTimeouts`. */
 export const routeTimeoutsSchema = s.refine(
   s.object({
     request: s.field(
-      "Until the response begins, the client's upload and all tries together, else 504; no limit when left out or `0s`.",
+      "Time limit until the response begins, including the client's upload and all attempts; then 504. Default, and `0s`: unlimited.",
       s.optional(duration),
     ),
     backendRequest: s.field(
-      "The same for each try.",
+      "The same limit for each attempt.",
       s.optional(duration),
     ),
   }),
@@ -84,46 +84,49 @@ export const routeTimeoutsSchema = s.refine(
   ),
 );
 
-/** When to try again; Gateway API `HTTPRouteRetry`. */
+/** Retries of failed requests; Gateway API `HTTPRouteRetry`. */
 export const routeRetrySchema = s.object({
   codes: s.field(
-    "Statuses after which a request is sent again; so is one that did not reach the backend, and an idempotent one without an answer. Bodies over 64 KiB are sent once.",
+    "Statuses that are retried. Requests that did not reach the backend, and idempotent requests without a response, are always retried. Requests with a body over 64 KiB are never retried.",
     s.optional(s.list(s.integer(400, 599), { max: 32 })),
   ),
   attempts: s.field(
-    "Tries after the first.",
+    "Maximum number of retries.",
     s.optional(s.integer(0, 10)),
     1,
   ),
   backoff: s.field(
-    "Pause before the second try, doubled for each further one.",
+    "Delay before the first retry; doubles with each further one.",
     s.optional(positiveDuration),
     "25ms",
   ),
 });
 
-/** Fields of a rule that the short file form shares. */
+/** Fields of a rule, shared with the short file form. */
 export const ruleEntries = {
   matches: s.field(
-    "Which requests: those that fit at least one match.",
+    "Requests that the rule applies to: those that satisfy at least one match.",
     s.withDefault(
       s.list(httpMatchSchema, { max: 64 }),
       [{ path: { type: "PathPrefix", value: "/" } }],
     ),
   ),
   filters: s.field(
-    "What happens to them on their way.",
+    "Changes to requests and responses.",
     s.optional(s.list(httpFilterSchema, { max: 16 })),
   ),
-  timeouts: s.field("Time limits.", s.optional(routeTimeoutsSchema)),
+  timeouts: s.field(
+    "Time limits of requests.",
+    s.optional(routeTimeoutsSchema),
+  ),
   retry: s.field(
-    "When a request is sent again; never when left out.",
+    "Retries of failed requests. Default: none.",
     s.optional(routeRetrySchema),
   ),
   sessionPersistence: s.unsupported(
-    "Requests of a client stay with one backend.",
+    "Keeps the requests of a client on one backend.",
     s.optional(
-      s.refused("session persistence is not supported; remove the field"),
+      s.forbidden("session persistence is not supported; remove the field"),
     ),
   ),
 };
@@ -158,12 +161,12 @@ function replacesPrefix(rule: Rule): boolean {
 const ruleSchema = s.refine(
   s.object({
     name: s.field(
-      "Name for the `sectionName` of policies.",
+      "Name; policies refer to it by `sectionName`.",
       s.optional(objectName),
     ),
     ...ruleEntries,
     backendRefs: s.field(
-      "Where requests go, shared out by weight.",
+      "Backends that receive the requests, in proportion to their weights.",
       s.optional(s.list(backendRef, { max: 16 })),
     ),
   }),
@@ -172,7 +175,7 @@ const ruleSchema = s.refine(
       (rule) =>
         (rule.filters?.filter((filter) => filter.type === type).length ?? 0) <=
           1,
-      `a second filter of type "${type}"; a route rule can have only one`,
+      `second filter of type "${type}"; a route rule can have only one`,
       (rule) => [
         "filters",
         rule.filters?.findLastIndex((filter) => filter.type === type) ?? 0,
@@ -197,7 +200,7 @@ const ruleSchema = s.refine(
       !replacesPrefix(rule) ||
       (rule.matches.length === 1 &&
         rule.matches[0]?.path.type === "PathPrefix"),
-    'a filter with "ReplacePrefixMatch" needs exactly one match, and of path type "PathPrefix"',
+    '"ReplacePrefixMatch" requires exactly one match, of path type "PathPrefix"',
     ["matches"],
   ),
 );
@@ -212,26 +215,26 @@ export const httpRouteSchema = resource(
       s.withDefault(s.list(parentRef, { max: 32 }), []),
     ),
     hostnames: s.field(
-      "Hosts that the route is for; every host of its listeners when left out.",
+      "Hosts of the route. Default: every host of its listeners.",
       s.optional(s.list(hostname, { max: 16 })),
     ),
     rules: s.field(
-      "Which requests go where.",
+      "Rules that select requests and their backends.",
       s.refine(
         s.withDefault(s.list(ruleSchema, { min: 1, max: 16 }), [{}]),
         s.rule(
           (rules) =>
             rules.reduce((sum, rule) => sum + rule.matches.length, 0) <= 128,
-          "the rules of a route can have at most 128 matches in all",
+          "the rules of a route can have at most 128 matches in total",
         ),
       ),
     ),
   }),
 );
 
-/** A route: which requests of which gateways go to which backends, and how. */
+/** A route: maps requests of gateways to backends. */
 export type HttpRoute = s.Infer<typeof httpRouteSchema>;
-/** Gateway (and listener) that a route attaches to. */
+/** A gateway, or one of its listeners, that a route attaches to. */
 export type ParentRef = s.Infer<typeof parentRef>;
 /** One rule of a route. */
 export type HttpRouteRule = s.Infer<typeof ruleSchema>;
@@ -239,5 +242,5 @@ export type HttpRouteRule = s.Infer<typeof ruleSchema>;
 export type BackendRef = s.Infer<typeof backendRef>;
 /** Time limits of a request. */
 export type RouteTimeouts = s.Infer<typeof routeTimeoutsSchema>;
-/** When to try again. */
+/** Retries of failed requests. */
 export type RouteRetry = s.Infer<typeof routeRetrySchema>;

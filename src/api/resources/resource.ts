@@ -1,23 +1,23 @@
 import { namespace, objectName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
-/** Kubernetes metadata; the fields that only a cluster writes are accepted and not used. */
+/** Kubernetes metadata; fields that only a cluster writes are accepted, but ignored. */
 export const metadataSchema = s.object({
   name: s.field("Name, unique in its namespace and kind.", objectName),
   namespace: s.field(
-    "Where the resource lives; references stay inside it unless they say otherwise.",
+    "Namespace of the resource; references resolve in it unless they name another.",
     s.withDefault(namespace, "default"),
   ),
   creationTimestamp: s.field(
-    "When it was created; of policies and routes in conflict the oldest wins.",
+    "Creation time; of conflicting policies or routes, the oldest wins.",
     s.optional(s.nullable(s.string())),
   ),
   labels: s.field(
-    "Accepted and not used.",
+    "Accepted, but ignored.",
     s.optional(s.map(s.string(), s.string())),
   ),
   annotations: s.field(
-    "Accepted and not used.",
+    "Accepted, but ignored.",
     s.optional(s.map(s.string(), s.string())),
   ),
   generation: writtenByCluster(),
@@ -33,7 +33,7 @@ export const metadataSchema = s.object({
 
 function writtenByCluster() {
   return s.field(
-    "Written by a cluster; accepted and not used.",
+    "Written by clusters; accepted, but ignored.",
     s.optional(s.unknown()),
   );
 }
@@ -41,7 +41,7 @@ function writtenByCluster() {
 /** Kubernetes metadata of a resource. */
 export type Metadata = s.Infer<typeof metadataSchema>;
 
-/** Schema of a kind: `apiVersion`, `kind`, `metadata`, `spec` and a `status` that is ignored. */
+/** Schema of a kind: `apiVersion`, `kind`, `metadata`, `spec` and an ignored `status`. */
 export function resource<
   const V extends string,
   const K extends string,
@@ -52,11 +52,11 @@ export function resource<
       "Group and version of the kind.",
       s.literal(apiVersion),
     ),
-    kind: s.field("What the document describes.", s.literal(kind)),
+    kind: s.field("Kind of the resource.", s.literal(kind)),
     metadata: s.field("Name and namespace.", metadataSchema),
-    spec: s.field("What is wanted.", spec),
+    spec: s.field("Desired state.", spec),
     status: s.field(
-      "Written by a cluster; accepted and not used.",
+      "Written by clusters; accepted, but ignored.",
       s.optional(s.unknown()),
     ),
   });

@@ -10,14 +10,14 @@ import {
 import { type GatewayPolicy, gatewayPolicySchema } from "./gateway_policy.ts";
 import { type HttpRoute, httpRouteSchema } from "./http_route.ts";
 
-/** Everything a data plane is asked to do: plain data that survives JSON and `structuredClone`. */
+/** The configuration of a data plane: plain data that survives JSON and `structuredClone`. */
 export interface ResourceSet {
   readonly gateways: readonly Gateway[];
   readonly httpRoutes: readonly HttpRoute[];
   readonly gatewayPolicies: readonly GatewayPolicy[];
   readonly gatewayBackends: readonly GatewayBackend[];
   readonly backendTlsPolicies: readonly BackendTlsPolicy[];
-  /** Texts in the resources that environment variables gave: they may be secret. */
+  /** Strings in the resources that come from environment variables; they may be secret. */
   readonly environment?: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export type Resource =
 /** Name of a resource kind. */
 export type Kind = Resource["kind"];
 
-/** The schema of every kind. */
+/** Schemas by kind. */
 export const kindSchemas = {
   Gateway: gatewaySchema,
   HTTPRoute: httpRouteSchema,
@@ -41,7 +41,7 @@ export const kindSchemas = {
   BackendTLSPolicy: backendTlsPolicySchema,
 } satisfies Record<Kind, unknown>;
 
-/** A set without resources. */
+/** An empty set. */
 export const emptyResourceSet: ResourceSet = {
   gateways: [],
   httpRoutes: [],
@@ -50,7 +50,7 @@ export const emptyResourceSet: ResourceSet = {
   backendTlsPolicies: [],
 };
 
-/** Identity of a resource within a set: `HTTPRoute/default/mcp`. */
+/** Formats the identity of a resource within a set: `HTTPRoute/default/mcp`. */
 export function resourceKey(
   resource: {
     readonly kind: string;

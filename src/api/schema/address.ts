@@ -1,10 +1,11 @@
+import { splitHostPort } from "../../base/host_port.ts";
 import { isIpAddress, isUpstreamHost } from "./scalars.ts";
 import * as s from "./schema.ts";
 
 const HOST_PORT_EXAMPLE =
   '"host:port" such as "api.example.com:443" or "[::1]:9000"';
 
-/** Where a server of our own listens. */
+/** Listen address of the admin or stats server. */
 export type Address =
   | {
     readonly kind: "tcp";
@@ -14,25 +15,9 @@ export type Address =
   | { readonly kind: "unix"; readonly path: string }
   | { readonly kind: "off" };
 
-/** A host and a port to connect to; an IPv6 address stands without its brackets. */
-export interface HostPort {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Parts of `host:port` or `[ipv6]:port`; `undefined` when `text` is neither. Port 0 is allowed. */
-export function splitHostPort(text: string): HostPort | undefined {
-  const parts = /^(?:\[([^\]]+)\]|([^:[\]/]+)):([0-9]{1,5})$/.exec(text);
-  const host = parts?.[1] ?? parts?.[2];
-  const port = Number(parts?.[3]);
-  if (host === undefined || port > 65535) return undefined;
-  if ((parts?.[1] !== undefined) !== host.includes(":")) return undefined;
-  return { host, port };
-}
-
 /**
- * Reads `ip:port`, `localhost:port` (both loopback addresses), `unix:<path>` or `off`.
- * Port 0 asks for any free port. `undefined` when `text` is none of them.
+ * Parses `ip:port`, `localhost:port` (both loopback addresses), `unix:<path>` or `off`; returns `undefined` otherwise.
+ * Port 0 stands for an ephemeral port.
  */
 export function parseAddress(text: string): Address | undefined {
   if (text === "off") return { kind: "off" };
@@ -48,16 +33,16 @@ export function parseAddress(text: string): Address | undefined {
   return isIpAddress(host) ? { kind: "tcp", hosts: [host], port } : undefined;
 }
 
-/** An address that `parseAddress` can read. */
+/** An address that `parseAddress` accepts. */
 export const listenAddress = s.named(
   "listen address",
-  s.textThat(
+  s.checkedText(
     (text) => parseAddress(text) !== undefined,
     '"ip:port", "localhost:port", "unix:<path>" or "off"',
   ),
 );
 
-/** An upstream `host:port`; the messages tell the usual mistakes apart. */
+/** An upstream `host:port`; each common mistake has its own message. */
 export const hostAndPort = s.named(
   "host:port",
   s.refine(
@@ -68,7 +53,7 @@ export const hostAndPort = s.named(
 
 function explainHostPort(text: string): string {
   if (/^https:/i.test(text)) {
-    return 'expected "host:port" without a scheme ("tls: {}" beside it makes it https)';
+    return 'expected "host:port" without a scheme (for HTTPS, add "tls: {}" beside it)';
   }
   if (text.includes("://")) return 'expected "host:port" without a scheme';
   if (/[/?#]/.test(text)) return 'expected "host:port" without a path';

@@ -6,7 +6,7 @@ const unitMs = new Map([["h", 3_600_000], ["m", 60_000], ["s", 1_000], [
   1,
 ]]);
 
-/** A duration as in Gateway API (GEP-2257): `500ms`, `10s`, `1m30s`; `0s` means no limit where that is allowed. */
+/** A duration (Gateway API, GEP-2257): `500ms`, `10s`, `1m30s`; `0s` means unlimited where it is allowed. */
 export const duration = s.named(
   "duration",
   s.pattern(
@@ -25,15 +25,15 @@ export const positiveDuration = s.refine(
   ),
 );
 
-/** Whether `text` is a duration, `0s` included. */
+/** Reports whether `text` is a duration, including `0s`. */
 export function isDuration(text: string): boolean {
   return durationPattern.test(text);
 }
 
-/** Milliseconds of a valid duration: `1m30s` is 90 000. @throws {TypeError} when `text` is none. */
+/** Converts a duration to milliseconds: `1m30s` is 90 000. @throws {TypeError} When `text` is no duration. */
 export function parseDuration(text: string): number {
   if (!isDuration(text)) {
-    throw new TypeError(`Cannot parse duration "${text}"`);
+    throw new TypeError(`invalid duration "${text}"`);
   }
   let total = 0;
   for (const [, amount, unit] of text.matchAll(/([0-9]+)(h|ms|m|s)/g)) {
@@ -42,7 +42,7 @@ export function parseDuration(text: string): number {
   return total;
 }
 
-/** The same of a duration that may be left out. */
+/** Converts an optional duration to milliseconds. */
 export function optionalDuration(
   text: string | undefined,
 ): number | undefined {

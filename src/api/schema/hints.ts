@@ -1,8 +1,6 @@
 import { hintForMisplaced } from "./misplaced.ts";
 
-/** What was probably meant, for the mistakes of those who are new to the file or to YAML. */
-
-/** The remedy for a value of the wrong type; `path` is the way to it. */
+/** Suggests a fix for a value of the wrong type; `path` leads to the value. */
 export function hintFor(
   expected: string,
   input: unknown,
@@ -22,15 +20,15 @@ function remedyFor(
       return typeof input === "string" && isPrintable(input)
         ? mappingFor(input, path)
         : input === null
-        ? "indent what belongs to it"
+        ? "indent its fields"
         : Array.isArray(input) && path.length === 1 && path[0] === "gateways"
-        ? "write each under its name, as in default: { port: 3000 }"
+        ? "use a mapping of names, as in default: { port: 3000 }"
         : undefined;
     case "a list":
       if (typeof input === "string" && isPrintable(input)) {
         return `write [${JSON.stringify(input)}]`;
       }
-      return isMapping(input) ? 'begin each of its items with "- "' : undefined;
+      return isMapping(input) ? 'begin each item with "- "' : undefined;
     case "a string":
       return typeof input === "number" ? `quote it: "${input}"` : undefined;
     case "a number":
@@ -42,7 +40,7 @@ function remedyFor(
   }
 }
 
-/** The mapping that stands for a text: `{ host: "127.0.0.1:9000" }` for a backend. */
+/** Suggests the mapping for a string: `{ host: "127.0.0.1:9000" }` for a backend. */
 function mappingFor(
   text: string,
   path: readonly (string | number)[],
@@ -56,12 +54,12 @@ function mappingFor(
     return `write { host: ${quoted} }`;
   }
   return /^[A-Za-z]+:\S/.test(text) && !text.includes("://")
-    ? 'write a blank after the ":"'
+    ? 'add a space after the ":"'
     : undefined;
 }
 
-/** Where a field belongs that is unknown where it stands: by the field that it stands in, and its name. */
-const belongings: Readonly<Record<string, string>> = {
+/** Fixes for misplaced fields, by `parent.field`. */
+const misplacedFields: Readonly<Record<string, string>> = {
   "traffic.phase": 'move it one level up, beside "traffic"',
   "policies.phase":
     'write it beside "traffic" in a policy whose target is a gateway',
@@ -76,8 +74,8 @@ const belongings: Readonly<Record<string, string>> = {
 };
 
 /**
- * The remedy for the unknown field at the end of `path`, beside `siblings`: for one that belongs elsewhere, for `a.b` in place of
- * `a: { b }`, and for `{ host, port }` where `host` holds both.
+ * Suggests a fix for the unknown field at the end of `path`, which has these `siblings`: a field that belongs elsewhere,
+ * `a.b` instead of `a: { b }`, or `{ host, port }` where `host` includes the port.
  */
 export function hintForKey(
   path: readonly (string | number)[],
@@ -91,18 +89,20 @@ export function hintForKey(
       " }".repeat(rest.length)
     }`;
   }
-  const isApart = key === "port" && known.includes("host") &&
+  const isSplit = key === "port" && known.includes("host") &&
     isMapping(siblings) && typeof siblings["host"] === "string";
-  if (isApart) return 'write both as one, as in host: "127.0.0.1:9000"';
-  const holder = path.slice(0, -1).findLast((step) => typeof step === "string");
-  return belongings[`${holder}.${key}`] ?? hintForMisplaced(key, known);
+  if (isSplit) {
+    return 'write host and port together, as in host: "127.0.0.1:9000"';
+  }
+  const parent = path.slice(0, -1).findLast((step) => typeof step === "string");
+  return misplacedFields[`${parent}.${key}`] ?? hintForMisplaced(key, known);
 }
 
 const providerFields = ["issuer", "audiences", "jwks"];
 
 /**
- * The remedy for the fields of a provider that stand beside `providers`; empty for all but the first of them, for which it is said
- * already. `undefined` for other fields.
+ * Suggests a fix for provider fields that are written beside `providers`; `undefined` for other fields. The first such field
+ * gets the message, the others an empty string, so that the mistake is reported once.
  */
 export function hintForProviderField(
   key: unknown,
@@ -117,8 +117,11 @@ export function hintForProviderField(
   return index === 0 ? `write providers: [{ ${fields} }]` : "";
 }
 
-/** Whether `providers` is missing only because its fields stand in its place. */
-export function standsInItsPlace(key: unknown, siblings: unknown): boolean {
+/** Reports whether `providers` is missing only because its fields are written in its place. */
+export function isReplacedByProviderFields(
+  key: unknown,
+  siblings: unknown,
+): boolean {
   return key === "providers" && misplacedIn(siblings).length > 0;
 }
 

@@ -1,9 +1,9 @@
 import type { GenericSchema } from "./schema.ts";
 
-/** A JSON Schema, draft 2020-12, as plain data; the keywords that the resource schemas use are typed. */
+/** A JSON Schema (draft 2020-12) as plain data; keywords that the resource schemas use are typed. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
-  /** Such as `#/$defs/Match`. */
+  /** Reference such as `#/$defs/Match`. */
   readonly $ref?: string;
   readonly $defs?: JsonDefinitions;
   readonly title?: string;
@@ -26,8 +26,8 @@ export interface JsonSchema {
 export type JsonDefinitions = Readonly<Record<string, JsonSchema>>;
 
 /**
- * JSON Schema of what each of `schemas` accepts, as definitions that refer to one another.
- * Rules that JSON Schema cannot state are left out. Loads its package on first use.
+ * Converts `schemas` to JSON Schema definitions that refer to one another. Omits rules that JSON Schema cannot express.
+ * Loads the converter on first use.
  */
 export async function toJsonDefinitions(
   schemas: Readonly<Record<string, GenericSchema>>,
@@ -41,7 +41,7 @@ export async function toJsonDefinitions(
   return share(definitions) as JsonDefinitions;
 }
 
-/** The converter writes out a definition that has a description at its place; there it becomes a reference too. */
+/** Replaces repeated definitions by references: the converter inlines a definition whose use has its own description. */
 function share(definitions: object): unknown {
   const names = new Map(
     Object.entries(definitions).map((
@@ -66,7 +66,7 @@ function share(definitions: object): unknown {
   return visit(definitions, 0);
 }
 
-/** What a schema accepts, as a text to compare by. */
+/** Serializes a schema for comparison, without description and default. */
 function contentOf(schema: object): string {
   return JSON.stringify({
     ...schema,

@@ -2,20 +2,20 @@ import { trafficSchema } from "../resources/gateway_policy.ts";
 import { httpMatchSchema } from "../resources/http_match.ts";
 import { settingsSchema } from "../settings.ts";
 
-/** A field that holds others, and one that stands beside it: together they tell what the mapping is. */
-interface Holder {
+/** A field with nested fields, and a sibling: together they identify the mapping. */
+interface Parent {
   readonly name: string;
-  readonly beside: string;
+  readonly sibling: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-const holders: readonly Holder[] = [
-  { name: "config", beside: "routes", fields: settingsSchema.entries },
-  { name: "policies", beside: "hostnames", fields: trafficSchema.entries },
-  { name: "traffic", beside: "targetRefs", fields: trafficSchema.entries },
+const parents: readonly Parent[] = [
+  { name: "config", sibling: "routes", fields: settingsSchema.entries },
+  { name: "policies", sibling: "hostnames", fields: trafficSchema.entries },
+  { name: "traffic", sibling: "targetRefs", fields: trafficSchema.entries },
 ];
 
-/** The remedy for a field that stands beside the one that would hold it. @param known Fields that may stand there. */
+/** Suggests a fix for a field that is written beside its parent. @param known Valid fields at that place. */
 export function hintForMisplaced(
   key: string,
   known: readonly string[],
@@ -25,8 +25,9 @@ export function hintForMisplaced(
   ) {
     return `write matches: [{ ${key}: … }]`;
   }
-  const holder = holders.find(({ name, beside, fields }) =>
-    known.includes(name) && known.includes(beside) && Object.hasOwn(fields, key)
+  const parent = parents.find(({ name, sibling, fields }) =>
+    known.includes(name) && known.includes(sibling) &&
+    Object.hasOwn(fields, key)
   );
-  return holder && `move it into "${holder.name}"`;
+  return parent && `move it into "${parent.name}"`;
 }

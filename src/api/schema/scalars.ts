@@ -12,19 +12,19 @@ export const headerName = s.named(
   ),
 );
 
-/** A header value: printable, without line breaks or surrounding blanks. Messages do not show it. */
+/** A header value: printable, without line breaks or surrounding whitespace. Messages do not show it. */
 export const headerValue = s.refine(
   s.text(4096, 0),
   s.rule(
     (value) => value.trim() === value && !/[^\P{Cc}\t]/u.test(value),
-    "a header value cannot contain line breaks or control characters, or begin or end with a blank",
+    "a header value cannot contain line breaks or control characters, or begin or end with whitespace",
   ),
 );
 
 /** A TCP port. */
 export const port = s.integer(1, 65535);
 
-/** A name of a resource: a Kubernetes name that may also hold capitals and `_`. */
+/** A resource name: a Kubernetes name that may also contain capitals and `_`. */
 export const objectName = s.named(
   "name",
   s.pattern(
@@ -33,7 +33,7 @@ export const objectName = s.named(
   ),
 );
 
-/** A reference to a resource; may name a generated backend such as `mcp/backend0`. */
+/** A reference to a resource, or to a generated backend such as `mcp/backend0`. */
 export const referenceName = s.named("name", s.text(253));
 
 /** A Kubernetes namespace. */
@@ -49,7 +49,7 @@ export const namespace = s.named(
 const LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
 const hostPattern = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
 
-/** Whether `text` is an IPv4 or IPv6 address, the latter without brackets. */
+/** Reports whether `text` is an IPv4 address, or an IPv6 address without brackets. */
 export function isIpAddress(text: string): boolean {
   return isIpv4(text) || isIpv6(text);
 }
@@ -75,31 +75,31 @@ function isHostname(text: string): boolean {
 /** A DNS name in lower case, without port; Gateway API `PreciseHostname`. */
 export const preciseHostname = s.named(
   "host name",
-  s.textThat(
+  s.checkedText(
     isHostname,
     'a host name in lower case such as "api.example.com"',
   ),
 );
 
-/** A DNS name or `*.` and one; Gateway API `Hostname`. */
+/** A DNS name, optionally with a `*.` prefix; Gateway API `Hostname`. */
 export const hostname = s.named(
   "host name pattern",
-  s.textThat(
+  s.checkedText(
     (text) => isHostname(text.startsWith("*.") ? text.slice(2) : text),
     'a host name in lower case such as "api.example.com" or "*.example.com"',
   ),
 );
 
-/** A host to connect to: DNS name (any case) or IP address, without scheme, port or brackets. */
+/** A host to connect to: a DNS name in any case or an IP address, without scheme, port or brackets. */
 export const upstreamHost = s.named(
   "host name or IP address",
-  s.textThat(
+  s.checkedText(
     isUpstreamHost,
     "a host name or IP address without scheme, port or path",
   ),
 );
 
-/** Whether `text` can be connected to as a host. */
+/** Reports whether `text` is a host to connect to. */
 export function isUpstreamHost(text: string): boolean {
   return isIpAddress(text) ||
     isHostname(text.toLowerCase().replaceAll("_", "-"));
@@ -108,22 +108,22 @@ export function isUpstreamHost(text: string): boolean {
 /** An absolute `http` or `https` URL. */
 export const httpUrl = s.named(
   "URL",
-  s.textThat(
+  s.checkedText(
     (text) => URL.canParse(text) && /^https?:\/\//i.test(text),
     'a URL such as "https://example.com/"',
   ),
 );
 
-/** A path of a URL, without query. */
+/** A URL path without query. */
 export const urlPath = s.named(
   "path",
   s.pattern(/^\/[^?#\s]*$/, 'a path that starts with "/"', 1024),
 );
 
-/** Source text of a Common Expression Language expression. */
+/** Source of a Common Expression Language (CEL) expression. */
 export const celExpression = s.named("CEL expression", s.text(16384));
 
-/** What is wrong with the regular expression of a match (see `Pattern`); `undefined` when nothing is. */
+/** Describes why a regular expression is invalid (see `Pattern`); returns `undefined` when it is valid. */
 export function regularExpressionFault(text: string): string | undefined {
   try {
     new Pattern(text);

@@ -1,6 +1,6 @@
 /**
- * The vocabulary in which the resource schemas are written: valibot, plus strict objects that report
- * every unknown field and checks that say what they expected.
+ * Vocabulary of the resource schemas: valibot, plus strict objects that report every unknown field, and checks whose messages
+ * state what they expected.
  */
 import * as v from "valibot";
 import type { Rule } from "./schema_rules.ts";
@@ -11,7 +11,7 @@ export {
   boolean,
   exactOptional as optional,
   literal,
-  never as refused,
+  never as forbidden,
   nullable,
   objectWithRest,
   optional as withDefault,
@@ -24,16 +24,16 @@ export {
 } from "valibot";
 export type { BaseIssue, GenericSchema } from "valibot";
 
-/** The type a schema accepts and returns, read-only all the way down. */
+/** The value type of a schema, deeply read-only. */
 export type Infer<S extends v.GenericSchema> = DeepReadonly<v.InferOutput<S>>;
 
-/** `T` with every property and list in it read-only. */
+/** `T` with all properties and arrays read-only. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
   : T;
 
-/** What `schema` makes of `input`, defaults filled in, or everything that is wrong with it. */
+/** Parses `input`: returns the value with defaults, or all issues. */
 export function parse<S extends v.GenericSchema>(
   schema: S,
   input: unknown,
@@ -46,7 +46,7 @@ export function parse<S extends v.GenericSchema>(
     : { ok: false, issues: result.issues };
 }
 
-/** A mapping with exactly these fields; unlike valibot's own it refuses lists and names every unknown field. */
+/** A mapping with exactly these fields. Unlike valibot's `strictObject`, it rejects lists and reports every unknown field. */
 export function object<const E extends v.ObjectEntries>(
   entries: E,
 ): v.StrictObjectSchema<E, undefined> {
@@ -85,8 +85,8 @@ export function object<const E extends v.ObjectEntries>(
 }
 
 /**
- * A field with the sentence that editors and the reference show for it. `assumed` is what they show as its default
- * when the schema has none, because it is filled in later.
+ * A field with the description that editors and the reference show. `assumed` documents a default that is applied later, not
+ * by the schema.
  */
 export function field<S extends v.GenericSchema>(
   description: string,
@@ -100,7 +100,7 @@ export function field<S extends v.GenericSchema>(
   return v.pipe(schema, v.metadata(metadata)) as unknown as S;
 }
 
-/** A field that the model knows and this version refuses. */
+/** A field of the Gateway API that this version rejects. */
 export function unsupported<S extends v.GenericSchema>(
   description: string,
   schema: S,
@@ -108,10 +108,10 @@ export function unsupported<S extends v.GenericSchema>(
   return field(`${UNSUPPORTED_NOTE} ${description}`, schema);
 }
 
-/** How the description of a field begins that this version refuses. */
+/** Prefix of the description of `unsupported` fields. */
 export const UNSUPPORTED_NOTE = "Not supported by this version.";
 
-/** A schema with the name of what it accepts, such as `duration`, for editors and the reference. */
+/** A schema with a type name, such as `duration`, for editors and the reference. */
 export function named<S extends v.GenericSchema>(name: string, schema: S): S {
   return v.pipe(schema, v.title(name)) as unknown as S;
 }
@@ -128,14 +128,14 @@ export function list<S extends v.GenericSchema>(
   );
 }
 
-/** A whole number within bounds that the message states. */
+/** An integer within bounds, which the message states. */
 export function integer(min: number, max: number) {
-  const what = `expected a whole number from ${min} to ${max}`;
+  const expected = `expected a whole number from ${min} to ${max}`;
   return v.pipe(
     v.number(),
-    v.integer(what),
-    v.minValue(min, what),
-    v.maxValue(max, what),
+    v.integer(expected),
+    v.minValue(min, expected),
+    v.maxValue(max, expected),
   );
 }
 
@@ -148,20 +148,20 @@ export function text(max: number, min = 1) {
   );
 }
 
-/** A string that matches `pattern`, described as `what`: `a header name`. */
-export function pattern(regex: RegExp, what: string, max = 253) {
+/** A string that matches `regex`; messages call it `noun`: `a header name`. */
+export function pattern(regex: RegExp, noun: string, max = 253) {
   return v.pipe(
-    v.string(`expected ${what}`),
-    v.maxLength(max, `expected ${what} of at most ${count(max, "character")}`),
-    v.regex(regex, `expected ${what}`),
+    v.string(`expected ${noun}`),
+    v.maxLength(max, `expected ${noun} of at most ${count(max, "character")}`),
+    v.regex(regex, `expected ${noun}`),
   );
 }
 
-/** A string for which `test` holds, described as `what`. Not visible in the JSON Schema. */
-export function textThat(test: (value: string) => boolean, what: string) {
+/** A string that passes `test`; messages call it `noun`. Not visible in the JSON Schema. */
+export function checkedText(test: (value: string) => boolean, noun: string) {
   return v.pipe(
-    v.string(`expected ${what}`),
-    v.check(test, `expected ${what}`),
+    v.string(`expected ${noun}`),
+    v.check(test, `expected ${noun}`),
   );
 }
 
@@ -174,10 +174,10 @@ export function secret() {
 }
 
 /**
- * `schema` with rules that are checked once the value is otherwise valid. Not visible in the JSON Schema.
+ * Adds rules that are checked once the value is otherwise valid. Not visible in the JSON Schema.
  *
- * Of a mapping or list only the types are known to be right: other faults of its parts do not keep rules about the
- * whole from being reported.
+ * Rules of a mapping or list also run when one of its parts is invalid, as long as all types are right, so that both
+ * problems are reported.
  */
 export function refine<S extends v.GenericSchema>(
   schema: S,
@@ -186,7 +186,7 @@ export function refine<S extends v.GenericSchema>(
   const checks = rules.map(({ holds, message, at }) =>
     v.rawCheck<v.InferOutput<S>>(({ dataset, addIssue }) => {
       if (!dataset.typed) return;
-      // Rules of a scalar may rely on what was checked before them, such as its pattern.
+      // Rules of a scalar may rely on earlier checks, such as its pattern.
       const isScalar = typeof dataset.value !== "object";
       if (isScalar && dataset.issues !== undefined) return;
       if (holds(dataset.value)) return;

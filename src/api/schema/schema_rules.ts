@@ -1,14 +1,14 @@
-/** Something that must hold for a whole value, and what to say when it does not. */
+/** A condition on a whole value, with its error message. */
 export interface Rule<T> {
   readonly holds: (value: T) => boolean;
   readonly message: (value: T) => string;
-  /** Way from the value to the part at fault; the whole value when left out. */
+  /** Path from the value to the invalid part. */
   readonly at: (value: T) => readonly (string | number)[];
 }
 
 /**
- * A rule about a whole value. `message` is what is wrong, in full; one that begins with `expected` is followed
- * by the value found. `at` is the way to the part at fault.
+ * Creates a rule. `message` is complete; one that begins with `expected` gets the actual value appended. `at` leads to the
+ * invalid part; by default, it is the whole value.
  */
 export function rule<T>(
   holds: (value: T) => boolean,
@@ -24,7 +24,7 @@ export function rule<T>(
   };
 }
 
-/** Exactly one of `names` is present in the mapping. */
+/** Requires exactly one of `names` in the mapping. */
 export function exactlyOne(...names: readonly string[]): Rule<object> {
   return rule<object>(
     (value) => present(value, names).length === 1,
@@ -37,7 +37,7 @@ export function exactlyOne(...names: readonly string[]): Rule<object> {
   );
 }
 
-/** At most one of `names` is present in the mapping. */
+/** Requires at most one of `names` in the mapping. */
 export function atMostOne(...names: readonly string[]): Rule<object> {
   return rule<object>(
     (value) => present(value, names).length <= 1,
@@ -45,7 +45,7 @@ export function atMostOne(...names: readonly string[]): Rule<object> {
   );
 }
 
-/** At least one of `names` is present in the mapping. */
+/** Requires at least one of `names` in the mapping. */
 export function atLeastOne(...names: readonly string[]): Rule<object> {
   return rule<object>(
     (value) => present(value, names).length > 0,
@@ -53,21 +53,21 @@ export function atLeastOne(...names: readonly string[]): Rule<object> {
   );
 }
 
-/** `first` and `second` are both present in the mapping, or neither is. */
+/** Requires both or neither of `first` and `second` in the mapping. */
 export function bothOrNeither(first: string, second: string): Rule<object> {
   return rule<object>(
     (value) => present(value, [first, second]).length !== 1,
     (value) => {
       const [given] = present(value, [first, second]);
-      return `"${given}" needs "${given === first ? second : first}"`;
+      return `"${given}" requires "${given === first ? second : first}"`;
     },
   );
 }
 
-/** No two items of a list share a key, which is called `what`. */
+/** Requires items with distinct keys; messages call the key `noun`. */
 export function unique<T>(
   keyOf: (item: T) => string,
-  what: string,
+  noun: string,
 ): Rule<readonly T[]> {
   const repeated = (items: readonly T[]) => {
     const keys = items.map(keyOf);
@@ -77,7 +77,7 @@ export function unique<T>(
     (items) => repeated(items) < 0,
     (items) => {
       const item = items[repeated(items)];
-      return `${what}${
+      return `${noun}${
         item === undefined ? "" : ` ${JSON.stringify(keyOf(item))}`
       } appears twice`;
     },

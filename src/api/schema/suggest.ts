@@ -1,4 +1,4 @@
-/** The candidate that `word` is most likely a misspelling of, if one is near enough. */
+/** Returns the candidate that `word` most likely misspells, if any is close enough. */
 export function nearest(
   word: string,
   candidates: readonly string[],
@@ -10,23 +10,26 @@ export function nearest(
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
-  best ??= beginningWith(word, candidates) ??
+  best ??= uniqueCompletion(word, candidates) ??
     candidates.find((candidate) =>
       isPart(word, candidate) || isPart(candidate, word)
     );
   return best === word ? undefined : best;
 }
 
-/** As `nearest`, of names that are listed only when they are needed. */
+/** Suggests like `nearest`; lists the candidates only when needed. */
 export type Suggest = (
   word: string,
   listCandidates: () => readonly string[],
 ) => string | undefined;
 
-/** Until so many names have been compared, which takes about half a second. */
+/** Comparison budget; uses about half a second. */
 const MAX_COMPARISONS = 200_000;
 
-/** Suggests until it has compared very many names: thousands of references to nothing are one mistake, and comparing all takes minutes. */
+/**
+ * Creates a `Suggest` that stops after `MAX_COMPARISONS`: thousands of unresolved references usually have one cause, and comparing
+ * all names would take minutes.
+ */
 export function createSuggest(): Suggest {
   let comparisons = 0;
   return (word, listCandidates) => {
@@ -37,7 +40,7 @@ export function createSuggest(): Suggest {
   };
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+/** Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of neighbors that turn `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 24 || a.length > 256) return Infinity;
   let beforeLast: number[] = [];
@@ -57,8 +60,8 @@ export function editDistance(a: string, b: string): number {
   return at(last, b.length);
 }
 
-/** The only candidate that continues `word`: `jwtAuthentication` for `jwt`, `policies` for `policy`. */
-function beginningWith(
+/** Returns the only candidate that begins with `word`: `jwtAuthentication` for `jwt`, `policies` for `policy`. */
+function uniqueCompletion(
   word: string,
   candidates: readonly string[],
 ): string | undefined {

@@ -4,31 +4,31 @@ import {
   hintFor,
   hintForKey,
   hintForProviderField,
-  standsInItsPlace,
+  isReplacedByProviderFields,
 } from "./hints.ts";
 import { nearest } from "./suggest.ts";
 
-/** Way to a value inside a resource or document: `["spec", "rules", 0]`. */
+/** Path to a value inside a resource or document: `["spec", "rules", 0]`. */
 export type Path = readonly (string | number)[];
 
-/** One thing that is wrong with a value. */
+/** One problem with a value. */
 export interface Problem {
   readonly path: Path;
-  /** Whether the name of the field or its value is at fault. */
+  /** Locates the problem: the field's name or its value. */
   readonly at: "key" | "value";
-  /** What was expected or is wrong: `expected a list`. */
+  /** The problem: `expected a list`. */
   readonly message: string;
-  /** The value found, as shown to people; left out where it says nothing or is secret. */
+  /** The actual value as shown to people; omitted when it does not help or is secret. */
   readonly got?: string;
-  /** What was probably meant. */
+  /** The name or value that was probably intended. */
   readonly suggestion?: string;
-  /** What to do about the value found: `remove the quotes`. */
+  /** How to fix the value: `remove the quotes`. */
   readonly remedy?: string;
-  /** Where in the text at `path` it is, in UTF-16 units from its beginning. */
+  /** Position in the string at `path`, in UTF-16 units. */
   readonly offset?: number;
 }
 
-/** A value that fits its schema with defaults filled in, or everything that is wrong with it. */
+/** A valid value with defaults, or all problems. */
 export type Validated<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -44,13 +44,13 @@ export function validate<S extends s.GenericSchema>(
       ? result
       : { ok: false, problems: result.issues.flatMap(describeIssue) };
   } catch (error) {
-    // A fault of a rule, not of the user: it still has to say which value it was about.
+    // A bug in a rule, not a user error: the message still has to name the value.
     const message = `cannot be checked: ${describeError(error)}`;
     return { ok: false, problems: [{ path: [], at: "value", message }] };
   }
 }
 
-/** The way to a value as people write it: `spec.rules[0].matches`. */
+/** Formats a path: `spec.rules[0].matches`. */
 export function formatPath(path: Path): string {
   let text = "";
   for (const step of path) {
@@ -62,7 +62,7 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** A value as messages show it: short, on one line. */
+/** Formats a value for messages: short, on one line. */
 export function show(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) {
@@ -85,7 +85,7 @@ const expectedTypes = new Map([
   ["object_with_rest", "a mapping"],
 ]);
 
-/** None for what follows from another mistake. */
+/** Describes an issue; returns nothing for consequences of another mistake. */
 function describeIssue(issue: Issue): Problem | readonly Problem[] {
   const path = pathOf(issue);
   const last = issue.path?.at(-1);
@@ -93,9 +93,9 @@ function describeIssue(issue: Issue): Problem | readonly Problem[] {
     const known = choicesOf(issue);
     const remedy = hintForProviderField(last.key, last.input, known) ??
       hintForKey(path, last.input, known);
-    const isSaidElsewhere = remedy === "" ||
-      standsInItsPlace(last.key, last.input);
-    if (isSaidElsewhere) return [];
+    const isReportedElsewhere = remedy === "" ||
+      isReplacedByProviderFields(last.key, last.input);
+    if (isReportedElsewhere) return [];
     if (remedy !== undefined) {
       return { path, at: "key", message: "unknown field", remedy };
     }
@@ -104,7 +104,7 @@ function describeIssue(issue: Issue): Problem | readonly Problem[] {
   if (
     last !== undefined && issue.input === undefined && issue.kind === "schema"
   ) {
-    // Without the field that says which one it is, a variant looks at none of the others.
+    // A variant without its discriminator does not check the other fields.
     return describeMissing(path, issue.type === "variant" ? last.input : {});
   }
   if (issue.kind === "validation" || !issue.message.startsWith("Invalid ")) {
@@ -119,12 +119,14 @@ function describeIssue(issue: Issue): Problem | readonly Problem[] {
     at: "value",
     message: `expected ${expected}`,
     ...(holdsSecrets(path)
-      ? { got: typeof issue.input === "object" ? show(issue.input) : "a text" }
+      ? {
+        got: typeof issue.input === "object" ? show(issue.input) : "a string",
+      }
       : { got: show(issue.input), ...hintFor(expected, issue.input, path) }),
   };
 }
 
-/** A list of credentials, or an item of one: what stands there in place of a mapping may be the secret itself. */
+/** Reports whether `path` leads to a credential list or an item in it: a scalar there may be the secret itself. */
 function holdsSecrets(path: Path): boolean {
   const field = typeof path.at(-1) === "number" ? path.at(-2) : path.at(-1);
   return field === "keys" || field === "users";
@@ -142,15 +144,15 @@ function isPresent(input: unknown, key: unknown): boolean {
 }
 
 /**
- * That a field is missing, and which fields beside it are probably that one, misspelt.
- * @param beside The mapping that lacks it; empty when its other fields are looked at elsewhere.
+ * Reports a missing field, and siblings that are probably misspellings of it.
+ * @param siblings The mapping without the field; empty when its other fields are checked elsewhere.
  */
 export function describeMissing(
   path: Path,
-  beside: unknown,
+  siblings: unknown,
 ): readonly Problem[] {
   const name = String(path.at(-1));
-  const fields = Object.keys(Object(beside));
+  const fields = Object.keys(Object(siblings));
   return [
     { path, at: "value", message: "required field is missing" },
     ...fields.filter((field) => nearest(field, [name]) === name).map((
@@ -196,7 +198,7 @@ function describeRule(issue: Issue, path: Path): Problem {
   };
 }
 
-/** `30` and `30 sec` are probably `30s`. */
+/** Suggests `30s` for `30` and `30 sec`. */
 function durationHint(input: unknown): { suggestion?: string } {
   const [, amount, unit = "s"] =
     /^([0-9]{1,5}) ?(ms|s|m|h)?(?:ec(?:onds?)?|in(?:utes?)?)?$/.exec(
@@ -227,7 +229,7 @@ function describeChoice(
   };
 }
 
-/** Names in valibot's description of what it expected: `("HTTP" | "HTTPS")`. */
+/** Extracts the names from valibot's description of the expected value: `("HTTP" | "HTTPS")`. */
 function choicesOf(issue: Issue): readonly string[] {
   if (
     !["strict_object", "picklist", "literal", "variant"].includes(issue.type)

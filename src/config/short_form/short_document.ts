@@ -7,7 +7,7 @@ import {
   show,
   validate,
 } from "../../api/schema/validate.ts";
-import { splitHostPort } from "../../api/schema/address.ts";
+import { splitHostPort } from "../../base/host_port.ts";
 import type { ShortItem } from "../placed.ts";
 import {
   type ShortBackend,

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
-import { GrowingBuffer } from "../../base/growing_buffer.ts";
+import { GrowingBuffer } from "../../base/bytes.ts";
 
 /** Length of the message, length of its headers, checksum of both. */
 const PRELUDE_BYTES = 12;

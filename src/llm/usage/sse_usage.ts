@@ -1,6 +1,6 @@
 import { parseJson } from "../../base/json.ts";
 import { ByteSearch } from "../format/byte_search.ts";
-import { GrowingBuffer } from "../../base/growing_buffer.ts";
+import { GrowingBuffer } from "../../base/bytes.ts";
 import { JsonUsage } from "./json_usage.ts";
 import {
   firstEventEnd,

@@ -1,7 +1,6 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
-import { latin1 } from "../../base/latin1.ts";
+import { GrowingBuffer, latin1 } from "../../base/bytes.ts";
 import { ByteSearch } from "../format/byte_search.ts";
-import { GrowingBuffer } from "../../base/growing_buffer.ts";
 import {
   firstEventEnd,
   lastEventEnd,

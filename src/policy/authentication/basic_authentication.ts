@@ -1,6 +1,6 @@
 import type { BasicAuthentication } from "../../api/policies/basic_schema.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
-import { describeReadProblem } from "../../base/read_problem.ts";
+import { describeReadError } from "../../base/regular_file.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { credentialPlace } from "./credential.ts";
 import {
@@ -36,7 +36,7 @@ export function checkBasicAuthentication(
     return [];
   } catch (error) {
     const message = `Cannot read the users of ${JSON.stringify(file)}: ${
-      describeReadProblem(error)
+      describeReadError(error)
     }`;
     return [{ path: ["file"], message }];
   }

@@ -1,6 +1,6 @@
 import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { describeReadProblem } from "../../base/read_problem.ts";
+import { describeReadError } from "../../base/regular_file.ts";
 import { checkKeySet } from "../../identity/keys/key_set.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import type { PolicyProblem, ReadFile } from "../policy_kind.ts";
@@ -94,7 +94,7 @@ function checkKeys(
     checkKeySet(read());
     return [];
   } catch (error) {
-    const message = `Cannot use the keys: ${describeReadProblem(error)}`;
+    const message = `Cannot use the keys: ${describeReadError(error)}`;
     return [{ path, message }];
   }
 }

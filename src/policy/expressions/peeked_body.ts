@@ -1,4 +1,4 @@
-import { GrowingBuffer } from "../../base/growing_buffer.ts";
+import { GrowingBuffer } from "../../base/bytes.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 

@@ -1,5 +1,5 @@
 import type { HeaderModifier } from "../../api/resources/http_filter.ts";
-import { ownHeaders } from "../../base/own_headers.ts";
+import { protectedHeaders } from "../../base/protected_headers.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { isAuthority } from "../../http/server/request_target.ts";
@@ -77,7 +77,7 @@ function checkNames(side: Side, config: HeaderModifier): PolicyProblem[] {
   for (const { action, index, name } of namesOf(config)) {
     const key = name.toLowerCase();
     const path = [action, index];
-    const isAllowed = !ownHeaders.has(key) ||
+    const isAllowed = !protectedHeaders.has(key) ||
       (side === "request" && action === "set" && isHost(name));
     if (!isAllowed) {
       const message =

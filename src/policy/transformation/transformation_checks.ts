@@ -3,7 +3,7 @@ import {
   type MessageChanges,
   type Transformation,
 } from "../../api/policies/transformation_schema.ts";
-import { ownHeaders } from "../../base/own_headers.ts";
+import { protectedHeaders } from "../../base/protected_headers.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import { compileExpression, Expression } from "../../cel/expression.ts";
 import { faultProblem } from "../expressions/expression_checks.ts";
@@ -49,7 +49,7 @@ function nameProblems(
   const seen = new Set<string>();
   const check = (action: string, name: string, path: PolicyProblem["path"]) => {
     const key = name.toLowerCase();
-    const problem = ownHeaders.has(key)
+    const problem = protectedHeaders.has(key)
       ? ownHeaderProblem(side, key, action)
       : seen.has(key)
       ? "a transformation can have only one change for each header"

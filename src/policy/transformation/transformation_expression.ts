@@ -3,7 +3,7 @@ import {
   type PseudoHeader,
 } from "../../api/policies/transformation_schema.ts";
 import { describeError } from "../../base/errors.ts";
-import { latin1 } from "../../base/latin1.ts";
+import { latin1 } from "../../base/bytes.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import type { Expression } from "../../cel/expression.ts";
 import { toJsonText } from "../../cel/functions.ts";

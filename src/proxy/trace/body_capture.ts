@@ -1,5 +1,4 @@
-import { latin1 } from "../../base/latin1.ts";
-import { GrowingBuffer } from "../../base/growing_buffer.ts";
+import { GrowingBuffer, latin1 } from "../../base/bytes.ts";
 import type { Body } from "../../http/body.ts";
 import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
 import { MeteredBody } from "../body/metered_body.ts";

@@ -1,4 +1,4 @@
-import { ownHeaders } from "../../base/own_headers.ts";
+import { protectedHeaders } from "../../base/protected_headers.ts";
 import { longestWait } from "../budget.ts";
 import type {
   DescriptorReading,
@@ -81,6 +81,6 @@ function findRefusing(
 function allowedHeaders(headers: Headers): Headers {
   return headers.filter(([name, value]) =>
     fieldName.test(name) && !controls.test(value) &&
-    !ownHeaders.has(name.toLowerCase())
+    !protectedHeaders.has(name.toLowerCase())
   );
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { latin1 } from "../../base/latin1.ts";
+import { latin1 } from "../../base/bytes.ts";
 
 /** `RateLimitRequest`. */
 export interface ServiceRequest {

@@ -1,4 +1,4 @@
-import { latin1 } from "../../base/latin1.ts";
+import { latin1 } from "../../base/bytes.ts";
 
 /** The text in every way that it may be written where it is quoted: in a body, inside of JSON, in a URL. */
 export function formsOf(text: string): ReadonlySet<string> {

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  parseAddress,
-  splitHostPort,
-} from "../../../../src/api/schema/address.ts";
+import { parseAddress } from "../../../../src/api/schema/address.ts";
+import { splitHostPort } from "../../../../src/base/host_port.ts";
 
 for (
   const { text, expected } of [

@@ -1,7 +1,9 @@
+import { Buffer } from "node:buffer";
+
 /**
- * Bytes in a row: added at the end, taken from the front.
+ * A contiguous byte queue: append at the end, discard from the front.
  *
- * Takes no more memory when they come one by one, as a list of pieces would: hundreds of bytes for each.
+ * Bytes that arrive one by one cost no extra memory; a list of chunks would take hundreds of bytes for each.
  */
 export class GrowingBuffer {
   #bytes: Uint8Array;
@@ -15,7 +17,7 @@ export class GrowingBuffer {
     return this.#length;
   }
 
-  /** What is in it; valid until the next change. */
+  /** The content; valid until the next change. */
   get view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -32,7 +34,7 @@ export class GrowingBuffer {
     this.#length = length;
   }
 
-  /** What is in it, as the caller's own; it is empty then. */
+  /** Empties the buffer and transfers its content to the caller. */
   take(): Uint8Array {
     const bytes = this.view;
     this.#bytes = new Uint8Array();
@@ -45,4 +47,10 @@ export class GrowingBuffer {
     if (count < this.#length) this.#bytes.copyWithin(0, count, this.#length);
     this.#length -= count;
   }
+}
+
+/** Decodes bytes as ISO 8859-1. `TextDecoder` would decode 0x80 to 0x9F as Windows-1252. */
+export function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    .toString("latin1");
 }
