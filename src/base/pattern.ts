@@ -1,135 +1,97 @@
-import {
-  type CodePointTest,
-  parsePattern,
-  type PlaceTest,
-  type Syntax,
-} from "./pattern_syntax.ts";
+/** The only file that knows @bufbuild/re2: matches regular expressions in RE2 syntax against whole strings. */
+import type * as Re2 from "@bufbuild/re2";
+import { describeError } from "./errors.ts";
 
-/** Texts of more UTF-16 units than this match no pattern. */
+/** Longest string in UTF-16 units that a pattern matches. */
 export const MAX_MATCHED_LENGTH = 8192;
 
-const MAX_STATES = 2000;
+/** Instructions of a compiled pattern; each character of a string costs one step per instruction at worst. */
+const MAX_INSTRUCTIONS = 2000;
+
+let re2: typeof Re2 | undefined;
+
+/** Loads the engine, which takes 7 ms and 3 MB; await it before creating the first `Pattern`. */
+export async function loadPatterns(): Promise<void> {
+  re2 ??= await import("@bufbuild/re2");
+}
 
 /**
- * A regular expression that is matched against whole texts in time proportional to their length, whatever the two are:
- * the engine of JavaScript takes exponential time for some, and a client chooses the text.
+ * A regular expression in RE2 syntax. Clients choose the strings to match, so matching takes linear time whatever the pattern
+ * and the string are; JavaScript's engine takes exponential time for some.
  *
- * It goes through all ways to match at the same time, character by character (Thompson 1968), so that there is nothing
- * to go back to.
+ * Matching builds a deterministic automaton on demand: at most one state per character. The engine keeps at most 10,000 states and
+ * then continues in quadratic time, therefore `test` starts a new automaton after every `MAX_MATCHED_LENGTH` characters. This bounds
+ * its memory as well.
  */
 export class Pattern {
-  readonly #start: State;
-  /** By state: the place for which it was last entered. */
-  readonly #entered: Int32Array;
-  #count = 0;
+  /** Error in the source, such as `missing closing ]: "[a"`; such a pattern matches nothing. */
+  readonly problem: string | undefined;
+  readonly #source: string;
+  #engine: Re2.RE2JS | undefined;
+  /** Characters that the automaton may still read. */
+  #remaining = MAX_MATCHED_LENGTH;
 
-  /** @throws {SyntaxError} When `source` is no regular expression that can be matched so. */
+  /** @throws {TypeError} When the engine is not loaded. */
   constructor(source: string) {
-    this.#start = this.#build(
-      parsePattern(source),
-      this.#number({ kind: "end" }),
-    );
-    this.#entered = new Int32Array(this.#count);
+    this.#source = source;
+    const { engine, problem } = compile(source);
+    this.#engine = engine;
+    this.problem = problem;
   }
 
-  /** Whether the pattern describes the whole of `text`. */
+  /** Returns whether the pattern matches the whole of `text`; false for strings over `MAX_MATCHED_LENGTH`. */
   test(text: string): boolean {
-    if (text.length > MAX_MATCHED_LENGTH) return false;
-    this.#entered.fill(-1);
-    let active: State[] = [];
-    this.#enter(this.#start, text, 0, active);
-    for (let index = 0; index < text.length;) {
-      const codePoint = text.codePointAt(index) ?? 0;
-      index += codePoint > 0xffff ? 2 : 1;
-      const following: State[] = [];
-      for (const state of active) {
-        if (state.kind === "char" && state.accepts(codePoint)) {
-          this.#enter(state.next, text, index, following);
-        }
-      }
-      if (following.length === 0) return false;
-      active = following;
+    if (this.#engine === undefined || text.length > MAX_MATCHED_LENGTH) {
+      return false;
     }
-    return active.some(({ kind }) => kind === "end");
-  }
-
-  /** Adds to `active` the states that are reached from `state` without a character. */
-  #enter(state: State, text: string, index: number, active: State[]): void {
-    if (this.#entered[state.id] === index) return;
-    this.#entered[state.id] = index;
-    switch (state.kind) {
-      case "split":
-        for (const way of state.ways) this.#enter(way, text, index, active);
-        break;
-      case "assert":
-        if (state.holds(text, index)) {
-          this.#enter(state.next, text, index, active);
-        }
-        break;
-      default:
-        active.push(state);
+    this.#remaining -= text.length;
+    if (this.#remaining < 0) {
+      this.#engine = requireRe2().RE2JS.compile(this.#source);
+      this.#remaining = MAX_MATCHED_LENGTH - text.length;
     }
-  }
-
-  /** The state that matches `syntax` and goes on with `next`. */
-  #build(syntax: Syntax, next: State): State {
-    switch (syntax.kind) {
-      case "char":
-      case "assert":
-        return this.#number({ ...syntax, next });
-      case "sequence":
-        return syntax.items.reduceRight(
-          (rest, item) => this.#build(item, rest),
-          next,
-        );
-      case "choice":
-        return this.#number({
-          kind: "split",
-          ways: syntax.items.map((item) => this.#build(item, next)),
-        });
-      case "repeat":
-        return this.#buildRepeat(syntax, next);
-    }
-  }
-
-  #buildRepeat({ item, min, max }: Repeat, next: State): State {
-    let state = next;
-    if (max === Infinity) {
-      const ways = [next];
-      state = this.#number({ kind: "split", ways });
-      ways.push(this.#build(item, state));
-    } else {
-      for (let count = min; count < max; count++) {
-        state = this.#number({
-          kind: "split",
-          ways: [this.#build(item, state), next],
-        });
-      }
-    }
-    for (let count = 0; count < min; count++) state = this.#build(item, state);
-    return state;
-  }
-
-  #number(state: NewState): State {
-    if (this.#count >= MAX_STATES) {
-      throw new SyntaxError(
-        "it is too large once counted repetitions are written out",
-      );
-    }
-    return { ...state, id: this.#count++ };
+    return this.#engine.testExact(text);
   }
 }
 
-type Repeat = Extract<Syntax, { kind: "repeat" }>;
+function requireRe2(): typeof Re2 {
+  if (re2 !== undefined) return re2;
+  throw new TypeError("Cannot create a pattern before loadPatterns()");
+}
 
-type NewState =
-  | {
-    readonly kind: "char";
-    readonly accepts: CodePointTest;
-    readonly next: State;
+function compile(
+  source: string,
+): { readonly engine?: Re2.RE2JS; readonly problem?: string } {
+  const { RE2JS, RE2JSSyntaxException } = requireRe2();
+  try {
+    const engine = RE2JS.compile(source);
+    return engine.re2().prog.numInst() <= MAX_INSTRUCTIONS ? { engine } : {
+      problem:
+        `too large: more than ${MAX_INSTRUCTIONS} instructions once repetitions are expanded`,
+    };
+  } catch (error) {
+    const isSyntax = error instanceof RE2JSSyntaxException;
+    return {
+      problem: isSyntax
+        ? explain(error.getDescription(), error.getPattern())
+        : describeError(error),
+    };
   }
-  | { readonly kind: "assert"; readonly holds: PlaceTest; readonly next: State }
-  | { readonly kind: "split"; readonly ways: readonly State[] }
-  | { readonly kind: "end" };
+}
 
-type State = NewState & { readonly id: number };
+/** What other engines offer and RE2 does not, by the part that it rejects. */
+const hints: readonly (readonly [part: RegExp, hint: string])[] = [
+  [/^\(\?<?[=!]/, "RE2 has no lookahead or lookbehind"],
+  [/^\\[1-9k]/, "RE2 has no backreferences"],
+  [/^\\u/, "RE2 writes code points as \\x{1F600}"],
+  [
+    /^\{\d+,?\}/,
+    "RE2 repeats at most 1000 times, nested repetitions multiplied",
+  ],
+];
+
+function explain(fault: string, part: string | null): string {
+  if (part === null) return fault;
+  const hint = hints.find(([pattern]) => pattern.test(part))?.[1];
+  const place = `${fault}: ${JSON.stringify(part)}`;
+  return hint === undefined ? place : `${place}; ${hint}`;
+}

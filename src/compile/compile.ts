@@ -7,6 +7,7 @@ import {
 } from "../policy/policy_services.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { attachPolicies } from "./policies/attach_policies.ts";
+import { checkPatterns } from "./routes/check_patterns.ts";
 import { compileBackends } from "./routes/compile_backends.ts";
 import type { ReadFile } from "./listeners/certificates.ts";
 import { checkGlobalLimits } from "./policies/check_global_limits.ts";
@@ -61,6 +62,7 @@ export function compile(
 ): Compiled {
   const report = new Report();
   checkPolicies(resources, options.readFile, report);
+  checkPatterns(resources, report);
   const backends = compileBackends(resources, options.readFile, report);
   checkKeyBackends(resources, backends, report);
   checkGlobalLimits(resources, { backends, kv: options.kv, report });

@@ -8,6 +8,7 @@ import { readFileText, readFileTextSync } from "../base/regular_file.ts";
 import { runInSlices } from "../base/slices.ts";
 import { checkPolicies } from "../compile/policies/check_policies.ts";
 import { compile } from "../compile/compile.ts";
+import { checkPatterns } from "../compile/routes/check_patterns.ts";
 import { loadPolicies } from "../compile/policies/load_policies.ts";
 import { Report } from "../compile/report.ts";
 import type { ConfigurationSource } from "../config/configuration_source.ts";
@@ -112,6 +113,7 @@ function certainErrors(
 ): readonly ResourceDiagnostic[] {
   const report = new Report();
   checkPolicies(resources, readFileTextSync, report);
+  checkPatterns(resources, report);
   // Of a listener as a whole they say that it clashes with another, which has been said.
   const ofGateways = diagnostics.filter(isError).filter(({ resource, path }) =>
     resource.kind === "Gateway" && path.length > 3

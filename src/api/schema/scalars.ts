@@ -1,5 +1,3 @@
-import { describeError } from "../../base/errors.ts";
-import { Pattern } from "../../base/pattern.ts";
 import * as s from "./schema.ts";
 
 /** A header name: an RFC 9110 token. */
@@ -122,14 +120,3 @@ export const urlPath = s.named(
 
 /** Source of a Common Expression Language (CEL) expression. */
 export const celExpression = s.named("CEL expression", s.text(16384));
-
-/** Describes why a regular expression is invalid (see `Pattern`); returns `undefined` when it is valid. */
-export function regularExpressionFault(text: string): string | undefined {
-  try {
-    new Pattern(text);
-    return undefined;
-  } catch (error) {
-    return describeError(error)
-      .replace(/^Invalid regular expression: .*: /s, "");
-  }
-}

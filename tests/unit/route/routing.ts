@@ -1,5 +1,8 @@
 import type { HttpMatch } from "../../../src/api/resources/http_match.ts";
+import { loadPatterns } from "../../../src/base/pattern.ts";
 import type { RoutableRequest } from "../../../src/route/route_match.ts";
+
+await loadPatterns();
 
 /** A request to route; fields left out are those of a plain `GET http://example.com/`. */
 export function request(

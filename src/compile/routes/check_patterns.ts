@@ -1,0 +1,56 @@
+import type { HttpMatch } from "../../api/resources/http_match.ts";
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
+import { loadPatterns, Pattern } from "../../base/pattern.ts";
+import { createHiding } from "../describe/redact_configuration.ts";
+import type { Named, Report } from "../report.ts";
+
+/** Loads the engine for regular expressions when a route has one; `checkPatterns` and route tables need it. */
+export async function loadPatternsOf(
+  resources: Pick<ResourceSet, "httpRoutes">,
+): Promise<void> {
+  for (const _ of patternsOf(resources)) return await loadPatterns();
+}
+
+/** Reports invalid regular expressions in the matches of routes, attached or not. */
+export function checkPatterns(resources: ResourceSet, report: Report): void {
+  const hide = createHiding(resources.environment);
+  for (const { route, path, source } of patternsOf(resources)) {
+    const { problem } = new Pattern(source);
+    if (problem === undefined) continue;
+    const message = hide(`invalid regular expression: ${problem}`);
+    report.error(route, { path: [...path, "value"], message });
+  }
+}
+
+interface PlacedPattern {
+  readonly route: Named;
+  readonly path: DiagnosticPath;
+  readonly source: string;
+}
+
+function* patternsOf(
+  { httpRoutes }: Pick<ResourceSet, "httpRoutes">,
+): Generator<PlacedPattern> {
+  for (const route of httpRoutes) {
+    for (const [index, { matches }] of route.spec.rules.entries()) {
+      for (const [number, match] of matches.entries()) {
+        const path = ["spec", "rules", index, "matches", number];
+        for (const { type, value, at } of conditionsOf(match)) {
+          if (type !== "RegularExpression") continue;
+          yield { route, path: [...path, ...at], source: value };
+        }
+      }
+    }
+  }
+}
+
+function* conditionsOf({ path, headers = [], queryParams = [] }: HttpMatch) {
+  yield { ...path, at: ["path"] };
+  for (const [index, header] of headers.entries()) {
+    yield { ...header, at: ["headers", index] };
+  }
+  for (const [index, param] of queryParams.entries()) {
+    yield { ...param, at: ["queryParams", index] };
+  }
+}
