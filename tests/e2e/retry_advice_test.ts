@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 
-/** The expression that the README gives for SDKs that would wait for an hour. */
-function readmeExpression(): string {
-  const readme = Deno.readTextFileSync(
-    new URL("../../README.md", import.meta.url),
+/** Returns the expression that `docs/limits.md` recommends for SDKs that would wait for an hour. */
+function documentedExpression(): string {
+  const page = Deno.readTextFileSync(
+    new URL("../../docs/limits.md", import.meta.url),
   );
   const [, name, value = ""] =
-    /- name: (x-should-retry)\n\s+value: >-\n([^`]+?)\nroutes:/.exec(readme) ??
+    /- name: (x-should-retry)\n\s+value: >-\n([^`]+?)\nroutes:/.exec(page) ??
       [];
   assert.equal(name, "x-should-retry");
   return value.replace(/\s+/g, " ").trim();
@@ -25,7 +25,7 @@ function route(name: string, unit: string) {
   };
 }
 
-Deno.test("README tells SDKs not to wait for a limit that is far away, and leaves other answers alone", async () => {
+Deno.test("the documented transformation tells SDKs not to wait for a distant reset, and leaves other responses unchanged", async () => {
   await using gateway = await startTestGateway({
     policies: [{
       name: "long-waits-are-errors",
@@ -34,7 +34,7 @@ Deno.test("README tells SDKs not to wait for a limit that is far away, and leave
       traffic: {
         transformation: {
           response: {
-            set: [{ name: "x-should-retry", value: readmeExpression() }],
+            set: [{ name: "x-should-retry", value: documentedExpression() }],
           },
         },
       },

@@ -1,4 +1,4 @@
-/** What section "Protect an MCP server" of README promises: its configurations, and each row of its last table. */
+/** The promises of `docs/mcp_login.md`: its configurations, and the rows of its table of symptoms. */
 import assert from "node:assert/strict";
 import type { Idp } from "../../cli/dev/idp/idp.ts";
 import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
@@ -7,52 +7,56 @@ import { fetchRaw } from "../harness/fetch_raw.ts";
 import { clientV2, mcpClients, sdkV1, visit } from "../harness/mcp_clients.ts";
 import { readMetadata, requestUserToken } from "../harness/oauth_exchange.ts";
 import {
+  type DocumentedGateway,
   type Edits,
-  type ReadmeGateway,
-  readmeSection,
-  startReadmeGateway,
-} from "../harness/readme_gateway.ts";
+  sectionOf,
+  startDocumentedGateway,
+} from "../harness/documented_gateway.ts";
 import { createTokenIssuer, jwksOf } from "../harness/tokens.ts";
 
 const permissions = ["call:mcp"];
 const roles = ["editor"];
 const upstream = {
-  "provider: IdpB": "provider: IdpB\n          issuerMode: Upstream",
+  "provider: Descope": "provider: Descope\n          issuerMode: Upstream",
 };
 const resourceMetadata =
   '          resourceMetadata: { resource: "https://mcp.example.com/mcp" }\n';
 const wellKnown = "/.well-known/oauth-authorization-server/mcp";
-const symptoms = readmeSection("### When it does not work");
+const symptoms = sectionOf("Troubleshooting");
 
 for (const client of mcpClients) {
-  Deno.test(`${client.name} logs in at IdpA with the configuration of README`, async () => {
+  Deno.test(`${client.name} logs in at Auth0 with the documented configuration`, async () => {
     const idp = await startIdpA({ permissions, registration: false });
-    await using gateway = await startReadmeGateway("IdpA", idp);
+    await using gateway = await startDocumentedGateway("Auth0", idp);
 
     assert((await visit(client, gateway)).includes("echo"));
   });
 
-  Deno.test(`${client.name} with a client id logs in at IdpB with the configuration of README and issuerMode Upstream`, async () => {
+  Deno.test(`${client.name} with a client ID logs in at Descope with the documented configuration and issuerMode Upstream`, async () => {
     const idp = await startIdpB({ roles });
     const { clientId } = idp;
-    await using gateway = await startReadmeGateway("IdpB", idp, upstream);
+    await using gateway = await startDocumentedGateway(
+      "Descope",
+      idp,
+      upstream,
+    );
 
     assert((await visit(client, { ...gateway, clientId })).includes("echo"));
   });
 }
 
-Deno.test("MCP SDK v1 logs in at IdpB with the configuration of README", async () => {
-  await using gateway = await startReadmeGateway(
-    "IdpB",
+Deno.test("MCP SDK v1 logs in at Descope with the documented configuration", async () => {
+  await using gateway = await startDocumentedGateway(
+    "Descope",
     await startIdpB({ roles }),
   );
 
   assert((await visit(sdkV1, gateway)).includes("echo"));
 });
 
-Deno.test("MCP client v2 says what README says of a provider that names itself", async () => {
-  await using gateway = await startReadmeGateway(
-    "IdpB",
+Deno.test("MCP client v2 reports the documented error for a provider that sends iss", async () => {
+  await using gateway = await startDocumentedGateway(
+    "Descope",
     await startIdpB({ roles }),
   );
 
@@ -65,11 +69,11 @@ Deno.test("MCP client v2 says what README says of a provider that names itself",
   assertListed("issuer mismatch");
 });
 
-Deno.test("roles of a tenant are found by the rule of README", async () => {
+Deno.test("the documented rule finds roles of a tenant", async () => {
   const rule = "'editor' in jwt.tenants['TENANT'].roles";
-  assert(readmeSection("### With IdpB").includes(`\`${rule}\``));
+  assert(sectionOf("Descope").includes(`\`${rule}\``));
   const idp = await startIdpB({ roles, tenant: "TENANT" });
-  await using gateway = await startReadmeGateway("IdpB", idp, {
+  await using gateway = await startDocumentedGateway("Descope", idp, {
     "'editor' in jwt.roles": rule,
   });
 
@@ -78,7 +82,7 @@ Deno.test("roles of a tenant are found by the rule of README", async () => {
   assert.equal((await callMcp(gateway, token)).status, 200);
 });
 
-const refusals: readonly {
+const rejections: readonly {
   readonly symptom: string;
   readonly edits?: Edits;
   readonly parameters?: (url: string) => Readonly<Record<string, string>>;
@@ -96,10 +100,10 @@ const refusals: readonly {
     parameters: (url) => ({ audience: `${url}/` }),
   },
 ];
-for (const { symptom, edits, parameters } of refusals) {
-  Deno.test(`the gateway says of a token what README lists: ${symptom}`, async () => {
+for (const { symptom, edits, parameters } of rejections) {
+  Deno.test(`the gateway rejects a token with the documented error: ${symptom}`, async () => {
     const idp = await startIdpA({ permissions });
-    await using gateway = await startReadmeGateway("IdpA", idp, edits);
+    await using gateway = await startDocumentedGateway("Auth0", idp, edits);
     const { url } = gateway;
 
     const token = await userToken(
@@ -107,23 +111,23 @@ for (const { symptom, edits, parameters } of refusals) {
       parameters?.(url) ?? { audience: url },
     );
 
-    assertRefusal(await callMcp(gateway, token), 401, symptom);
+    assertRejected(await callMcp(gateway, token), 401, symptom);
   });
 }
 
-Deno.test("the gateway says of a key of another tenant what README lists", async () => {
+Deno.test("the gateway rejects a key of another tenant with the documented error", async () => {
   await using other = await startIdpA();
   const idp = await startIdpA({ permissions });
-  await using gateway = await startReadmeGateway("IdpA", idp, {
+  await using gateway = await startDocumentedGateway("Auth0", idp, {
     'url: "https://tenant.example.com': `url: "${other.origin}`,
   });
 
   const token = await userToken(idp, { audience: gateway.url });
 
-  assertRefusal(await callMcp(gateway, token), 401, "token key is unknown");
+  assertRejected(await callMcp(gateway, token), 401, "token key is unknown");
 });
 
-Deno.test("the gateway says of clocks that differ what README lists, and clockSkew helps", async () => {
+Deno.test("the gateway reports clocks that differ with the documented errors, and clockSkew helps", async () => {
   const issuer = await createTokenIssuer();
   const edits = {
     "https://tenant.example.com/": issuer.issuer,
@@ -135,13 +139,13 @@ Deno.test("the gateway says of clocks that differ what README lists, and clockSk
     ...edits,
     "        mcp:\n": "        clockSkew: 120s\n        mcp:\n",
   };
-  await using gateway = await startReadmeGateway(
-    "IdpA",
+  await using gateway = await startDocumentedGateway(
+    "Auth0",
     await startIdpA(),
     edits,
   );
-  await using patient = await startReadmeGateway(
-    "IdpA",
+  await using patient = await startDocumentedGateway(
+    "Auth0",
     await startIdpA(),
     skewed,
   );
@@ -153,9 +157,9 @@ Deno.test("the gateway says of clocks that differ what README lists, and clockSk
   ];
 
   for (const { claims, symptom } of cases) {
-    const sign = ({ url }: ReadmeGateway) =>
+    const sign = ({ url }: DocumentedGateway) =>
       issuer.sign({ aud: url, permissions, ...claims });
-    assertRefusal(
+    assertRejected(
       await callMcp(gateway, await sign(gateway)),
       401,
       symptom,
@@ -168,9 +172,9 @@ Deno.test("the gateway says of clocks that differ what README lists, and clockSk
   }
 });
 
-Deno.test("a user or a program without the permission gets the 403 of README", async () => {
+Deno.test("a user or a machine client without the permission gets the documented 403", async () => {
   const idp = await startIdpA({ permissions: undefined });
-  await using gateway = await startReadmeGateway("IdpA", idp);
+  await using gateway = await startDocumentedGateway("Auth0", idp);
   const audience = gateway.url;
 
   for (
@@ -179,17 +183,17 @@ Deno.test("a user or a program without the permission gets the 403 of README", a
       await idp.issueMachineToken(audience),
     ]
   ) {
-    const answer = await callMcp(gateway, token);
+    const response = await callMcp(gateway, token);
 
-    assert.equal(answer.status, 403);
-    assert.equal(answer.body.error, "forbidden");
+    assert.equal(response.status, 403);
+    assert.equal(response.body.error, "forbidden");
   }
   assertListed("forbidden");
 });
 
-Deno.test("a missing scope is the 403 of README, and scopesSupported is what clients read", async () => {
+Deno.test("a missing scope gets the documented 403, and clients read scopesSupported", async () => {
   const idp = await startIdpA();
-  await using gateway = await startReadmeGateway("IdpA", idp, {
+  await using gateway = await startDocumentedGateway("Auth0", idp, {
     "'call:mcp' in jwt.permissions": "'write' in jwt.scope.split(' ')",
     'mcp.example.com/mcp" }\n      authorization':
       'mcp.example.com/mcp", scopesSupported: [write] }\n      authorization',
@@ -208,14 +212,14 @@ Deno.test("a missing scope is the 403 of README, and scopesSupported is what cli
   assertListed("insufficient_scope");
 });
 
-Deno.test("keys that are not there are the 503 of README, and the log says why", async () => {
+Deno.test("missing keys get the documented 503, and the log has the cause", async () => {
   const idp = await startIdpB({ roles });
-  await using gateway = await startReadmeGateway("IdpB", idp, {
+  await using gateway = await startDocumentedGateway("Descope", idp, {
     "/PROJECT/.well-known": "/WRONG/.well-known",
   });
   const token = await userToken(idp, { resource: gateway.url });
 
-  assertRefusal(
+  assertRejected(
     await callMcp(gateway, token),
     503,
     "the keys of the identity provider are not available",
@@ -223,14 +227,14 @@ Deno.test("keys that are not there are the 503 of README, and the log says why",
   assert.match(gateway.log.join("\n"), /WRONG.*404/);
 });
 
-Deno.test("metadata that is not there is the 503 of README", async () => {
+Deno.test("missing metadata gets the documented 503", async () => {
   const idp = await startIdpA();
-  await using gateway = await startReadmeGateway("IdpA", idp);
+  await using gateway = await startDocumentedGateway("Auth0", idp);
   await idp.stop();
 
   const response = await fetch(gateway.origin + wellKnown);
 
-  assertRefusal(
+  assertRejected(
     { status: response.status, body: await response.json() },
     503,
     "the metadata of the identity provider is not available",
@@ -241,8 +245,11 @@ Deno.test("metadata that is not there is the 503 of README", async () => {
   );
 });
 
-Deno.test("metadata may be read by every page without the CORS filter, and answers of the server by none", async () => {
-  await using gateway = await startReadmeGateway("IdpA", await startIdpA());
+Deno.test("without the CORS filter every page may read the metadata, and none the responses of the server", async () => {
+  await using gateway = await startDocumentedGateway(
+    "Auth0",
+    await startIdpA(),
+  );
   const headers = { origin: "https://app.example.com" };
 
   const document = await fetch(gateway.origin + wellKnown, { headers });
@@ -255,15 +262,19 @@ Deno.test("metadata may be read by every page without the CORS filter, and answe
   assertListed("blocked by CORS policy");
 });
 
-Deno.test("registration fails as README says without clientId", async () => {
+Deno.test("registration without clientId fails as documented", async () => {
   const without = { "          clientId: my-client\n": "" };
-  await using b = await startReadmeGateway("IdpB", await startIdpB(), without);
-  await using a = await startReadmeGateway(
-    "IdpA",
+  await using b = await startDocumentedGateway(
+    "Descope",
+    await startIdpB(),
+    without,
+  );
+  await using a = await startDocumentedGateway(
+    "Auth0",
     await startIdpA({ registration: false }),
     { ...without, "          registration: Gateway\n": "" },
   );
-  const register = async ({ origin }: ReadmeGateway) => {
+  const register = async ({ origin }: DocumentedGateway) => {
     const response = await fetch(`${origin}${wellKnown}/client-registration`, {
       method: "POST",
       body: JSON.stringify({ redirect_uris: ["http://127.0.0.1/callback"] }),
@@ -280,9 +291,9 @@ Deno.test("registration fails as README says without clientId", async () => {
   assertListed("does not support dynamic client registration");
 });
 
-Deno.test("a callback that the client does not have at the provider is refused there", async () => {
+Deno.test("the provider rejects a callback that is not registered", async () => {
   const idp = await startIdpA();
-  await using _gateway = await startReadmeGateway("IdpA", idp);
+  await using _gateway = await startDocumentedGateway("Auth0", idp);
   const { authorization_endpoint: endpoint } = await readMetadata(idp);
 
   const response = await fetch(
@@ -294,23 +305,28 @@ Deno.test("a callback that the client does not have at the provider is refused t
   assert.match(await response.text(), /redirect_uri.*registered/);
 });
 
-Deno.test("metadata behind a load balancer names the outer URL in the two ways of README", async () => {
-  await using set = await startReadmeGateway("IdpA", await startIdpA());
-  await using unset = await startReadmeGateway("IdpA", await startIdpA(), {
+Deno.test("metadata behind a load balancer has the public URL in both documented ways", async () => {
+  await using set = await startDocumentedGateway("Auth0", await startIdpA());
+  await using unset = await startDocumentedGateway("Auth0", await startIdpA(), {
     [resourceMetadata]: "",
   });
-  await using trusting = await startReadmeGateway("IdpA", await startIdpA(), {
-    "gateways:\n": 'config: { trustedProxies: ["127.0.0.1/32"] }\ngateways:\n',
-    [resourceMetadata]: "",
-  });
+  await using trusting = await startDocumentedGateway(
+    "Auth0",
+    await startIdpA(),
+    {
+      "gateways:\n":
+        'config: { trustedProxies: ["127.0.0.1/32"] }\ngateways:\n',
+      [resourceMetadata]: "",
+    },
+  );
 
   assert.equal(await resourceOf(set), set.url);
   assert.equal(await resourceOf(unset), "http://inner/mcp");
   assert.equal(await resourceOf(trusting), "https://outer.example.com/mcp");
 });
 
-/** Asks for the metadata as a load balancer does that terminates TLS. */
-async function resourceOf({ origin }: ReadmeGateway): Promise<unknown> {
+/** Requests the metadata like a load balancer that terminates TLS. */
+async function resourceOf({ origin }: DocumentedGateway): Promise<unknown> {
   const { bytes } = await fetchRaw(
     `${origin}/.well-known/oauth-protected-resource/mcp`,
     {
@@ -331,13 +347,16 @@ async function userToken(
   return String((await requestUserToken(idp, parameters)).access_token);
 }
 
-interface Answer {
+interface McpResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   readonly challenge: string;
 }
 
-async function callMcp({ url }: ReadmeGateway, token: string): Promise<Answer> {
+async function callMcp(
+  { url }: DocumentedGateway,
+  token: string,
+): Promise<McpResponse> {
   const response = await fetch(url, {
     method: "POST",
     headers: {
@@ -364,8 +383,8 @@ async function callMcp({ url }: ReadmeGateway, token: string): Promise<Answer> {
   };
 }
 
-function assertRefusal(
-  { status, body }: Omit<Answer, "challenge">,
+function assertRejected(
+  { status, body }: Omit<McpResponse, "challenge">,
   expected: number,
   symptom: string,
 ): void {
@@ -380,6 +399,6 @@ function assertRefusal(
 function assertListed(symptom: string): void {
   assert(
     symptoms.includes(`\`${symptom}\``),
-    `README does not list ${symptom}`,
+    `docs/mcp_login.md does not list ${symptom}`,
   );
 }

@@ -3,40 +3,41 @@ import type { Idp } from "../../cli/dev/idp/idp.ts";
 import { startMcpServer } from "../../cli/dev/mcp_server.ts";
 import { freePort } from "./free_port.ts";
 
-/** A gateway with a configuration of README, names of the world outside replaced by servers of this machine. */
-export interface ReadmeGateway extends AsyncDisposable {
+/** A gateway with a configuration of `docs/mcp_login.md`, whose external hosts are replaced by servers of this machine. */
+export interface DocumentedGateway extends AsyncDisposable {
   /** Endpoint of the MCP server at the gateway. */
   readonly url: string;
   readonly origin: string;
-  /** Everything logged so far. */
+  /** All log lines so far. */
   readonly log: readonly string[];
 }
 
-/** Changes to the text of a configuration: what is there, and what it becomes. */
+/** Replacements in a configuration: old string to new string. */
 export type Edits = Readonly<Record<string, string>>;
 
-const readme = await Deno.readTextFile(
-  new URL("../../README.md", import.meta.url),
+const page = await Deno.readTextFile(
+  new URL("../../docs/mcp_login.md", import.meta.url),
 );
 
-/** README from the heading on, up to the next one that is not below it. */
-export function readmeSection(heading: string): string {
-  const [level = ""] = heading.split(" ");
-  const [, rest = ""] = readme.split(`\n${heading}\n`);
-  const [section = ""] = rest.split(new RegExp(`\n#{2,${level.length}} `));
-  if (section === "") throw new Error(`README has no "${heading}"`);
+/** Returns the page from a second-level heading to the next one. @throws {Error} If there is no such heading. */
+export function sectionOf(heading: string): string {
+  const [, rest = ""] = page.split(`\n## ${heading}\n`);
+  const [section = ""] = rest.split("\n## ");
+  if (section === "") {
+    throw new Error(`docs/mcp_login.md has no section "${heading}"`);
+  }
   return section;
 }
 
 /**
- * Starts what section "With …" of README shows, before an MCP server; disposing also stops `idp`.
- * @throws {Error} When what an edit replaces is not there.
+ * Starts the configuration of a provider's section, in front of an MCP server; disposing also stops `idp`.
+ * @throws {Error} If the configuration does not contain a string that an edit replaces.
  */
-export async function startReadmeGateway(
-  provider: "IdpA" | "IdpB",
+export async function startDocumentedGateway(
+  provider: "Auth0" | "Descope",
   idp: Idp,
   edits: Edits = {},
-): Promise<ReadmeGateway> {
+): Promise<DocumentedGateway> {
   await using opening = new AsyncDisposableStack();
   opening.use(idp);
   const server = opening.adopt(startMcpServer(), (server) => server.close());
@@ -56,11 +57,13 @@ export async function startReadmeGateway(
     "127.0.0.1:9000": new URL(server.origin).host,
   };
   const [, shown = ""] = /```yaml\n(.*?)```/s.exec(
-    readmeSection(`### With ${provider}`),
+    sectionOf(provider),
   ) ?? [];
   let text = shown;
   for (const [from, to] of Object.entries(edits)) {
-    if (!text.includes(from)) throw new Error(`README has no "${from}"`);
+    if (!text.includes(from)) {
+      throw new Error(`The configuration of ${provider} has no "${from}"`);
+    }
     text = text.replace(from, to);
   }
   for (const [from, to] of Object.entries(here)) {
