@@ -2,7 +2,7 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Body } from "../body.ts";
 import type { ResponseMessage } from "../message.ts";
-import type { Deadlines } from "./deadlines.ts";
+import type { TimerWheel } from "../timer_wheel.ts";
 import type { UpstreamOptions, UpstreamRequest } from "./upstream.ts";
 
 /** An open connection to an upstream: one request at a time in HTTP/1.1, several in HTTP/2. */
@@ -33,7 +33,7 @@ export interface ConnectionContext {
   /** Such as `10.0.0.1:80`, for error messages. */
   readonly endpoint: string;
   readonly clock: Clock;
-  readonly deadlines: Deadlines;
+  readonly wheel: TimerWheel;
   /** Called when the connection, full before, takes a request again. */
   onAvailable(connection: Connection): void;
   /** Called when the connection takes no more requests, but finishes those it has. */

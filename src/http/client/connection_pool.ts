@@ -4,7 +4,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { formatHostPort } from "../../base/host_port.ts";
 import type { Log } from "../../base/log.ts";
 import type { Connection, ConnectionContext } from "./connection.ts";
-import { Deadlines } from "./deadlines.ts";
+import { TimerWheel } from "../timer_wheel.ts";
 import type { Dialer } from "./dialer.ts";
 import {
   cancellationError,
@@ -63,7 +63,7 @@ export class ConnectionPool {
       options,
       clock,
       endpoint: formatHostPort(options.host, options.port),
-      deadlines: new Deadlines(clock),
+      wheel: new TimerWheel(clock),
       onAvailable: (connection) => this.#offer(connection),
       onDraining: (connection) => this.#withdraw(connection),
       onClosed: (connection) => this.#forget(connection),
@@ -112,8 +112,8 @@ export class ConnectionPool {
       timeout: () => this.#timeout(),
     });
     this.#waiters.push(waiter);
-    this.#context.deadlines.add(waiter);
-    this.#context.deadlines.set(waiter, this.#connectTimeoutMs);
+    this.#context.wheel.add(waiter);
+    this.#context.wheel.set(waiter, this.#connectTimeoutMs);
     this.#dialAsNeeded();
     return await waiter.connection;
   }
@@ -223,7 +223,7 @@ export class ConnectionPool {
   /** A waiter is served or gave up; nobody connects for those who gave up. */
   #leave(waiter: Waiter): void {
     this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-    this.#context.deadlines.delete(waiter);
+    this.#context.wheel.delete(waiter);
     if (!waiter.gaveUp) return;
     for (const dial of [...this.#dials].slice(this.#waiters.length)) {
       dial.abort();

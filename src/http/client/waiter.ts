@@ -1,7 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Connection } from "./connection.ts";
-import type { Timed } from "./deadlines.ts";
+import type { Deadline } from "../timer_wheel.ts";
 import { cancellationError } from "./upstream_errors.ts";
 
 /** Where a waiter waits. */
@@ -13,7 +13,7 @@ export interface Queue {
 }
 
 /** A request that waits for a connection. */
-export class Waiter implements Timed {
+export class Waiter implements Deadline {
   dueAt = Infinity;
   readonly #queue: Queue;
   readonly #result = Promise.withResolvers<Connection>();

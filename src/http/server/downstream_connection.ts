@@ -3,7 +3,10 @@ import type { FramedBody } from "../http1/framed_body.ts";
 import { MessageWriter } from "../http1/message_writer.ts";
 import type { Transport } from "../transport.ts";
 import { ClientInput, type ReadAheadListener } from "./http1/client_input.ts";
-import { GuardedTransport } from "./accept/guarded_transport.ts";
+import {
+  GuardedTransport,
+  type TransportGuard,
+} from "./accept/guarded_transport.ts";
 import type { Client, ServerContext } from "./server_options.ts";
 import { prepareResponse } from "./http1/response_head.ts";
 
@@ -29,14 +32,18 @@ export class ClientLink {
     transport: Transport,
     client: Client,
     context: ServerContext,
-    listener: ReadAheadListener,
+    listener:
+      & ReadAheadListener
+      & Pick<TransportGuard, "readExpired" | "writeExpired">,
   ) {
     this.client = client;
     this.context = context;
-    this.transport = new GuardedTransport(
-      transport,
-      () => context.sweep.deadline(context.limits.writeTimeoutMs),
-    );
+    this.transport = new GuardedTransport(transport, {
+      wheel: context.wheel,
+      writeTimeoutMs: () => context.limits.writeTimeoutMs,
+      readExpired: () => listener.readExpired(),
+      writeExpired: () => listener.writeExpired(),
+    });
     this.input = new ClientInput(this.transport, listener);
     this.writer = new MessageWriter(this.transport);
   }
@@ -56,7 +63,7 @@ export class ClientLink {
     const { head, body, framing } = prepareResponse(response, {
       request: undefined,
       persists: false,
-      date: this.context.sweep.date,
+      date: this.context.date(),
     });
     const { status } = response;
     try {
@@ -70,13 +77,13 @@ export class ClientLink {
 
   /** Reads a body that nobody wants, up to a bound; resolves with whether its end was reached. */
   async skip(body: FramedBody): Promise<boolean> {
-    const { transport, context: { limits, sweep } } = this;
-    const deadline = sweep.deadline(limits.lingerTimeoutMs);
+    const { transport, context: { limits, wheel } } = this;
+    const deadline = wheel.after(limits.lingerTimeoutMs);
     let budget = limits.maxDrainBytes;
     try {
       while (budget > 0) {
         const reading = body.read();
-        transport.readDeadline = deadline;
+        transport.limitRead(deadline);
         const chunk = await reading;
         if (chunk === undefined) return true;
         budget -= chunk.length;
@@ -92,12 +99,12 @@ export class ClientLink {
     const { transport, input, context } = this;
     if (transport.closed || !input.open) return;
     await transport.closeWrite();
-    const deadline = context.sweep.deadline(context.limits.lingerTimeoutMs);
+    const deadline = context.wheel.after(context.limits.lingerTimeoutMs);
     let budget = context.limits.maxDrainBytes;
     while (budget > 0) {
       const reading = transport.pendingRead ??
         transport.read(input.buffer.bytes);
-      transport.readDeadline = deadline;
+      transport.limitRead(deadline);
       const count = await reading;
       if (count === null) return;
       budget -= count;

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { GatewayError } from "../../base/errors.ts";
 import { NodeTransport } from "../node_transport.ts";
+import { TimerWheel } from "../timer_wheel.ts";
 import type { Peer, Transport } from "../transport.ts";
 import {
   type Acceptor,
@@ -23,10 +24,13 @@ import {
   createHttp2Engine,
   Http2Connection,
 } from "./http2/http2_server_connection.ts";
+import { createDateSource } from "./http1/response_head.ts";
 import type { OpenConnection } from "./open_connection.ts";
-import { Sweep } from "./timer_wheel.ts";
 import { TlsAcceptor } from "./accept/tls_acceptor.ts";
 import { TransportStream } from "./accept/transport_stream.ts";
+
+/** Clients get half a second more than their limits, so that ten thousand of them cost few timers. */
+const DEADLINE_RESOLUTION_MS = 500;
 
 /** A connection that is being served, in whichever version of HTTP. */
 interface ServedConnection extends OpenConnection {
@@ -63,7 +67,8 @@ export class HttpServer {
     this.#context = {
       ...options,
       limits: { ...defaultLimits, ...options.limits },
-      sweep: new Sweep(options.clock),
+      wheel: new TimerWheel(options.clock, DEADLINE_RESOLUTION_MS),
+      date: createDateSource(options.clock),
     };
   }
 

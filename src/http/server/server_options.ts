@@ -3,7 +3,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { RequestHandler, ResponseMessage } from "../message.ts";
 import type { Peer } from "../transport.ts";
 import type { ServerObserver } from "./observer.ts";
-import type { Sweep } from "./timer_wheel.ts";
+import type { TimerWheel } from "../timer_wheel.ts";
 
 /** What a server allows its clients; sizes in bytes, times in milliseconds, `Infinity` for no bound. */
 export interface ServerLimits {
@@ -68,7 +68,9 @@ export interface ServerOptions {
 export interface ServerContext extends Omit<ServerOptions, "limits"> {
   /** Those in force; they may change while connections are open. */
   limits: ServerLimits;
-  readonly sweep: Sweep;
+  readonly wheel: TimerWheel;
+  /** Value for `Date`. */
+  date(): string;
 }
 
 /** The client of a connection, and how it reached the gateway. */

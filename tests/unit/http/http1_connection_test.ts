@@ -13,7 +13,8 @@ import {
   defaultLimits,
   type ServerLimits,
 } from "../../../src/http/server/server_options.ts";
-import { Sweep } from "../../../src/http/server/timer_wheel.ts";
+import { createDateSource } from "../../../src/http/server/http1/response_head.ts";
+import { TimerWheel } from "../../../src/http/timer_wheel.ts";
 import { respondToError } from "../../../src/proxy/respond.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { readText, silentObserver } from "../../harness/echo_server.ts";
@@ -60,7 +61,8 @@ class Subject {
         observer: silentObserver,
         clock: this.clock,
         limits: { ...defaultLimits, ...limits },
-        sweep: new Sweep(this.clock),
+        wheel: new TimerWheel(this.clock),
+        date: createDateSource(this.clock),
       },
     );
     this.done = this.connection.run();

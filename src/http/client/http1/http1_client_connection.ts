@@ -9,7 +9,7 @@ import {
   type ConnectionContext,
   MAX_IDLE_MS,
 } from "../connection.ts";
-import type { Timed } from "../deadlines.ts";
+import type { Deadline } from "../../timer_wheel.ts";
 import {
   type ExchangeConnection,
   Http1Exchange,
@@ -23,7 +23,8 @@ import type { UpstreamRequest } from "../upstream.ts";
  * A read is under way all the time, also between requests: it becomes the read of the next response, so it costs nothing,
  * and a connection that the upstream closes, or on which it says something unasked, is known before it is used.
  */
-export class Http1Connection implements Connection, ExchangeConnection, Timed {
+export class Http1Connection
+  implements Connection, ExchangeConnection, Deadline {
   readonly isShared = false;
   dueAt = Infinity;
   served = 0;
@@ -42,7 +43,7 @@ export class Http1Connection implements Connection, ExchangeConnection, Timed {
     this.context = context;
     this.input = new InputBuffer(transport);
     this.writer = new MessageWriter(transport);
-    context.deadlines.add(this);
+    context.wheel.add(this);
     this.#waitIdle(MAX_IDLE_MS);
   }
 
@@ -73,7 +74,7 @@ export class Http1Connection implements Connection, ExchangeConnection, Timed {
   }
 
   setDeadline(delayMs: number | undefined): void {
-    if (!this.#closed) this.context.deadlines.set(this, delayMs);
+    if (!this.#closed) this.context.wheel.set(this, delayMs);
   }
 
   onDue(): void {
@@ -102,7 +103,7 @@ export class Http1Connection implements Connection, ExchangeConnection, Timed {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.context.deadlines.delete(this);
+    this.context.wheel.delete(this);
     this.#transport.close();
     this.#exchange?.connectionClosed();
     this.context.onClosed(this);

@@ -13,7 +13,7 @@ import {
   MAX_HEAD_FIELDS,
   MAX_IDLE_MS,
 } from "../connection.ts";
-import type { Timed } from "../deadlines.ts";
+import type { Deadline } from "../../timer_wheel.ts";
 import {
   Http2Exchange,
   type StreamConnection,
@@ -61,7 +61,7 @@ export async function connectHttp2(
 }
 
 /** An HTTP/2 connection that serves as many requests at a time as the upstream allows. */
-export class Http2Connection implements Connection, StreamConnection, Timed {
+export class Http2Connection implements Connection, StreamConnection, Deadline {
   readonly isShared = true;
   active = 0;
   served = 0;
@@ -76,8 +76,8 @@ export class Http2Connection implements Connection, StreamConnection, Timed {
   constructor(session: ClientHttp2Session, context: ConnectionContext) {
     this.#session = session;
     this.context = context;
-    context.deadlines.add(this);
-    context.deadlines.set(this, MAX_IDLE_MS);
+    context.wheel.add(this);
+    context.wheel.set(this, MAX_IDLE_MS);
     session.on("stream", dismissStream);
     session.on("goaway", (_code, lastStreamId) => {
       this.#lastStreamId = lastStreamId;
@@ -88,7 +88,7 @@ export class Http2Connection implements Connection, StreamConnection, Timed {
 
   reserve(): boolean {
     this.active++;
-    this.context.deadlines.set(this, undefined);
+    this.context.wheel.set(this, undefined);
     return this.#hasRoom;
   }
 
@@ -112,7 +112,7 @@ export class Http2Connection implements Connection, StreamConnection, Timed {
     if (this.#closed) return;
     if (this.active === 0) {
       if (this.#draining) this.close();
-      else this.context.deadlines.set(this, MAX_IDLE_MS);
+      else this.context.wheel.set(this, MAX_IDLE_MS);
     }
     if (wasFull && !this.#draining) this.context.onAvailable(this);
   }
@@ -130,7 +130,7 @@ export class Http2Connection implements Connection, StreamConnection, Timed {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.context.deadlines.delete(this);
+    this.context.wheel.delete(this);
     this.#session.destroy();
     this.context.onClosed(this);
   }

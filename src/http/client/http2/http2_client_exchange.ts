@@ -11,7 +11,7 @@ import {
   CONTINUE_WAIT_MS,
   MAX_INTERIM_RESPONSES,
 } from "../connection.ts";
-import type { Timed } from "../deadlines.ts";
+import type { Deadline } from "../../timer_wheel.ts";
 import {
   type Http2BodyOwner,
   Http2ResponseBody,
@@ -44,7 +44,7 @@ export interface StreamConnection {
 }
 
 /** One request and its response on a stream of an HTTP/2 connection. */
-export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
+export class Http2Exchange implements Deadline, UploadObserver, Http2BodyOwner {
   dueAt = Infinity;
   readonly #connection: StreamConnection;
   readonly #request: UpstreamRequest;
@@ -77,7 +77,7 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
       endStream: body === undefined,
       waitForTrailers: body !== undefined && body.length === undefined,
     });
-    connection.context.deadlines.add(this);
+    connection.context.wheel.add(this);
   }
 
   run(cancellation: Cancellation): Promise<ResponseMessage> {
@@ -243,7 +243,7 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
   #closed(): void {
     this.#stopWaiting?.();
     this.#unsubscribe?.();
-    this.#connection.context.deadlines.delete(this);
+    this.#connection.context.wheel.delete(this);
     if (!this.#answered) this.#response.reject(this.#unanswered());
     this.#upload?.cancel(this.#failure ?? "The upstream stream was closed");
     this.#body?.closed();
@@ -286,6 +286,6 @@ export class Http2Exchange implements Timed, UploadObserver, Http2BodyOwner {
 
   #setDeadline(delayMs: number | undefined): void {
     if (this.#stream.destroyed) return;
-    this.#connection.context.deadlines.set(this, delayMs);
+    this.#connection.context.wheel.set(this, delayMs);
   }
 }

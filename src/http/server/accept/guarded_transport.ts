@@ -1,54 +1,84 @@
+import type { Deadline, TimerWheel } from "../../timer_wheel.ts";
 import type { Transport } from "../../transport.ts";
 
 const NEVER = Infinity;
 
-/**
- * A client's connection with the moments until which its present read and write may take.
- *
- * Set the read's deadline before it or while it is under way; it is cleared when the wait ends.
- */
+/** The limits of a guarded transport. */
+export interface TransportGuard {
+  readonly wheel: TimerWheel;
+  /** How long a write that begins now may take. */
+  writeTimeoutMs(): number;
+  /** Called when the present read takes too long. */
+  readExpired(): void;
+  /** Called when the present write takes too long. */
+  writeExpired(): void;
+}
+
+/** A client's connection whose reads and writes have wheel; each is cleared when the wait ends. */
 export class GuardedTransport implements Transport {
-  readDeadline = NEVER;
-  writeDeadline = NEVER;
   /** The read that is under way. */
   pendingRead: Promise<number | null> | undefined;
   /** Whether a write failed: the client is gone. */
   broken = false;
   readonly #transport: Transport;
-  readonly #writeTimeout: () => number;
+  readonly #guard: TransportGuard;
+  readonly #read: Deadline;
+  readonly #write: Deadline;
   #closed = false;
 
-  /** @param writeTimeout Answers the deadline of a write that begins now. */
-  constructor(transport: Transport, writeTimeout: () => number) {
+  constructor(transport: Transport, guard: TransportGuard) {
     this.#transport = transport;
-    this.#writeTimeout = writeTimeout;
+    this.#guard = guard;
+    this.#write = { dueAt: NEVER, onDue: () => guard.writeExpired() };
+    this.#read = {
+      dueAt: NEVER,
+      // A write that is due at the same time has closed the connection.
+      onDue: () => this.#closed || guard.readExpired(),
+    };
   }
 
   get closed(): boolean {
     return this.#closed;
   }
 
+  /** Puts the wheel into force. */
+  watch(): void {
+    this.#guard.wheel.add(this.#write);
+    this.#guard.wheel.add(this.#read);
+  }
+
+  /** Lifts all wheel. */
+  unwatch(): void {
+    this.#guard.wheel.delete(this.#write);
+    this.#guard.wheel.delete(this.#read);
+  }
+
+  /** Limits the next read, or the one that is under way. */
+  limitRead(dueAt: number): void {
+    this.#guard.wheel.setAt(this.#read, dueAt);
+  }
+
   read(into: Uint8Array): Promise<number | null> {
     const reading = this.#transport.read(into);
     this.pendingRead = reading;
-    // Ahead of whoever awaits it; a promise of our own would cost every request a turn.
+    // Runs before the caller continues; a promise of our own would cost every request a turn.
     reading.then(this.#readEnded, this.#readEnded);
     return reading;
   }
 
   write(bytes: Uint8Array): Promise<number> {
-    this.writeDeadline = this.#writeTimeout();
+    this.#limitWrite();
     const writing = this.#transport.write(bytes);
     writing.then(this.#writeEnded, this.#writeFailed);
     return writing;
   }
 
   async closeWrite(): Promise<void> {
-    this.writeDeadline = this.#writeTimeout();
+    this.#limitWrite();
     try {
       await this.#transport.closeWrite();
     } finally {
-      this.writeDeadline = NEVER;
+      this.#write.dueAt = NEVER;
     }
   }
 
@@ -58,17 +88,21 @@ export class GuardedTransport implements Transport {
     this.#transport.close();
   }
 
+  #limitWrite(): void {
+    this.#guard.wheel.set(this.#write, this.#guard.writeTimeoutMs());
+  }
+
   readonly #readEnded = (): void => {
     this.pendingRead = undefined;
-    this.readDeadline = NEVER;
+    this.#read.dueAt = NEVER;
   };
 
   readonly #writeEnded = (): void => {
-    this.writeDeadline = NEVER;
+    this.#write.dueAt = NEVER;
   };
 
   readonly #writeFailed = (): void => {
     this.broken = true;
-    this.writeDeadline = NEVER;
+    this.#write.dueAt = NEVER;
   };
 }

@@ -15,7 +15,6 @@ import { Http1Exchange } from "./http1_server_exchange.ts";
 import type { RefusedRequest } from "../observer.ts";
 import type { OpenConnection } from "../open_connection.ts";
 import { toRequestError } from "../request_error.ts";
-import type { Expiring } from "../timer_wheel.ts";
 
 /** How long a request may be on its way that the client sent before it could know that the connection is closed. */
 const UNDER_WAY_MS = 100;
@@ -25,8 +24,7 @@ const UNDER_WAY_MS = 100;
  *
  * A plain exchange is one read and one write.
  */
-export class Http1Connection
-  implements OpenConnection, ReadAheadListener, Expiring {
+export class Http1Connection implements OpenConnection, ReadAheadListener {
   readonly protocol = "http/1.1";
   readonly openedAt: number;
   readonly #link: ClientLink;
@@ -71,8 +69,8 @@ export class Http1Connection
    * still open.
    */
   async run(): Promise<Uint8Array | undefined> {
-    const { sweep } = this.#context;
-    sweep.add(this);
+    const { transport } = this.#link;
+    transport.watch();
     try {
       await this.#serveAll();
       if (this.#speaksHttp2) return this.#takeInput();
@@ -80,7 +78,7 @@ export class Http1Connection
     } catch (error) {
       await this.#refuse(error);
     } finally {
-      sweep.delete(this);
+      transport.unwatch();
       this.#stopWaiting?.();
       if (!this.#speaksHttp2) this.#link.close();
     }
@@ -114,16 +112,14 @@ export class Http1Connection
     this.#exchange?.clientLost(error);
   }
 
-  expire(now: number): void {
-    const { transport } = this.#link;
-    if (now >= transport.writeDeadline) {
-      if (this.#exchange === undefined) this.#end("write timeout");
-      else this.#exchange.writeExpired();
-    } else if (now >= transport.readDeadline) {
-      transport.readDeadline = Infinity;
-      if (this.#exchange === undefined) this.#headExpired();
-      else this.#exchange.readExpired();
-    }
+  writeExpired(): void {
+    if (this.#exchange === undefined) this.#end("write timeout");
+    else this.#exchange.writeExpired();
+  }
+
+  readExpired(): void {
+    if (this.#exchange === undefined) this.#headExpired();
+    else this.#exchange.readExpired();
   }
 
   async #serveAll(): Promise<void> {
@@ -149,23 +145,22 @@ export class Http1Connection
 
   /** The next head; `undefined` when there is none that we are to answer. */
   async #readHead(): Promise<RequestHead | undefined> {
-    const { limits, sweep } = this.#context;
+    const { limits, wheel } = this.#context;
     const { input, transport } = this.#link;
     const { buffer } = input;
     let searched = 0;
     let deadline = this.#served > 0
       ? undefined
-      : sweep.deadline(limits.requestHeadersTimeoutMs);
+      : wheel.after(limits.requestHeadersTimeoutMs);
     for (;;) {
       if (searched < 2) skipEmptyLine(buffer);
       const headEnd = locateHead(buffer, searched, limits.maxHeaderBytes);
       if (headEnd >= 0) return this.#parseHead(headEnd);
       searched = buffer.available;
       if (searched > 0) {
-        deadline ??= sweep.deadline(limits.requestHeadersTimeoutMs);
+        deadline ??= wheel.after(limits.requestHeadersTimeoutMs);
       }
-      transport.readDeadline = deadline ??
-        sweep.deadline(limits.keepAliveTimeoutMs);
+      transport.limitRead(deadline ?? wheel.after(limits.keepAliveTimeoutMs));
       if (!await input.fill() || this.#leaving) return undefined;
     }
   }

@@ -127,8 +127,8 @@ export class Http1Exchange implements BodyOwner {
   waitingForBody(): void | Promise<void> {
     // Behind an early response the client sends when it likes.
     if (this.#response !== undefined) return;
-    const { transport, context: { limits, sweep } } = this.#link;
-    transport.readDeadline = sweep.deadline(limits.bodyIdleTimeoutMs);
+    const { transport, context: { limits, wheel } } = this.#link;
+    transport.limitRead(wheel.after(limits.bodyIdleTimeoutMs));
     if (!this.request.expectsContinue || this.#continued) return;
     this.#continued = true;
     return this.#sendInterim(informationalHead(CONTINUE, undefined));
@@ -160,7 +160,7 @@ export class Http1Exchange implements BodyOwner {
     const { head, body, framing, persists } = prepareResponse(response, {
       request: this.request,
       persists: this.#mayPersist(),
-      date: link.context.sweep.date,
+      date: link.context.date(),
     });
     link.bytesSent = await link.writer.writeMessage(
       head,

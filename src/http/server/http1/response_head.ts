@@ -1,3 +1,4 @@
+import type { Clock } from "../../../base/clock.ts";
 import type { Body } from "../../body.ts";
 import type { HeaderList } from "../../header_list.ts";
 import type { ResponseMessage } from "../../message.ts";
@@ -26,6 +27,20 @@ export interface ResponseContext {
   readonly persists: boolean;
   /** Value for `Date`. */
   readonly date: string;
+}
+
+/** Returns the value for `Date` at each call (RFC 9110 section 6.6.1), formatted once a second. */
+export function createDateSource(clock: Clock): () => string {
+  let second = NaN;
+  let date = "";
+  return () => {
+    const now = Math.floor(clock.now() / 1000);
+    if (now !== second) {
+      second = now;
+      date = new Date(now * 1000).toUTCString();
+    }
+    return date;
+  };
 }
 
 /** Decides how a response is framed and writes its head. Changes the framing fields in `response.headers`. */

@@ -12,7 +12,7 @@ import { http2Errors, nodeHttp2 } from "../../../base/node_http2.ts";
 import type { Client, ServerContext, ServerLimits } from "../server_options.ts";
 import { Http2Exchange } from "./http2_server_exchange.ts";
 import type { OpenConnection } from "../open_connection.ts";
-import type { Expiring } from "../timer_wheel.ts";
+import type { Deadline } from "../../timer_wheel.ts";
 
 /** RFC 9113 section 6.2. */
 const END_STREAM = 0x1;
@@ -31,20 +31,20 @@ export function createHttp2Engine(limits: ServerLimits): Http2Server {
 }
 
 /** Serves one client's connection of HTTP/2. */
-export class Http2Connection implements OpenConnection, Expiring {
+export class Http2Connection implements OpenConnection, Deadline {
   readonly protocol = "h2";
   readonly openedAt: number;
   readonly #session: ServerHttp2Session;
   readonly #client: Client;
   readonly #context: ServerContext;
   readonly #exchanges = new Set<Http2Exchange>();
-  #idleDeadline: number;
+  dueAt = Infinity;
   readonly #idle = Promise.withResolvers<void>();
   #endReason: string | undefined;
   /** Whether requests were cut: then somebody waits for their outcome. */
   #cut = false;
   #resets = 0;
-  #resetsForgottenAt: number;
+  #resetsForgottenAt = 0;
 
   constructor(
     engine: Http2Server,
@@ -56,8 +56,6 @@ export class Http2Connection implements OpenConnection, Expiring {
     this.#context = context;
     this.openedAt = context.clock.monotonic();
     this.#session = openSession(engine, stream);
-    this.#idleDeadline = this.#nextIdleDeadline();
-    this.#resetsForgottenAt = context.sweep.deadline(RESET_WINDOW_MS);
     this.#session.on(
       "stream",
       (
@@ -91,10 +89,11 @@ export class Http2Connection implements OpenConnection, Expiring {
 
   /** Serves until the connection is closed, and requests that were cut are over. Never throws. */
   async run(): Promise<void> {
-    const { sweep } = this.#context;
-    sweep.add(this);
+    const { wheel } = this.#context;
+    wheel.add(this);
+    this.#awaitRequest();
     await new Promise<void>((resolve) => this.#session.once("close", resolve));
-    sweep.delete(this);
+    wheel.delete(this);
     if (this.#cut && this.#exchanges.size > 0) await this.#idle.promise;
   }
 
@@ -114,16 +113,10 @@ export class Http2Connection implements OpenConnection, Expiring {
     this.#session.destroy();
   }
 
-  expire(now: number): void {
-    if (now >= this.#resetsForgottenAt) {
-      this.#resets = 0;
-      this.#resetsForgottenAt = now + RESET_WINDOW_MS;
-    }
-    if (this.#exchanges.size === 0 && now >= this.#idleDeadline) {
-      this.#endReason ??= "idle timeout";
-      this.retire();
-    }
-    for (const exchange of this.#exchanges) exchange.expire(now);
+  onDue(): void {
+    if (this.#exchanges.size > 0) return;
+    this.#endReason ??= "idle timeout";
+    this.retire();
   }
 
   async #serve(
@@ -141,11 +134,16 @@ export class Http2Connection implements OpenConnection, Expiring {
     if (this.#exchanges.size === 0 && this.#session.destroyed) {
       this.#idle.resolve();
     }
-    this.#idleDeadline = this.#nextIdleDeadline();
+    this.#awaitRequest();
   }
 
   /** Requests that are taken back at once cost us more than the client (CVE-2023-44487). */
   #countReset(): void {
+    const now = this.#context.clock.monotonic();
+    if (now >= this.#resetsForgottenAt) {
+      this.#resets = 0;
+      this.#resetsForgottenAt = now + RESET_WINDOW_MS;
+    }
     this.#resets++;
     if (!this.#resetsTooOften) return;
     this.#endReason ??= "too many resets";
@@ -156,9 +154,9 @@ export class Http2Connection implements OpenConnection, Expiring {
     return this.#resets > this.#context.limits.maxStreamResets;
   }
 
-  #nextIdleDeadline(): number {
-    const { sweep, limits } = this.#context;
-    return sweep.deadline(limits.keepAliveTimeoutMs);
+  #awaitRequest(): void {
+    const { wheel, limits } = this.#context;
+    if (!this.#session.destroyed) wheel.set(this, limits.keepAliveTimeoutMs);
   }
 }
 

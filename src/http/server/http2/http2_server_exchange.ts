@@ -6,6 +6,7 @@ import type { Body } from "../../body.ts";
 import type { HeaderList } from "../../header_list.ts";
 import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
 import type { Outcome, Reply, ResponseMessage } from "../../message.ts";
+import type { Deadline } from "../../timer_wheel.ts";
 import type { Client, ServerContext } from "../server_options.ts";
 import {
   incomingTrailers,
@@ -40,8 +41,11 @@ export class Http2Exchange implements Http2BodyOwner {
   #bytesSent = 0;
   /** Why the exchange was given up. */
   #failure: GatewayError | undefined;
-  #readDeadline = NEVER;
-  #writeDeadline = NEVER;
+  readonly #read: Deadline = { dueAt: NEVER, onDue: () => this.#readExpired() };
+  readonly #write: Deadline = {
+    dueAt: NEVER,
+    onDue: () => this.cut(new StalledClientError()),
+  };
   readonly #closed = Promise.withResolvers<void>();
   #failWrite: ((reason: GatewayError) => void) | undefined;
 
@@ -53,7 +57,11 @@ export class Http2Exchange implements Http2BodyOwner {
     this.#stream = stream;
     this.#client = client;
     this.#context = context;
+    context.wheel.add(this.#write);
+    context.wheel.add(this.#read);
     stream.on("close", () => {
+      context.wheel.delete(this.#write);
+      context.wheel.delete(this.#read);
       this.#closed.resolve();
       if (!this.#done) this.#giveUp("Cannot answer: the client is gone");
     });
@@ -84,20 +92,15 @@ export class Http2Exchange implements Http2BodyOwner {
     await this.#dismissBody();
   }
 
-  expire(now: number): void {
-    if (now >= this.#writeDeadline) {
-      this.cut(new StalledClientError());
-    } else if (now >= this.#readDeadline) {
-      this.#readDeadline = NEVER;
-      if (this.#done) this.#stream.close(http2Errors.noError);
-      this.#body?.cancel(
-        new GatewayError(
-          "request_timeout",
-          "downstream",
-          "Cannot read the body: the client sent nothing",
-        ),
-      );
-    }
+  #readExpired(): void {
+    if (this.#done) this.#stream.close(http2Errors.noError);
+    this.#body?.cancel(
+      new GatewayError(
+        "request_timeout",
+        "downstream",
+        "Cannot read the body: the client sent nothing",
+      ),
+    );
   }
 
   sendInformational(status: number, headers: HeaderList): void {
@@ -109,15 +112,15 @@ export class Http2Exchange implements Http2BodyOwner {
   waitingForBody(): void {
     // Behind an early response the client sends when it likes.
     if (this.#response !== undefined) return;
-    const { sweep, limits } = this.#context;
-    this.#readDeadline = sweep.deadline(limits.bodyIdleTimeoutMs);
+    const { wheel, limits } = this.#context;
+    wheel.set(this.#read, limits.bodyIdleTimeoutMs);
     if (!this.#request?.expectsContinue || this.#continued) return;
     this.#continued = true;
     this.#stream.additionalHeaders({ ":status": CONTINUE });
   }
 
   bodyArrived(): void {
-    this.#readDeadline = NEVER;
+    this.#read.dueAt = NEVER;
   }
 
   async #handle(
@@ -171,7 +174,7 @@ export class Http2Exchange implements Http2BodyOwner {
     const { body, headers } = response;
     const method = this.#request?.sentMethod;
     setFraming(response, method);
-    if (!headers.has("date")) headers.append("date", this.#context.sweep.date);
+    if (!headers.has("date")) headers.append("date", this.#context.date());
     const fields = outgoingFields(response.status, headers);
     if (body === undefined || hasNoBody(response, method)) {
       this.#stream.respond(fields, { endStream: true });
@@ -220,16 +223,16 @@ export class Http2Exchange implements Http2BodyOwner {
   /** Lets an upload that nobody reads run out, for a while: a reset would overtake the response. */
   async #dismissBody(): Promise<void> {
     if (this.#body === undefined || this.#body.ended) return;
-    const { sweep, limits } = this.#context;
-    this.#readDeadline = sweep.deadline(limits.lingerTimeoutMs);
+    const { wheel, limits } = this.#context;
+    wheel.set(this.#read, limits.lingerTimeoutMs);
     this.#body.cancel(responseComplete());
     this.#stream.resume();
     if (!this.#stream.destroyed) await this.#closed.promise;
   }
 
   async #written(write: (done: () => void) => void): Promise<void> {
-    const { sweep, limits } = this.#context;
-    this.#writeDeadline = sweep.deadline(limits.writeTimeoutMs);
+    const { wheel, limits } = this.#context;
+    wheel.set(this.#write, limits.writeTimeoutMs);
     try {
       await new Promise<void>((resolve, reject) => {
         this.#failWrite = reject;
@@ -237,7 +240,7 @@ export class Http2Exchange implements Http2BodyOwner {
         else write(resolve);
       });
     } finally {
-      this.#writeDeadline = NEVER;
+      this.#write.dueAt = NEVER;
       this.#failWrite = undefined;
     }
   }

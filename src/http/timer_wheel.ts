@@ -1,0 +1,85 @@
+import type { Clock } from "../base/clock.ts";
+
+/** A limit on how long something may take. */
+export interface Deadline {
+  /** Monotonic time in milliseconds; `Infinity` while nothing is limited. Set it through `TimerWheel`, or to `Infinity`. */
+  dueAt: number;
+  /** Called once when the time has come; may set the next deadline. */
+  onDue(): void;
+}
+
+/**
+ * One timer for many wheel.
+ *
+ * A timer per request would cost more than many requests do, and nearly every deadline is moved before it is due. So moving one
+ * is an assignment, and the timer, set for the earliest deadline it knew, looks again when it fires.
+ */
+export class TimerWheel {
+  readonly #clock: Clock;
+  readonly #resolutionMs: number;
+  readonly #members = new Set<Deadline>();
+  #wakesAt = Infinity;
+  #stopTimer: (() => void) | undefined;
+
+  /** @param resolutionMs How late a deadline may be due; none is early. The timer fires at most once in this time. */
+  constructor(clock: Clock, resolutionMs = 1) {
+    this.#clock = clock;
+    this.#resolutionMs = resolutionMs;
+  }
+
+  add(deadline: Deadline): void {
+    this.#members.add(deadline);
+  }
+
+  delete(deadline: Deadline): void {
+    this.#members.delete(deadline);
+    deadline.dueAt = Infinity;
+    if (this.#members.size === 0) this.#sleepUntil(Infinity);
+  }
+
+  /** Returns the monotonic time in `delayMs` from now. */
+  after(delayMs: number): number {
+    return this.#clock.monotonic() + delayMs;
+  }
+
+  /** Makes a member due in `delayMs`; `undefined` is never. */
+  set(deadline: Deadline, delayMs: number | undefined): void {
+    this.setAt(
+      deadline,
+      delayMs === undefined ? Infinity : this.after(delayMs),
+    );
+  }
+
+  /** Makes a member due at a monotonic time; `Infinity` is never. */
+  setAt(deadline: Deadline, dueAt: number): void {
+    deadline.dueAt = dueAt;
+    if (dueAt < this.#wakesAt) this.#sleepUntil(dueAt);
+  }
+
+  #sleepUntil(wakesAt: number): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    this.#wakesAt = wakesAt;
+    if (wakesAt === Infinity) return;
+    const delayMs = Math.ceil(wakesAt - this.#clock.monotonic());
+    this.#stopTimer = this.#clock.setTimer(
+      () => this.#wake(),
+      Math.max(delayMs, this.#resolutionMs),
+    );
+  }
+
+  #wake(): void {
+    const now = this.#clock.monotonic();
+    // A callback may set or delete any deadline, its own included.
+    this.#wakesAt = Infinity;
+    let next = Infinity;
+    for (const member of [...this.#members]) {
+      if (member.dueAt <= now) {
+        member.dueAt = Infinity;
+        member.onDue();
+      }
+    }
+    for (const { dueAt } of this.#members) next = Math.min(next, dueAt);
+    this.#sleepUntil(next);
+  }
+}
