@@ -19,6 +19,7 @@ import { describe, type Description } from "./describe/describe.ts";
 import type { CompiledListener } from "./compiled_model.ts";
 import type { EffectivePolicy } from "./policies/effective_policy.ts";
 import { environmentNames } from "./describe/environment_names.ts";
+import { PolicyChecks } from "./policies/policy_checks.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import { createHiding } from "./describe/redact_configuration.ts";
@@ -44,6 +45,8 @@ export interface Compiled {
   /** To be put into force when no diagnostic is an error; invalid policies in it refuse all the same. */
   readonly snapshot: Snapshot;
   readonly diagnostics: readonly ResourceDiagnostic[];
+  /** Those that hold whatever other resources say: problems of policies, filters and patterns. */
+  readonly independentDiagnostics: readonly ResourceDiagnostic[];
   /**
    * The configuration as `/config_dump` shows it, without secrets.
    * @param sensitiveHeaders Names of headers to redact besides those that always are.
@@ -61,17 +64,20 @@ export function compile(
   options: CompileOptions,
 ): Compiled {
   const report = new Report();
-  checkPolicies(resources, options.readFile, report);
+  const readFile = readOnce(options.readFile);
+  const hide = createHiding(resources.environment);
+  const checks = new PolicyChecks({ readFile, hide });
+  checkPolicies(resources, { checks, report });
   checkPatterns(resources, report);
-  const backends = compileBackends(resources, options.readFile, report);
+  const independentDiagnostics = report.diagnostics;
+  const backends = compileBackends(resources, readFile, report);
   checkKeyBackends(resources, backends, report);
   checkGlobalLimits(resources, { backends, kv: options.kv, report });
   const listeners = compileListeners(resources, {
     backends,
     attachments: attachPolicies(resources, report),
     factory: new PolicyFactory({
-      readFile: options.readFile,
-      hide: createHiding(resources.environment),
+      checks,
       services: options.services ?? inertServices(),
       backends,
     }),
@@ -79,7 +85,7 @@ export function compile(
     environment: resources.environment,
   });
   checkWebUi(listeners, report);
-  const ports = compilePorts(listeners, { ...options, report });
+  const ports = compilePorts(listeners, { ...options, readFile, report });
   const credentials = unite(
     environmentNames(resources),
     credentialNames(listeners.flatMap(policiesOf)),
@@ -87,9 +93,26 @@ export function compile(
   return {
     snapshot: { ports, backends, credentials },
     diagnostics: report.diagnostics,
+    independentDiagnostics,
     describe: (sensitiveHeaders = []) =>
       describe({ resources, ports, listeners, backends }, sensitiveHeaders),
   };
+}
+
+/** Reads each file once, so that a policy is created from the same content that was checked. */
+function readOnce(readFile: ReadFile): ReadFile {
+  const results = new Map<string, () => string>();
+  const read = (path: string) => {
+    try {
+      const text = readFile(path);
+      return () => text;
+    } catch (error) {
+      return () => {
+        throw error;
+      };
+    }
+  };
+  return (path) => results.getOrInsertComputed(path, read)();
 }
 
 /** Of the listener itself and of all that it serves. */

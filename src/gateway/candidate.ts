@@ -1,16 +1,10 @@
-import {
-  resourceKey,
-  type ResourceSet,
-} from "../api/resources/resource_set.ts";
+import { resourceKey } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { systemClock } from "../base/clock.ts";
 import { readFileText, readFileTextSync } from "../base/regular_file.ts";
 import { runInSlices } from "../base/slices.ts";
-import { checkPolicies } from "../compile/policies/check_policies.ts";
-import { compile } from "../compile/compile.ts";
-import { checkPatterns } from "../compile/routes/check_patterns.ts";
+import { compile, type Compiled } from "../compile/compile.ts";
 import { loadPolicies } from "../compile/policies/load_policies.ts";
-import { Report } from "../compile/report.ts";
 import type { ConfigurationSource } from "../config/configuration_source.ts";
 import {
   type ConfigText,
@@ -98,27 +92,20 @@ export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
     now: systemClock.now(),
   });
   const found = diagnostics.some(isError)
-    ? certainErrors(compiled.diagnostics, resources)
+    ? independentErrors(compiled)
     : compiled.diagnostics;
   return locateDiagnostics(candidate, { diagnostics: found });
 }
 
-/**
- * What is true whatever the resources say that are not valid and left out: what gateways say of their own files, and what policies
- * hold.
- */
-function certainErrors(
-  diagnostics: readonly ResourceDiagnostic[],
-  resources: ResourceSet,
+/** Selects the errors that hold whatever the invalid resources say, which are left out; also those of gateways' own files. */
+function independentErrors(
+  { diagnostics, independentDiagnostics }: Compiled,
 ): readonly ResourceDiagnostic[] {
-  const report = new Report();
-  checkPolicies(resources, readFileTextSync, report);
-  checkPatterns(resources, report);
-  // Of a listener as a whole they say that it clashes with another, which has been said.
+  // An error of a whole listener is a conflict with another, which the loader has reported.
   const ofGateways = diagnostics.filter(isError).filter(({ resource, path }) =>
     resource.kind === "Gateway" && path.length > 3
   );
-  return [...ofGateways, ...report.diagnostics];
+  return [...ofGateways, ...independentDiagnostics];
 }
 
 /** What was found when reading, and by the data plane, at its places in the files and in their order. */

@@ -24,8 +24,8 @@ export function deferPolicy<K extends TrafficPolicyKind>(
     async load() {
       loaded ??= (await importKinds())[kind];
     },
-    check: (traffic, readFile) =>
-      traffic[kind] === undefined ? [] : code().check(traffic, readFile),
+    check: (traffic, options) =>
+      traffic[kind] === undefined ? [] : code().check(traffic, options),
     create: (traffic, options) =>
       traffic[kind] === undefined ? undefined : code().create(traffic, options),
     get combine() {

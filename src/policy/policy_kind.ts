@@ -1,5 +1,6 @@
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import { GatewayError } from "../base/errors.ts";
+import type { Hide } from "../base/redaction.ts";
 import type {
   TrafficPolicy,
   TrafficPolicyKind,
@@ -22,12 +23,21 @@ export interface PolicyProblem {
 /** Reads a text file whose path is as it stands in the configuration; throws when it cannot. */
 export type ReadFile = (path: string) => string;
 
-/** The place where a policy runs, and what it may use there. */
-export interface PolicyOptions extends BackendAccess {
-  /** Port of the listener that accepted the request. */
-  readonly listenerPort: number;
+/** Dependencies of checking a policy's configuration. */
+export interface CheckOptions {
   /** Reads the files that the configuration names. */
   readonly readFile: ReadFile;
+  /**
+   * Redacts strings of the configuration for log, trace and metrics. One function per configuration: expressions are compiled once
+   * for each.
+   */
+  readonly hide: Hide;
+}
+
+/** Dependencies of creating a policy for one place where it runs. */
+export interface PolicyOptions extends CheckOptions, BackendAccess {
+  /** Port of the listener that accepted the request. */
+  readonly listenerPort: number;
   readonly services: PolicyServices;
 }
 
@@ -37,11 +47,17 @@ export interface PolicyKind {
   readonly kind: TrafficPolicyKind;
   /** `replace`: the most specific configuration counts; `accumulate`: all of them apply, the least specific first. */
   readonly merge: "replace" | "accumulate";
-  /** Everything about the configuration that its schema cannot see. */
-  check(traffic: TrafficPolicy, readFile: ReadFile): readonly PolicyProblem[];
-  /** `undefined` when `traffic` does not configure this kind. A configuration with problems becomes a policy that refuses. */
+  /** Finds the problems that the schema of the configuration cannot express. */
+  check(
+    traffic: TrafficPolicy,
+    options: CheckOptions,
+  ): readonly PolicyProblem[];
+  /**
+   * Creates the policy, or returns `undefined` when `traffic` does not configure this kind. Never checks: the caller calls
+   * `denyingPolicy` for a configuration with a problem that is no warning.
+   */
   create(traffic: TrafficPolicy, options: PolicyOptions): Policy | undefined;
-  /** Makes one policy of all configurations that apply, in place of `create` for each; they all configure this kind. */
+  /** Creates one policy from all configurations that apply, in place of `create` for each; they all configure this kind. */
   readonly combine?:
     | ((layers: readonly CombinedLayer<TrafficPolicy>[]) => Policy)
     | undefined;
@@ -62,7 +78,7 @@ type ConfigOf<K extends TrafficPolicyKind> = NonNullable<TrafficPolicy[K]>;
 /** How the configuration of one kind is checked and made into a policy. */
 export interface PolicyDefinition<C> {
   readonly merge?: PolicyKind["merge"];
-  check?(config: C, readFile: ReadFile): readonly PolicyProblem[];
+  check?(config: C, options: CheckOptions): readonly PolicyProblem[];
   create(config: C, options: PolicyOptions): Policy;
 }
 
@@ -71,34 +87,23 @@ export function definePolicy<K extends TrafficPolicyKind>(
   kind: K,
   definition: PolicyDefinition<ConfigOf<K>>,
 ): PolicyKind {
-  function problemsOf(
-    config: ConfigOf<K>,
-    readFile: ReadFile,
-  ): readonly PolicyProblem[] {
-    return definition.check?.(config, readFile) ?? [];
-  }
-
   return {
     kind,
     merge: definition.merge ?? "replace",
-    check(traffic, readFile) {
+    check(traffic, options) {
       const config = traffic[kind];
-      return config === undefined ? [] : problemsOf(config, readFile);
+      return config && definition.check?.(config, options) || [];
     },
     create(traffic, options) {
       const config = traffic[kind];
-      if (config === undefined) return undefined;
-      const problem = problemsOf(config, options.readFile).find(isFatal);
-      return problem === undefined
-        ? definition.create(config, options)
-        : refusingPolicy(kind, problem.message);
+      return config && definition.create(config, options);
     },
   };
 }
 
 /** How the configurations of one kind are checked and made into a policy together. */
 export interface CombinedDefinition<C> {
-  check(config: C): readonly PolicyProblem[];
+  check(config: C, options: CheckOptions): readonly PolicyProblem[];
   create(layers: readonly CombinedLayer<C>[]): Policy;
 }
 
@@ -112,19 +117,15 @@ export function defineCombinedPolicy<K extends TrafficPolicyKind>(
       const own = config[kind];
       return own === undefined ? [] : [{ ...layer, config: own }];
     });
-    const problem = configured.flatMap(({ config }) => check(config))
-      .find(isFatal);
-    return problem === undefined
-      ? create(configured)
-      : refusingPolicy(kind, problem.message);
+    return create(configured);
   }
 
   return {
     kind,
     merge: "accumulate",
-    check(traffic) {
+    check(traffic, options) {
       const config = traffic[kind];
-      return config === undefined ? [] : check(config);
+      return config === undefined ? [] : check(config, options);
     },
     create(traffic, options) {
       if (traffic[kind] === undefined) return undefined;
@@ -134,12 +135,8 @@ export function defineCombinedPolicy<K extends TrafficPolicyKind>(
   };
 }
 
-function isFatal({ isWarning }: PolicyProblem): boolean {
-  return isWarning === undefined;
-}
-
-/** Stands in for a policy that cannot be run: no request gets past it. */
-export function refusingPolicy(kind: string, problem: string): Policy {
+/** Creates a stand-in for a policy that cannot run; it rejects every request. */
+export function denyingPolicy(kind: string, problem: string): Policy {
   return {
     kind,
     onRequest() {

@@ -23,11 +23,11 @@ import { createUrlRewrite } from "./http/url_rewrite.ts";
 
 const cors = definePolicy("cors", { create: createCors });
 const jwtAuthentication = definePolicy("jwtAuthentication", {
-  check: checkJwtAuthentication,
+  check: (config, { readFile }) => checkJwtAuthentication(config, readFile),
   create: createJwtAuthentication,
 });
 const basicAuthentication = definePolicy("basicAuthentication", {
-  check: checkBasicAuthentication,
+  check: (config, { readFile }) => checkBasicAuthentication(config, readFile),
   create: (config, { readFile }) => createBasicAuthentication(config, readFile),
 });
 const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {

@@ -5,20 +5,18 @@ import type {
 } from "../../api/resources/http_filter.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import type { Hide } from "../../base/redaction.ts";
 import {
   backendPhaseKinds,
   gatewayPhaseKinds,
   routePhaseKinds,
 } from "../../policy/registry.ts";
-import type { PolicyKind, ReadFile } from "../../policy/policy_kind.ts";
-import { createHiding } from "../describe/redact_configuration.ts";
+import type { PolicyKind } from "../../policy/policy_kind.ts";
 import type { Named, Report } from "../report.ts";
+import type { PolicyChecks } from "./policy_checks.ts";
 
 interface CheckContext {
-  readonly readFile: ReadFile;
+  readonly checks: PolicyChecks;
   readonly report: Report;
-  readonly hide: Hide;
 }
 
 /** A resource and where in it a policy or filter is configured. */
@@ -27,14 +25,11 @@ interface Site {
   readonly path: DiagnosticPath;
 }
 
-/** Reports what is wrong with policies and filters, attached or not. */
+/** Reports the problems of policies and filters, attached or not. */
 export function checkPolicies(
   resources: ResourceSet,
-  readFile: ReadFile,
-  report: Report,
+  context: CheckContext,
 ): void {
-  const hide = createHiding(resources.environment);
-  const context = { readFile, report, hide };
   for (const policy of resources.gatewayPolicies) {
     const { traffic = {}, backend = {}, phase } = policy.spec;
     const kinds = phase === "PreRouting" ? gatewayPhaseKinds : routePhaseKinds;
@@ -92,15 +87,15 @@ function check(
   { resource, path }: Site,
   traffic: TrafficPolicy,
   kinds: readonly PolicyKind[],
-  { readFile, report, hide }: CheckContext,
+  { checks, report }: CheckContext,
 ): void {
   for (const kind of kinds) {
-    for (const problem of kind.check(traffic, readFile)) {
+    for (const problem of checks.problemsOf(kind, traffic)) {
       const { suggestion, offset, isWarning } = problem;
       // What has a place in a text may quote it.
       const message = offset === undefined
         ? problem.message
-        : hide(problem.message);
+        : checks.options.hide(problem.message);
       const where = [...path, kind.kind, ...problem.path];
       const found = { path: where, message, suggestion, offset };
       if (isWarning) report.warning(resource, found);

@@ -1,72 +1,119 @@
 import type { TrafficPolicy } from "../../api/resources/gateway_policy.ts";
 import type { Policy } from "../../policy/policy.ts";
-import type { PolicyKind, PolicyOptions } from "../../policy/policy_kind.ts";
+import {
+  denyingPolicy,
+  type PolicyKind,
+  type PolicyOptions,
+} from "../../policy/policy_kind.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import type { EffectivePolicy } from "./effective_policy.ts";
+import type { EffectivePolicy, PolicyLayer } from "./effective_policy.ts";
+import type { PolicyChecks } from "./policy_checks.ts";
 
-/** Where a policy runs, and the namespace of the resource that has it. */
+/** Listener port where a policy runs, and namespace of the resource that configures it. */
 interface PolicySite {
   readonly listenerPort: number;
   readonly namespace: string;
 }
 
-/** What every policy is made with. */
-export interface PolicyFactoryOptions
-  extends Pick<PolicyOptions, "readFile" | "hide" | "services"> {
+/** Dependencies of the policies of a configuration. */
+export interface PolicyFactoryOptions {
+  readonly checks: PolicyChecks;
+  readonly services: PolicyOptions["services"];
   readonly backends: ReadonlyMap<string, Backend>;
 }
 
-/** Makes policies, one for each configuration however many routes it is attached to. */
+/**
+ * Creates policies, one per configuration however many routes it is attached to; of kinds that combine, one per list of
+ * configurations. A configuration with an error becomes a policy that denies every request.
+ */
 export class PolicyFactory {
   readonly #options: PolicyFactoryOptions;
-  readonly #made = new Map<TrafficPolicy, Map<string, Policy>>();
+  readonly #created = new Map<string, Policy | undefined>();
+  /** Numbers that stand for the parts of a key of `#created`. */
+  readonly #ids = new Map<unknown, number>();
 
   constructor(options: PolicyFactoryOptions) {
     this.#options = options;
   }
 
-  /** The policies that run for a listener's port, in order. */
+  /** Returns the policies that run for a listener's port, in order. */
   createAll(
     effective: readonly EffectivePolicy[],
     listenerPort: number,
   ): Policy[] {
     return effective.flatMap(({ kind, layers }) => {
-      const sited = layers.map(({ traffic, scope, resource }) => {
-        const { namespace } = resource.metadata;
-        return { traffic, scope, site: { listenerPort, namespace } };
-      });
       if (kind.combine !== undefined) {
-        return [kind.combine(sited.map(({ traffic, scope, site }) => (
-          { scope, config: traffic, options: this.#optionsFor(site) }
-        )))];
+        return this.#combine(kind, layers, listenerPort) ?? [];
       }
-      return sited.map(({ traffic, site }) => this.create(kind, traffic, site))
-        .filter((policy) => policy !== undefined);
+      return layers.flatMap(({ traffic, resource }) => {
+        const { namespace } = resource.metadata;
+        return this.create(kind, traffic, { listenerPort, namespace }) ?? [];
+      });
     });
   }
 
-  /** `undefined` when `traffic` does not configure the kind. */
+  /** Returns `undefined` when `traffic` does not configure the kind. */
   create(
     kind: PolicyKind,
     traffic: TrafficPolicy,
     site: PolicySite,
   ): Policy | undefined {
-    const key = `${kind.kind}:${site.listenerPort}`;
-    const known = this.#made.get(traffic)?.get(key);
-    if (known !== undefined) return known;
-    const policy = kind.create(traffic, this.#optionsFor(site));
-    if (policy === undefined) return undefined;
-    const ofTraffic = this.#made.get(traffic) ?? new Map<string, Policy>();
-    this.#made.set(traffic, ofTraffic.set(key, policy));
-    return policy;
+    const key = [kind, site.listenerPort, traffic[kind.kind]];
+    return this.#createOnce(key, () =>
+      this.#deny(kind, [traffic]) ??
+        kind.create(traffic, this.#optionsFor(site)));
+  }
+
+  #combine(
+    kind: PolicyKind,
+    layers: readonly PolicyLayer[],
+    listenerPort: number,
+  ): Policy | undefined {
+    const parts = layers.flatMap(({ traffic, scope }) => [
+      traffic[kind.kind],
+      scope,
+    ]);
+    return this.#createOnce(
+      [kind, listenerPort, ...parts],
+      () =>
+        this.#deny(kind, layers.map(({ traffic }) => traffic)) ??
+          kind.combine?.(layers.map(({ traffic, scope, resource }) => {
+            const { namespace } = resource.metadata;
+            const options = this.#optionsFor({ listenerPort, namespace });
+            return { scope, config: traffic, options };
+          })),
+    );
+  }
+
+  #createOnce(
+    parts: readonly unknown[],
+    create: () => Policy | undefined,
+  ): Policy | undefined {
+    const key = parts.map((part) => {
+      const id = this.#ids.get(part) ?? this.#ids.size;
+      this.#ids.set(part, id);
+      return id;
+    }).join();
+    if (!this.#created.has(key)) this.#created.set(key, create());
+    return this.#created.get(key);
+  }
+
+  /** Returns the policy that stands in for configurations with an error; `undefined` when they have none. */
+  #deny(
+    kind: PolicyKind,
+    configured: readonly TrafficPolicy[],
+  ): Policy | undefined {
+    const error = configured
+      .flatMap((traffic) => this.#options.checks.problemsOf(kind, traffic))
+      .find(({ isWarning }) => isWarning === undefined);
+    return error && denyingPolicy(kind.kind, error.message);
   }
 
   #optionsFor({ listenerPort, namespace }: PolicySite): PolicyOptions {
-    const { readFile, hide, services, backends } = this.#options;
+    const { checks, services, backends } = this.#options;
     return {
+      ...checks.options,
       listenerPort,
-      readFile,
-      hide,
       services,
       connectionOf(ref) {
         const key = `${ref.namespace ?? namespace}/${ref.name}`;

@@ -18,6 +18,8 @@ import {
 } from "../authentication/request_identity.ts";
 import { bearerChallenge } from "../authentication/challenge.ts";
 import {
+  type CompiledExpression,
+  compileOnce,
   condition,
   decisionProblem,
   typeProblem,
@@ -29,22 +31,24 @@ import { Refusal } from "../refusal.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 import { missingScopes } from "./scopes.ts";
 
-/** What is wrong with the rules. */
+/** Reports rules that cannot be evaluated, or never hold. */
 export function checkAuthorization(
   { policy }: Authorization,
+  { hide }: Pick<PolicyOptions, "hide">,
 ): readonly PolicyProblem[] {
   return policy.matchExpressions.flatMap((text, index) => {
     const path = ["policy", "matchExpressions", index];
-    return decisionProblem(text, path) ?? neverMet(text, path) ?? [];
+    const compiled = compileOnce(text, hide);
+    return decisionProblem(compiled, path) ?? neverMet(compiled, path) ?? [];
   });
 }
 
 /** A rule that is no boolean refuses every request, which is safe and hardly what was meant. */
 function neverMet(
-  text: string,
+  compiled: CompiledExpression,
   path: PolicyProblem["path"],
 ): PolicyProblem | undefined {
-  const problem = typeProblem(text, path, condition);
+  const problem = typeProblem(compiled, path, condition);
   if (problem === undefined) return undefined;
   const message = `${problem.message}; it refuses every request`;
   return { ...problem, message, isWarning: true };

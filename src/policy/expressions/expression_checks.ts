@@ -8,12 +8,28 @@ import {
 import type { ResultType } from "../../cel/result_type.ts";
 import type { PolicyProblem } from "../policy_kind.ts";
 
-/** What is wrong with an expression that decides over a request, as in rules and limits; `undefined` when nothing is. */
+/** An expression, or the reason why a string is none. */
+export type CompiledExpression = Expression | ExpressionFault;
+
+const compiledBy = new WeakMap<Hide, Map<string, CompiledExpression>>();
+
+/**
+ * Compiles an expression, once per configuration: later calls with the same string and `hide` return the same object.
+ * @param hide Redacts the string for log, trace and metrics; belongs to one configuration.
+ */
+export function compileOnce(text: string, hide: Hide): CompiledExpression {
+  const compiled = compiledBy.getOrInsertComputed(hide, () => new Map());
+  return compiled.getOrInsertComputed(
+    text,
+    () => compileExpression(text, hide(text)),
+  );
+}
+
+/** Explains why an expression cannot decide about a request, as in rules and limits; `undefined` when it can. */
 export function decisionProblem(
-  text: string,
+  compiled: CompiledExpression,
   path: PolicyProblem["path"],
 ): PolicyProblem | undefined {
-  const compiled = compileExpression(text);
   if (!(compiled instanceof Expression)) return faultProblem(compiled, path);
   const [name, reason] = notInRules.find(([each]) => isRead(compiled, each)) ??
     [];
@@ -47,13 +63,12 @@ export interface Accepted {
 /** Yes or no. */
 export const condition: Accepted = { types: ["boolean"], text: "a boolean" };
 
-/** What no request can have a usable value of is a mistake of whoever wrote it; `undefined` when some may. */
+/** Reports an expression whose value never has an accepted type; `undefined` when it may have one. */
 export function typeProblem(
-  text: string,
+  compiled: CompiledExpression,
   path: PolicyProblem["path"],
   { types, text: expected }: Accepted,
 ): PolicyProblem | undefined {
-  const compiled = compileExpression(text);
   const type = compiled instanceof Expression ? compiled.resultType : undefined;
   if (type === undefined || types.includes(type)) return undefined;
   const message =
@@ -76,11 +91,11 @@ export function faultProblem(
 }
 
 /**
- * The expression of a text that was checked. This is where an expression gets the text that is shown of it.
- * @throws {TypeError} When it has a fault after all.
+ * Compiles an expression that was checked.
+ * @throws {TypeError} For a string that is no expression.
  */
 export function compileChecked(text: string, hide: Hide): Expression {
-  const compiled = compileExpression(text, hide(text));
+  const compiled = compileOnce(text, hide);
   if (compiled instanceof Expression) return compiled;
   throw new TypeError(compiled.message);
 }

@@ -8,7 +8,7 @@ import {
 } from "../expressions/body_variables.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
 import { exposedHeaders } from "../http/cors.ts";
-import { type CombinedLayer, refusingPolicy } from "../policy_kind.ts";
+import { type CombinedLayer, denyingPolicy } from "../policy_kind.ts";
 import { Admission, admissionSlot } from "./rate_limit_admission.ts";
 import {
   type GlobalAdmission,
@@ -51,7 +51,7 @@ export function createRateLimit(
   });
   if (global.includes(undefined)) {
     const problem = "The limiter that processes share is not available";
-    return refusingPolicy("rateLimit", problem);
+    return denyingPolicy("rateLimit", problem);
   }
   const { services, hide } = first.options;
   const { counters, log } = services;

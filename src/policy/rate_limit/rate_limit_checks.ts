@@ -2,20 +2,24 @@ import type {
   GlobalRateLimit,
   RateLimit,
 } from "../../api/policies/rate_limit_schema.ts";
+import type { Hide } from "../../base/redaction.ts";
 import { describeServiceProblems } from "../../ratelimit/service/service_budgets.ts";
 import {
   type Accepted,
+  compileOnce,
   condition,
   decisionProblem,
   typeProblem,
 } from "../expressions/expression_checks.ts";
-import type { PolicyProblem } from "../policy_kind.ts";
+import type { CheckOptions, PolicyProblem } from "../policy_kind.ts";
 import { budgetOf } from "./rate_limit_budget.ts";
 
-/** What is wrong with the expressions of the limits, and what a rate limit service cannot do. */
+/** Reports expressions that no limit can use, and descriptors that a rate limit service cannot count. */
 export function checkRateLimit(
   { local = [], global }: RateLimit,
+  { hide }: Pick<CheckOptions, "hide">,
 ): readonly PolicyProblem[] {
+  const problemsOf = problemFinder(hide);
   return [
     ...(global === undefined ? [] : serviceProblems(global)),
     ...local.flatMap(({ key, when }, index) => [
@@ -56,13 +60,16 @@ const name: Accepted = {
   text: "a text, a number or a boolean",
 };
 
-function problemsOf(
-  text: string | undefined,
-  path: PolicyProblem["path"],
-  accepted: Accepted,
-): readonly PolicyProblem[] {
-  if (text === undefined) return [];
-  const problem = decisionProblem(text, path) ??
-    typeProblem(text, path, accepted);
-  return problem === undefined ? [] : [problem];
+function problemFinder(hide: Hide) {
+  return (
+    text: string | undefined,
+    path: PolicyProblem["path"],
+    accepted: Accepted,
+  ): readonly PolicyProblem[] => {
+    if (text === undefined) return [];
+    const compiled = compileOnce(text, hide);
+    const problem = decisionProblem(compiled, path) ??
+      typeProblem(compiled, path, accepted);
+    return problem === undefined ? [] : [problem];
+  };
 }

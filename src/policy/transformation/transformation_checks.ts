@@ -4,39 +4,47 @@ import {
   type Transformation,
 } from "../../api/policies/transformation_schema.ts";
 import { protectedHeaders } from "../../base/protected_headers.ts";
+import type { Hide } from "../../base/redaction.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
-import { compileExpression, Expression } from "../../cel/expression.ts";
-import { faultProblem } from "../expressions/expression_checks.ts";
-import type { PolicyProblem } from "../policy_kind.ts";
+import { Expression } from "../../cel/expression.ts";
+import {
+  type CompiledExpression,
+  compileOnce,
+  faultProblem,
+} from "../expressions/expression_checks.ts";
+import type { CheckOptions, PolicyProblem } from "../policy_kind.ts";
 import { compileBody, compileHeader } from "./transformation_expression.ts";
 
 type Side = keyof Transformation;
 
-/** What is wrong with a transformation: expressions, headers that the gateway writes itself, more than one change of a header. */
+/** Reports expressions that cannot be used, changes of headers that the gateway writes itself, and headers that are changed twice. */
 export function checkTransformation(
   { request, response }: Transformation,
+  { hide }: Pick<CheckOptions, "hide">,
 ): readonly PolicyProblem[] {
   return [
-    ...problemsOf("request", request),
-    ...problemsOf("response", response),
+    ...problemsOf("request", request, hide),
+    ...problemsOf("response", response, hide),
   ];
 }
 
 function problemsOf(
   side: Side,
   changes: MessageChanges | undefined,
+  hide: Hide,
 ): readonly PolicyProblem[] {
+  const compile = (text: string) => compileOnce(text, hide);
   if (changes === undefined) return [];
   const { set = [], add = [], body } = changes;
   const problems = [
     ...nameProblems(side, changes),
     ...set.flatMap(({ name, value }, index) =>
-      valueProblems(side, value, ["set", index, "value"], name)
+      valueProblems(side, compile(value), ["set", index, "value"], name)
     ),
     ...add.flatMap(({ name, value }, index) =>
-      valueProblems(side, value, ["add", index, "value"], name)
+      valueProblems(side, compile(value), ["add", index, "value"], name)
     ),
-    ...(body === undefined ? [] : valueProblems(side, body, ["body"])),
+    ...(body === undefined ? [] : valueProblems(side, compile(body), ["body"])),
   ];
   return problems.map((each) => ({ ...each, path: [side, ...each.path] }));
 }
@@ -83,11 +91,10 @@ function ownHeaderProblem(side: Side, key: string, action: string): string {
 /** @param name Of the header, when it is the value of one. */
 function valueProblems(
   side: Side,
-  text: string,
+  compiled: CompiledExpression,
   path: PolicyProblem["path"],
   name?: string,
 ): readonly PolicyProblem[] {
-  const compiled = compileExpression(text);
   if (!(compiled instanceof Expression)) return [faultProblem(compiled, path)];
   const unavailable = unavailableIn(side, compiled);
   if (unavailable !== undefined) return [{ path, message: unavailable }];

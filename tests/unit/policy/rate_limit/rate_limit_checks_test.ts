@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import type { GlobalRateLimit } from "../../../../src/api/policies/rate_limit_schema.ts";
 import { checkRateLimit } from "../../../../src/policy/rate_limit/rate_limit_checks.ts";
 
+const options = { readFile: () => "", hide: (text: string) => text };
+
 type Descriptor = GlobalRateLimit["descriptors"][number];
 
 function problemsOf(
@@ -21,7 +23,7 @@ function problemsOf(
         ...each,
       })),
     },
-  });
+  }, options);
   return problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
 
@@ -56,7 +58,7 @@ Deno.test("checkRateLimit refuses expressions that can have no value a limit can
       { ...limit, when: "jwt.trial", key: "jwt.teams" },
       { ...limit, when: "false", key: "size(request.path)" },
     ],
-  });
+  }, options);
 
   assert.deepEqual(
     problems.map(({ path, message }) => `${path.join(".")}: ${message}`),

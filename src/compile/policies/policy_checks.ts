@@ -1,0 +1,32 @@
+import type { TrafficPolicy } from "../../api/resources/gateway_policy.ts";
+import type {
+  CheckOptions,
+  PolicyKind,
+  PolicyProblem,
+} from "../../policy/policy_kind.ts";
+
+/** Checks the policies of a configuration, each one once, however many routes it is attached to. */
+export class PolicyChecks {
+  readonly options: CheckOptions;
+  /** By configuration of one kind, such as the object in `traffic.cors`. */
+  readonly #problems = new Map<object, readonly PolicyProblem[]>();
+
+  constructor(options: CheckOptions) {
+    this.options = options;
+  }
+
+  /** Returns the problems of what `traffic` configures of a kind. */
+  problemsOf(
+    kind: PolicyKind,
+    traffic: TrafficPolicy,
+  ): readonly PolicyProblem[] {
+    const config = traffic[kind.kind];
+    if (config === undefined) return [];
+    let problems = this.#problems.get(config);
+    if (problems === undefined) {
+      problems = kind.check(traffic, this.options);
+      this.#problems.set(config, problems);
+    }
+    return problems;
+  }
+}
