@@ -29,7 +29,7 @@ export const apiKeyAuthenticationSchema = s.object({
   ),
   keys: s.field(
     "The keys that are known.",
-    s.list(apiKey, { min: 1, max: 1024 }),
+    s.withPrivacy("secret", s.list(apiKey, { min: 1, max: 1024 })),
   ),
   location: s.field(
     "Where the key stands; after `Authorization: Bearer` when left out.",

@@ -19,7 +19,9 @@ export const basicAuthenticationSchema = s.refine(
     ),
     users: s.field(
       "Users as `htpasswd -B -C 10` prints them: bcrypt up to cost 10, or SHA-1.",
-      s.optional(s.list(s.secret(), { min: 1, max: 256 })),
+      s.optional(
+        s.withPrivacy("secret", s.list(s.secret(), { min: 1, max: 256 })),
+      ),
     ),
     file: s.field(
       "In place of `users`: path of a file with such lines.",

@@ -48,7 +48,10 @@ const descriptor = s.refine(
       "Whose budget a request counts against: each combination of values has one.",
       s.list(
         s.object({
-          key: s.field("What `value` is, such as `user`.", s.text(256)),
+          key: s.field(
+            "What `value` is, such as `user`.",
+            s.withPrivacy("text", s.text(256)),
+          ),
           value: s.field(
             "Expression of a text, a number or a boolean.",
             celExpression,

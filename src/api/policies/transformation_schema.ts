@@ -30,7 +30,10 @@ function assignments(name: ReturnType<typeof settable>) {
     s.list(
       s.object({
         name: s.field("Name of the header.", name),
-        value: s.field("Expression of its value.", celExpression),
+        value: s.field(
+          "Expression of its value.",
+          s.withPrivacy("headerValue", celExpression),
+        ),
       }),
       { min: 1, max: MAX_CHANGES },
     ),

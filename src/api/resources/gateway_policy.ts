@@ -25,7 +25,7 @@ export const directResponseSchema = s.object({
   status: s.field("Status of the response.", s.integer(200, 599)),
   body: s.field(
     "Body of the response, plain text.",
-    s.optional(s.text(65536, 0)),
+    s.optional(s.withPrivacy("text", s.text(65536, 0))),
   ),
 });
 

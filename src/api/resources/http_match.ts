@@ -56,24 +56,26 @@ function hasForbiddenPart(path: string): boolean {
     path.endsWith("/.") || path.endsWith("/..");
 }
 
-const valueEntries = {
-  type: s.field(
-    "`Exact`: `value` is the value. `RegularExpression`: an expression that matches the whole value.",
-    s.withDefault(s.oneOf(["Exact", "RegularExpression"]), "Exact"),
-  ),
-  value: s.field(
-    "Value or expression. Expressions use RE2 syntax and match no value over 8 KiB.",
-    s.text(4096),
-  ),
-};
+function valueEntries(privacy: s.Privacy) {
+  return {
+    type: s.field(
+      "`Exact`: `value` is the value. `RegularExpression`: an expression that matches the whole value.",
+      s.withDefault(s.oneOf(["Exact", "RegularExpression"]), "Exact"),
+    ),
+    value: s.field(
+      "Value or expression. Expressions use RE2 syntax and match no value over 8 KiB.",
+      s.withPrivacy(privacy, s.text(4096)),
+    ),
+  };
+}
 
 const headerMatch = s.object({
   name: s.field("Header name, case-insensitive.", headerName),
-  ...valueEntries,
+  ...valueEntries("headerValue"),
 });
 const queryParamMatch = s.object({
   name: s.field("Parameter name, case-sensitive.", s.text(256)),
-  ...valueEntries,
+  ...valueEntries("parameterValue"),
 });
 
 /** Conditions on a request; all must hold. Gateway API `HTTPRouteMatch`. */

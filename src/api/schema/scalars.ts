@@ -10,12 +10,18 @@ export const headerName = s.named(
   ),
 );
 
-/** A header value: printable, without line breaks or surrounding whitespace. Messages do not show it. */
-export const headerValue = s.refine(
-  s.text(4096, 0),
-  s.rule(
-    (value) => value.trim() === value && !/[^\P{Cc}\t]/u.test(value),
-    "a header value cannot contain line breaks or control characters, or begin or end with whitespace",
+/**
+ * A header value: printable, without line breaks or surrounding whitespace. Messages do not show it. The field `name` beside it is
+ * the name of the header.
+ */
+export const headerValue = s.withPrivacy(
+  "headerValue",
+  s.refine(
+    s.text(4096, 0),
+    s.rule(
+      (value) => value.trim() === value && !/[^\P{Cc}\t]/u.test(value),
+      "a header value cannot contain line breaks or control characters, or begin or end with whitespace",
+    ),
   ),
 );
 
@@ -104,11 +110,14 @@ export function isUpstreamHost(text: string): boolean {
 }
 
 /** An absolute `http` or `https` URL. */
-export const httpUrl = s.named(
-  "URL",
-  s.checkedText(
-    (text) => URL.canParse(text) && /^https?:\/\//i.test(text),
-    'a URL such as "https://example.com/"',
+export const httpUrl = s.withPrivacy(
+  "url",
+  s.named(
+    "URL",
+    s.checkedText(
+      (text) => URL.canParse(text) && /^https?:\/\//i.test(text),
+      'a URL such as "https://example.com/"',
+    ),
   ),
 );
 
@@ -119,4 +128,7 @@ export const urlPath = s.named(
 );
 
 /** Source of a Common Expression Language (CEL) expression. */
-export const celExpression = s.named("CEL expression", s.text(16384));
+export const celExpression = s.withPrivacy(
+  "text",
+  s.named("CEL expression", s.text(16384)),
+);

@@ -3,8 +3,10 @@
  * state what they expected.
  */
 import * as v from "valibot";
+import { withPrivacy } from "./privacy.ts";
 import type { Rule } from "./schema_rules.ts";
 
+export { type Privacy, withPrivacy } from "./privacy.ts";
 export * from "./schema_rules.ts";
 
 export {
@@ -165,11 +167,14 @@ export function checkedText(test: (value: string) => boolean, noun: string) {
   );
 }
 
-/** A value that must not appear in messages, such as a token. */
+/** A string that must not appear in messages, such as a token, and that nobody shows. */
 export function secret() {
-  return v.pipe(
-    v.string("must be a string; put the value in quotes"),
-    v.minLength(1, "must not be empty"),
+  return withPrivacy(
+    "secret",
+    v.pipe(
+      v.string("must be a string; put the value in quotes"),
+      v.minLength(1, "must not be empty"),
+    ),
   );
 }
 

@@ -4,6 +4,11 @@ import {
   REDACTION_MARKER,
 } from "../../base/redaction.ts";
 import { mapInSlices } from "../../base/slices.ts";
+import {
+  backendPolicySchema,
+  trafficSchema,
+} from "../../api/resources/gateway_policy.ts";
+import { httpMatchSchema } from "../../api/resources/http_match.ts";
 import type { Backend, Port } from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,
@@ -12,11 +17,7 @@ import type {
 } from "../compiled_model.ts";
 import { fullName } from "../precedence.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
-import {
-  createRedaction,
-  type Redact,
-  redactMatch,
-} from "./redact_configuration.ts";
+import { createRedaction, type Redact } from "./redact_configuration.ts";
 
 /** What `/config_dump` says about the data plane, as plain JSON. */
 export interface Description {
@@ -70,8 +71,8 @@ export async function describe(
         key: fullName(policy),
         targetRefs: policy.spec.targetRefs,
         phase: policy.spec.phase,
-        traffic: redact(policy.spec.traffic),
-        backend: redact(policy.spec.backend),
+        traffic: redact(trafficSchema, policy.spec.traffic),
+        backend: redact(backendPolicySchema, policy.spec.backend),
       }),
     ),
   };
@@ -137,7 +138,7 @@ function describeRule(
     ruleName: rule.spec.name,
     listener,
     hostnames,
-    matches: rule.spec.matches?.map((match) => redactMatch(match, redact)),
+    matches: rule.spec.matches?.map((match) => redact(httpMatchSchema, match)),
     backends: route.backends.map(({ weight, backend, problem }) => ({
       weight,
       backend: backend?.key,
@@ -162,7 +163,7 @@ function describePolicy({ kind, layers }: EffectivePolicy, redact: Redact) {
     kind: kind.kind,
     source:
       `${resource.kind}/${resource.metadata.namespace}/${resource.metadata.name}`,
-    config: redact(traffic[kind.kind]),
+    config: redact(trafficSchema.entries[kind.kind], traffic[kind.kind]),
   }));
 }
 

@@ -1,4 +1,8 @@
-import type { TrafficPolicy } from "../../api/resources/gateway_policy.ts";
+import {
+  type TrafficPolicy,
+  trafficSchema,
+} from "../../api/resources/gateway_policy.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { toJson } from "../../telemetry/trace/plain_json.ts";
 import type {
   JsonObject,
@@ -63,22 +67,24 @@ function describeKinds(
   for (const [name, kind] of shownNames) {
     if (!kinds.includes(kind)) continue;
     const layers = configured.find((each) => each.kind === kind)?.layers ?? [];
-    const configs = layers.map(({ traffic }) => partOf(traffic, kind, name))
+    const schema = trafficSchema.entries[kind];
+    const configs = layers
+      .map(({ traffic }) => partOf(redact(schema, traffic[kind]), name))
       .filter((config) => config !== undefined)
-      .map((config) => toJson(redact(config)));
+      .map((config) => toJson(config));
     const [only = null, ...others] = configs;
     shown[name] = others.length === 0 ? only : configs;
   }
   return shown;
 }
 
-function partOf(traffic: TrafficPolicy, kind: Kind, shown: string): unknown {
-  switch (shown) {
-    case "localRateLimit":
-      return traffic.rateLimit?.local;
-    case "remoteRateLimit":
-      return traffic.rateLimit?.global;
-    default:
-      return traffic[kind];
-  }
+const parts: Readonly<Record<string, string>> = {
+  localRateLimit: "local",
+  remoteRateLimit: "global",
+};
+
+function partOf(config: unknown, shown: string): unknown {
+  const part = parts[shown];
+  if (part === undefined || !isJsonObject(config)) return config;
+  return config[part];
 }

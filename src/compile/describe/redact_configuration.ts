@@ -1,4 +1,9 @@
-import type { HttpMatch } from "../../api/resources/http_match.ts";
+import type { GenericSchema } from "../../api/schema/schema.ts";
+import {
+  type Privacy,
+  type PrivacyPlan,
+  privacyPlan,
+} from "../../api/schema/privacy.ts";
 import {
   type Hide,
   REDACTION_MARKER,
@@ -7,27 +12,15 @@ import {
   sensitiveParameters,
 } from "../../base/redaction.ts";
 
-/** A copy of configuration that may be shown. */
-export type Redact = (value: unknown) => unknown;
+/** Returns a copy of a value of `schema` that may be shown. */
+export type Redact = (schema: GenericSchema, value: unknown) => unknown;
 
-/** What must not be shown. */
+/** Names and texts that are secret besides what the schemas mark. */
 export interface Secrets {
   readonly sensitiveHeaders: SensitiveHeaders;
   /** Texts that environment variables gave; see `ResourceSet.environment`. */
   readonly environment: readonly string[];
 }
-
-/** Fields of policies that hold secrets: `apiKeyAuthentication.keys`, `basicAuthentication.users`. */
-const secretFields: ReadonlySet<string> = new Set(["keys", "users"]);
-
-/** Fields with free text, such as expressions, in which a secret may stand that the environment gave. */
-const textFields: ReadonlySet<string> = new Set([
-  "value",
-  "body",
-  "key",
-  "when",
-  "matchExpressions",
-]);
 
 /** Whether the environment may have meant it to be secret: shorter texts occur elsewhere by chance. */
 export function isHideable(text: string): boolean {
@@ -47,46 +40,44 @@ export function createHiding(environment: readonly string[] = []): Hide {
 }
 
 /**
- * Makes copies of policy configuration that may be shown: without values of sensitive headers, fields that hold secrets, credentials
- * in URLs, and what the environment gave to headers, bodies and expressions.
+ * Creates a function that copies configuration without its secrets: what its schema marks as private (see `Privacy`), and there
+ * what the environment gave.
  */
 export function createRedaction(
   { sensitiveHeaders, environment }: Secrets,
 ): Redact {
   const hide = createHiding(environment);
-  const redactText = (field: string, text: string) => {
-    if (field === "url") return redactUrl(text);
-    return textFields.has(field) ? hide(text) : text;
+  const redactText = (text: string, privacy: Privacy | undefined) => {
+    if (privacy === undefined) return text;
+    return privacy === "url" ? redactUrl(text) : hide(text);
   };
-  const redact = (value: unknown, field = ""): unknown => {
-    if (typeof value === "string") return redactText(field, value);
-    if (Array.isArray(value)) return value.map((item) => redact(item, field));
+  const isSensitive = (privacy: Privacy | undefined, holder: object) => {
+    if (privacy === "secret") return true;
+    if (!("name" in holder) || typeof holder.name !== "string") return false;
+    const name = holder.name.toLowerCase();
+    return privacy === "headerValue" && sensitiveHeaders.has(name) ||
+      privacy === "parameterValue" && sensitiveParameters.has(name);
+  };
+  const redact = (value: unknown, plan: PrivacyPlan | undefined): unknown => {
+    if (plan === undefined) return value;
+    if (typeof value === "string") return redactText(value, plan.privacy);
+    if (Array.isArray(value)) {
+      return value.map((item) => redactIn(value, item, plan.items));
+    }
     if (typeof value !== "object" || value === null) return value;
-    const isSensitive = "name" in value && typeof value.name === "string" &&
-      sensitiveHeaders.has(value.name.toLowerCase());
     return Object.fromEntries(
-      Object.entries(value).map(([name, item]) => {
-        const isSecret = secretFields.has(name) ||
-          (isSensitive && name === "value");
-        return [name, isSecret ? REDACTION_MARKER : redact(item, name)];
-      }),
+      Object.entries(value).map(([name, item]) => [
+        name,
+        redactIn(value, item, plan.fields?.get(name) ?? plan.items),
+      ]),
     );
   };
-  return (value) => redact(value);
-}
-
-/** A copy of a match that may be shown: a route may be chosen by a credential. */
-export function redactMatch(match: HttpMatch, redact: Redact): object {
-  const { headers, queryParams, ...rest } = match;
-  return {
-    ...rest,
-    headers: redact(headers),
-    queryParams: redact(
-      queryParams?.map((param) =>
-        sensitiveParameters.has(param.name.toLowerCase())
-          ? { ...param, value: REDACTION_MARKER }
-          : param
-      ),
-    ),
-  };
+  const redactIn = (
+    holder: object,
+    item: unknown,
+    plan: PrivacyPlan | undefined,
+  ) =>
+    isSensitive(plan?.privacy, holder) ? REDACTION_MARKER : redact(item, plan);
+  return (schema, value) =>
+    value === undefined ? undefined : redactIn({}, value, privacyPlan(schema));
 }

@@ -1,0 +1,131 @@
+/** Marks the parts of a schema whose values may be secret, so that whoever shows a value can walk the schema. */
+
+/**
+ * How a value is shown.
+ * - `secret`: never.
+ * - `text`: without what the environment gave; for expressions and other free text.
+ * - `url`: without credentials.
+ * - `headerValue`: as `text`, and never when the `name` beside it is that of a sensitive header.
+ * - `parameterValue`: as `text`, and never when the `name` beside it is that of a sensitive query parameter.
+ */
+export type Privacy =
+  | "secret"
+  | "text"
+  | "url"
+  | "headerValue"
+  | "parameterValue";
+
+/** Private parts of the values of a schema. A schema without any has no plan. */
+export interface PrivacyPlan {
+  readonly privacy?: Privacy;
+  /** By name of the field. */
+  readonly fields?: ReadonlyMap<string, PrivacyPlan>;
+  /** Of the items of a list, and of the fields that the schema does not name. */
+  readonly items?: PrivacyPlan;
+}
+
+const marks = new WeakMap<object, Privacy>();
+
+/** Returns `schema` with a mark for its values. */
+export function withPrivacy<S extends object>(privacy: Privacy, schema: S): S {
+  const marked = { ...schema };
+  marks.set(marked, privacy);
+  return marked;
+}
+
+const plans = new WeakMap<object, { readonly plan: PrivacyPlan | undefined }>();
+
+/** Returns where the values of `schema` may hold secrets; `undefined` when they cannot. */
+export function privacyPlan(schema: SchemaNode): PrivacyPlan | undefined {
+  const known = plans.get(schema);
+  if (known !== undefined) return known.plan;
+  const plan = join(...plansOf(schema));
+  plans.set(schema, { plan });
+  return plan;
+}
+
+/** The members of a schema that hold other schemas; which of them it has depends on its kind. */
+interface SchemaNode {
+  readonly kind: "schema";
+  readonly pipe?: readonly object[];
+  readonly wrapped?: SchemaNode;
+  readonly options?: readonly (SchemaNode | string)[];
+  readonly item?: SchemaNode;
+  readonly rest?: SchemaNode;
+  readonly value?: SchemaNode;
+  readonly entries?: Readonly<Record<string, SchemaNode>>;
+}
+
+function plansOf(
+  schema: SchemaNode,
+): readonly (PrivacyPlan | undefined)[] {
+  const privacy = marks.get(schema);
+  const own = privacy === undefined ? undefined : { privacy };
+  const { pipe, wrapped, options = [], entries } = schema;
+  if (pipe !== undefined) {
+    // The first of a pipe is the schema itself, which the pipe repeats.
+    return [own, ...pipe.filter(isSchema).map(privacyPlan)];
+  }
+  return [
+    own,
+    wrapped && privacyPlan(wrapped),
+    ...options.map((each) => isSchema(each) ? privacyPlan(each) : undefined),
+    ...[schema.item, schema.rest, schema.value].map(itemsPlan),
+    entries && fieldsPlan(entries),
+  ];
+}
+
+function itemsPlan(schema: SchemaNode | undefined): PrivacyPlan | undefined {
+  const items = schema && privacyPlan(schema);
+  return items && { items };
+}
+
+function fieldsPlan(
+  entries: Readonly<Record<string, SchemaNode>>,
+): PrivacyPlan | undefined {
+  const fields = new Map<string, PrivacyPlan>();
+  for (const [name, schema] of Object.entries(entries)) {
+    const plan = privacyPlan(schema);
+    if (plan !== undefined) fields.set(name, plan);
+  }
+  return fields.size === 0 ? undefined : { fields };
+}
+
+function isSchema(part: unknown): part is SchemaNode {
+  return typeof part === "object" && part !== null && "kind" in part &&
+    part.kind === "schema";
+}
+
+/** Of alternatives, all that is private in one of them is private: a value does not say which it is. */
+function join(
+  ...plans: readonly (PrivacyPlan | undefined)[]
+): PrivacyPlan | undefined {
+  return plans.reduce((a, b) => a && b ? joinTwo(a, b) : a ?? b, undefined);
+}
+
+/** The stricter first. */
+const strictness: readonly Privacy[] = [
+  "secret",
+  "headerValue",
+  "parameterValue",
+  "url",
+  "text",
+];
+
+function joinTwo(a: PrivacyPlan, b: PrivacyPlan): PrivacyPlan {
+  const privacy = strictness.find((each) =>
+    each === a.privacy || each === b.privacy
+  );
+  const names = new Set([...a.fields?.keys() ?? [], ...b.fields?.keys() ?? []]);
+  const fields = new Map<string, PrivacyPlan>();
+  for (const name of names) {
+    const plan = join(a.fields?.get(name), b.fields?.get(name));
+    if (plan !== undefined) fields.set(name, plan);
+  }
+  const items = join(a.items, b.items);
+  return {
+    ...(privacy !== undefined && { privacy }),
+    ...(fields.size > 0 && { fields }),
+    ...(items !== undefined && { items }),
+  };
+}
