@@ -1,43 +1,46 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt e2e golden pictures bench build clean interop-ratelimit screenshots
+.PHONY: help run test check fmt hooks e2e golden pictures bench build clean interop-ratelimit screenshots
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
-run: ## start the gateway with its offline playground
+run: ## start a gateway with an MCP server and an LLM server to try it on
 	@sh .ci/playground $(ARGS)
 
-test: ## run the tests, against the source
+test: ## run the tests against the source
 	@$(DENO) task --quiet test $(ARGS) $(TESTS)
 
-check: ## format, lint, types and the rules of the house
+check: ## check format, lint, types and the rules of the repository
 	@$(DENO) task --quiet check
 
-fmt: ## format everything
+fmt: ## format all files
 	@$(DENO) fmt
+
+hooks: ## format staged files before each commit
+	git config core.hooksPath .githooks
 
 e2e: build ## run the end-to-end tests against the executable
 	@$(DENO) task --quiet e2e $(ARGS)
 
-golden: ## accept what the golden files should now say; read the diff
+golden: ## update the golden files and the reference; read the diff
 	@$(DENO) task --quiet golden
 
-pictures: ## take the pictures of the documentation anew; needs tmux
+pictures: ## draw the pictures of the documentation again; needs tmux
 	@$(DENO) run --quiet -A tests/pictures/pictures.ts
 
 bench: ## compare with nginx and a naive proxy
 	@$(DENO) task --quiet bench $(ARGS)
 
-build: ## make one executable, dist/gateway
+build: ## build the executable, dist/gateway
 	@$(DENO) task --quiet build
 
-screenshots: ## make the pictures of the README; needs Chromium
+screenshots: ## take the screenshots of the documentation; needs Chromium
 	@$(DENO) run -A .ci/screenshots.ts
 
-interop-ratelimit: ## ask a real envoyproxy/ratelimit; needs Go and Redis
+interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis
 	@sh .ci/interop_ratelimit $(ARGS)
 
-clean: ## remove what was built and fetched
+clean: ## remove build output and downloads
 	rm -rf dist .tools

@@ -106,6 +106,28 @@ Deno.test("every relative link of a document leads to a file", async () => {
   assert.deepEqual(broken, []);
 });
 
+Deno.test("every source file that the map and the recipes name exists", async () => {
+  const files = await repositoryFiles();
+  const missing: string[] = [];
+  for (const document of ["src/README.md", "CONTRIBUTING.md"]) {
+    for (
+      const [, name = ""] of (await readFile(document)).matchAll(
+        /`((?:\.\.\/)?[a-z_.]+\/[a-z0-9_/.]+)`/g,
+      )
+    ) {
+      const path = new URL(name, new URL(document, root)).href.slice(
+        root.href.length,
+      );
+      const folder = path.replace(/\/?$/, "/");
+      const exists = files.includes(path) ||
+        files.some((file) => file.startsWith(folder));
+      if (!exists) missing.push(`${document}: ${name}`);
+    }
+  }
+
+  assert.deepEqual(missing, []);
+});
+
 Deno.test("every link to a heading of a document leads to one", async () => {
   const anchors = new Map<string, readonly string[]>();
   for (const document of documents) {
