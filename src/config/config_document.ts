@@ -9,33 +9,33 @@ import { parseYaml } from "./yaml/yaml.ts";
 import type { YamlMap, YamlNode, YamlScalar } from "./yaml/yaml_node.ts";
 import { offsetWithin, resolvePlainScalar } from "./yaml/yaml_text.ts";
 
-/** One YAML document as plain data that still knows where every value was written. */
+/** A YAML document as plain data with source positions. */
 export interface ConfigDocument {
   readonly value: unknown;
   /**
-   * Place of the value at `path` or of its key; of the nearest enclosing value when there is none.
-   * @param offset Points into a text, when that is written on one line as it is.
+   * Returns the location of the value at `path` or of its key; if it does not exist, of the nearest enclosing value.
+   * @param offset Position in a string value; ignored unless the string is written verbatim on one line.
    */
   locate(path: Path, at?: "key" | "value", offset?: number): Location;
-  /** Environment variables whose values the scalar at `path` holds. */
+  /** Returns the environment variables that the scalar at `path` refers to. */
   substituted(path: Path): readonly string[];
-  /** The values of all environment variables that the document refers to. */
+  /** Values of all environment variables that the document refers to. */
   readonly environment: ReadonlySet<string>;
-  /** Whether the value at `path` could not be read, which has been reported. */
+  /** Reports whether the value at `path` is invalid and has been reported as such. */
   isBroken(path: Path): boolean;
 }
 
-/** The documents of a source that could be read, and what is wrong with the others. */
+/** The readable documents of a source and the problems of the others. */
 export interface ParsedSource {
   readonly documents: readonly ConfigDocument[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
 const MAX_DEPTH = 64;
-/** Or as many as the text has characters, more than which only aliases can make. */
+/** Limit for short sources; long ones may have a node per character. Only aliases can exceed both. */
 const MAX_NODES = 200_000;
 
-/** Reads the documents of a source in steps, replacing environment references in scalar values. */
+/** Reads the documents of a source in steps and substitutes environment variables in scalars. */
 export function* readDocuments(
   source: ConfigText,
   environment: Environment,
@@ -55,7 +55,7 @@ export function* readDocuments(
   };
 }
 
-/** A value of a mapping or list and where its key, or itself, begins. */
+/** A value in a mapping or list, and the start of its key or, in a list, of itself. */
 interface Child {
   readonly node: YamlNode | undefined;
   readonly keyStart: number;
@@ -89,7 +89,7 @@ class DocumentReader implements ConfigDocument {
     this.value = this.#read(root, []);
   }
 
-  /** Whether the document was too large to be read to its end. */
+  /** Reports whether reading stopped because the document is too large. */
   get stopped(): boolean {
     return this.#stopped;
   }
@@ -101,8 +101,9 @@ class DocumentReader implements ConfigDocument {
   ): Location {
     const { node, keyStart, found } = this.#find(path);
     if (found && offset !== undefined && node?.kind === "scalar") {
-      const isAsWritten = !this.#substituted.has(node);
-      const within = isAsWritten ? offsetWithin(node, this.#text, offset) : 0;
+      const within = this.#substituted.has(node)
+        ? 0
+        : offsetWithin(node, this.#text, offset);
       return this.#locate(node.start + within);
     }
     const isBlock = (node?.kind === "map" || node?.kind === "list") &&
@@ -140,7 +141,7 @@ class DocumentReader implements ConfigDocument {
     if (path.length > MAX_DEPTH || ++this.#nodeCount > this.#maxNodes) {
       this.#stopped = true;
       const message =
-        "too much data once aliases are expanded, or too many levels";
+        "the document is too large after expanding aliases, or nested too deeply";
       this.#report(node.start, path.slice(0, 1), message, node);
       return null;
     }
@@ -162,7 +163,7 @@ class DocumentReader implements ConfigDocument {
           path,
           node.name.startsWith(".")
             ? `"*" starts a YAML alias; quote it: "*${node.name}"`
-            : `no anchor "&${node.name}" comes before`,
+            : `anchor "&${node.name}" is not defined before this alias`,
           node,
         );
         return null;
@@ -172,13 +173,13 @@ class DocumentReader implements ConfigDocument {
   #readMap(map: YamlMap, path: Path): Record<string, unknown> {
     const result: Record<string, unknown> = {};
     for (const merged of mergedMaps(map).toReversed()) {
-      // Of several merged mappings the first wins, so it is assigned last.
+      // The first of several merged mappings wins, so it is assigned last.
       Object.assign(result, this.#read(merged, [...path, "<<"]));
     }
     for (const { key, keyStart, value, merge } of map.entries) {
       if (merge) continue;
       if (key === undefined || key === "__proto__") {
-        this.#report(keyStart, path, "a key must be a plain text");
+        this.#report(keyStart, path, "expected a string as key");
       } else {
         result[key] = this.#read(value, [...path, key]);
       }
@@ -236,7 +237,7 @@ function childOf(
   return undefined;
 }
 
-/** The mappings that `<<` entries name, one level deep. */
+/** Returns the mappings that `<<` entries refer to, one level deep. */
 function mergedMaps(map: YamlMap): readonly YamlMap[] {
   return map.entries.filter(({ merge }) => merge).flatMap(({ value }) => {
     const node = resolve(value);

@@ -2,15 +2,15 @@ import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
 import { readConfigFiles } from "./read.ts";
 import { watchConfig, type WatchOptions } from "./watch.ts";
 
-/** Where configuration comes from, and how to learn that it changed. */
+/** A source of configuration that can be watched for changes. */
 export interface ConfigurationSource {
-  /** @throws {ConfigReadError} When it cannot be read. */
+  /** @throws {ConfigReadError} When the source cannot be read. */
   read(): Promise<readonly ConfigText[]>;
-  /** Resolves once changes are noticed; yields after each of them until `signal` aborts. */
+  /** Resolves once watching has started; then yields after each change until `signal` aborts. */
   watch(options: WatchOptions): Promise<AsyncIterable<void>>;
 }
 
-/** What `-f` names: a file, a folder, or `-` for standard input, which never changes. */
+/** Creates the source for `-f`: a file, a directory, or `-` for standard input, which never changes. */
 export function fileSource(spec: string): ConfigurationSource {
   return {
     read: () => readConfigFiles(spec),
@@ -18,7 +18,7 @@ export function fileSource(spec: string): ConfigurationSource {
   };
 }
 
-/** A text in memory that never changes; `name` is how diagnostics call it. */
+/** Creates a source from a string; diagnostics call it `name`. */
 export function textSource(
   text: string,
   name = "<config>",

@@ -22,7 +22,7 @@ import { metadataSchema } from "../api/resources/resource.ts";
 import { kindSchemas } from "../api/resources/resource_set.ts";
 import { shortFormSchema, shortTlsSchema } from "./short_form/short_form.ts";
 
-/** What stands in several places of a file, and is defined once. */
+/** Schemas that occur in several places and are defined once. */
 const partSchemas = {
   Match: httpMatchSchema,
   Filter: shortFilterSchema,
@@ -41,8 +41,8 @@ const partSchemas = {
 };
 
 /**
- * JSON Schema (draft 2020-12) of one document of a configuration file, in either form, for editors.
- * `${NAME}` references are not known to it: a number written as one is marked by an editor.
+ * Returns the JSON Schema (draft 2020-12) for editors of one document of a configuration file, in either form.
+ * It does not know `${NAME}` references: editors mark one in place of a number as invalid.
  */
 export async function fileSchema(): Promise<JsonSchema> {
   const definitions = await toJsonDefinitions({

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { kindSchemas, type Resource } from "../api/resources/resource_set.ts";
 import { nearest } from "../api/schema/suggest.ts";
 import {
@@ -8,26 +9,26 @@ import {
   validate,
 } from "../api/schema/validate.ts";
 import type { Placed } from "./placed.ts";
-import { isMapping, listOf, type Report } from "./short_form/short_document.ts";
+import { listOf, type Report } from "./short_form/short_document.ts";
 import type { ConfigDocument } from "./config_document.ts";
 
-/** Whether a document is a Kubernetes resource and not the short form. */
+/** Reports whether a document is a Kubernetes resource, not the short form. */
 export function isKubernetes(
-  value: Readonly<Record<string, unknown>>,
+  value: JsonObject,
 ): boolean {
   return Object.hasOwn(value, "kind") || Object.hasOwn(value, "apiVersion");
 }
 
-/** The resource of a Kubernetes document, or those of a `List`; fewer when some are not valid. */
+/** Returns the valid resource of a Kubernetes document, or the valid resources of a `List`. */
 export function readKubernetes(
   document: ConfigDocument,
-  value: Readonly<Record<string, unknown>>,
+  value: JsonObject,
   report: Report,
   path: Path = [],
 ): readonly Placed[] {
   if (value["kind"] === "List" && path.length === 0) {
     return listOf(value, "items", report).flatMap((item, index) =>
-      isMapping(item)
+      isJsonObject(item)
         ? readKubernetes(document, item, report, ["items", index])
         : reject(report, ["items", index], {
           at: "value",
@@ -46,7 +47,7 @@ export function readKubernetes(
 }
 
 function readResource(
-  value: Readonly<Record<string, unknown>>,
+  value: JsonObject,
   report: (problem: Problem) => void,
 ): Resource | undefined {
   const { status: _, ...written } = value;

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { kindSchemas } from "../api/resources/resource_set.ts";
 import { type Settings, settingsSchema } from "../api/settings.ts";
 import {
@@ -9,7 +10,7 @@ import {
 import { POLICY_API_GROUP } from "../api/resources/group.ts";
 import { createSuggest } from "../api/schema/suggest.ts";
 import { runToEnd } from "../base/slices.ts";
-import { checkTogether } from "./diagnostics/checks.ts";
+import { checkConsistency } from "./diagnostics/consistency.ts";
 import {
   type ConfigText,
   type Diagnostic,
@@ -18,20 +19,19 @@ import {
 import { expandAll } from "./short_form/expand.ts";
 import { createLoadedConfig, type LoadedConfig } from "./loaded_config.ts";
 import { isKubernetes, readKubernetes } from "./kubernetes_document.ts";
-import { folderOf, normalise } from "./short_form/normalize.ts";
+import { directoryOf, normalize } from "./short_form/normalize.ts";
 import { diagnose, diagnoseAt, isGenerated, type Placed } from "./placed.ts";
 import { checkReferences, declaredNames } from "./diagnostics/references.ts";
 import {
-  isMapping,
   mappingOf,
   readShortDocument,
   type ShortDocument,
 } from "./short_form/short_document.ts";
 import type { Environment } from "./yaml/substitute.ts";
-import { findSuspicious } from "./diagnostics/suspicious.ts";
+import { lint } from "./diagnostics/lint.ts";
 import { type ConfigDocument, readDocuments } from "./config_document.ts";
 
-/** Reads configuration in the short form, as Kubernetes kinds, or both. Never throws on bad input. */
+/** Loads configuration in the short form, as Kubernetes kinds, or both. Never throws on invalid input. */
 export function loadConfig(
   sources: readonly ConfigText[],
   environment: Environment,
@@ -39,7 +39,7 @@ export function loadConfig(
   return runToEnd(loadInSteps(sources, environment));
 }
 
-/** As `loadConfig`, but in steps of a few milliseconds for a thread that has requests to serve; see `runInSlices`. */
+/** Runs `loadConfig` in steps of a few milliseconds, for a thread that serves requests; see `runInSlices`. */
 export function* loadInSteps(
   sources: readonly ConfigText[],
   environment: Environment,
@@ -49,17 +49,17 @@ export function* loadInSteps(
   return yield* loader.finish(sources);
 }
 
-/** A document after parsing, before its form is known. */
+/** A parsed document of either form. */
 interface RawDocument {
   readonly document: ConfigDocument;
-  readonly value: Readonly<Record<string, unknown>>;
-  readonly folder: string | undefined;
+  readonly value: JsonObject;
+  readonly directory: string | undefined;
 }
 
 interface Forms {
   readonly placed: Placed[];
   readonly shorts: readonly ShortDocument[];
-  readonly values: readonly Readonly<Record<string, unknown>>[];
+  readonly values: readonly JsonObject[];
 }
 
 class Loader {
@@ -80,10 +80,14 @@ class Loader {
     }
     for (const document of documents) {
       const { value } = document;
-      if (isMapping(value)) {
-        this.#raw.push({ document, value, folder: folderOf(source.name) });
+      if (isJsonObject(value)) {
+        this.#raw.push({
+          document,
+          value,
+          directory: directoryOf(source.name),
+        });
       } else if (value !== null) {
-        const message = "expected a mapping at the top of the document";
+        const message = "expected a mapping at the top level of the document";
         this.#report(document)([], { at: "value", message, got: show(value) });
       }
     }
@@ -105,10 +109,10 @@ class Loader {
       yield;
     }
     const settings = this.#settings(shorts);
-    this.#diagnostics.push(...checkTogether(placed, settings));
+    this.#diagnostics.push(...checkConsistency(placed, settings));
     yield;
     if (!this.#diagnostics.some(isError)) {
-      this.#diagnostics.push(...findSuspicious(placed));
+      this.#diagnostics.push(...lint(placed));
     }
     return createLoadedConfig({
       placed,
@@ -122,17 +126,17 @@ class Loader {
     });
   }
 
-  /** What each document says, in whichever form; `values` are those that could be read at all. */
+  /** Reads each document in its form; `values` are the normalized documents. */
   *#readForms(): Generator<void, Forms> {
     const policyApiGroup = findPolicyApiGroup(this.#raw);
     const placed: Placed[] = [];
     const shorts: ShortDocument[] = [];
-    const values: Readonly<Record<string, unknown>>[] = [];
-    for (const { document, value: written, folder } of this.#raw) {
+    const values: JsonObject[] = [];
+    for (const { document, value: written, directory } of this.#raw) {
       yield;
-      const conventions = { folder, policyApiGroup };
-      const value = normalise(written, conventions, this.#files);
-      if (!isMapping(value)) continue;
+      const conventions = { directory, policyApiGroup };
+      const value = normalize(written, conventions, this.#files);
+      if (!isJsonObject(value)) continue;
       values.push(value);
       yield;
       const report = this.#report(document);
@@ -143,7 +147,7 @@ class Loader {
     return { placed, shorts, values };
   }
 
-  /** Applies the rules of the kind, which the short form does not know, to a resource made from it. */
+  /** Validates an expanded resource against rules of its kind that the short form does not have. */
   #validated(item: Placed): readonly Placed[] {
     if (isGenerated(item.resource)) return [item];
     const result = validate(kindSchemas[item.resource.kind], item.resource);
@@ -159,7 +163,7 @@ class Loader {
       Object.hasOwn(value, "config")
     );
     for (const { document } of others) {
-      const message = '"config" is already given in another document';
+      const message = '"config" is already set in another document';
       this.#report(document)(["config"], { at: "key", message });
     }
     return first?.settings ?? defaultSettings();
@@ -181,7 +185,7 @@ function emptyFile(file: string): Diagnostic {
 
 function defaultSettings(): Settings {
   const result = validate(settingsSchema, {});
-  if (!result.ok) throw new TypeError("Cannot fill in default settings");
+  if (!result.ok) throw new TypeError("default settings are invalid");
   return result.value;
 }
 

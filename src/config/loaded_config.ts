@@ -12,35 +12,35 @@ import {
 } from "./diagnostics/located_diagnostic.ts";
 import { diagnose, type Placed, placedKey } from "./placed.ts";
 
-/** What a configuration says, and everything that is wrong with it. */
+/** The content of a configuration and its problems. */
 export interface LoadedConfig {
-  /** The valid resources. To be applied only when no diagnostic is an error. */
+  /** The valid resources. Apply them only when no diagnostic is an error. */
   readonly resources: ResourceSet;
-  /** The `config` section with defaults filled in; all defaults when it is absent or not valid. */
+  /** The `config` section with defaults; all defaults when it is absent or invalid. */
   readonly settings: Settings;
-  /** In the order of files and lines. */
+  /** Sorted by file and position. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Files that the configuration refers to, such as certificates, relative to the working folder. */
+  /** Files that the configuration refers to, such as certificates, relative to the working directory. */
   readonly files: readonly string[];
-  /** The diagnostic of a problem found later in the resource with this key (see `resourceKey`). */
+  /** Converts a problem that was found later to a diagnostic; `key` is the `resourceKey` of its resource. */
   diagnose(key: string, problem: Problem): Diagnostic;
 }
 
-/** What a configuration was found to hold. */
-interface Findings {
+/** Results of the loader. */
+interface LoaderResult {
   readonly placed: readonly Placed[];
   readonly settings: Settings;
   readonly sources: readonly ConfigText[];
-  /** In any order. */
+  /** Unsorted. */
   readonly diagnostics: readonly Diagnostic[];
   readonly files: readonly string[];
-  /** As `ResourceSet.environment`. */
+  /** See `ResourceSet.environment`. */
   readonly environment: readonly string[];
 }
 
-/** Puts in order what was found, and keeps where it was written. */
+/** Assembles the results of the loader and keeps the source positions of resources. */
 export function createLoadedConfig(
-  { placed, settings, sources, diagnostics, files, environment }: Findings,
+  { placed, settings, sources, diagnostics, files, environment }: LoaderResult,
 ): LoadedConfig {
   const byKey = new Map(placed.map((item) => [placedKey(item), item]));
   const start = { file: sources[0]?.name ?? "", line: 1, column: 1 };

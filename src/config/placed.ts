@@ -7,24 +7,24 @@ import {
 } from "./diagnostics/located_diagnostic.ts";
 import type { ConfigDocument } from "./config_document.ts";
 
-/** Where a part of a resource was written. */
+/** Source of a part of a resource. */
 export interface Origin {
-  /** Way within the resource: `["spec", "rules", 0]`. */
+  /** Path in the resource: `["spec", "rules", 0]`. */
   readonly at: Path;
-  /** Way within the document: `["routes", 3]`. */
+  /** Path in the document: `["routes", 3]`. */
   readonly from: Path;
-  /** What lies below `at` was not written by the user in that form, so `from` stands for all of it. */
+  /** The user did not write the content below `at` in that form, so `from` represents all of it. */
   readonly whole?: boolean;
 }
 
-/** A resource and where its parts were written. */
+/** A resource with the sources of its parts. */
 export interface Placed<R extends Resource = Resource> {
   readonly resource: R;
   readonly document: ConfigDocument;
   readonly origins: readonly Origin[];
 }
 
-/** Way in the user's document to what is at `path` in the resource. */
+/** Maps a path in the resource to the path in the user's document. */
 export function originalPath(origins: readonly Origin[], path: Path): Path {
   let best: Origin = { at: [], from: [] };
   for (const origin of origins) {
@@ -39,7 +39,7 @@ function startsWith(path: Path, prefix: Path): boolean {
   return prefix.every((step, index) => step === path[index]);
 }
 
-/** The diagnostic of a problem at a way within a document. Values from the environment are not shown. */
+/** Converts a problem at a path in a document to a diagnostic. Never shows values of environment variables. */
 export function diagnoseAt(
   document: ConfigDocument,
   path: Path,
@@ -53,19 +53,19 @@ export function diagnoseAt(
   const got = `the value of ${
     names.map((name) => `\${${name}}`).join(" and ")
   }`;
-  // What is made of a value in quotes is a text, whatever the variable holds.
+  // A quoted reference always yields a string.
   const remedy = problem.message === "expected a number" &&
     /^"[0-9]+"$/.test(problem.got) &&
-    `write it without quotes, on a line of its own: ${path.at(-1)}: \${${
+    `remove the quotes and write it on a separate line: ${path.at(-1)}: \${${
       names.join("")
     }}`;
-  // The remedy of the problem itself may repeat the value.
+  // The original remedy may contain the value.
   const { remedy: _, ...rest } = problem;
   const shown = { ...rest, got, ...(remedy && { remedy }) };
   return diagnosticOf(shown, location, path);
 }
 
-/** The diagnostic of a problem at a way within a resource. */
+/** Converts a problem at a path in a resource to a diagnostic. */
 export function diagnose(placed: Placed, problem: Problem): Diagnostic {
   return diagnoseAt(
     placed.document,
@@ -74,31 +74,31 @@ export function diagnose(placed: Placed, problem: Problem): Diagnostic {
   );
 }
 
-/** Identity of a placed resource: `HTTPRoute/default/mcp`. */
+/** Formats the identity of a resource: `HTTPRoute/default/mcp`. */
 export function placedKey(placed: Placed): string {
   return resourceKey(placed.resource);
 }
 
-/** Name of a resource that the loader makes for a part of another: `mcp/backend0`. */
+/** Names a resource that the loader generates for a part of another: `mcp/backend0`. */
 export function generatedName(owner: string, part: string): string {
   return `${owner}/${part}`;
 }
 
-/** Whether a resource was made for a part of another; its parts have been validated there. */
+/** Reports whether a resource was generated from a part of another, which has been validated there. */
 export function isGenerated(resource: Resource): boolean {
   return resource.metadata.name.includes("/");
 }
 
-/** Reference fields that name a backend of ours. */
+/** Reference fields for the project's own backend kind. */
 export const backendKind = {
   group: POLICY_API_GROUP,
   kind: "GatewayBackend",
 } as const;
 
-/** Namespace of everything in the short form. */
+/** Namespace of all resources in the short form. */
 export const DEFAULT_NAMESPACE = "default";
 
-/** A valid item of the short form and where it stands: `["routes", 3]`. */
+/** A valid item of the short form and its path: `["routes", 3]`. */
 export interface ShortItem<T> {
   readonly value: T;
   readonly path: Path;

@@ -8,15 +8,15 @@ import {
 } from "../base/regular_file.ts";
 import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
 
-/** Configuration could not be read at all; the message names the file. */
+/** The configuration could not be read; the message names the file. */
 export class ConfigReadError extends Error {
   override readonly name = "ConfigReadError";
 }
 
 /**
- * Reads what `-f` names: a file, `-` for standard input, or the `.yaml`, `.yml` and `.json` files directly in a
- * folder, by name. Hidden entries are skipped, so the links of a mounted ConfigMap are read once.
- * @throws {ConfigReadError} when something cannot be read, is too large or no text.
+ * Reads the source of `-f`: a file, `-` for standard input, or the `.yaml`, `.yml` and `.json` files directly in a directory,
+ * by name. Skips hidden entries, so that the links of a mounted ConfigMap are read once.
+ * @throws {ConfigReadError} When something cannot be read, is too large or is not UTF-8.
  */
 export async function readConfigFiles(
   spec: string,
@@ -26,7 +26,7 @@ export async function readConfigFiles(
   return await Promise.all(paths.map(readFile));
 }
 
-/** The files that `-f` names, without reading them. @throws {ConfigReadError} */
+/** Lists the files of `-f`. @throws {ConfigReadError} */
 export async function listConfigFiles(
   spec: string,
 ): Promise<readonly string[]> {
@@ -99,14 +99,14 @@ function decode(bytes: Uint8Array): string {
     const isUtf16 = (first === 0xff && second === 0xfe) ||
       (first === 0xfe && second === 0xff);
     const found = isUtf16
-      ? "UTF-16; save it as UTF-8"
-      : `something else in line ${firstBrokenLine(bytes)}`;
+      ? "UTF-16; save the file as UTF-8"
+      : `invalid bytes in line ${firstInvalidLine(bytes)}`;
     throw new NotAFileError(`expected UTF-8 text, got ${found}`, { cause });
   }
 }
 
-/** The first line, counted from 1, that is no UTF-8. */
-function firstBrokenLine(bytes: Uint8Array): number {
+/** Returns the first line, counted from 1, that is not UTF-8. */
+function firstInvalidLine(bytes: Uint8Array): number {
   const lossy = new TextDecoder().decode(bytes);
   const mark = lossy.indexOf("\ufffd");
   return lossy.slice(0, Math.max(0, mark)).split("\n").length;
@@ -114,7 +114,7 @@ function firstBrokenLine(bytes: Uint8Array): number {
 
 function readError(name: string, error: unknown): ConfigReadError {
   if (error instanceof ConfigReadError) return error;
-  // Without the cause: the message says all of it, and a log would say it twice.
+  // Without a cause: the message includes it, and a log would repeat it.
   return new ConfigReadError(`Cannot read "${name}": ${reasonOf(error)}`);
 }
 

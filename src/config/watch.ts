@@ -2,52 +2,52 @@ import type { Clock } from "../base/clock.ts";
 import { readFileBytes } from "../base/regular_file.ts";
 import { listConfigFiles } from "./read.ts";
 
-/** What to watch and how. */
+/** Options of a watch. */
 export interface WatchOptions {
   readonly clock: Clock;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** Further files whose change counts, such as certificates; asked again at every look. */
+  /** Returns further files to watch, such as certificates; called for every poll. */
   readonly files: () => readonly string[];
-  /** Quiet time after which a burst of changes, such as to a certificate and its key, counts as over; default 100. */
+  /** Quiet time that ends a burst of changes, such as to a certificate and its key; default 100. */
   readonly debounceMs?: number;
-  /** How often to look; default 250. */
-  readonly lookMs?: number;
+  /** Poll interval; default 250. */
+  readonly pollMs?: number;
 }
 
-/** So often the content is read though nothing seems to have changed: a file can be written twice within one tick of its time. */
-const LOOKS_PER_READING = 8;
+/** Polls between unconditional reads of the content: a file can change twice within the resolution of its modification time. */
+const POLLS_PER_READ = 8;
 
 /**
- * Starts to watch; from then on the result yields whenever the content behind `-f` or of the further files has changed,
- * however it was written: in place, by an editor's rename, or by the swapped link of a mounted ConfigMap. Wait for it
- * before the first load, so that no change falls in between. Ends at once for standard input.
+ * Starts watching; the result yields whenever the content of `-f` or of the further files changes, whether written in place,
+ * replaced by an editor, or swapped as the link of a mounted ConfigMap. Await it before the first load, so that no change is
+ * missed. Ends immediately for standard input.
  *
- * It looks at the files from time to time. `Deno.watchFs` would tell at once, but opens each named pipe that appears in the folder,
- * and to end it then blocks the process until somebody writes into the pipe.
+ * It polls. `Deno.watchFs` would react faster, but opens every named pipe that appears in the directory; closing it then blocks
+ * the process until something is written to the pipe.
  */
 export async function watchConfig(
   spec: string,
   options: WatchOptions,
 ): Promise<AsyncGenerator<void>> {
-  const atStart = spec === "-"
+  const initial = spec === "-"
     ? undefined
     : await readContents(spec, options.files());
-  return changes(spec, options, atStart);
+  return changes(spec, options, initial);
 }
 
 async function* changes(
   spec: string,
   options: WatchOptions,
-  atStart: Contents | undefined,
+  initial: Contents | undefined,
 ): AsyncGenerator<void> {
-  if (atStart === undefined) return;
-  let last = atStart;
+  if (initial === undefined) return;
+  let last = initial;
   let seen = "";
-  const { clock, signal, lookMs = 250 } = options;
-  for (let looks = 0; !signal.aborted; looks++) {
-    const found = await look(spec, options.files());
-    if (found !== seen || looks % LOOKS_PER_READING === 0) {
+  const { clock, signal, pollMs = 250 } = options;
+  for (let polls = 0; !signal.aborted; polls++) {
+    const found = await poll(spec, options.files());
+    if (found !== seen || polls % POLLS_PER_READ === 0) {
       seen = await settle(found, spec, options);
       const current = await readContents(spec, options.files());
       const changed = differ(last, current);
@@ -57,11 +57,11 @@ async function* changes(
         continue;
       }
     }
-    await sleep(clock, lookMs, signal);
+    await sleep(clock, pollMs, signal);
   }
 }
 
-/** Waits for the end of a burst of changes, at the latest after twice the quiet time; answers what the last look found. */
+/** Waits for the end of a burst of changes, at most twice the quiet time; returns the result of the last poll. */
 async function settle(
   found: string,
   spec: string,
@@ -70,21 +70,21 @@ async function settle(
   let last = found;
   for (let round = 0; round < 2 && !signal.aborted; round++) {
     await sleep(clock, debounceMs, signal);
-    const next = await look(spec, files());
+    const next = await poll(spec, files());
     if (next === last) break;
     last = next;
   }
   return last;
 }
 
-/** What tells from outside that files have changed: another file there, other times, another size. */
-async function look(spec: string, files: readonly string[]): Promise<string> {
+/** Summarizes the metadata of all files, which changes with a different file, times or size. */
+async function poll(spec: string, files: readonly string[]): Promise<string> {
   const paths = [...await configFiles(spec), ...files];
-  const seen = await Promise.all(paths.map(lookAt));
-  return seen.join("\n");
+  const metadata = await Promise.all(paths.map(metadataOf));
+  return metadata.join("\n");
 }
 
-async function lookAt(path: string): Promise<string> {
+async function metadataOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtime, ctime } = await Deno.stat(path);
     return [path, dev, ino, size, mtime?.getTime(), ctime?.getTime()].join();
@@ -114,7 +114,7 @@ async function configFiles(spec: string): Promise<readonly string[]> {
   return await listConfigFiles(spec).catch(() => []);
 }
 
-/** Digests of everything watched, by path. */
+/** Digests of all watched files by path. */
 interface Contents {
   readonly config: ReadonlyMap<string, string>;
   readonly files: ReadonlyMap<string, string>;
@@ -139,7 +139,7 @@ async function digests(
   return new Map(await Promise.all(entries));
 }
 
-/** A file that cannot be read counts as one content more. */
+/** Returns the digest of a file; all unreadable files share one. */
 async function digest(path: string): Promise<string> {
   const bytes = await readFileBytes(path).catch(() => undefined);
   if (bytes === undefined) return "unreadable";
@@ -147,9 +147,9 @@ async function digest(path: string): Promise<string> {
 }
 
 /**
- * Whether configuration files came, went or changed, or a further file changed.
+ * Reports whether configuration files were added, removed or changed, or a further file changed.
  *
- * One that was not watched before counts as changed: it may have been since it was read.
+ * A further file that was not watched before counts as changed: it may have changed since it was read.
  */
 function differ(before: Contents, after: Contents): boolean {
   if (before.config.size !== after.config.size) return true;

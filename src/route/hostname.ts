@@ -1,8 +1,8 @@
 /**
- * Host names of listeners and routes: lower case, `*` for any, `*.example.com` for every name below `example.com`.
+ * Hostnames of listeners and routes: lower case, `*` for any, `*.example.com` for every name below `example.com`.
  */
 
-/** Name of the host in an authority: lower case, without port and trailing dot; `[::1]` keeps its brackets. */
+/** Extracts the hostname of an authority: lower case, without port and trailing dot; `[::1]` keeps its brackets. */
 export function hostnameOf(authority: string): string {
   const end = portStart(authority);
   const name = (end < 0 ? authority : authority.slice(0, end)).toLowerCase();
@@ -14,7 +14,7 @@ function portStart(authority: string): number {
   return colon > authority.lastIndexOf("]") ? colon : -1;
 }
 
-/** Whether `pattern` covers `hostname`; a wildcard stands for one label or more. */
+/** Reports whether `pattern` matches `hostname`; a wildcard matches one or more labels. */
 export function matchesHostname(pattern: string, hostname: string): boolean {
   if (pattern === "*") return true;
   if (!isWildcard(pattern)) return pattern === hostname;
@@ -23,8 +23,8 @@ export function matchesHostname(pattern: string, hostname: string): boolean {
 }
 
 /**
- * The hosts that both a listener and a route answer for, of which one is always the more specific pattern;
- * `undefined` when there are none. Gateway API, `HTTPRouteSpec.hostnames`.
+ * Returns the hosts that both a listener and a route match, which is always the more specific pattern; `undefined` when
+ * there are none. Gateway API, `HTTPRouteSpec.hostnames`.
  */
 export function intersectHostnames(
   listener: string,
@@ -49,13 +49,13 @@ export function compareHostnames(a: string, b: string): number {
   return Number(isWildcard(a)) - Number(isWildcard(b)) || b.length - a.length;
 }
 
-/** Whether `pattern` stands for several hosts. */
+/** Reports whether `pattern` is `*` or begins with `*.`. */
 export function isWildcard(pattern: string): boolean {
   return pattern.charCodeAt(0) === 0x2a;
 }
 
 /**
- * The listener that answers for a host: the most specific one, whether or not it has a route for the request.
+ * Selects the listener for a host: the most specific one, even if it has no route for the request.
  *
  * @param listeners Most specific hostname first; see `compareHostnames`.
  */

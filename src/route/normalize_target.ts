@@ -1,65 +1,65 @@
 import { GatewayError } from "../base/errors.ts";
 
 /**
- * The one form of a request target on which routing and policies decide and which is sent upstream.
+ * Normalizes a request target. Routing, policies and the upstream request all use the normalized target.
  *
- * Matching one spelling of a path and forwarding another lets a client reach what its route does not cover: `/open/../admin`
- * must not match `/open` here and be `/admin` there. So a target is brought into normal form once, on arrival:
+ * Matching one spelling of a path and forwarding another would let clients bypass a route: `/open/../admin` must not match
+ * `/open` here and be `/admin` upstream. So each target is normalized once, on arrival:
  *
- * - escapes of unreserved characters are decoded and other escapes get capitals: `/%6dcp` is `/mcp`, `%2f` is `%2F`
- *   (RFC 3986 section 6.2.2, which calls both spellings equivalent);
- * - dot segments are resolved, also those spelled `%2e` (RFC 3986 section 5.2.4);
- * - repeated slashes stay and `%2F` is not a slash: names such as `models/meta%2Fllama` hold it as data;
- * - what upstreams read in different ways is refused: dot segments that leave the root, `..` joined to an encoded slash,
- *   backslash or path parameter (`..%2Fadmin`, `..;/`), a raw backslash, `#`, `%00`, and a `%` that begins no escape (`%zz`).
+ * - escapes of unreserved characters are decoded and other escapes are upper-cased: `/%6dcp` becomes `/mcp`, `%2f` becomes
+ *   `%2F` (RFC 3986 section 6.2.2: equivalent spellings);
+ * - dot segments are resolved, including `%2e` (RFC 3986 section 5.2.4);
+ * - repeated slashes are kept, and `%2F` is not a slash: names such as `models/meta%2Fllama` contain it as data;
+ * - targets that upstreams interpret differently are rejected: dot segments above the root, `..` joined to an encoded slash,
+ *   backslash or path parameter (`..%2Fadmin`, `..;/`), a raw backslash, `#`, `%00`, and an invalid escape (`%zz`).
  *
- * Escapes need not be UTF-8: `%E4` passes. The query is left alone.
- * @throws {GatewayError} `bad_request`, and why.
+ * Escapes need not be UTF-8: `%E4` is valid. The query is not changed.
+ * @throws {GatewayError} `bad_request` with the reason.
  */
 export function normalizeTarget(target: string): string {
   if (!suspicious.test(target)) return target;
   const end = pathEnd(target);
   const query = target.slice(end);
   const { path, problem } = query.includes("#")
-    ? { problem: 'it holds "#"' }
+    ? { problem: 'it contains "#"' }
     : normalizePath(target.slice(0, end));
   if (path !== undefined) return path + query;
-  const message = `Cannot accept the path: ${problem}`;
+  const message = `Invalid path: ${problem}`;
   throw new GatewayError("bad_request", "downstream", message);
 }
 
-/** A path in its one form, or why it has none. */
-export type NormalPath =
+/** A normalized path, or the reason why the path is invalid. */
+export type NormalizedPath =
   | { readonly path: string; readonly problem?: undefined }
   | { readonly path?: undefined; readonly problem: string };
 
 const suspicious = /[%\\#]|\/\.\.?(?:[/;?]|$)/;
 const malformedEscape = /%(?![0-9a-fA-F]{2}).{0,2}/;
-const refused = /[\\#]|%00/;
+const rejected = /[\\#]|%00/;
 const escapes = /%([0-9a-fA-F]{2})/g;
 const unreserved = /^[A-Za-z0-9._~-]$/;
-// A segment that some servers take for ".." or "." after decoding it or cutting its parameters off.
+// Segments that some servers interpret as ".." or "." after decoding them or removing their parameters.
 const disguisedDots = /(?:^|%2F|%5C)\.{1,2}(?:%2F|%5C|;)|(?:%2F|%5C)\.{1,2}$/;
 
 /**
- * The path part of `normalizeTarget`; also for paths in configuration, so that both are compared in the same form.
+ * Normalizes the path of a target; also used for configured paths, so that both have the same form.
  */
-export function normalizePath(path: string): NormalPath {
+export function normalizePath(path: string): NormalizedPath {
   const malformed = malformedEscape.exec(path);
   if (malformed !== null) {
     return { problem: `"${malformed[0]}" is not a percent-encoded byte` };
   }
   const decoded = path.replace(escapes, normalizeEscape);
-  const forbidden = refused.exec(decoded);
-  if (forbidden !== null) return { problem: `it holds "${forbidden[0]}"` };
+  const forbidden = rejected.exec(decoded);
+  if (forbidden !== null) return { problem: `it contains "${forbidden[0]}"` };
   const segments = decoded.split("/");
   const disguised = segments.find((segment) => disguisedDots.test(segment));
   if (disguised !== undefined) {
-    return { problem: `some servers read "${disguised}" as dot segments` };
+    return { problem: `some servers interpret "${disguised}" as dot segments` };
   }
   const resolved = removeDotSegments(segments);
   return resolved === undefined
-    ? { problem: 'its ".." segments lead above the root' }
+    ? { problem: '".." segments lead above the root' }
     : { path: resolved };
 }
 
@@ -68,7 +68,7 @@ function normalizeEscape(escape: string, hex: string): string {
   return unreserved.test(character) ? character : escape.toUpperCase();
 }
 
-/** Resolves `.` and `..`; the first of `segments` is the empty one before the leading slash. */
+/** Resolves `.` and `..`; the first segment is the empty one before the leading slash. */
 function removeDotSegments(segments: readonly string[]): string | undefined {
   const resolved: string[] = [];
   for (const [index, segment] of segments.entries()) {
@@ -84,12 +84,12 @@ function removeDotSegments(segments: readonly string[]): string | undefined {
   return resolved.join("/");
 }
 
-/** The part of a request target before its query. */
+/** Returns the path of a request target. */
 export function pathOf(target: string): string {
   return target.slice(0, pathEnd(target));
 }
 
-/** Where the path of a target ends: the index of `?`, or the length. */
+/** Returns the end of a target's path: the index of `?`, or the length. */
 export function pathEnd(target: string): number {
   const mark = target.indexOf("?");
   return mark < 0 ? target.length : mark;

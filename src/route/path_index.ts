@@ -7,25 +7,25 @@ import {
 /** A route that matches a request, and the prefix it matched by. */
 export interface RouteMatch<T> {
   readonly value: T;
-  /** Path that matched by prefix, without trailing slash, such as `/v1`; empty for `/`, `undefined` for other matches. */
+  /** Matched path prefix without trailing slash, such as `/v1`; empty for `/`, `undefined` for other match types. */
   readonly matchedPrefix: string | undefined;
 }
 
-/** A match and what it leads to. */
+/** A match and its result. */
 export interface Candidate<T> {
   readonly match: CompiledMatch;
   readonly result: RouteMatch<T>;
 }
 
-/** The candidates of one host name, found by path without looking at each. */
+/** Index of the candidates of one hostname by path. */
 export class PathIndex<T> {
   readonly #exact = new Map<string, Candidate<T>[]>();
   readonly #prefixes = new Map<string, Candidate<T>[]>();
-  /** Lengths that occur in `#prefixes`, longest first: only there a path is cut. */
+  /** Lengths of the keys of `#prefixes`, longest first. */
   readonly #prefixLengths: readonly number[];
   readonly #patterns: Candidate<T>[] = [];
 
-  /** @param candidates Those that come earlier win ties. */
+  /** @param candidates Earlier ones win ties. */
   constructor(candidates: readonly Candidate<T>[]) {
     const ordered = candidates.toSorted((a, b) =>
       compareMatches(a.match, b.match)
@@ -37,14 +37,14 @@ export class PathIndex<T> {
     this.#prefixLengths = [...lengths].sort((a, b) => b - a);
   }
 
-  /** The candidate of highest precedence that fits. */
+  /** Returns the matching candidate with the highest precedence. */
   find(path: string, request: RoutableRequest): RouteMatch<T> | undefined {
-    return firstFit(this.#exact.get(path), request) ??
+    return firstMatch(this.#exact.get(path), request) ??
       this.#findPrefix(path, request) ??
       this.#findPattern(path, request);
   }
 
-  /** Everything that may be found. */
+  /** Yields the values of all candidates. */
   *values(): Generator<T> {
     for (const bucket of this.#exact.values()) yield* valuesOf(bucket);
     for (const bucket of this.#prefixes.values()) yield* valuesOf(bucket);
@@ -70,7 +70,7 @@ export class PathIndex<T> {
     for (const length of this.#prefixLengths) {
       if (!isSegmentEnd(path, length)) continue;
       const bucket = this.#prefixes.get(path.slice(0, length));
-      const found = firstFit(bucket, request);
+      const found = firstMatch(bucket, request);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -82,7 +82,9 @@ export class PathIndex<T> {
   ): RouteMatch<T> | undefined {
     for (const { match, result } of this.#patterns) {
       if (match.path.type !== "RegularExpression") continue;
-      if (match.path.pattern.test(path) && fits(match, request)) return result;
+      if (match.path.pattern.test(path) && satisfies(request, match)) {
+        return result;
+      }
     }
     return undefined;
   }
@@ -92,24 +94,24 @@ function* valuesOf<T>(candidates: readonly Candidate<T>[]): Generator<T> {
   for (const { result } of candidates) yield result.value;
 }
 
-/** Whether a path element ends before `index`; the empty prefix, which stands for `/`, fits every path. */
+/** Reports whether a path segment ends before `index`; the empty prefix, which stands for `/`, matches every path. */
 function isSegmentEnd(path: string, index: number): boolean {
   return index === 0 || index === path.length ||
     (index < path.length && path.charCodeAt(index) === 0x2f);
 }
 
-function firstFit<T>(
+function firstMatch<T>(
   bucket: readonly Candidate<T>[] | undefined,
   request: RoutableRequest,
 ): RouteMatch<T> | undefined {
   if (bucket === undefined) return undefined;
   for (const { match, result } of bucket) {
-    if (fits(match, request)) return result;
+    if (satisfies(request, match)) return result;
   }
   return undefined;
 }
 
-function fits(match: CompiledMatch, request: RoutableRequest): boolean {
+function satisfies(request: RoutableRequest, match: CompiledMatch): boolean {
   for (const condition of match.conditions) {
     if (!condition(request)) return false;
   }

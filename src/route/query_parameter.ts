@@ -1,7 +1,7 @@
 /**
- * The first value of a query parameter, decoded as in HTML forms (`+` is a blank); `undefined` when there is none.
+ * Returns the first value of a query parameter, decoded as in HTML forms (`+` is a space); `undefined` when it is absent.
  *
- * Broken escapes stay as they are.
+ * Invalid escapes are kept.
  * @param query Without `?`, such as `a=1&b=%20`.
  */
 export function queryParam(query: string, name: string): string | undefined {

@@ -10,18 +10,18 @@ import { normalizePath, pathEnd } from "./normalize_target.ts";
 /** The parts of a request that routing reads. */
 export interface RoutableRequest {
   readonly method: string;
-  /** Path and query in the form of `normalizeTarget`. */
+  /** Path and query, normalized by `normalizeTarget`. */
   readonly target: string;
-  /** In the form of `hostnameOf`. */
+  /** Host as returned by `hostnameOf`. */
   readonly hostname: string;
-  /** Value of a header by its lower-case name; the values of a repeated one joined by `, `. */
+  /** Returns the value of a header by its lower-case name; repeated values are joined by `, `. */
   header(name: string): string | undefined;
 }
 
-/** Condition of a match beyond host and path. */
+/** Condition on method, header or query parameter. */
 type Condition = (request: RoutableRequest) => boolean;
 
-/** How the path of a match compares; the value is in normal form, a prefix without its trailing slash. */
+/** Condition on the path. The value is normalized; a prefix has no trailing slash. */
 export type PathCondition =
   | { readonly type: "Exact" | "PathPrefix"; readonly value: string }
   | {
@@ -30,17 +30,17 @@ export type PathCondition =
     readonly pattern: Pattern;
   };
 
-/** An `HTTPRouteMatch` made ready for requests. */
+/** A compiled `HTTPRouteMatch`. */
 export interface CompiledMatch {
   readonly path: PathCondition;
   readonly hasMethod: boolean;
   readonly headerCount: number;
   readonly queryParamCount: number;
-  /** Method, headers and query parameters: everything but the path. */
+  /** Conditions on method, headers and query parameters. */
   readonly conditions: readonly Condition[];
 }
 
-/** Prepares a match; of several headers or query parameters of one name only the first counts, as the Gateway API says. */
+/** Compiles a match. Only the first condition on a header or query parameter counts, as the Gateway API requires. */
 export function compileMatch(match: HttpMatch): CompiledMatch {
   const { method } = match;
   const headers = firstOfEach(
@@ -64,10 +64,10 @@ export function compileMatch(match: HttpMatch): CompiledMatch {
 }
 
 /**
- * Orders matches that fit a request: which of two goes first. Gateway API, `HTTPRouteRule.matches`:
- * "Exact" path, longest prefix, method, most headers, most query parameters.
+ * Orders matches by precedence. Gateway API, `HTTPRouteRule.matches`: "Exact" path, longest prefix, method, most headers,
+ * most query parameters.
  *
- * The text leaves the place of regular expressions open; here they come after every prefix, longer patterns first.
+ * The specification leaves regular expressions open; here they come after every prefix, longer patterns first.
  */
 export function compareMatches(a: CompiledMatch, b: CompiledMatch): number {
   return rankOfPath[a.path.type] - rankOfPath[b.path.type] ||

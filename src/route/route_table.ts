@@ -7,26 +7,26 @@ import { compileMatch, type RoutableRequest } from "./route_match.ts";
 /** Finds the route of highest precedence for a request. */
 export interface RouteTable<T> {
   find(request: RoutableRequest): RouteMatch<T> | undefined;
-  /** What could be found for a host, once for each match, the most specific hosts first: for whoever wants to know what did not. */
+  /** Yields all values for a host, once per match, most specific hostnames first; explains why a request did not match. */
   candidates(hostname: string): Generator<T>;
 }
 
-/** A rule of a route: the requests it is for. */
+/** A rule of a route with its hostnames and matches. */
 export interface RouteEntry<T> {
-  /** Host names of the route, wildcards included; empty for every host. */
+  /** Hostnames of the route, including wildcards; empty for every host. */
   readonly hostnames: readonly string[];
-  /** Any one of them is enough. */
+  /** One match is sufficient. */
   readonly matches: readonly HttpMatch[];
   readonly value: T;
 }
 
 /**
- * Indexes rules by host name and path, so that a look-up does not depend on how many there are.
+ * Indexes rules by hostname and path, so that the cost of a look-up does not depend on their number.
  *
- * A request belongs to the most specific host name that has a match for it; within a host name the order of
- * `compareMatches` decides, and among equals the entry that comes first, then the match that comes first.
+ * The most specific hostname with a match for the request wins; within a hostname, `compareMatches` decides, then the order of
+ * entries, then the order of matches.
  *
- * @param entries Rules of the oldest route first, then by namespace and name, then in the order of the route.
+ * @param entries Ordered by age of the route, oldest first, then namespace and name, then position in the route.
  */
 export function createRouteTable<T>(
   entries: readonly RouteEntry<T>[],

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../base/json.ts";
 import { hintForMisplaced } from "./misplaced.ts";
 
 /** Suggests a fix for a value of the wrong type; `path` leads to the value. */
@@ -28,7 +29,7 @@ function remedyFor(
       if (typeof input === "string" && isPrintable(input)) {
         return `write [${JSON.stringify(input)}]`;
       }
-      return isMapping(input) ? 'begin each item with "- "' : undefined;
+      return isJsonObject(input) ? 'begin each item with "- "' : undefined;
     case "a string":
       return typeof input === "number" ? `quote it: "${input}"` : undefined;
     case "a number":
@@ -90,7 +91,7 @@ export function hintForKey(
     }`;
   }
   const isSplit = key === "port" && known.includes("host") &&
-    isMapping(siblings) && typeof siblings["host"] === "string";
+    isJsonObject(siblings) && typeof siblings["host"] === "string";
   if (isSplit) {
     return 'write host and port together, as in host: "127.0.0.1:9000"';
   }
@@ -126,15 +127,11 @@ export function isReplacedByProviderFields(
 }
 
 function misplacedIn(siblings: unknown): readonly string[] {
-  return isMapping(siblings)
+  return isJsonObject(siblings)
     ? providerFields.filter((name) => Object.hasOwn(siblings, name))
     : [];
 }
 
 function isPrintable(text: string): boolean {
   return text.length <= 60;
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

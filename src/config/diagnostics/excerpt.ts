@@ -1,10 +1,10 @@
-/** The line that a diagnostic is about with a caret below it; empty when there is nothing to show. */
+/** Formats the line of a diagnostic with a caret below it; empty when the line cannot be shown. */
 export function excerpt(
   { line, column }: { readonly line: number; readonly column: number },
   path: string,
   whole: string,
 ): string {
-  // What an unclosed quote begins may be secret, and no path says so.
+  // An unclosed quote may begin a secret, and its path is unknown.
   const isQuote = path === "" && /["']/.test(whole.charAt(column - 1));
   const text = isQuote ? whole.slice(0, column) : whole;
   if (text.trim() === "" || text.includes("-----")) return "";
@@ -27,7 +27,7 @@ const secretWords =
 /** In a rate limit, `tokens` is a number and `key` an expression. */
 const otherSecrets =
   /authorization|bearer|token\b|secret|password|\busers\b|\bkeys\b|apiKey/i;
-/** In a rule, the policy's own name and the claims of a token are none. */
+/** Removes words from an authorization rule that look secret but are not: the policy's name and token claims. */
 function withoutRuleWords(text: string, path: string): string {
   return /\.authorization\b/.test(path)
     ? text.replace(/\bauthorization\s*:\s*\{|\btoken\./g, "")
@@ -36,7 +36,7 @@ function withoutRuleWords(text: string, path: string): string {
 
 const secretPath = /token|secret|password|\busers\b|\bkeys?\b/i;
 
-/** A text in quotes, or what stands between the marks of YAML. */
+/** A quoted string, or a plain scalar between YAML indicators. */
 const scalar =
   /"(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?|\$\{[^}]*\}|(?!:(?:\s|$)|-\s)[^\s{}[\],"'#][^{}[\],"'#]*?(?=\s*[{}[\],"'#]|:?\s*$|:\s)/g;
 const beforeKeys = ["", "{", ",", "-"];
@@ -46,7 +46,7 @@ const harmlessKeys = ["name", "type", "kind", "group", "hostname", "protocol"];
 const harmlessValue =
   /^["']?(?:[\w./~-]+\.(?:pem|crt|cer|key|json)|\$\{\w+\}|true|false|null|[-|>:]+)["']?$/;
 
-/** A line of YAML with every value replaced that may be secret, and where the caret goes then. */
+/** Masks all potentially secret values in a line of YAML and adjusts the caret. */
 function maskValues(
   text: string,
   caret: number,
@@ -56,7 +56,7 @@ function maskValues(
   let moved = caret;
   let key = "";
   for (const { 0: found, index } of text.matchAll(scalar)) {
-    // No pattern searches what comes before: the line may be a million characters long.
+    // No regular expression scans the text before: the line may be a million characters long.
     const before = text.slice(0, index).trimEnd().at(-1) ?? "";
     const after = text.slice(index + found.length);
     if (

@@ -5,37 +5,37 @@ import {
   type Problem,
 } from "../../api/schema/validate.ts";
 
-/** A place in a configuration file; line and column count from 1. */
+/** A position in a configuration file; line and column count from 1. */
 export interface Location {
   readonly file: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** Something wrong, or suspicious, in the configuration. */
+/** A problem in the configuration. */
 export interface Diagnostic extends Location {
   readonly severity: "error" | "warning";
-  /** The value concerned, as the user wrote the way to it: `routes[0].backends[1].host`; empty for a whole file. */
+  /** Path in the user's document: `routes[0].backends[1].host`; empty for a whole file. */
   readonly path: string;
   readonly message: string;
   readonly suggestion?: string;
 }
 
-/** Whether it keeps the configuration from being applied. */
+/** Reports whether a diagnostic prevents the configuration from being applied. */
 export function isError(
   { severity }: { readonly severity: "error" | "warning" },
 ): boolean {
   return severity === "error";
 }
 
-/** A text that configuration is read from. */
+/** Configuration as text. */
 export interface ConfigText {
-  /** What messages call it: the path as given, or `<stdin>`. Paths inside are relative to its folder. */
+  /** Name in messages: the path as given, or `<stdin>`. Relative paths in the text start at its directory. */
   readonly name: string;
   readonly text: string;
 }
 
-/** The diagnostic of a problem at a known place; `path` is the way in the user's own document. */
+/** Converts a problem to a diagnostic; `path` is the path in the user's document. */
 export function diagnosticOf(
   problem: Problem,
   location: Location,
@@ -52,7 +52,7 @@ export function diagnosticOf(
   };
 }
 
-/** One line: `file:line:column: error: path: message; did you mean "x"?`. */
+/** Formats one line: `file:line:column: error: path: message; did you mean "x"?`. */
 export function formatDiagnostic(diagnostic: Diagnostic): string {
   const { file, line, column, severity, path, message, suggestion } =
     diagnostic;
@@ -63,12 +63,11 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   return `${file}:${line}:${column}: ${severity}: ${where}${message}${hint}`;
 }
 
-/** What is longer was written by a program, often all of the file in one line, and takes long to mask. */
+/** Longer lines are generated, often a whole file in one line, and expensive to mask. */
 const LONG_LINE = 2000;
 
 /**
- * All diagnostics, each with the line it is about and a caret; of a very long line only the first. Values that may be secret are
- * masked.
+ * Formats diagnostics, each with its line and a caret; a very long line is shown once. Masks potentially secret values.
  */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
@@ -90,7 +89,7 @@ export function formatDiagnostics(
   }).join("");
 }
 
-/** Diagnostics in the order of files and lines. */
+/** Sorts diagnostics by file and position. */
 export function sortDiagnostics(
   diagnostics: readonly Diagnostic[],
   sources: readonly ConfigText[],

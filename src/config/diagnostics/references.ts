@@ -1,10 +1,10 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Suggest } from "../../api/schema/suggest.ts";
 import type { Path } from "../../api/schema/validate.ts";
 import { UI_ROUTE_NAME } from "../short_form/expand_ui.ts";
 import type { ShortItem } from "../placed.ts";
 import { isKubernetes } from "../kubernetes_document.ts";
 import {
-  isMapping,
   listOf,
   mappingOf,
   type Report,
@@ -12,20 +12,20 @@ import {
 } from "../short_form/short_document.ts";
 import type { ShortRoute } from "../short_form/short_form.ts";
 
-/** Names that references of the short form may point to, as written anywhere in the configuration. */
+/** Names that references in the short form may resolve to. */
 export interface DeclaredNames {
   readonly gateways: ReadonlySet<string>;
   readonly backends: ReadonlySet<string>;
   readonly routes: ReadonlySet<string>;
 }
 
-/** Names as written, also of items that are not valid, so that one mistake is reported once. */
+/** Collects names, including those of invalid items, so that one mistake is reported once. */
 export function declaredNames(
-  documents: readonly Readonly<Record<string, unknown>>[],
+  documents: readonly JsonObject[],
 ): DeclaredNames {
   const kubernetes = documents.filter(isKubernetes).flatMap((value) =>
     value["kind"] === "List"
-      ? listOf(value, "items").filter(isMapping)
+      ? listOf(value, "items").filter(isJsonObject)
       : [value]
   );
   const short = documents.filter((value) => !isKubernetes(value));
@@ -53,11 +53,11 @@ export function declaredNames(
 }
 
 function nameOf(value: unknown): string {
-  const name = isMapping(value) ? value["name"] : undefined;
+  const name = isJsonObject(value) ? value["name"] : undefined;
   return typeof name === "string" ? name : "";
 }
 
-/** Reports references of the short form to gateways, backends and routes that do not exist. */
+/** Reports unresolved references of the short form to gateways, backends and routes. */
 export function checkReferences(
   { routes, policies, ui }: ShortDocument,
   { declared, suggest }: {
@@ -71,7 +71,7 @@ export function checkReferences(
     const suggestion = suggest(name, () => [...declared[kind]]);
     report(path, {
       at: "value",
-      message: `no ${kind.slice(0, -1)} is named ${JSON.stringify(name)}`,
+      message: `${kind.slice(0, -1)} ${JSON.stringify(name)} does not exist`,
       ...(suggestion !== undefined && { suggestion }),
     });
   };

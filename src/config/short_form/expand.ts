@@ -6,7 +6,7 @@ import { expandUi } from "./expand_ui.ts";
 import type { Placed } from "../placed.ts";
 import { listOf, type ShortDocument } from "./short_document.ts";
 
-/** The resources of all documents in the short form; `kubernetes` are those beside them. */
+/** Expands all documents in the short form to resources; `kubernetes` are the resources of other documents. */
 export function expandAll(
   shorts: readonly ShortDocument[],
   kubernetes: readonly Placed[],
@@ -15,7 +15,7 @@ export function expandAll(
   const names: GatewayName[] = [...own, ...kubernetes]
     .filter(({ resource }) => resource.kind === "Gateway")
     .map(({ resource }) => resource.metadata);
-  // Unnamed routes are counted through all documents.
+  // Unnamed routes are numbered across all documents.
   let routeCount = 0;
   const routes = shorts.flatMap(({ routes, value }) => {
     const before = routeCount;
@@ -29,8 +29,8 @@ export function expandAll(
     ...own,
     ...shorts.flatMap(({ backends }) => backends.flatMap(expandBackend)),
     ...routes.flatMap(({ item, name }) => expandRoute(item, name, names)),
-    ...shorts.flatMap(({ remnants }, number) =>
-      remnants.flatMap((item) =>
+    ...shorts.flatMap(({ invalidRoutes }, number) =>
+      invalidRoutes.flatMap((item) =>
         expandInlinePolicy(item, `${number}/${item.path.join("/")}`)
       )
     ),

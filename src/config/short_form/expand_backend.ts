@@ -15,7 +15,7 @@ import {
 import type { ShortBackend, ShortTls } from "./short_form.ts";
 import type { ConfigDocument } from "../config_document.ts";
 
-/** The `GatewayBackend` of `backends[]`, and its `BackendTLSPolicy`. */
+/** Expands `backends[]` to a `GatewayBackend` and its `BackendTLSPolicy`. */
 export function expandBackend(
   { value, path, document }: ShortItem<ShortBackend>,
 ): readonly Placed[] {
@@ -23,7 +23,7 @@ export function expandBackend(
   return createBackend({ name, spec, tls, document, specPath: path });
 }
 
-/** What a backend is made of, and where that was written. */
+/** Parts of a backend and their source. */
 export interface BackendParts {
   readonly name: string;
   readonly spec: GatewayBackend["spec"];
@@ -32,7 +32,7 @@ export interface BackendParts {
   readonly specPath: Path;
 }
 
-/** A `GatewayBackend` and, when it has TLS settings, its `BackendTLSPolicy`. */
+/** Creates a `GatewayBackend` and, if it has TLS settings, its `BackendTLSPolicy`. */
 export function createBackend(
   { name, spec, tls, document, specPath }: BackendParts,
 ): readonly Placed[] {
@@ -92,7 +92,7 @@ function createTlsPolicy(
   };
 }
 
-/** Whether the host of a backend can be what its certificate is checked against. */
+/** Reports whether a TLS backend lacks a hostname to verify its certificate against. */
 export function lacksTlsHostname(
   host: string,
   tls: ShortTls | undefined,

@@ -12,7 +12,7 @@ import {
 } from "../placed.ts";
 import type { ShortGateway, ShortListenerTls } from "./short_form.ts";
 
-/** The `Gateway` of `gateways.<name>`. */
+/** Expands `gateways.<name>` to a `Gateway`. */
 export function expandGateway(
   { value, path, document }: ShortItem<ShortGateway>,
 ): Placed<Gateway> {
@@ -29,7 +29,7 @@ export function expandGateway(
       metadata: { name, namespace: DEFAULT_NAMESPACE },
       spec: {
         listeners: items.map(({ name, tls, ...item }, index): Listener => ({
-          // Validation has seen to it that the gateway has a port where a listener has none.
+          // Validation guarantees that the gateway has a port if a listener has none.
           port: port ?? 0,
           protocol,
           ...item,
@@ -47,7 +47,7 @@ export function expandGateway(
   };
 }
 
-/** Where the parts of a listener were written, some of which may stand at the gateway. */
+/** Returns the sources of a listener's parts, some of which may be fields of the gateway. */
 function originsOf(
   item: Pick<ShortGateway, "port" | "protocol" | "tls">,
   index: number,

@@ -14,7 +14,7 @@ import {
 } from "../placed.ts";
 import type { ShortPolicy, ShortRoute } from "./short_form.ts";
 
-/** The `GatewayPolicy` of `policies[]`. */
+/** Expands `policies[]` to a `GatewayPolicy`. */
 export function expandPolicy(
   { value, path, document }: ShortItem<ShortPolicy>,
 ): Placed<GatewayPolicy> {
@@ -34,7 +34,7 @@ export function expandPolicy(
   };
 }
 
-/** The `GatewayPolicy` of `routes[].policies`. */
+/** Expands `routes[].policies` to a `GatewayPolicy`. */
 export function expandInlinePolicy(
   { value: { policies }, path, document }: ShortItem<ShortRoute>,
   name: string,

@@ -21,13 +21,13 @@ import {
 } from "../placed.ts";
 import type { ShortRoute } from "./short_form.ts";
 
-/** Name and namespace of a gateway that routes can attach to. */
+/** Identity of a gateway that routes can attach to. */
 export interface GatewayName {
   readonly name: string;
   readonly namespace: string;
 }
 
-/** The `HTTPRoute` of `routes[]`, with the backends and the policy written inside it. */
+/** Expands `routes[]` to an `HTTPRoute` with its inline backends and policy. */
 export function expandRoute(
   item: ShortItem<ShortRoute>,
   name: string,
@@ -48,13 +48,13 @@ function createRoute(
 ): Placed<HttpRoute> {
   const {
     name: _,
-    gateways: chosen,
+    gateways: gatewayNames,
     hostnames,
     backends,
     policies: __,
     ...rule
   } = value;
-  const parents = chosen?.map((parent) =>
+  const parents = gatewayNames?.map((parent) =>
     gateways.find((gateway) => gateway.name === parent) ??
       { name: parent, namespace: DEFAULT_NAMESPACE }
   );

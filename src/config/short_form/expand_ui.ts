@@ -4,10 +4,10 @@ import { expandRoute, type GatewayName } from "./expand_route.ts";
 import type { Placed, ShortItem } from "../placed.ts";
 import type { ShortRoute, ShortUi } from "./short_form.ts";
 
-/** Name of the route that `ui` becomes. */
+/** Name of the route that `ui` expands to. */
 export const UI_ROUTE_NAME = "ui";
 
-/** The `HTTPRoute` of `ui`, with the policy written inside it. */
+/** Expands `ui` to an `HTTPRoute` with its inline policy. */
 export function expandUi(
   { value: { access, ...choice }, path, document }: ShortItem<ShortUi>,
   gateways: readonly GatewayName[],
@@ -35,7 +35,7 @@ export function expandUi(
         resource: { ...resource, spec: { ...resource.spec, rules } },
         origins: item.origins.map((origin) => ({
           ...origin,
-          // The rule is ours, so what is said of it is said of the section.
+          // The rule is generated, so its problems are reported for the section.
           ...(origin.at.at(-2) === "rules" && { whole: true }),
         })),
       };

@@ -1,30 +1,30 @@
 import { dirname, join } from "node:path";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 
-/** How a file's own conventions are turned into those of a `ResourceSet`. */
+/** Conventions of a file that are normalized for a `ResourceSet`. */
 export interface Conventions {
-  /** Folder that relative paths start from; `undefined` leaves them alone. */
-  readonly folder: string | undefined;
-  /** Group that the user gave our own kinds; `undefined` when it is the usual one. */
+  /** Directory that relative paths start at; `undefined` leaves paths unchanged. */
+  readonly directory: string | undefined;
+  /** The user's API group for the project's own kinds; `undefined` for the default. */
   readonly policyApiGroup: string | undefined;
 }
 
-/** Folder of a named source; `undefined` for standard input and other texts without a place. */
-export function folderOf(sourceName: string): string | undefined {
+/** Returns the directory of a source; `undefined` for standard input and strings. */
+export function directoryOf(sourceName: string): string | undefined {
   return sourceName.startsWith("<") ? undefined : dirname(sourceName);
 }
 
 /**
- * `value` with paths of files made relative to the working folder and the user's API group replaced by ours.
- * The paths found are added to `files`.
+ * Makes file paths in `value` relative to the working directory and replaces the user's API group by the default one.
+ * Adds the paths to `files`.
  */
-export function normalise(
+export function normalize(
   value: unknown,
   conventions: Conventions,
   files: Set<string>,
 ): unknown {
   if (Array.isArray(value)) {
-    return value.map((item) => normalise(item, conventions, files));
+    return value.map((item) => normalize(item, conventions, files));
   }
   if (typeof value !== "object" || value === null) return value;
   const isCertificate = Object.hasOwn(value, "cert");
@@ -32,13 +32,13 @@ export function normalise(
     Object.entries(value).map(([key, item]) => {
       if (key === "metadata") return [key, item];
       if (typeof item !== "string") {
-        return [key, normalise(item, conventions, files)];
+        return [key, normalize(item, conventions, files)];
       }
       if (
         key === "file" || key === "cert" || key === "clientCa" ||
         (key === "key" && isCertificate)
       ) {
-        return [key, placeFile(item, conventions.folder, files)];
+        return [key, resolveFile(item, conventions.directory, files)];
       }
       return [
         key,
@@ -62,15 +62,15 @@ function replaceGroup(text: string, userGroup: string | undefined): string {
     : text;
 }
 
-function placeFile(
+function resolveFile(
   text: string,
-  folder: string | undefined,
+  directory: string | undefined,
   files: Set<string>,
 ): string {
   if (text === "" || isPem(text)) return text;
-  const path = folder === undefined || text.startsWith("/")
+  const path = directory === undefined || text.startsWith("/")
     ? text
-    : join(folder, text);
+    : join(directory, text);
   files.add(path);
   return path;
 }

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { hintFor } from "../../api/schema/hints.ts";
 import * as s from "../../api/schema/schema.ts";
 import { type Settings, settingsSchema } from "../../api/settings.ts";
@@ -27,20 +28,20 @@ import type { ConfigDocument } from "../config_document.ts";
 /** The valid items of a document in the short form. */
 export interface ShortDocument {
   readonly document: ConfigDocument;
-  readonly value: Readonly<Record<string, unknown>>;
-  /** The `config` section; `undefined` when there is none or it is not valid. */
+  readonly value: JsonObject;
+  /** The `config` section; `undefined` when it is absent or invalid. */
   readonly settings: Settings | undefined;
   readonly gateways: readonly ShortItem<ShortGateway>[];
   readonly backends: readonly ShortItem<ShortBackend>[];
   readonly routes: readonly ShortItem<ShortRoute>[];
-  /** Of the routes that are not valid: their valid policies, so that what these hold is checked all the same. */
-  readonly remnants: readonly ShortItem<ShortRoute>[];
+  /** Invalid routes, reduced to their valid policies, so that these are checked nevertheless. */
+  readonly invalidRoutes: readonly ShortItem<ShortRoute>[];
   readonly policies: readonly ShortItem<ShortPolicy>[];
   /** At most one. */
   readonly ui: readonly ShortItem<ShortUi>[];
 }
 
-/** Takes note of a problem at a way within the document. */
+/** Records a problem at a path in the document. */
 export type Report = (path: Path, problem: Omit<Problem, "path">) => void;
 
 const sections = s.object({
@@ -52,10 +53,10 @@ const sections = s.object({
   ui: s.optional(s.unknown()),
 });
 
-/** Reads the items one by one, so that a mistake in one does not hide those in the others. */
+/** Validates items one by one, so that a mistake in one does not hide those in others. */
 export function readShortDocument(
   document: ConfigDocument,
-  value: Readonly<Record<string, unknown>>,
+  value: JsonObject,
   report: Report,
 ): ShortDocument {
   const top = validate(sections, value);
@@ -95,8 +96,8 @@ export function readShortDocument(
     ) => readItem(shortGatewaySchema, ["gateways", name], gateway)),
     backends: readList(shortBackendSchema, "backends"),
     routes,
-    remnants: listOf(value, "routes").flatMap((item, index) =>
-      valid.has(index) ? [] : remnantOf(item, ["routes", index], document)
+    invalidRoutes: listOf(value, "routes").flatMap((item, index) =>
+      valid.has(index) ? [] : validPoliciesOf(item, ["routes", index], document)
     ),
     policies: readList(shortPolicySchema, "policies"),
     ui: readSection(shortUiSchema, "ui"),
@@ -105,30 +106,30 @@ export function readShortDocument(
   return short;
 }
 
-/** A route of nothing but the valid policies of a route that is not valid. */
-function remnantOf(
+/** Reduces an invalid route to its valid policies. */
+function validPoliciesOf(
   item: unknown,
   path: Path,
   document: ConfigDocument,
 ): readonly ShortItem<ShortRoute>[] {
   const whole = validate(shortRouteSchema, item);
-  if (whole.ok || !isMapping(item)) return [];
-  const broken = new Set(
+  if (whole.ok || !isJsonObject(item)) return [];
+  const invalid = new Set(
     whole.problems.map(({ path: [first, kind] }) =>
       first === "policies" ? kind : undefined
     ),
   );
   const policies = Object.entries(mappingOf(item, "policies"))
-    .filter(([kind]) => !broken.has(kind));
+    .filter(([kind]) => !invalid.has(kind));
   const result = validate(shortRouteSchema, {
     policies: Object.fromEntries(policies),
   });
   return result.ok ? [{ value: result.value, path, document }] : [];
 }
 
-/** The items of a list section as they were written; empty when it is absent or no list. */
+/** Returns the items of a list section; empty when it is absent or not a list. */
 export function listOf(
-  value: Readonly<Record<string, unknown>>,
+  value: JsonObject,
   section: string,
   report?: Report,
 ): readonly unknown[] {
@@ -145,14 +146,14 @@ export function listOf(
   return [];
 }
 
-/** The entries of a mapping section as they were written; empty when it is absent or no mapping. */
+/** Returns the entries of a mapping section; empty when it is absent or not a mapping. */
 export function mappingOf(
-  value: Readonly<Record<string, unknown>>,
+  value: JsonObject,
   section: string,
   report?: Report,
-): Readonly<Record<string, unknown>> {
+): JsonObject {
   const entries = value[section];
-  if (isMapping(entries)) return entries;
+  if (isJsonObject(entries)) return entries;
   if (Object.hasOwn(value, section)) {
     report?.([section], {
       at: "value",
@@ -162,13 +163,6 @@ export function mappingOf(
     });
   }
   return {};
-}
-
-/** Whether a value is a YAML mapping. */
-export function isMapping(
-  value: unknown,
-): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const hostnameNeeded: Omit<Problem, "path"> = {

@@ -40,21 +40,21 @@ const tls = s.refine(
 
 const shortListenerEntries = {
   port: s.field(
-    "Port to listen on; a listener without one uses that of its gateway.",
+    "Port to listen on. Default for a listener: that of its gateway.",
     s.optional(port),
   ),
   ...listenerEntries,
   protocol: s.field(
-    "What clients speak; `HTTPS` needs `tls`.",
+    "Protocol of clients; `HTTPS` requires `tls`.",
     s.optional(listenerEntries.protocol),
     "HTTP",
   ),
-  tls: s.field("How TLS is spoken.", s.optional(tls)),
+  tls: s.field("TLS termination.", s.optional(tls)),
 };
 
 const shortListener = s.object({
   name: s.field(
-    "Name for the `sectionName` of policies; `listener0`, `listener1` and so on when left out.",
+    "Name; policies refer to it by `sectionName`. Default: `listener0`, `listener1` and so on.",
     s.optional(objectName),
   ),
   ...shortListenerEntries,
@@ -65,7 +65,7 @@ export const shortGatewaySchema = s.refine(
   s.object({
     ...shortListenerEntries,
     listeners: s.field(
-      "Several listeners; `port` and `protocol` beside them are for all that state none.",
+      "Several listeners; `port` and `protocol` of the gateway are their defaults.",
       s.optional(s.list(shortListener, { min: 1, max: 64 })),
     ),
   }),
@@ -78,13 +78,13 @@ export const shortGatewaySchema = s.refine(
   ),
   s.rule(
     (gateway) =>
-      gateway.listeners === undefined || ownByListener(gateway) === undefined,
-    'cannot stand next to "listeners"; move it into each listener',
-    (gateway) => [ownByListener(gateway) ?? ""],
+      gateway.listeners === undefined || listenerField(gateway) === undefined,
+    'cannot be used beside "listeners"; move it into each listener',
+    (gateway) => [listenerField(gateway) ?? ""],
   ),
 );
 
-function ownByListener(gateway: object): string | undefined {
+function listenerField(gateway: object): string | undefined {
   return [
     "hostname",
     "tls",
@@ -96,12 +96,12 @@ function ownByListener(gateway: object): string | undefined {
     .find((key) => Object.hasOwn(gateway, key));
 }
 
-/** TLS to a backend; the name to verify is the backend's host, and the CAs the system's, unless given. */
+/** TLS to a backend; by default, verifies the backend's host against the system's CAs. */
 export const shortTlsSchema = s.refine(
   s.object({
     ...backendTlsEntries,
     hostname: s.field(
-      "Server name that is sent, and that the certificate has to be for; the backend's host when left out.",
+      "Server name (SNI) that the gateway sends and that the certificate must match. Default: the backend's host.",
       s.optional(preciseHostname),
     ),
   }),
@@ -109,7 +109,7 @@ export const shortTlsSchema = s.refine(
 );
 
 const shortTls = s.field(
-  "Speaks TLS to the backend; `{}` is enough for a public certificate.",
+  "Connects to the backend with TLS; `{}` is enough for a public certificate.",
   s.optional(shortTlsSchema),
 );
 
@@ -117,7 +117,7 @@ const routeBackend = s.refine(
   s.object({
     host: s.field("Host and port to connect to.", s.optional(hostAndPort)),
     backend: s.field(
-      "Name of one of `backends`, in place of `host`.",
+      "Name of a backend in `backends`, instead of `host`.",
       s.optional(referenceName),
     ),
     ...backendUseEntries,
@@ -126,7 +126,7 @@ const routeBackend = s.refine(
   s.exactlyOne("host", "backend"),
   s.rule(
     (item) => item.backend === undefined || item.tls === undefined,
-    'the TLS settings of a named backend belong to it, in "backends"',
+    'set "tls" of a named backend in "backends"',
     ["tls"],
   ),
 );
@@ -134,32 +134,35 @@ const routeBackend = s.refine(
 /** `routes[]`: a route with one rule. */
 export const shortRouteSchema = s.object({
   name: s.field(
-    "Name in logs, metrics and `targetRefs`; `route0`, `route1` and so on when left out.",
+    "Name in logs, metrics and `targetRefs`. Default: `route0`, `route1` and so on.",
     s.optional(objectName),
   ),
   gateways: s.field(
-    "Names of the gateways it is for; all when left out.",
+    "Names of gateways that the route attaches to. Default: all.",
     s.optional(s.list(referenceName, { min: 1, max: 32 })),
   ),
   hostnames: s.field(
-    "Hosts it is for; every host of its gateways when left out.",
+    "Hosts of the route. Default: every host of its gateways.",
     s.optional(s.list(hostname, { max: 16 })),
   ),
   ...ruleEntries,
   filters: s.field(
-    "What happens to requests on their way.",
+    "Changes to requests and responses.",
     s.optional(s.list(shortFilterSchema, { max: 16 })),
   ),
   backends: s.field(
-    "Where requests go, shared out by weight.",
+    "Backends that receive the requests, in proportion to their weights.",
     s.optional(s.list(routeBackend, { max: 16 })),
   ),
-  policies: s.field("What else runs on requests.", s.optional(trafficSchema)),
+  policies: s.field(
+    "Policies for the requests of the route.",
+    s.optional(trafficSchema),
+  ),
 });
 
 /** `backends[]`: a `GatewayBackend`, with its TLS policy inline. */
 export const shortBackendSchema = s.object({
-  name: s.field("Name for routes to refer to.", objectName),
+  name: s.field("Name; routes refer to it.", objectName),
   ...backendEntries,
   tls: shortTls,
 });
@@ -173,47 +176,47 @@ export const shortPolicySchema = s.object({
 /** `ui`: the web UI on gateways, at `/ui`. */
 export const shortUiSchema = s.object({
   gateways: s.field(
-    "Names of the gateways that serve it, at `/ui`.",
+    "Names of gateways that serve the web UI, at `/ui`.",
     s.list(referenceName, { min: 1, max: 32 }),
   ),
   hostnames: s.field(
-    "Hosts it is for; every host of its gateways when left out.",
+    "Hosts that serve the web UI. Default: every host of its gateways.",
     s.optional(s.list(hostname, { max: 16 })),
   ),
   access: s.field(
-    "`ReadWrite` lets the page change log levels.",
+    "`ReadWrite` allows changing log levels.",
     s.optional(s.oneOf(["ReadOnly", "ReadWrite"])),
     "ReadOnly",
   ),
   policies: s.field(
-    "Who may use it, such as `basicAuthentication`; without, everybody who reaches the gateway.",
+    "Policies for access to the web UI, such as `basicAuthentication`. Default: everybody who reaches the gateway has access.",
     s.optional(trafficSchema),
   ),
 });
 
-/** The short file form as a whole. */
+/** A document in the short file form. */
 export const shortFormSchema = s.object({
   config: s.field(
-    "Settings of the process, read at start only.",
+    "Settings of the process, read only at startup.",
     s.optional(settingsSchema),
   ),
   gateways: s.field(
-    "Listeners, by the name of their gateway.",
+    "Gateways by name.",
     s.optional(s.map(objectName, shortGatewaySchema)),
   ),
   routes: s.field(
-    "Which requests go where, and what happens to them.",
+    "Routes: map requests to backends.",
     s.optional(s.list(shortRouteSchema, { max: 10_000 })),
   ),
   backends: s.field(
-    "Backends with settings of their own, for routes to refer to.",
+    "Backends with their settings; routes refer to them by name.",
     s.optional(s.list(shortBackendSchema, { max: 10_000 })),
   ),
   policies: s.field(
     "Policies for several routes, gateways or backends.",
     s.optional(s.list(shortPolicySchema, { max: 10_000 })),
   ),
-  ui: s.field("The web UI on gateways.", s.optional(shortUiSchema)),
+  ui: s.field("Serves the web UI on gateways.", s.optional(shortUiSchema)),
 });
 
 /** `gateways.<name>` after validation. */

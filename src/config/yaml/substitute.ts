@@ -1,12 +1,12 @@
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A text with its `${NAME}` references replaced. */
+/** A string with its `${NAME}` references replaced. */
 export interface Substitution {
   readonly text: string;
-  /** Names whose values the text now holds. */
+  /** Variables whose values the string now contains. */
   readonly used: readonly string[];
-  /** What is wrong: names that are not set, references that do not end. */
+  /** Problems: variables that are not set, unterminated references. */
   readonly errors: readonly string[];
 }
 
@@ -14,8 +14,8 @@ const reference =
   /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{[^}]*\}?/g;
 
 /**
- * Replaces `${NAME}` and `${NAME:-default}`; `$${` stands for a literal `${`.
- * The default also stands in for a variable that is set but empty.
+ * Replaces `${NAME}` and `${NAME:-default}`; `$${` yields a literal `${`.
+ * The default also replaces a variable that is set but empty.
  */
 export function substitute(
   text: string,
@@ -41,7 +41,7 @@ export function substitute(
       if (value === undefined) {
         errors.push(
           `environment variable "${name}" is not set; ` +
-            `set it or give a default as in "\${${name}:-default}"`,
+            `set it or provide a default as in "\${${name}:-default}"`,
         );
         return whole;
       }

@@ -18,17 +18,21 @@ import type {
   Location,
 } from "../diagnostics/located_diagnostic.ts";
 import type { YamlEntry, YamlNode } from "./yaml_node.ts";
-import { missingMark, syntaxMessage, unclosedMessage } from "./yaml_text.ts";
+import {
+  missingTerminator,
+  syntaxMessage,
+  unclosedMessage,
+} from "./yaml_text.ts";
 
-/** A text taken apart: the root of each readable document, what is wrong with the others. */
+/** Parsed YAML: the root of each readable document and the problems of the others. */
 export interface ParsedYaml {
   readonly roots: readonly (YamlNode | undefined)[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Place of a character. */
+  /** Returns the location of a character. */
   locate(offset: number): Location;
 }
 
-/** Takes YAML or JSON apart, in steps. Never throws on bad text. */
+/** Parses YAML or JSON in steps. Never throws on invalid input. */
 export function* parseYaml(
   { name, text }: ConfigText,
 ): Generator<void, ParsedYaml> {
@@ -40,17 +44,17 @@ export function* parseYaml(
   try {
     const documents = yield* compose(text, lineCounter);
     yield;
-    const sound = documents.filter((document) =>
-      faultsOf(document).length === 0
+    const valid = documents.filter((document) =>
+      independentErrors(document).length === 0
     );
     const diagnostics = documents.flatMap((document) =>
       syntaxErrors(document, text, locate)
     );
-    return { roots: sound.map(convertDocument), diagnostics, locate };
+    return { roots: valid.map(convertDocument), diagnostics, locate };
   } catch (error) {
-    // The parser recurses; a file of ten thousand brackets exhausts the stack.
+    // The parser is recursive; ten thousand brackets exhaust the stack.
     if (!(error instanceof RangeError)) throw error;
-    const message = "the document is nested too deeply to be read";
+    const message = "the document is nested too deeply";
     const diagnostic: Diagnostic = {
       ...locate(0),
       severity: "error",
@@ -63,7 +67,7 @@ export function* parseYaml(
 
 const TOKENS_PER_STEP = 256;
 
-/** As `parseAllDocuments` of the package, but in steps. */
+/** Parses like the package's `parseAllDocuments`, but in steps. */
 function* compose(
   text: string,
   lineCounter: LineCounter,
@@ -84,20 +88,20 @@ function* compose(
   return documents;
 }
 
-/** YAML text of plain data. What is not to be seen is escaped: a terminal might obey it. */
+/** Formats plain data as YAML. Escapes invisible characters, which a terminal might interpret. */
 export function printYaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, scalar) {
       if (typeof scalar.value !== "string") return;
-      // Only there YAML knows escapes.
+      // YAML has escapes only in double-quoted scalars.
       if (scalar.value.search(invisible) >= 0) scalar.type = "QUOTE_DOUBLE";
     },
   });
   return document.toString({ lineWidth: 0 }).replace(invisible, escape);
 }
 
-/** Controls, formats such as reversed writing, unassigned characters and line separators, but no line breaks and tabs. */
+/** Control, format (such as bidirectional) and unassigned characters and line separators, except line breaks and tabs. */
 const invisible = /[^\P{C}\n\t]|[\u2028\u2029]/gu;
 
 function escape(character: string): string {
@@ -105,8 +109,8 @@ function escape(character: string): string {
   return `\\U${code.toString(16).padStart(8, "0")}`;
 }
 
-/** Later syntax errors mostly follow from the first; repeated keys do not. */
-function faultsOf(document: Document): readonly YAMLError[] {
+/** Returns the first syntax error, as later ones are mostly its consequences, and all duplicate keys. */
+function independentErrors(document: Document): readonly YAMLError[] {
   return [...document.errors, ...document.warnings]
     .filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY");
 }
@@ -116,19 +120,18 @@ function syntaxErrors(
   text: string,
   locate: (offset: number) => Location,
 ): readonly Diagnostic[] {
-  const faults = faultsOf(document);
-  const firsts = faults.some(({ code }) => code === "DUPLICATE_KEY")
-    ? firstOfKeys(document)
+  const errors = independentErrors(document);
+  const firsts = errors.some(({ code }) => code === "DUPLICATE_KEY")
+    ? firstOccurrences(document)
     : undefined;
-  return faults.map((fault) => {
-    const { at, message } = explain(fault, document, text, locate);
-    const first = firsts?.get(fault.pos[0]);
+  return errors.map((error) => {
+    const { at, message } = explain(error, document, text, locate);
+    const first = firsts?.get(error.pos[0]);
     const earlier = first === undefined
       ? ""
-      : `; the first one is in line ${locate(first).line}`;
-    const place = locate(at);
+      : `; first defined in line ${locate(first).line}`;
     return {
-      ...place,
+      ...locate(at),
       severity: "error",
       path: "",
       message: message + earlier,
@@ -136,30 +139,30 @@ function syntaxErrors(
   });
 }
 
-/** What is never closed is reported where it was opened, which can be far above the place where the parser gave up. */
+/** Explains a syntax error. An unclosed construct is reported where it was opened, which can be far above the parser's position. */
 function explain(
-  fault: YAMLError,
+  error: YAMLError,
   document: Document,
   text: string,
   locate: (offset: number) => Location,
 ): { readonly at: number; readonly message: string } {
-  const [start] = fault.pos;
-  const mark = missingMark(fault.message);
-  const opener = mark === undefined
+  const [start] = error.pos;
+  const terminator = missingTerminator(error.message);
+  const opener = terminator === undefined
     ? undefined
-    : openerOf(document, text, mark, start);
+    : openerOf(document, text, terminator, start);
   if (opener !== undefined) {
     const message = unclosedMessage(text.charAt(opener), locate(start));
     return { at: opener, message };
   }
   const around = text.slice(Math.max(0, start - 1), start + 256);
   const before = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);
-  const message = syntaxMessage(fault.code, fault.message, { before, around });
+  const message = syntaxMessage(error.code, error.message, { before, around });
   return { at: start, message };
 }
 
-/** Where the first of equal keys of a mapping begins, by where each later one does. */
-function firstOfKeys(document: Document): ReadonlyMap<number, number> {
+/** Maps the position of each duplicate key to that of its first occurrence. */
+function firstOccurrences(document: Document): ReadonlyMap<number, number> {
   const firsts = new Map<number, number>();
   visit(document, {
     Map(_, { items }) {
@@ -176,14 +179,14 @@ function firstOfKeys(document: Document): ReadonlyMap<number, number> {
   return firsts;
 }
 
-/** Where the innermost text or collection begins that should have been closed by `mark` before `end`. */
+/** Returns the start of the innermost string or collection that `terminator` should have closed before `end`. */
 function openerOf(
   document: Document,
   text: string,
-  mark: string,
+  terminator: string,
   end: number,
 ): number | undefined {
-  const opening = { "}": "{", "]": "[" }[mark] ?? mark;
+  const opening = { "}": "{", "]": "[" }[terminator] ?? terminator;
   let found: number | undefined;
   visit(document, {
     Node(_, node) {
@@ -200,7 +203,7 @@ function convertDocument(document: Document): YamlNode | undefined {
   return contents === null ? undefined : convert(contents, document, new Map());
 }
 
-/** `known` holds what has been converted, or begun: an alias can point to a node around it. */
+/** Converts a node. `known` contains nodes whose conversion has begun: an alias can refer to an enclosing node. */
 function convert(
   node: Node,
   document: Document,

@@ -1,16 +1,16 @@
-/** A value in a YAML text; `start` counts characters from the beginning of the text. */
+/** A value in YAML source; `start` is its character offset. */
 export type YamlNode = YamlScalar | YamlMap | YamlList | YamlAlias;
 
-/** A text, number, boolean or null. */
+/** A string, number, boolean or null. */
 export interface YamlScalar {
   readonly kind: "scalar";
   readonly start: number;
   readonly value: unknown;
-  /** Written without quotes, so that its type follows from its text. */
+  /** Unquoted, so that the type depends on the content. */
   readonly plain: boolean;
 }
 
-/** A mapping; `flow` when in braces. */
+/** A mapping; `flow`: in braces. */
 export interface YamlMap {
   readonly kind: "map";
   readonly start: number;
@@ -18,7 +18,7 @@ export interface YamlMap {
   readonly entries: readonly YamlEntry[];
 }
 
-/** A list; `flow` when in brackets. */
+/** A list; `flow`: in brackets. */
 export interface YamlList {
   readonly kind: "list";
   readonly start: number;
@@ -36,10 +36,10 @@ export interface YamlAlias {
 
 /** One entry of a mapping. */
 export interface YamlEntry {
-  /** `undefined` for keys that are no texts. */
+  /** `undefined` for keys that are not scalars. */
   readonly key: string | undefined;
   readonly keyStart: number;
   readonly value: YamlNode | undefined;
-  /** Whether this is `<<`, which merges other mappings into this one. */
+  /** The key is `<<`, which merges other mappings into this one. */
   readonly merge: boolean;
 }

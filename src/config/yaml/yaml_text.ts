@@ -1,6 +1,6 @@
 import type { Location } from "../diagnostics/located_diagnostic.ts";
 
-/** The value of an unquoted scalar by the core schema of YAML 1.2: `80` is a number, `yes` a text. */
+/** Resolves an unquoted scalar by the YAML 1.2 core schema: `80` is a number, `yes` a string. */
 export function resolvePlainScalar(
   text: string,
 ): string | number | boolean | null {
@@ -13,8 +13,8 @@ export function resolvePlainScalar(
 }
 
 /**
- * What is wrong with the syntax, in words that say what to do where the parser's do not.
- * `around` is the text from the character before the fault on, `before` its line up to the fault.
+ * Describes a syntax error; adds how to fix it where the parser's message does not.
+ * `around` is the source from one character before the error, `before` its line up to the error.
  */
 export function syntaxMessage(
   code: string,
@@ -22,7 +22,7 @@ export function syntaxMessage(
   { before, around }: { readonly before: string; readonly around: string },
 ): string {
   if (around.startsWith("${")) {
-    return '"${NAME}" cannot stand unquoted inside { } or [ ]; quote it, or give a number a line of its own';
+    return '"${NAME}" must be quoted inside { } or [ ]; for a number, use a separate line without { } and [ ]';
   }
   switch (code) {
     case "DUPLICATE_KEY":
@@ -35,18 +35,18 @@ export function syntaxMessage(
       return `unknown YAML tag: ${message.replace(/^Unresolved tag: /, "")}`;
     case "BLOCK_AS_IMPLICIT_KEY":
       return /^\s*-[^\s-]/.test(before)
-        ? 'invalid YAML: a blank is missing after the "-"'
-        : 'invalid YAML: a second ": " in one line; put texts that contain it in quotes';
+        ? 'invalid YAML: space missing after the "-"'
+        : 'invalid YAML: second ": " in one line; quote strings that contain it';
     case "BAD_SCALAR_START":
-      return `invalid YAML: ${lowerFirst(message)}; put it in quotes`;
+      return `invalid YAML: ${lowerFirst(message)}; quote it`;
   }
-  const mark = missingMark(message);
-  if (mark !== undefined) {
-    return `invalid YAML: ${mark} is missing or not indented enough`;
+  const terminator = missingTerminator(message);
+  if (terminator !== undefined) {
+    return `invalid YAML: ${terminator} is missing or not indented enough`;
   }
   const extra = /^Unexpected flow-(?:map|seq)-end token.*"(.)"$/.exec(message)
     ?.[1];
-  if (extra !== undefined) return `invalid YAML: this ${extra} closes nothing`;
+  if (extra !== undefined) return `invalid YAML: unmatched ${extra}`;
   const remedy = remedies.get(message);
   if (remedy !== undefined) return `invalid YAML: ${remedy}`;
   return `invalid YAML: ${lowerFirst(message)}`;
@@ -56,51 +56,51 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** What beginners do, by the parser's words for it. */
+/** Explanations of common mistakes by the parser's message. */
 const remedies = new Map([
   [
     "Unexpected scalar at node end",
-    "text after a closing quote or bracket; put all of the value in quotes",
+    "characters after a closing quote or bracket; quote the whole value",
   ],
   [
     "Unexpected double-quoted-scalar at node end",
-    "a text in quotes where the value before has ended; put a comma between them, or all of the value in quotes",
+    "quoted string after the end of a value; add a comma between them, or quote the whole value",
   ],
   [
     "Unexpected flow-seq-start at node end",
-    'a "[" after a text; inside { } or [ ] put a value that contains it in quotes',
+    '"[" after a string; inside { } or [ ], quote values that contain it',
   ],
   [
     "Sequence item without - indicator",
-    "the indentation is neither that of the line above nor of its list",
+    "the indentation matches neither the line above nor its list",
   ],
   [
     "All mapping items must start at the same column",
-    "the indentation is not that of the fields before",
+    "the indentation does not match the fields above",
   ],
 ]);
 
-/** The mark that the parser misses, as its message has it: `}` or `"`. */
-export function missingMark(message: string): string | undefined {
+/** Extracts the terminator that the parser misses from its message: `}` or `"`. */
+export function missingTerminator(message: string): string | undefined {
   return /end with a (\S)$/.exec(message)?.[1] ??
     /^Missing closing (["'])quote$/.exec(message)?.[1];
 }
 
-/** What to say where a quote, `{` or `[` stands that is still open at `end`. */
+/** Describes a quote, `{` or `[` that is still open at the given location. */
 export function unclosedMessage(
   opening: string,
   { line, column }: Location,
 ): string {
   const closing = new Map([["{", "}"], ["[", "]"]]).get(opening);
   if (closing === undefined) {
-    return `invalid YAML: the text that this ${opening} begins is never closed`;
+    return `invalid YAML: the string that this ${opening} begins is not closed`;
   }
   return `invalid YAML: this ${opening} is not closed; ${closing} is missing before ${line}:${column} or not indented enough`;
 }
 
 /**
- * How far a place in the value of a scalar is from where the scalar begins in `text`; 0 when the value is not written as it is:
- * with escapes or over several lines.
+ * Converts an offset in a scalar's value to one from the scalar's start in `text`; 0 when the value is not written verbatim,
+ * but with escapes or over several lines.
  */
 export function offsetWithin(
   scalar: {

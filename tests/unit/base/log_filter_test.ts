@@ -17,7 +17,7 @@ const readable = [
 ];
 
 for (const { text, canonical } of readable) {
-  Deno.test(`parseLogFilter reads "${text}" as "${canonical}"`, () => {
+  Deno.test(`parseLogFilter parses "${text}" as "${canonical}"`, () => {
     assert.equal(formatLogFilter(parseLogFilter(text)), canonical);
   });
 }
@@ -34,7 +34,7 @@ const unreadable = [
 ];
 
 for (const { text, part } of unreadable) {
-  Deno.test(`parseLogFilter names what is wrong in "${text}"`, () => {
+  Deno.test(`parseLogFilter reports the invalid part of "${text}"`, () => {
     assert.throws(
       () => parseLogFilter(text),
       (error: unknown) =>
@@ -43,7 +43,7 @@ for (const { text, part } of unreadable) {
   });
 }
 
-Deno.test("parseLogFilter keeps what a text does not name", () => {
+Deno.test("parseLogFilter keeps the levels of modules that the string does not name", () => {
   const before = parseLogFilter("warn,http=off");
 
   const after = parseLogFilter("proxy=debug", before);
@@ -51,14 +51,14 @@ Deno.test("parseLogFilter keeps what a text does not name", () => {
   assert.equal(formatLogFilter(after), "warn,http=off,proxy=debug");
 });
 
-Deno.test("parseLogFilter refuses more modules than anybody has", () => {
+Deno.test("parseLogFilter limits the number of modules", () => {
   const text = Array.from({ length: 101 }, (_, index) => `module${index}=debug`)
     .join(",");
 
   assert.throws(() => parseLogFilter(text), /at most 100 modules/);
 });
 
-Deno.test("thresholdFor takes the nearest module", () => {
+Deno.test("thresholdFor uses the nearest parent module", () => {
   const filter = parseLogFilter("warn,proxy=debug,proxy.retry=off");
 
   assert.deepEqual(

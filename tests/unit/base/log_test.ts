@@ -67,15 +67,19 @@ const hostile = [
   },
   { name: "a C1 control", value: "\u009b31m", written: '"\\u009b31m"' },
   { name: "a line separator", value: "a\u2028b", written: '"a\\u2028b"' },
-  { name: "a change of direction", value: "a\u202eb", written: '"a\\u202eb"' },
   {
-    name: "a tag character beyond the first plane",
+    name: "a bidirectional override",
+    value: "a\u202eb",
+    written: '"a\\u202eb"',
+  },
+  {
+    name: "a tag character outside the basic plane",
     value: "\u{e0041}",
     written: '"\\udb40\\udc41"',
   },
   { name: "a quote", value: 'a"b', written: '"a\\"b"' },
   {
-    name: "what looks like another field",
+    name: "a forged field",
     value: "a level=error",
     written: '"a level=error"',
   },
@@ -105,7 +109,7 @@ Deno.test("Logger keeps a line break in a message inside its line", () => {
   ]);
 });
 
-Deno.test("Logger follows a changed filter in logs that are in use", () => {
+Deno.test("Logger applies a changed filter to existing logs", () => {
   const { logger, lines } = createTestLogger({ filter: "warn,http=off" });
   const proxy = logger.module("proxy");
   const http = logger.module("http");

@@ -4,7 +4,7 @@ import {
   redactUrl,
 } from "../../../src/base/redaction.ts";
 
-Deno.test("createSensitiveHeaders adds configured names in any case to those that always are", () => {
+Deno.test("createSensitiveHeaders adds configured names in any case to the built-in ones", () => {
   const sensitive = createSensitiveHeaders(["X-Session"]);
 
   assert.deepEqual([...sensitive].sort(), [

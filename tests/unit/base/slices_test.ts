@@ -6,7 +6,7 @@ import {
 } from "../../../src/base/slices.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
-Deno.test("mapInSlices maps as map does", async () => {
+Deno.test("mapInSlices maps like Array.map", async () => {
   const items = Array.from({ length: 1000 }, (_, index) => index);
 
   assert.deepEqual(
@@ -15,7 +15,7 @@ Deno.test("mapInSlices maps as map does", async () => {
   );
 });
 
-Deno.test("mapInSlices lets everything else go on in between", async () => {
+Deno.test("mapInSlices yields to the event loop between slices", async () => {
   const seen: string[] = [];
   setImmediate(() => seen.push("other"));
 
@@ -33,7 +33,7 @@ function* stepsOf(count: number, onStep: (step: number) => void) {
   return count;
 }
 
-Deno.test("runInSlices lets everything else go on every few milliseconds", async () => {
+Deno.test("runInSlices yields to the event loop every few milliseconds", async () => {
   const clock = new FakeClock();
   const seen: string[] = [];
   setImmediate(() => seen.push("other"));
@@ -50,14 +50,14 @@ Deno.test("runInSlices lets everything else go on every few milliseconds", async
   assert.deepEqual(seen.slice(0, 4), ["step 0", "step 1", "step 2", "other"]);
 });
 
-Deno.test("runToEnd does all steps at once", () => {
+Deno.test("runToEnd runs all steps without yielding", () => {
   const seen: number[] = [];
 
   assert.equal(runToEnd(stepsOf(3, (step) => seen.push(step))), 3);
   assert.deepEqual(seen, [0, 1, 2]);
 });
 
-Deno.test("runInSlices lets what arrives from the network be read in between", async () => {
+Deno.test("runInSlices lets network input be read between slices", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   using client = await Deno.connect({ port: listener.addr.port });
   using server = await listener.accept();

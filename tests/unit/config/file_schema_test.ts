@@ -40,7 +40,7 @@ for (
     },
   })
 ) {
-  Deno.test(`fileSchema refuses ${name}`, () => {
+  Deno.test(`fileSchema rejects ${name}`, () => {
     assert.equal(validate(value), false);
   });
 }

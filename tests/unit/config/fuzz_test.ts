@@ -9,7 +9,7 @@ const texts = [...Deno.readDirSync(good)]
   .map(({ name }) => Deno.readTextFileSync(new URL(name, good)))
   .toSorted();
 
-/** Loads any text and checks what holds for all of them. */
+/** Loads any text and checks the invariants of all results. */
 function loadAny(text: string): void {
   const source = { name: "fuzz.yaml", text };
   const { diagnostics, resources } = loadConfig([source], {
@@ -29,18 +29,18 @@ function loadAny(text: string): void {
   structuredClone(resources);
 }
 
-Deno.test("loadConfig never throws whatever the text", () => {
+Deno.test("loadConfig never throws on arbitrary text", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 400 }), loadAny),
     { numRuns: 500 },
   );
 });
 
-Deno.test("loadConfig never throws whatever the JSON value", () => {
+Deno.test("loadConfig never throws on arbitrary JSON", () => {
   fc.assert(fc.property(fc.json({ maxDepth: 6 }), loadAny), { numRuns: 500 });
 });
 
-Deno.test("loadConfig never throws on a valid file with a part replaced", () => {
+Deno.test("loadConfig never throws on a valid file with one part replaced", () => {
   const fragments = [
     "",
     "null",
@@ -76,7 +76,7 @@ Deno.test("loadConfig never throws on a valid file with a part replaced", () => 
   );
 });
 
-Deno.test("loadConfig never throws on a section of any shape", () => {
+Deno.test("loadConfig never throws on sections of arbitrary shape", () => {
   const sections = [
     "config",
     "gateways",
@@ -113,7 +113,7 @@ for (
   Deno.test(`loadConfig never throws on ${name}`, () => loadAny(text));
 }
 
-Deno.test("loadConfig refuses ten thousand brackets with a diagnostic", () => {
+Deno.test("loadConfig rejects ten thousand brackets with a diagnostic", () => {
   const source = { name: "deep.yaml", text: "[".repeat(10_000) };
 
   const { diagnostics } = loadConfig([source], {});

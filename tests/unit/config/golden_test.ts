@@ -39,14 +39,14 @@ for (const file of yamlFilesIn(new URL("bad/", fixtures))) {
 
     assert.ok(
       diagnostics.some(({ severity }) => severity === "error"),
-      "no error was found",
+      "expected an error",
     );
     assertGolden(new URL(file.href.replace(/yaml$/, "txt")), report);
   });
 }
 
 for (const file of yamlFilesIn(new URL("good/", fixtures))) {
-  Deno.test(`loadConfig reads ${basename(file.pathname, ".yaml")}`, () => {
+  Deno.test(`loadConfig loads ${basename(file.pathname, ".yaml")}`, () => {
     const { report, resources, settings } = load(file);
 
     assert.equal(report, "");
@@ -56,7 +56,7 @@ for (const file of yamlFilesIn(new URL("good/", fixtures))) {
 }
 
 for (const file of yamlFilesIn(examples)) {
-  Deno.test(`loadConfig finds nothing wrong with ${basename(file.pathname)}`, () => {
+  Deno.test(`loadConfig reports no problem in ${basename(file.pathname)}`, () => {
     assert.equal(load(file).report, "");
   });
 }

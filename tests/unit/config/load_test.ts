@@ -35,7 +35,7 @@ routes:
   ]);
 });
 
-Deno.test("loadConfig reports in the order of files and lines", () => {
+Deno.test("loadConfig sorts diagnostics by file and line", () => {
   const { diagnostics } = loadConfig([
     { name: "b.yaml", text: "routes: 1\n" },
     { name: "a.yaml", text: "gateways: 1\n" },
@@ -44,7 +44,7 @@ Deno.test("loadConfig reports in the order of files and lines", () => {
   assert.deepEqual(diagnostics.map(({ file }) => file), ["b.yaml", "a.yaml"]);
 });
 
-Deno.test("loadConfig joins the sections of several files", () => {
+Deno.test("loadConfig merges the sections of several files", () => {
   const { resources, diagnostics } = loadConfig([
     {
       name: "a.yaml",
@@ -69,13 +69,13 @@ Deno.test("loadConfig joins the sections of several files", () => {
   );
 });
 
-Deno.test("loadConfig marks policies written inside a route", () => {
+Deno.test("loadConfig annotates inline policies", () => {
   const [policy] = loadText(shortForm).resources.gatewayPolicies;
 
   assert.ok(policy !== undefined && isInlinePolicy(policy));
 });
 
-Deno.test("loadConfig resolves paths against the folder of the file", () => {
+Deno.test("loadConfig resolves paths relative to the file", () => {
   const { files } = loadConfig([{
     name: "conf/gateway.yaml",
     text:
@@ -106,7 +106,7 @@ for (
     { path: ["metadata", "name"], place: "4:9 routes[0].name" },
   ]
 ) {
-  Deno.test(`LoadedConfig diagnoses ${path.join(".")} of a route where the short form has it`, () => {
+  Deno.test(`LoadedConfig diagnoses ${path.join(".")} of a route at its place in the short form`, () => {
     const found = loadText(shortForm).diagnose("HTTPRoute/default/mcp", {
       path,
       at: "value",
@@ -117,7 +117,7 @@ for (
   });
 }
 
-Deno.test("LoadedConfig diagnoses a problem of an inline policy where it was written", () => {
+Deno.test("LoadedConfig diagnoses a problem of an inline policy at its source", () => {
   const diagnostic = loadText(shortForm).diagnose(
     "GatewayPolicy/default/mcp/policies",
     {
@@ -133,7 +133,7 @@ Deno.test("LoadedConfig diagnoses a problem of an inline policy where it was wri
   );
 });
 
-Deno.test("LoadedConfig diagnoses a part of a Kubernetes resource where it was written", () => {
+Deno.test("LoadedConfig diagnoses a part of a Kubernetes resource at its source", () => {
   const loaded = loadText(`apiVersion: policy.gateway.internal/v1alpha1
 kind: GatewayBackend
 metadata: { name: tools }
@@ -155,7 +155,7 @@ spec:
   );
 });
 
-Deno.test("loadConfig does not show values of the environment in diagnostics", () => {
+Deno.test("loadConfig does not show values of environment variables in diagnostics", () => {
   const { diagnostics } = loadText(
     "gateways:\n  default: { port: '${SECRET}' }\n",
     {
@@ -168,7 +168,7 @@ Deno.test("loadConfig does not show values of the environment in diagnostics", (
   ]);
 });
 
-Deno.test("loadConfig says which texts the environment gave, for they may be secret", () => {
+Deno.test("loadConfig reports the strings from environment variables, which may be secret", () => {
   const text = `
 gateways: { default: { port: 3000 } }
 routes:
@@ -182,7 +182,7 @@ routes:
   assert.deepEqual(resources.environment, ["s3cret"]);
 });
 
-Deno.test("loadConfig keeps the structure of a document whatever the environment holds", () => {
+Deno.test("loadConfig keeps the structure of a document whatever environment variables contain", () => {
   const { resources, diagnostics } = loadText(
     shortForm.replace("{ value: /mcp }", "\n      value: ${P}"),
     { P: "/a, b: [c]" },
@@ -194,7 +194,7 @@ Deno.test("loadConfig keeps the structure of a document whatever the environment
   ]);
 });
 
-Deno.test("loadConfig says of each repeated key where the first one is", () => {
+Deno.test("loadConfig reports where each duplicate key was first defined", () => {
   const { diagnostics } = loadText(`gateways: { default: { port: 3000 } }
 routes:
 - name: a
@@ -206,13 +206,13 @@ routes:
 `);
 
   assert.deepEqual(diagnostics.map(({ line, message }) => [line, message]), [
-    [4, 'duplicate key "name"; the first one is in line 3'],
-    [7, 'duplicate key "name"; the first one is in line 5'],
-    [8, 'duplicate key "name"; the first one is in line 5'],
+    [4, 'duplicate key "name"; first defined in line 3'],
+    [7, 'duplicate key "name"; first defined in line 5'],
+    [8, 'duplicate key "name"; first defined in line 5'],
   ]);
 });
 
-Deno.test("loadConfig reads as many values as a document has without aliases", () => {
+Deno.test("loadConfig has no limit on values of a document without aliases", () => {
   const matches = "{ method: GET }, ".repeat(60);
   const routes = `- backends: [{ host: "127.0.0.1:9000" }]
   matches: [${matches}]

@@ -13,7 +13,7 @@ async function withFolder(
   }
 }
 
-Deno.test("readConfigFiles reads the files of a folder by name", () =>
+Deno.test("readConfigFiles reads the files of a directory by name", () =>
   withFolder(async (folder) => {
     for (
       const name of ["b.yml", "a.yaml", "c.json", ".hidden.yaml", "notes.txt"]
@@ -60,16 +60,16 @@ for (
     {
       name: "binary.yaml",
       content: new Uint8Array([0x61, 0x0a, 0x61, 0xff, 0x00]),
-      message: /expected UTF-8 text, got something else in line 2$/,
+      message: /expected UTF-8 text, got invalid bytes in line 2$/,
     },
     {
       name: "wide.yaml",
       content: new Uint8Array([0xff, 0xfe, 0x61, 0x00]),
-      message: /expected UTF-8 text, got UTF-16; save it as UTF-8$/,
+      message: /expected UTF-8 text, got UTF-16; save the file as UTF-8$/,
     },
   ]
 ) {
-  Deno.test(`readConfigFiles refuses ${name}`, () =>
+  Deno.test(`readConfigFiles rejects ${name}`, () =>
     withFolder(async (folder) => {
       const path = join(folder, name);
       if (content !== undefined) await Deno.writeFile(path, content);
@@ -83,7 +83,7 @@ for (
 }
 
 Deno.test({
-  name: "readConfigFiles refuses what is no file without opening it",
+  name: "readConfigFiles rejects special files without opening them",
   ignore: Deno.build.os === "windows",
 }, () =>
   withFolder(async (folder) => {
@@ -107,7 +107,7 @@ Deno.test({
   }));
 
 Deno.test({
-  name: "readConfigFiles names the link of a folder that leads nowhere",
+  name: "readConfigFiles reports a dangling link in a directory",
   ignore: Deno.build.os === "windows",
 }, () =>
   withFolder(async (folder) => {
@@ -119,7 +119,7 @@ Deno.test({
     });
   }));
 
-Deno.test("readConfigFiles refuses a folder without configuration", () =>
+Deno.test("readConfigFiles rejects a directory without configuration", () =>
   withFolder(async (folder) => {
     await assert.rejects(
       readConfigFiles(folder),

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { watchConfig } from "../../../src/config/watch.ts";
 
-const lookMs = 10;
+const pollMs = 10;
 
 interface Fixture {
   readonly folder: string;
-  /** The next change, once the watch has looked and waits to look again. */
+  /** Resolves at the next change, once the watch has polled and waits for the next poll. */
   readonly nextChange: () => Promise<() => Promise<IteratorResult<void>>>;
   readonly changes: AsyncGenerator<void>;
   readonly abort: AbortController;
@@ -26,7 +26,7 @@ async function withWatch(
   const clock: Clock = {
     ...systemClock,
     setTimer(callback, delayMs) {
-      if (delayMs === lookMs) waiting.resolve();
+      if (delayMs === pollMs) waiting.resolve();
       const id = setTimeout(callback, delayMs);
       return () => clearTimeout(id);
     },
@@ -36,7 +36,7 @@ async function withWatch(
     signal: abort.signal,
     files: () => files,
     debounceMs: 5,
-    lookMs,
+    pollMs,
   });
   try {
     await test({
@@ -89,7 +89,7 @@ Deno.test("watchConfig yields again for every later change", () =>
     }
   }));
 
-Deno.test("watchConfig yields when a file is added to a folder", () =>
+Deno.test("watchConfig yields when a file is added to a directory", () =>
   withWatch(
     async (folder) => {
       await oneFile(folder);
@@ -147,7 +147,7 @@ Deno.test("watchConfig yields when a missing file appears", () =>
     },
   ));
 
-Deno.test("watchConfig yields when a missing folder appears", () =>
+Deno.test("watchConfig yields when a missing directory appears", () =>
   withWatch(
     (folder) =>
       Promise.resolve({ spec: join(folder, "not", "yet", "gateway.yaml") }),
@@ -163,7 +163,7 @@ Deno.test("watchConfig yields when a missing folder appears", () =>
     },
   ));
 
-Deno.test("watchConfig yields when a file changes and looks the same", () =>
+Deno.test("watchConfig yields when a file changes but its metadata does not", () =>
   withWatch(oneFile, async ({ folder, nextChange }) => {
     const file = join(folder, "gateway.yaml");
     await Deno.utime(file, 1, 1);
@@ -175,7 +175,7 @@ Deno.test("watchConfig yields when a file changes and looks the same", () =>
   }));
 
 Deno.test({
-  name: "watchConfig ends though a named pipe has taken the place of the file",
+  name: "watchConfig ends when a named pipe has replaced the file",
   ignore: Deno.build.os === "windows",
 }, () =>
   withWatch(oneFile, async ({ folder, nextChange, abort, changes }) => {
@@ -199,7 +199,7 @@ Deno.test("watchConfig ends when aborted", () =>
     assert.equal((await change()).done, true);
   }));
 
-Deno.test("watchConfig ends at once for standard input", () =>
+Deno.test("watchConfig ends immediately for standard input", () =>
   withWatch(() => Promise.resolve({ spec: "-" }), async ({ changes }) => {
     assert.equal((await changes.next()).done, true);
   }));

@@ -274,7 +274,7 @@ async function traceOf(scenario: Scenario): Promise<string> {
   }
   await answer;
   const events = await eventsOf(stream);
-  return normalise(events, { listener: gateway.port, upstream: port });
+  return normalize(events, { listener: gateway.port, upstream: port });
 }
 
 function start(
@@ -291,7 +291,7 @@ function start(
 }
 
 /** One line for each event, with what differs from run to run replaced. */
-function normalise(
+function normalize(
   events: readonly TraceEvent[],
   ports: Readonly<Record<string, number>>,
 ): string {

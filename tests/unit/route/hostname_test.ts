@@ -18,7 +18,7 @@ const authorities = [
   ["", ""],
 ] as const;
 for (const [authority, expected] of authorities) {
-  Deno.test(`hostnameOf reads "${expected}" from "${authority}"`, () => {
+  Deno.test(`hostnameOf returns "${expected}" for "${authority}"`, () => {
     assert.equal(hostnameOf(authority), expected);
   });
 }
@@ -110,13 +110,13 @@ const selections = [
 ] as const;
 for (const { quote, cases } of selections) {
   for (const [hostname, expected] of cases) {
-    Deno.test(`selectListener picks ${expected} for ${hostname}: "${quote}"`, () => {
+    Deno.test(`selectListener selects ${expected} for ${hostname}: "${quote}"`, () => {
       assert.equal(selectListener(listeners, hostname)?.hostname, expected);
     });
   }
 }
 
-Deno.test("selectListener finds none when no hostname fits", () => {
+Deno.test("selectListener returns undefined when no hostname matches", () => {
   assert.equal(
     selectListener([{ hostname: "a.example" }], "b.example"),
     undefined,

@@ -42,12 +42,12 @@ const changed = [
   ["/open/../admin?x=1", "/admin?x=1"],
 ] as const;
 for (const [target, expected] of changed) {
-  Deno.test(`normalizeTarget makes ${expected} of ${target}`, () => {
+  Deno.test(`normalizeTarget converts ${target} to ${expected}`, () => {
     assert.equal(normalizeTarget(target), expected);
   });
 }
 
-const refused = [
+const rejected = [
   "/mcp/%zz",
   "/%",
   "/%4",
@@ -69,8 +69,8 @@ const refused = [
   "/a#b",
   "/a?b#c",
 ];
-for (const target of refused) {
-  Deno.test(`normalizeTarget refuses ${target}`, () => {
+for (const target of rejected) {
+  Deno.test(`normalizeTarget rejects ${target}`, () => {
     assert.throws(() => normalizeTarget(target), { code: "bad_request" });
   });
 }
@@ -78,21 +78,21 @@ for (const target of refused) {
 const reasons = [
   ["/mcp/%zz", '"%zz" is not a percent-encoded byte'],
   ["/100%", '"%" is not a percent-encoded byte'],
-  ["/a%00", 'it holds "%00"'],
-  ["/a\\b", 'it holds "\\"'],
-  ["/a?b#c", 'it holds "#"'],
-  ["/open/..%2fadmin", 'some servers read "..%2Fadmin" as dot segments'],
-  ["/a/../../b", 'its ".." segments lead above the root'],
+  ["/a%00", 'it contains "%00"'],
+  ["/a\\b", 'it contains "\\"'],
+  ["/a?b#c", 'it contains "#"'],
+  ["/open/..%2fadmin", 'some servers interpret "..%2Fadmin" as dot segments'],
+  ["/a/../../b", '".." segments lead above the root'],
 ] as const;
 for (const [target, reason] of reasons) {
-  Deno.test(`normalizeTarget says why it refuses ${target}`, () => {
+  Deno.test(`normalizeTarget reports why it rejects ${target}`, () => {
     assert.throws(() => normalizeTarget(target), {
-      message: `Cannot accept the path: ${reason}`,
+      message: `Invalid path: ${reason}`,
     });
   });
 }
 
-/** The normal form, `undefined` when there is none. */
+/** Returns the normalized target; `undefined` when it is invalid. */
 function normalOrNone(target: string): string | undefined {
   try {
     return normalizeTarget(target);
@@ -122,14 +122,14 @@ const pathPieces = fc.array(
   { maxLength: 12 },
 );
 
-Deno.test("normalizeTarget leaves its own result alone", () => {
+Deno.test("normalizeTarget is idempotent", () => {
   fc.assert(fc.property(pathPieces, (pieces) => {
     const normal = normalOrNone("/" + pieces.join(""));
     if (normal !== undefined) assert.equal(normalizeTarget(normal), normal);
   }));
 });
 
-Deno.test("normalizeTarget leaves no dot segments, also after another decoding", () => {
+Deno.test("normalizeTarget leaves no dot segments, even after decoding again", () => {
   fc.assert(fc.property(pathPieces, (pieces) => {
     const normal = normalOrNone("/" + pieces.join(""));
     const [path = ""] = (normal ?? "").split("?");

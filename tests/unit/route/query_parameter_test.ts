@@ -18,7 +18,7 @@ const cases = [
   ["b&a=1", "a", "1"],
 ] as const;
 for (const [query, name, expected] of cases) {
-  Deno.test(`queryParam finds ${JSON.stringify(expected)} for ${name} in "${query}"`, () => {
+  Deno.test(`queryParam returns ${JSON.stringify(expected)} for ${name} in "${query}"`, () => {
     assert.equal(queryParam(query, name), expected);
   });
 }

@@ -67,10 +67,10 @@ const requests = fc.record({
   }),
 }).map(request);
 
-/** Sorts every match of every rule by the words of the Gateway API and takes the first that fits. */
+/** Sorts all matches of all rules as the Gateway API specifies and returns the first that the request satisfies. */
 function findByScanning(
   rules: readonly RouteEntry<number>[],
-  asked: RoutableRequest,
+  candidate: RoutableRequest,
 ): number | undefined {
   const candidates = rules.flatMap(({ hostnames, matches, value }) =>
     (hostnames.length > 0 ? hostnames : ["*"]).flatMap((host) =>
@@ -89,7 +89,7 @@ function findByScanning(
     a.value - b.value || a.index - b.index
   );
   return candidates.find(({ host, match }) =>
-    matchesHostname(host, asked.hostname) && fits(match, asked)
+    matchesHostname(host, candidate.hostname) && satisfies(match, candidate)
   )?.value;
 }
 
@@ -97,32 +97,34 @@ function characters({ path: { type, value } }: HttpMatch): number {
   return type === "PathPrefix" ? value.replace(/\/$/, "").length : value.length;
 }
 
-function fits(
+function satisfies(
   { path: { type, value }, method, headers, queryParams }: HttpMatch,
-  asked: RoutableRequest,
+  candidate: RoutableRequest,
 ): boolean {
-  const [path = "", query = ""] = asked.target.split("?");
+  const [path = "", query = ""] = candidate.target.split("?");
   const prefix = value.replace(/\/$/, "");
-  const isPathFit = type === "Exact"
+  const isPathMatch = type === "Exact"
     ? path === value
     : type === "PathPrefix"
     ? path === prefix || path.startsWith(prefix + "/")
     : new RegExp(`^(?:${value})$`).test(path);
-  return isPathFit && (method === undefined || method === asked.method) &&
-    (headers ?? []).every(({ name, value }) => asked.header(name) === value) &&
+  return isPathMatch && (method === undefined || method === candidate.method) &&
+    (headers ?? []).every(({ name, value }) =>
+      candidate.header(name) === value
+    ) &&
     (queryParams ?? []).every(({ name, value }) =>
       queryParam(query, name) === value
     );
 }
 
-Deno.test("route table finds what a scan over all sorted matches finds", () => {
+Deno.test("route table finds the same match as a scan over all sorted matches", () => {
   fc.assert(
     fc.property(
       entries,
       fc.array(requests, { maxLength: 20 }),
-      (rules, asked) => {
+      (rules, sample) => {
         const table = createRouteTable(rules);
-        for (const each of asked) {
+        for (const each of sample) {
           assert.equal(table.find(each)?.value, findByScanning(rules, each));
         }
       },

@@ -5,7 +5,7 @@ import type { RoutableRequest } from "../../../src/route/route_match.ts";
 import { exact, pattern, prefix, regex, request, values } from "./routing.ts";
 
 interface Case {
-  /** Gateway API text, or ours where it leaves the choice open. */
+  /** Text of the Gateway API specification, or ours where it leaves the choice open. */
   readonly quote: string;
   readonly rules: Readonly<Record<string, readonly HttpMatch[]>>;
   readonly expected: readonly (readonly [
@@ -131,7 +131,7 @@ const cases: Case[] = [
   },
   {
     quote:
-      "a longer prefix goes before everything that a shorter one asks for besides",
+      "a longer prefix takes precedence over all other conditions of a shorter one",
     rules: {
       short: [prefix("/a", { method: "GET", headers: values({ a: "1" }) })],
       long: [prefix("/a/b")],
@@ -140,7 +140,7 @@ const cases: Case[] = [
   },
   {
     quote:
-      "a longer prefix whose other conditions fail leaves the request to a shorter one",
+      "a shorter prefix applies when other conditions of a longer one do not hold",
     rules: {
       short: [prefix("/a")],
       long: [prefix("/a/b", { method: "POST" })],
@@ -162,8 +162,7 @@ const cases: Case[] = [
     ],
   },
   {
-    quote:
-      "a regular expression has to match the whole path, and only the path",
+    quote: "a regular expression must match the whole path, without the query",
     rules: { regex: [regex("/v1|/v2")] },
     expected: [
       [{ target: "/v1" }, "regex"],
@@ -203,7 +202,7 @@ const cases: Case[] = [
     }, undefined]],
   },
   {
-    quote: "a header pattern has to match the whole value",
+    quote: "a header pattern must match the whole value",
     rules: { header: [prefix("/", { headers: pattern("x", "v[0-9]") })] },
     expected: [
       [{ headers: { x: "v1" } }, "header"],
@@ -234,7 +233,7 @@ const cases: Case[] = [
     ],
   },
   {
-    quote: "a query pattern has to match the whole value",
+    quote: "a query pattern must match the whole value",
     rules: { query: [prefix("/", { queryParams: pattern("a", "[0-9]+") })] },
     expected: [[{ target: "/?a=12" }, "query"], [
       { target: "/?a=12x" },
@@ -293,7 +292,7 @@ const hosts = [
   },
 ] as const;
 for (const { quote, hostname, expected } of hosts) {
-  Deno.test(`route table takes ${hostname} to ${expected}: "${quote}"`, () => {
+  Deno.test(`route table routes ${hostname} to ${expected}: "${quote}"`, () => {
     const table = createRouteTable(
       ["*", "*.example.com", "*.b.example.com", "a.b.example.com"].map((
         value,
@@ -307,7 +306,7 @@ for (const { quote, hostname, expected } of hosts) {
   });
 }
 
-Deno.test("route table looks at less specific hosts when no path of a specific one fits", () => {
+Deno.test("route table falls back to less specific hosts when no path of a specific one matches", () => {
   const table = createRouteTable([
     { hostnames: ["a.example.com"], matches: [prefix("/a")], value: "exact" },
     {
@@ -327,7 +326,7 @@ Deno.test("route table looks at less specific hosts when no path of a specific o
   ]);
 });
 
-Deno.test("route table prefers a specific host to a specific path", () => {
+Deno.test("route table prefers a specific host over a specific path", () => {
   const table = createRouteTable([
     { hostnames: [], matches: [exact("/a")], value: "path" },
     { hostnames: ["example.com"], matches: [prefix("/")], value: "host" },
@@ -342,7 +341,7 @@ const prefixes = [
   ["/%7Euser", "/~user/x", "/~user"],
 ] as const;
 for (const [path, target, matchedPrefix] of prefixes) {
-  Deno.test(`route table says that ${path} matched "${matchedPrefix}" of ${target}`, () => {
+  Deno.test(`route table reports prefix "${matchedPrefix}" for ${path} and ${target}`, () => {
     const table = createRouteTable([{
       hostnames: [],
       matches: [prefix(path)],
@@ -355,7 +354,7 @@ for (const [path, target, matchedPrefix] of prefixes) {
   });
 }
 
-Deno.test("route table names no prefix for exact and pattern matches", () => {
+Deno.test("route table reports no prefix for exact and pattern matches", () => {
   const table = createRouteTable([{
     hostnames: [],
     matches: [exact("/a"), regex("/b")],
@@ -366,7 +365,7 @@ Deno.test("route table names no prefix for exact and pattern matches", () => {
   assert.equal(find(request({ target: "/b" })), undefined);
 });
 
-Deno.test("candidates are the routes of a host and of the wildcards that it fits", () => {
+Deno.test("candidates yields the routes of a host and of matching wildcards", () => {
   const table = createRouteTable([
     { hostnames: ["a.example.com"], matches: [prefix("/a")], value: "exact" },
     { hostnames: ["*.example.com"], matches: [exact("/b")], value: "wildcard" },

@@ -4,7 +4,7 @@ import type { RoutableRequest } from "../../../src/route/route_match.ts";
 
 await loadPatterns();
 
-/** A request to route; fields left out are those of a plain `GET http://example.com/`. */
+/** Creates a request to route; by default, `GET http://example.com/`. */
 export function request(
   { method = "GET", target = "/", hostname = "example.com", headers = {} }: {
     readonly method?: string;
@@ -16,7 +16,7 @@ export function request(
   return { method, target, hostname, header: (name) => headers[name] };
 }
 
-/** A match on a path prefix, and on what else is given. */
+/** Creates a match on a path prefix and further conditions. */
 export function prefix(
   value: string,
   more: Partial<HttpMatch> = {},
@@ -24,17 +24,17 @@ export function prefix(
   return { path: { type: "PathPrefix", value }, ...more };
 }
 
-/** A match on a whole path, and on what else is given. */
+/** Creates a match on a whole path and further conditions. */
 export function exact(value: string, more: Partial<HttpMatch> = {}): HttpMatch {
   return { path: { type: "Exact", value }, ...more };
 }
 
-/** A match of the whole path against a pattern. */
+/** Creates a match of the whole path against a pattern. */
 export function regex(value: string, more: Partial<HttpMatch> = {}): HttpMatch {
   return { path: { type: "RegularExpression", value }, ...more };
 }
 
-/** Exact conditions on headers or query parameters. */
+/** Creates exact conditions on headers or query parameters. */
 export function values(pairs: Readonly<Record<string, string>>) {
   return Object.entries(pairs).map(([name, value]) => ({
     name,
@@ -43,7 +43,7 @@ export function values(pairs: Readonly<Record<string, string>>) {
   }));
 }
 
-/** A pattern for a header or query parameter. */
+/** Creates a pattern condition on a header or query parameter. */
 export function pattern(name: string, value: string) {
   return [{ name, value, type: "RegularExpression" as const }];
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { httpRouteSchema } from "../../../../src/api/resources/http_route.ts";
 import { formatPath, validate } from "../../../../src/api/schema/validate.ts";
 
-/** Ways to what is wrong with a route that has this one rule. */
+/** Returns the paths of all problems of a route with this rule. */
 function problemsOf(rule: unknown): readonly string[] {
   const result = validate(httpRouteSchema, {
     apiVersion: "gateway.networking.k8s.io/v1",
@@ -176,15 +176,15 @@ const cases: readonly {
 ];
 
 for (const { name, rule, problems = [] } of cases) {
-  Deno.test(`httpRouteSchema ${problems.length === 0 ? "accepts" : "refuses"} ${name}`, () => {
+  Deno.test(`httpRouteSchema ${problems.length === 0 ? "accepts" : "rejects"} ${name}`, () => {
     assert.deepEqual(problemsOf(rule), problems);
   });
 }
 
-Deno.test("validate names every unknown field of a mapping", () => {
+Deno.test("validate reports every unknown field of a mapping", () => {
   assert.deepEqual(problemsOf({ one: 1, two: 2 }), ["rule.one", "rule.two"]);
 });
 
-Deno.test("validate refuses a list where a mapping is expected", () => {
+Deno.test("validate rejects a list where a mapping is expected", () => {
   assert.deepEqual(problemsOf([]), ["rule"]);
 });

@@ -29,7 +29,7 @@ for (
     { text: "OFF", expected: undefined },
   ]
 ) {
-  Deno.test(`parseAddress reads ${JSON.stringify(text)}`, () => {
+  Deno.test(`parseAddress parses ${JSON.stringify(text)}`, () => {
     assert.deepEqual(parseAddress(text), expected);
   });
 }
@@ -48,7 +48,7 @@ for (
     { text: "a:b:1", expected: undefined },
   ]
 ) {
-  Deno.test(`splitHostPort reads ${JSON.stringify(text)}`, () => {
+  Deno.test(`splitHostPort parses ${JSON.stringify(text)}`, () => {
     assert.deepEqual(splitHostPort(text), expected);
   });
 }

@@ -16,7 +16,7 @@ for (
     ["99999h", 359_996_400_000],
   ] as const
 ) {
-  Deno.test(`parseDuration reads ${text}`, () => {
+  Deno.test(`parseDuration parses ${text}`, () => {
     assert.equal(parseDuration(text), milliseconds);
   });
 }
@@ -34,7 +34,7 @@ for (
     "s",
   ]
 ) {
-  Deno.test(`duration refuses ${JSON.stringify(text)}`, () => {
+  Deno.test(`duration rejects ${JSON.stringify(text)}`, () => {
     assert.equal(validate(duration, text).ok, false);
     assert.throws(() => parseDuration(text), TypeError);
   });

@@ -38,16 +38,16 @@ for (
     ["rt", ["retryAfterSeconds"], undefined],
   ] as const
 ) {
-  Deno.test(`nearest takes ${word} for the beginning of ${expected}`, () => {
+  Deno.test(`nearest completes ${word} to ${expected}`, () => {
     assert.equal(nearest(word, candidates), expected);
   });
 }
 
-Deno.test("editDistance counts a swap of neighbours as one", () => {
+Deno.test("editDistance counts a swap of neighbors as one", () => {
   assert.equal(editDistance("prot", "port"), 1);
 });
 
-Deno.test("createSuggest suggests until thousands of names were compared with thousands", () => {
+Deno.test("createSuggest stops after its budget of comparisons", () => {
   const names = Array.from({ length: 5_000 }, (_, index) => `service-${index}`);
   const suggest = createSuggest();
   let listed = 0;
@@ -64,7 +64,7 @@ Deno.test("createSuggest suggests until thousands of names were compared with th
   assert.equal(listed, 40);
 });
 
-Deno.test("createSuggest suggests for every one of thousands of names when there are few to choose from", () => {
+Deno.test("createSuggest suggests for thousands of names when there are few candidates", () => {
   const suggest = createSuggest();
 
   for (let count = 0; count < 5_000; count++) {

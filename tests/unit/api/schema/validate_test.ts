@@ -20,7 +20,7 @@ Deno.test("validate reports a rule that throws as a problem of the value", () =>
   });
 });
 
-Deno.test("validate checks the rules of a mapping whose other parts are wrong", () => {
+Deno.test("validate checks the rules of a mapping with other invalid parts", () => {
   const schema = s.refine(
     s.object({ name: s.text(3), one: s.optional(s.string()) }),
     s.exactlyOne("one"),

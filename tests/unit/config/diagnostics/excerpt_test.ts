@@ -50,7 +50,7 @@ for (
   });
 }
 
-Deno.test("excerpt masks the values of a field that holds secrets", () => {
+Deno.test("excerpt masks the values of secret fields", () => {
   const text = '  - "ann:$2y$05$hash"';
 
   assert.equal(
@@ -63,7 +63,7 @@ Deno.test("excerpt masks the values of a field that holds secrets", () => {
   );
 });
 
-Deno.test("excerpt shows nothing of a PEM text", () => {
+Deno.test("excerpt omits PEM", () => {
   assert.equal(
     excerpt({ line: 7, column: 1 }, "", "key: -----BEGIN X-----"),
     "",
@@ -73,7 +73,7 @@ Deno.test("excerpt shows nothing of a PEM text", () => {
 for (
   const field of ["local[0].unit", "global.descriptors[0].unit", "headers"]
 ) {
-  Deno.test(`excerpt shows tokens and keys of limits beside ${field}, and masks credentials`, () => {
+  Deno.test(`excerpt shows tokens and keys of rate limits beside ${field}, and masks credentials`, () => {
     const limit = "[{ tokens: 12345, unit: minute, key: jwt.sub }], headers: a";
     const path = `routes[0].policies.rateLimit.${field}`;
     const shownOf = (text: string) =>
@@ -108,7 +108,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`excerpt shows of a rule ${shown}`, () => {
+  Deno.test(`excerpt shows an authorization rule as ${shown}`, () => {
     const path = "routes[0].policies.authorization.policy.matchExpressions[0]";
 
     const [line] = excerpt({ line: 7, column: 3 }, path, text)
@@ -118,7 +118,7 @@ for (
   });
 }
 
-Deno.test("excerpt ends where an unclosed quote begins, whose text may be secret", () => {
+Deno.test("excerpt stops at an unclosed quote, which may begin a secret", () => {
   const at = { line: 7, column: 5 };
 
   assert.equal(
@@ -127,7 +127,7 @@ Deno.test("excerpt ends where an unclosed quote begins, whose text may be secret
   );
 });
 
-Deno.test("excerpt takes time in proportion to a line of whatever length", () => {
+Deno.test("excerpt takes time proportional to the length of the line", () => {
   const lineOf = (fields: number) =>
     `{ token: s3cr3t, ${'"path": "/a", "port": 80, '.repeat(fields)} }`;
   const timeOf = (fields: number) =>
@@ -145,7 +145,7 @@ Deno.test("excerpt takes time in proportion to a line of whatever length", () =>
   assert.ok(long < 24 * short + 200, `${long} ms after ${short} ms`);
 });
 
-Deno.test("formatDiagnostics shows a very long line once, however much is wrong with it", () => {
+Deno.test("formatDiagnostics shows a very long line once for all its problems", () => {
   const text = `{ ${'"path": "/a", '.repeat(1_000)} }`;
   const place = {
     file: "f",

@@ -27,7 +27,7 @@ for (
 for (
   const text of ["${MISSING}", "${}", "${1A}", "${NAME", "${NAME-x}", "${a b}"]
 ) {
-  Deno.test(`substitute refuses ${text}`, () => {
+  Deno.test(`substitute rejects ${text}`, () => {
     assert.equal(substitute(text, environment).errors.length, 1);
   });
 }
@@ -45,7 +45,7 @@ for (
     ["a: b", "a: b"],
   ] as const
 ) {
-  Deno.test(`resolvePlainScalar reads ${JSON.stringify(text)}`, () => {
+  Deno.test(`resolvePlainScalar resolves ${JSON.stringify(text)}`, () => {
     assert.equal(resolvePlainScalar(text), expected);
   });
 }

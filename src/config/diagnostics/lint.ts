@@ -1,22 +1,22 @@
 import type { Diagnostic } from "./located_diagnostic.ts";
 import { diagnose, type Placed } from "../placed.ts";
 
-/** What is valid and hardly meant: a gateway without any route, a path that ends in a wildcard. */
-export function findSuspicious(
+/** Lints: valid but probably unintended, such as a gateway without routes or a path that ends in a wildcard. */
+export function lint(
   placed: readonly Placed[],
 ): readonly Diagnostic[] {
   return [...withoutRoutes(placed), ...placed.flatMap(wildcards)];
 }
 
-/** Policies can answer without a route, so they are reason enough for a gateway. */
+/** Reports a gateway without routes and policies; policies can respond without a route. */
 function withoutRoutes(placed: readonly Placed[]): readonly Diagnostic[] {
-  const answers = placed.some(({ resource: { kind } }) =>
+  const canRespond = placed.some(({ resource: { kind } }) =>
     kind === "HTTPRoute" || kind === "GatewayPolicy"
   );
   const gateway = placed.find(({ resource }) => resource.kind === "Gateway");
-  if (answers || gateway === undefined) return [];
+  if (canRespond || gateway === undefined) return [];
   const message =
-    'there are no routes, so every request is answered with 404; add "routes"';
+    'no routes are configured, so every request gets 404; add "routes"';
   return [warning(gateway, [], message)];
 }
 
@@ -27,12 +27,12 @@ function wildcards(item: Placed): readonly Diagnostic[] {
       if (path?.type === "RegularExpression") return [];
       const [, prefix] = /^(.*)\/\*+$/.exec(path?.value ?? "") ?? [];
       if (prefix === undefined) return [];
-      const way = ["spec", "rules", rule, "matches", match, "path", "value"];
+      const at = ["spec", "rules", rule, "matches", match, "path", "value"];
       const message =
-        `"*" is no wildcard in a path; write { type: PathPrefix, value: ${
+        `"*" in a path is not a wildcard; to match all paths below, write { type: PathPrefix, value: ${
           prefix || "/"
-        } }, which covers all below it`;
-      return [warning(item, way, message)];
+        } }`;
+      return [warning(item, at, message)];
     })
   );
 }

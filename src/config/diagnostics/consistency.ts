@@ -13,8 +13,8 @@ import {
   placedKey,
 } from "../placed.ts";
 
-/** What is wrong with resources and settings taken together: names used twice, ports claimed twice. */
-export function checkTogether(
+/** Checks resources and settings against each other: duplicate names, port conflicts, cluster references. */
+export function checkConsistency(
   placed: readonly Placed[],
   settings: Settings,
 ): readonly Diagnostic[] {
@@ -22,28 +22,29 @@ export function checkTogether(
   return [
     ...duplicateNames(placed),
     ...portConflicts(gateways),
-    ...gateways.flatMap((gateway) => ownPorts(gateway, settings)),
+    ...gateways.flatMap((gateway) => reservedPorts(gateway, settings)),
     ...placed.flatMap(clusterReferences),
   ];
 }
 
-/** Ports that the admin interface or the metrics have already. */
-function ownPorts(
+/** Reports listeners on the port of the admin or stats server. */
+function reservedPorts(
   gateway: Placed<Gateway>,
   settings: Settings,
 ): readonly Diagnostic[] {
   return (["adminAddr", "statsAddr"] as const).flatMap((field) => {
-    const own = parseAddress(settings[field]);
-    if (own?.kind !== "tcp") return [];
+    const reserved = parseAddress(settings[field]);
+    if (reserved?.kind !== "tcp") return [];
     return gateway.resource.spec.listeners.flatMap((listener, index) =>
-      listener.port !== own.port || !sharesAddress(listener, own.hosts)
+      listener.port !== reserved.port ||
+        !sharesAddress(listener, reserved.hosts)
         ? []
         : [diagnose(gateway, {
           path: ["spec", "listeners", index, "port"],
           at: "value",
-          message: `port ${own.port} is also that of config.${field} (${
+          message: `port ${reserved.port} is already used by config.${field} (${
             settings[field]
-          }); change one of the two`,
+          }); change one of them`,
         })]
     );
   });
@@ -53,13 +54,13 @@ function sharesAddress(
   { address }: Listener,
   hosts: readonly string[],
 ): boolean {
-  const everywhere = ["0.0.0.0", "::"];
-  return address === undefined || everywhere.includes(address) ||
+  const wildcards = ["0.0.0.0", "::"];
+  return address === undefined || wildcards.includes(address) ||
     (address === "localhost" && hosts.includes("127.0.0.1")) ||
-    hosts.some((host) => host === address || everywhere.includes(host));
+    hosts.some((host) => host === address || wildcards.includes(host));
 }
 
-/** References to Secrets and ConfigMaps, which only a cluster has. */
+/** Reports references to Secrets and ConfigMaps, which exist only in clusters. */
 function clusterReferences(placed: Placed): readonly Diagnostic[] {
   const { resource } = placed;
   if (resource.kind === "Gateway") {
@@ -68,7 +69,7 @@ function clusterReferences(placed: Placed): readonly Diagnostic[] {
         path: ["spec", "listeners", index, "tls", "certificateRefs"],
         at: "key",
         message:
-          'a file cannot refer to a Secret; use "certificates" with "cert" and "key"',
+          'Secrets are not available in a file; use "certificates" with "cert" and "key"',
       })]
     );
   }
@@ -80,7 +81,7 @@ function clusterReferences(placed: Placed): readonly Diagnostic[] {
     name === undefined ? [] : [diagnose(placed, {
       path: ["spec", "validation", "caCertificateRefs", index],
       at: "value",
-      message: 'a file cannot refer to a ConfigMap; use "file" or "inline"',
+      message: 'ConfigMaps are not available in a file; use "file" or "inline"',
     })]
   );
 }
@@ -100,7 +101,7 @@ function duplicateNames(placed: readonly Placed[]): readonly Diagnostic[] {
         return [];
       }
       const { kind, metadata } = item.resource;
-      const message = `another ${kind} named "${metadata.name}" is defined at ${
+      const message = `duplicate ${kind} "${metadata.name}", first defined at ${
         formatLocation(locate(other, ["metadata", "name"]))
       }`;
       return [

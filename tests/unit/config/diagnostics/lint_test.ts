@@ -30,7 +30,7 @@ for (
     assert.deepEqual(reportOn(text), [
       `gateway.yaml:3:${
         column + 1
-      }: warning: routes[0].matches[0].path.value: "*" is no wildcard in a path; write { type: PathPrefix, value: ${instead} }, which covers all below it`,
+      }: warning: routes[0].matches[0].path.value: "*" in a path is not a wildcard; to match all paths below, write { type: PathPrefix, value: ${instead} }`,
     ]);
   });
 }
@@ -49,11 +49,11 @@ for (
 
 Deno.test("a gateway without routes gets a warning", () => {
   assert.deepEqual(reportOn(gateways), [
-    'gateway.yaml:1:13: warning: gateways.default: there are no routes, so every request is answered with 404; add "routes"',
+    'gateway.yaml:1:13: warning: gateways.default: no routes are configured, so every request gets 404; add "routes"',
   ]);
 });
 
-Deno.test("a gateway whose policies may answer needs no routes", () => {
+Deno.test("a gateway with policies that can respond needs no routes", () => {
   const policy = `policies:
 - name: closed
   targetRefs: [{ kind: Gateway, name: default }]
@@ -62,7 +62,7 @@ Deno.test("a gateway whose policies may answer needs no routes", () => {
   assert.deepEqual(reportOn(gateways + policy), []);
 });
 
-Deno.test("what is suspicious is not said while there are errors", () => {
+Deno.test("lint reports nothing while there are errors", () => {
   assert.deepEqual(reportOn(`${gateways}route: []\n`), [
     'gateway.yaml:2:1: error: route: unknown field; did you mean "routes"?',
   ]);
