@@ -125,7 +125,7 @@ async function open(
   clock: Clock,
 ): Promise<Answer> {
   const name = nameOf(address);
-  const token = await readToken(address);
+  const token = await parseToken(address);
   const request = {
     method,
     pathAndQuery,
@@ -168,7 +168,7 @@ async function read(
 }
 
 /** @throws {Failure} When what should be a token is none. */
-async function readToken(
+async function parseToken(
   { tokenFile }: AdminAddress,
 ): Promise<string | undefined> {
   const token = tokenFile === undefined

@@ -49,7 +49,7 @@ export class Inventory {
       upstreams: upstreams.describe(),
       limits: state.limits(),
       failures: debugging.memoryFill,
-      verifiers: state.rememberedTokens(),
+      verifiers: state.cachedTokens(),
       watchers: debugging.tracing.watchers(),
     });
   }

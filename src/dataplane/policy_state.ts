@@ -108,8 +108,8 @@ export class PolicyState {
     return this.#identity.describeMetadata();
   }
 
-  rememberedTokens(): ReturnType<IdentityStore["rememberedTokens"]> {
-    return this.#identity.rememberedTokens();
+  cachedTokens(): ReturnType<IdentityStore["cachedTokens"]> {
+    return this.#identity.cachedTokens();
   }
 
   limits(): Iterable<LimitCounts> {

@@ -2,18 +2,18 @@ import type { JsonObject } from "../base/json.ts";
 import { compareValues, showValues } from "./shown_values.ts";
 import { TokenError } from "./token.ts";
 
-/** What the claims of a token are held to. */
+/** Rules for the claims of a token. */
 export interface ClaimRules {
-  /** `undefined` accepts every audience. */
+  /** Accepted audiences; `undefined` accepts every audience. */
   readonly audiences: readonly string[] | undefined;
-  /** By how much the clocks of provider and gateway may differ. */
+  /** Accepted difference between the clocks of provider and gateway. */
   readonly clockSkewMs: number;
 }
 
 /**
  * Checks `exp` (required), `nbf`, `iat` and `aud`; RFC 7519 section 4.1.
  * @param now Milliseconds since the epoch.
- * @returns Until when the claims hold, in milliseconds since the epoch, leeway included.
+ * @returns Expiry of the claims, in milliseconds since the epoch, including the clock skew.
  * @throws {TokenError}
  */
 export function checkClaims(
@@ -46,21 +46,21 @@ function timeClaim(claims: JsonObject, name: string): number | undefined {
   if (!Object.hasOwn(claims, name)) return undefined;
   const value = claims[name];
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
-    throw new TokenError(`token claim "${name}" is no time`);
+    throw new TokenError(`token claim "${name}" is not a timestamp`);
   }
   return value * 1000;
 }
 
-/** The last millisecond that a date can hold. */
+/** Largest value of a `Date`, in milliseconds. */
 const LAST_TIME = 8.64e15;
 
-/** `2026-11-21T08:00:00Z, 312 s ago`. */
+/** Formats a time: `2026-11-21T08:00:00Z, 312 s ago`. */
 function showTime(time: number, now: number): string {
   const seconds = Math.round(Math.abs(now - time) / 1000);
-  const away = time > now ? `in ${seconds} s` : `${seconds} s ago`;
-  if (time > LAST_TIME) return away;
+  const distance = time > now ? `in ${seconds} s` : `${seconds} s ago`;
+  if (time > LAST_TIME) return distance;
   const text = new Date(time).toISOString().replace(/\.[0-9]+Z$/, "Z");
-  return `${text}, ${away}`;
+  return `${text}, ${distance}`;
 }
 
 function checkAudience(audience: unknown, allowed: readonly string[]): void {
@@ -75,7 +75,7 @@ function checkAudience(audience: unknown, allowed: readonly string[]): void {
     : [audience];
   const names = values.filter((value) => typeof value === "string");
   if (names.length < values.length) {
-    throw new TokenError("token audience is not text");
+    throw new TokenError("token audience is not a string");
   }
   if (!allowed.some((name) => names.includes(name))) {
     throw new TokenError(

@@ -15,26 +15,26 @@ import {
 } from "./documents/remote_metadata.ts";
 import { TokenVerifier, type TokenVerifierOptions } from "./token_verifier.ts";
 
-/** What a configuration uses of the store, until it gives it back. */
+/** The entries of the store that a configuration uses, until it releases them. */
 export interface IdentityLease {
-  /** The keys of a location; equal locations share them, over configurations too. */
+  /** Returns the keys of a location; equal locations share them, also across configurations. */
   keys(location: KeyLocation): RemoteKeys;
-  /** The metadata of an authorization server, shared likewise. */
+  /** Returns the metadata of an authorization server, shared likewise. */
   metadata(addresses: readonly DocumentAddress[]): RemoteMetadata;
-  /** Verifies tokens, and is known to the store until the lease ends. */
+  /** Creates a token verifier; the store reports on it until the lease is released. */
   verifier(options: TokenVerifierOptions): TokenVerifier;
-  /** What nobody else uses is forgotten; requests under way may go on using it. */
+  /** Drops entries without other users; requests in progress may continue to use them. */
   release(): void;
 }
 
-/** What the store needs of its surroundings. */
+/** Dependencies of the store. */
 export interface IdentityStoreOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly cache: KeyCache;
 }
 
-/** Keys and metadata of identity providers: they outlive the configurations that name them. */
+/** Keys and metadata of identity providers, shared across configurations. */
 export class IdentityStore {
   readonly #closing = new Cancellation();
   readonly #options: RemoteKeysOptions;
@@ -79,12 +79,12 @@ export class IdentityStore {
     };
   }
 
-  /** Every key set in use. */
+  /** Describes all key sets in use. */
   describe() {
     return [...this.#keys.values()].map((keys) => keys.describe());
   }
 
-  /** The metadata of every authorization server in use. */
+  /** Describes the metadata of all authorization servers in use. */
   describeMetadata() {
     return [...this.#metadata.values()].map(({ source, document }) => ({
       source,
@@ -92,19 +92,19 @@ export class IdentityStore {
     }));
   }
 
-  /** How many tokens each verifier in use remembers. */
-  rememberedTokens(): readonly TokenVerifier["fill"][] {
-    return [...this.#verifiers].map(({ fill }) => fill);
+  /** Returns the token cache occupancy of all verifiers in use. */
+  cachedTokens(): readonly TokenVerifier["occupancy"][] {
+    return [...this.#verifiers].map(({ occupancy }) => occupancy);
   }
 
-  /** Asks for the keys that were never asked for, so that the first request finds them. */
+  /** Fetches keys that were not fetched yet, so that the first request need not wait for them. */
   warmUp(): void {
     for (const keys of this.#keys.values()) keys.warmUp();
   }
 
-  /** Ends what is being fetched; whoever waits for it hears that there is none. */
+  /** Aborts all fetches; requests that wait for them get an error. */
   async close(): Promise<void> {
-    this.#closing.cancel(new Error("the gateway stops"));
+    this.#closing.cancel(new Error("the gateway is stopping"));
     await this.#options.cache.close();
   }
 }

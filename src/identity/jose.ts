@@ -1,7 +1,7 @@
-/** The only file that knows jose: imports public keys and verifies signatures. */
+/** The only file that imports jose: imports public keys and verifies signatures. */
 import type * as Jose from "jose";
 
-/** A public key as JWKS documents spell it, reduced to what identifies it (RFC 7517, RFC 8037). */
+/** A public key in JWK format, without optional members (RFC 7517, RFC 8037). */
 export interface PublicJwk {
   readonly kty: "RSA" | "EC" | "OKP";
   readonly crv?: string;
@@ -11,10 +11,10 @@ export interface PublicJwk {
   readonly y?: string;
 }
 
-/** A key that is ready to verify signatures of one algorithm. */
+/** A key that is imported to verify signatures of one algorithm. */
 export type VerificationKey = Awaited<ReturnType<typeof Jose.importJWK>>;
 
-/** Makes a key ready. @throws When it is none. */
+/** Imports a key. @throws When it is invalid. */
 export async function importKey(
   jwk: PublicJwk,
   algorithm: string,
@@ -25,12 +25,12 @@ export async function importKey(
 
 let jose: Promise<typeof Jose> | undefined;
 
-/** With the first key: many gateways verify no token. */
+/** Loads jose with the first key: many gateways verify no tokens. */
 function loadJose(): Promise<typeof Jose> {
   return jose ??= import("jose");
 }
 
-/** Whether the compact JWS was signed with `algorithm` by the owner of `key`. */
+/** Reports whether the owner of `key` signed the compact JWS with `algorithm`. */
 export async function isSignedBy(
   token: string,
   key: VerificationKey,
@@ -41,7 +41,7 @@ export async function isSignedBy(
     await compactVerify(token, key, { algorithms: [algorithm] });
     return true;
   } catch {
-    // Whatever went wrong: nothing is proven.
+    // Whatever the error, the signature is not proven.
     return false;
   }
 }

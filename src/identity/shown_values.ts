@@ -3,7 +3,7 @@ import { quote } from "../base/log_text.ts";
 const MAX_VALUES = 3;
 const MAX_LENGTH = 200;
 
-/** Texts of others for log and trace: `"a", "b", "c" and 4 more`; each is cut, and what could steer a terminal escaped. */
+/** Formats untrusted strings for log and trace: `"a", "b", "c" and 4 more`; truncates each and escapes control characters. */
 export function showValues(values: readonly string[]): string {
   if (values.length === 0) return "nothing";
   const shown = values.slice(0, MAX_VALUES).map((value) =>
@@ -13,7 +13,7 @@ export function showValues(values: readonly string[]): string {
   return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-/** What was found and what would have been accepted: `has "a", expected one of "b", "c"`. */
+/** Formats actual and accepted values: `has "a", expected one of "b", "c"`. */
 export function compareValues(
   found: string,
   accepted: readonly string[],

@@ -1,13 +1,13 @@
 import { isDeeperThan, isJsonObject, type JsonObject } from "../base/json.ts";
 import { signatureAlgorithms } from "./keys/public_key.ts";
 
-/** Longer tokens are refused unread. */
+/** Longer tokens are rejected without parsing. */
 const MAX_TOKEN_LENGTH = 16 * 1024;
 const MAX_DEPTH = 32;
 
 /**
- * A token that is not accepted. The message says which check failed and never has a value of the token, so that a client may see it;
- * the cause has the values that log and trace show besides, cut and escaped.
+ * A rejected token. The message names the failed check and contains no value of the token, so it is safe to send to clients;
+ * the cause contains values for log and trace, truncated and escaped.
  */
 export class TokenError extends Error {
   override readonly name = "TokenError";
@@ -17,36 +17,36 @@ export class TokenError extends Error {
   }
 }
 
-/** A signed text that is read but not verified: nothing in it is true yet. */
-export interface SignedText {
+/** A parsed JWS whose signature is not verified yet: its content is untrusted. */
+export interface ParsedJws {
   readonly text: string;
   readonly algorithm: string;
   readonly kid: string | undefined;
-  /** As base64url. */
+  /** Encoded as base64url. */
   readonly payload: string;
 }
 
-/** A token that is read but not verified. */
-export interface UnverifiedToken extends SignedText {
+/** A parsed token that is not verified yet. */
+export interface UnverifiedToken extends ParsedJws {
   readonly claims: JsonObject;
 }
 
-/** What only the provider can read (RFC 7516 section 7.1), as some issue where nobody asked for an audience. */
+/** Encrypted tokens (RFC 7516 section 7.1), which only the provider can read; some providers issue them for requests without audience. */
 const encryptedForm = /^[\w-]+(?:\.[\w-]*){4}$/;
 const compactForm = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
-/** Reads a signed text whose payload is a JSON object. @throws {TokenError} */
-export function readToken(text: string): UnverifiedToken {
-  const signed = readSignedText(text);
+/** Parses a token: a JWS whose payload is a JSON object. @throws {TokenError} */
+export function parseToken(text: string): UnverifiedToken {
+  const signed = parseJws(text);
   return { ...signed, claims: readPart(signed.payload, "payload") };
 }
 
-/** Reads a signed text in compact form (RFC 7515 section 7.1). @throws {TokenError} */
-export function readSignedText(text: string): SignedText {
+/** Parses a JWS in compact form (RFC 7515 section 7.1). @throws {TokenError} */
+export function parseJws(text: string): ParsedJws {
   if (text.length > MAX_TOKEN_LENGTH) throw new TokenError("token is too long");
   if (!text.includes(".") || encryptedForm.test(text)) {
     throw new TokenError(
-      "token is opaque, not a JWT; the client has to ask the provider for the audience of this server",
+      "token is opaque, not a JWT; the client must request a token for the audience of this server",
     );
   }
   if (!compactForm.test(text)) throw new TokenError("token is malformed");
@@ -60,12 +60,12 @@ export function readSignedText(text: string): SignedText {
   if (signature === "") throw new TokenError("token has no signature");
   decodePart(signature, "signature");
   if (kid !== undefined && typeof kid !== "string") {
-    throw new TokenError("token key id is not text");
+    throw new TokenError("token key id is not a string");
   }
   return { text, algorithm: alg, kid, payload };
 }
 
-/** A key or an extension that the token itself brings along is never used; one that it insists on ends it. */
+/** Rejects critical extensions and token types that are not supported. Keys in the header are ignored. */
 function checkHeader({ crit, b64, typ, cty }: JsonObject): void {
   if (crit !== undefined) {
     throw new TokenError("token header has extensions that are not supported");
@@ -79,7 +79,7 @@ function checkHeader({ crit, b64, typ, cty }: JsonObject): void {
   }
 }
 
-/** RFC 9068 section 2.1, and what providers write. */
+/** Accepts the types of RFC 9068 section 2.1 and those in common use. */
 function isAccessTokenType(typ: unknown): boolean {
   return typeof typ === "string" &&
     /^(?:application\/)?(?:at\+jwt|jwt)$/i.test(typ);
@@ -95,7 +95,9 @@ function readPart(part: string, name: string): JsonObject {
     if (error instanceof TokenError) throw error;
     throw new TokenError(`token ${name} is not JSON`);
   }
-  if (!isJsonObject(value)) throw new TokenError(`token ${name} is no object`);
+  if (!isJsonObject(value)) {
+    throw new TokenError(`token ${name} is not an object`);
+  }
   if (isDeeperThan(value, MAX_DEPTH)) {
     throw new TokenError(`token ${name} is nested too deeply`);
   }
@@ -104,7 +106,7 @@ function readPart(part: string, name: string): JsonObject {
 
 function decodePart(part: string, name: string): Uint8Array {
   try {
-    // Strict: the unused bits at the end are zero, so that one token has one spelling.
+    // Strict: unused trailing bits must be zero, so that each token has one encoding.
     return Uint8Array.fromBase64(part + "=".repeat(-part.length & 3), {
       alphabet: "base64url",
       lastChunkHandling: "strict",

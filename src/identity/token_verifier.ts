@@ -2,50 +2,49 @@ import type { Clock } from "../base/clock.ts";
 import type { JsonObject } from "../base/json.ts";
 import { checkClaims, type ClaimRules } from "./claims.ts";
 import { isSignedBy } from "./jose.ts";
-import { candidateKeys, type KeySet } from "./keys/key_set.ts";
-import type { KeySource } from "./keys/key_source.ts";
+import { candidateKeys, type KeySet, type KeySource } from "./keys/key_set.ts";
 import type { PublicKey } from "./keys/public_key.ts";
 import { compareValues, showValues } from "./shown_values.ts";
-import { readToken, TokenError, type UnverifiedToken } from "./token.ts";
-import { TokenMemory } from "./token_memory.ts";
+import { parseToken, TokenError, type UnverifiedToken } from "./token.ts";
+import { TokenCache } from "./token_cache.ts";
 
-/** Whose tokens are accepted. */
+/** An identity provider whose tokens are accepted. */
 export interface TokenProvider {
-  /** Equal to the `iss` claim, character by character. */
+  /** Must equal the `iss` claim exactly. */
   readonly issuer: string;
   readonly audiences: readonly string[] | undefined;
   readonly keys: KeySource;
 }
 
-/** What a verifier is made from. */
+/** Options of a `TokenVerifier`. */
 export interface TokenVerifierOptions {
   readonly providers: readonly TokenProvider[];
   readonly clockSkewMs: number;
   readonly clock: Clock;
 }
 
-/** Told of whom a token has to wait for, such as `keys of https://idp.example.com/`; passes on what comes of it. */
-export type WaitFor = <T>(whom: string, answer: Promise<T>) => Promise<T>;
+/** Awaits a pending result and records what the token waits for, such as `keys of https://idp.example.com/`. */
+export type WaitFor = <T>(target: string, pending: Promise<T>) => Promise<T>;
 
 interface VerifiedToken {
   readonly text: string;
   readonly claims: JsonObject;
   readonly provider: TokenProvider;
-  /** Those in force when it was verified. */
+  /** The provider's keys at the time of verification. */
   readonly keys: KeySet;
   readonly expiresAt: number;
 }
 
 /**
- * Verifies access tokens: provider by `iss`, key by `kid` inside that provider, signature, claims.
+ * Verifies access tokens: selects the provider by `iss` and its key by `kid`, checks signature and claims.
  *
- * A verified token is remembered until it expires or the keys of its provider change.
+ * Verified tokens are cached until they expire or the keys of their provider change.
  */
 export class TokenVerifier {
   readonly #providers: ReadonlyMap<string, TokenProvider>;
   readonly #clockSkewMs: number;
   readonly #clock: Clock;
-  readonly #memory = new TokenMemory<VerifiedToken>();
+  readonly #cache = new TokenCache<VerifiedToken>();
 
   constructor({ providers, clockSkewMs, clock }: TokenVerifierOptions) {
     this.#providers = new Map(providers.map((each) => [each.issuer, each]));
@@ -53,38 +52,38 @@ export class TokenVerifier {
     this.#clock = clock;
   }
 
-  /** Tokens that are remembered, and how many may be. */
-  get fill(): TokenMemory<VerifiedToken>["fill"] {
-    return this.#memory.fill;
+  /** Number of cached tokens and capacity of the cache. */
+  get occupancy(): TokenCache<VerifiedToken>["occupancy"] {
+    return this.#cache.occupancy;
   }
 
   /**
-   * The claims of a token; the same object for the same token, without a promise when it is remembered.
-   * @throws {TokenError} When it is not accepted.
-   * @throws {DocumentUnavailableError} When there are no keys to verify it with.
+   * Returns the claims of a token: the same object for the same token, without a promise when it is cached.
+   * @throws {TokenError} When the token is rejected.
+   * @throws {DocumentUnavailableError} When the provider's keys are not available.
    */
   verify(
     text: string,
-    waitFor: WaitFor = (_, answer) => answer,
+    waitFor: WaitFor = (_, pending) => pending,
   ): JsonObject | Promise<JsonObject> {
-    const known = this.#memory.get(text, this.#clock.now());
+    const known = this.#cache.get(text, this.#clock.now());
     if (known === undefined) return this.#verify(text, waitFor);
     const { provider } = known;
     const keys = provider.keys.get();
     if (keys === known.keys) return known.claims;
-    this.#memory.delete(text);
+    this.#cache.delete(text);
     return keys instanceof Promise
       ? waitFor(keysOf(provider), keys).then(() => this.#verify(text, waitFor))
       : this.#verify(text, waitFor);
   }
 
   async #verify(text: string, waitFor: WaitFor): Promise<JsonObject> {
-    const token = readToken(text);
+    const token = parseToken(text);
     const provider = this.#providerOf(token);
     const keys = await this.#verifySignature(token, provider, waitFor);
     const { claims } = token;
     const expiresAt = checkClaims(claims, this.#rules(provider), this.#now());
-    this.#memory.add({ text, claims, provider, keys, expiresAt });
+    this.#cache.add({ text, claims, provider, keys, expiresAt });
     return claims;
   }
 
@@ -96,9 +95,9 @@ export class TokenVerifier {
     if (provider !== undefined) return provider;
     if (iss === undefined) throw new TokenError("token has no issuer");
     if (typeof iss !== "string") {
-      throw new TokenError("token issuer is not text");
+      throw new TokenError("token issuer is not a string");
     }
-    // Nobody has verified the token yet: anyone may have written this.
+    // The token is not verified yet: anyone may have written this issuer.
     const found = `has unverified issuer ${showValues([iss])}`;
     throw new TokenError(
       "token issuer is not accepted",
@@ -126,7 +125,7 @@ export class TokenVerifier {
     for (const key of candidates) {
       if (await isSignedWith(token, key)) return keys;
     }
-    throw new TokenError("token signature is wrong");
+    throw new TokenError("token signature is invalid");
   }
 
   #rules({ audiences }: TokenProvider): ClaimRules {
@@ -147,7 +146,9 @@ function unknownKey(
   { keys }: KeySet,
 ): TokenError {
   if (kid === undefined) {
-    return new TokenError("token names no key and more or less than one fits");
+    return new TokenError(
+      "token has no key id, and the provider does not have exactly one matching key",
+    );
   }
   const known = keys.flatMap((key) => key.kid ?? []);
   return new TokenError(

@@ -1,6 +1,6 @@
 /**
- * The interfaces of LLM providers whose usage we know: OpenAI `chat` and legacy `completions` (and compatibles), `responses`,
- * Anthropic `messages`, `embeddings`, `rerank`, `gemini` (also Vertex) and Bedrock `converse`.
+ * LLM APIs with known usage formats: OpenAI `chat` and legacy `completions` (and compatible APIs), `responses`, Anthropic
+ * `messages`, `embeddings`, `rerank`, `gemini` (also Vertex) and Bedrock `converse`.
  */
 export type LlmApi =
   | "chat"
@@ -12,7 +12,7 @@ export type LlmApi =
   | "gemini"
   | "converse";
 
-/** In lower case. */
+/** Path suffixes in lower case. */
 const endings: readonly (readonly [ending: string, api: LlmApi])[] = [
   ["/chat/completions", "chat"],
   ["/completions", "completions"],
@@ -30,9 +30,9 @@ const endings: readonly (readonly [ending: string, api: LlmApi])[] = [
 ];
 
 /**
- * The interface that a request uses, from the end of its path: `POST /openai/deployments/x/chat/completions?api-version=1` is `chat`.
+ * Detects the API from the end of the path: `POST /openai/deployments/x/chat/completions?api-version=1` is `chat`.
  *
- * `undefined` says nothing about the answer: where the path is unknown, its shape decides.
+ * For an unknown path (`undefined`), the shape of the response decides.
  */
 export function detectLlmApi(method: string, path: string): LlmApi | undefined {
   if (method !== "POST") return undefined;
@@ -43,10 +43,10 @@ export function detectLlmApi(method: string, path: string): LlmApi | undefined {
   return undefined;
 }
 
-/** Longer than any ending. */
+/** Exceeds the length of all suffixes. */
 const MAX_END_LENGTH = 32;
 
-/** The last letters of a path without what many servers do not care about: capitals, slashes at the end, parameters after `;`. */
+/** Returns the end of a path, lower-cased, without trailing slashes and parameters after `;`, which many servers ignore. */
 function endOfPath(path: string): string {
   const query = path.indexOf("?");
   let end = query < 0 ? path.length : query;
@@ -57,7 +57,7 @@ function endOfPath(path: string): string {
 }
 
 /**
- * The model that Gemini, Vertex, Bedrock and Azure have in the path: `gemini-2.5-flash` for
+ * Reads the model from paths of Gemini, Vertex, Bedrock and Azure: `gemini-2.5-flash` for
  * `/v1beta/models/gemini-2.5-flash:generateContent`.
  */
 export function readPathModel(path: string): string | undefined {
@@ -69,7 +69,7 @@ export function readPathModel(path: string): string | undefined {
 const modelInPath =
   /^[^?]*\/(?:models\/([^/:?]{1,256}):\w+|model\/([^/?]{1,256})\/(?:converse|invoke)[^/?]*|openai\/deployments\/([^/?]{1,256})\/[^?]*)(?:\?|$)/;
 
-/** Whether the path asks for a stream, as those of Gemini, Vertex and Bedrock do. */
+/** Reports whether the path requests a stream, as with Gemini, Vertex and Bedrock. */
 export function isStreamingPath(path: string): boolean {
   return streamingPath.test(path);
 }
@@ -81,7 +81,7 @@ function decode(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // Not a name that a provider would know either.
+    // No provider accepts such a name either.
     return undefined;
   }
 }

@@ -22,7 +22,7 @@ for (
     [
       "compresses them though it was not asked to",
       compressed(jwks),
-      'expected it uncompressed, got "gzip"',
+      'expected no content coding, got "gzip"',
     ],
     [
       "sends too much",

@@ -135,7 +135,7 @@ for (
     assert.equal((await callMcp(gateway)).status, 401);
     assert.deepEqual(idp.requests, []);
     assert.deepEqual(server.reached, []);
-    assert.match(gateway.log.join(""), /\tidentity\tCannot get keys source=/);
+    assert.match(gateway.log.join(""), /\tidentity\tCannot fetch keys source=/);
   });
 }
 

@@ -252,7 +252,7 @@ Deno.test("the state of keys that cannot be had is in the configuration dump, th
   const { status } = await callMcp(gateway, token);
 
   assert.equal(status, 503);
-  const line = await gateway.log.next(/Cannot get keys/);
+  const line = await gateway.log.next(/Cannot fetch keys/);
   assert.match(line, /source=\S+\/jwks\.json .*expected status 200, got 500/);
   const dump = await (await fetch(`${gateway.admin}/config_dump`)).json();
   const { failures, retryAt, ...keySet } = dump.keySets[0];
@@ -266,7 +266,7 @@ Deno.test("the state of keys that cannot be had is in the configuration dump, th
     fetchingMs: null,
     keys: 0,
     leftOutKeys: [],
-    lastError: "Cannot use answer: expected status 200, got 500",
+    lastError: "unexpected response: expected status 200, got 500",
   });
   const metrics = await (await fetch(`${gateway.stats}/metrics`)).text();
   assert(

@@ -65,7 +65,7 @@ for (const token of ["opaque", "eyJhbGciOiJkaXIifQ..aXY.Y2lwaGVy.dGFn"]) {
     assert.equal(status, 401);
     assert.equal(
       challenge,
-      `Bearer resource_metadata="${gateway.origin}/.well-known/oauth-protected-resource/mcp", error="invalid_token", error_description="token is opaque, not a JWT; the client has to ask the provider for the audience of this server"`,
+      `Bearer resource_metadata="${gateway.origin}/.well-known/oauth-protected-resource/mcp", error="invalid_token", error_description="token is opaque, not a JWT; the client must request a token for the audience of this server"`,
     );
   });
 }

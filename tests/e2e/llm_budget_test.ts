@@ -3,10 +3,10 @@ import type { LlmApi } from "../../src/llm/llm_api.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { encode } from "../harness/llm_upstream.ts";
-import { answer as answerWith, RawUpstream } from "../harness/raw_upstream.ts";
+import { answer as respondWith, RawUpstream } from "../harness/raw_upstream.ts";
 import { openTokenBudget } from "../harness/token_budget.ts";
-import { type Answer, bytesOf, json } from "../unit/llm/answers.ts";
-import { streamedAnswers } from "../unit/llm/streamed_answers.ts";
+import { bytesOf, json, type LlmResponse } from "../unit/llm/llm_responses.ts";
+import { streamedResponses } from "../unit/llm/streamed_responses.ts";
 
 const pathOf: Readonly<Record<LlmApi, string>> = {
   chat: "/v1/chat/completions",
@@ -24,12 +24,12 @@ function whole(
   api: LlmApi,
   document: unknown,
   [input, output]: readonly [number, number],
-): Answer {
+): LlmResponse {
   const body = bytesOf(JSON.stringify(document));
   return { name, api, contentType: json, body, input, output };
 }
 
-const wholeAnswers: readonly Answer[] = [
+const completeResponses: readonly LlmResponse[] = [
   whole("OpenAI chat, whole", "chat", {
     choices: [{ message: { content: '"usage": {}' } }],
     usage: { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 },
@@ -83,8 +83,8 @@ const ask = {
   body: '{"stream":true,"stream_options":{"include_usage":true}}',
 } as const;
 
-for (const answer of [...wholeAnswers, ...streamedAnswers]) {
-  const { name, api, contentType, body, input, output } = answer;
+for (const response of [...completeResponses, ...streamedResponses]) {
+  const { name, api, contentType, body, input, output } = response;
   for (const coding of [undefined, "gzip", "br", "zstd"] as const) {
     const how = coding === undefined ? "" : `, in ${coding}`;
     Deno.test(`${name}${how}: charged exactly, and the client gets every byte`, async () => {
@@ -129,7 +129,7 @@ for (const answer of [...wholeAnswers, ...streamedAnswers]) {
   });
 }
 
-Deno.test("a model of Bedrock whose answer says nothing is charged what the headers say", async () => {
+Deno.test("a model of Bedrock that reports no usage is charged by the headers", async () => {
   const body = '{"generation":"Hello","stop_reason":"stop"}';
   await using upstream = new RawUpstream(async (connection) => {
     for (;;) {
@@ -139,7 +139,7 @@ Deno.test("a model of Bedrock whose answer says nothing is charged what the head
         "X-Amzn-Bedrock-Input-Token-Count: 12",
         "X-Amzn-Bedrock-Output-Token-Count: 3",
       ];
-      await connection.send(answerWith(body, ...fields));
+      await connection.send(respondWith(body, ...fields));
     }
   });
   await using gateway = await startTestGateway({

@@ -8,7 +8,7 @@ import {
   json,
   namedEvents,
   sse,
-} from "../unit/llm/answers.ts";
+} from "../unit/llm/llm_responses.ts";
 
 const question = "a".repeat(400);
 /** 100 tokens and what is around them, by our estimate. */

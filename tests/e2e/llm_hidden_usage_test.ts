@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { NodeUpstream } from "../harness/node_upstreams.ts";
 import { openTokenBudget } from "../harness/token_budget.ts";
-import { bytesOf, events, json, sse } from "../unit/llm/answers.ts";
+import { bytesOf, events, json, sse } from "../unit/llm/llm_responses.ts";
 
 const question = JSON.stringify({ messages: [{ content: "a".repeat(400) }] });
 const asked = Math.ceil(question.length / 4);

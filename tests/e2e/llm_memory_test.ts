@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { LlmAnswer } from "../harness/llm_upstream.ts";
 import { openTokenBudget, type TokenBudget } from "../harness/token_budget.ts";
-import { bytesOf, events, json, sse } from "../unit/llm/answers.ts";
+import { bytesOf, events, json, sse } from "../unit/llm/llm_responses.ts";
 
 const noise = crypto.getRandomValues(new Uint8Array(64 * 1024));
 const chunk = { choices: [{ delta: { content: noise.toBase64() } }] };

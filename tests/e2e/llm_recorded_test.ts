@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { openTokenBudget } from "../harness/token_budget.ts";
-import { bytesOf, json, sse } from "../unit/llm/answers.ts";
+import { bytesOf, json, sse } from "../unit/llm/llm_responses.ts";
 
-/** Answers that others recorded from real providers; they are not part of this repository. */
+/** Recorded responses of real providers; they are not part of this repository. */
 const directory = new URL("../../../shared/vectors/llm/", import.meta.url);
 
 const names = await list();
 
-// The name says how many ran: none where the recordings are not at hand.
+// The title reports how many ran: none where the recordings are not available.
 Deno.test(`${names.length} recorded answers are charged as expected, and arrive unchanged`, async () => {
   for (const name of names) {
     const recorded = JSON.parse(

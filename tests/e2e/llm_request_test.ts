@@ -7,7 +7,7 @@ import { type LlmAnswer, LlmUpstream } from "../harness/llm_upstream.ts";
 import { NodeUpstream } from "../harness/node_upstreams.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { openTokenBudget } from "../harness/token_budget.ts";
-import { bytesOf, events, json, sse } from "../unit/llm/answers.ts";
+import { bytesOf, events, json, sse } from "../unit/llm/llm_responses.ts";
 
 const chunk = { model: "gpt", choices: [{ delta: { content: "Hi" } }] };
 const usage = { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 };

@@ -75,7 +75,7 @@ Deno.test("a trace says that a token waited for keys, and that there are none", 
     {
       waitedFor: `keys of ${idp.origin}/`,
       error:
-        "Cannot get document: Cannot use answer: expected status 200, got 500",
+        "document is not available: unexpected response: expected status 200, got 500",
     },
   ]]);
   const [rejected] = ofType(events, "policy");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { isSignedBy } from "../../src/identity/jose.ts";
 import { candidateKeys, readKeySet } from "../../src/identity/keys/key_set.ts";
-import { readSignedText } from "../../src/identity/token.ts";
+import { parseJws } from "../../src/identity/token.ts";
 
 // The vectors are not part of the repository; the tests run where they lie beside it.
 const folder = new URL("../../../shared/vectors/wycheproof/", import.meta.url);
@@ -31,7 +31,7 @@ async function accepts(keys: unknown, jws: string): Promise<boolean> {
     const set = await readKeySet(
       JSON.stringify(isKeySet(keys) ? keys : { keys: [keys] }),
     );
-    const { algorithm, kid } = readSignedText(jws);
+    const { algorithm, kid } = parseJws(jws);
     for (const key of candidateKeys(set, kid, algorithm)) {
       const ready = await key.forAlgorithm(algorithm);
       if (await isSignedBy(jws, ready, algorithm)) return true;

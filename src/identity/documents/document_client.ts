@@ -10,7 +10,7 @@ import { showValues } from "../shown_values.ts";
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5000;
 
-/** A server that documents are fetched from: where to connect, and the authority to ask for. */
+/** A document server: where to connect, and the authority to send. */
 export interface DocumentServer {
   readonly connection: UpstreamOptions;
   /** `Host` of the request, such as `tenant.example.com`. */
@@ -23,14 +23,14 @@ export interface DocumentAddress extends DocumentServer {
   readonly target: string;
 }
 
-/** What a server answered. */
+/** Response of a document server. */
 export interface FetchedDocument {
   readonly status: number;
   readonly headers: HeaderList;
   readonly text: string;
 }
 
-/** The address of a URL, reached directly; HTTPS is verified against the roots of the operating system. */
+/** Returns the address of a URL, for a direct connection. HTTPS trusts the root CAs of the operating system. */
 export function addressOfUrl(url: string): DocumentAddress {
   const { protocol, hostname, port, host, pathname, search } = new URL(url);
   const isSecure = protocol === "https:";
@@ -57,7 +57,7 @@ export function addressOfUrl(url: string): DocumentAddress {
   };
 }
 
-/** A document's URL, for people: without secrets. */
+/** Formats a document's URL without secrets. */
 export function describeAddress(
   { connection, authority, target }: DocumentAddress,
 ): string {
@@ -65,19 +65,19 @@ export function describeAddress(
   return redactUrl(`${scheme}://${authority}${target}`);
 }
 
-/** How a document is fetched. */
+/** Options of `fetchDocument`. */
 export interface FetchOptions {
   readonly clock: Clock;
-  /** Ends the fetch early. */
+  /** Aborts the fetch. */
   readonly cancellation: Cancellation;
-  /** Posted as JSON; a `GET` without it. */
+  /** JSON to send with `POST`; without it, the request is a `GET`. */
   readonly body?: string;
 }
 
 /**
- * Gets a document: one connection, no redirects, at most 1 MiB and 5 seconds.
- * @throws {GatewayError} When the server cannot be reached.
- * @throws {Error} When the answer is too long, too late or compressed, or the fetch was cancelled.
+ * Fetches a document over a connection of its own, without following redirects, within 1 MiB and 5 seconds.
+ * @throws {GatewayError} When the server is unreachable.
+ * @throws {Error} When the response is too long, too late or compressed, or the fetch was cancelled.
  */
 export async function fetchDocument(
   { connection, authority, target }: DocumentAddress,
@@ -90,7 +90,7 @@ export async function fetchDocument(
     own,
     clock,
     TIMEOUT_MS,
-    () => new Error(`Cannot wait longer than ${TIMEOUT_MS} ms`),
+    () => new Error(`no response within ${TIMEOUT_MS} ms`),
   );
   try {
     const response = await upstream.send(
@@ -106,7 +106,7 @@ export async function fetchDocument(
       body === undefined ? undefined : textBody(body),
       cancellation,
     );
-    expectUncoded(response.headers);
+    assertUncompressed(response.headers);
     const text = await readText(response.body, MAX_BYTES);
     return { status: response.status, headers: response.headers, text };
   } finally {
@@ -125,17 +125,17 @@ function headersFor(body: string | undefined): HeaderList {
   return headers;
 }
 
-function expectUncoded(headers: HeaderList): void {
+function assertUncompressed(headers: HeaderList): void {
   const coding = headers.getJoined("content-encoding") ?? "identity";
   if (coding.toLowerCase() === "identity") return;
   throw new Error(
-    `Cannot read document: expected it uncompressed, got ${
+    `Cannot read document: expected no content coding, got ${
       showValues([coding])
     }`,
   );
 }
 
-/** A body as text. @throws {RangeError} When it is longer than `limit` bytes; the rest is not read. */
+/** Reads a body as UTF-8. @throws {RangeError} When it is longer than `limit` bytes; cancels the rest. */
 export async function readText(
   body: Body | undefined,
   limit: number,

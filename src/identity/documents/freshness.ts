@@ -1,8 +1,9 @@
 import type { HeaderList } from "../../http/header_list.ts";
 
 /**
- * How long a response says it may be kept, in milliseconds; `undefined` when it does not say (RFC 9111 section 4.2.1).
- * @param now Milliseconds since the epoch; for `Expires` without `Date`.
+ * Returns the freshness lifetime of a response in milliseconds; `undefined` when its headers do not specify one (RFC 9111
+ * section 4.2.1).
+ * @param now Milliseconds since the epoch; replaces a missing `Date`.
  */
 export function freshnessOf(
   headers: HeaderList,
@@ -23,7 +24,7 @@ export function freshnessOf(
   return Number.isNaN(lifetime) ? 0 : Math.max(0, lifetime);
 }
 
-/** `NaN` for what is no HTTP date, such as the usual `0` or `-1`. */
+/** Parses an HTTP date; returns `NaN` for other values, such as the common `0` and `-1`. */
 function parseDate(text: string): number {
   return text.endsWith("GMT") ? Date.parse(text) : NaN;
 }

@@ -1,13 +1,13 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 
-/** A document that is not there and cannot be had now. */
+/** No version of the document is available. */
 export class DocumentUnavailableError extends Error {
   override readonly name = "DocumentUnavailableError";
 
   constructor(
     message: string,
-    /** Seconds after which it is worth asking again; at least 1. */
+    /** Seconds until the next attempt to fetch it; at least 1. */
     readonly retryAfter: number,
     options?: ErrorOptions,
   ) {
@@ -20,38 +20,38 @@ export interface DocumentVersion<T> {
   readonly value: T;
   /** Milliseconds since the epoch. */
   readonly fetchedAt: number;
-  /** How long it is not asked for again. */
+  /** Time until the next fetch. */
   readonly freshMs: number;
 }
 
-/** How a document is fetched and kept. */
+/** Options of a `RemoteDocument`. */
 export interface RemoteDocumentOptions<T> {
   readonly clock: Clock;
-  /** The newest version; rejects when it cannot be had. */
+  /** Fetches the newest version. */
   fetch(): Promise<DocumentVersion<T>>;
-  /** A version that was kept elsewhere, asked for once, before the first fetch; never rejects. */
+  /** Loads a stored version; called once, before the first fetch; never rejects. */
   restore?(): Promise<DocumentVersion<T> | undefined>;
-  /** For how long an old version serves while there is no newer one. */
+  /** Maximum age of a version that is used while fetching fails. */
   readonly maxAgeMs: number;
-  /** Least time between two fetches that `newer` asks for. */
+  /** Minimum time between two fetches requested by `newer`. */
   readonly coolDownMs: number;
-  /** @param afterFailure Whether the last attempt had failed. */
+  /** @param afterFailure The previous attempt had failed. */
   onFetched?(version: DocumentVersion<T>, afterFailure: boolean): void;
   onFailed?(error: unknown): void;
 }
 
-/** State of a document, for people. */
+/** State of a document for the admin interface. */
 export interface DocumentState {
   /** RFC 3339; `null` when there is no version. */
   readonly fetchedAt: string | null;
   readonly ageSeconds: number | null;
   readonly refreshes: number;
-  /** For how long it is being fetched; `null` when it is not. */
+  /** Duration of the fetch in progress; `null` without one. */
   readonly fetchingMs: number | null;
   readonly failures: number;
-  /** Of the last attempt, if it failed. */
+  /** Error of the last attempt; `null` if it succeeded. */
   readonly lastError: string | null;
-  /** RFC 3339; before then it is not asked for again. `null` when the last attempt was good. */
+  /** Earliest time of the next attempt, RFC 3339; `null` if the last attempt succeeded. */
   readonly retryAt: string | null;
 }
 
@@ -59,8 +59,8 @@ const FIRST_BACK_OFF_MS = 1000;
 const MAX_BACK_OFF_MS = 60_000;
 
 /**
- * A document that is fetched when it is needed and kept: one fetch at a time, an old version while there is no newer one,
- * and a pause that grows from 1 s to 60 s after each failure.
+ * A document that is fetched on demand and cached. There is one fetch at a time; while fetching fails, an old version is used;
+ * the back-off after failures grows from 1 s to 60 s.
  */
 export class RemoteDocument<T> {
   readonly #options: RemoteDocumentOptions<T>;
@@ -69,7 +69,7 @@ export class RemoteDocument<T> {
   #fetching: Promise<void> | undefined;
   #fetchingSince = 0;
   #retryAt = 0;
-  #lastAskedAt = -Infinity;
+  #lastDemandAt = -Infinity;
   #failuresInRow = 0;
   #refreshes = 0;
   #failures = 0;
@@ -79,13 +79,13 @@ export class RemoteDocument<T> {
     this.#options = options;
   }
 
-  /** The version to use; without a promise when it is at hand. @throws {DocumentUnavailableError} Also as a rejection. */
+  /** Returns the version to use, without a promise when it is cached. @throws {DocumentUnavailableError} Also as a rejection. */
   get(): T | Promise<T> {
     const current = this.#current;
     if (current === undefined) return this.#first();
     const age = this.#now() - current.fetchedAt;
     if (age >= 0 && age < current.freshMs) return current.value;
-    // What nobody used for long may be far behind: whoever comes first waits for a newer one, unless it was tried just now.
+    // A document that was unused for long may be outdated: the first caller awaits a fetch, unless one failed recently.
     const isRecent = age < 2 * current.freshMs ||
       this.#now() < this.#retryAt + MAX_BACK_OFF_MS;
     return isRecent && age < this.#options.maxAgeMs
@@ -93,23 +93,23 @@ export class RemoteDocument<T> {
       : this.#afterRefresh();
   }
 
-  /** The last version that was read, however old. */
+  /** The newest cached version, regardless of its age. */
   get current(): T | undefined {
     return this.#current?.value;
   }
 
   /**
-   * A version fetched now, because `than` lacks something; `than` itself when there is none, or it was asked too soon.
-   * @throws {DocumentUnavailableError} When the last fetch failed, so that nobody knows whether there is one.
+   * Fetches a newer version because `than` lacks something; returns `than` when there is none, or within the cool-down.
+   * @throws {DocumentUnavailableError} When the last fetch failed, so that the existence of a newer version is unknown.
    */
   async newer(than: T): Promise<T> {
     const current = this.current ?? than;
     if (current !== than) return current;
     const now = this.#now();
     const nextAt = () =>
-      Math.max(this.#lastAskedAt + this.#options.coolDownMs, this.#retryAt);
+      Math.max(this.#lastDemandAt + this.#options.coolDownMs, this.#retryAt);
     if (this.#fetching !== undefined || now >= nextAt()) {
-      this.#lastAskedAt = now;
+      this.#lastDemandAt = now;
       await this.#refresh();
     }
     if (this.#lastError !== undefined) throw this.#unavailable(nextAt());
@@ -161,11 +161,11 @@ export class RemoteDocument<T> {
     throw this.#unavailable(this.#retryAt);
   }
 
-  /** @param nextAt When it is asked for again, in milliseconds since the epoch. */
+  /** @param nextAt Time of the next attempt, in milliseconds since the epoch. */
   #unavailable(nextAt: number): DocumentUnavailableError {
     const waitMs = nextAt - this.#now();
     return new DocumentUnavailableError(
-      "Cannot get document",
+      "document is not available",
       Math.max(1, Math.ceil(waitMs / 1000)),
       { cause: this.#lastError },
     );

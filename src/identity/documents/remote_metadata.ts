@@ -14,15 +14,15 @@ import {
 import { RemoteDocument } from "./remote_document.ts";
 import type { RemoteKeysOptions } from "../keys/remote_keys.ts";
 
-/** The metadata of an authorization server; it is kept for five minutes, and while the server is down. */
+/** Metadata of an authorization server, cached for five minutes, and longer while the server is unavailable. */
 export type RemoteMetadata = RemoteDocument<JsonObject>;
 
-/** What is nested deeper could not be written again. */
+/** Deeper nesting could not be serialized again. */
 const MAX_DEPTH = 32;
 const FRESH_MS = 5 * 60_000;
 const MAX_AGE_MS = 24 * 60 * 60_000;
 
-/** The metadata at the first address that has it. @param addresses Tried in order. */
+/** Creates metadata that is fetched from the first of `addresses` that provides it. */
 export function createRemoteMetadata(
   addresses: readonly DocumentAddress[],
   options: Pick<RemoteKeysOptions, "clock" | "log" | "cancellation">,
@@ -40,11 +40,11 @@ export function createRemoteMetadata(
     }),
     onFetched(_, afterFailure) {
       if (!afterFailure) return;
-      log.info("Got authorization server metadata again", { source });
+      log.info("Authorization server metadata is available again", { source });
     },
     onFailed(error) {
       if (cancellation.cancelled) return;
-      log.warn("Cannot get authorization server metadata", { source, error });
+      log.warn("Cannot fetch authorization server metadata", { source, error });
     },
   });
 }
@@ -61,7 +61,7 @@ async function fetchFirst(
       problems.push(error);
     }
   }
-  throw problems.at(-1) ?? new Error("Cannot get metadata: no address");
+  throw problems.at(-1) ?? new Error("metadata has no address");
 }
 
 async function fetchMetadata(
@@ -70,22 +70,22 @@ async function fetchMetadata(
 ): Promise<JsonObject> {
   const { status, text } = await fetchDocument(address, options);
   if (status !== 200) {
-    throw new Error(`Cannot use answer: expected status 200, got ${status}`);
+    throw new Error(`unexpected response: expected status 200, got ${status}`);
   }
   const document = parseJson(text);
   if (document === undefined) {
-    throw new TypeError("Cannot use answer: it is not JSON");
+    throw new TypeError("unexpected response: not JSON");
   }
   if (isDeeperThan(document, MAX_DEPTH)) {
-    throw new TypeError("Cannot use answer: it is nested too deep");
+    throw new TypeError("unexpected response: nested too deeply");
   }
   if (isJsonObject(document) && hasEndpoints(document)) return document;
   throw new TypeError(
-    "Cannot use answer: expected authorization_endpoint and token_endpoint",
+    "unexpected response: expected authorization_endpoint and token_endpoint",
   );
 }
 
-/** What is not even that would only replace a document that works. */
+/** Reports whether a document is usable metadata: another one must not replace a working one. */
 function hasEndpoints(document: JsonObject): boolean {
   return stringMember(document, "authorization_endpoint") !== undefined &&
     stringMember(document, "token_endpoint") !== undefined;

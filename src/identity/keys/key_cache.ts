@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
 
-/** The text of a key set and when it was fetched. */
+/** The JSON of a key set and the time of its fetch. */
 export interface CachedKeys {
   readonly text: string;
   /** Milliseconds since the epoch. */
@@ -10,22 +10,22 @@ export interface CachedKeys {
   readonly freshMs: number;
 }
 
-/** Keeps key sets over restarts, for all processes that share it. Nothing of it ever rejects or waits for long. */
+/** Stores key sets across restarts, for all processes that share it. No method rejects or blocks for long. */
 export interface KeyCache {
-  /** @param source Whose keys they are, such as a digest: nobody else may be believed to have them. */
+  /** @param source Identifies the trusted owner of the keys; see `cacheSourceOf`. */
   load(source: string): Promise<CachedKeys | undefined>;
   save(source: string, keys: CachedKeys): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A cache that forgets at once. */
+/** A cache that stores nothing. */
 export const noKeyCache: KeyCache = {
   load: () => Promise.resolve(undefined),
   save: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
 
-/** What the cache in Deno KV needs. */
+/** Dependencies of `KvKeyCache`. */
 export interface KvKeyCacheOptions {
   /** File, or URL of a remote store. */
   readonly store: string;
@@ -33,12 +33,12 @@ export interface KvKeyCacheOptions {
   readonly log: Log;
 }
 
-const PATIENCE_MS = 2000;
-/** A value of Deno KV has at most 64 KiB. */
+const TIMEOUT_MS = 2000;
+/** Values in Deno KV are limited to 64 KiB. */
 const MAX_TEXT_LENGTH = 60_000;
-const KEEP_MS = 24 * 60 * 60 * 1000;
+const EXPIRY_MS = 24 * 60 * 60 * 1000;
 
-/** A cache in Deno KV. A store that is missing, locked or corrupt is logged, and traffic goes on without it. */
+/** A cache in Deno KV. Errors of a missing, locked or corrupt store are logged; traffic continues without it. */
 export class KvKeyCache implements KeyCache {
   readonly #options: KvKeyCacheOptions;
   readonly #kv: Promise<Deno.Kv | undefined>;
@@ -63,7 +63,7 @@ export class KvKeyCache implements KeyCache {
     return saving.finally(() => this.#saving.delete(saving));
   }
 
-  /** What is being saved is saved first. */
+  /** Closes the store once all saves have finished. */
   async close(): Promise<void> {
     await Promise.all(this.#saving);
     (await this.#kv)?.close();
@@ -75,7 +75,7 @@ export class KvKeyCache implements KeyCache {
       "write",
       async () =>
         await (await this.#kv)?.set(["jwks", source], keys, {
-          expireIn: KEEP_MS,
+          expireIn: EXPIRY_MS,
         }),
     );
   }
@@ -86,26 +86,26 @@ export class KvKeyCache implements KeyCache {
       "open",
       () => opening = Deno.openKv(store),
     );
-    // What opens after all is closed again.
+    // Closes a store that opens after the time-out.
     if (kv === undefined) opening?.then((late) => late.close(), () => {});
     return kv;
   }
 
-  /** `undefined` when it fails or takes too long. */
+  /** Runs an action; logs an error or time-out and returns `undefined`. */
   async #attempt<T>(
-    what: string,
+    verb: "open" | "read" | "write",
     action: () => Promise<T>,
   ): Promise<T | undefined> {
     const { clock, log, store } = this.#options;
-    const late = Promise.withResolvers<never>();
+    const timeout = Promise.withResolvers<never>();
     const stopTimer = clock.setTimer(
-      () => late.reject(new Error(`no answer after ${PATIENCE_MS} ms`)),
-      PATIENCE_MS,
+      () => timeout.reject(new Error(`no response after ${TIMEOUT_MS} ms`)),
+      TIMEOUT_MS,
     );
     try {
-      return await Promise.race([action(), late.promise]);
+      return await Promise.race([action(), timeout.promise]);
     } catch (error) {
-      log.warn(`Cannot ${what} the key cache`, {
+      log.warn(`Cannot ${verb} the key cache`, {
         store: redactUrl(store),
         error,
       });

@@ -10,7 +10,7 @@ import {
 import { freshnessOf } from "../documents/freshness.ts";
 import type { CachedKeys } from "./key_cache.ts";
 
-/** Where a key set lies. */
+/** Location of a key set. */
 export type KeyLocation =
   | { readonly kind: "remote"; readonly address: DocumentAddress }
   | { readonly kind: "file"; readonly path: string }
@@ -21,7 +21,7 @@ const MIN_FRESH_MS = MINUTE_MS;
 const DEFAULT_FRESH_MS = 15 * MINUTE_MS;
 const MAX_FRESH_MS = 24 * 60 * MINUTE_MS;
 
-/** For people: URL, file or `inline`. */
+/** Formats a location: URL, file or `inline`. */
 export function describeLocation(location: KeyLocation): string {
   switch (location.kind) {
     case "remote":
@@ -34,8 +34,8 @@ export function describeLocation(location: KeyLocation): string {
 }
 
 /**
- * Whom the keys of an address are believed: everything that decides who can answer there. A URL would not do, for another backend may
- * stand for the same name and be verified with another authority.
+ * Returns a digest of everything that determines which server responds at an address. The URL is not enough: another backend
+ * may use the same name and be verified by another CA.
  */
 export function cacheSourceOf(
   { connection, authority, target }: DocumentAddress,
@@ -48,7 +48,7 @@ export function cacheSourceOf(
     .digest("hex");
 }
 
-/** The text of the key set. @throws {Error} When it cannot be had. */
+/** Fetches the JSON of a key set. @throws {Error} When it is not available. */
 export async function fetchKeyText(
   location: KeyLocation,
   options: FetchOptions,
@@ -62,10 +62,10 @@ export async function fetchKeyText(
       );
       if (status !== 200) {
         throw new Error(
-          `Cannot use answer: expected status 200, got ${status}`,
+          `unexpected response: expected status 200, got ${status}`,
         );
       }
-      return { text, fetchedAt, freshMs: keepFor(headers, fetchedAt) };
+      return { text, fetchedAt, freshMs: boundedFreshness(headers, fetchedAt) };
     }
     case "file": {
       const text = await readFileText(location.path);
@@ -76,7 +76,7 @@ export async function fetchKeyText(
   }
 }
 
-function keepFor(headers: HeaderList, now: number): number {
+function boundedFreshness(headers: HeaderList, now: number): number {
   const freshMs = freshnessOf(headers, now) ?? DEFAULT_FRESH_MS;
   return Math.min(Math.max(freshMs, MIN_FRESH_MS), MAX_FRESH_MS);
 }

@@ -8,24 +8,38 @@ import {
 import { PublicKey } from "./public_key.ts";
 import { showValues } from "../shown_values.ts";
 
-/** More is no key set of an identity provider. */
+/** Larger key sets are rejected. */
 export const MAX_KEYS = 100;
 
 /** Longer key ids are not repeated in messages. */
 const MAX_NAME_LENGTH = 64;
-/** So many reasons why keys are left out are enough. */
+/** Reasons in an error message. */
 const MAX_REASONS = 5;
 
-/** The keys of an identity provider that can verify signatures; never changes. */
+/** Keys of an identity provider that can verify signatures; immutable. */
 export interface KeySet {
   readonly keys: readonly PublicKey[];
-  /** Those that were left out, such as `"k2": not for signatures`. */
+  /** Unusable keys with the reason: `"k2": not for signatures`. */
   readonly ignored: readonly string[];
 }
 
+/** Provides the keys of an identity provider. */
+export interface KeySource {
+  /**
+   * Returns the current keys, without a promise when they are cached.
+   * @throws {DocumentUnavailableError} When no keys are available (also as a rejection).
+   */
+  get(): KeySet | Promise<KeySet>;
+  /**
+   * Fetches newer keys because `than` lacks one; returns `than` when there are none, or within the cool-down.
+   * @throws {DocumentUnavailableError} As a rejection, when the last fetch failed, so that the existence of newer keys is unknown.
+   */
+  newer(than: KeySet): Promise<KeySet>;
+}
+
 /**
- * Reads a JWKS document (RFC 7517 section 5); keys that cannot be used are left out one by one.
- * @throws {TypeError} When it is no such document or nothing in it can be used.
+ * Parses a JWKS document (RFC 7517 section 5); ignores unusable keys individually.
+ * @throws {TypeError} When the document is invalid or has no usable key.
  */
 export async function readKeySet(text: string): Promise<KeySet> {
   const { keys, ignored } = sortMembers(text);
@@ -38,17 +52,17 @@ export async function readKeySet(text: string): Promise<KeySet> {
       ignored.push(`${name}: ${describeError(error)}`);
     }
   }
-  expectKeys(usable.length, ignored);
+  assertUsableKeys(usable.length, ignored);
   return { keys: usable, ignored };
 }
 
-/** What can be told of a JWKS document at once. @throws {TypeError} As `readKeySet`. */
+/** Checks a JWKS document as far as possible synchronously. @throws {TypeError} See `readKeySet`. */
 export function checkKeySet(text: string): void {
   const { keys, ignored } = sortMembers(text);
-  expectKeys(keys.length, ignored);
+  assertUsableKeys(keys.length, ignored);
 }
 
-/** The keys of a document by name, and why others are none. */
+/** Parses the keys of a document; returns them with their names, and the reasons for ignored ones. */
 function sortMembers(text: string) {
   const keys: [string, PublicKey][] = [];
   const ignored: string[] = [];
@@ -77,7 +91,7 @@ function membersOf(text: string): readonly unknown[] {
     throw new TypeError(
       uri === undefined
         ? 'expected {"keys": […]}'
-        : `expected {"keys": […]}, got the metadata of the provider; use its jwks_uri, ${
+        : `expected {"keys": […]}, got provider metadata; use its jwks_uri, ${
           showValues([uri])
         }`,
     );
@@ -90,7 +104,7 @@ function membersOf(text: string): readonly unknown[] {
   return document.keys;
 }
 
-function expectKeys(count: number, ignored: readonly string[]): void {
+function assertUsableKeys(count: number, ignored: readonly string[]): void {
   if (count > 0) return;
   const reasons = ignored.length === 0
     ? "the set is empty"
@@ -98,20 +112,20 @@ function expectKeys(count: number, ignored: readonly string[]): void {
   const more = ignored.length > MAX_REASONS
     ? ` and ${ignored.length - MAX_REASONS} more`
     : "";
-  throw new TypeError(`no key can be used: ${reasons}${more}`);
+  throw new TypeError(`no usable key: ${reasons}${more}`);
 }
 
 /**
- * The keys that may have signed a token: those of its `kid`; without `kid` the only one that fits, or none.
+ * Returns the keys that may have signed a token: those with its `kid`; without `kid`, the only key for the algorithm, or none.
  */
 export function candidateKeys(
   { keys }: KeySet,
   kid: string | undefined,
   algorithm: string,
 ): readonly PublicKey[] {
-  const fitting = keys.filter(({ algorithms }) =>
+  const suitable = keys.filter(({ algorithms }) =>
     algorithms.includes(algorithm)
   );
-  if (kid !== undefined) return fitting.filter((key) => key.kid === kid);
-  return fitting.length === 1 ? fitting : [];
+  if (kid !== undefined) return suitable.filter((key) => key.kid === kid);
+  return suitable.length === 1 ? suitable : [];
 }

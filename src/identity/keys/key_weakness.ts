@@ -1,13 +1,13 @@
 import { createPublicKey } from "node:crypto";
 import type { PublicJwk } from "../jose.ts";
 
-/** The least of RFC 7518 section 3.3. */
+/** Minimum of RFC 7518 section 3.3. */
 const MIN_MODULUS_BITS = 2048;
-/** Longer ones only cost time. */
+/** Longer moduli only slow verification down. */
 const MAX_MODULUS_BITS = 8192;
 const MAX_EXPONENT = 2n ** 32n;
 
-/** What is wrong with the numbers of a key, such as `modulus is even`; importing a key does not find out. */
+/** Describes a numeric weakness of a key, such as `modulus is even`; importing a key does not detect them. */
 export function weaknessOf(jwk: PublicJwk): string | undefined {
   switch (jwk.kty) {
     case "EC":
@@ -32,8 +32,8 @@ function rsaWeakness(
   modulus: bigint | undefined,
   exponent: bigint | undefined,
 ): string | undefined {
-  if (modulus === undefined) return "modulus is no number";
-  if (exponent === undefined) return "exponent is no number";
+  if (modulus === undefined) return "modulus is not a number";
+  if (exponent === undefined) return "exponent is not a number";
   const bits = modulus.toString(2).length;
   if (bits < MIN_MODULUS_BITS) {
     return `modulus has fewer than ${MIN_MODULUS_BITS} bits`;
@@ -65,15 +65,15 @@ const fingerprintPrimes = [
 ];
 
 /**
- * Whether the modulus is a product of primes that a known chip makes: it is then a power of 65537 modulo every small prime
- * (CVE-2017-15361). One in 2^27 others is too.
+ * Reports whether a flawed chip generated the modulus (ROCA, CVE-2017-15361): it is then a power of 65537 modulo every small
+ * prime. The false-positive rate is 2^-27.
  */
 function isFactorable(modulus: bigint): boolean {
   return fingerprintPrimes.every((prime) => {
-    const wanted = Number(modulus % BigInt(prime));
+    const residue = Number(modulus % BigInt(prime));
     let power = 1;
     do {
-      if (power === wanted) return true;
+      if (power === residue) return true;
       power = power * 65537 % prime;
     } while (power !== 1);
     return false;

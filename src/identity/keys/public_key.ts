@@ -10,7 +10,7 @@ const algorithmsOfCurve: ReadonlyMap<string, readonly string[]> = new Map([
   ["OKP Ed25519", ["EdDSA", "Ed25519"]],
 ]);
 
-/** Every signature algorithm that a token may use: asymmetric ones, and never `none`. */
+/** Signature algorithms that a token may use: asymmetric ones, never `none`. */
 export const signatureAlgorithms: ReadonlySet<string> = new Set([
   ...rsaAlgorithms,
   ...[...algorithmsOfCurve.values()].flat(),
@@ -19,7 +19,7 @@ export const signatureAlgorithms: ReadonlySet<string> = new Set([
 /** One key of a key set. */
 export class PublicKey {
   readonly kid: string | undefined;
-  /** Those that the key's type and its own `alg` leave. */
+  /** Algorithms that the key's type and `alg` allow. */
   readonly algorithms: readonly string[];
   readonly #jwk: PublicJwk;
   readonly #imported = new Map<string, Promise<VerificationKey>>();
@@ -34,23 +34,25 @@ export class PublicKey {
     this.#jwk = jwk;
   }
 
-  /** Reads a member of `keys`. @throws {KeyError} When it cannot verify signatures. */
+  /** Parses a member of `keys`. @throws {KeyError} When it cannot verify signatures. */
   static read(key: JsonObject): PublicKey {
-    const unfit = unfitness(key);
-    if (unfit !== undefined) throw new KeyError(unfit);
+    const reason = unusableReason(key);
+    if (reason !== undefined) throw new KeyError(reason);
     const jwk = publicPart(key);
     const possible = algorithmsOf(jwk);
     const own = stringMember(key, "alg");
     const algorithms = own === undefined
       ? possible
       : possible.filter((algorithm) => algorithm === own);
-    if (algorithms.length === 0) throw new KeyError("algorithm does not fit");
+    if (algorithms.length === 0) {
+      throw new KeyError("algorithm does not match the key");
+    }
     const weakness = weaknessOf(jwk);
     if (weakness !== undefined) throw new KeyError(weakness);
     return new PublicKey(stringMember(key, "kid"), algorithms, jwk);
   }
 
-  /** Makes sure that it can be used. @throws {KeyError} */
+  /** Checks that the key can be imported. @throws {KeyError} */
   async probe(): Promise<void> {
     try {
       for (const algorithm of this.algorithms.slice(0, 1)) {
@@ -61,7 +63,7 @@ export class PublicKey {
     }
   }
 
-  /** The key ready for one of its algorithms. */
+  /** Imports the key for one of its algorithms. */
   forAlgorithm(algorithm: string): Promise<VerificationKey> {
     const known = this.#imported.get(algorithm);
     if (known !== undefined) return known;
@@ -71,20 +73,22 @@ export class PublicKey {
   }
 }
 
-/** A key that is left out of its set. */
+/** A key that cannot be used. */
 export class KeyError extends Error {
   override readonly name = "KeyError";
 }
 
-function unfitness(key: JsonObject): string | undefined {
+function unusableReason(key: JsonObject): string | undefined {
   const { use, key_ops: operations, kid } = key;
   if (use !== undefined && use !== "sig") return "not for signatures";
   if (
     operations !== undefined &&
     !(Array.isArray(operations) && operations.includes("verify"))
   ) return "not for verifying";
-  if (kid !== undefined && typeof kid !== "string") return "kid is no text";
-  // Who published it published the power to sign.
+  if (kid !== undefined && typeof kid !== "string") {
+    return "kid is not a string";
+  }
+  // Everybody can sign with a published private key.
   if (key.d !== undefined) return "private key";
   return undefined;
 }

@@ -8,30 +8,29 @@ import {
   fetchKeyText,
   type KeyLocation,
 } from "./key_location.ts";
-import { type KeySet, readKeySet } from "./key_set.ts";
-import type { KeySource } from "./key_source.ts";
+import { type KeySet, type KeySource, readKeySet } from "./key_set.ts";
 import {
   type DocumentState,
   type DocumentVersion,
   RemoteDocument,
 } from "../documents/remote_document.ts";
 
-/** What fetching keys needs of its surroundings. */
+/** Dependencies of `RemoteKeys`. */
 export interface RemoteKeysOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly cache: KeyCache;
-  /** Ends fetches when the gateway stops. */
+  /** Aborts fetches when the gateway stops. */
   readonly cancellation: Cancellation;
 }
 
-/** State of the keys of a location, for people. */
+/** State of a key set for the admin interface. */
 export interface KeySetState extends DocumentState {
   /** URL, file or `inline`. */
   readonly source: string;
-  /** How many verify tokens now. */
+  /** Number of usable keys. */
   readonly keys: number;
-  /** Those that cannot be used and why, the first twenty: `"k2": not for signatures`. */
+  /** The first twenty unusable keys with the reason: `"k2": not for signatures`. */
   readonly leftOutKeys: readonly string[];
 }
 
@@ -39,9 +38,9 @@ const MAX_LEFT_OUT_KEYS = 20;
 const MAX_AGE_MS = 24 * 60 * 60_000;
 const COOL_DOWN_MS = 10_000;
 
-/** The keys of one location, fetched and kept as `RemoteDocument` does it. */
+/** The keys of one location, fetched and cached by a `RemoteDocument`. */
 export class RemoteKeys implements KeySource {
-  /** For people: URL, file or `inline`. */
+  /** URL, file or `inline`. */
   readonly name: string;
   readonly #location: KeyLocation;
   readonly #options: RemoteKeysOptions;
@@ -72,7 +71,7 @@ export class RemoteKeys implements KeySource {
     return this.#document.newer(than);
   }
 
-  /** Asks for the keys so that they are there when they are needed; a failure is logged and nothing else. */
+  /** Fetches the keys ahead of the first request; only logs a failure. */
   warmUp(): void {
     const keys = this.get();
     if (keys instanceof Promise) keys.catch(() => {});
@@ -112,7 +111,7 @@ export class RemoteKeys implements KeySource {
     }
   }
 
-  /** The same text gives the same set, so that tokens are remembered over a refresh that changed nothing. */
+  /** Returns the same set for the same JSON, so that cached tokens stay valid when a refresh changed nothing. */
   async #read(
     { text, fetchedAt, freshMs }: CachedKeys,
   ): Promise<DocumentVersion<KeySet>> {
@@ -124,7 +123,9 @@ export class RemoteKeys implements KeySource {
 
   #logFetched({ keys, ignored }: KeySet, afterFailure: boolean): void {
     const { log } = this.#options;
-    if (afterFailure) log.info("Got keys again", { source: this.name });
+    if (afterFailure) {
+      log.info("Keys are available again", { source: this.name });
+    }
     log.debug("Keys fetched", {
       source: this.name,
       keys: keys.length,
@@ -135,6 +136,6 @@ export class RemoteKeys implements KeySource {
   #logFailed(error: unknown): void {
     const { cancellation, log } = this.#options;
     if (cancellation.cancelled) return;
-    log.warn("Cannot get keys", { source: this.name, error });
+    log.warn("Cannot fetch keys", { source: this.name, error });
   }
 }

@@ -1,16 +1,19 @@
 import { stringMember } from "../../base/json.ts";
-import { appendedMetadataUrl, insertedMetadataUrl } from "./metadata_url.ts";
+import {
+  appendedMetadataUrl,
+  insertedMetadataUrl,
+  withQueryParameter,
+} from "./provider_urls.ts";
 import type { ProviderAdapter } from "./provider.ts";
-import { withQueryParameter } from "./add_query_parameter.ts";
 
 /**
- * A provider with tenants and without resource indicators (RFC 8707): unless it is asked for an `audience`,
- * its access tokens are opaque.
+ * A provider with tenants and without resource indicators (RFC 8707): its access tokens are opaque unless the authorization
+ * request has an `audience`.
  */
 export const idpA: ProviderAdapter = {
   names: ["IdpA", "Auth0"],
   issuerProblem: (issuer) =>
-    issuer.endsWith("/") ? undefined : 'expected "/" at its end',
+    issuer.endsWith("/") ? undefined : 'expected a trailing "/"',
   metadataUrls: (issuer) => [
     insertedMetadataUrl(issuer),
     appendedMetadataUrl(issuer),

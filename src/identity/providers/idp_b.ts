@@ -1,10 +1,10 @@
-import { appendedMetadataUrl } from "./metadata_url.ts";
+import { appendedMetadataUrl } from "./provider_urls.ts";
 import type { ProviderAdapter } from "./provider.ts";
 
 /**
- * A provider with an issuer for each MCP server and keys for each project, such as
- * `https://api.example.com/v1/apps/agentic/<project>/<server>`. It knows resource indicators; its registration asks for
- * a management key, and browsers cannot reach it.
+ * A provider with an issuer per MCP server, such as `https://api.example.com/v1/apps/agentic/<project>/<server>`, and keys per
+ * project. It supports resource indicators. Its client registration requires a management key and does not allow cross-origin
+ * requests.
  */
 export const idpB: ProviderAdapter = {
   names: ["IdpB", "Descope"],

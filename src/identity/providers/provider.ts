@@ -1,25 +1,25 @@
 import type { JsonObject } from "../../base/json.ts";
 
-/** An identity provider as the configuration describes it. */
+/** Settings of an identity provider. */
 export interface ProviderSettings {
-  /** Such as `https://tenant.example.com/`. */
+  /** Issuer URL such as `https://tenant.example.com/`. */
   readonly issuer: string;
   /** The first of the audiences. */
   readonly audience: string | undefined;
 }
 
-/** The differences between identity providers; one file each, listed in `adapters.ts`. */
+/** Adapts the gateway to an identity provider; one file each, listed in `adapters.ts`. */
 export interface ProviderAdapter {
-  /** Values of `mcp.provider` that select it. */
+  /** Values of `mcp.provider` that select the adapter. */
   readonly names: readonly string[];
-  /** Why no token of this provider has that issuer, which is a URL; `undefined` when one may. */
+  /** Describes why an issuer URL cannot belong to this provider; `undefined` when it can. */
   issuerProblem(issuer: string): string | undefined;
-  /** URLs where the authorization-server metadata may lie, tried in order. */
+  /** Returns candidate URLs of the authorization server metadata in order of preference. */
   metadataUrls(issuer: string): readonly string[];
-  /** The provider's metadata as MCP clients need it. */
+  /** Adapts the provider's metadata for MCP clients. */
   adaptMetadata(metadata: JsonObject, settings: ProviderSettings): JsonObject;
-  /** Whether clients always register with the gateway. */
+  /** Clients always register with the gateway. */
   readonly registersAtGateway: boolean;
-  /** Where the gateway registers clients for which no client id is configured. */
+  /** Returns the URL where the gateway registers clients if no client id is configured. */
   registrationUrl(issuer: string): string | undefined;
 }

@@ -2,24 +2,23 @@ import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
 import { GrowingBuffer } from "../../base/bytes.ts";
 
-/** Length of the message, length of its headers, checksum of both. */
+/** Message length, headers length, and their checksum. */
 const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
-/** Bedrock's events are pieces of text; more is nothing that we need to read. */
+/** Events of Bedrock are small pieces of text; larger messages are not needed. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /**
- * Takes `application/vnd.amazon.eventstream` apart, in any chunking (Smithy, "Event stream specification").
+ * Parses `application/vnd.amazon.eventstream`, in any chunking (Smithy, "Event stream specification").
  *
- * Nothing is read after a message that is malformed, damaged or longer than 1 MiB: without its length the next one cannot be
- * found.
+ * Parsing stops after a message that is malformed, corrupt or longer than 1 MiB, as the start of the next one is unknown.
  */
 export class AwsEventStream {
   readonly #onPayload: (payload: Uint8Array) => void;
   readonly #pending = new GrowingBuffer();
   #isBroken = false;
 
-  /** `onPayload` gets the payload of each message; it is valid only during the call. */
+  /** `onPayload` receives the payload of each message; it is valid only during the call. */
   constructor(onPayload: (payload: Uint8Array) => void) {
     this.#onPayload = onPayload;
   }
@@ -37,7 +36,7 @@ export class AwsEventStream {
     this.#pending.discard(this.#isBroken ? view.length : done);
   }
 
-  /** Length of the message at the start; 0 when it has not arrived whole, or is broken. */
+  /** Reads the message at the start and returns its length; 0 when it is incomplete or invalid. */
   #readMessage(bytes: Uint8Array): number {
     if (bytes.length < PRELUDE_BYTES) return 0;
     const message = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -6,14 +6,14 @@ import {
   createZstdDecompress,
 } from "node:zlib";
 
-/** Undoes a content coding beside the body that goes to the client. Owned by whoever made it, who must call `finish`. */
+/** Decodes a copy of a body for inspection. The creator must call `finish`. */
 export interface ContentDecoder {
-  /** The next bytes of the body; they are copied where they are needed longer. */
+  /** Takes the next bytes of the body; copies them if needed. */
   push(bytes: Uint8Array): void;
   /**
-   * Resolves when all that can be decoded has gone to the sink: `false` when the content is damaged or a bomb.
+   * Resolves when everything has been decoded; `false` when the content is corrupt or a decompression bomb.
    *
-   * Content that is cut short may pass for complete: not every coding notices.
+   * Truncated content may count as complete: not every coding detects it.
    */
   finish(): Promise<boolean>;
 }
@@ -25,7 +25,7 @@ type Inflater =
   | ReturnType<typeof createBrotliDecompress>
   | ReturnType<typeof createZstdDecompress>;
 
-/** Makes the inflater once the first byte is there. */
+/** Creates the inflater when the first byte arrives. */
 type Open = (firstByte: number) => Inflater;
 
 const inflaters: ReadonlyMap<string, Open> = new Map<string, Open>([
@@ -33,7 +33,7 @@ const inflaters: ReadonlyMap<string, Open> = new Map<string, Open>([
   ["x-gzip", () => createGunzip()],
   ["br", () => createBrotliDecompress()],
   ["zstd", () => createZstdDecompress()],
-  // Servers disagree on whether deflate has the zlib header of RFC 1950.
+  // Some servers send deflate without the zlib header of RFC 1950.
   [
     "deflate",
     (first) => (first & 0x0f) === 8 ? createInflate() : createInflateRaw(),
@@ -42,15 +42,15 @@ const inflaters: ReadonlyMap<string, Open> = new Map<string, Open>([
 
 const MAX_DECODED_BYTES = 64 * 1024 * 1024;
 const MAX_RATIO = 250;
-/** Small bodies may have any ratio. */
-const FREE_DECODED_BYTES = 1024 * 1024;
+/** The ratio is not limited below this size. */
+const UNLIMITED_RATIO_BYTES = 1024 * 1024;
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
 /**
- * A decoder for that `Content-Encoding`, `undefined` when we cannot undo it.
+ * Creates a decoder for a `Content-Encoding`; `undefined` when the coding is not supported.
  *
- * Decodes at most 64 MiB, and after the first MiB 250 bytes per byte; then it stops. What comes out goes to `sink`, in order, at
- * once or later.
+ * Decodes at most 64 MiB, and after the first MiB at most 250 bytes per encoded byte; then it stops. `sink` receives the output in
+ * order, synchronously or later.
  */
 export function createDecoder(
   contentEncoding: string,
@@ -100,10 +100,10 @@ class InflatingDecoder implements ContentDecoder {
     if (this.#isOver || bytes.length === 0) return;
     this.#encodedBytes += bytes.length;
     this.#waitingBytes += bytes.length;
-    // Decoding is slower than relaying, and the relay does not wait for it.
+    // Forwarding does not wait for decoding, which is slower.
     if (this.#waitingBytes > MAX_WAITING_BYTES) return this.#stop(false);
     this.#stream ??= this.#start(bytes[0] ?? 0);
-    // Not slice: a Buffer would share its memory, which is filled again.
+    // Not `slice`: that of a Buffer would share its memory, which is reused.
     this.#stream.write(new Uint8Array(bytes), () => {
       this.#waitingBytes -= bytes.length;
     });
@@ -128,7 +128,7 @@ class InflatingDecoder implements ContentDecoder {
     this.#decodedBytes += bytes.length;
     const allowed = Math.min(
       MAX_DECODED_BYTES,
-      Math.max(FREE_DECODED_BYTES, this.#encodedBytes * MAX_RATIO),
+      Math.max(UNLIMITED_RATIO_BYTES, this.#encodedBytes * MAX_RATIO),
     );
     if (this.#decodedBytes > allowed) return this.#stop(false);
     this.#sink(bytes);

@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import { parseJson } from "../../base/json.ts";
 
-/** What a `JsonScanner` reports; offsets count bytes from the first one that was pushed. */
+/** Receives the findings of a `JsonScanner`; offsets count bytes from the beginning of the input. */
 export interface JsonVisitor {
-  /** An object on the way to a wanted path was opened; `offset` is after its brace. The path of the document itself is empty. */
+  /** An object on the path to a wanted value was opened; `offset` is after its brace. The path of the document is empty. */
   open?(path: string, offset: number): void;
-  /** A wanted value in full: `text` is its JSON, with the blanks around it. */
+  /** A wanted value is complete: `text` is its JSON including surrounding whitespace. */
   member(path: string, text: string, start: number, end: number): void;
   /** A document ended; `offset` is after its last brace. */
   end?(offset: number): void;
@@ -20,36 +20,35 @@ const COLON = 0x3a;
 const MAX_KEY_LENGTH = 128;
 const MAX_VALUE_BYTES = 16 * 1024;
 
-/** 1 for a bracket that opens, 2 for one that closes, 3 for the other bytes that have a meaning outside of strings. */
+/** 1: opening bracket, 2: closing bracket, 3: other structural bytes. */
 const kinds = new Uint8Array(256);
 for (const byte of [OPEN_BRACE, OPEN_BRACKET]) kinds[byte] = 1;
 for (const byte of [0x7d, 0x5d]) kinds[byte] = 2;
 for (const byte of [QUOTE, COMMA, COLON]) kinds[byte] = 3;
 
 /**
- * Finds a few values in JSON that comes in pieces, without keeping the rest.
+ * Finds a few values in chunked JSON, without buffering the rest.
  *
- * Paths are like `response.usage`. Documents may follow one another (NDJSON) or be the elements of one array (Gemini without
- * SSE). Lenient: it finds brackets and strings and judges nothing else, so whoever needs a value parses it. Values over
- * 16 KiB are left out.
+ * Paths have the form `response.usage`. Documents may be concatenated (NDJSON) or elements of an array (Gemini without SSE).
+ * It only recognizes brackets and strings and does not validate; the visitor has to parse values. Omits values over 16 KiB.
  */
 export class JsonScanner {
   readonly #wanted: ReadonlySet<string>;
-  readonly #ways: ReadonlySet<string>;
+  readonly #parents: ReadonlySet<string>;
   readonly #visitor: JsonVisitor;
-  /** How many bytes came before this push. */
+  /** Number of bytes before this push. */
   #before = 0;
   #depth = 0;
-  /** Depth of what contains documents: 1 in an array, else 0. */
+  /** Depth that contains the documents: 1 in an array, else 0. */
   #base = 0;
-  /** Depth of the innermost open object on a way to a wanted path; 0 outside of documents. */
+  /** Depth of the innermost open object on the path to a wanted value; 0 outside of documents. */
   #level = 0;
   readonly #prefixes: string[] = [];
   #string: "none" | "key" | "other" = "none";
   #isEscaped = false;
   #expectsKey = false;
   #key = "";
-  /** Path of the value that is being read at `#level`. */
+  /** Path of the current value at `#level`. */
   #path: string | undefined;
   #isTaking = false;
   #value = "";
@@ -57,7 +56,7 @@ export class JsonScanner {
 
   constructor(wanted: ReadonlySet<string>, visitor: JsonVisitor) {
     this.#wanted = wanted;
-    this.#ways = waysTo(wanted);
+    this.#parents = parentsOf(wanted);
     this.#visitor = visitor;
   }
 
@@ -100,7 +99,7 @@ export class JsonScanner {
     this.#before += bytes.length;
   }
 
-  /** Index of the quote that ends the string, or the end of the bytes. */
+  /** Returns the index of the quote that ends the string, or the end of the bytes. */
   #skipString(bytes: Uint8Array, start: number): number {
     let i = start;
     if (this.#isEscaped && i < bytes.length) {
@@ -140,7 +139,7 @@ export class JsonScanner {
     const path = this.#path;
     if (
       outer !== this.#level || byte !== OPEN_BRACE || path === undefined ||
-      !this.#ways.has(path)
+      !this.#parents.has(path)
     ) return;
     this.#stopTaking();
     this.#enter(path, index);
@@ -172,7 +171,7 @@ export class JsonScanner {
     this.#visitor.end?.(this.#before + index + 1);
   }
 
-  /** Whether the value after this colon is wanted. */
+  /** Begins the value after a colon; reports whether it is wanted. */
   #startValue(index: number): boolean {
     if (!this.#expectsKey) return false;
     this.#expectsKey = false;
@@ -209,13 +208,13 @@ export class JsonScanner {
   }
 }
 
-/** The objects to enter: `response` for `response.usage`. */
-function waysTo(wanted: ReadonlySet<string>): ReadonlySet<string> {
-  const ways = [...wanted].flatMap((path) => {
+/** Returns the paths of objects to enter: `response` for `response.usage`. */
+function parentsOf(wanted: ReadonlySet<string>): ReadonlySet<string> {
+  const parents = [...wanted].flatMap((path) => {
     const keys = path.split(".");
     return keys.slice(1).map((_, index) => keys.slice(0, index + 1).join("."));
   });
-  return new Set(ways);
+  return new Set(parents);
 }
 
 function unescapeKey(key: string): string {

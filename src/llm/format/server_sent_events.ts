@@ -1,16 +1,16 @@
-// Events as in WHATWG HTML, "Server-sent events": one ends with an empty line, a line ends with CRLF, LF or CR.
+// WHATWG HTML, "Server-sent events": an empty line ends an event; CRLF, LF or CR end a line.
 const LF = 0x0a;
 const CR = 0x0d;
-// Decoding drops a byte order mark at the start, as a client does.
+// Drops a byte order mark at the start, like clients.
 const decoder = new TextDecoder();
 
-/** Bytes of the longest end of an event: CRLF CRLF. */
+/** Length of the longest event terminator: CRLF CRLF. */
 export const LONGEST_EVENT_END = 4;
 
 /**
- * Index after the last event that ends in `bytes[from, to)`, or -1.
+ * Returns the index after the last event that ends in `bytes[from, to)`, or -1.
  *
- * A CR at the very end counts only when it cannot be half of a CRLF that matters.
+ * A trailing CR counts only when it cannot be half of a significant CRLF.
  */
 export function lastEventEnd(
   bytes: Uint8Array,
@@ -23,7 +23,7 @@ export function lastEventEnd(
   return -1;
 }
 
-/** Index after the first event that ends at or after `from`, or -1. */
+/** Returns the index after the first event that ends at or after `from`, or -1. */
 export function firstEventEnd(bytes: Uint8Array, from: number): number {
   for (let i = Math.max(from, 1); i < bytes.length; i++) {
     if (isEventEnd(bytes, i)) return i + 1;
@@ -31,7 +31,7 @@ export function firstEventEnd(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
-/** Whether the byte at `index` ends an empty line that follows another line. */
+/** Reports whether the byte at `index` ends an empty line after another line. */
 function isEventEnd(bytes: Uint8Array, index: number): boolean {
   const byte = bytes[index];
   if (byte !== LF && byte !== CR) return false;
@@ -49,7 +49,7 @@ function isLineEnd(byte: number | undefined): boolean {
   return byte === LF || byte === CR;
 }
 
-/** The lines of data of one event, joined: `"{\"id\":1}"`. */
+/** Joins the data lines of an event: `"{\"id\":1}"`. */
 export function readEventData(event: Uint8Array): string {
   const lines = decoder.decode(event).split(/\r\n|\n|\r/);
   const data: string[] = [];

@@ -1,31 +1,31 @@
 import { Buffer } from "node:buffer";
 
-/** The text that models write, under every name that providers have for it. */
+/** Generated text under the names of all providers. */
 const content =
   /"(?:content|text|thinking|reasoning|reasoning_content|refusal|partial_json|arguments|delta)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
-/** OpenAI responses repeat whole parts when they are done: only deltas are new. */
+/** OpenAI responses repeat completed parts: only deltas are new. */
 const deltas = /"delta"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
 
-/** Not within a text, where the quotes would be escaped. */
+/** Does not match within a string, where the quotes are escaped. */
 const responsesEvent = /"type"\s*:\s*"response\./;
 
-/** So much of a stream is looked at in full. */
+/** The first part of a stream is measured exactly. */
 const EXACT_BYTES = 4096;
-/** After that, one byte of so many; the rest is taken to be alike. */
+/** Afterwards, one of this many bytes is sampled. */
 const SAMPLED_PART = 256;
-/** The most that is looked at at once. */
+/** Maximum size of a sample. */
 const MAX_SAMPLE_BYTES = 1024;
 
-/** Measures how much of a stream of events is text: exactly while the stream is short, by samples when it is long. */
+/** Measures the generated text in an event stream: exactly at first, then by samples. */
 export class ContentMeter {
   #seenBytes = 0;
-  /** Bytes that were looked at. */
+  /** Bytes that were measured. */
   #sampledBytes = 0;
-  /** Bytes that the samples stand for, and how much of them is text. */
+  /** Bytes that the samples represent, and the generated text in them. */
   #coveredBytes = 0;
   #contentBytes = 0;
 
-  /** Bytes of text in all that was added. */
+  /** Estimated bytes of generated text in everything added. */
   get bytes(): number {
     if (this.#coveredBytes === 0) return 0;
     return Math.round(
@@ -41,14 +41,14 @@ export class ContentMeter {
     this.#contentBytes = 0;
   }
 
-  /** Takes that many bytes of nothing but text. */
+  /** Adds bytes that are generated text entirely. */
   addText(bytes: number): void {
     this.#seenBytes += bytes;
     this.#coveredBytes += bytes;
     this.#contentBytes += bytes;
   }
 
-  /** Takes whole events. */
+  /** Adds complete events. */
   addEvents(events: Uint8Array): void {
     if (events.length === 0) return;
     this.#seenBytes += events.length;

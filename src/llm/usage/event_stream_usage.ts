@@ -4,18 +4,18 @@ import { ByteSearch } from "../format/byte_search.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
 const usageKey = new ByteSearch('"usage');
-/** Bedrock's `invoke-with-response-stream` wraps the events of the model's own interface: `{"bytes":"<base64>"}`. */
+/** Bedrock's `invoke-with-response-stream` wraps events of the model's own API: `{"bytes":"<base64>"}`. */
 const wrappedKey = new ByteSearch('"bytes');
-/** In the last event, for models that do not say their usage. */
+/** Member of the last event, for models that do not report usage. */
 const METRICS = "amazon-bedrock-invocationMetrics";
 const metricsKey = new ByteSearch(`"${METRICS}"`);
 const decoder = new TextDecoder();
 
-/** Finds usage in the binary event streams of Bedrock: in the `metadata` event of `converse-stream`, and in events of models. */
+/** Finds usage in Bedrock's binary event streams: in the `metadata` event of `converse-stream` and in events of models. */
 export class EventStreamUsage {
   readonly #tracker: UsageTracker;
   readonly #stream: AwsEventStream;
-  /** Whether the model said its usage: with what it cached, which the metrics may leave out. */
+  /** The model reported usage itself, including cached tokens, which the metrics may omit. */
   #isReported = false;
 
   constructor(tracker: UsageTracker) {
@@ -62,7 +62,7 @@ function unwrap(payload: Uint8Array): Uint8Array | undefined {
   try {
     return Uint8Array.fromBase64(bytes);
   } catch {
-    // Not base64, so not an event of a model.
+    // Not base64: not an event of a model.
     return undefined;
   }
 }

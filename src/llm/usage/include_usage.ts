@@ -9,11 +9,10 @@ const streamPaths: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The body of a streamed OpenAI chat or completions request with `stream_options.include_usage` turned on, all else byte by byte
- * as it was.
+ * Sets `stream_options.include_usage` in the body of a streamed OpenAI chat or completions request; all other bytes are kept.
  *
- * `undefined` when there is nothing to do: not streamed, turned on already, or nothing that we understand. When there is a new
- * body, the client did not ask for usage, and `UsageChunkFilter` hides it again.
+ * Returns `undefined` when no change is needed or possible: not streamed, set already, or not understood. For a changed body,
+ * `UsageChunkFilter` removes the usage from the response, as the client did not request it.
  */
 export function withIncludeUsage(body: Uint8Array): Uint8Array | undefined {
   const found = findStreamOptions(body);
@@ -37,24 +36,24 @@ export function withIncludeUsage(body: Uint8Array): Uint8Array | undefined {
     : insertMember(body, options, '"include_usage":true');
 }
 
-/** What servers take for `true` and `false`; many, such as those made with Pydantic, are not strict. */
+/** Values that servers accept as `true` and `false`; many, such as those using Pydantic, are lenient. */
 const isTrue = /^(?:true|1(?:\.0+)?|"(?:true|t|yes|y|on|1)")$/i;
 const isFalse = /^(?:false|null|0(?:\.0+)?|"(?:false|f|no|n|off|0)")$/i;
 
-/** A value in a body, without the blanks around it. */
+/** A value in a body without surrounding whitespace. */
 interface Span {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** Where the options are; of members that occur twice the last, as JSON parsers have it. */
+/** Positions of the options; the last of duplicate members counts, as in JSON parsers. */
 interface StreamOptions {
   documents: number;
-  /** Where the members of the body begin. */
+  /** Start of the body's members. */
   root: number;
   stream: string | undefined;
-  /** Where the members of `stream_options` begin. */
+  /** Start of the members of `stream_options`. */
   options: number | undefined;
   includeUsage: Span | undefined;
   nonObject: Span | undefined;
@@ -90,9 +89,9 @@ function findStreamOptions(body: Uint8Array): Readonly<StreamOptions> {
 }
 
 function trim(text: string, start: number): Span {
-  const blanks = Math.max(0, text.search(/[^\t\n\r ]/));
-  const trimmed = text.slice(blanks).trimEnd();
-  const from = start + blanks;
+  const leading = Math.max(0, text.search(/[^\t\n\r ]/));
+  const trimmed = text.slice(leading).trimEnd();
+  const from = start + leading;
   return { text: trimmed, start: from, end: from + trimmed.length };
 }
 
@@ -105,7 +104,7 @@ function insertMember(
   return splice(body, { start: at, end: at }, isEmpty ? member : `${member},`);
 }
 
-/** The bytes at `at` up to the first that is not blank. */
+/** Returns the text from `at` through the first character that is not whitespace. */
 function textFrom(body: Uint8Array, at: number): string {
   let end = at;
   while (end < body.length && (body[end] ?? 0) <= 0x20) end++;

@@ -1,20 +1,20 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
-import { answerPaths } from "./answer_document.ts";
+import { usagePaths } from "./response_usage.ts";
 import { JsonScanner } from "../format/json_scanner.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
-/** Finds usage in JSON answers, in NDJSON and in arrays of answers, without keeping them. */
+/** Finds usage in JSON responses, NDJSON and arrays of responses, without buffering them. */
 export class JsonUsage {
   readonly #tracker: UsageTracker;
   readonly #scanner: JsonScanner;
   #document: Record<string, unknown> = {};
   #pushedBytes = 0;
-  /** How far the open document was counted as content. */
+  /** Offset up to which the current document was counted as content. */
   #countedTo: number | undefined;
 
   constructor(tracker: UsageTracker) {
     this.#tracker = tracker;
-    this.#scanner = new JsonScanner(answerPaths, {
+    this.#scanner = new JsonScanner(usagePaths, {
       open: (path, offset) => {
         if (path === "") this.#countedTo = offset;
       },

@@ -10,7 +10,7 @@ import {
 } from "../format/server_sent_events.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
-/** Events up to this size are kept until they are complete; longer ones are scanned as they come. */
+/** Events up to this size are buffered until they are complete; longer ones are scanned incrementally. */
 const MAX_EVENT_BYTES = 256 * 1024;
 const usageKey = new ByteSearch('"usage');
 const BLANK = 0x20;
@@ -21,15 +21,15 @@ const N = 0x6e;
 /**
  * Finds usage in server-sent events, in any chunking.
  *
- * Only the events that have the key are parsed, usually one or two of thousands.
+ * Parses only events that contain the key, usually one or two of thousands.
  */
 export class SseUsage {
   readonly #tracker: UsageTracker;
   readonly #pending = new GrowingBuffer();
-  /** Reads the event that is longer than `MAX_EVENT_BYTES`, while it lasts. */
+  /** Scans the current event when it exceeds `MAX_EVENT_BYTES`. */
   #longEvent: JsonUsage | undefined;
   #isFirst = true;
-  /** The last event of Gemini, which reports in every event: only the last one will be parsed. */
+  /** The latest event of Gemini, which reports usage in every event: only the last one is parsed. */
   #latest: Uint8Array | undefined;
 
   constructor(tracker: UsageTracker) {
@@ -38,7 +38,7 @@ export class SseUsage {
 
   push(bytes: Uint8Array): void {
     const known = this.#pending.length;
-    // Only events that are cut are copied: most are read where they are.
+    // Only split events are copied; most are read in place.
     const start = known === 0 ? 0 : firstEventEnd(bytes, 0);
     const end = lastEventEnd(bytes, 0, bytes.length);
     if (this.#longEvent !== undefined || start < 0 || end < 0) {
@@ -52,7 +52,7 @@ export class SseUsage {
     this.#pending.append(bytes.subarray(end));
   }
 
-  /** Reads what has no end of event behind it: some providers leave it out at the end of the stream. */
+  /** Reads an unterminated event: some providers omit the terminator at the end of the stream. */
   finish(): void {
     if (this.#longEvent === undefined) this.#readEvents(this.#pending.view);
     else this.#longEvent.push(this.#pending.view);
@@ -60,14 +60,14 @@ export class SseUsage {
     this.#readLatest();
   }
 
-  /** Reads what is pending, which ends with `bytes`. */
+  /** Appends `bytes`, which complete the pending event, and reads it. */
   #readPending(bytes: Uint8Array): void {
     this.#pending.append(bytes);
     this.#readEvents(this.#pending.view);
     this.#pending.discard(this.#pending.length);
   }
 
-  /** Reads the events that are complete; none ended in the first `known` bytes. */
+  /** Reads the complete events; none ends in the first `known` bytes. */
   #readComplete(known: number): void {
     const { view } = this.#pending;
     const from = Math.max(0, known - LONGEST_EVENT_END);
@@ -84,7 +84,7 @@ export class SseUsage {
   #readLongEvent(event: JsonUsage): void {
     const { view } = this.#pending;
     const end = firstEventEnd(view, 0);
-    // What may be half of an end of event stays.
+    // Keeps what may be half of a terminator.
     const length = end > 0 ? end : Math.max(0, view.length - LONGEST_EVENT_END);
     event.push(view.subarray(0, length));
     this.#pending.discard(length);
@@ -113,7 +113,7 @@ export class SseUsage {
       key = keys.next(done);
     }
     if (latest !== undefined) {
-      // Not slice: a Buffer would share its memory.
+      // Not `slice`: that of a Buffer would share its memory.
       this.#latest = new Uint8Array(latest);
       this.#tracker.unreported.reset();
     }
@@ -122,12 +122,12 @@ export class SseUsage {
 
   #readLatest(): void {
     if (this.#latest === undefined) return;
-    // What is unreported came after it.
+    // `unreported` contains the text after it.
     this.#tracker.observe(parseJson(readEventData(this.#latest)));
     this.#latest = undefined;
   }
 
-  /** The first event names the model, which is good to know when the last one never comes. */
+  /** Reads the first event, which names the model; the last one may never arrive. */
   #readFirst(events: Uint8Array): void {
     this.#isFirst = false;
     const end = firstEventEnd(events, 0);
@@ -140,7 +140,7 @@ export class SseUsage {
   }
 }
 
-/** Whether the value of the key at `index` is null: OpenAI has that in every chunk but the last. */
+/** Reports whether the value of the key at `index` is null, as in all chunks of OpenAI except the last. */
 function isNull(bytes: Uint8Array, index: number): boolean {
   let i = index + '"usage"'.length;
   while (bytes[i] === BLANK || bytes[i] === COLON) i++;

@@ -1,16 +1,16 @@
-import type { UsageReport } from "./usage_report.ts";
+import { readUsageReport, type UsageReport } from "./usage_report.ts";
 
 type Count = number | undefined;
 
-/** The tokens of one answer, in the same terms for every LLM provider; what was not said is `undefined`. */
+/** Token usage of a response, normalized across LLM providers; values that were not reported are `undefined`. */
 export interface TokenUsage {
-  /** With what was read from and written to the provider's prompt cache. */
+  /** Includes tokens read from and written to the provider's prompt cache. */
   readonly inputTokens: number;
-  /** With reasoning. */
+  /** Includes reasoning. */
   readonly outputTokens: number;
-  /** Input and output: what a budget is debited. */
+  /** Input and output tokens, which are charged to budgets. */
   readonly totalTokens: number;
-  /** Input as the provider counts it: Anthropic and Bedrock leave the cache out. */
+  /** Input tokens as reported: Anthropic and Bedrock exclude the cache. */
   readonly providerInputTokens: Count;
   readonly providerTotalTokens: Count;
   /** Part of `inputTokens`. */
@@ -19,13 +19,13 @@ export interface TokenUsage {
   readonly cacheCreationInputTokens: Count;
   /** Part of `outputTokens`. */
   readonly reasoningTokens: Count;
-  /** Whether some of it is our guess, because the provider had not said it yet. */
+  /** Some values are estimated, because the provider had not reported them yet. */
   readonly estimated: boolean;
-  /** The model that answered, as the answer names it. */
+  /** Model name in the response. */
   readonly responseModel: string | undefined;
 }
 
-/** Puts what a provider said in the terms of `TokenUsage`; a count that is missing follows from the others or is zero. */
+/** Normalizes the report of a provider; derives missing counts from the others, or uses zero. */
 export function normalizeUsage(
   report: UsageReport,
   responseModel: string | undefined,
@@ -58,7 +58,30 @@ function normalizeInput(report: UsageReport): number {
 function normalizeOutput(report: UsageReport, inputTokens: number): number {
   const { output, reasoning = 0, total } = report;
   if (output === undefined) return Math.max(0, (total ?? 0) - inputTokens);
-  // xAI and Gemini's chat interface leave reasoning out of the output, but not out of the total.
+  // xAI and Gemini's chat API exclude reasoning from the output, but not from the total.
   const isReasoningOutside = total === inputTokens + output + reasoning;
   return isReasoningOutside ? output + reasoning : output;
+}
+
+const BEDROCK_PREFIX = "x-amzn-bedrock-";
+
+/**
+ * Reads the usage in response headers of Bedrock's `InvokeModel`: many models do not report it in the body.
+ * @param read Returns the value of a header by its lower-case name.
+ */
+export function readUsageHeaders(
+  read: (name: string) => string | undefined,
+): TokenUsage | undefined {
+  const inputTokens = read(`${BEDROCK_PREFIX}input-token-count`);
+  if (inputTokens === undefined) return undefined;
+  const usage = {
+    inputTokens,
+    outputTokens: read(`${BEDROCK_PREFIX}output-token-count`),
+    cacheReadInputTokens: read(`${BEDROCK_PREFIX}cache-read-input-token-count`),
+    cacheWriteInputTokens: read(
+      `${BEDROCK_PREFIX}cache-write-input-token-count`,
+    ),
+  };
+  const report = readUsageReport(usage, "converse");
+  return report && normalizeUsage(report, undefined);
 }

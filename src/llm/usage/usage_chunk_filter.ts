@@ -8,7 +8,7 @@ import {
   readEventData,
 } from "../format/server_sent_events.ts";
 
-/** An event longer than this, and what follows, goes to the client as it is. */
+/** A longer event and everything after it is forwarded unchanged. */
 const MAX_EVENT_BYTES = 1024 * 1024;
 const usageKey = new ByteSearch('"usage');
 const COMMA = 0x2c;
@@ -17,16 +17,16 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Hides from a client what its OpenAI chat stream says about usage only because `withIncludeUsage` asked for it.
+ * Removes usage from an OpenAI chat stream that `withIncludeUsage` requested and the client did not.
  *
- * Drops the chunk that has usage and no choices, and cuts `"usage":null` out of the others. Every other byte stays.
+ * Drops the chunk with usage and without choices, and removes `"usage":null` from the others. All other bytes are kept.
  */
 export class UsageChunkFilter {
   readonly #pending = new GrowingBuffer();
   readonly #passed = new GrowingBuffer();
   #hasGivenUp = false;
 
-  /** The next bytes for the client: every event that is complete now. May be empty; valid until the next call. */
+  /** Returns the next bytes for the client: all complete events. May be empty; valid until the next call. */
   push(bytes: Uint8Array): Uint8Array {
     if (this.#hasGivenUp) return bytes;
     const known = this.#pending.length;
@@ -43,7 +43,7 @@ export class UsageChunkFilter {
     return this.#passed.view;
   }
 
-  /** What is left at the end of the stream. */
+  /** Returns the rest at the end of the stream. */
   finish(): Uint8Array {
     this.#passed.discard(this.#passed.length);
     if (!this.#hasGivenUp) this.#filter(this.#pending.view);
@@ -59,15 +59,15 @@ export class UsageChunkFilter {
 
   #filter(events: Uint8Array): void {
     let passed = 0;
-    /** End of the last event that was parsed: a text may hold the key a thousand times. */
-    let judged = 0;
+    /** End of the last parsed event: a string may contain the key a thousand times. */
+    let parsedTo = 0;
     const keys = usageKey.findAll(events);
     let key = keys.next(0);
     while (key >= 0) {
       let cut = findNullMember(events, key);
-      if (cut === undefined && key >= judged) {
+      if (cut === undefined && key >= parsedTo) {
         const event = findEvent(events, key, passed);
-        judged = event.end;
+        parsedTo = event.end;
         if (isUsageChunk(events.subarray(event.start, event.end))) cut = event;
       }
       if (cut !== undefined) {
@@ -85,12 +85,12 @@ interface Cut {
   readonly end: number;
 }
 
-/** `,"usage":null` with the key at `key`, where it is a member of the chunk itself. */
+/** Finds `,"usage":null` with the key at `key` if it is a member of the chunk itself. */
 function findNullMember(events: Uint8Array, key: number): Cut | undefined {
   const comma = skipBlanksBack(events, key - 1);
   if (events[comma] !== COMMA) return undefined;
   const after = events.subarray(key, key + MAX_REST_BYTES);
-  // OpenAI and others write no blanks: one look at the next byte is enough.
+  // OpenAI and others write no whitespace: checking the next byte is enough.
   const end = startsWith(after, compactNull) ? compactNull.length : undefined;
   if (end !== undefined && isEndOfChunk(after, end)) {
     return { start: comma, end: key + end };
@@ -103,7 +103,7 @@ function findNullMember(events: Uint8Array, key: number): Cut | undefined {
 
 const compactNull = new TextEncoder().encode('"usage":null');
 const MAX_REST_BYTES = 512;
-/** Only bare members and one brace may follow up to the end of the line, so the brace is that of the chunk. */
+/** Only flat members and one brace may follow on the line, so that the brace is that of the chunk. */
 const nullMember =
   /^("usage"\s*:\s*null)(?:\s*,\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[-+.\w]+))*[ \t]*\}[ \t]*(?:[\r\n]|$)/;
 
@@ -112,14 +112,14 @@ function isEndOfChunk(bytes: Uint8Array, index: number): boolean {
   return bytes[index] === CLOSE_BRACE && (next === LF || next === CR);
 }
 
-/** The event around `key`, which starts at or after `from`. */
+/** Returns the event that contains `key`; it starts at or after `from`. */
 function findEvent(events: Uint8Array, key: number, from: number): Cut {
   const start = Math.max(from, lastEventEnd(events, from, key));
   const end = firstEventEnd(events, key);
   return { start, end: end > 0 ? end : events.length };
 }
 
-/** Whether an event is there only to tell the usage. */
+/** Reports whether an event contains only usage. */
 function isUsageChunk(event: Uint8Array): boolean {
   const chunk = parseJson(readEventData(event));
   if (!isJsonObject(chunk) || !isJsonObject(chunk["usage"])) return false;

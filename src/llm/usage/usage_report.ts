@@ -1,14 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { LlmApi } from "../llm_api.ts";
-import { toTokenCount } from "./token_count.ts";
 
 type Count = number | undefined;
 
-/** What one usage object says, with the provider's names translated and its numbers made safe; not yet normalised. */
+/** A usage object with translated field names and validated numbers, not yet normalized. */
 export interface UsageReport {
-  /** Whose field names it has. */
+  /** Naming scheme of the fields. */
   readonly dialect: "chat" | "snake" | "gemini" | "converse" | "ollama";
-  /** Whether `input` leaves out what was read from and written to the prompt cache. */
+  /** `input` excludes tokens read from and written to the prompt cache. */
   readonly cacheIsOutside: boolean;
   readonly input: Count;
   readonly output: Count;
@@ -18,22 +17,22 @@ export interface UsageReport {
   readonly total: Count;
 }
 
-/** Reads a usage object by the names of its fields; `api` decides only where two providers share names. */
+/** Reads a usage object by its field names; `api` decides only where providers share names. */
 export function readUsageReport(
   usage: unknown,
   api: LlmApi | undefined,
 ): UsageReport | undefined {
   if (!isJsonObject(usage)) return undefined;
   const report = pickDialect(usage, api)?.(usage, api);
-  return report !== undefined && saysSomething(report) ? report : undefined;
+  return report !== undefined && hasCounts(report) ? report : undefined;
 }
 
-/** The newest word on each count: events of one answer repeat, extend or leave out what earlier ones said; they never add up. */
+/** Keeps the latest value of each count: later events of a response repeat, extend or omit earlier counts, but never add to them. */
 export function mergeUsageReports(
   earlier: UsageReport | undefined,
   later: UsageReport,
 ): UsageReport {
-  // Gemini sends all counts with every chunk: one that is missing is zero now.
+  // Gemini sends all counts with every chunk: a missing one is zero.
   if (earlier?.dialect !== later.dialect || later.dialect === "gemini") {
     return later;
   }
@@ -88,11 +87,11 @@ const geminiFields = [
   "totalTokenCount",
 ];
 const converseFields = ["inputTokens", "outputTokens", "totalTokens"];
-/** What Bedrock counted of a stream, whatever model it is. */
+/** Counts of Bedrock itself in a stream, independent of the model. */
 const invocationFields = ["inputTokenCount", "outputTokenCount"];
 const ollamaFields = ["prompt_eval_count", "eval_count"];
 
-/** OpenAI chat, embeddings and compatibles: DeepSeek, Mistral and gateways have their own names for what came from the cache. */
+/** OpenAI chat, embeddings and compatible APIs: DeepSeek, Mistral and gateways name cached tokens differently. */
 function readChat(usage: JsonObject): UsageReport {
   const prompt = detailsOf(usage, "prompt_tokens_details");
   const hit = toTokenCount(usage["prompt_cache_hit_tokens"]);
@@ -114,7 +113,7 @@ function readChat(usage: JsonObject): UsageReport {
   };
 }
 
-/** OpenAI responses and Anthropic messages: the same names, but Anthropic's input leaves the cache out. */
+/** OpenAI responses and Anthropic messages: the same names, but Anthropic's input excludes the cache. */
 function readSnake(
   usage: JsonObject,
   api: LlmApi | undefined,
@@ -129,7 +128,7 @@ function readSnake(
     output: toTokenCount(usage["output_tokens"]),
     cached: toTokenCount(input["cached_tokens"]) ??
       toTokenCount(usage["cache_read_input_tokens"]),
-    // `cache_creation` breaks this number down by lifetime and must not be added.
+    // `cache_creation` is a breakdown of this number and must not be added.
     cacheCreation: toTokenCount(input["cache_write_tokens"]) ??
       toTokenCount(usage["cache_creation_input_tokens"]),
     reasoning: toTokenCount(output["reasoning_tokens"]) ??
@@ -169,7 +168,7 @@ function readConverse(usage: JsonObject): UsageReport {
       toTokenCount(usage["inputTokenCount"]),
     output: toTokenCount(usage["outputTokens"]) ??
       toTokenCount(usage["outputTokenCount"]),
-    // The wire repeats both as `…InputTokenCount`.
+    // Responses repeat both as `…InputTokenCount`.
     cached: toTokenCount(usage["cacheReadInputTokens"]) ??
       toTokenCount(usage["cacheReadInputTokenCount"]),
     cacheCreation: toTokenCount(usage["cacheWriteInputTokens"]) ??
@@ -205,7 +204,7 @@ function readCohere(
   return undefined;
 }
 
-function saysSomething(report: UsageReport): boolean {
+function hasCounts(report: UsageReport): boolean {
   const { input, output, cached, cacheCreation, total } = report;
   return sum(input, output, cached, cacheCreation, total) !== undefined;
 }
@@ -219,10 +218,28 @@ function detailsOf(usage: JsonObject, field: string): JsonObject {
   return isJsonObject(details) ? details : {};
 }
 
-/** `undefined` when every part is. */
+/** Adds the defined parts; `undefined` when there are none. */
 function sum(...parts: readonly Count[]): Count {
   return parts.reduce(
     (total, part) => part === undefined ? total : (total ?? 0) + part,
     undefined,
   );
+}
+
+/** Upper bound of a token count; larger values are clamped. */
+export const MAX_TOKEN_COUNT = 1e9;
+
+/**
+ * Reads a token count of a provider; returns `undefined` for other values, such as negative or infinite numbers.
+ *
+ * Rounds fractions up. Accepts strings of digits, the Protobuf JSON format of 64-bit integers.
+ */
+export function toTokenCount(value: unknown): number | undefined {
+  if (typeof value === "string") {
+    return /^\d{1,15}$/.test(value) ? toTokenCount(Number(value)) : undefined;
+  }
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
+    return undefined;
+  }
+  return Math.min(Math.ceil(value), MAX_TOKEN_COUNT);
 }

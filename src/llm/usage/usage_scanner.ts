@@ -5,40 +5,40 @@ import { SseUsage } from "./sse_usage.ts";
 import type { TokenUsage } from "./token_usage.ts";
 import { UsageTracker } from "./usage_tracker.ts";
 
-/** Reads the usage out of an answer while it streams by. Keeps a bounded state and never throws, whatever comes. */
+/** Extracts token usage from a response while it is forwarded. Uses bounded memory and never throws on invalid input. */
 export interface UsageScanner {
-  /** The next bytes of the body, without content coding. They are not kept. */
+  /** Takes the next bytes of the decoded body; does not retain them. */
   push(bytes: Uint8Array): void;
   /**
-   * The usage when the answer has ended; `undefined` when the provider said nothing that can be read.
+   * Returns the usage at the end of the response; `undefined` when the provider reported none.
    *
-   * Where it only said the input before the answer broke off, the output is estimated.
+   * If the response was truncated after the input was reported, the output is estimated.
    */
   finish(): TokenUsage | undefined;
   /**
-   * The usage up to now, when the client left: what the provider said already, and for the rest a token per four bytes, of
-   * `requestBytes` and of the text that was seen. Marked as estimated unless the provider had said everything.
+   * Returns the usage so far, when the client disconnected: reported counts, and for the rest one token per four bytes of
+   * `requestBytes` and of the generated text. Marked as estimated unless the report is complete.
    */
   estimate(requestBytes: number): TokenUsage;
 }
 
-/** How to read an answer. */
+/** Options of `createUsageScanner`. */
 export interface UsageScannerOptions {
-  /** The interface it comes from; where that is unknown, the shape of the answer decides. */
+  /** API of the response; if unknown, the shape of the response decides. */
   readonly api: LlmApi | undefined;
-  /** The value of its `Content-Type`. */
+  /** Value of `Content-Type`. */
   readonly contentType: string | undefined;
-  /** Whether to read content of any type; what is no JSON is then estimated by its length. */
+  /** Scans any content type; content that is not JSON is estimated by its length. */
   readonly readsAnything?: boolean;
 }
 
-/** One per format of an answer; puts what it finds into a `UsageTracker`. */
+/** Scans one response format; passes its findings to a `UsageTracker`. */
 interface UsageFormat {
   push(bytes: Uint8Array): void;
   finish(): void;
 }
 
-/** A scanner for one answer; `undefined` when a content of that type cannot speak of usage. */
+/** Creates a scanner for one response; `undefined` when its content type cannot contain usage. */
 export function createUsageScanner(
   { api, contentType, readsAnything = false }: UsageScannerOptions,
 ): UsageScanner | undefined {
@@ -77,7 +77,7 @@ function createFormat(
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
-/** Content of a type that we do not know: JSON by another name, or something of that length. */
+/** Scans content of unknown type: as JSON if it looks like it, else by its length. */
 class UnknownUsage implements UsageFormat {
   readonly #tracker: UsageTracker;
   #json: JsonUsage | undefined;

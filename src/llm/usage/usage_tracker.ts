@@ -1,16 +1,19 @@
-import { readAnswerDocument } from "./answer_document.ts";
+import { readResponseUsage } from "./response_usage.ts";
 import { ContentMeter } from "./content_meter.ts";
 import type { LlmApi } from "../llm_api.ts";
-import { MAX_TOKEN_COUNT } from "./token_count.ts";
+import {
+  MAX_TOKEN_COUNT,
+  mergeUsageReports,
+  type UsageReport,
+} from "./usage_report.ts";
 import { normalizeUsage, type TokenUsage } from "./token_usage.ts";
-import { mergeUsageReports, type UsageReport } from "./usage_report.ts";
 
 /** English text has about this many bytes per token. */
 const BYTES_PER_TOKEN = 4;
 
-/** What is known of the usage of one answer so far, whatever format it comes in. */
+/** Accumulates the usage of one response in any format. */
 export class UsageTracker {
-  /** The text that came after the last report. */
+  /** Generated text after the last report. */
   readonly unreported = new ContentMeter();
   readonly #api: LlmApi | undefined;
   #report: UsageReport | undefined;
@@ -21,9 +24,9 @@ export class UsageTracker {
     this.#api = api;
   }
 
-  /** Takes note of a JSON answer or of one event; answers whether it reports usage. */
+  /** Records a JSON response or an event; returns whether it reports usage. */
   observe(document: unknown): boolean {
-    const { report, isStart, model } = readAnswerDocument(document, this.#api);
+    const { report, isStart, model } = readResponseUsage(document, this.#api);
     this.#model = model ?? this.#model;
     if (report === undefined) return false;
     this.#report = mergeUsageReports(this.#report, report);
@@ -31,7 +34,7 @@ export class UsageTracker {
     return true;
   }
 
-  /** The usage of the whole answer, `undefined` when the provider said nothing. */
+  /** Returns the usage of the complete response; `undefined` when the provider reported none. */
   finish(): TokenUsage | undefined {
     if (this.#report === undefined) return undefined;
     return this.#isStart
@@ -39,31 +42,31 @@ export class UsageTracker {
       : normalizeUsage(this.#report, this.#model);
   }
 
-  /** The usage up to now, when the answer ends here: see `UsageScanner.estimate`. */
+  /** Returns the usage of a response that ends here; see `UsageScanner.estimate`. */
   estimate(requestBytes: number): TokenUsage {
-    const stated = this.#report === undefined
-      ? nothingStated(requestBytes, this.#model)
+    const reported = this.#report === undefined
+      ? estimateRequest(requestBytes, this.#model)
       : normalizeUsage(this.#report, this.#model);
     const isComplete = this.#report !== undefined && !this.#isStart &&
       this.unreported.bytes === 0;
-    if (isComplete) return stated;
-    const outputTokens = stated.outputTokens + this.#estimateOutput();
+    if (isComplete) return reported;
+    const outputTokens = reported.outputTokens + this.#estimateOutput();
     return {
-      ...stated,
+      ...reported,
       outputTokens,
-      totalTokens: stated.inputTokens + outputTokens,
+      totalTokens: reported.inputTokens + outputTokens,
       estimated: true,
     };
   }
 
   #estimateOutput(): number {
-    // These two answer with numbers, not with tokens.
+    // These two respond with numbers, not with tokens.
     if (this.#api === "embeddings" || this.#api === "rerank") return 0;
     return estimateTokens(this.unreported.bytes);
   }
 }
 
-function nothingStated(
+function estimateRequest(
   requestBytes: number,
   responseModel: string | undefined,
 ): TokenUsage {

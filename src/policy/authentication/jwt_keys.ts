@@ -3,7 +3,7 @@ import {
   addressOfUrl,
   type DocumentServer,
 } from "../../identity/documents/document_client.ts";
-import type { KeySource } from "../../identity/keys/key_source.ts";
+import type { KeySource } from "../../identity/keys/key_set.ts";
 import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
 import type { PolicyOptions } from "../policy_kind.ts";
 

@@ -9,7 +9,7 @@ import {
 import {
   appendedMetadataUrl,
   insertedMetadataUrl,
-} from "../../identity/providers/metadata_url.ts";
+} from "../../identity/providers/provider_urls.ts";
 import { type ProviderAdapter } from "../../identity/providers/provider.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";

@@ -8,9 +8,11 @@ import {
 import { withIncludeUsage } from "../../llm/usage/include_usage.ts";
 import { detectLlmApi, type LlmApi } from "../../llm/llm_api.ts";
 import { textSizeOf } from "../../llm/request_size.ts";
-import type { TokenUsage } from "../../llm/usage/token_usage.ts";
+import {
+  readUsageHeaders,
+  type TokenUsage,
+} from "../../llm/usage/token_usage.ts";
 import { UsageChunkFilter } from "../../llm/usage/usage_chunk_filter.ts";
-import { readUsageHeaders } from "../../llm/usage/usage_headers.ts";
 import {
   createUsageScanner,
   type UsageScanner,

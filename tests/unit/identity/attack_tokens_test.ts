@@ -158,12 +158,12 @@ const malformed = [
 
 const attacks: Record<string, string> = {
   "unsigned": forged({ alg: "none" }, claims, ""),
-  "payload of another": `${head}.${
+  "payload of another token": `${head}.${
     base64({ ...claims, sub: "admin" })
   }.${signature}`,
   "all-zero signature": `${head}.${payload}.${base64("\0".repeat(64))}`,
   "empty DER signature": `${head}.${payload}.${base64("0\0")}`,
-  "key of a stranger": await stranger.sign(),
+  "key of another issuer": await stranger.sign(),
   "embedded key": embedded,
   "key by URL": await stranger.sign({}, { jku: "https://evil.example/jwks" }),
   "certificate by URL": await stranger.sign({}, {
@@ -182,12 +182,12 @@ const attacks: Record<string, string> = {
   "no audience": await ours.sign({ aud: undefined }),
   "no issuer": await ours.sign({ iss: undefined }),
   "expired": await ours.sign({ exp: now - 61 }),
-  "expired this moment": await ours.sign({ exp: now - 60 }),
+  "expired just now": await ours.sign({ exp: now - 60 }),
   "not valid yet": await ours.sign({ nbf: now + 61 }),
   "issued in the future": await ours.sign({ iat: now + 61 }),
-  "type of a proof": await ours.sign({}, { typ: "dpop+jwt" }),
-  "type of a logout": await ours.sign({}, { typ: "logout+jwt" }),
-  "type that is no text": await ours.sign({}, { typ: 1 }),
+  "type of a DPoP proof": await ours.sign({}, { typ: "dpop+jwt" }),
+  "type of a logout token": await ours.sign({}, { typ: "logout+jwt" }),
+  "type that is not a string": await ours.sign({}, { typ: 1 }),
   "nested token": await ours.sign({}, { cty: "JWT" }),
   "unencoded payload": await ours.sign({}, { b64: true }),
   "too deep": await ours.sign({ x: nested(40) }),
@@ -231,14 +231,14 @@ Deno.test("there are at least ninety attack tokens", () => {
 });
 
 for (const [name, token] of Object.entries(attacks)) {
-  Deno.test(`a token is refused: ${name}`, async () => {
+  Deno.test(`a token is rejected: ${name}`, async () => {
     await assert.rejects(Promise.resolve(verifier.verify(token)), {
       name: "TokenError",
     });
   });
 }
 
-Deno.test("good tokens are accepted", async () => {
+Deno.test("valid tokens are accepted", async () => {
   const tokens = [
     good,
     await ours.sign({ aud: ["x", "second"] }),
@@ -254,7 +254,7 @@ Deno.test("good tokens are accepted", async () => {
   }
 });
 
-Deno.test("a token is remembered by its exact text, until it expires", async () => {
+Deno.test("a token is cached by its exact text, until it expires", async () => {
   const token = await ours.sign({ sub: "remembered", exp: now + 10 });
   const first = await verifier.verify(token);
 
@@ -265,7 +265,7 @@ Deno.test("a token is remembered by its exact text, until it expires", async () 
   });
 });
 
-Deno.test("a claim named __proto__ is a claim like any other", async () => {
+Deno.test("a claim named __proto__ is an ordinary claim", async () => {
   const text = `{"iss":"${ours.issuer}","__proto__":{"admin":true}}`;
   const parsed = JSON.parse(text) as object;
 

@@ -12,7 +12,7 @@ import { IdentityServer } from "../../harness/identity_server.ts";
 import { RecordedLog } from "../../harness/recorded_log.ts";
 import { createTokenIssuer } from "../../harness/tokens.ts";
 
-/** A store, and a server that accepts one connection and never answers. */
+/** Creates a store, and a server that accepts one connection and never responds. */
 function setUp() {
   const log = new RecordedLog();
   const clock = new FakeClock();
@@ -23,7 +23,7 @@ function setUp() {
 }
 
 for (const kind of ["keys", "metadata"] as const) {
-  Deno.test(`closing the store ends a fetch of ${kind} that is under way, without a warning`, async () => {
+  Deno.test(`closing the store aborts a fetch of ${kind} without a warning`, async () => {
     const { store, log, listener, address, clock } = setUp();
     const lease = store.lease();
     const waiting = kind === "keys"
@@ -47,7 +47,7 @@ for (const kind of ["keys", "metadata"] as const) {
   });
 }
 
-Deno.test("a key set that cannot be had says what failed last and when it is asked for again", async () => {
+Deno.test("an unavailable key set reports the last error and the time of the next attempt", async () => {
   const { store, clock, listener, address } = setUp();
   listener.close();
   const keys = store.lease().keys({ kind: "remote", address });
@@ -68,7 +68,7 @@ Deno.test("a key set that cannot be had says what failed last and when it is ask
 });
 
 for (const kind of ["keys", "metadata"] as const) {
-  Deno.test(`the log says once that ${kind} can be had again`, async () => {
+  Deno.test(`the log reports once that ${kind} are available again`, async () => {
     await using idp = await IdentityServer.start({ condition: "failing" });
     idp.keys = [await createTokenIssuer()];
     const { store, clock, log, listener } = setUp();
@@ -91,16 +91,16 @@ for (const kind of ["keys", "metadata"] as const) {
 
     assert.deepEqual(
       log.messages("warn", "info"),
-      kind === "keys" ? ["Cannot get keys", "Got keys again"] : [
-        "Cannot get authorization server metadata",
-        "Got authorization server metadata again",
+      kind === "keys" ? ["Cannot fetch keys", "Keys are available again"] : [
+        "Cannot fetch authorization server metadata",
+        "Authorization server metadata is available again",
       ],
     );
     await store.close();
   });
 }
 
-/** A cache in memory. */
+/** Creates a cache in memory. */
 function memoryCache(): KeyCache {
   const saved = new Map<string, CachedKeys>();
   return {
@@ -110,7 +110,7 @@ function memoryCache(): KeyCache {
   };
 }
 
-Deno.test("keys that one backend has sent are never taken from the cache for another that stands for the same name", async () => {
+Deno.test("cached keys of one backend are never used for another backend with the same name", async () => {
   await using idp = await IdentityServer.start();
   idp.keys = [await createTokenIssuer()];
   const { clock, listener, address } = setUp();
@@ -141,7 +141,7 @@ Deno.test("keys that one backend has sent are never taken from the cache for ano
   }
 });
 
-Deno.test("a provider cannot make messages long that are logged with every request", async () => {
+Deno.test("a provider cannot inflate messages that are logged with every request", async () => {
   const { store, log, listener } = setUp();
   listener.close();
   const keys = Array.from(
@@ -161,7 +161,7 @@ Deno.test("a provider cannot make messages long that are logged with every reque
   assert.equal(log.messages("error", "warn", "info").length, 1);
 });
 
-Deno.test("a key set says which keys were left out and why, twenty at most", async () => {
+Deno.test("a key set reports at most twenty unusable keys with reasons", async () => {
   const { store, listener } = setUp();
   listener.close();
   const { jwk } = await createTokenIssuer();
@@ -182,7 +182,7 @@ Deno.test("a key set says which keys were left out and why, twenty at most", asy
   assert.equal(leftOutKeys[0], '"e0": not for signatures');
 });
 
-Deno.test("metadata in place of keys say where the keys are", async () => {
+Deno.test("an error about metadata in place of keys names the keys' URL", async () => {
   await using idp = await IdentityServer.start();
   const { store, log, listener } = setUp();
   listener.close();
@@ -197,14 +197,14 @@ Deno.test("metadata in place of keys say where the keys are", async () => {
 
   assert.equal(
     source.describe().lastError,
-    'expected {"keys": […]}, got the metadata of the provider; use its jwks_uri, "https://idp.example/keys"',
+    'expected {"keys": […]}, got provider metadata; use its jwks_uri, "https://idp.example/keys"',
   );
   assert.deepEqual(log.messages("error", "warn", "info"), [
-    "Cannot get keys",
+    "Cannot fetch keys",
   ]);
 });
 
-Deno.test("metadata that are nested too deep do not replace those that work", async () => {
+Deno.test("deeply nested metadata does not replace working metadata", async () => {
   await using idp = await IdentityServer.start();
   const { store, clock, listener } = setUp();
   listener.close();
@@ -218,5 +218,5 @@ Deno.test("metadata that are nested too deep do not replace those that work", as
   clock.advance(11 * 60_000);
 
   assert.equal(await metadata.get(), good);
-  assert.match(String(metadata.describe().lastError), /nested too deep/);
+  assert.match(String(metadata.describe().lastError), /nested too deeply/);
 });

@@ -6,11 +6,11 @@ import {
   readKeySet,
 } from "../../../src/identity/keys/key_set.ts";
 import { adapterOf } from "../../../src/identity/providers/adapters.ts";
-import { withQueryParameter } from "../../../src/identity/providers/add_query_parameter.ts";
-import { TokenMemory } from "../../../src/identity/token_memory.ts";
+import { withQueryParameter } from "../../../src/identity/providers/provider_urls.ts";
+import { TokenCache } from "../../../src/identity/token_cache.ts";
 import { createTokenIssuer } from "../../harness/tokens.ts";
 
-Deno.test("a key that cannot be used is left out alone", async () => {
+Deno.test("an unusable key is ignored individually", async () => {
   const { jwk } = await createTokenIssuer({ kid: "good" });
   const set = await readKeySet(JSON.stringify({
     keys: [
@@ -30,14 +30,14 @@ Deno.test("a key that cannot be used is left out alone", async () => {
   assert.equal(set.ignored.length, 8);
 });
 
-Deno.test("a set without a usable key, too many keys or no set is an error", async () => {
+Deno.test("a set without usable keys, with too many keys, or not a set is an error", async () => {
   const many = JSON.stringify({ keys: Array(101).fill({}) });
   for (const text of ["{}", "[]", "{", '{"keys":[]}', '{"keys":{}}', many]) {
     await assert.rejects(readKeySet(text), Error, text);
   }
 });
 
-Deno.test("without kid a key is chosen only when one fits", async () => {
+Deno.test("without kid a key is selected only if it is the only match", async () => {
   const [a, b] = [
     await createTokenIssuer(),
     await createTokenIssuer({ kid: "k2" }),
@@ -51,8 +51,8 @@ Deno.test("without kid a key is chosen only when one fits", async () => {
   assert.equal(candidateKeys(two, "k2", "RS256").length, 0);
 });
 
-Deno.test("a million distinct tokens stay within the bounds of the memory", () => {
-  const memory = new TokenMemory({ tokens: 1000, characters: 5000 });
+Deno.test("a million distinct tokens stay within the bounds of the cache", () => {
+  const memory = new TokenCache({ tokens: 1000, characters: 5000 });
   for (let i = 0; i < 1_000_000; i++) {
     memory.add({ text: `token-${i}`, expiresAt: 10 });
   }
@@ -63,7 +63,7 @@ Deno.test("a million distinct tokens stay within the bounds of the memory", () =
   assert.equal(memory.get("token-0", 0), undefined);
 });
 
-Deno.test("freshness follows Cache-Control, then Expires", () => {
+Deno.test("freshnessOf uses Cache-Control, then Expires", () => {
   const of = (fields: Record<string, string>) =>
     freshnessOf(HeaderList.from(Object.entries(fields)), 0);
 
@@ -75,7 +75,7 @@ Deno.test("freshness follows Cache-Control, then Expires", () => {
   assert.equal(of({ expires: "0" }), 0);
 });
 
-Deno.test("withQueryParameter keeps what is there and escapes what it must", () => {
+Deno.test("withQueryParameter keeps the query and escapes only what is required", () => {
   const add = (url: string, value = "https://a/b") =>
     withQueryParameter(url, "audience", value);
 
@@ -91,7 +91,7 @@ Deno.test("withQueryParameter keeps what is there and escapes what it must", () 
   );
 });
 
-Deno.test("adapters answer to both of their names", () => {
+Deno.test("adapters are found by both of their names", () => {
   assert.equal(adapterOf("IdpA"), adapterOf("Auth0"));
   assert.equal(adapterOf("IdpB"), adapterOf("Descope"));
   assert.equal(adapterOf("other"), undefined);

@@ -8,7 +8,7 @@ import {
   namedEvents,
   scannerFor,
   sse,
-} from "./answers.ts";
+} from "./llm_responses.ts";
 
 const anthropicStart = {
   type: "message_start",
@@ -18,7 +18,7 @@ const anthropicStart = {
   },
 };
 
-Deno.test("estimate takes a token per four bytes of the request and of the text when nothing was said", () => {
+Deno.test("estimate uses one token per four bytes of request and generated text when nothing was reported", () => {
   const scanner = scannerFor(sse, "chat");
   scanner.push(bytesOf(events(...Array(10).fill(chatText("12345678")))));
 
@@ -32,7 +32,7 @@ Deno.test("estimate takes a token per four bytes of the request and of the text 
   assert.equal(usage.responseModel, "gpt-4o");
 });
 
-Deno.test("estimate counts a text that looks like an event of OpenAI's responses", () => {
+Deno.test("estimate counts generated text that looks like an event of OpenAI's responses", () => {
   const text = '"response. "type":"response.created" ';
   const scanner = scannerFor(sse, "chat");
   scanner.push(bytesOf(events(chatText(text))));
@@ -42,14 +42,14 @@ Deno.test("estimate counts a text that looks like an event of OpenAI's responses
   assert(outputTokens >= text.length / 4, `${outputTokens}`);
 });
 
-Deno.test("estimate is the input of the request before the first byte", () => {
+Deno.test("estimate uses the size of the request before the first byte", () => {
   const usage = scannerFor(json, "chat").estimate(400);
 
   assert.equal(usage.totalTokens, 100);
   assert.equal(usage.estimated, true);
 });
 
-Deno.test("estimate of a large push extends what its beginning says", () => {
+Deno.test("estimate extrapolates from the beginning of a large push", () => {
   const scanner = scannerFor(sse, "chat");
   scanner.push(bytesOf(events(...Array(1000).fill(chatText("12345678")))));
 
@@ -58,7 +58,7 @@ Deno.test("estimate of a large push extends what its beginning says", () => {
   assert(Math.abs(outputTokens - 2000) < 400, `${outputTokens}`);
 });
 
-Deno.test("estimate takes the input that Anthropic said at the start", () => {
+Deno.test("estimate uses the input that Anthropic reports at the start", () => {
   const scanner = scannerFor(sse, "messages");
   scanner.push(bytesOf(namedEvents(anthropicStart)));
   scanner.push(bytesOf(namedEvents(anthropicText("12345678"))));
@@ -71,7 +71,7 @@ Deno.test("estimate takes the input that Anthropic said at the start", () => {
   assert.equal(usage.estimated, true);
 });
 
-Deno.test("usage of an Anthropic stream that breaks off is estimated", () => {
+Deno.test("usage of a truncated Anthropic stream is estimated", () => {
   const scanner = scannerFor(sse, "messages");
   scanner.push(bytesOf(namedEvents(anthropicStart, anthropicText("12345678"))));
 
@@ -82,14 +82,14 @@ Deno.test("usage of an Anthropic stream that breaks off is estimated", () => {
   assert.equal(usage.estimated, true);
 });
 
-Deno.test("usage of an Anthropic stream that breaks off before the first text is estimated", () => {
+Deno.test("usage of an Anthropic stream truncated before the first text is estimated", () => {
   const scanner = scannerFor(sse, "messages");
   scanner.push(bytesOf(namedEvents(anthropicStart)));
 
   assert.equal(scanner.finish()?.estimated, true);
 });
 
-Deno.test("estimate is exact when the provider had said everything", () => {
+Deno.test("estimate is exact when the report is complete", () => {
   const scanner = scannerFor(sse, "messages");
   scanner.push(bytesOf(namedEvents(
     anthropicStart,
@@ -103,7 +103,7 @@ Deno.test("estimate is exact when the provider had said everything", () => {
   assert.equal(usage.estimated, false);
 });
 
-Deno.test("estimate adds only the text after what Gemini said last", () => {
+Deno.test("estimate adds only the text after Gemini's last report", () => {
   const text = (text: string) => ({
     candidates: [{ content: { parts: [{ text }] } }],
   });
@@ -124,7 +124,7 @@ Deno.test("estimate adds only the text after what Gemini said last", () => {
   assert.equal(usage.estimated, true);
 });
 
-Deno.test("usage of Gemini lasts while more comes that does not speak of it", () => {
+Deno.test("usage of Gemini is kept while events without usage follow", () => {
   const scanner = scannerFor(sse, "gemini");
   const usageMetadata = { promptTokenCount: 7, candidatesTokenCount: 5 };
   scanner.push(bytesOf(events({ first: "x".repeat(2000) })));
@@ -134,7 +134,7 @@ Deno.test("usage of Gemini lasts while more comes that does not speak of it", ()
   assert.equal(scanner.finish()?.totalTokens, 12);
 });
 
-Deno.test("estimate does not count what OpenAI responses repeat", () => {
+Deno.test("estimate does not count repeated parts of OpenAI responses", () => {
   const scanner = scannerFor(sse, "responses");
   scanner.push(bytesOf(namedEvents(
     { type: "response.output_text.delta", ...{ delta: "12345678" } },
@@ -153,7 +153,7 @@ Deno.test("estimate of a Bedrock stream counts its text", () => {
   assert.equal(scanner.estimate(40).totalTokens, 12);
 });
 
-Deno.test("estimate of JSON takes the bytes of the answer", () => {
+Deno.test("estimate of JSON uses the bytes of the response", () => {
   const scanner = scannerFor(json, "chat");
   scanner.push(bytesOf(`{"choices":"${"x".repeat(400)}`));
 
@@ -162,7 +162,7 @@ Deno.test("estimate of JSON takes the bytes of the answer", () => {
   assert(outputTokens >= 100 && outputTokens <= 110, `${outputTokens}`);
 });
 
-Deno.test("estimate of a whole JSON answer is what it says", () => {
+Deno.test("estimate of a complete JSON response is its report", () => {
   const scanner = scannerFor(json, "chat");
   scanner.push(
     bytesOf('{"usage":{"prompt_tokens":5,"completion_tokens":6}}\n'),

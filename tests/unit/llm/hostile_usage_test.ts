@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { LlmApi } from "../../../src/llm/llm_api.ts";
-import { namedEvents, scan, scanJson, sse } from "./answers.ts";
+import { namedEvents, scan, scanJson, sse } from "./llm_responses.ts";
 import { fc } from "../../harness/properties.ts";
 
 const hostile = [-1, -1e300, "-5", "1e9", "abc", "", null, true, [], {}, [5], {
   value: 5,
 }];
 for (const value of hostile) {
-  Deno.test(`a count of ${JSON.stringify(value)} is no count`, () => {
+  Deno.test(`${JSON.stringify(value)} is not a token count`, () => {
     const usage = scanJson({
       usage: { prompt_tokens: value, completion_tokens: 7 },
     });
@@ -33,14 +33,14 @@ Deno.test("a hostile count does not replace an earlier one", () => {
   assert.equal(scan(sse, [stream], "messages")?.totalTokens, 105);
 });
 
-Deno.test("metadata that a client sent along is not usage", () => {
+Deno.test("metadata echoed from the client is not usage", () => {
   const answer = { usage: null, metadata: { usage: { input_tokens: 1 } } };
 
   assert.equal(scanJson(answer, "responses"), undefined);
   assert.equal(scanJson(answer, "chat"), undefined);
 });
 
-Deno.test("a fraction counts as the next whole token", () => {
+Deno.test("a fraction is rounded up", () => {
   const usage = scanJson({
     usage: { prompt_tokens: 5.1, completion_tokens: 7 },
   });
@@ -48,7 +48,7 @@ Deno.test("a fraction counts as the next whole token", () => {
   assert.equal(usage?.totalTokens, 13);
 });
 
-Deno.test("a count beyond reason counts as a thousand million", () => {
+Deno.test("an absurdly large count is clamped to a thousand million", () => {
   for (const count of [1e300, 2 ** 53, 1e10]) {
     const usage = scanJson({ usage: { prompt_tokens: count } });
     assert.equal(usage?.totalTokens, 1e9);

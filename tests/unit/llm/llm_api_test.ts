@@ -34,12 +34,12 @@ for (
     ["/", undefined],
   ] as const
 ) {
-  Deno.test(`POST ${path} uses ${api ?? "no known interface"}`, () => {
+  Deno.test(`POST ${path} uses ${api ?? "no known API"}`, () => {
     assert.equal(detectLlmApi("POST", path), api);
   });
 }
 
-Deno.test("only POST uses an interface", () => {
+Deno.test("only POST uses an API", () => {
   for (const method of ["GET", "DELETE", "OPTIONS", "post"]) {
     assert.equal(detectLlmApi(method, "/v1/messages"), undefined);
   }

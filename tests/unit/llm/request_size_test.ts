@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { textSizeOf } from "../../../src/llm/request_size.ts";
-import { bytesOf } from "./answers.ts";
+import { bytesOf } from "./llm_responses.ts";
 
 const image = "iVBORw0KGgo".repeat(10_000);
 const text = "The quick brown fox. ".repeat(10_000);

@@ -9,14 +9,14 @@ import { FakeClock } from "../../../harness/fake_clock.ts";
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** A document whose server can be switched off and which says how often it was asked. */
+/** Creates a document on a fake server that can be stopped and counts fetches. */
 function setUp() {
   const clock = new FakeClock();
   const server = {
     up: true,
     version: 1,
     fetches: 0,
-    answer: (): Promise<DocumentVersion<number>> =>
+    respond: (): Promise<DocumentVersion<number>> =>
       server.up
         ? Promise.resolve({
           value: server.version,
@@ -31,7 +31,7 @@ function setUp() {
     coolDownMs: 10_000,
     fetch() {
       server.fetches++;
-      return server.answer();
+      return server.respond();
     },
   });
   return { clock, server, document };
@@ -41,7 +41,7 @@ async function settle(): Promise<void> {
   for (let i = 0; i < 20; i++) await Promise.resolve();
 }
 
-Deno.test("a document is fetched once for all who wait for it", async () => {
+Deno.test("a document is fetched once for all waiting callers", async () => {
   const { server, document } = setUp();
 
   const values = await Promise.all([1, 2, 3].map(() => document.get()));
@@ -51,7 +51,7 @@ Deno.test("a document is fetched once for all who wait for it", async () => {
   assert.equal(document.get(), 1);
 });
 
-Deno.test("an old version serves while its server is down, for a day", async () => {
+Deno.test("an old version is used while its server is down, for a day", async () => {
   const { clock, server, document } = setUp();
   await document.get();
   server.up = false;
@@ -65,11 +65,11 @@ Deno.test("an old version serves while its server is down, for a day", async () 
   await assert.rejects(Promise.resolve(document.get()), { retryAfter: 60 });
 });
 
-Deno.test("a server that does not answer holds up whoever comes first after a long time, and then nobody", async () => {
+Deno.test("a server that does not respond delays only the first caller after a long time", async () => {
   const { clock, server, document } = setUp();
   await document.get();
   const pending: (() => void)[] = [];
-  server.answer = () =>
+  server.respond = () =>
     new Promise((_, reject) => pending.push(() => reject(new Error("late"))));
   clock.advance(hour);
 
@@ -91,7 +91,7 @@ Deno.test("a server that does not answer holds up whoever comes first after a lo
   pending.pop()?.();
 });
 
-Deno.test("a server that is down is asked after 1 s, 2 s, 4 s, and once a minute at most", async () => {
+Deno.test("an unavailable server is retried after 1 s, 2 s, 4 s, and at most once a minute", async () => {
   const { clock, server, document } = setUp();
   server.up = false;
   await assert.rejects(Promise.resolve(document.get()), { retryAfter: 1 });
@@ -111,7 +111,7 @@ Deno.test("a server that is down is asked after 1 s, 2 s, 4 s, and once a minute
   assert.equal(await document.get(), 1);
 });
 
-Deno.test("ten thousand requests for something newer fetch once per cool-down", async () => {
+Deno.test("ten thousand requests for a newer version fetch once per cool-down", async () => {
   const { clock, server, document } = setUp();
   const old = await document.get();
   clock.advance(1000);
@@ -125,7 +125,7 @@ Deno.test("ten thousand requests for something newer fetch once per cool-down", 
   assert.equal(server.fetches, 3);
 });
 
-Deno.test("whether there is something newer cannot be known while the last fetch failed, and that costs one fetch per cool-down", async () => {
+Deno.test("requests for a newer version are rejected while the last fetch failed, with one fetch per cool-down", async () => {
   const { clock, server, document } = setUp();
   const old = await document.get();
   server.up = false;
@@ -146,7 +146,7 @@ Deno.test("whether there is something newer cannot be known while the last fetch
   assert.equal(server.fetches, 3);
 });
 
-Deno.test("after a fetch for something newer that found nothing, nothing newer is known to be there until the cool-down is over", async () => {
+Deno.test("after a fetch that found no newer version, the current version is returned until the cool-down ends", async () => {
   const { clock, server, document } = setUp();
   const old = await document.get();
   assert.equal(await document.newer(old), old);
@@ -158,7 +158,7 @@ Deno.test("after a fetch for something newer that found nothing, nothing newer i
   await assert.rejects(document.newer(old), DocumentUnavailableError);
 });
 
-Deno.test("describe tells age, counts and the last error", async () => {
+Deno.test("describe reports age, counts and the last error", async () => {
   const { clock, server, document } = setUp();
   await document.get();
   clock.advance(20 * minute);
@@ -177,7 +177,7 @@ Deno.test("describe tells age, counts and the last error", async () => {
   });
 });
 
-Deno.test("a document tells for how long it is being fetched", async () => {
+Deno.test("describe reports the duration of the fetch in progress", async () => {
   const clock = new FakeClock();
   const fetched = Promise.withResolvers<DocumentVersion<number>>();
   const document = new RemoteDocument<number>({

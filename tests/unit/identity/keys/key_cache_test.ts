@@ -11,7 +11,7 @@ function openCache(store: string) {
   return { cache, log };
 }
 
-Deno.test("KvKeyCache gives the keys of the process before", async () => {
+Deno.test("KvKeyCache returns the keys of the previous process", async () => {
   const directory = await Deno.makeTempDir();
   const before = openCache(`${directory}/keys.sqlite`);
   await before.cache.save("https://idp/jwks.json", keys);
@@ -28,7 +28,7 @@ Deno.test("KvKeyCache gives the keys of the process before", async () => {
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("KvKeyCache that is closed saves what it was given before", async () => {
+Deno.test("KvKeyCache finishes saving before it closes", async () => {
   const directory = await Deno.makeTempDir();
   const before = openCache(`${directory}/keys.sqlite`);
   const saved = before.cache.save("https://idp/jwks.json", keys);
@@ -44,7 +44,7 @@ Deno.test("KvKeyCache that is closed saves what it was given before", async () =
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("KvKeyCache goes on without a store that is corrupt", async () => {
+Deno.test("KvKeyCache works without a store when it is corrupt", async () => {
   const directory = await Deno.makeTempDir();
   await Deno.writeTextFile(
     `${directory}/keys.sqlite`,
@@ -61,7 +61,7 @@ Deno.test("KvKeyCache goes on without a store that is corrupt", async () => {
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("KvKeyCache goes on without a store that cannot be made", async () => {
+Deno.test("KvKeyCache works without a store when it cannot be created", async () => {
   const { cache, log } = openCache("/nonexistent/keys.sqlite");
 
   const loaded = await cache.load("https://idp/jwks.json");

@@ -6,7 +6,7 @@ import { createTokenIssuer } from "../../../harness/tokens.ts";
 const good = await createTokenIssuer({ kid: "good" });
 const rsa = (await createTokenIssuer({ alg: "RS256" })).jwk;
 
-/** The number with one of its bits flipped. */
+/** Flips a bit of a number. */
 function flipped(number: string | undefined, byte: number, bit: number) {
   const bytes = Uint8Array.fromBase64(number ?? "", { alphabet: "base64url" });
   const at = bytes.at(byte) ?? 0;
@@ -39,14 +39,14 @@ cases.push(
     { ...rsa, n: "_".repeat(2730) + "w" },
     "modulus has more than 8192 bits",
   ],
-  ["modulus that is no base64", { ...rsa, n: "!" }, "modulus is no number"],
+  ["modulus that is not base64", { ...rsa, n: "!" }, "modulus is not a number"],
   ["exponent 1", { ...rsa, e: "AQ" }, exponent],
   ["even exponent", { ...rsa, e: "AQAC" }, exponent],
   ["huge exponent", { ...rsa, e: "AQAAAAAB" }, exponent],
-  ["empty exponent", { ...rsa, e: "" }, "exponent is no number"],
+  ["empty exponent", { ...rsa, e: "" }, "exponent is not a number"],
 );
 for (const [name, jwk, reason] of cases) {
-  Deno.test(`a key set leaves out a key alone: ${name}`, async () => {
+  Deno.test(`a key set ignores a key individually: ${name}`, async () => {
     const bad = { ...jwk, kid: "bad" };
     const set = await readKeySet(JSON.stringify({ keys: [bad, good.jwk] }));
 
@@ -55,7 +55,7 @@ for (const [name, jwk, reason] of cases) {
   });
 }
 
-Deno.test("a key set takes RSA keys with exponent 3 and 65537", async () => {
+Deno.test("a key set accepts RSA keys with exponents 3 and 65537", async () => {
   const keys = ["Aw", "AQAB"].map((e) => ({ ...rsa, e, kid: e }));
   const set = await readKeySet(JSON.stringify({ keys }));
 

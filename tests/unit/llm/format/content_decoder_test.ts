@@ -15,7 +15,7 @@ import {
   everyByte,
   scannerFor,
   sse,
-} from "../answers.ts";
+} from "../llm_responses.ts";
 
 const text = events(
   ...Array.from({ length: 50 }, (_, index) => ({ index, text: "hello" })),
@@ -37,7 +37,7 @@ for (const { name, coding, body } of codings) {
       const scanner = scannerFor(sse);
       const decoder = open(coding, (bytes) => scanner.push(bytes));
       for (const piece of pieces) {
-        // The buffer of a body is filled again after each read.
+        // The buffer of a body is reused after each read.
         const reused = new Uint8Array(piece);
         decoder.push(reused);
         reused.fill(0xff);
@@ -51,7 +51,7 @@ for (const { name, coding, body } of codings) {
 
 const compressed = codings.filter(({ coding }) => coding !== "identity");
 for (const { name, coding, body } of compressed) {
-  Deno.test(`decoding ${name} that is cut short gives what there is`, async () => {
+  Deno.test(`decoding truncated ${name} yields the available part`, async () => {
     const decoded: string[] = [];
     const utf8 = new TextDecoder();
     const decoder = open(coding, (bytes) => decoded.push(utf8.decode(bytes)));
@@ -61,7 +61,7 @@ for (const { name, coding, body } of compressed) {
     assert(text.startsWith(decoded.join("")));
   });
 
-  Deno.test(`decoding ${name} ends when the content is damaged`, async () => {
+  Deno.test(`decoding ${name} stops when the content is corrupt`, async () => {
     const decoder = open(coding, () => {});
     decoder.push(Uint8Array.of(body[0] ?? 0, 0xff, 0xff));
     decoder.push(new Uint8Array(randomBytes(2000)));
@@ -83,7 +83,7 @@ for (
     { name: "zstd", coding: "zstd", bomb: zstdCompressSync(zeros) },
   ]
 ) {
-  Deno.test(`decoding ${name} stops at a bomb`, async () => {
+  Deno.test(`decoding ${name} stops at a decompression bomb`, async () => {
     let decoded = 0;
     const decoder = open(coding, (bytes) => decoded += bytes.length);
     decoder.push(bomb);

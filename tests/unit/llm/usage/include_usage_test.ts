@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { withIncludeUsage } from "../../../../src/llm/usage/include_usage.ts";
-import { bytesOf } from "../answers.ts";
+import { bytesOf } from "../llm_responses.ts";
 import { fc } from "../../../harness/properties.ts";
 
 for (
@@ -12,7 +12,7 @@ for (
         '{"stream_options":{"include_usage":true},"model":"é","stream":true}',
     },
     {
-      name: "blanks everywhere",
+      name: "whitespace everywhere",
       body: '\n{\n  "stream" : true ,\n  "n": 1\n}\n',
       changed:
         '\n{"stream_options":{"include_usage":true},\n  "stream" : true ,\n  "n": 1\n}\n',
@@ -39,7 +39,7 @@ for (
       changed: '{"stream_options":{"include_usage": true },"stream":true}',
     },
     {
-      name: "options that occur twice, of which the last counts",
+      name: "duplicate options, of which the last counts",
       body:
         '{"stream":true,"stream_options":{"include_usage":true},"stream_options":{"a":1}}',
       changed:
@@ -53,12 +53,12 @@ for (
         '{"str\\u0065am":true,"stream\\u005foptions":{"include\\u005fusage":true}}',
     },
     {
-      name: "flags that only lax servers read",
+      name: "flags that only lenient servers accept",
       body: '{"stream":"True","stream_options":{"include_usage":0}}',
       changed: '{"stream":"True","stream_options":{"include_usage":true}}',
     },
     {
-      name: "the words in other places",
+      name: "the same words in other places",
       body:
         '{"messages":[{"stream_options":{"include_usage":true}}],"x":"\\"stream\\":false","stream":true}',
       changed:
@@ -66,7 +66,7 @@ for (
     },
   ]
 ) {
-  Deno.test(`include_usage is turned on in a request with ${name}`, () => {
+  Deno.test(`include_usage is set in a request with ${name}`, () => {
     const body_ = withIncludeUsage(bytesOf(body));
 
     assert(body_ !== undefined);
@@ -79,13 +79,13 @@ for (
   const { name, body } of [
     { name: "is not streamed", body: '{"model":"a"}' },
     { name: "says stream: false", body: '{"stream":false}' },
-    { name: "says something like it", body: '{"stream":0}' },
+    { name: "has a similar value", body: '{"stream":0}' },
     {
-      name: "has usage turned on in a lax way",
+      name: "has usage set leniently",
       body: '{"stream":true,"stream_options":{"include_usage":1}}',
     },
     {
-      name: "has it on",
+      name: "has usage set",
       body: '{"stream":true,"stream_options":{"include_usage":true}}',
     },
     {
@@ -93,20 +93,20 @@ for (
       body: '{"stream":true,"stream_options":"x"}',
     },
     {
-      name: "has it of a wrong type",
+      name: "has include_usage of a wrong type",
       body: '{"stream":true,"stream_options":{"include_usage":"never"}}',
     },
-    { name: "is cut short", body: '{"stream":true' },
+    { name: "is truncated", body: '{"stream":true' },
     { name: "is two documents", body: '{"stream":true}{"stream":true}' },
     { name: "is empty", body: "" },
   ]
 ) {
-  Deno.test(`a request that ${name} stays as it is`, () => {
+  Deno.test(`a request that ${name} is not changed`, () => {
     assert.equal(withIncludeUsage(bytesOf(body)), undefined);
   });
 }
 
-Deno.test("turning include_usage on changes nothing else, in any request", () => {
+Deno.test("setting include_usage changes nothing else in arbitrary requests", () => {
   const extra = fc.dictionary(
     fc.string({ unit: "binary" }).filter((key) =>
       !/^(__proto__|stream.*)$/.test(key)
@@ -144,7 +144,7 @@ Deno.test("turning include_usage on changes nothing else, in any request", () =>
   );
 });
 
-Deno.test("any bytes of a request are read without harm", () => {
+Deno.test("arbitrary bytes of a request are handled", () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(bytesOf)),

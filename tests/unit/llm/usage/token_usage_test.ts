@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LlmApi } from "../../../../src/llm/llm_api.ts";
 import { type TokenUsage } from "../../../../src/llm/usage/token_usage.ts";
-import { namedEvents, scan, scanJson, sse } from "../answers.ts";
+import { namedEvents, scan, scanJson, sse } from "../llm_responses.ts";
 
 interface Case {
   readonly name: string;
@@ -39,7 +39,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: "a chat answer that wrote more to the cache than it read in",
+    name: "a chat response with more cache writes than input",
     api: "chat",
     document: {
       usage: {
@@ -51,7 +51,7 @@ const cases: readonly Case[] = [
     expected: { totalTokens: 15, cacheCreationInputTokens: 50 },
   },
   {
-    name: "a chat answer with the cache at the top of its usage",
+    name: "a chat response with cached tokens at the top level of its usage",
     api: "chat",
     document: {
       usage: {
@@ -88,7 +88,7 @@ const cases: readonly Case[] = [
     expected: { totalTokens: 14, cachedInputTokens: 4 },
   },
   {
-    name: "xAI, whose output leaves reasoning out of all but the total",
+    name: "xAI, which includes reasoning only in the total",
     document: {
       usage: {
         prompt_tokens: 30,
@@ -225,7 +225,7 @@ const cases: readonly Case[] = [
     expected: { inputTokens: 8, outputTokens: 0, totalTokens: 8 },
   },
   {
-    name: "embeddings that say only the total",
+    name: "embeddings that report only the total",
     api: "embeddings",
     document: { usage: { total_tokens: 8 } },
     expected: {
@@ -277,8 +277,8 @@ const cases: readonly Case[] = [
 ];
 
 for (const { name, api, document, expected } of cases) {
-  Deno.test(`usage of ${name} is normalised`, () => {
-    // What the interface of the request tells us, the shape of the answer tells as well.
+  Deno.test(`usage of ${name} is normalized`, () => {
+    // The shape of the response determines the API as well as the request does.
     for (const known of [api, undefined]) {
       const usage = scanJson(document, known);
       assert(usage !== undefined);
@@ -294,7 +294,7 @@ for (
     { name: "added where only the shape is known", api: undefined, total: 42 },
   ] as const
 ) {
-  Deno.test(`cached tokens under the names of Anthropic are ${name}`, () => {
+  Deno.test(`cached tokens under Anthropic's names are ${name}`, () => {
     const usage = {
       input_tokens: 10,
       output_tokens: 2,
@@ -305,7 +305,7 @@ for (
   });
 }
 
-Deno.test("usage of Anthropic is the newest word on each count, never a sum", () => {
+Deno.test("usage of Anthropic is the latest value of each count, never a sum", () => {
   const stream = namedEvents(
     start({
       input_tokens: 100,
@@ -329,7 +329,7 @@ Deno.test("usage of Anthropic is the newest word on each count, never a sum", ()
   }
 });
 
-Deno.test("usage of Anthropic keeps its cache when later events do not speak of it", () => {
+Deno.test("usage of Anthropic keeps cached tokens when later events omit them", () => {
   const stream = namedEvents(
     start({ input_tokens: 10, cache_read_input_tokens: 90, output_tokens: 1 }),
     delta({ output_tokens: 20 }),
@@ -338,7 +338,7 @@ Deno.test("usage of Anthropic keeps its cache when later events do not speak of 
   assert.equal(scan(sse, [stream])?.totalTokens, 120);
 });
 
-Deno.test("usage with the total or the details of OpenAI includes the cache, whatever its name", () => {
+Deno.test("usage with OpenAI's total or details includes the cache, independent of its name", () => {
   const usage = {
     input_tokens: 10,
     output_tokens: 2,
@@ -351,7 +351,7 @@ Deno.test("usage with the total or the details of OpenAI includes the cache, wha
   }
 });
 
-Deno.test("usage of Gemini is what it said last", () => {
+Deno.test("usage of Gemini is its last report", () => {
   const chunk = (usage: Record<string, number>) => ({ usageMetadata: usage });
   const usage = scanJson([
     chunk({

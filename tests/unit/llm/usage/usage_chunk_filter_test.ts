@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { UsageChunkFilter } from "../../../../src/llm/usage/usage_chunk_filter.ts";
-import { bytesOf, cut, events, everyByte, scan, sse } from "../answers.ts";
+import {
+  bytesOf,
+  cut,
+  events,
+  everyByte,
+  scan,
+  sse,
+} from "../llm_responses.ts";
 import { processorTime } from "../../../harness/processor_time.ts";
 import { fc } from "../../../harness/properties.ts";
 
@@ -9,22 +16,22 @@ const done = "data: [DONE]\n\n";
 
 const content = '{"usage":null} ,"usage":null} "choices":[] "usage":{}';
 
-/** What OpenAI sends; the second is what it would send had nobody asked for usage. */
-const asked = stream({ usage: null }) +
+/** Streams of OpenAI with and without requested usage. */
+const requested = stream({ usage: null }) +
   events({ ...chunk(), choices: [], usage }) + done;
-const unasked = stream({}) + done;
+const unmodified = stream({}) + done;
 
-Deno.test("UsageChunkFilter shows a client that did not ask for usage the stream as if nobody had", () => {
-  assert.equal(filter([bytesOf(asked)]), unasked);
-  assert.equal(scan(sse, [asked])?.totalTokens, 11);
+Deno.test("UsageChunkFilter restores the stream that a client without requested usage expects", () => {
+  assert.equal(filter([bytesOf(requested)]), unmodified);
+  assert.equal(scan(sse, [requested])?.totalTokens, 11);
 });
 
-Deno.test("UsageChunkFilter does the same when the stream is cut at any byte", () => {
-  const body = bytesOf(asked);
+Deno.test("UsageChunkFilter does the same for a stream split at any byte", () => {
+  const body = bytesOf(requested);
   for (let at = 0; at <= body.length; at++) {
-    assert.equal(filter(cut(body, [at])), unasked, `cut at ${at}`);
+    assert.equal(filter(cut(body, [at])), unmodified, `cut at ${at}`);
   }
-  assert.equal(filter(everyByte(body)), unasked);
+  assert.equal(filter(everyByte(body)), unmodified);
 });
 
 for (
@@ -40,9 +47,9 @@ for (
   ] as const
 ) {
   Deno.test(`UsageChunkFilter does the same with ${name} in any chunking`, () => {
-    const body = bytesOf(change(asked));
-    // The comma goes with its member; so do the blanks before the key.
-    const expected = change(unasked);
+    const body = bytesOf(change(requested));
+    // The comma is removed with its member, as is whitespace before the key.
+    const expected = change(unmodified);
     fc.assert(
       fc.property(
         fc.array(fc.nat(body.length), { maxLength: 30 }),
@@ -52,18 +59,18 @@ for (
   });
 }
 
-Deno.test("UsageChunkFilter takes no more time for an event that holds the key thousands of times", () => {
+Deno.test("UsageChunkFilter takes linear time for an event that contains the key thousands of times", () => {
   const hostile = '"usage'.repeat(40_000);
   const event = events(chunk(hostile), { ...chunk(), choices: [], usage });
   let filtered = "";
   const took = processorTime(() => filtered = filter([bytesOf(event)]));
 
   assert.equal(filtered, events(chunk(hostile)));
-  // Parsing the event for each of them takes a minute.
+  // Parsing the event for each occurrence takes a minute.
   assert(took < 10_000, `${took} ms`);
 });
 
-Deno.test("UsageChunkFilter lets an event go as soon as it is complete", () => {
+Deno.test("UsageChunkFilter forwards an event as soon as it is complete", () => {
   const filter = new UsageChunkFilter();
   const event = events({ ...chunk("Hi"), usage: null });
 
@@ -87,7 +94,7 @@ for (
       body: events({ choices: [], prompt_filter_results: [] }),
     },
     {
-      name: "has null usage of something inside",
+      name: "has null usage of a nested object",
       body: events({ choices: [{ a: 1, usage: null }] }),
     },
     {
@@ -95,26 +102,26 @@ for (
       body: events({ x: { y: 1, usage: null }, n: 1 }),
     },
     {
-      name: "is no JSON",
+      name: "is not JSON",
       body: 'data: {"usage":{ choices\n\ndata: ,"usage":null\n\n',
     },
     { name: "is a comment", body: ": keep alive\n\n" },
-    { name: "is never ended", body: 'data: {"choices":[{}' },
+    { name: "is not terminated", body: 'data: {"choices":[{}' },
   ]
 ) {
-  Deno.test(`UsageChunkFilter leaves a chunk alone that ${name}`, () => {
+  Deno.test(`UsageChunkFilter does not change a chunk that ${name}`, () => {
     assert.equal(filter([bytesOf(body)]), body);
     assert.equal(filter(everyByte(bytesOf(body))), body);
   });
 }
 
-Deno.test("UsageChunkFilter hides usage in a last event that is never ended", () => {
+Deno.test("UsageChunkFilter removes usage in an unterminated last event", () => {
   const body = events({ ...chunk(), choices: [], usage }).trimEnd();
 
   assert.equal(filter([bytesOf(body)]), "");
 });
 
-Deno.test("UsageChunkFilter cuts null usage before other bare members", () => {
+Deno.test("UsageChunkFilter removes null usage before other flat members", () => {
   const body = events({ ...chunk("Hi"), usage: null, obfuscation: "aB3" });
 
   assert.equal(
@@ -123,14 +130,14 @@ Deno.test("UsageChunkFilter cuts null usage before other bare members", () => {
   );
 });
 
-Deno.test("UsageChunkFilter leaves an event over 1 MiB alone", () => {
+Deno.test("UsageChunkFilter does not change an event over 1 MiB", () => {
   const body = events(chunk("x".repeat(1_500_000)), chunk("y")) + done;
   const positions = Array.from({ length: 100 }, (_, index) => index * 16_384);
 
   assert.equal(filter(cut(bytesOf(body), positions)), body);
 });
 
-Deno.test("UsageChunkFilter does not hold an event over 1 MiB until its end", () => {
+Deno.test("UsageChunkFilter does not buffer an event over 1 MiB until its end", () => {
   const filter = new UsageChunkFilter();
   let passed = 0;
   for (let i = 0; i < 20; i++) {
@@ -140,7 +147,7 @@ Deno.test("UsageChunkFilter does not hold an event over 1 MiB until its end", ()
   assert.equal(passed, 2_000_000);
 });
 
-Deno.test("UsageChunkFilter leaves bytes alone that are no events", () => {
+Deno.test("UsageChunkFilter does not change bytes that are not events", () => {
   fc.assert(
     fc.property(
       fc.array(fc.uint8Array({ maxLength: 100 }), { maxLength: 8 }),

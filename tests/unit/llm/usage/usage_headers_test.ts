@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { readUsageHeaders } from "../../../../src/llm/usage/usage_headers.ts";
+import { readUsageHeaders } from "../../../../src/llm/usage/token_usage.ts";
 
 function read(fields: Readonly<Record<string, string>>) {
   return readUsageHeaders((name) => fields[name]);
 }
 
-Deno.test("readUsageHeaders reads what Bedrock counted, with what the model cached", () => {
+Deno.test("readUsageHeaders reads the counts of Bedrock, including cached tokens", () => {
   const usage = read({
     "x-amzn-bedrock-input-token-count": "12",
     "x-amzn-bedrock-output-token-count": "3",
@@ -20,13 +20,13 @@ Deno.test("readUsageHeaders reads what Bedrock counted, with what the model cach
   assert.equal(usage?.estimated, false);
 });
 
-Deno.test("readUsageHeaders reads an input without an output, as embeddings have it", () => {
+Deno.test("readUsageHeaders reads input without output, as for embeddings", () => {
   const usage = read({ "x-amzn-bedrock-input-token-count": "7" });
 
   assert.equal(usage?.totalTokens, 7);
 });
 
-Deno.test("readUsageHeaders finds nothing where there is none, or no number", () => {
+Deno.test("readUsageHeaders returns undefined for missing or invalid counts", () => {
   assert.equal(read({}), undefined);
   assert.equal(read({ "x-amzn-bedrock-input-token-count": "-1" }), undefined);
 });

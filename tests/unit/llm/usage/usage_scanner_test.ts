@@ -12,15 +12,15 @@ import {
   json,
   scan,
   sse,
-} from "../answers.ts";
-import { streamedAnswers } from "../streamed_answers.ts";
+} from "../llm_responses.ts";
+import { streamedResponses } from "../streamed_responses.ts";
 import { fc } from "../../../harness/properties.ts";
 
-for (const answer of streamedAnswers) {
-  const { name, contentType, body, input, output, model } = answer;
+for (const response of streamedResponses) {
+  const { name, contentType, body, input, output, model } = response;
   const expected = { input, output, total: input + output, model };
   const summary = (pieces: readonly Uint8Array[], api = true) => {
-    const usage = scan(contentType, pieces, api ? answer.api : undefined);
+    const usage = scan(contentType, pieces, api ? response.api : undefined);
     assert.equal(usage?.estimated, false);
     return {
       input: usage.inputTokens,
@@ -30,7 +30,7 @@ for (const answer of streamedAnswers) {
     };
   };
 
-  Deno.test(`usage of ${name} is the same when the stream is cut at any byte`, () => {
+  Deno.test(`usage of ${name} is the same for a stream split at any byte`, () => {
     for (let at = 0; at <= body.length; at++) {
       assert.deepEqual(summary(cut(body, [at])), expected, `cut at ${at}`);
     }
@@ -48,17 +48,17 @@ for (const answer of streamedAnswers) {
     );
   });
 
-  Deno.test(`usage of ${name} is known by its shape alone`, () => {
+  Deno.test(`usage of ${name} is recognized by its shape alone`, () => {
     assert.deepEqual(summary([body], false), expected);
   });
 }
 
-const sseAnswers = streamedAnswers.filter((each) =>
+const sseResponses = streamedResponses.filter((each) =>
   each.contentType.startsWith(sse)
 );
 for (const [name, lineEnd] of [["CRLF", "\r\n"], ["CR", "\r"]] as const) {
-  Deno.test(`usage is found in events with ${name} at every cut`, () => {
-    for (const { contentType, body, input, api } of sseAnswers) {
+  Deno.test(`usage is found in events with ${name} split at any byte`, () => {
+    for (const { contentType, body, input, api } of sseResponses) {
       const text = new TextDecoder().decode(body).replaceAll("\n", lineEnd);
       const bytes = bytesOf(text);
       for (let at = 0; at <= bytes.length; at++) {
@@ -80,16 +80,16 @@ for (
       text: `: keep {alive\nid: 1\nretry: 5\n${events(usage(5, 6))}: x\n\n`,
     },
     {
-      name: "without a blank before it",
+      name: "without a space before it",
       text: 'data:{"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n',
     },
     {
-      name: "in an event that is never ended",
+      name: "in an unterminated event",
       text: `data: ${JSON.stringify(usage(5, 6))}`,
     },
     { name: "in the last of several", text: events(usage(1, 1), usage(5, 6)) },
     {
-      name: "before a line that is no JSON",
+      name: "before a line that is not JSON",
       text: `${events(usage(5, 6))}data: "usage" {{{\n\n`,
     },
   ]
@@ -101,7 +101,7 @@ for (
   });
 }
 
-Deno.test("usage is found in an event that is too long to be kept", () => {
+Deno.test("usage is found in an event that is too long to buffer", () => {
   const response = {
     output: "x".repeat(700_000),
     usage: { input_tokens: 5, output_tokens: 6, total_tokens: 11 },
@@ -121,7 +121,7 @@ Deno.test("usage after an event that is too long is found", () => {
   assert.equal(scan(sse, cut(body, [300_000, 700_020]))?.totalTokens, 11);
 });
 
-Deno.test("text that looks like usage counts for nothing", () => {
+Deno.test("generated text that looks like usage is ignored", () => {
   const fake = '"usage":{"prompt_tokens":9999}';
   const document = {
     choices: [{ message: { content: fake, usage: usage(900, 900).usage } }],
@@ -143,14 +143,14 @@ Deno.test("text that looks like usage counts for nothing", () => {
   assert.equal(scan(sse, [events(document)])?.totalTokens, 11);
 });
 
-Deno.test("usage is found in JSON with escaped keys, blanks and a byte order mark", () => {
+Deno.test("usage is found in JSON with escaped keys, whitespace and a byte order mark", () => {
   const text =
     '\uFEFF \r\n{ "a\\"b" : "\\\\" , "us\\u0061ge" :\t{ "prompt_tokens" : 5 , "completion_tokens" : 6 } }\n';
 
   assert.equal(scan(json, [text])?.totalTokens, 11);
 });
 
-Deno.test("escaped quotes in JSON do not end a text at any cut", () => {
+Deno.test("escaped quotes in JSON do not end a string, split at any byte", () => {
   const body = bytesOf(
     '{"a\\"":"}\\"","b":"\\\\","c":"{\\"","usage":{"prompt_tokens":11}}',
   );
@@ -170,7 +170,7 @@ for (
     "application/jsonl",
   ]
 ) {
-  Deno.test(`an answer of type ${contentType} is read`, () => {
+  Deno.test(`a response of type ${contentType} is scanned`, () => {
     assert.equal(
       scan(contentType, [JSON.stringify(usage(5, 6))])?.totalTokens,
       11,
@@ -181,7 +181,7 @@ for (
 for (
   const contentType of [undefined, "", "text/html", "image/png", "audio/mpeg"]
 ) {
-  Deno.test(`an answer of type ${contentType} has no scanner`, () => {
+  Deno.test(`a response of type ${contentType} has no scanner`, () => {
     assert.equal(createUsageScanner({ api: "chat", contentType }), undefined);
   });
 }
@@ -192,7 +192,11 @@ for (
     { name: "JSON cut short", contentType: json, body: '{"usage":{"prompt_' },
     { name: "usage that is null", contentType: json, body: '{"usage":null}' },
     { name: "usage that is a list", contentType: json, body: '{"usage":[1]}' },
-    { name: "usage that is a text", contentType: json, body: '{"usage":"9"}' },
+    {
+      name: "usage that is a string",
+      contentType: json,
+      body: '{"usage":"9"}',
+    },
     { name: "usage without counts", contentType: json, body: '{"usage":{}}' },
     {
       name: "usage over 16 KiB",
@@ -229,7 +233,7 @@ const metadata = awsMessage("metadata", {
   usage: { inputTokens: 5, outputTokens: 6, totalTokens: 11 },
 });
 
-Deno.test("an event stream is read no further than its first damaged byte", () => {
+Deno.test("an event stream is parsed up to its first corrupt byte", () => {
   for (let at = 0; at < metadata.length; at++) {
     const damaged = new Uint8Array(metadata);
     damaged[at] = (damaged[at] ?? 0) ^ 0x10;
@@ -238,7 +242,7 @@ Deno.test("an event stream is read no further than its first damaged byte", () =
   assert.equal(scan(awsEventStream, [metadata])?.totalTokens, 11);
 });
 
-Deno.test("an event stream is read no further than headers that are longer than their message", () => {
+Deno.test("an event stream is parsed up to headers that are longer than their message", () => {
   const message = Buffer.alloc(16);
   message.writeUInt32BE(16, 0);
   message.writeUInt32BE(100, 4);
@@ -248,13 +252,13 @@ Deno.test("an event stream is read no further than headers that are longer than 
   assert.equal(scan(awsEventStream, [message, metadata]), undefined);
 });
 
-Deno.test("an event stream is read no further than a message over 1 MiB", () => {
+Deno.test("an event stream is parsed up to a message over 1 MiB", () => {
   const long = awsMessage("contentBlockDelta", { text: "x".repeat(1 << 20) });
 
   assert.equal(scan(awsEventStream, [long, metadata]), undefined);
 });
 
-Deno.test("any bytes in any format end in an answer", () => {
+Deno.test("arbitrary bytes in any format yield a result", () => {
   const noise = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
     fc.json().map(bytesOf),

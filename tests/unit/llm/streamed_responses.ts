@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
 import {
-  type Answer,
   awsEventStream,
   awsMessage,
   bytesOf,
   events,
   json,
+  type LlmResponse,
   namedEvents,
   sse,
-} from "./answers.ts";
+} from "./llm_responses.ts";
 
 const chatChunk = {
   id: "chatcmpl-1",
@@ -173,8 +173,8 @@ const geminiCounts = {
   model: "gemini-2.5-flash",
 } as const;
 
-/** A stream of every provider. */
-export const streamedAnswers: readonly Answer[] = [
+/** A stream of each provider. */
+export const streamedResponses: readonly LlmResponse[] = [
   {
     name: "OpenAI chat",
     api: "chat",
@@ -207,7 +207,7 @@ export const streamedAnswers: readonly Answer[] = [
     input: 18,
     output: 3,
   },
-  ...["completed", "incomplete", "failed"].map((end): Answer => ({
+  ...["completed", "incomplete", "failed"].map((end): LlmResponse => ({
     name: `OpenAI responses, ${end}`,
     body: bytesOf(responses(`response.${end}`)),
     ...responsesCounts,

@@ -1,20 +1,20 @@
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { LlmApi } from "../llm_api.ts";
 import { readUsageReport, type UsageReport } from "./usage_report.ts";
 
-/** What a JSON answer, or one event of a stream, says about usage. */
-export interface AnswerDocument {
+/** Usage in a JSON response or an event of a stream. */
+export interface ResponseUsage {
   readonly report: UsageReport | undefined;
-  /** Whether the answer only begins with it: Anthropic's `message_start` knows the input, not yet the output. */
+  /** The report is preliminary: Anthropic's `message_start` contains the input tokens only. */
   readonly isStart: boolean;
   readonly model: string | undefined;
 }
 
 /**
- * Where an answer may speak of usage and model; everything else in it is skipped. Also: OpenAI's `response.completed` event,
- * Anthropic's `message_start`, Cohere's `message-end`, Groq, and Ollama's counts at the top.
+ * Paths of usage and model in responses, including OpenAI's `response.completed` event, Anthropic's `message_start`, Cohere's
+ * `message-end`, Groq, and Ollama's top-level counts.
  */
-export const answerPaths: ReadonlySet<string> = new Set([
+export const usagePaths: ReadonlySet<string> = new Set([
   ...["", "response.", "message.", "metadata.", "delta.", "x_groq."].flatMap(
     (prefix) => [`${prefix}usage`, `${prefix}usageMetadata`],
   ),
@@ -30,18 +30,18 @@ export const answerPaths: ReadonlySet<string> = new Set([
 
 const MAX_MODEL_LENGTH = 256;
 
-/** Reads a document, or what `answerPaths` leaves of it. */
-export function readAnswerDocument(
+/** Reads the usage of a document, which may be reduced to `usagePaths`. */
+export function readResponseUsage(
   document: unknown,
   api: LlmApi | undefined,
-): AnswerDocument {
+): ResponseUsage {
   if (!isJsonObject(document)) {
     return { report: undefined, isStart: false, model: undefined };
   }
   const { response, message, delta } = document;
-  // Bedrock's; elsewhere clients may send metadata and get it back.
-  const isTold = api === undefined || api === "converse";
-  const metadata = isTold ? document["metadata"] : undefined;
+  // Only Bedrock reports usage there; other APIs echo metadata of the client.
+  const isTrusted = api === undefined || api === "converse";
+  const metadata = isTrusted ? document["metadata"] : undefined;
   const places = [document, response, metadata, delta, document["x_groq"]];
   const report = firstOf(places, (place) => readPlace(place, api)) ??
     readUsageReport(document["meta"], api) ??
@@ -63,9 +63,9 @@ function readPlace(
     readUsageReport(place["usageMetadata"], api);
 }
 
-/** Ollama has its counts among everything else. */
+/** Reads Ollama's counts at the top level. */
 function readCounts(
-  document: Readonly<Record<string, unknown>>,
+  document: JsonObject,
   api: LlmApi | undefined,
 ): UsageReport | undefined {
   const { prompt_eval_count: input, eval_count: output } = document;

@@ -11,8 +11,8 @@ export const sse = "text/event-stream";
 export const json = "application/json";
 export const awsEventStream = "application/vnd.amazon.eventstream";
 
-/** An answer and what it says. */
-export interface Answer {
+/** A response and its expected usage. */
+export interface LlmResponse {
   readonly name: string;
   readonly api: LlmApi;
   readonly contentType: string;
@@ -26,12 +26,12 @@ export function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** Events of those documents: `data: {…}` and an empty line each. */
+/** Formats documents as events: `data: {…}` and an empty line each. */
 export function events(...documents: readonly unknown[]): string {
   return documents.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("");
 }
 
-/** Events as Anthropic sends them, with their names. */
+/** Formats documents as named events, like Anthropic. */
 export function namedEvents(
   ...documents: readonly { readonly type: string }[]
 ): string {
@@ -40,7 +40,7 @@ export function namedEvents(
   ).join("");
 }
 
-/** One message of an AWS event stream. */
+/** Encodes a message of an AWS event stream. */
 export function awsMessage(eventType: string, payload: unknown): Uint8Array {
   const headers = Buffer.concat([
     awsHeader(":event-type", eventType),
@@ -78,7 +78,7 @@ export function scannerFor(
   return scanner;
 }
 
-/** The usage that an answer states when it comes in those pieces. */
+/** Returns the usage of a response that arrives in these pieces. */
 export function scan(
   contentType: string,
   pieces: readonly (Uint8Array | string)[],
@@ -91,7 +91,7 @@ export function scan(
   return scanner.finish();
 }
 
-/** The usage that a JSON answer states. */
+/** Returns the usage of a JSON response. */
 export function scanJson(
   document: unknown,
   api?: LlmApi,
@@ -109,7 +109,7 @@ export function cut(
   return ends.map((end, index) => bytes.slice(ends[index - 1] ?? 0, end));
 }
 
-/** One by one. */
+/** Splits bytes one by one. */
 export function everyByte(bytes: Uint8Array): Uint8Array[] {
   return Array.from(bytes, (byte) => Uint8Array.of(byte));
 }

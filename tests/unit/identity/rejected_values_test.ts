@@ -14,8 +14,8 @@ const second = await createTokenIssuer({ kid: "k2", now: clock.now() });
 const keys = await readKeySet(jwksOf(issuer, second));
 const source = { get: () => keys, newer: () => Promise.resolve(keys) };
 
-/** What client and log are told of a token with these claims. */
-async function refuse(
+/** Returns the messages for client and log when a token with these claims is rejected. */
+async function reject(
   claims: JsonObject,
   { audiences = ["https://b"], issuers = [issuer.issuer], kid = "k1" } = {},
 ): Promise<{ client: string; log: string }> {
@@ -36,7 +36,7 @@ async function refuse(
 
 const cases: {
   readonly claims: JsonObject;
-  readonly options?: Parameters<typeof refuse>[1];
+  readonly options?: Parameters<typeof reject>[1];
   readonly client: string;
   readonly log: string;
 }[] = [
@@ -95,8 +95,8 @@ const cases: {
   },
 ];
 for (const { claims, options, client, log } of cases) {
-  Deno.test(`of ${JSON.stringify(claims)} the log has what the client is not told: ${log}`, async () => {
-    assert.deepEqual(await refuse(claims, options), {
+  Deno.test(`only the log shows values of ${JSON.stringify(claims)}: ${log}`, async () => {
+    assert.deepEqual(await reject(claims, options), {
       client,
       log: `${client}: ${log}`,
     });
@@ -104,10 +104,10 @@ for (const { claims, options, client, log } of cases) {
 }
 
 for (const claim of ["aud", "iss"]) {
-  Deno.test(`a hostile ${claim} cannot fill the log or steer a terminal`, async () => {
+  Deno.test(`a hostile ${claim} cannot flood the log or control a terminal`, async () => {
     const hostile = '"\x1b[2J\n\u202e\u0085' + "x".repeat(10_000);
 
-    const { client, log } = await refuse({ [claim]: hostile });
+    const { client, log } = await reject({ [claim]: hostile });
 
     assert(log.includes(String.raw`"\"\u001b[2J\n\u202e\u0085xxx`), log);
     assert(log.length < 500, `${log.length}`);
@@ -117,7 +117,7 @@ for (const claim of ["aud", "iss"]) {
 }
 
 for (const iss of [7, ["https://idp.example/"], null]) {
-  Deno.test(`an issuer that is no text is refused: ${JSON.stringify(iss)}`, async () => {
-    assert.equal((await refuse({ iss })).log, "token issuer is not text");
+  Deno.test(`an issuer that is not a string is rejected: ${JSON.stringify(iss)}`, async () => {
+    assert.equal((await reject({ iss })).log, "token issuer is not a string");
   });
 }

@@ -1,26 +1,26 @@
-/** What is remembered of a token. */
-export interface RememberedToken {
+/** An entry of a `TokenCache`. */
+export interface CachedToken {
   readonly text: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** Bounds of the memory; the tokens' own text counts, what hangs on them is of the same order. */
-export interface TokenMemoryLimits {
+/** Bounds of the cache. `characters` counts the tokens' text; their claims are of similar size. */
+export interface TokenCacheLimits {
   readonly tokens: number;
   readonly characters: number;
 }
 
 const defaultLimits = { tokens: 10_000, characters: 8 * 1024 * 1024 };
 
-/** Tokens by their exact text; when it is full, the one that was not used for longest goes first. */
-export class TokenMemory<T extends RememberedToken> {
-  readonly #limits: TokenMemoryLimits;
-  /** In order of use. */
+/** A least-recently-used cache of tokens by their exact text. */
+export class TokenCache<T extends CachedToken> {
+  readonly #limits: TokenCacheLimits;
+  /** Least recently used first. */
   readonly #byText = new Map<string, T>();
   #characters = 0;
 
-  constructor(limits: TokenMemoryLimits = defaultLimits) {
+  constructor(limits: TokenCacheLimits = defaultLimits) {
     this.#limits = limits;
   }
 
@@ -28,11 +28,11 @@ export class TokenMemory<T extends RememberedToken> {
     return this.#byText.size;
   }
 
-  get fill(): { readonly used: number; readonly capacity: number } {
+  get occupancy(): { readonly used: number; readonly capacity: number } {
     return { used: this.#byText.size, capacity: this.#limits.tokens };
   }
 
-  /** What is known of the token, unless it has expired at `now`. */
+  /** Returns the entry of a token unless it has expired. */
   get(text: string, now: number): T | undefined {
     const found = this.#byText.get(text);
     if (found === undefined) return undefined;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { bytesOf, everyByte, json, scan, sse } from "./answers.ts";
+import { bytesOf, everyByte, json, scan, sse } from "./llm_responses.ts";
 import { detectLlmApi } from "../../../src/llm/llm_api.ts";
 
-/** Answers that others recorded from real providers; they are not part of this repository. */
+/** Recorded responses of real providers; they are not part of this repository. */
 const directory = new URL("../../../../shared/vectors/llm/", import.meta.url);
 
-interface RecordedAnswer {
+interface RecordedResponse {
   readonly stream: boolean;
   readonly uri: string;
   readonly body: string;
@@ -19,14 +19,14 @@ interface RecordedAnswer {
 
 const names = await list();
 
-// The name says how many ran: none where the recordings are not at hand.
-Deno.test(`${names.length} recorded answers are read`, () => {
+// The title reports how many ran: none where the recordings are not available.
+Deno.test(`${names.length} recorded responses are found`, () => {
   assert(names.every((name) => name.endsWith(".json")));
 });
 
 for (const name of names) {
-  Deno.test(`recorded answer ${name} is debited as expected`, async () => {
-    const recorded: RecordedAnswer = JSON.parse(
+  Deno.test(`recorded response ${name} is charged as expected`, async () => {
+    const recorded: RecordedResponse = JSON.parse(
       await Deno.readTextFile(new URL(name, directory)),
     );
     const { input, output, reportedInput, debit } = recorded.expect;
