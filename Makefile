@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden pictures bench build clean interop-ratelimit screenshots
+.PHONY: help run test check fmt hooks e2e golden pictures bench build clean interop-ratelimit interop-python screenshots
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,9 @@ screenshots: ## take the screenshots of the documentation; needs Chromium
 
 interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis
 	@sh .ci/interop_ratelimit $(ARGS)
+
+interop-python: ## log in with real Python MCP clients; needs Python
+	@sh .ci/interop_python $(ARGS)
 
 clean: ## remove build output and downloads
 	rm -rf dist .tools

@@ -7,6 +7,11 @@ import {
   KvKeyCache,
   noKeyCache,
 } from "../identity/keys/key_cache.ts";
+import {
+  createMemoryLoginState,
+  KvLoginState,
+  type LoginState,
+} from "../oauth/login_state.ts";
 import type { PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
 import type {
@@ -38,6 +43,7 @@ export interface PolicyStateLease {
 export class PolicyState {
   readonly #options: PolicyStateOptions;
   readonly #identity: IdentityStore;
+  readonly #logins: LoginState;
   readonly #counters: CounterStore;
   readonly #limiters: GlobalLimiters;
 
@@ -49,6 +55,7 @@ export class PolicyState {
       log: logger.module("identity"),
       cache: createKeyCache(options),
     });
+    this.#logins = createLoginState(options);
     this.#counters = new LocalCounterStore(clock);
     this.#limiters = new GlobalLimiters({
       clock,
@@ -68,6 +75,7 @@ export class PolicyState {
         maxBufferBytes: settings.limits.maxBufferBytes,
         trustsPeer: trustedProxies(settings.trustedProxies),
         identity,
+        logins: this.#logins,
         counters,
         globalLimiter(config, { connectionOf, hide }) {
           const place = limiterPlace(config, settings.kv, connectionOf);
@@ -125,7 +133,11 @@ export class PolicyState {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#identity.close(), this.#limiters.close()]);
+    await Promise.all([
+      this.#identity.close(),
+      this.#logins.close(),
+      this.#limiters.close(),
+    ]);
   }
 }
 
@@ -152,6 +164,15 @@ export function describeGlobalBudget(
     ...(resetMs !== undefined && { resetSeconds: Math.ceil(resetMs / 1000) }),
     windowSeconds: windowMs / 1000,
   };
+}
+
+function createLoginState(
+  { settings: { kv }, clock }: PolicyStateOptions,
+): LoginState {
+  const store = kv?.url ?? kv?.path;
+  return store === undefined
+    ? createMemoryLoginState(clock)
+    : new KvLoginState(store, clock);
 }
 
 function createKeyCache(

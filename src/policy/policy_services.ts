@@ -10,6 +10,10 @@ import {
   IdentityStore,
 } from "../identity/identity_store.ts";
 import { noKeyCache } from "../identity/keys/key_cache.ts";
+import {
+  createMemoryLoginState,
+  type LoginState,
+} from "../oauth/login_state.ts";
 import type { CounterLease } from "../ratelimit/local/counter_store.ts";
 import type { GlobalLimiter } from "../ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
@@ -32,6 +36,8 @@ export interface PolicyServices {
   trustsPeer(peer: Peer): boolean;
   /** Keys and metadata of identity providers. */
   readonly identity: Pick<IdentityLease, "keys" | "metadata" | "verifier">;
+  /** Logins of MCP clients at the gateway. */
+  readonly logins: Pick<LoginState, "grants" | "secret">;
   /** Budgets of this process. */
   readonly counters: Pick<CounterLease, "limit">;
   /** The limiter of a `global` block; `undefined` when this process has none of its kind. */
@@ -51,6 +57,7 @@ export function inertServices(): PolicyServices {
     maxBufferBytes: 0,
     trustsPeer: () => false,
     identity: store.lease(),
+    logins: createMemoryLoginState(clock),
     counters: new LocalCounterStore(clock).lease(),
     globalLimiter: () => undefined,
   };

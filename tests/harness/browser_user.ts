@@ -1,48 +1,82 @@
 import assert from "node:assert/strict";
 
-/** How a user answers the page of a mock identity provider. */
+/** How a user answers the pages of a login. */
 export interface Answer {
   readonly account?: string;
   readonly answer?: "allow" | "deny";
 }
 
+/** Cookies of a browser by origin; shared by the logins of one user. */
+export class CookieJar {
+  readonly #cookies = new Map<string, Map<string, string>>();
+
+  /** The `Cookie` field for a URL. */
+  fieldFor({ origin }: URL): string {
+    return [...this.#cookies.get(origin) ?? []]
+      .map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+
+  /** Keeps what a response sets, and forgets what it deletes. */
+  store({ origin }: URL, headers: Headers): void {
+    const cookies = this.#cookies.get(origin) ?? new Map<string, string>();
+    this.#cookies.set(origin, cookies);
+    for (const cookie of headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+      if (/;\s*max-age=0\b/i.test(cookie)) cookies.delete(name);
+      else cookies.set(name, value);
+    }
+  }
+}
+
 /**
- * Does what a user does in a browser, over plain HTTP: opens the page, submits its form, follows redirects with cookies.
- * Answers the callback URL that leads back to the client, without opening it.
+ * Does what a user does in a browser, over plain HTTP: opens the page, submits its forms, follows redirects with cookies.
+ * Returns the callback URL that leads back to the client, without opening it.
  */
 export async function logIn(
   authorizationUrl: string | URL,
   { account = "ada", answer = "allow" }: Answer = {},
+  jar = new CookieJar(),
 ): Promise<URL> {
-  const { origin } = new URL(authorizationUrl);
-  const cookies = new Map<string, string>();
   let url = new URL(authorizationUrl);
+  const redirectUri = url.searchParams.get("redirect_uri") ?? "";
   let form: URLSearchParams | undefined;
-  for (let visited = 0; visited < 10; visited++) {
+  for (let visited = 0; visited < 20; visited++) {
     const response = await fetch(url, {
       method: form === undefined ? "GET" : "POST",
       redirect: "manual",
-      headers: {
-        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join(
-          "; ",
-        ),
-      },
+      headers: { cookie: jar.fieldFor(url) },
       ...(form && { body: form }),
     });
     const page = await response.text();
-    for (const cookie of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
-      cookies.set(name, value);
-    }
+    jar.store(url, response.headers);
     const location = response.headers.get("location");
     if (location === null) {
       assert(page.includes("<form"), `no way on at ${url}: ${page}`);
-      form = new URLSearchParams({ account, answer });
+      form = new URLSearchParams({ ...hiddenFields(page), account, answer });
+      url = new URL(actionOf(page) ?? url, url);
       continue;
     }
     form = undefined;
     url = new URL(location, url);
-    if (url.origin !== origin) return url;
+    if (isBelow(url, redirectUri)) return url;
   }
   throw new Error(`Cannot log in: too many pages, the last is ${url}`);
+}
+
+function isBelow(url: URL, redirectUri: string): boolean {
+  const target = URL.parse(redirectUri);
+  return target !== null && url.protocol === target.protocol &&
+    url.host === target.host && url.pathname === target.pathname;
+}
+
+function hiddenFields(page: string): Record<string, string> {
+  return Object.fromEntries(
+    [...page.matchAll(
+      /<input type="hidden" name="([^"]*)" value="([^"]*)">/g,
+    )].map(([, name = "", value = ""]) => [name, value]),
+  );
+}
+
+function actionOf(page: string): string | undefined {
+  return /<form[^>]* action="([^"]*)"/.exec(page)?.[1];
 }

@@ -12,6 +12,8 @@ export interface Protection {
   readonly rules?: readonly string[];
   /** More fields of `jwtAuthentication.mcp`. */
   readonly mcp?: Readonly<Record<string, unknown>>;
+  /** A free port by default. */
+  readonly port?: number;
   /** Origins of web pages that may call; `*` by default. */
   readonly allowOrigins?: readonly string[];
 }
@@ -28,13 +30,18 @@ export interface ProtectedGateway extends AsyncDisposable {
 /** Starts all that a client needs; disposing also stops `idp`. */
 export async function startProtectedGateway(
   idp: Idp,
-  { provider, audience, rules = [], mcp = {}, allowOrigins = ["*"] }:
-    Protection,
+  {
+    provider,
+    audience,
+    rules = [],
+    mcp = {},
+    allowOrigins = ["*"],
+    port = freePort(),
+  }: Protection,
 ): Promise<ProtectedGateway> {
   await using opening = new AsyncDisposableStack();
   opening.use(idp);
   const server = opening.adopt(startMcpServer(), (server) => server.close());
-  const port = freePort();
   const origin = `http://127.0.0.1:${port}`;
   const url = `${origin}/mcp`;
   const { accessLog } = opening.use(

@@ -145,8 +145,32 @@ const mcp = s.object({
     s.optional(resourceMetadata),
   ),
   issuerMode: s.field(
-    "Who is the authorization server for clients; `Gateway` with a provider, else `Upstream`.",
-    s.optional(s.oneOf(["Gateway", "Upstream"])),
+    "Who is the authorization server for clients: the provider (`Upstream`), the provider under the name of the gateway (`Gateway`), or the gateway itself, which logs in at the provider as `clientId` (`Proxied`, works with every client). `Gateway` with a provider, else `Upstream`.",
+    s.optional(s.oneOf(["Gateway", "Upstream", "Proxied"])),
+  ),
+  clientSecret: s.field(
+    "Secret of `clientId`, for `Proxied`; write `${NAME}` to take it from the environment. None for a public client.",
+    s.optional(s.secret()),
+  ),
+  clientSecretFile: s.field(
+    "File with the secret, in place of `clientSecret`.",
+    s.optional(s.text(4096)),
+  ),
+  scopes: s.field(
+    "Scopes that every login of `Proxied` asks the provider for, besides those of the client.",
+    s.optional(s.list(s.text(256))),
+  ),
+  stateSecret: s.field(
+    "Seals the logins of `Proxied`, at least 32 characters, the same for every replica. Without one, `config.kv` keeps a secret, or logins end with the process.",
+    s.optional(s.secret()),
+  ),
+  stateSecretFile: s.field(
+    "File with such secrets, one a line: the first seals, all of them open.",
+    s.optional(s.text(4096)),
+  ),
+  clientMetadataHosts: s.field(
+    "Hosts, such as `clients.example.internal:8443`, whose client metadata documents are fetched although their addresses are private.",
+    s.optional(s.list(s.text(255))),
   ),
   registration: s.field(
     "Where clients of `IdpA` register; `Gateway` takes a `clientId`.",

@@ -70,8 +70,14 @@ export interface FetchOptions {
   readonly clock: Clock;
   /** Aborts the fetch. */
   readonly cancellation: Cancellation;
-  /** JSON to send with `POST`; without it, the request is a `GET`. */
+  /** Body to send with `POST`; without it, the request is a `GET`. */
   readonly body?: string;
+  /** Of the body, `application/json` by default. */
+  readonly contentType?: string;
+  /** `Authorization` of the request. */
+  readonly authorization?: string | undefined;
+  /** 1 MiB by default. */
+  readonly maxBytes?: number;
 }
 
 /**
@@ -81,8 +87,10 @@ export interface FetchOptions {
  */
 export async function fetchDocument(
   { connection, authority, target }: DocumentAddress,
-  { clock, cancellation: outer, body }: FetchOptions,
+  { clock, cancellation: outer, maxBytes = MAX_BYTES, ...options }:
+    FetchOptions,
 ): Promise<FetchedDocument> {
+  const { body } = options;
   const upstream = createUpstream(connection, clock);
   const own = new Cancellation();
   const unsubscribe = outer.onCancel((reason) => own.cancel(reason));
@@ -98,7 +106,7 @@ export async function fetchDocument(
         method: body === undefined ? "GET" : "POST",
         authority,
         target,
-        headers: headersFor(body),
+        headers: headersFor(options),
         upgrade: undefined,
         expectsContinue: false,
         sendInformational: () => {},
@@ -107,7 +115,7 @@ export async function fetchDocument(
       cancellation,
     );
     assertUncompressed(response.headers);
-    const text = await readText(response.body, MAX_BYTES);
+    const text = await readText(response.body, maxBytes);
     return { status: response.status, headers: response.headers, text };
   } finally {
     unsubscribe();
@@ -116,12 +124,20 @@ export async function fetchDocument(
   }
 }
 
-function headersFor(body: string | undefined): HeaderList {
+function headersFor(
+  { body, contentType = "application/json", authorization }: Pick<
+    FetchOptions,
+    "body" | "contentType" | "authorization"
+  >,
+): HeaderList {
   const headers = HeaderList.from([
     ["accept", "application/json"],
     ["accept-encoding", "identity"],
   ]);
-  if (body !== undefined) headers.append("content-type", "application/json");
+  if (authorization !== undefined) {
+    headers.append("authorization", authorization);
+  }
+  if (body !== undefined) headers.append("content-type", contentType);
   return headers;
 }
 

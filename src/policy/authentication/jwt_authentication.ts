@@ -13,7 +13,9 @@ import { jwtClaims, protectedResource } from "./request_identity.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
 import { McpOAuth } from "../mcp/mcp_oauth.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
-import type { PolicyOptions } from "../policy_kind.ts";
+import type { PolicyOptions, ReadFile } from "../policy_kind.ts";
+import type { LoginSecrets } from "../mcp/mcp_login.ts";
+import { linesOf } from "./jwt_checks.ts";
 import { Refusal } from "../refusal.ts";
 
 /**
@@ -130,7 +132,25 @@ function createMcpOAuth(
     audience: provider.audiences?.[0],
     server: jwksServer(provider.jwks, options),
     services: options.services,
+    secrets: loginSecrets(mcp, options.readFile),
   });
+}
+
+/** Of issuer mode `Proxied`. The check of the configuration has read the files before. */
+function loginSecrets(
+  { clientSecret, clientSecretFile, stateSecret, stateSecretFile }: NonNullable<
+    JwtAuthentication["mcp"]
+  >,
+  readFile: ReadFile,
+): LoginSecrets {
+  return {
+    clientSecret: clientSecretFile === undefined
+      ? clientSecret
+      : readFile(clientSecretFile).trim(),
+    stateSecrets: stateSecretFile === undefined
+      ? [stateSecret].filter((secret) => secret !== undefined)
+      : linesOf(readFile(stateSecretFile)),
+  };
 }
 
 function isRefusal(error: unknown): boolean {

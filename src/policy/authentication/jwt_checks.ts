@@ -35,7 +35,7 @@ export function checkJwtAuthentication(
     const message = "Cannot accept the token in the query: MCP forbids it";
     problems.push({ path: ["location", "queryParameter"], message });
   }
-  return [...problems, ...checkMcp(mcp)];
+  return [...problems, ...checkMcp(mcp), ...checkLogin(mcp, readFile)];
 }
 
 /** What the provider of an MCP server has to have besides, and what it should. */
@@ -84,6 +84,92 @@ function checkMcp(
     problems.push({ path: ["mcp", "registration"], message });
   }
   return problems;
+}
+
+/** Settings of issuer mode `Proxied`. */
+function checkLogin(mcp: Mcp, readFile: ReadFile): readonly PolicyProblem[] {
+  const problems: PolicyProblem[] = [];
+  const add = (field: keyof Mcp, message: string, isWarning?: true) =>
+    problems.push({
+      path: ["mcp", field],
+      message,
+      ...isWarning && { isWarning },
+    });
+  if (mcp.issuerMode !== "Proxied") {
+    for (const field of loginFields) {
+      if (mcp[field] !== undefined) {
+        add(
+          field,
+          `"${field}" has no effect: it is for issuerMode "Proxied"`,
+          true,
+        );
+      }
+    }
+    return problems;
+  }
+  if (mcp.clientId === undefined) {
+    add(
+      "issuerMode",
+      'issuerMode "Proxied" needs clientId: the client of the gateway at the provider',
+    );
+  }
+  if (mcp.registration !== undefined) {
+    add(
+      "registration",
+      '"registration" has no effect: with issuerMode "Proxied", clients register at the gateway',
+      true,
+    );
+  }
+  if (mcp.clientSecret !== undefined && mcp.clientSecretFile !== undefined) {
+    add("clientSecretFile", '"clientSecret" is set too: keep one of both');
+  }
+  if (mcp.stateSecret !== undefined && mcp.stateSecretFile !== undefined) {
+    add("stateSecretFile", '"stateSecret" is set too: keep one of both');
+  }
+  if ((mcp.stateSecret?.length ?? MIN_STATE_SECRET) < MIN_STATE_SECRET) {
+    add("stateSecret", `shorter than ${MIN_STATE_SECRET} characters`);
+  }
+  for (const field of ["clientSecretFile", "stateSecretFile"] as const) {
+    const problem = secretFileProblem(mcp[field], field, readFile);
+    if (problem !== undefined) add(field, problem);
+  }
+  return problems;
+}
+
+const MIN_STATE_SECRET = 32;
+
+const loginFields = [
+  "clientSecret",
+  "clientSecretFile",
+  "scopes",
+  "stateSecret",
+  "stateSecretFile",
+  "clientMetadataHosts",
+] as const;
+
+function secretFileProblem(
+  path: string | undefined,
+  field: "clientSecretFile" | "stateSecretFile",
+  readFile: ReadFile,
+): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    const lines = linesOf(readFile(path));
+    if (lines.length === 0) return "the file is empty";
+    return field === "stateSecretFile" &&
+        lines.some(({ length }) => length < MIN_STATE_SECRET)
+      ? `a secret in the file is shorter than ${MIN_STATE_SECRET} characters`
+      : undefined;
+  } catch (error) {
+    return `Cannot read the secret: ${describeReadError(error)}`;
+  }
+}
+
+/** The lines of a file of secrets, without blanks around them and without empty ones. */
+export function linesOf(text: string): string[] {
+  return text.split("\n").map((line) => line.trim()).filter((line) =>
+    line !== ""
+  );
 }
 
 function checkKeys(

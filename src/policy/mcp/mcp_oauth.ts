@@ -14,6 +14,7 @@ import { type ProviderAdapter } from "../../identity/providers/provider.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
 import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
+import { OAuthError } from "../../oauth/oauth_error.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import {
   adaptServerMetadata,
@@ -27,6 +28,7 @@ import {
 import { registerClient } from "./mcp_registration.ts";
 import { findEndpoint, type McpEndpoint } from "./mcp_endpoint.ts";
 import type { PolicyAnswer, PolicyContext } from "../policy.ts";
+import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
 import type { PolicyServices } from "../policy_services.ts";
 import { waitFor } from "../policy_trace.ts";
 import { ProviderRegistration } from "./provider_registration.ts";
@@ -43,6 +45,8 @@ export interface McpProvider {
   /** The backend that holds its keys; it is asked for the metadata too when it is the issuer's host. */
   readonly server: DocumentServer | undefined;
   readonly services: PolicyServices;
+  /** For issuer mode `Proxied`. */
+  readonly secrets: LoginSecrets;
 }
 
 /** The OAuth endpoints of a protected MCP server: metadata of resource and authorization server, and registration. */
@@ -55,6 +59,8 @@ export class McpOAuth implements ProtectedResource {
   readonly #isIssuer: boolean;
   readonly #configuredOrigin: string | undefined;
   readonly #registration: ProviderRegistration | undefined;
+  /** Set in issuer mode `Proxied`. */
+  readonly #login: McpLogin | undefined;
 
   constructor(config: McpConfig, provider: McpProvider) {
     const { issuer, services } = provider;
@@ -70,7 +76,14 @@ export class McpOAuth implements ProtectedResource {
     );
     const mode = config.issuerMode ??
       (adapter === undefined ? "Upstream" : "Gateway");
-    this.#isIssuer = mode === "Gateway";
+    this.#isIssuer = mode !== "Upstream";
+    this.#login = mode === "Proxied"
+      ? new McpLogin(config, {
+        ...provider,
+        metadata: this.#metadata,
+        addressOf: (url) => this.#addressOf(url),
+      })
+      : undefined;
     this.#configuredOrigin = resource && new URL(resource).origin;
     const registrationUrl = adapter?.registrationUrl(issuer);
     this.#registration = registrationUrl === undefined
@@ -89,6 +102,8 @@ export class McpOAuth implements ProtectedResource {
     const { target, method } = context.request;
     const endpoint = findEndpoint(pathOf(target));
     if (endpoint === undefined) return undefined;
+    const login = this.#answerLogin(context, endpoint);
+    if (login !== undefined) return login;
     const methods = endpoint.kind === "registration" ? "POST" : "GET, HEAD";
     if (method === "OPTIONS") return publicPreflight(`${methods}, OPTIONS`);
     if (endpoint.kind === "unknown") {
@@ -100,6 +115,18 @@ export class McpOAuth implements ProtectedResource {
       });
     }
     return this.#serve(endpoint, context);
+  }
+
+  #answerLogin(
+    context: PolicyContext,
+    { kind, path }: McpEndpoint,
+  ): PolicyAnswer | Promise<PolicyAnswer> | undefined {
+    if (kind !== "server" && kind !== "registration") return undefined;
+    return this.#login?.answer(
+      context.request,
+      kind === "registration" ? `${path}/register` : path,
+      this.#origin(context),
+    );
   }
 
   #serve(
@@ -132,6 +159,10 @@ export class McpOAuth implements ProtectedResource {
   ): Promise<PolicyAnswer> {
     try {
       const whom = `metadata of ${this.#provider.issuer}`;
+      if (this.#login !== undefined) {
+        const own = this.#login.metadata(origin, resource.slice(origin.length));
+        return publicJson(await waitFor(trace, whom, own));
+      }
       const metadata = await waitFor(trace, whom, this.#metadata.get());
       return publicJson(
         adaptServerMetadata(metadata, {
@@ -144,6 +175,12 @@ export class McpOAuth implements ProtectedResource {
         }),
       );
     } catch (error) {
+      if (error instanceof OAuthError) {
+        return refusePublicly("temporarily_unavailable", error.description, {
+          cause: error.detail ?? "",
+          headers: { "retry-after": String(error.retryAfter ?? 5) },
+        });
+      }
       if (!(error instanceof DocumentUnavailableError)) throw error;
       return refusePublicly(
         "temporarily_unavailable",

@@ -1,0 +1,104 @@
+import { type JsonObject, stringMember } from "../base/json.ts";
+import type { Seal } from "./seal.ts";
+
+/** A login that the client has not redeemed yet; it travels sealed as the authorization code. */
+export interface AuthorizationCode {
+  /** Names the code and the grant that comes of it. */
+  readonly id: string;
+  /** Fingerprint of the client. */
+  readonly client: string;
+  readonly redirectUri: string;
+  /** S256 challenge of the client's PKCE verifier. */
+  readonly challenge: string;
+  readonly scope: string | undefined;
+  readonly issuer: string;
+  /** The provider's code, which the gateway redeems when the client redeems ours. */
+  readonly providerCode: string;
+  /** PKCE verifier of the gateway towards the provider. */
+  readonly verifier: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** A refresh token of the provider, bound to a client; it travels sealed as the refresh token of the gateway. */
+export interface RefreshGrant {
+  /** ID of the code that it began with. */
+  readonly grant: string;
+  /** Fingerprint of the client. */
+  readonly client: string;
+  readonly issuer: string;
+  readonly scope: string | undefined;
+  readonly providerToken: string;
+}
+
+/** A client has a minute to redeem its code (RFC 6749 section 4.1.2 recommends at most ten). */
+export const CODE_MS = 60_000;
+
+/** The code as text. */
+export function sealCode(seal: Seal, code: AuthorizationCode): string {
+  return seal.seal("code", { ...code });
+}
+
+/** The code of a text that `sealCode` wrote; `undefined` for any other. */
+export function openCode(
+  seal: Seal,
+  text: string,
+): AuthorizationCode | undefined {
+  const value = seal.open("code", text);
+  if (value === undefined) return undefined;
+  const { expiresAt } = value;
+  const strings = stringsOf(value, [
+    "id",
+    "client",
+    "redirectUri",
+    "challenge",
+    "issuer",
+    "providerCode",
+    "verifier",
+  ]);
+  return strings === undefined || typeof expiresAt !== "number"
+    ? undefined
+    : { ...strings, scope: stringMember(value, "scope"), expiresAt };
+}
+
+/** The refresh token as text. */
+export function sealRefreshToken(seal: Seal, grant: RefreshGrant): string {
+  return seal.seal("refresh", { ...grant });
+}
+
+/** The grant of a text that `sealRefreshToken` wrote; `undefined` for any other. */
+export function openRefreshToken(
+  seal: Seal,
+  text: string,
+): RefreshGrant | undefined {
+  const value = seal.open("refresh", text);
+  if (value === undefined) return undefined;
+  const strings = stringsOf(value, [
+    "grant",
+    "client",
+    "issuer",
+    "providerToken",
+  ]);
+  return strings && { ...strings, scope: stringMember(value, "scope") };
+}
+
+/** The members of those names when all of them are strings. */
+function stringsOf<const K extends string>(
+  value: JsonObject,
+  names: readonly K[],
+): Readonly<Record<K, string>> | undefined {
+  const found: Partial<Record<K, string>> = {};
+  for (const name of names) {
+    const member = stringMember(value, name);
+    if (member === undefined) return undefined;
+    found[name] = member;
+  }
+  return isComplete(found, names) ? found : undefined;
+}
+
+function isComplete<K extends string>(
+  found: Partial<Record<K, string>>,
+  names: readonly K[],
+): found is Record<K, string> {
+  return names.every((name) => found[name] !== undefined);
+}

@@ -1,0 +1,198 @@
+import type { Cancellation } from "../base/cancellation.ts";
+import { type JsonObject, parseJson } from "../base/json.ts";
+import type { RequestMessage } from "../http/message.ts";
+import { readText } from "../identity/documents/document_client.ts";
+import type {
+  AuthorizationServices,
+  ServerUrls,
+} from "./authorization_services.ts";
+import { type ClientDocuments, isDocumentUrl } from "./client_documents.ts";
+import { LoginEndpoints } from "./login_endpoints.ts";
+import {
+  type OAuthClient,
+  openOAuthClient,
+  registerOAuthClient,
+} from "./oauth_client.ts";
+import { OAuthError } from "./oauth_error.ts";
+import {
+  type OAuthParameters,
+  readOAuthParameters,
+} from "./oauth_parameters.ts";
+import {
+  jsonErrorReply,
+  jsonReply,
+  type OAuthReply,
+  pageErrorReply,
+} from "./oauth_reply.ts";
+import { TokenEndpoints } from "./token_endpoints.ts";
+
+/** Endpoints by the last part of their path. */
+export const oauthEndpoints = {
+  authorize: "GET",
+  consent: "POST",
+  callback: "GET",
+  token: "POST",
+  register: "POST",
+  revoke: "POST",
+} as const;
+
+/** An endpoint of the authorization server. */
+export type OAuthEndpoint = keyof typeof oauthEndpoints;
+
+/** Whether a name is that of an endpoint. */
+export function isOAuthEndpoint(name: string): name is OAuthEndpoint {
+  return Object.hasOwn(oauthEndpoints, name);
+}
+
+/** Dependencies of the authorization server. */
+export interface AuthorizationServerOptions
+  extends Omit<AuthorizationServices, "findClient"> {
+  readonly documents: ClientDocuments;
+}
+
+const MAX_FORM_BYTES = 64 * 1024;
+
+/**
+ * The authorization server that MCP clients see when the gateway logs them in at a provider that knows one client.
+ *
+ * All state travels with the client or its browser, sealed; see `docs/mcp_login.md` for the course of a login.
+ */
+export class AuthorizationServer {
+  readonly #options: AuthorizationServerOptions;
+  readonly #login: LoginEndpoints;
+  readonly #tokens: TokenEndpoints;
+
+  constructor(options: AuthorizationServerOptions) {
+    this.#options = options;
+    const services = {
+      ...options,
+      findClient: (id: string, cancellation: Cancellation) =>
+        this.#findClient(id, cancellation),
+    };
+    this.#login = new LoginEndpoints(services);
+    this.#tokens = new TokenEndpoints(services);
+  }
+
+  /** Serves a request whose method fits the endpoint. */
+  async serve(
+    endpoint: OAuthEndpoint,
+    request: RequestMessage,
+    urls: ServerUrls,
+  ): Promise<OAuthReply> {
+    const isForBrowsers = ["authorize", "consent", "callback"].includes(
+      endpoint,
+    );
+    try {
+      return await this.#serve(endpoint, request, urls);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      return isForBrowsers ? pageErrorReply(error) : jsonErrorReply(error);
+    }
+  }
+
+  /**
+   * Metadata of the authorization server (RFC 8414) with its own endpoints; keys and scopes are the provider's.
+   * @throws {OAuthError} When the provider's metadata cannot be had.
+   */
+  async metadata(
+    { issuer, base }: ServerUrls,
+    scopes: readonly string[] | undefined,
+  ): Promise<JsonObject> {
+    const provider = await this.#options.provider.metadata();
+    return {
+      issuer,
+      authorization_endpoint: `${base}/authorize`,
+      token_endpoint: `${base}/token`,
+      registration_endpoint: `${base}/register`,
+      revocation_endpoint: `${base}/revoke`,
+      jwks_uri: provider["jwks_uri"],
+      scopes_supported: scopes ?? provider["scopes_supported"],
+      response_types_supported: ["code"],
+      response_modes_supported: ["query"],
+      grant_types_supported: ["authorization_code", "refresh_token"],
+      token_endpoint_auth_methods_supported: ["none"],
+      revocation_endpoint_auth_methods_supported: ["none"],
+      code_challenge_methods_supported: ["S256"],
+      authorization_response_iss_parameter_supported: true,
+      client_id_metadata_document_supported: true,
+    };
+  }
+
+  async #serve(
+    endpoint: OAuthEndpoint,
+    request: RequestMessage,
+    urls: ServerUrls,
+  ): Promise<OAuthReply> {
+    switch (endpoint) {
+      case "authorize":
+        return await this.#login.authorize(request, urls);
+      case "callback":
+        return await this.#login.callback(request, urls);
+      case "consent":
+        return await this.#login.consent(
+          request,
+          urls,
+          await readForm(request),
+        );
+      case "token":
+        return await this.#tokens.token(
+          await readForm(request),
+          urls,
+          request.cancellation,
+        );
+      case "revoke":
+        return await this.#tokens.revoke(
+          await readForm(request),
+          request.cancellation,
+        );
+      case "register": {
+        const metadata = parseJson(await readBody(request));
+        const { seal, clock } = this.#options;
+        return jsonReply(201, registerOAuthClient(metadata, seal, clock.now()));
+      }
+    }
+  }
+
+  async #findClient(
+    id: string,
+    cancellation: Cancellation,
+  ): Promise<OAuthClient> {
+    if (isDocumentUrl(id)) {
+      return await this.#options.documents.find(id, cancellation);
+    }
+    const client = openOAuthClient(id, this.#options.seal);
+    if (client !== undefined) return client;
+    throw new OAuthError(
+      "invalid_client",
+      "client_id is not registered here; register again",
+    );
+  }
+}
+
+async function readForm(request: RequestMessage): Promise<OAuthParameters> {
+  const type = request.headers.getAll("content-type").join(",");
+  if (
+    !/^application\/x-www-form-urlencoded(?:;\s*charset=utf-8)?$/i.test(type)
+  ) {
+    throw new OAuthError(
+      "invalid_request",
+      "expected content type application/x-www-form-urlencoded",
+    );
+  }
+  return readOAuthParameters(await readBody(request));
+}
+
+async function readBody({ body, headers }: RequestMessage): Promise<string> {
+  if (headers.has("content-encoding")) {
+    throw new OAuthError("invalid_request", "expected an uncompressed body");
+  }
+  try {
+    return await readText(body, MAX_FORM_BYTES);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new OAuthError(
+      "invalid_request",
+      `the body is longer than ${MAX_FORM_BYTES} bytes`,
+    );
+  }
+}

@@ -1,0 +1,158 @@
+import { lookup } from "node:dns/promises";
+import type { Cancellation } from "../base/cancellation.ts";
+import type { Clock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
+import {
+  addressOfUrl,
+  type DocumentAddress,
+  fetchDocument,
+} from "../identity/documents/document_client.ts";
+import { clientOfDocument, type OAuthClient } from "./oauth_client.ts";
+import { OAuthError } from "./oauth_error.ts";
+import { isPublicAddress } from "./public_address.ts";
+
+const MAX_BYTES = 16 * 1024;
+const MAX_URL_LENGTH = 1024;
+const FRESH_MS = 10 * 60_000;
+/** A failure is remembered too, so that a client cannot make the gateway fetch without end. */
+const FAILED_MS = 30_000;
+const MAX_REMEMBERED = 1000;
+const MAX_FETCHES = 8;
+
+/** Dependencies of `ClientDocuments`. */
+export interface ClientDocumentsOptions {
+  readonly clock: Clock;
+  /**
+   * Hosts such as `clients.example.com` or `localhost:8443` that documents may come from although their address is private.
+   */
+  readonly trustedHosts: readonly string[];
+  /** Addresses of a hostname; the resolver of the operating system by default. */
+  readonly resolve?: (hostname: string) => Promise<readonly string[]>;
+}
+
+interface Remembered {
+  readonly result: Promise<OAuthClient>;
+  expiresAt: number;
+}
+
+/**
+ * Fetches the metadata documents of clients whose ID is a URL (draft-ietf-oauth-client-id-metadata-document).
+ *
+ * Anybody chooses the URL, so a fetch reaches public addresses only: names are resolved once, every address is checked, and the
+ * connection goes to the address that was checked. There are no redirects, and documents have at most 16 KiB.
+ */
+export class ClientDocuments {
+  readonly #options: ClientDocumentsOptions;
+  readonly #remembered = new Map<string, Remembered>();
+  #fetching = 0;
+
+  constructor(options: ClientDocumentsOptions) {
+    this.#options = options;
+  }
+
+  /** The client of a URL. @throws {OAuthError} `invalid_client`, or `temporarily_unavailable` while too many are fetched. */
+  async find(url: string, cancellation: Cancellation): Promise<OAuthClient> {
+    const now = this.#options.clock.now();
+    const known = this.#remembered.get(url);
+    if (known !== undefined && now < known.expiresAt) return await known.result;
+    const problem = urlProblem(url);
+    if (problem !== undefined) {
+      throw new OAuthError("invalid_client", `client_id: ${problem}`);
+    }
+    if (this.#fetching >= MAX_FETCHES) {
+      throw new OAuthError(
+        "temporarily_unavailable",
+        "too many client metadata documents are being fetched",
+        undefined,
+        1,
+      );
+    }
+    const result = this.#fetch(url, cancellation);
+    const entry = { result, expiresAt: now + FRESH_MS };
+    this.#remember(url, entry);
+    try {
+      return await result;
+    } catch (error) {
+      entry.expiresAt = cancellation.cancelled ? 0 : now + FAILED_MS;
+      throw error;
+    }
+  }
+
+  #remember(url: string, entry: Remembered): void {
+    this.#remembered.delete(url);
+    this.#remembered.set(url, entry);
+    const [oldest] = this.#remembered.keys();
+    if (this.#remembered.size > MAX_REMEMBERED && oldest !== undefined) {
+      this.#remembered.delete(oldest);
+    }
+  }
+
+  async #fetch(url: string, cancellation: Cancellation): Promise<OAuthClient> {
+    this.#fetching++;
+    try {
+      return clientOfDocument(url, await this.#load(url, cancellation));
+    } catch (error) {
+      if (error instanceof OAuthError) throw error;
+      throw new OAuthError(
+        "invalid_client",
+        "the client metadata document cannot be fetched",
+        describeError(error),
+      );
+    } finally {
+      this.#fetching--;
+    }
+  }
+
+  async #load(url: string, cancellation: Cancellation): Promise<JsonObject> {
+    const { clock } = this.#options;
+    const { status, headers, text } = await fetchDocument(
+      await this.#guardedAddress(url),
+      { clock, cancellation, maxBytes: MAX_BYTES },
+    );
+    if (status !== 200) throw new Error(`expected status 200, got ${status}`);
+    const type = headers.get("content-type")?.split(";", 1)[0]?.trim() ?? "";
+    if (!/^application\/(?:[\w.-]+\+)?json$/i.test(type)) {
+      throw new Error("expected content type application/json");
+    }
+    const document = parseJson(text);
+    if (!isJsonObject(document)) throw new Error("expected a JSON object");
+    return document;
+  }
+
+  /** Connects to an address that was checked, not to a name that may resolve to another one the next time. */
+  async #guardedAddress(url: string): Promise<DocumentAddress> {
+    const address = addressOfUrl(url);
+    if (this.#options.trustedHosts.includes(address.authority)) return address;
+    const resolve = this.#options.resolve ?? systemResolve;
+    const addresses = await resolve(address.connection.host);
+    const [first] = addresses;
+    if (first === undefined || !addresses.every(isPublicAddress)) {
+      throw new Error("its host is not on the public internet");
+    }
+    return { ...address, connection: { ...address.connection, host: first } };
+  }
+}
+
+/** Whether a client ID is the URL of a document. */
+export function isDocumentUrl(clientId: string): boolean {
+  return clientId.startsWith("https://");
+}
+
+function urlProblem(text: string): string | undefined {
+  if (text.length > MAX_URL_LENGTH) {
+    return `longer than ${MAX_URL_LENGTH} characters`;
+  }
+  const url = URL.parse(text);
+  // One spelling per document: the URL is the name of the client.
+  if (url === null || url.href !== text) return "not a normalized URL";
+  if (url.username !== "" || url.password !== "") return "has user information";
+  if (text.includes("#")) return "has a fragment";
+  if (url.pathname === "/") return "has no path";
+  return undefined;
+}
+
+async function systemResolve(hostname: string): Promise<readonly string[]> {
+  const found = await lookup(hostname, { all: true, verbatim: true });
+  return found.map(({ address }) => address);
+}

@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+
+/** What the user is asked to agree to. */
+export interface Consent {
+  /** Name that the client gives itself. */
+  readonly clientName: string | undefined;
+  /** Client ID when it is a URL, whose host the client controls. */
+  readonly clientUrl: string | undefined;
+  readonly redirectUri: string;
+  /** URL of the MCP server. */
+  readonly resource: string;
+  /** Scopes that the client asks for. */
+  readonly scopes: readonly string[];
+  /** ID of the login that the answer belongs to. */
+  readonly login: string;
+  /** Where the answer is posted. */
+  readonly action: string;
+}
+
+const STYLE = `
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 32rem; margin: 10vh auto; padding: 0 1rem; }
+h1 { font-size: 1.3rem; line-height: 1.3; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .4rem 1rem; }
+dt { opacity: .7; } dd { margin: 0; overflow-wrap: anywhere; }
+p.hint { opacity: .8; }
+form { display: flex; gap: .75rem; margin-top: 1.5rem; }
+button { font: inherit; padding: .5rem 1.25rem; border-radius: .4rem; border: 1px solid; cursor: pointer; }
+button[value=allow] { background: #1757c2; border-color: #1757c2; color: #fff; }
+`;
+
+/** Hash of the only style for the content security policy; there are no scripts, images or frames. */
+const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
+
+/**
+ * Headers of every page. Without `form-action`: browsers apply it to the redirects after the form too, which lead to the
+ * provider and to the client.
+ */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-store",
+  "content-security-policy":
+    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-ancestors 'none'; base-uri 'none'`,
+  "x-frame-options": "DENY",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+};
+
+/** Asks the user whether a client may log in on their behalf. */
+export function renderConsentPage(consent: Consent): string {
+  const { clientName, clientUrl, redirectUri, resource, scopes } = consent;
+  const named = clientName === undefined
+    ? "An application without a name"
+    : `“${escapeHtml(clientName)}”`;
+  return page(
+    "Allow access?",
+    `<h1>${named} wants to use ${escapeHtml(resource)} as you</h1>
+<dl>
+${clientUrl === undefined ? "" : row("Application", clientUrl)}
+${row("Sends you back to", destinationOf(redirectUri))}
+${scopes.length === 0 ? "" : row("Permissions", scopes.join(", "))}
+</dl>
+<p class="hint">The application chose its name itself. Continue only if you started this login and trust where it sends you back to.</p>
+<form method="post" action="${escapeHtml(consent.action)}">
+<input type="hidden" name="login" value="${escapeHtml(consent.login)}">
+<button name="answer" value="allow">Continue to login</button>
+<button name="answer" value="deny">Cancel</button>
+</form>`,
+  );
+}
+
+/** Tells the user why a login cannot go on; used where the request names no redirect URI that can be trusted. */
+export function renderErrorPage(description: string): string {
+  return page(
+    "Login failed",
+    `<h1>This login cannot continue</h1>
+<p>${escapeHtml(description)}.</p>
+<p class="hint">Go back to your application and start again. If this happens again, show this page to whoever runs the server.</p>`,
+  );
+}
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+</body>
+</html>
+`;
+}
+
+function row(term: string, description: string): string {
+  return `<dt>${term}</dt><dd>${escapeHtml(description)}</dd>`;
+}
+
+/** The host that gets the code, or the program on this computer. */
+function destinationOf(redirectUri: string): string {
+  const { protocol, host, hostname } = new URL(redirectUri);
+  if (protocol === "https:") return host;
+  return protocol === "http:"
+    ? `a program on this computer (${hostname})`
+    : `the program that opens ${protocol} links on this computer`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(
+    /[&<>"']/g,
+    (character) => `&#${character.charCodeAt(0)};`,
+  );
+}

@@ -1,0 +1,286 @@
+import type { RequestMessage } from "../http/message.ts";
+import type {
+  AuthorizationServices,
+  ServerUrls,
+} from "./authorization_services.ts";
+import { CODE_MS, sealCode } from "./authorization_code.ts";
+import {
+  expectSecureOrigin,
+  MAX_STATE_LENGTH,
+  readAuthorizationRequest,
+  readPassedOn,
+} from "./authorization_request.ts";
+import { isDocumentUrl } from "./client_documents.ts";
+import { renderConsentPage } from "./consent_page.ts";
+import {
+  consentKey,
+  type Cookies,
+  endLogin,
+  hasConsent,
+  LOGIN_MS,
+  type LoginSession,
+  readLogin,
+  readLoginCookies,
+  rememberConsent,
+  writeLogin,
+} from "./login_session.ts";
+import {
+  chooseRedirectUri,
+  fingerprintOf,
+  type OAuthClient,
+} from "./oauth_client.ts";
+import { OAuthError, type OAuthErrorCode } from "./oauth_error.ts";
+import {
+  type OAuthParameters,
+  readOAuthParameters,
+  requiredParameter,
+} from "./oauth_parameters.ts";
+import {
+  type OAuthReply,
+  pageReply,
+  redirectReply,
+  withResponseParameters,
+} from "./oauth_reply.ts";
+import { withoutLoopbackPort } from "./redirect_uri.ts";
+import { randomText } from "./seal.ts";
+
+/** Error codes that a provider may send with a redirect and that mean the same to the client. */
+const passedErrors: Readonly<Record<string, OAuthErrorCode>> = {
+  access_denied: "access_denied",
+  invalid_scope: "invalid_scope",
+  invalid_target: "invalid_target",
+  login_required: "login_required",
+  consent_required: "access_denied",
+  interaction_required: "login_required",
+  temporarily_unavailable: "temporarily_unavailable",
+};
+
+/** The endpoints that a browser visits during a login: `authorize`, `consent` and `callback`. */
+export class LoginEndpoints {
+  readonly #services: AuthorizationServices;
+
+  constructor(services: AuthorizationServices) {
+    this.#services = services;
+  }
+
+  /** Checks the client's request, then asks the user for consent or goes on to the provider. */
+  async authorize(
+    request: RequestMessage,
+    urls: ServerUrls,
+  ): Promise<OAuthReply> {
+    const { findClient, clock, seal } = this.#services;
+    const parameters = readOAuthParameters(queryOf(request.target));
+    expectSecureOrigin(urls);
+    const client = await findClient(
+      requiredParameter(parameters, "client_id"),
+      request.cancellation,
+    );
+    const redirectUri = chooseRedirectUri(
+      client,
+      parameters.get("redirect_uri"),
+    );
+    // From here on the redirect URI is known to be the client's, and the client hears of errors itself (RFC 6749 section 4.1.2.1).
+    return await redirectingErrors(
+      { redirectUri, state: parameters.get("state"), issuer: urls.issuer },
+      async () => {
+        const session: LoginSession = {
+          ...readAuthorizationRequest(parameters, urls),
+          client: fingerprintOf(client.id),
+          redirectUri,
+          verifier: randomText(),
+          approved: false,
+          expiresAt: clock.now() + LOGIN_MS,
+        };
+        const id = randomText();
+        const cookies = readLoginCookies(request.headers);
+        const consent = consentOf(session);
+        const passedOn = readPassedOn(parameters);
+        const isKnown = hasConsent(consent, {
+          seal,
+          cookies,
+          issuer: urls.issuer,
+          nowMs: clock.now(),
+        });
+        return isKnown
+          ? await this.#goToProvider(id, session, { urls, cookies, passedOn })
+          : this.#askUser(id, session, { client, urls, cookies });
+      },
+    );
+  }
+
+  /** Takes the user's answer from the consent page. */
+  async consent(
+    request: RequestMessage,
+    urls: ServerUrls,
+    form: OAuthParameters,
+  ): Promise<OAuthReply> {
+    // The login cookie is not sent with posts from other sites (`SameSite=Lax`); the origin is checked where it is.
+    const origin = request.headers.get("origin");
+    if (origin !== undefined && origin !== urls.origin) {
+      throw new OAuthError(
+        "invalid_request",
+        "the answer is from another site",
+      );
+    }
+    const { clock, seal } = this.#services;
+    const cookies = readLoginCookies(request.headers);
+    const id = requiredParameter(form, "login");
+    const session = this.#find(id, cookies, urls);
+    const options = { seal, cookies, issuer: urls.issuer, nowMs: clock.now() };
+    return await redirectingErrors(session, async () => {
+      if (form.get("answer") !== "allow") {
+        throw new OAuthError("access_denied", "the user did not agree");
+      }
+      return await this.#goToProvider(id, session, {
+        urls,
+        cookies,
+        passedOn: {},
+        more: [rememberConsent(consentOf(session), options)],
+      });
+    }, [endLogin(id)]);
+  }
+
+  /** Takes the provider's response and gives the client a code of the gateway. */
+  async callback(
+    request: RequestMessage,
+    urls: ServerUrls,
+  ): Promise<OAuthReply> {
+    const parameters = readOAuthParameters(queryOf(request.target));
+    const cookies = readLoginCookies(request.headers);
+    const id = requiredParameter(parameters, "state");
+    const session = this.#find(id, cookies, urls);
+    if (!session.approved) {
+      throw new OAuthError("invalid_request", "the user has not agreed yet");
+    }
+    const { provider, seal, clock } = this.#services;
+    return await redirectingErrors(session, async () => {
+      await provider.expectIssuer(parameters);
+      expectSuccess(parameters);
+      const code = sealCode(seal, {
+        id: randomText(),
+        client: session.client,
+        redirectUri: session.redirectUri,
+        challenge: session.challenge,
+        scope: session.scope,
+        issuer: session.issuer,
+        providerCode: requiredParameter(parameters, "code"),
+        verifier: session.verifier,
+        expiresAt: clock.now() + CODE_MS,
+      });
+      const location = withResponseParameters(session.redirectUri, {
+        code,
+        state: session.state,
+        iss: session.issuer,
+      });
+      return redirectReply(location, [endLogin(id)]);
+    }, [endLogin(id)]);
+  }
+
+  #askUser(
+    id: string,
+    session: LoginSession,
+    { client, urls, cookies }: {
+      readonly client: OAuthClient;
+      readonly urls: ServerUrls;
+      readonly cookies: Cookies;
+    },
+  ): OAuthReply {
+    const html = renderConsentPage({
+      clientName: client.name,
+      clientUrl: isDocumentUrl(client.id) ? client.id : undefined,
+      redirectUri: session.redirectUri,
+      resource: urls.issuer,
+      scopes: session.scope?.split(" ") ?? [],
+      login: id,
+      action: `${urls.base}/consent`,
+    });
+    return pageReply(html, this.#remember(id, session, cookies));
+  }
+
+  async #goToProvider(
+    id: string,
+    session: LoginSession,
+    { urls, cookies, passedOn, more = [] }: {
+      readonly urls: ServerUrls;
+      readonly cookies: Cookies;
+      readonly passedOn: Readonly<Record<string, string>>;
+      readonly more?: readonly string[];
+    },
+  ): Promise<OAuthReply> {
+    const { verifier, scope } = session;
+    const location = await this.#services.provider.loginUrl({
+      state: id,
+      verifier,
+      callback: `${urls.base}/callback`,
+      scope,
+      passedOn,
+    });
+    const approved = { ...session, approved: true };
+    return redirectReply(location, [
+      ...this.#remember(id, approved, cookies),
+      ...more,
+    ]);
+  }
+
+  #remember(id: string, session: LoginSession, cookies: Cookies): string[] {
+    const { seal } = this.#services;
+    const written = writeLogin(id, session, { seal, cookies });
+    if (written !== undefined) return written;
+    throw new OAuthError("invalid_request", "the request is too long");
+  }
+
+  #find(id: string, cookies: Cookies, { issuer }: ServerUrls): LoginSession {
+    const { seal, clock } = this.#services;
+    const session = readLogin(id, { seal, cookies, nowMs: clock.now() });
+    if (session?.issuer === issuer) return session;
+    throw new OAuthError(
+      "invalid_request",
+      "this login was not started in this browser, or more than ten minutes ago",
+    );
+  }
+}
+
+function expectSuccess(parameters: OAuthParameters): void {
+  const error = parameters.get("error");
+  if (error === undefined) return;
+  throw new OAuthError(
+    passedErrors[error] ?? "server_error",
+    "the identity provider did not log the user in",
+    `error ${JSON.stringify(error.slice(0, 100))}`,
+  );
+}
+
+function consentOf({ client, redirectUri }: LoginSession): string {
+  return consentKey(client, withoutLoopbackPort(redirectUri) ?? redirectUri);
+}
+
+interface Destination {
+  readonly redirectUri: string;
+  readonly state: string | undefined;
+  readonly issuer: string;
+}
+
+/** Sends errors to the client by a redirect, with `iss` so that it can tell whose they are (RFC 9207 section 2). */
+async function redirectingErrors(
+  { redirectUri, state, issuer }: Destination,
+  action: () => Promise<OAuthReply> | OAuthReply,
+  cookies: readonly string[] = [],
+): Promise<OAuthReply> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    const location = withResponseParameters(redirectUri, {
+      error: error.code,
+      error_description: error.description,
+      state: (state?.length ?? 0) > MAX_STATE_LENGTH ? undefined : state,
+      iss: issuer,
+    });
+    return redirectReply(location, cookies, error.message);
+  }
+}
+
+function queryOf(target: string): string {
+  const at = target.indexOf("?");
+  return at < 0 ? "" : target.slice(at + 1);
+}

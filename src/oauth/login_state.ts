@@ -1,0 +1,100 @@
+import type { Clock } from "../base/clock.ts";
+import { type GrantStore, MemoryGrantStore } from "./grant_store.ts";
+import { randomText } from "./seal.ts";
+
+/** What logins share beyond one configuration: the secret that seals them, and the codes that were used. */
+export interface LoginState {
+  readonly grants: GrantStore;
+  /** The secret for configurations that state none. Rejects while the store that holds it cannot be reached. */
+  secret(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Keeps logins in this process: they end when it does. */
+export function createMemoryLoginState(clock: Clock): LoginState {
+  const secret = randomText();
+  return {
+    grants: new MemoryGrantStore(clock),
+    secret: () => Promise.resolve(secret),
+    close: () => Promise.resolve(),
+  };
+}
+
+const secretKey = ["oauth", "secret"];
+const PATIENCE_MS = 2000;
+
+/** Keeps logins in Deno KV, so that restarts and all processes on the store share them. */
+export class KvLoginState implements LoginState {
+  readonly grants: GrantStore;
+  readonly #clock: Clock;
+  readonly #store: string;
+  #kv: Promise<Deno.Kv> | undefined;
+  #secret: string | undefined;
+
+  /** @param store File, or URL of a remote store; it is opened when the first login needs it. */
+  constructor(store: string, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.grants = {
+      spend: (code, untilMs) =>
+        this.#patiently(async (kv) => {
+          const key = ["oauth", "code", code];
+          const { ok } = await kv.atomic()
+            .check({ key, versionstamp: null })
+            .set(key, true, { expireIn: this.#lifetime(untilMs) })
+            .commit();
+          return ok;
+        }),
+      end: (grant, untilMs) =>
+        this.#patiently(async (kv) => {
+          const expireIn = this.#lifetime(untilMs);
+          await kv.set(["oauth", "ended", grant], true, { expireIn });
+        }),
+      isEnded: (grant) =>
+        this.#patiently(async (kv) => {
+          const { value } = await kv.get(["oauth", "ended", grant]);
+          return value !== null;
+        }),
+    };
+  }
+
+  async secret(): Promise<string> {
+    return this.#secret ??= await this.#patiently(async (kv) => {
+      await kv.atomic().check({ key: secretKey, versionstamp: null })
+        .set(secretKey, randomText()).commit();
+      const { value } = await kv.get(secretKey);
+      if (typeof value === "string" && value.length >= 32) return value;
+      throw new TypeError("Cannot use the login secret of the store");
+    });
+  }
+
+  async close(): Promise<void> {
+    const kv = await this.#kv?.catch(() => undefined);
+    this.#kv = undefined;
+    kv?.close();
+  }
+
+  #lifetime(untilMs: number): number {
+    return Math.max(1, untilMs - this.#clock.now());
+  }
+
+  async #patiently<T>(action: (kv: Deno.Kv) => Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const stopTimer = this.#clock.setTimer(
+      () => late.reject(new Error(`no response after ${PATIENCE_MS} ms`)),
+      PATIENCE_MS,
+    );
+    try {
+      return await Promise.race([this.#open().then(action), late.promise]);
+    } finally {
+      stopTimer();
+    }
+  }
+
+  #open(): Promise<Deno.Kv> {
+    const kv = this.#kv ??= Deno.openKv(this.#store);
+    // The next login opens a store again that could not be opened.
+    kv.catch(() => this.#kv = undefined);
+    return kv;
+  }
+}

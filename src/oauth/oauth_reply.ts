@@ -1,0 +1,118 @@
+import { textBody } from "../http/body.ts";
+import { HeaderList } from "../http/header_list.ts";
+import type { ResponseMessage } from "../http/message.ts";
+import { pageHeaders, renderErrorPage } from "./consent_page.ts";
+import type { OAuthError, OAuthErrorCode } from "./oauth_error.ts";
+
+/** Response of the authorization server, and what log and trace say when it rejected the request. */
+export interface OAuthReply {
+  readonly response: ResponseMessage;
+  readonly problem?: string;
+}
+
+/** Lets pages of every origin read a response: there is no cookie that it depends on. */
+const anyOrigin = { "access-control-allow-origin": "*" } as const;
+
+/** A JSON response for the client itself. */
+export function jsonReply(status: number, document: object): OAuthReply {
+  return {
+    response: respond(status, {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      ...anyOrigin,
+    }, JSON.stringify(document)),
+  };
+}
+
+/** An error for the client itself (RFC 6749 section 5.2). */
+export function jsonErrorReply(error: OAuthError): OAuthReply {
+  const { code, description, message, retryAfter } = error;
+  const { response } = jsonReply(statusOf(code), {
+    error: code,
+    error_description: description,
+  });
+  if (retryAfter !== undefined) {
+    response.headers.set("retry-after", String(retryAfter));
+  }
+  return { response, problem: message };
+}
+
+/** A page for the user. */
+export function pageReply(
+  html: string,
+  cookies: readonly string[] = [],
+): OAuthReply {
+  return { response: withCookies(respond(200, pageHeaders, html), cookies) };
+}
+
+/** An error page, for requests whose redirect URI cannot be trusted. */
+export function pageErrorReply(error: OAuthError): OAuthReply {
+  const html = renderErrorPage(error.description);
+  const response = respond(statusOf(error.code), pageHeaders, html);
+  if (error.retryAfter !== undefined) {
+    response.headers.set("retry-after", String(error.retryAfter));
+  }
+  return { response, problem: error.message };
+}
+
+/** A redirect of the browser. */
+export function redirectReply(
+  location: string,
+  cookies: readonly string[],
+  problem?: string,
+): OAuthReply {
+  const response = respond(303, {
+    location,
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+  });
+  return {
+    response: withCookies(response, cookies),
+    ...(problem !== undefined && { problem }),
+  };
+}
+
+/** A redirect URI with response parameters; those without a value are left out. */
+export function withResponseParameters(
+  redirectUri: string,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) query.set(name, value);
+  }
+  return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${query}`;
+}
+
+function statusOf(code: OAuthErrorCode): number {
+  switch (code) {
+    case "invalid_client":
+      return 401;
+    case "server_error":
+      return 502;
+    case "temporarily_unavailable":
+      return 503;
+    default:
+      return 400;
+  }
+}
+
+function respond(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  text?: string,
+): ResponseMessage {
+  return {
+    status,
+    headers: HeaderList.from(Object.entries(headers)),
+    body: text === undefined ? undefined : textBody(text),
+  };
+}
+
+function withCookies(
+  response: ResponseMessage,
+  cookies: readonly string[],
+): ResponseMessage {
+  for (const cookie of cookies) response.headers.append("set-cookie", cookie);
+  return response;
+}

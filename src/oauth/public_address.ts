@@ -1,0 +1,49 @@
+import { BlockList, isIP } from "node:net";
+
+const special = new BlockList();
+for (
+  const [network, prefix] of [
+    ["0.0.0.0", 8],
+    ["10.0.0.0", 8],
+    ["100.64.0.0", 10],
+    ["127.0.0.0", 8],
+    ["169.254.0.0", 16],
+    ["172.16.0.0", 12],
+    ["192.0.0.0", 24],
+    ["192.0.2.0", 24],
+    ["192.88.99.0", 24],
+    ["192.168.0.0", 16],
+    ["198.18.0.0", 15],
+    ["198.51.100.0", 24],
+    ["203.0.113.0", 24],
+    ["224.0.0.0", 3],
+  ] as const
+) special.addSubnet(network, prefix, "ipv4");
+// Within global unicast: Teredo and 6to4 reach private IPv4 hosts, 2001:db8 is documentation.
+for (
+  const [network, prefix] of [
+    ["2001::", 23],
+    ["2001:db8::", 32],
+    ["2002::", 16],
+    ["3fff::", 20],
+  ] as const
+) special.addSubnet(network, prefix, "ipv6");
+
+const globalUnicast = new BlockList();
+globalUnicast.addSubnet("2000::", 3, "ipv6");
+
+/**
+ * Whether an IP address is of a host on the public internet, by the special-purpose registries of RFC 6890: not loopback, private,
+ * link-local (cloud metadata services), shared, multicast, or IPv4 wrapped in IPv6.
+ */
+export function isPublicAddress(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !special.check(address, "ipv4");
+    case 6:
+      return globalUnicast.check(address, "ipv6") &&
+        !special.check(address, "ipv6");
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,192 @@
+import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
+import { describeError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import type { DocumentAddress } from "../../identity/documents/document_client.ts";
+import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
+import {
+  AuthorizationServer,
+  isOAuthEndpoint,
+  type OAuthEndpoint,
+  oauthEndpoints,
+} from "../../oauth/authorization_server.ts";
+import type { ServerUrls } from "../../oauth/authorization_services.ts";
+import { ClientDocuments } from "../../oauth/client_documents.ts";
+import { OAuthError } from "../../oauth/oauth_error.ts";
+import { jsonErrorReply, type OAuthReply } from "../../oauth/oauth_reply.ts";
+import { ProviderClient } from "../../oauth/provider_client.ts";
+import { Seal } from "../../oauth/seal.ts";
+import type { PolicyAnswer } from "../policy.ts";
+import type { PolicyServices } from "../policy_services.ts";
+import { Refusal } from "../refusal.ts";
+import { publicPreflight, refusePublicly } from "./mcp_responses.ts";
+
+type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
+
+/** Secrets of the configuration; those in files are read already. */
+export interface LoginSecrets {
+  /** Of the gateway's client at the provider. */
+  readonly clientSecret: string | undefined;
+  /** Seals the logins, the current one first; the process or its store has one where there is none. */
+  readonly stateSecrets: readonly string[];
+}
+
+/** Dependencies of `McpLogin`. */
+export interface McpLoginOptions {
+  readonly issuer: string;
+  readonly audience: string | undefined;
+  readonly secrets: LoginSecrets;
+  readonly metadata: RemoteMetadata;
+  readonly services: PolicyServices;
+  addressOf(url: string): DocumentAddress;
+}
+
+/** An endpoint of the authorization server and the path of its MCP server, such as `token` and `/mcp`. */
+interface LoginPath {
+  readonly endpoint: OAuthEndpoint;
+  readonly path: string;
+}
+
+/** Answers the authorization server endpoints of an MCP server in issuer mode `Proxied`. */
+export class McpLogin {
+  readonly #config: McpConfig;
+  readonly #options: McpLoginOptions;
+  readonly #provider: ProviderClient;
+  readonly #documents: ClientDocuments;
+  #server: Promise<AuthorizationServer> | undefined;
+
+  constructor(config: McpConfig, options: McpLoginOptions) {
+    const { issuer, audience, secrets, metadata, services, addressOf } =
+      options;
+    const { clock } = services;
+    this.#config = config;
+    this.#options = options;
+    this.#provider = new ProviderClient({
+      issuer,
+      clientId: config.clientId ?? "",
+      clientSecret: secrets.clientSecret,
+      scopes: config.scopes ?? [],
+      parameters: audienceParameters(config.provider, audience),
+      metadata,
+      addressOf,
+      clock,
+    });
+    this.#documents = new ClientDocuments({
+      clock,
+      trustedHosts: config.clientMetadataHosts ?? [],
+    });
+  }
+
+  /** The response of an endpoint below `/.well-known/oauth-authorization-server`; `undefined` for the metadata itself. */
+  answer(
+    request: RequestMessage,
+    path: string,
+    origin: string,
+  ): PolicyAnswer | Promise<PolicyAnswer> | undefined {
+    const login = readLoginPath(path);
+    if (login === undefined) return undefined;
+    const method = oauthEndpoints[login.endpoint];
+    if (request.method === "OPTIONS") {
+      return publicPreflight(`${method}, OPTIONS`);
+    }
+    if (request.method !== method) {
+      return refusePublicly("method_not_allowed", `use ${method}`, {
+        headers: { allow: `${method}, OPTIONS` },
+      });
+    }
+    return this.#serve(login, request, origin);
+  }
+
+  /** Metadata of the authorization server. @throws {OAuthError} */
+  async metadata(origin: string, path: string): Promise<JsonObject> {
+    const server = await this.#start();
+    return await server.metadata(
+      urlsOf(origin, path),
+      this.#config.resourceMetadata?.scopesSupported,
+    );
+  }
+
+  async #serve(
+    { endpoint, path }: LoginPath,
+    request: RequestMessage,
+    origin: string,
+  ): Promise<PolicyAnswer> {
+    try {
+      const server = await this.#start();
+      return answerOf(
+        await server.serve(endpoint, request, urlsOf(origin, path)),
+      );
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      return answerOf(jsonErrorReply(error));
+    }
+  }
+
+  /** The secret may come from a store, so the server starts with the first request that needs it. */
+  #start(): Promise<AuthorizationServer> {
+    if (this.#server !== undefined) return this.#server;
+    const starting = this.#create();
+    this.#server = starting;
+    starting.catch(() => this.#server = undefined);
+    return starting;
+  }
+
+  async #create(): Promise<AuthorizationServer> {
+    const { secrets, services: { clock, logins } } = this.#options;
+    const [current, ...older] = secrets.stateSecrets;
+    const seal = new Seal([
+      current ?? await logins.secret().catch(unavailableSecret),
+      ...older,
+    ]);
+    return new AuthorizationServer({
+      seal,
+      provider: this.#provider,
+      grants: logins.grants,
+      documents: this.#documents,
+      clock,
+    });
+  }
+}
+
+function unavailableSecret(error: unknown): never {
+  throw new OAuthError(
+    "temporarily_unavailable",
+    "the store of the gateway is not available",
+    describeError(error),
+    2,
+  );
+}
+
+function answerOf({ response, problem }: OAuthReply): PolicyAnswer {
+  return problem === undefined
+    ? response
+    : new Refusal("mcp_oauth", problem, response);
+}
+
+function urlsOf(origin: string, path: string): ServerUrls {
+  return {
+    origin,
+    issuer: origin + path,
+    base: `${origin}/.well-known/oauth-authorization-server${path}`,
+  };
+}
+
+/** `/mcp/token` → the endpoint `token` of `/mcp`. `client-registration` is the name of `register` in the other modes. */
+function readLoginPath(path: string): LoginPath | undefined {
+  const at = path.lastIndexOf("/");
+  const name = path.slice(at + 1);
+  return isOAuthEndpoint(name)
+    ? { endpoint: name, path: path.slice(0, at) }
+    : undefined;
+}
+
+/** How the provider is asked for tokens that this MCP server accepts. */
+function audienceParameters(
+  provider: McpConfig["provider"],
+  audience: string | undefined,
+): Readonly<Record<string, string>> {
+  if (audience === undefined) return {};
+  return provider === "IdpA" || provider === "Auth0"
+    ? { audience }
+    : { resource: audience };
+}
