@@ -1,6 +1,15 @@
 /** A JSON object of unknown shape. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** A value that JSON can represent. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
 /** Parses JSON; returns `undefined` when `text` is invalid. The runtime's error would quote the text, which may contain a secret. */
 export function parseJson(text: string): unknown {
   try {
@@ -29,4 +38,31 @@ export function stringMember(
 ): string | undefined {
   const value = object[name];
   return typeof value === "string" ? value : undefined;
+}
+
+const MAX_DEPTH = 32;
+
+/** Copies a value into JSON: `null` for what JSON cannot represent, and for what is nested more than 32 deep. */
+export function toJson(value: unknown, depth = MAX_DEPTH): JsonValue {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value : null;
+    case "bigint":
+      return Number(value);
+    case "object":
+      break;
+    default:
+      return null;
+  }
+  if (value === null || depth === 0) return null;
+  if (Array.isArray(value)) return value.map((item) => toJson(item, depth - 1));
+  const entries = Object.entries(value).filter(([, item]) =>
+    item !== undefined
+  );
+  return Object.fromEntries(
+    entries.map(([name, item]) => [name, toJson(item, depth - 1)]),
+  );
 }

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../telemetry/trace/trace_state.ts";
+import type { JsonValue } from "../base/json.ts";
 import type {
   AuthorizationResult,
   PolicyEvent,

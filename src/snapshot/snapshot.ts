@@ -1,6 +1,6 @@
+import type { JsonValue } from "../base/json.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { RouteTable } from "../route/route_table.ts";
-import type { JsonObject } from "../telemetry/trace/trace_state.ts";
 
 /**
  * A configuration compiled whole: what a request needs, in the form in which it is needed.
@@ -25,7 +25,7 @@ export interface CredentialNames {
 /** The policies of a phase as traces show them, such as `{"cors": {…}, "jwt": null}`: merged, without secrets. */
 export type DescribePolicies = (
   sensitiveHeaders: ReadonlySet<string>,
-) => JsonObject;
+) => Readonly<Record<string, JsonValue>>;
 
 /** One socket to listen on, shared by the listeners of that port. */
 export interface Port {

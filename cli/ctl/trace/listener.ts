@@ -6,7 +6,7 @@ import {
   stranger,
 } from "../../client/admin_client.ts";
 import { Failure } from "../../process/exit.ts";
-import { isObject } from "./decode_event.ts";
+import { isJsonObject } from "../../../src/base/json.ts";
 
 /** Where a gateway accepts requests. */
 export interface ListenerPort {
@@ -25,14 +25,16 @@ export async function listListeners(
       throw stranger(nameOf(address), "it has no /config_dump");
     },
   );
-  const listeners = isObject(dump) ? dump["listeners"] : undefined;
+  const listeners = isJsonObject(dump) ? dump["listeners"] : undefined;
   if (!Array.isArray(listeners)) {
     throw new Failure(
       'Cannot find the listeners: expected a list of "listeners" in /config_dump',
     );
   }
   return listeners.flatMap((listener) => {
-    const { gatewayName, port, protocol } = isObject(listener) ? listener : {};
+    const { gatewayName, port, protocol } = isJsonObject(listener)
+      ? listener
+      : {};
     if (typeof gatewayName !== "string" || typeof port !== "number") return [];
     const isTls = protocol === "HTTPS" || protocol === "TLS";
     return [{ gateway: gatewayName, port, isTls }];

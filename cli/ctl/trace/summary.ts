@@ -9,7 +9,8 @@ import type {
   RequestFinished,
   TraceMessage,
 } from "../../../src/telemetry/trace/trace_event.ts";
-import { isObject, type ReceivedEvent } from "./decode_event.ts";
+import { isJsonObject } from "../../../src/base/json.ts";
+import type { ReceivedEvent } from "./decode_event.ts";
 import { decodeBody } from "./injected_body.ts";
 
 /** What an event says, in one line such as `401 jwt: token expired`. Not yet safe to print. */
@@ -119,7 +120,7 @@ function summarisePolicy({ kind, result }: PolicyResult): string {
 }
 
 function summarisePolicyEvent({ kind, details }: PolicyEvent): string {
-  if (isObject(details) && typeof details["waitedFor"] === "string") {
+  if (isJsonObject(details) && typeof details["waitedFor"] === "string") {
     const { waitedFor, error } = details;
     const outcome = typeof error === "string" ? `: ${error}` : "";
     return `${kind} waited for ${waitedFor}${outcome}`;

@@ -3,6 +3,7 @@
  * state what they expected.
  */
 import * as v from "valibot";
+import type { JsonValue } from "../../base/json.ts";
 import { withPrivacy } from "./privacy.ts";
 import type { Rule } from "./schema_rules.ts";
 
@@ -10,11 +11,14 @@ export { type Privacy, withPrivacy } from "./privacy.ts";
 export * from "./schema_rules.ts";
 
 export {
+  array,
   boolean,
   exactOptional as optional,
   literal,
   never as forbidden,
   nullable,
+  number,
+  object as openObject,
   objectWithRest,
   optional as withDefault,
   picklist as oneOf,
@@ -34,6 +38,24 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
   : T;
+
+/** Returns whether `value` has the shape of `schema`. */
+export function matches<S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+): value is Infer<S> {
+  return v.is(schema, value);
+}
+
+/** A string that this version writes as one of `T`; readers accept any, because a later version may write others. */
+export function openText<T extends string>(): v.CustomSchema<T, undefined> {
+  return v.custom<T>((value) => typeof value === "string");
+}
+
+/** Any JSON value. */
+export function json(): v.CustomSchema<JsonValue, undefined> {
+  return v.custom<JsonValue>(() => true);
+}
 
 /** Parses `input`: returns the value with defaults, or all issues. */
 export function parse<S extends v.GenericSchema>(

@@ -2,12 +2,7 @@ import {
   type TrafficPolicy,
   trafficSchema,
 } from "../../api/resources/gateway_policy.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { toJson } from "../../telemetry/trace/plain_json.ts";
-import type {
-  JsonObject,
-  JsonValue,
-} from "../../telemetry/trace/trace_state.ts";
+import { isJsonObject, type JsonValue, toJson } from "../../base/json.ts";
 import type { DescribePolicies } from "../../snapshot/snapshot.ts";
 import type { PolicyLayer } from "../policies/effective_policy.ts";
 import { createRedaction, type Secrets } from "./redact_configuration.ts";
@@ -49,7 +44,7 @@ export function describeLater(
   kinds: readonly Kind[],
   environment: readonly string[] = [],
 ): DescribePolicies {
-  let known: JsonObject | undefined;
+  let known: Readonly<Record<string, JsonValue>> | undefined;
   return (sensitiveHeaders) =>
     known ??= describeKinds(configured, kinds, {
       sensitiveHeaders,
@@ -61,7 +56,7 @@ function describeKinds(
   configured: readonly ConfiguredKind[],
   kinds: readonly Kind[],
   secrets: Secrets,
-): JsonObject {
+): Readonly<Record<string, JsonValue>> {
   const redact = createRedaction(secrets);
   const shown: Record<string, JsonValue> = {};
   for (const [name, kind] of shownNames) {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ApiKeyAuthentication } from "../../api/policies/api_key_schema.ts";
-import { toJson } from "../../telemetry/trace/plain_json.ts";
+import { toJson } from "../../base/json.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { bearerLocation, credentialPlace } from "./credential.ts";

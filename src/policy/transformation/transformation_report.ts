@@ -1,6 +1,6 @@
 import type { Log } from "../../base/log.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
-import type { JsonValue } from "../../telemetry/trace/trace_state.ts";
+import type { JsonValue } from "../../base/json.ts";
 import type { EvaluatedHeader } from "./transformation_changes.ts";
 
 /** What a transformation changed besides headers. */

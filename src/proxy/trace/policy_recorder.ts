@@ -9,7 +9,7 @@ import type {
   PolicySelection,
   RateLimitResult,
 } from "../../telemetry/trace/trace_event.ts";
-import type { JsonValue } from "../../telemetry/trace/trace_state.ts";
+import type { JsonValue } from "../../base/json.ts";
 import { PolicyWaits } from "./policy_waits.ts";
 import { statusOf, toGatewayError } from "../respond.ts";
 import type { TraceRecorder } from "./trace_recorder.ts";

@@ -1,10 +1,6 @@
-import { toJson } from "../../telemetry/trace/plain_json.ts";
+import { type JsonValue, toJson } from "../../base/json.ts";
 import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
-import type {
-  JsonObject,
-  JsonValue,
-  RequestState,
-} from "../../telemetry/trace/trace_state.ts";
+import type { RequestState } from "../../telemetry/trace/trace_state.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { TokenMeter } from "../body/token_meter.ts";
 import {
@@ -130,7 +126,10 @@ function readIdentities(
   return Object.fromEntries(known);
 }
 
-function readClaims(claims: Claims, redactor: TraceRedactor): JsonObject {
+function readClaims(
+  claims: Claims,
+  redactor: TraceRedactor,
+): Readonly<Record<string, JsonValue>> {
   return Object.fromEntries(
     Object.entries(claims).map(([claim, value]) =>
       [claim, redactor.json(toJson(value))] as const

@@ -5,7 +5,7 @@ import type {
   PolicyResult,
   TracedPolicyKind,
 } from "../../telemetry/trace/trace_event.ts";
-import type { JsonValue } from "../../telemetry/trace/trace_state.ts";
+import type { JsonValue } from "../../base/json.ts";
 
 /** A kind of policy as traces call it. */
 export interface TracedPolicy {

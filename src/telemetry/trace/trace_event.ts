@@ -1,62 +1,11 @@
-import type { JsonValue, RequestState } from "./trace_state.ts";
+import * as s from "../../api/schema/schema.ts";
+import { requestState } from "./trace_state.ts";
 
-/**
- * What happened to one traced request: plain JSON, as `/debug/trace` sends it and `gwctl proxy trace` reads it.
- *
- * A trace begins with `requestStarted`, ends with `requestFinished`, and keeps the order in which things happened.
- * Secrets are `<redacted>` from the moment they are recorded.
- */
-export interface TraceEvent {
-  /** When it began, in microseconds since the request was accepted; `null` for what takes no time worth measuring. */
-  readonly eventStart: number | null;
-  /** Microseconds since the request was accepted. */
-  readonly eventEnd: number;
-  readonly severity: TraceSeverity;
-  /** The side calls, outermost first, during which this happened: `["keys of https://idp.example.com/"]`. Left out when there is none. */
-  readonly scope?: readonly string[];
-  readonly message: TraceMessage;
-}
+/** How a reader should take an event; `success` where something was checked and passed. */
+const severity = s.oneOf(["success", "info", "warn", "error"]);
 
-/** `success` is said where something was checked and passed. */
-export type TraceSeverity = "success" | "info" | "warn" | "error";
-
-/** The events, in the order of a request that is forwarded. */
-export type TraceMessage =
-  | RequestStarted
-  | RequestSnapshot
-  | PolicySelection
-  | RouteSelection
-  | PolicyResult
-  | PolicyEvent
-  | CelEvaluation
-  | AuthorizationResult
-  | RateLimitResult
-  | BackendCallStart
-  | BackendCallResult
-  | ResponseSnapshot
-  | BodySnapshot
-  | LlmUsage
-  | EventsDropped
-  | RequestFinished;
-
-/** The request was accepted. */
-export interface RequestStarted {
-  readonly type: "requestStarted";
-}
-
-/** The request as it is at this stage. */
-export interface RequestSnapshot {
-  readonly type: "requestSnapshot";
-  readonly stage: RequestStage;
-  readonly requestState: RequestState;
-}
-
-/** The response as it is at this stage, with the request it answers. */
-export interface ResponseSnapshot {
-  readonly type: "responseSnapshot";
-  readonly stage: ResponseStage;
-  readonly requestState: RequestState;
-}
+/** Severity of an event. */
+export type TraceSeverity = s.Infer<typeof severity>;
 
 /** Between the four fixed stages comes one after each policy that changed the request. */
 export type RequestStage =
@@ -64,9 +13,7 @@ export type RequestStage =
   | "gateway policies"
   | "route policies"
   | "final request"
-  | AppliedPolicyStage
-  | `gateway ${AppliedPolicyStage}`
-  | `backend ${AppliedPolicyStage}`;
+  | PolicyStage;
 
 /** As `RequestStage`, for the way back. */
 export type ResponseStage =
@@ -74,11 +21,13 @@ export type ResponseStage =
   | "backend response ready"
   | "response headers"
   | "final response"
-  | AppliedPolicyStage
-  | `gateway ${AppliedPolicyStage}`
-  | `backend ${AppliedPolicyStage}`;
+  | PolicyStage;
 
-/** What a policy's stage is called. */
+type PolicyStage =
+  | AppliedPolicyStage
+  | `${"gateway" | "backend"} ${AppliedPolicyStage}`;
+
+/** Stage after a policy of that kind. */
 export type AppliedPolicyStage =
   | "cors"
   | "jwt auth"
@@ -93,59 +42,6 @@ export type AppliedPolicyStage =
   | "url rewrite"
   | "request redirect"
   | "direct response";
-
-/** A body, once it is over or as much of it as is kept. */
-export interface BodySnapshot {
-  readonly type: "bodySnapshot";
-  readonly stage: "final request" | "response";
-  /** Standard base64. */
-  readonly body: string;
-  /** There was more. */
-  readonly truncated?: true;
-}
-
-/** The policies that are in force in a phase, merged. */
-export interface PolicySelection {
-  readonly type: "policySelection";
-  readonly phase: "gateway" | "route" | "backend";
-  /** By kind, such as `{"jwt": {…}, "cors": null}`; `null` for kinds that the phase could have and has not. */
-  readonly effectivePolicy: Readonly<Record<string, JsonValue>>;
-}
-
-/** Which route was chosen, of the candidates for the host. */
-export interface RouteSelection {
-  readonly type: "routeSelection";
-  /** Key as in `/config_dump`; `null` when none matched. */
-  readonly selectedRoute: string | null;
-  readonly evaluatedRoutes: readonly string[];
-}
-
-/** What a policy did with the request or response. */
-export interface PolicyResult {
-  readonly type: "policy";
-  readonly kind: TracedPolicyKind;
-  readonly result:
-    | { readonly type: "skip"; readonly reason: string }
-    | {
-      readonly type: "apply";
-      readonly details: JsonValue;
-      readonly snapshot: RequestState | null;
-    }
-    /** The request ends here. `reason` is one line for people, such as `token expired`. */
-    | {
-      readonly type: "reject";
-      readonly status: number;
-      readonly reason: string;
-    };
-}
-
-/** Something that a policy met on its way to its result. */
-export interface PolicyEvent {
-  readonly type: "policyEvent";
-  readonly kind: TracedPolicyKind;
-  /** Such as `{"waitedFor": "keys of https://idp.example.com/", "error": "Cannot get document: …"}`; no `error` where all went well. */
-  readonly details: JsonValue;
-}
 
 /** Policies that report with `policy` and `policyEvent`. */
 export type TracedPolicyKind =
@@ -164,92 +60,180 @@ export type TracedPolicyKind =
   | "retry"
   | "llm_cost";
 
-/** An expression was evaluated. */
-export interface CelEvaluation {
-  readonly type: "cel";
-  readonly expr: string;
-  readonly requestState: RequestState;
-  /** The value, or `{"error": "no such key: scope"}`. */
-  readonly result: JsonValue;
+const verdict = s.oneOf(["allow", "deny"]);
+const nullableText = s.nullable(s.string());
+
+/** The events, in the order of a request that is forwarded. */
+export const traceMessage = s.variant("type", [
+  event("requestStarted", {}),
+  /** The request as it is at this stage. */
+  event("requestSnapshot", {
+    stage: s.openText<RequestStage>(),
+    requestState,
+  }),
+  /** The policies in force in a phase, merged. */
+  event("policySelection", {
+    phase: s.openText<"gateway" | "route" | "backend">(),
+    /** By kind, such as `{"jwt": {…}, "cors": null}`; `null` for kinds that the phase could have and has not. */
+    effectivePolicy: s.map(s.string(), s.json()),
+  }),
+  /** The route chosen among the candidates for the host. */
+  event("routeSelection", {
+    /** Key as in `/config_dump`; `null` when none matched. */
+    selectedRoute: nullableText,
+    evaluatedRoutes: s.array(s.string()),
+  }),
+  /** The result of a policy for the request or response. */
+  event("policy", {
+    kind: s.openText<TracedPolicyKind>(),
+    result: s.variant("type", [
+      event("skip", { reason: s.string() }),
+      event("apply", {
+        details: s.json(),
+        snapshot: s.nullable(requestState),
+      }),
+      /** The request ends here. `reason` is one line for people, such as `token expired`. */
+      event("reject", { status: s.number(), reason: s.string() }),
+    ]),
+  }),
+  /** Something that a policy met on its way to its result. */
+  event("policyEvent", {
+    kind: s.openText<TracedPolicyKind>(),
+    /** Such as `{"waitedFor": "keys of https://idp.example.com/", "error": "Cannot get document: …"}`; `error` only on failure. */
+    details: s.json(),
+  }),
+  /** An expression was evaluated. */
+  event("cel", {
+    expr: s.string(),
+    requestState,
+    /** The value, or `{"error": "no such key: scope"}`. */
+    result: s.json(),
+  }),
+  /** The rules of an authorization. */
+  event("authorizationResult", {
+    /** Rules after the one that decided are not evaluated and not listed. */
+    rules: s.array(s.openObject({
+      /** The expression. */
+      name: s.string(),
+      matched: s.boolean(),
+      mode: s.openText<"allow" | "deny" | "require">(),
+      /** Why the rule could not be evaluated. */
+      error: s.optional(s.string()),
+    })),
+    result: verdict,
+  }),
+  /** The budgets of a policy. */
+  event("rateLimit", {
+    kind: s.openText<"local" | "global">(),
+    /** Each budget after the decision. */
+    entries: s.array(s.openObject({
+      /** Such as `10 requests per 1m` or `domain/user=anna`. */
+      name: s.string(),
+      unit: s.openText<"requests" | "tokens">(),
+      limit: s.number(),
+      remaining: s.number(),
+      resetSeconds: s.number(),
+      /** `skip` when the condition or key does not apply to this request. */
+      verdict: s.openText<"allow" | "deny" | "skip">(),
+    })),
+    result: verdict,
+    /** Why there was no verdict; `result` then follows the failure mode. */
+    error: s.optional(s.string()),
+  }),
+  /** A call to the upstream begins; one for each attempt. `target` is `host:port`. */
+  event("backendCallStart", { target: s.string() }),
+  /** The head of the upstream's response, or why there was none. */
+  event("backendCallResult", {
+    status: s.nullable(s.number()),
+    error: nullableText,
+  }),
+  /** The response as it is at this stage, with the request it answers. */
+  event("responseSnapshot", {
+    stage: s.openText<ResponseStage>(),
+    requestState,
+  }),
+  /** A complete body, or its beginning. */
+  event("bodySnapshot", {
+    stage: s.openText<"final request" | "response">(),
+    /** Standard base64. */
+    body: s.string(),
+    /** The body is longer than what is shown. */
+    truncated: s.optional(s.literal(true)),
+  }),
+  /** The tokens that the LLM provider reported, and the tokens that the budgets are charged. */
+  event("llmUsage", {
+    /** Such as `openai`. */
+    provider: s.string(),
+    model: nullableText,
+    /** Tokens of the prompt cache included. */
+    inputTokens: s.number(),
+    outputTokens: s.number(),
+    debit: s.number(),
+  }),
+  /** The reader was too slow: this many events are missing here. */
+  event("eventsDropped", { count: s.number() }),
+  /** The last byte was sent, or the client left. */
+  event("requestFinished", {
+    /** `null` when no response was sent. */
+    status: s.nullable(s.number()),
+    error: nullableText,
+    /** As in the access log: `upstream`, `direct_response` or the code of the failure. */
+    reason: s.optional(s.string()),
+  }),
+]);
+
+function event<
+  T extends string,
+  const E extends Readonly<Record<string, s.GenericSchema>>,
+>(type: T, fields: E) {
+  return s.openObject({ type: s.literal(type), ...fields });
 }
 
-/** What the rules of an authorization said. */
-export interface AuthorizationResult {
-  readonly type: "authorizationResult";
-  readonly rules: readonly AuthorizationRuleResult[];
-  readonly result: "allow" | "deny";
-}
+/** The envelope of `TraceMessage`. */
+export const traceEvent = s.openObject({
+  /** Start in microseconds since the request was accepted; `null` for what takes no time worth measuring. */
+  eventStart: s.nullable(s.number()),
+  /** Microseconds since the request was accepted. */
+  eventEnd: s.number(),
+  severity,
+  /** The side calls, outermost first, during which this happened: `["keys of https://idp.example.com/"]`; omitted when there are none. */
+  scope: s.optional(s.array(s.string())),
+  message: traceMessage,
+});
 
-/** One rule; those after the one that decided are not evaluated and not listed. */
-export interface AuthorizationRuleResult {
-  /** The expression. */
-  readonly name: string;
-  readonly matched: boolean;
-  readonly mode: "allow" | "deny" | "require";
-  /** Why it could not be evaluated. */
-  readonly error?: string;
-}
+/**
+ * A step of one traced request: plain JSON, as `/debug/trace` sends it and `gwctl proxy trace` reads it.
+ *
+ * A trace begins with `requestStarted`, ends with `requestFinished`, and keeps the order in which things happened.
+ * Secrets are `<redacted>` from the moment they are recorded.
+ */
+export type TraceEvent = s.Infer<typeof traceEvent>;
 
-/** What the budgets of a policy said. */
-export interface RateLimitResult {
-  readonly type: "rateLimit";
-  readonly kind: "local" | "global";
-  readonly entries: readonly RateLimitEntry[];
-  readonly result: "allow" | "deny";
-  /** Why there was no verdict; `result` is then what the failure mode says. */
-  readonly error?: string;
-}
+/** The content of an event. */
+export type TraceMessage = TraceEvent["message"];
 
-/** One budget as it is after the decision. */
-export interface RateLimitEntry {
-  /** Such as `10 requests per 1m` or `domain/user=anna`. */
-  readonly name: string;
-  readonly unit: "requests" | "tokens";
-  readonly limit: number;
-  readonly remaining: number;
-  readonly resetSeconds: number;
-  /** `skip` when the entry's condition or key does not apply to this request. */
-  readonly verdict: "allow" | "deny" | "skip";
-}
+type MessageOf<T extends TraceMessage["type"]> = Extract<
+  TraceMessage,
+  { readonly type: T }
+>;
 
-/** A call to the upstream begins; one for each try. */
-export interface BackendCallStart {
-  readonly type: "backendCallStart";
-  /** `host:port`. */
-  readonly target: string;
-}
-
-/** The head of the upstream's answer, or why there was none. */
-export interface BackendCallResult {
-  readonly type: "backendCallResult";
-  readonly status: number | null;
-  readonly error: string | null;
-}
-
-/** What the LLM provider said about tokens, and what the budgets are charged. */
-export interface LlmUsage {
-  readonly type: "llmUsage";
-  /** Such as `openai`. */
-  readonly provider: string;
-  readonly model: string | null;
-  /** With tokens of the prompt cache. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly debit: number;
-}
-
-/** The reader was too slow: this many events are missing here. */
-export interface EventsDropped {
-  readonly type: "eventsDropped";
-  readonly count: number;
-}
-
-/** The last byte was sent, or the client left. */
-export interface RequestFinished {
-  readonly type: "requestFinished";
-  /** `null` when there was no answer to send. */
-  readonly status: number | null;
-  readonly error: string | null;
-  /** As in the access log: `upstream`, `direct_response` or the code of the failure. */
-  readonly reason?: string;
-}
+/** The policies in force in a phase. */
+export type PolicySelection = MessageOf<"policySelection">;
+/** The result of a policy. */
+export type PolicyResult = MessageOf<"policy">;
+/** Something that a policy met on its way to its result. */
+export type PolicyEvent = MessageOf<"policyEvent">;
+/** The verdict of an authorization. */
+export type AuthorizationResult = MessageOf<"authorizationResult">;
+/** The verdict of a rate limit. */
+export type RateLimitResult = MessageOf<"rateLimit">;
+/** One budget of a rate limit. */
+export type RateLimitEntry = RateLimitResult["entries"][number];
+/** The outcome of one attempt. */
+export type BackendCallResult = MessageOf<"backendCallResult">;
+/** A captured body. */
+export type BodySnapshot = MessageOf<"bodySnapshot">;
+/** The token usage of the request. */
+export type LlmUsage = MessageOf<"llmUsage">;
+/** The end of the request. */
+export type RequestFinished = MessageOf<"requestFinished">;

@@ -1,7 +1,8 @@
 import { hideSignatures, REDACTION_MARKER } from "../../base/redaction.ts";
 import { secretsOf } from "./header_secrets.ts";
 import { formsOf, fromUtf8 } from "../log/text_forms.ts";
-import type { JsonObject, JsonValue, TraceHeaders } from "./trace_state.ts";
+import type { TraceHeaders } from "./trace_state.ts";
+import type { JsonValue } from "../../base/json.ts";
 
 /** Under which names secrets travel. */
 export class SensitiveNames {
@@ -187,7 +188,7 @@ function decode(text: string): string {
 }
 
 function isList(
-  value: readonly JsonValue[] | JsonObject,
+  value: readonly JsonValue[] | Readonly<Record<string, JsonValue>>,
 ): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

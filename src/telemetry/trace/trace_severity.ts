@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "./trace_state.ts";
+import { isJsonObject } from "../../base/json.ts";
 import type { TraceMessage, TraceSeverity } from "./trace_event.ts";
 
 /** How a reader should take an event. */
@@ -54,18 +54,14 @@ function severityOfStatus(status: number | null): TraceSeverity {
   return status >= 400 ? "warn" : "info";
 }
 
-/** Whether a transformation names expressions that had no value: `{"failed": {"x-user": "…"}}`, or that in `response`. */
-function hasFailed(details: JsonValue): boolean {
-  if (!isObject(details)) return false;
-  const { failed, response = null } = details;
-  return (isObject(failed) && Object.keys(failed).length > 0) ||
+/** Returns whether a transformation reports expressions without a value: `{"failed": {"x-user": "…"}}`, or that in `response`. */
+function hasFailed(details: unknown): boolean {
+  if (!isJsonObject(details)) return false;
+  const { failed, response } = details;
+  return (isJsonObject(failed) && Object.keys(failed).length > 0) ||
     hasFailed(response);
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isFailure(result: unknown): boolean {
-  return typeof result === "object" && result !== null && "error" in result;
+  return isJsonObject(result) && "error" in result;
 }

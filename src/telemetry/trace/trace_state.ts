@@ -1,78 +1,72 @@
+import * as s from "../../api/schema/schema.ts";
+
+/** Fields by name in lower case; a list for a field that is repeated. */
+const headers = s.map(s.string(), s.union([s.string(), s.array(s.string())]));
+
+/** Fields of a message, as traces show them. */
+export type TraceHeaders = s.Infer<typeof headers>;
+
 /** The variables of expressions, without those that have no value yet. */
-export interface RequestState {
-  readonly request: {
-    readonly method: string;
-    readonly uri: string;
-    readonly path: string;
-    readonly pathAndQuery: string;
-    readonly host: string;
-    readonly scheme: string;
+export const requestState = s.openObject({
+  request: s.openObject({
+    method: s.string(),
+    uri: s.string(),
+    path: s.string(),
+    pathAndQuery: s.string(),
+    host: s.string(),
+    scheme: s.string(),
     /** Such as `HTTP/1.1`. */
-    readonly version: string;
-    readonly headers: TraceHeaders;
+    version: s.string(),
+    headers,
     /** RFC 3339. */
-    readonly startTime: string;
-  };
-  readonly source: {
-    /** Of the connection: the client's, or that of the last proxy before the gateway. */
-    readonly address: string;
-    readonly port: number;
-    /** The same. */
-    readonly rawAddress: string;
-    readonly rawPort: number;
-  };
-  readonly env: {
-    readonly podName?: string;
-    readonly namespace?: string;
-    readonly gateway?: string;
-  };
-  readonly jwt?: JsonObject;
-  readonly apiKey?: JsonObject;
-  readonly basicAuth?: { readonly username: string };
-  /** Once an expression asked for it, without the arguments of tools. */
-  readonly mcp?: {
-    readonly sessionId?: string;
-    readonly methodName?: string;
-    readonly tool?: { readonly name: string };
-    readonly prompt?: { readonly name: string };
-    readonly resource?: { readonly name: string };
-  };
-  /** Once an expression asked for it. */
-  readonly llm?: {
+    startTime: s.string(),
+  }),
+  /** The peer of the connection: the client, or the last proxy before the gateway. */
+  source: s.openObject({
+    address: s.string(),
+    port: s.number(),
+    /** Equal to `address`. */
+    rawAddress: s.string(),
+    /** Equal to `port`. */
+    rawPort: s.number(),
+  }),
+  env: s.openObject({
+    podName: s.optional(s.string()),
+    namespace: s.optional(s.string()),
+    gateway: s.optional(s.string()),
+  }),
+  jwt: s.optional(s.map(s.string(), s.json())),
+  apiKey: s.optional(s.map(s.string(), s.json())),
+  basicAuth: s.optional(s.openObject({ username: s.string() })),
+  /** Present once an expression has read it, without the arguments of tools. */
+  mcp: s.optional(s.openObject({
+    sessionId: s.optional(s.string()),
+    methodName: s.optional(s.string()),
+    tool: s.optional(s.openObject({ name: s.string() })),
+    prompt: s.optional(s.openObject({ name: s.string() })),
+    resource: s.optional(s.openObject({ name: s.string() })),
+  })),
+  /** Present once an expression has read it. */
+  llm: s.optional(s.openObject({
     /** Such as `chat`. */
-    readonly provider?: string;
-    readonly requestModel?: string;
-    readonly streaming: boolean;
-  };
-  readonly backend?: {
-    readonly name: string;
+    provider: s.optional(s.string()),
+    requestModel: s.optional(s.string()),
+    streaming: s.boolean(),
+  })),
+  backend: s.optional(s.openObject({
+    name: s.string(),
     /** Such as `static`. */
-    readonly type: string;
+    type: s.string(),
     /** Such as `http`. */
-    readonly protocol: string;
-  };
-  readonly response?: {
-    readonly code: number;
-    readonly headers: TraceHeaders;
-  };
+    protocol: s.string(),
+  })),
+  response: s.optional(s.openObject({ code: s.number(), headers })),
   /** Seconds, such as `0.0034s`. */
-  readonly proxy?: {
-    readonly requestProcessingDuration?: string;
-    readonly upstreamDuration?: string;
-  };
-}
+  proxy: s.optional(s.openObject({
+    requestProcessingDuration: s.optional(s.string()),
+    upstreamDuration: s.optional(s.string()),
+  })),
+});
 
-/** Names in lower case; a list for a field that is repeated. */
-export type TraceHeaders = Readonly<Record<string, string | readonly string[]>>;
-
-/** A value that JSON can say. */
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | JsonObject;
-
-/** An object that JSON can say. */
-export type JsonObject = { readonly [name: string]: JsonValue };
+/** The state of a request at one moment of its trace. */
+export type RequestState = s.Infer<typeof requestState>;

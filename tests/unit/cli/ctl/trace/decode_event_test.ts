@@ -7,7 +7,7 @@ import {
 } from "../../../../harness/sample_trace.ts";
 import { fc } from "../../../../harness/properties.ts";
 
-Deno.test("decodeEvent knows every event of a trace", () => {
+Deno.test("decodeEvent decodes every event of a trace", () => {
   for (const event of [...forwardedTrace, ...refusedTrace]) {
     const decoded = decodeEvent(JSON.stringify(event));
 
@@ -32,7 +32,7 @@ for (
     ['{"eventEnd": 1, "message": {"type": 7}}', /expected a "message"/],
   ] as const
 ) {
-  Deno.test(`decodeEvent refuses ${line}`, () => {
+  Deno.test(`decodeEvent rejects ${line}`, () => {
     assert.throws(() => decodeEvent(line), { name: "SyntaxError", message });
   });
 }
@@ -47,7 +47,7 @@ for (
     { type: "policy", kind: "jwt", result: { type: "reject" } },
   ]
 ) {
-  Deno.test(`decodeEvent vouches for no fields of ${JSON.stringify(message)}`, () => {
+  Deno.test(`decodeEvent returns no message for ${JSON.stringify(message)}`, () => {
     const decoded = decodeEvent(JSON.stringify({ eventEnd: 1, message }));
 
     assert.equal(decoded?.message, undefined);
@@ -55,6 +55,20 @@ for (
     assert.equal(decoded?.severity, "info");
   });
 }
+
+Deno.test("decodeEvent reads policies and stages of later versions", () => {
+  const result = { type: "skip", reason: "no rule" };
+  for (
+    const message of [
+      { type: "policy", kind: "quota", result },
+      { type: "policySelection", phase: "mesh", effectivePolicy: {}, more: 1 },
+    ]
+  ) {
+    const decoded = decodeEvent(JSON.stringify({ eventEnd: 1, message }));
+
+    assert.deepEqual(decoded?.message, message);
+  }
+});
 
 Deno.test("a line of an event is JSON of the same meaning without control characters", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
