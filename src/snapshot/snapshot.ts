@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json.ts";
+import type { UpstreamOptions, UpstreamTls } from "../http/client/upstream.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { RouteTable } from "../route/route_table.ts";
 
@@ -129,30 +130,13 @@ export interface Retry {
 /** What the page of the web UI may do on a gateway. */
 export type WebUiAccess = "read-only" | "read-write";
 
-/** One upstream address and how to speak to it. */
-export interface Backend {
+/** An upstream address and how to connect to it; every limit that is not set is unlimited or a default of the client. */
+export interface Backend extends Omit<UpstreamOptions, "tls"> {
   /** Such as `default/llm`: namespace, name. */
   readonly key: string;
   readonly name: string;
-  /** Set when the backend is the web UI in this process; nothing is connected to then. */
+  /** Set when the backend is the web UI of this process; then nothing connects to `host`. */
   readonly webUi?: WebUiAccess;
-  readonly host: string;
-  readonly port: number;
-  readonly protocol: "auto" | "http1" | "http2";
-  readonly tls: BackendTls | "invalid" | undefined;
-  readonly maxConnections: number | undefined;
-  readonly maxPendingRequests: number | undefined;
-  readonly connectTimeoutMs: number | undefined;
-  readonly firstByteTimeoutMs: number | undefined;
-  readonly idleTimeoutMs: number | undefined;
-}
-
-/** How to verify an upstream; whatever cannot be verified is not spoken to. */
-export interface BackendTls {
-  /** Server name sent and verified. */
-  readonly hostname: string;
-  /** Names accepted in place of `hostname`; empty for `hostname` alone. */
-  readonly subjectAltNames: readonly string[];
-  /** PEM certificates that replace the trusted roots; `undefined` for the system's. */
-  readonly caCertificates: readonly string[] | undefined;
+  /** `invalid` when its TLS policy cannot be applied: nothing connects to it, least of all in plain text. */
+  readonly tls: UpstreamTls | "invalid" | undefined;
 }

@@ -20,11 +20,6 @@ export function optionsOf(
     port: 80,
     protocol: "auto",
     tls: undefined,
-    maxConnections: undefined,
-    maxPendingRequests: undefined,
-    connectTimeoutMs: undefined,
-    firstByteTimeoutMs: undefined,
-    idleTimeoutMs: undefined,
     ...changes,
   };
 }

@@ -4,7 +4,8 @@ import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Backend, BackendTls } from "../../snapshot/snapshot.ts";
+import type { UpstreamTls } from "../../http/client/upstream.ts";
+import type { Backend } from "../../snapshot/snapshot.ts";
 import { compareAge, fullName } from "../precedence.ts";
 import {
   loadPem,
@@ -78,7 +79,6 @@ function compileBackend(
     maxConnections: spec.limits?.maxConnections,
     maxPendingRequests: spec.limits?.maxPendingRequests,
     connectTimeoutMs: optionalDuration(spec.timeouts?.connect),
-    firstByteTimeoutMs: undefined,
     // `0s` is no limit.
     idleTimeoutMs: optionalDuration(spec.timeouts?.idle) || undefined,
   };
@@ -121,7 +121,7 @@ function compileTls(
   policy: BackendTlsPolicy,
   readFile: ReadFile,
   report: Report,
-): BackendTls | "invalid" {
+): UpstreamTls | "invalid" {
   const { hostname, caCertificateRefs, subjectAltNames } =
     policy.spec.validation;
   const caCertificates = caCertificateRefs?.map((reference, index) => {

@@ -23,11 +23,6 @@ function createWebUi(webUi: WebUiAccess): Backend {
     port: 0,
     protocol: "auto",
     tls: undefined,
-    maxConnections: undefined,
-    maxPendingRequests: undefined,
-    connectTimeoutMs: undefined,
-    firstByteTimeoutMs: undefined,
-    idleTimeoutMs: undefined,
   };
 }
 

@@ -58,7 +58,7 @@ export interface UpstreamStats {
   readonly reuses: number;
 }
 
-/** Where and how to connect; `snapshot/` has a `Backend` of this shape. */
+/** Where and how to connect; limits in milliseconds. */
 export interface UpstreamOptions {
   readonly host: string;
   readonly port: number;
@@ -66,15 +66,15 @@ export interface UpstreamOptions {
   readonly protocol: "auto" | "http1" | "http2";
   readonly tls: UpstreamTls | undefined;
   /** Default 1024. */
-  readonly maxConnections: number | undefined;
+  readonly maxConnections?: number | undefined;
   /** Requests that may wait for a connection; default 1024. */
-  readonly maxPendingRequests: number | undefined;
+  readonly maxPendingRequests?: number | undefined;
   /** For getting a connection, from the pool or new with its TLS handshake; default 10 s. */
-  readonly connectTimeoutMs: number | undefined;
+  readonly connectTimeoutMs?: number | undefined;
   /** From the last byte of the request to the end of the response's head; default none. */
-  readonly firstByteTimeoutMs: number | undefined;
+  readonly firstByteTimeoutMs?: number | undefined;
   /** Between two reads of a response's body, or writes of a request's; default none. */
-  readonly idleTimeoutMs: number | undefined;
+  readonly idleTimeoutMs?: number | undefined;
 }
 
 /** How an upstream's certificate is verified; there is no way to switch that off. */

@@ -31,6 +31,17 @@ export function firstEventEnd(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
+/** Returns the event around `index`, which starts at or after `from`. */
+export function eventAround(
+  bytes: Uint8Array,
+  index: number,
+  from: number,
+): { readonly start: number; readonly end: number } {
+  const start = Math.max(from, lastEventEnd(bytes, from, index));
+  const end = firstEventEnd(bytes, index);
+  return { start, end: end > 0 ? end : bytes.length };
+}
+
 /** Reports whether the byte at `index` ends an empty line after another line. */
 function isEventEnd(bytes: Uint8Array, index: number): boolean {
   const byte = bytes[index];

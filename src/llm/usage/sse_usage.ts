@@ -3,6 +3,7 @@ import { ByteSearch } from "../format/byte_search.ts";
 import { GrowingBuffer } from "../../base/bytes.ts";
 import { JsonUsage } from "./json_usage.ts";
 import {
+  eventAround,
   firstEventEnd,
   lastEventEnd,
   LONGEST_EVENT_END,
@@ -104,10 +105,9 @@ export class SseUsage {
         key = keys.next(key + 1);
         continue;
       }
-      const start = Math.max(done, lastEventEnd(events, done, key));
-      const end = firstEventEnd(events, key);
-      done = end > 0 ? end : events.length;
-      const event = events.subarray(start, done);
+      const { start, end } = eventAround(events, key, done);
+      const event = events.subarray(start, end);
+      done = end;
       if (events[key + '"usage'.length] === M) latest = event;
       else this.#read(event);
       key = keys.next(done);

@@ -2,7 +2,7 @@ import { isJsonObject, parseJson } from "../../base/json.ts";
 import { GrowingBuffer, latin1 } from "../../base/bytes.ts";
 import { ByteSearch } from "../format/byte_search.ts";
 import {
-  firstEventEnd,
+  eventAround,
   lastEventEnd,
   LONGEST_EVENT_END,
   readEventData,
@@ -66,7 +66,7 @@ export class UsageChunkFilter {
     while (key >= 0) {
       let cut = findNullMember(events, key);
       if (cut === undefined && key >= parsedTo) {
-        const event = findEvent(events, key, passed);
+        const event = eventAround(events, key, passed);
         parsedTo = event.end;
         if (isUsageChunk(events.subarray(event.start, event.end))) cut = event;
       }
@@ -110,13 +110,6 @@ const nullMember =
 function isEndOfChunk(bytes: Uint8Array, index: number): boolean {
   const next = bytes[index + 1];
   return bytes[index] === CLOSE_BRACE && (next === LF || next === CR);
-}
-
-/** Returns the event that contains `key`; it starts at or after `from`. */
-function findEvent(events: Uint8Array, key: number, from: number): Cut {
-  const start = Math.max(from, lastEventEnd(events, from, key));
-  const end = firstEventEnd(events, key);
-  return { start, end: end > 0 ? end : events.length };
 }
 
 /** Reports whether an event contains only usage. */

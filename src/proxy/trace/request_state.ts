@@ -1,6 +1,9 @@
 import { type JsonValue, toJson } from "../../base/json.ts";
 import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
-import type { RequestState } from "../../telemetry/trace/trace_state.ts";
+import {
+  describeArrival,
+  type RequestState,
+} from "../../telemetry/trace/trace_state.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { TokenMeter } from "../body/token_meter.ts";
 import {
@@ -43,15 +46,9 @@ export function readState(
   timing: TraceTiming,
   response?: ResponseMessage,
 ): RequestState {
-  const { backend, request: { source } } = exchange;
+  const { backend } = exchange;
   return {
-    request: readRequest(exchange, redactor),
-    source: {
-      address: source.address,
-      port: source.port,
-      rawAddress: source.address,
-      rawPort: source.port,
-    },
+    ...readArrival(exchange, redactor),
     env: readEnvironment(exchange),
     ...readIdentities(exchange, redactor),
     ...readBodyVariables(exchange, redactor),
@@ -83,24 +80,24 @@ export function describeMirrors(mirrors: readonly Mirror[]): JsonValue {
   return others.length === 0 ? only : [only, ...others];
 }
 
-function readRequest(
+function readArrival(
   { request, acceptedAt }: TracedRequest,
   redactor: TraceRedactor,
-): RequestState["request"] {
-  const { method, scheme, version } = request;
-  const authority = redactor.text(request.authority);
+): Pick<RequestState, "request" | "source"> {
+  const { method, scheme, version, source } = request;
   const target = redactor.target(request.target);
-  return {
+  const path = pathOf(target);
+  return describeArrival({
     method,
-    uri: `${scheme}://${authority}${target}`,
-    path: pathOf(target),
-    pathAndQuery: target,
-    host: authority.replace(/:\d*$/, "").toLowerCase(),
     scheme,
-    version: `HTTP/${version}`,
+    authority: redactor.text(request.authority),
+    path,
+    query: target.slice(path.length),
+    version,
     headers: redactor.headers(request.headers),
-    startTime: new Date(acceptedAt).toISOString(),
-  };
+    acceptedAt,
+    source,
+  });
 }
 
 function readEnvironment({ gateway }: TracedRequest): RequestState["env"] {

@@ -6,7 +6,7 @@ import type {
   TraceMessage,
 } from "../trace/trace_event.ts";
 import { severityOf } from "../trace/trace_severity.ts";
-import type { RequestState } from "../trace/trace_state.ts";
+import { describeArrival, type RequestState } from "../trace/trace_state.ts";
 
 /** The trace of a request that nobody watched, as far as it is remembered: what is missing was not recorded. */
 export function failureEvents(failed: FailedRequest): readonly TraceEvent[] {
@@ -105,24 +105,24 @@ function stateOf(failed: FailedRequest): RequestState {
 }
 
 function arrivalOf(failed: FailedRequest): RequestState {
-  const { finished, scheme, query } = failed;
-  const { host, path, method, version, gateway, source, time } = finished;
+  const { finished, scheme, query, requestHeaders } = failed;
+  const { method, host, path, version, gateway, source, time } = finished;
   const colon = source.lastIndexOf(":");
-  const address = source.slice(0, colon);
-  const port = Number(source.slice(colon + 1));
   return {
-    request: {
+    ...describeArrival({
       method,
-      uri: `${scheme}://${host}${path}${query}`,
-      path,
-      pathAndQuery: path + query,
-      host: host.replace(/:\d*$/, "").toLowerCase(),
       scheme,
-      version: `HTTP/${version}`,
-      headers: failed.requestHeaders,
-      startTime: new Date(time).toISOString(),
-    },
-    source: { address, port, rawAddress: address, rawPort: port },
+      authority: host,
+      path,
+      query,
+      version,
+      headers: requestHeaders,
+      acceptedAt: time,
+      source: {
+        address: source.slice(0, colon),
+        port: Number(source.slice(colon + 1)),
+      },
+    }),
     env: gateway === undefined ? {} : { gateway },
   };
 }

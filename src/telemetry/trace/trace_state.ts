@@ -70,3 +70,36 @@ export const requestState = s.openObject({
 
 /** The state of a request at one moment of its trace. */
 export type RequestState = s.Infer<typeof requestState>;
+
+/** Builds the parts of a state that every request has, from values that are already redacted. */
+export function describeArrival(
+  { scheme, authority, path, query, version, acceptedAt, ...arrival }: {
+    readonly method: string;
+    readonly scheme: string;
+    readonly authority: string;
+    readonly path: string;
+    /** Empty, or with its `?`. */
+    readonly query: string;
+    readonly version: string;
+    readonly headers: TraceHeaders;
+    /** Milliseconds since the epoch. */
+    readonly acceptedAt: number;
+    readonly source: { readonly address: string; readonly port: number };
+  },
+): Pick<RequestState, "request" | "source"> {
+  const { method, headers, source: { address, port } } = arrival;
+  return {
+    request: {
+      method,
+      uri: `${scheme}://${authority}${path}${query}`,
+      path,
+      pathAndQuery: path + query,
+      host: authority.replace(/:\d*$/, "").toLowerCase(),
+      scheme,
+      version: `HTTP/${version}`,
+      headers,
+      startTime: new Date(acceptedAt).toISOString(),
+    },
+    source: { address, port, rawAddress: address, rawPort: port },
+  };
+}

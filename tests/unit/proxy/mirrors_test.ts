@@ -15,11 +15,6 @@ const shadow: Backend = {
   port: 9,
   protocol: "auto",
   tls: undefined,
-  maxConnections: undefined,
-  maxPendingRequests: undefined,
-  connectTimeoutMs: undefined,
-  firstByteTimeoutMs: undefined,
-  idleTimeoutMs: undefined,
 };
 
 /** An upstream that answers only when the request is given up, with why. */

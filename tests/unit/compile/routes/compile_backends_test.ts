@@ -29,7 +29,6 @@ Deno.test("a backend has its address, protocol, limits and timeouts", () => {
     maxConnections: 10,
     maxPendingRequests: 0,
     connectTimeoutMs: 1_000,
-    firstByteTimeoutMs: undefined,
     idleTimeoutMs: 60_000,
   });
 });
