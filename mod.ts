@@ -1,20 +1,27 @@
 /**
- * The gateway as a library: start it from a configuration, ask where it listens, stop it.
+ * The gateway as a library: starts a gateway in this process, replaces its configuration, and reads its status, traces and metrics.
  *
  * @example
  * ```ts
- * import { Gateway, textSource } from "./mod.ts";
+ * import { startGateway } from "./mod.ts";
  *
- * await using gateway = await Gateway.start({
- *   config: textSource(`
- *     gateways: { default: { port: 8080, address: localhost } }
- *     routes: [{ name: all, backends: [{ host: "127.0.0.1:9000" }] }]
- *   `),
+ * await using gateway = await startGateway({
+ *   config: {
+ *     gateways: { default: { port: 8080, address: "localhost" } },
+ *     routes: [{ name: "all", backends: [{ host: "127.0.0.1:9000" }] }],
+ *   },
  * });
  * console.log(await gateway.addresses());
  * ```
  * @module
  */
+export {
+  type Configuration,
+  type RunningGateway,
+  startGateway,
+  type StartOptions,
+  type TraceRecord,
+} from "./src/gateway/embedded_gateway.ts";
 export {
   ConfigurationError,
   validateConfiguration,
@@ -27,12 +34,13 @@ export {
 export type {
   ConfigText,
   Diagnostic,
+  Location,
 } from "./src/config/diagnostics/located_diagnostic.ts";
 export { ConfigReadError } from "./src/config/read.ts";
 export type { Environment } from "./src/config/yaml/substitute.ts";
 export type { WatchOptions } from "./src/config/watch.ts";
-export type { PortAddress } from "./src/dataplane/data_plane.ts";
-export { Gateway, type GatewayOptions } from "./src/gateway/gateway.ts";
+export type { Clock } from "./src/base/clock.ts";
+export type { PortAddress, TraceQuery } from "./src/dataplane/data_plane.ts";
 export type {
   GatewayStatus,
   Readiness,

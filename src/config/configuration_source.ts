@@ -4,7 +4,7 @@ import { watchConfig, type WatchOptions } from "./watch.ts";
 
 /** A source of configuration that can be watched for changes. */
 export interface ConfigurationSource {
-  /** @throws {ConfigReadError} When the source cannot be read. */
+  /** Reads the current texts. @throws {ConfigReadError} When the source cannot be read. */
   read(): Promise<readonly ConfigText[]>;
   /** Resolves once watching has started; then yields after each change until `signal` aborts. */
   watch(options: WatchOptions): Promise<AsyncIterable<void>>;

@@ -10,6 +10,7 @@ import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
 
 /** The configuration could not be read; the message names the file. */
 export class ConfigReadError extends Error {
+  /** Always `ConfigReadError`. */
   override readonly name = "ConfigReadError";
 }
 

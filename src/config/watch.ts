@@ -4,6 +4,7 @@ import { listConfigFiles } from "./read.ts";
 
 /** Options of a watch. */
 export interface WatchOptions {
+  /** Source of time for the pauses between two looks. */
   readonly clock: Clock;
   /** Ends the watch. */
   readonly signal: AbortSignal;

@@ -195,7 +195,9 @@ export interface ApplyResult {
 export interface PortAddress {
   /** As configured; 0 asked for any. */
   readonly configuredPort: number;
+  /** IP address that the socket is bound to. */
   readonly hostname: string;
+  /** Port that the socket is bound to. */
   readonly port: number;
 }
 

@@ -30,8 +30,10 @@ export interface Candidate {
 
 /** A configuration that cannot be started with; the message shows every diagnostic at its place. */
 export class ConfigurationError extends Error {
+  /** Always `ConfigurationError`. */
   override readonly name = "ConfigurationError";
 
+  /** Formats the diagnostics with the lines of `sources` that they are about. */
   constructor(
     readonly diagnostics: readonly Diagnostic[],
     sources: readonly ConfigText[],

@@ -10,11 +10,13 @@ export interface GatewayStatus {
   readonly hash: string;
   /** RFC 3339. */
   readonly appliedAt: string;
+  /** `undefined` if none was rejected after the configuration in force was applied. */
   readonly lastRejected: RejectedConfiguration | undefined;
 }
 
 /** A configuration that was not applied; it is gone once a later one is. */
 export interface RejectedConfiguration {
+  /** SHA-256 of the text of the configuration, hexadecimal. */
   readonly hash: string;
   /** RFC 3339. */
   readonly at: string;

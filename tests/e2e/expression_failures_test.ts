@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Gateway } from "../../mod.ts";
+import type { Gateway } from "../../src/gateway/gateway.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { createTokenIssuer, jwksOf } from "../harness/tokens.ts";

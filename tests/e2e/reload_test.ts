@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type ConfigurationSource, fileSource, Gateway } from "../../mod.ts";
+import { type ConfigurationSource, fileSource } from "../../mod.ts";
+import { Gateway } from "../../src/gateway/gateway.ts";
 import {
   createConfigFolder,
   followFile,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { Gateway, textSource } from "../../mod.ts";
+import { textSource } from "../../mod.ts";
+import { Gateway } from "../../src/gateway/gateway.ts";
 import { freePort } from "../harness/free_port.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { startTracedGateway } from "../harness/traced_gateway.ts";

@@ -1,4 +1,4 @@
-import { Gateway, textSource } from "../../mod.ts";
+import { startGateway } from "../../mod.ts";
 import type { Idp } from "../../cli/dev/idp/idp.ts";
 import { startMcpServer } from "../../cli/dev/mcp_server.ts";
 import { freePort } from "./free_port.ts";
@@ -71,8 +71,8 @@ export async function startDocumentedGateway(
   }
   const log: string[] = [];
   opening.adopt(
-    await Gateway.start({
-      config: textSource(text),
+    await startGateway({
+      config: text,
       writeLog: (line) => log.push(line),
     }),
     (gateway) => gateway.stop(0),

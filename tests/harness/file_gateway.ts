@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { fileSource, Gateway } from "../../mod.ts";
+import { fileSource } from "../../mod.ts";
+import { Gateway } from "../../src/gateway/gateway.ts";
 import { LogLines } from "./log_lines.ts";
 
 /** A gateway in this process that follows a file, in a folder of its own. */

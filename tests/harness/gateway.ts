@@ -1,4 +1,5 @@
-import { Gateway, textSource } from "../../mod.ts";
+import { textSource } from "../../mod.ts";
+import { Gateway } from "../../src/gateway/gateway.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { freePort } from "./free_port.ts";
 

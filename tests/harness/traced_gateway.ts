@@ -1,4 +1,5 @@
-import { Gateway, textSource } from "../../mod.ts";
+import { textSource } from "../../mod.ts";
+import { Gateway } from "../../src/gateway/gateway.ts";
 import { SideServers } from "../../admin/admin_servers.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { TraceQuery } from "../../src/dataplane/data_plane.ts";

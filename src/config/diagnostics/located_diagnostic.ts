@@ -7,17 +7,23 @@ import {
 
 /** A position in a configuration file; line and column count from 1. */
 export interface Location {
+  /** Name of the `ConfigText`. */
   readonly file: string;
+  /** Counts from 1. */
   readonly line: number;
+  /** Counts from 1. */
   readonly column: number;
 }
 
 /** A problem in the configuration. */
 export interface Diagnostic extends Location {
+  /** An error keeps the configuration from being applied. */
   readonly severity: "error" | "warning";
   /** Path in the user's document: `routes[0].backends[1].host`; empty for a whole file. */
   readonly path: string;
+  /** Says what is wrong, and what was expected. */
   readonly message: string;
+  /** A value that may have been meant. */
   readonly suggestion?: string;
 }
 
@@ -32,6 +38,7 @@ export function isError(
 export interface ConfigText {
   /** Name in messages: the path as given, or `<stdin>`. Relative paths in the text start at its directory. */
   readonly name: string;
+  /** Contents, YAML or JSON. */
   readonly text: string;
 }
 
