@@ -43,7 +43,8 @@ export const pageHeaders: Readonly<Record<string, string>> = {
     `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-ancestors 'none'; base-uri 'none'`,
   "x-frame-options": "DENY",
   "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
+  // With "no-referrer", browsers send the answer with "Origin: null".
+  "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
 };
 

@@ -5,6 +5,7 @@ import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
 import { serveLoopback } from "../../cli/dev/loopback_server.ts";
 import { PATIENCE_MS, startBrowser } from "../harness/browser.ts";
 import { startProtectedGateway } from "../harness/protected_gateway.ts";
+import { startProxiedGateway } from "../harness/proxied_gateway.ts";
 
 for (const provider of ["IdpA", "IdpB"] as const) {
   Deno.test(`web page of another origin discovers, registers, logs in at ${provider} and calls the MCP server`, async () => {
@@ -211,3 +212,30 @@ async function openPage(): Promise<Site> {
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
+
+Deno.test("a browser logs a client in through the consent page of issuer mode Proxied", async () => {
+  await using server = await startProxiedGateway();
+  await using site = await openPage();
+  const { page, origin } = site;
+  const redirectUri = `${origin}/callback`;
+  const { body } = await server.register({
+    client_name: "Editor",
+    redirect_uris: [redirectUri],
+  });
+  const url = server.authorizeUrl(String(body.client_id), {
+    redirect_uri: redirectUri,
+  });
+
+  await page.goto(url);
+  const heading = await page.getByRole("heading").innerText();
+  await page.getByRole("button", { name: "Continue to login" }).click();
+  await page.getByRole("button", { name: "Log in and allow" }).click();
+  await page.waitForURL(`${origin}/callback?*`);
+  const code = new URL(page.url()).searchParams.get("code") ?? "";
+  const redeemed = await server.redeem(String(body.client_id), code, {
+    redirect_uri: redirectUri,
+  });
+
+  assert.match(heading, /“Editor” wants to use http.*\/mcp as you/);
+  assert.equal(redeemed.status, 200);
+});

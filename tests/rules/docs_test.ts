@@ -52,7 +52,9 @@ function environmentOf(config: string): Record<string, string> {
     [, name = ""],
   ) => name);
   return Object.fromEntries(
-    names.map((name) => [name, `value-of-${name.toLowerCase()}`]),
+    names.map((
+      name,
+    ) => [name, `value-of-${name.toLowerCase()}`.padEnd(40, "-")]),
   );
 }
 
