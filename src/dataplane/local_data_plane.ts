@@ -153,7 +153,7 @@ export class LocalDataPlane implements DataPlane {
   }
 
   async drain(timeoutMs: number): Promise<DrainResult> {
-    this.#debugging.tracing.turnAway();
+    this.#debugging.tracing.stopAccepting();
     const result = await this.#listeners.drain(timeoutMs);
     this.#debugging.tracing.close();
     this.#upstreams.close();

@@ -2,7 +2,7 @@ import { hideSignatures } from "../base/redaction.ts";
 import type { OpenConnection } from "../http/server/open_connection.ts";
 import { Exchange } from "../proxy/exchange.ts";
 import type { PortConnections } from "../proxy/ports/listeners.ts";
-import { pathEnd } from "../route/normalize_target.ts";
+import { pathOf } from "../route/normalize_target.ts";
 import type {
   ConnectionTask,
   ListenerTask,
@@ -78,28 +78,29 @@ function takeTasks(
 }
 
 function describeRequest(exchange: Exchange, now: number): RequestTask {
-  const { asked, backend, gateway, requestId, retries, route } = exchange;
+  const { attempts, originalRequest, requestId, routed } = exchange;
+  const { method, authority, target } = originalRequest;
+  const { backend, listener, route } = routed;
   return {
     id: requestId,
     phase: phaseOf(exchange),
     ageMs: Math.round(now - exchange.startedAt),
-    method: asked.method,
-    host: asked.authority,
-    path: hideSignatures(asked.target.slice(0, pathEnd(asked.target))),
-    gateway: gateway ?? null,
+    method,
+    host: authority,
+    path: hideSignatures(pathOf(target)),
+    gateway: listener?.gateway ?? null,
     route: route?.name ?? null,
     backend: backend?.name ?? null,
     endpoint: backend === undefined ? null : `${backend.host}:${backend.port}`,
-    retries,
+    retries: attempts?.retries ?? 0,
   };
 }
 
 function phaseOf(exchange: Exchange): RequestPhase {
-  if (exchange.responds) {
-    return exchange.response.status === SWITCHING_PROTOCOLS
-      ? "tunnel"
-      : "response";
+  const { response, routed: { backend, route } } = exchange;
+  if (response !== undefined) {
+    return response.status === SWITCHING_PROTOCOLS ? "tunnel" : "response";
   }
-  if (exchange.backend !== undefined) return "upstream";
-  return exchange.route === undefined ? "gateway policies" : "route policies";
+  if (backend !== undefined) return "upstream";
+  return route === undefined ? "gateway policies" : "route policies";
 }

@@ -1,26 +1,58 @@
 import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
-import type { Outcome } from "../http/message.ts";
+import type { Outcome, Reply, ResponseMessage } from "../http/message.ts";
 import { StalledClientError } from "../http/server/request_error.ts";
 import { failedExpressions } from "../policy/expressions/expression_slots.ts";
 import { pathOf } from "../route/normalize_target.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
-import type { Exchange, FinishObserver } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 import { toGatewayError } from "./respond.ts";
 
-/** Turns an exchange that is over into one record and hands it to `record`: access log, metrics, memory of failures. */
+/** Receives an exchange that is over, once. */
+export type FinishObserver = (
+  exchange: Exchange,
+  response: ResponseMessage,
+  outcome: Outcome,
+) => void;
+
+/** The response to an exchange, which reports to `onFinish` when it is delivered. */
+export class ExchangeReply implements Reply {
+  readonly response: ResponseMessage;
+  readonly #exchange: Exchange;
+  readonly #onFinish: FinishObserver;
+
+  constructor(
+    exchange: Exchange,
+    response: ResponseMessage,
+    onFinish: FinishObserver,
+  ) {
+    this.response = response;
+    this.#exchange = exchange;
+    this.#onFinish = onFinish;
+  }
+
+  finished(outcome: Outcome): void {
+    this.#onFinish(this.#exchange, this.response, outcome);
+  }
+}
+
+/** Turns an exchange that is over into one record and passes it to `record`: access log, metrics, failure memory. */
 export function observeFinishedRequests(
   clock: Clock,
   record: (request: FinishedRequest, exchange: Exchange) => void,
 ): FinishObserver {
-  return (exchange, outcome) => {
-    const durationMs = clock.monotonic() - exchange.startedAt;
+  return (exchange, response, outcome) => {
+    const { attempts, error, meter, startedAt, trace } = exchange;
+    const leftBeforeResponse = error?.code === "client_closed" &&
+      attempts !== undefined;
+    if (leftBeforeResponse) meter?.abandon();
+    const durationMs = clock.monotonic() - startedAt;
     const finish = () => {
-      const finished = describe(exchange, outcome, durationMs);
+      const finished = describe(exchange, response, outcome, durationMs);
       record(finished, exchange);
-      exchange.requestTrace?.finished(finished);
+      trace?.finished(finished);
     };
-    const decoding = exchange.meter?.decoding;
+    const decoding = meter?.decoding;
     if (decoding === undefined) finish();
     else decoding.then(finish);
   };
@@ -28,62 +60,67 @@ export function observeFinishedRequests(
 
 function describe(
   exchange: Exchange,
+  response: ResponseMessage,
   outcome: Outcome,
   durationMs: number,
 ): FinishedRequest {
-  const { asked, backend, listener, request } = exchange;
+  const { attempts, originalRequest, request: { source, version } } = exchange;
+  const { backend, listener, route } = exchange.routed;
   return {
     time: exchange.acceptedAt,
     durationMs,
     port: exchange.port,
     gateway: listener?.gateway,
     listener: listener?.name,
-    route: exchange.route?.name,
+    route: route?.name,
     backend: backend?.name,
     endpoint: backend && `${backend.host}:${backend.port}`,
-    source: `${request.source.address}:${request.source.port}`,
-    method: asked.method,
-    host: asked.authority,
-    path: pathOf(asked.target),
-    version: request.version,
-    status: exchange.response.status,
+    source: `${source.address}:${source.port}`,
+    method: originalRequest.method,
+    host: originalRequest.authority,
+    path: pathOf(originalRequest.target),
+    version,
+    status: response.status,
     bytesSent: outcome.bytesSent,
     requestId: exchange.requestId,
-    answerId: answerIdOf(exchange),
-    upstreamDurationMs: exchange.upstreamMs,
+    answerId: providerIdOf(exchange, response),
+    upstreamDurationMs: attempts?.durationMs,
     reason: reasonOf(exchange, outcome),
-    error: errorOf(exchange, outcome),
-    retries: exchange.retries,
+    error: errorOf(exchange, response, outcome),
+    retries: attempts?.retries ?? 0,
     usage: exchange.meter?.usage,
-    failedExpressions: exchange.slots.get(failedExpressions),
+    failedExpressions: exchange.slots?.get(failedExpressions),
   };
 }
 
-function answerIdOf(
-  { requestId, response }: Exchange,
+/** Returns the request id that the upstream gave in place of ours. */
+function providerIdOf(
+  { requestId }: Exchange,
+  { headers }: ResponseMessage,
 ): string | undefined {
-  const id = response.headers.get("x-request-id");
+  const id = headers.get("x-request-id");
   return id === requestId ? undefined : id;
 }
 
 function reasonOf(
-  { error, refusal, upstreamMs }: Exchange,
+  { error, policyRun, attempts }: Exchange,
   outcome: Outcome,
 ): FinishedRequest["reason"] {
   if (error !== undefined) return error.code;
   if (outcome.error !== undefined) return toGatewayError(outcome.error).code;
-  if (refusal !== undefined) return refusal.reason;
-  return upstreamMs === undefined ? "direct_response" : "upstream";
+  if (policyRun?.refusal !== undefined) return policyRun.refusal.reason;
+  return attempts === undefined ? "direct_response" : "upstream";
 }
 
 function errorOf(
-  { error, refusal, response }: Exchange,
+  { error, policyRun }: Exchange,
+  { status }: ResponseMessage,
   outcome: Outcome,
 ): string | undefined {
   const cause = error ?? outcome.error;
-  if (cause === undefined) return refusal?.message;
+  if (cause === undefined) return policyRun?.refusal?.message;
   // Closing is how a client ends a stream of events: the reason says it, and nothing is wrong.
-  const hadEnough = response.status < 400 && cause instanceof GatewayError &&
+  const hadEnough = status < 400 && cause instanceof GatewayError &&
     cause.code === "client_closed" && !(cause instanceof StalledClientError);
   return hadEnough ? undefined : describeError(cause);
 }

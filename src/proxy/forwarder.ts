@@ -5,13 +5,14 @@ import type { Log } from "../base/log.ts";
 import type { Body } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
+import { Attempts } from "./attempts.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { sendUntilGood } from "./retry.ts";
 import { type TimeLimit, withinLimit } from "./time_limit.ts";
 import type { Sender, Upstreams } from "./upstreams.ts";
 
-/** What the forwarder needs of its surroundings. */
+/** Dependencies of the forwarder. */
 export interface ForwarderOptions {
   readonly upstreams: Upstreams;
   readonly mirrors: Mirrors;
@@ -22,12 +23,13 @@ export interface ForwarderOptions {
 /** One request to one backend. */
 interface Call {
   readonly exchange: Exchange;
+  readonly attempts: Attempts;
   readonly route: Route;
   readonly backend: Backend;
   readonly upstream: Sender;
 }
 
-/** Sends requests to backends: mirrors, time limits, tries. */
+/** Sends requests to backends: mirrors, time limits, attempts. */
 export class Forwarder {
   readonly #options: ForwarderOptions;
 
@@ -36,8 +38,8 @@ export class Forwarder {
   }
 
   /**
-   * The upstream's response, as soon as its head is here.
-   * @throws {GatewayError} When the backend does not resolve, cannot be reached, fails or is late.
+   * Returns the upstream's response as soon as its head has arrived.
+   * @throws {GatewayError} When the backend does not resolve, cannot be reached, fails or exceeds a time limit.
    */
   async forward(
     exchange: Exchange,
@@ -45,28 +47,36 @@ export class Forwarder {
     target: WeightedBackend,
   ): Promise<ResponseMessage> {
     const { clock, mirrors } = this.#options;
-    if (route.mirrors.length > 0) mirrors.send(exchange, route.mirrors);
-    const startedAt = clock.monotonic();
-    exchange.triedAt = startedAt;
+    if (route.mirrors.length > 0) {
+      mirrors.send(exchange.request, route.mirrors, exchange.trace?.policies);
+    }
+    const attempts = new Attempts(clock.monotonic());
+    exchange.attempts = attempts;
     try {
-      return await this.#sendInTime(this.#resolve(exchange, route, target));
+      const call = this.#resolve(exchange, attempts, route, target);
+      const response = await this.#sendInTime(call);
+      attempts.status = response.status;
+      return response;
     } finally {
-      exchange.answeredAt = clock.monotonic();
-      exchange.upstreamMs = exchange.answeredAt - startedAt;
+      attempts.endedAt = clock.monotonic();
     }
   }
 
-  #resolve(exchange: Exchange, route: Route, target: WeightedBackend): Call {
-    const { backend, problem } = target;
+  #resolve(
+    exchange: Exchange,
+    attempts: Attempts,
+    route: Route,
+    { backend, problem }: WeightedBackend,
+  ): Call {
     if (backend === undefined) {
       const message = problem ?? "Backend not found";
       throw new GatewayError("invalid_backend", "gateway", message);
     }
     const upstream = this.#options.upstreams.get(backend);
-    return { exchange, route, backend, upstream };
+    return { exchange, attempts, route, backend, upstream };
   }
 
-  /** Every try together, within the route's time limit. */
+  /** Runs all attempts within the route's time limit. */
   #sendInTime(call: Call): Promise<ResponseMessage> {
     const { exchange, route, backend } = call;
     const limit: TimeLimit = {
@@ -86,15 +96,22 @@ export class Forwarder {
     call: Call,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
-    const { exchange, route: { retry } } = call;
+    const { exchange, attempts, route: { retry } } = call;
     const send = (body: Body | undefined) =>
       this.#sendOnce(call, body, cancellation);
     if (retry === undefined) return send(exchange.request.body);
     const { clock, log } = this.#options;
-    return sendUntilGood(exchange, retry, cancellation, { clock, log, send });
+    const trace = exchange.trace?.policies;
+    const { request, requestId } = exchange;
+    return sendUntilGood(
+      { request, requestId, attempts, trace },
+      retry,
+      cancellation,
+      { clock, log, send },
+    );
   }
 
-  /** One try, within the limit for each. */
+  /** Runs one attempt within its time limit. */
   #sendOnce(
     { exchange, route, backend, upstream }: Call,
     body: Body | undefined,
@@ -106,13 +123,13 @@ export class Forwarder {
       code: "upstream_timeout",
       backend: backend.key,
     };
-    const { request, requestTrace } = exchange;
-    requestTrace?.callStarts(backend);
+    const { request, trace } = exchange;
+    trace?.callStarts(backend);
     const call = withinLimit(
       cancellation,
       limit,
       (limited) => upstream.send(request, body, limited),
     );
-    return requestTrace === undefined ? call : requestTrace.callEnds(call);
+    return trace === undefined ? call : trace.callEnds(call);
   }
 }

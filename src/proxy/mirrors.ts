@@ -28,12 +28,6 @@ export interface MirrorsOptions {
   readonly onFailure: (backend: Backend, error: unknown) => void;
 }
 
-/** A request that is copied, and who hears of it. */
-export interface Mirrored {
-  readonly request: RequestMessage;
-  readonly trace?: Pick<PolicyTrace, "report"> | undefined;
-}
-
 /** Sends copies of requests to other backends and drops the answers. A mirror never delays or fails the request itself. */
 export class Mirrors {
   readonly #options: MirrorsOptions;
@@ -44,7 +38,11 @@ export class Mirrors {
   }
 
   /** Starts the copies. From then on the request's body feeds them as it is read. */
-  send({ request, trace }: Mirrored, mirrors: readonly Mirror[]): void {
+  send(
+    request: RequestMessage,
+    mirrors: readonly Mirror[],
+    trace?: Pick<PolicyTrace, "report">,
+  ): void {
     for (const { backend, fraction } of mirrors) {
       if (this.#options.random() >= fraction) continue;
       const details = { backend: backend.key };

@@ -3,101 +3,100 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Body } from "../http/body.ts";
-import type { ResponseMessage } from "../http/message.ts";
+import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { Retry } from "../snapshot/snapshot.ts";
-import type { Exchange } from "./exchange.ts";
+import type { PolicyTrace } from "../policy/policy_trace.ts";
+import type { Attempts } from "./attempts.ts";
 import { ReplayableBody } from "./body/replayable_body.ts";
 import { toGatewayError } from "./respond.ts";
 import { isIdempotent } from "../http/idempotent.ts";
 
-/** Bodies up to this size can be sent again. */
+/** Larger bodies are not kept, so they cannot be retried. */
 const MAX_REPLAY_BYTES = 64 * 1024;
 
-/** Failures after which the upstream cannot have acted on the request. */
+/** Errors after which the upstream cannot have acted on the request. */
 const notSent: ReadonlySet<GatewayErrorCode> = new Set([
   "upstream_connect_failed",
   "upstream_overloaded",
 ]);
 
-/** Failures after which it may have: only idempotent requests are sent again (RFC 9110 section 9.2.2). */
+/** Errors after which it may have: only idempotent requests are retried (RFC 9110 section 9.2.2). */
 const maybeSent: ReadonlySet<GatewayErrorCode> = new Set([
   "upstream_closed",
   "upstream_timeout",
 ]);
 
-/** One try. */
+/** Makes one attempt. */
 export type Send = (body: Body | undefined) => Promise<ResponseMessage>;
 
-/** What trying again takes. */
-export interface RetryTools {
+/** A request that may be sent several times. */
+export interface RetriedRequest {
+  readonly request: RequestMessage;
+  readonly requestId: string;
+  readonly attempts: Attempts;
+  readonly trace: Pick<PolicyTrace, "report"> | undefined;
+}
+
+/** Dependencies of retries. */
+export interface RetryOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly send: Send;
 }
 
 /**
- * Sends a request until its outcome is good, or no try is left; the last outcome counts, whatever it is.
+ * Sends a request until its outcome is good or no attempt is left; returns or throws the last outcome.
  *
- * Waits between tries, twice as long each time. A body that is too large to be kept is sent once.
+ * Waits between attempts, twice as long each time. A body that is too large to keep is sent once.
  */
 export async function sendUntilGood(
-  exchange: Exchange,
+  retried: RetriedRequest,
   retry: Retry,
   cancellation: Cancellation,
-  { clock, log, send }: RetryTools,
+  { clock, log, send }: RetryOptions,
 ): Promise<ResponseMessage> {
-  const { body, method } = exchange.request;
+  const { request: { body, method }, attempts } = retried;
   const replay = body && new ReplayableBody(body, MAX_REPLAY_BYTES);
   try {
     for (;;) {
-      const outcome = await send(replay?.nextTry())
-        .catch(toGatewayError);
-      const mayRetry = exchange.retries < retry.attempts &&
+      const outcome = await send(replay?.nextTry()).catch(toGatewayError);
+      const mayRetry = attempts.retries < retry.attempts &&
         (replay?.replayable ?? true);
       if (!mayRetry || !isWorthRetrying(outcome, retry, method)) {
         return resultOf(outcome);
       }
       replay?.endTry();
-      if (!(outcome instanceof GatewayError)) {
-        outcome.body?.cancel("tried again");
-      }
-      const delayMs = retry.backoffMs * 2 ** exchange.retries;
-      log.debug("Trying again", {
-        "request.id": exchange.requestId,
-        after: outcome instanceof GatewayError ? outcome : outcome.status,
-        attempt: exchange.retries + 1,
-        delay: `${delayMs}ms`,
-      });
-      noteTry(exchange, outcome, clock.monotonic(), delayMs);
+      if (!(outcome instanceof GatewayError)) outcome.body?.cancel("retried");
+      const delayMs = retry.backoffMs * 2 ** attempts.retries;
+      reportRetry(retried, outcome, delayMs, log);
+      const failed = outcome instanceof GatewayError ? outcome : outcome.status;
+      attempts.fail(failed, clock.monotonic());
       await sleep(clock, delayMs, cancellation);
-      exchange.retries++;
-      exchange.triedAt = clock.monotonic();
+      attempts.retry(clock.monotonic());
     }
   } finally {
     replay?.settle();
   }
 }
 
-function noteTry(
-  exchange: Exchange,
+function reportRetry(
+  { requestId, attempts, trace }: RetriedRequest,
   outcome: ResponseMessage | GatewayError,
-  endedAt: number,
   delayMs: number,
+  log: Log,
 ): void {
-  const failed = outcome instanceof GatewayError ? outcome : outcome.status;
-  exchange.failedTries = [
-    ...exchange.failedTries,
-    { outcome: failed, startedAt: exchange.triedAt, endedAt },
-  ];
-  exchange.trace?.report({
-    type: "policyEvent",
-    kind: "retry",
-    details: {
-      attempt: exchange.retries + 1,
-      after: typeof failed === "number" ? failed : failed.message,
-      delay: `${delayMs}ms`,
-    },
+  const attempt = attempts.retries + 1;
+  const delay = `${delayMs}ms`;
+  const isError = outcome instanceof GatewayError;
+  log.debug("Retrying", {
+    "request.id": requestId,
+    after: isError ? outcome : outcome.status,
+    attempt,
+    delay,
   });
+  const after = isError ? outcome.message : outcome.status;
+  const details = { attempt, after, delay };
+  trace?.report({ type: "policyEvent", kind: "retry", details });
 }
 
 function resultOf(outcome: ResponseMessage | GatewayError): ResponseMessage {

@@ -3,21 +3,21 @@ import type { Body } from "../../http/body.ts";
 import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
 import { MeteredBody } from "../body/metered_body.ts";
 
-/** What a trace shows of a body. */
+/** Bytes that a trace shows of a body. */
 const MAX_BYTES = 64 * 1024;
 
-/** Read on top, so that a secret is known as one although it stands at the cut: as long as the longest token. */
+/** Captured beyond the limit, so that a secret at the cut is recognized: as long as the longest token. */
 const MARGIN_BYTES = 16 * 1024;
 
-/** The beginning of a body, once it is over. */
+/** The captured start of a body. */
 export interface CapturedBody {
   /** Standard base64. */
   readonly body: string;
-  /** There was more. */
+  /** The body was longer. */
   readonly truncated?: true;
 }
 
-/** Reads along with whoever reads a body, without delaying it. */
+/** Captures a body while it is read, without delaying it. */
 export class BodyCapture {
   readonly #redactor: TraceRedactor;
   readonly #length: number | undefined;
@@ -27,7 +27,7 @@ export class BodyCapture {
   #isOver = false;
   readonly body: Body;
 
-  /** @param report Hears once of a body that is not empty. */
+  /** @param report Called once, unless the body is empty. */
   constructor(
     body: Body,
     redactor: TraceRedactor,
@@ -43,7 +43,7 @@ export class BodyCapture {
     });
   }
 
-  /** Reports what there is: the rest will not be read. */
+  /** Reports what was captured: the rest will not be read. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -54,14 +54,14 @@ export class BodyCapture {
     this.#seen += bytes.length;
     const room = MAX_BYTES + MARGIN_BYTES - this.#kept.length;
     if (room > 0) this.#kept.append(bytes.subarray(0, room));
-    // Who knows the length does not ask for an end.
+    // A reader that knows the length does not read to the end.
     if (this.#seen === this.#length) this.end();
   }
 
   #toCaptured(): CapturedBody {
     const isCut = this.#seen > this.#kept.length;
     const redacted = this.#redactor.body(latin1(this.#kept.take()));
-    // The end of what was kept may be the beginning of a secret.
+    // The captured bytes may end within a secret.
     const end = isCut
       ? Math.max(0, redacted.length - MARGIN_BYTES)
       : redacted.length;

@@ -15,7 +15,7 @@ import { statusOf, toGatewayError } from "../respond.ts";
 import type { TraceRecorder } from "./trace_recorder.ts";
 import { applied, resultOf, tracedPolicy } from "./traced_policies.ts";
 
-/** Records what the policies of one request do, and what they tell of it. */
+/** Records the policies of one request: their results, and what they report. */
 export class PolicyRecorder implements PolicyTrace {
   readonly #recorder: TraceRecorder;
   readonly #waits: PolicyWaits;
@@ -23,10 +23,10 @@ export class PolicyRecorder implements PolicyTrace {
   #phase: PolicySelection["phase"] = "gateway";
   #running: Policy | undefined;
   #runningSince = 0;
-  /** Since when the policy that runs had to wait; `undefined` while it had not. */
+  /** When the running policy began to wait; `undefined` while it has not waited. */
   #waitsSince: number | undefined;
-  /** What the policy that runs said of itself. */
-  #said: PolicyResult["result"] | undefined;
+  /** The result that the running policy reported. */
+  #reported: PolicyResult["result"] | undefined;
   #hasLocalLimits = false;
 
   constructor(recorder: TraceRecorder) {
@@ -34,19 +34,19 @@ export class PolicyRecorder implements PolicyTrace {
     this.#waits = new PolicyWaits(recorder);
   }
 
-  /** Policies that start from now on are of this phase. */
-  enters(phase: PolicySelection["phase"]): void {
+  /** Sets the phase of the policies that start from now on. */
+  phaseStarts(phase: PolicySelection["phase"]): void {
     this.#phase = phase;
   }
 
   starts(policy: Policy): void {
     this.#running = policy;
     this.#runningSince = this.#recorder.now();
-    this.#said = undefined;
+    this.#reported = undefined;
     this.#phases.set(policy, this.#phase);
   }
 
-  /** The policy that runs has not decided at once: its events say how long that took. */
+  /** Called when the running policy returned a promise: its events then have a duration. */
   waits(): void {
     this.#waitsSince = this.#runningSince;
   }
@@ -56,13 +56,13 @@ export class PolicyRecorder implements PolicyTrace {
     if (policy.onRequest === undefined) return;
     if (verdict instanceof Refusal && verdict.verdict !== undefined) {
       this.report(verdict.verdict);
-    } else this.#emitResult(policy, resultOf(verdict, this.#said));
+    } else this.#emitResult(policy, resultOf(verdict, this.#reported));
     this.#waitsSince = undefined;
     if (verdict === undefined) this.#snapshotChange(policy);
   }
 
-  /** The request failed; so did the policy that runs, if there is one. */
-  failed(error: unknown): void {
+  /** Called when the request failed, and with it the running policy, if any. */
+  requestFailed(error: unknown): void {
     const policy = this.#running;
     this.#running = undefined;
     if (policy === undefined) return;
@@ -76,12 +76,12 @@ export class PolicyRecorder implements PolicyTrace {
     this.#waitsSince = undefined;
   }
 
-  /** The response hook of the policy has run. */
-  decorated(policy: Policy, response: ResponseMessage): void {
+  /** Called when the response hook of a policy has run. */
+  responseHookEnded(policy: Policy, response: ResponseMessage): void {
     if (!this.#recorder.hasResponseChanged(response)) return;
     const known = tracedPolicy(policy.kind);
     if (known === undefined) return;
-    // The others have told what they did when they saw the request.
+    // The others have reported when they saw the request.
     if (policy.onRequest === undefined) this.#emitResult(policy, applied(null));
     const { stage, requestStage = stage } = known;
     const isGlobal = policy.kind === "rateLimit" && !this.#hasLocalLimits;
@@ -92,11 +92,11 @@ export class PolicyRecorder implements PolicyTrace {
   }
 
   skip(reason: string): void {
-    this.#said = { type: "skip", reason };
+    this.#reported = { type: "skip", reason };
   }
 
   apply(details: JsonValue): void {
-    this.#said = applied(details);
+    this.#reported = applied(details);
   }
 
   evaluated(expr: string, result: JsonValue): void {
@@ -110,7 +110,7 @@ export class PolicyRecorder implements PolicyTrace {
       this.#hasLocalLimits = true;
     }
     this.#recorder.emit(message, this.#waitsSince);
-    // What the policy says next, it has waited for from here on.
+    // The next report of the policy covers the time from here on.
     if (this.#waitsSince !== undefined) {
       this.#waitsSince = this.#recorder.now();
     }

@@ -8,7 +8,7 @@ interface Wait {
   readonly startedAt: number;
 }
 
-/** Whom the policies of one request have to wait for; each is recorded once that is over. */
+/** Records what the policies of one request wait for, once the wait is over. */
 export class PolicyWaits {
   readonly #recorder: TraceRecorder;
   #current: Wait | undefined;
@@ -17,7 +17,7 @@ export class PolicyWaits {
     this.#recorder = recorder;
   }
 
-  /** Passes on what comes of the answer. */
+  /** Records a wait and passes its outcome on. */
   async follow<T>(
     kind: TracedPolicyKind,
     whom: string,
@@ -35,7 +35,7 @@ export class PolicyWaits {
     }
   }
 
-  /** The request waits no longer, such as because the client left. */
+  /** Ends the current wait, for instance because the client left. */
   giveUp(reason: unknown): void {
     if (this.#current !== undefined) this.#end(this.#current, reason);
   }

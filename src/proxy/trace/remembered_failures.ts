@@ -10,10 +10,12 @@ import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
 import type { TraceHeaders } from "../../telemetry/trace/trace_state.ts";
 import { identities } from "../../policy/authentication/request_identity.ts";
 import { pathEnd } from "../../route/normalize_target.ts";
-import type { Exchange, FailedTry } from "../exchange.ts";
+import type { Attempts, FailedAttempt } from "../attempts.ts";
+import type { Exchange } from "../exchange.ts";
+import type { RoutedRequest } from "../routed_request.ts";
 import { readBackend } from "./request_state.ts";
 
-/** Longer texts are cut, so that a memory of failures has a bound in bytes. */
+/** Longer strings are cut, so that the failure memory has a bound in bytes. */
 const MAX_TEXT = 1024;
 const MAX_CANDIDATES = 16;
 const MAX_CALLS = 16;
@@ -37,38 +39,40 @@ const shownResponseHeaders = [
   "x-ratelimit-reset",
 ];
 
-/** Whether a request is worth remembering: it failed, and not because the client of a stream had enough. */
+/** Returns whether a request failed, other than by a client that closed a stream. */
 export function hasFailed({ status, error, reason }: FinishedRequest): boolean {
   return status >= 400 || (error !== undefined && reason !== "client_closed");
 }
 
-/** What to remember of a request that failed. */
+/** Describes a failed request for the failure memory. */
 export function describeFailure(
   exchange: Exchange,
   finished: FinishedRequest,
   redactor: TraceRedactor,
 ): FailedRequest {
-  const { request, asked, response, route } = exchange;
-  redactor.learn(request.headers, asked.target);
+  const { request, originalRequest: { target }, response, routed } = exchange;
+  redactor.learn(request.headers, target);
   const shown = (headers: HeaderList, names: readonly string[]) =>
     pickHeaders(headers, names, redactor);
   return {
     id: exchange.requestId,
     finished: shorten(finished, redactor),
     scheme: request.scheme,
-    query: queryNames(asked.target, redactor),
+    query: queryNames(target, redactor),
     requestHeaders: shown(request.headers, shownRequestHeaders),
-    responseHeaders: shown(response.headers, shownResponseHeaders),
+    responseHeaders: response === undefined
+      ? {}
+      : shown(response.headers, shownResponseHeaders),
     identities: identitiesOf(exchange),
-    route: route?.key,
-    backend: exchange.backend && readBackend(exchange.backend),
-    candidates: candidatesOf(exchange),
-    verdict: exchange.refusal?.verdict,
+    route: routed.route?.key,
+    backend: routed.backend && readBackend(routed.backend),
+    candidates: candidatesOf(routed),
+    verdict: exchange.policyRun?.refusal?.verdict,
     calls: callsOf(exchange, redactor),
   };
 }
 
-/** What to remember of something that was refused before it was a request. */
+/** Describes a request that was rejected before it could be handled. */
 export function describeRefused(
   id: string,
   finished: FinishedRequest,
@@ -90,9 +94,9 @@ export function describeRefused(
   };
 }
 
-/** Empty when a route was found. */
+/** Returns the keys of the routes that did not match; none when a route was found. */
 function candidatesOf(
-  { route, listener, hostname }: Exchange,
+  { route, listener, hostname }: RoutedRequest,
 ): readonly string[] {
   if (route !== undefined || listener === undefined) return [];
   const keys = listener.routes.candidates(hostname).take(MAX_CANDIDATES)
@@ -116,7 +120,7 @@ function shorten(
   };
 }
 
-/** Redacted before it is cut: half a secret is not known as one. */
+/** Redacts a string before cutting it: half a secret is not recognized. */
 function shortText(text: string, redactor: TraceRedactor): string {
   return redactor.text(text.slice(0, 2 * MAX_TEXT)).slice(0, MAX_TEXT);
 }
@@ -149,7 +153,7 @@ function pickHeaders(
 }
 
 function identitiesOf({ slots }: Exchange): readonly string[] {
-  return identities.filter((slot) => slots.get(slot) !== undefined)
+  return identities.filter((slot) => slots?.get(slot) !== undefined)
     .map(({ name }) => name);
 }
 
@@ -157,26 +161,35 @@ function callsOf(
   exchange: Exchange,
   redactor: TraceRedactor,
 ): readonly FailedCall[] {
-  const { failedTries, upstreamMs, backend } = exchange;
-  if (upstreamMs === undefined || backend === undefined) return [];
-  return [...failedTries.slice(0, MAX_CALLS), ...lastTry(exchange)].map(
-    ({ outcome, startedAt, endedAt }) => ({
-      startMs: startedAt - exchange.startedAt,
-      endMs: endedAt - exchange.startedAt,
-      ...(outcome instanceof GatewayError
-        ? { status: null, error: shortText(describeError(outcome), redactor) }
-        : { status: outcome, error: null }),
-    }),
-  );
+  const { attempts, routed, startedAt } = exchange;
+  if (attempts?.endedAt === undefined || routed.backend === undefined) {
+    return [];
+  }
+  const last = lastAttempt(exchange, attempts, attempts.endedAt);
+  return [...attempts.failed.slice(0, MAX_CALLS), ...last].map((attempt) => ({
+    startMs: attempt.startedAt - startedAt,
+    endMs: attempt.endedAt - startedAt,
+    ...outcomeOf(attempt, redactor),
+  }));
 }
 
-/** None when time ran out while the gateway waited to try again. */
-function lastTry(exchange: Exchange): readonly FailedTry[] {
-  const { failedTries, triedAt, answeredAt, error, upstreamStatus } = exchange;
-  const before = failedTries.at(-1);
-  return before !== undefined && triedAt < before.endedAt ? [] : [{
-    outcome: upstreamStatus ?? error ?? exchange.response.status,
-    startedAt: triedAt,
-    endedAt: answeredAt,
-  }];
+function outcomeOf(
+  { outcome }: FailedAttempt,
+  redactor: TraceRedactor,
+): Pick<FailedCall, "status" | "error"> {
+  return outcome instanceof GatewayError
+    ? { status: null, error: shortText(describeError(outcome), redactor) }
+    : { status: outcome, error: null };
+}
+
+/** Returns nothing when time ran out while the gateway waited for the next attempt. */
+function lastAttempt(
+  { error, response }: Exchange,
+  { attemptStartedAt: startedAt, failed, status }: Attempts,
+  endedAt: number,
+): readonly FailedAttempt[] {
+  const before = failed.at(-1);
+  if (before !== undefined && startedAt < before.endedAt) return [];
+  const outcome = status ?? error ?? response?.status;
+  return outcome === undefined ? [] : [{ outcome, startedAt, endedAt }];
 }

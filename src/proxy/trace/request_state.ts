@@ -5,7 +5,10 @@ import {
   type RequestState,
 } from "../../telemetry/trace/trace_state.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
+import type { Attempts } from "../attempts.ts";
 import type { TokenMeter } from "../body/token_meter.ts";
+import type { RequestContext } from "../request_context.ts";
+import type { RoutedRequest } from "../routed_request.ts";
 import {
   type Claims,
   identities,
@@ -17,41 +20,36 @@ import {
 import type { McpMessage } from "../../policy/expressions/mcp_variable.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import type { Backend, Mirror } from "../../snapshot/snapshot.ts";
-import type { PolicyContext } from "../../policy/policy.ts";
 
-/** The parts of a request's life that a trace shows. */
-export interface TracedRequest
-  extends Pick<PolicyContext, "request" | "acceptedAt" | "gateway" | "slots"> {
+/** The parts of an exchange that a trace shows. */
+export interface TracedRequest {
+  readonly request: RequestMessage;
+  /** The request as the client sent it. */
+  readonly originalRequest: Pick<RequestMessage, "target">;
   /** Monotonic time of acceptance, in milliseconds. */
   readonly startedAt: number;
-  /** The request as the client sent it. */
-  readonly asked: Readonly<Pick<RequestMessage, "target">>;
-  readonly hostname: string;
-  readonly backend: Backend | undefined;
-  /** Time until the upstream's response head, in milliseconds. */
-  readonly upstreamMs: number | undefined;
+  readonly routed: RoutedRequest;
+  readonly context: RequestContext;
+  readonly attempts: Attempts | undefined;
   readonly meter: TokenMeter | undefined;
 }
 
-/** What a snapshot says of time, in milliseconds since the request was accepted. */
-export interface TraceTiming {
-  /** When the upstream was first called. */
-  readonly calledAt: number | undefined;
-}
-
-/** The request as it is now, and the response to it as far as there is one; secrets redacted. */
+/**
+ * Describes a request as it is now, and the response if there is one; secrets are redacted.
+ * @param calledAt When the upstream was first called, in milliseconds since the request was accepted.
+ */
 export function readState(
   exchange: TracedRequest,
   redactor: TraceRedactor,
-  timing: TraceTiming,
+  calledAt: number | undefined,
   response?: ResponseMessage,
 ): RequestState {
-  const { backend } = exchange;
+  const { backend } = exchange.routed;
   return {
     ...readArrival(exchange, redactor),
-    env: readEnvironment(exchange),
-    ...readIdentities(exchange, redactor),
-    ...readBodyVariables(exchange, redactor),
+    env: readEnvironment(exchange.context),
+    ...readIdentities(exchange.context, redactor),
+    ...readBodyVariables(exchange.context, redactor),
     ...(backend && { backend: readBackend(backend) }),
     ...(response && {
       response: {
@@ -59,11 +57,11 @@ export function readState(
         headers: redactor.headers(response.headers),
       },
     }),
-    ...readTiming(exchange, timing),
+    ...readTiming(exchange, calledAt),
   };
 }
 
-/** A backend as traces show it. */
+/** Describes a backend. */
 export function readBackend(
   { key, tls }: Backend,
 ): NonNullable<RequestState["backend"]> {
@@ -71,7 +69,7 @@ export function readBackend(
   return { name: key, type: "static", protocol };
 }
 
-/** The mirrors of a route as traces show them: one, a list, or `null`. */
+/** Describes the mirrors of a route: one, a list, or `null`. */
 export function describeMirrors(mirrors: readonly Mirror[]): JsonValue {
   const [only = null, ...others] = mirrors.map(({ backend, fraction }) => ({
     backend: backend.key,
@@ -81,7 +79,7 @@ export function describeMirrors(mirrors: readonly Mirror[]): JsonValue {
 }
 
 function readArrival(
-  { request, acceptedAt }: TracedRequest,
+  { request, context: { acceptedAt } }: TracedRequest,
   redactor: TraceRedactor,
 ): Pick<RequestState, "request" | "source"> {
   const { method, scheme, version, source } = request;
@@ -100,7 +98,7 @@ function readArrival(
   });
 }
 
-function readEnvironment({ gateway }: TracedRequest): RequestState["env"] {
+function readEnvironment({ gateway }: RequestContext): RequestState["env"] {
   const podName = Deno.env.get("POD_NAME");
   const namespace = Deno.env.get("POD_NAMESPACE");
   return {
@@ -111,7 +109,7 @@ function readEnvironment({ gateway }: TracedRequest): RequestState["env"] {
 }
 
 function readIdentities(
-  { slots }: TracedRequest,
+  { slots }: RequestContext,
   redactor: TraceRedactor,
 ): Pick<RequestState, "jwt" | "apiKey" | "basicAuth"> {
   const known = identities.flatMap((slot) => {
@@ -136,7 +134,7 @@ function readClaims(
 
 /** Reads the variables that expressions needed of the body, without the arguments of tools: they are long, and the trace has the body. */
 function readBodyVariables(
-  { slots }: TracedRequest,
+  { slots }: RequestContext,
   redactor: TraceRedactor,
 ): Pick<RequestState, "llm" | "mcp"> {
   const llm = slots.get(llmRequest);
@@ -154,10 +152,11 @@ function withoutArguments({ tool, ...message }: McpMessage) {
 }
 
 function readTiming(
-  { upstreamMs }: TracedRequest,
-  { calledAt }: TraceTiming,
+  { attempts }: TracedRequest,
+  calledAt: number | undefined,
 ): Pick<RequestState, "proxy"> {
   if (calledAt === undefined) return {};
+  const upstreamMs = attempts?.durationMs;
   return {
     proxy: {
       requestProcessingDuration: inSeconds(calledAt),
@@ -167,7 +166,7 @@ function readTiming(
   };
 }
 
-/** Such as `0.0034s`. */
+/** Formats a time, such as `0.0034s`. */
 function inSeconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(4)}s`;
 }

@@ -8,17 +8,17 @@ import { PolicyRecorder } from "./policy_recorder.ts";
 import { describeMirrors, type TracedRequest } from "./request_state.ts";
 import { TraceRecorder, type TraceRecorderOptions } from "./trace_recorder.ts";
 
-/** The host of a trace may have very many routes. */
+/** A hostname may have thousands of routes. */
 const MAX_ROUTES = 256;
 
-/** What a trace needs of its surroundings. */
+/** Dependencies of a trace. */
 export interface RequestTraceOptions extends TraceRecorderOptions {
   readonly sensitiveHeaders: ReadonlySet<string>;
 }
 
 /**
- * Records what happens to one request while somebody watches. Everything is read and redacted at once: what a policy does later
- * does not show in what was recorded before.
+ * Records what happens to one request while somebody watches it. Everything is read and redacted at once, so later changes do
+ * not show in earlier events.
  */
 export class RequestTrace {
   readonly policies: PolicyRecorder;
@@ -35,15 +35,15 @@ export class RequestTrace {
     this.#recorder.snapshotRequest("initial request");
   }
 
-  /** A phase begins; its policies run next. */
-  enters(
+  /** Called before the policies of a phase run. */
+  phaseStarts(
     phase: PolicySelection["phase"],
     { describePolicies, mirrors }:
       & Pick<Route, "describePolicies">
       & Partial<Pick<Route, "mirrors">>,
   ): void {
-    this.policies.enters(phase);
-    // What has changed up to here is none of their doing.
+    this.policies.phaseStarts(phase);
+    // The policies have not made the changes up to here.
     this.#recorder.read();
     const effectivePolicy = {
       ...describePolicies(this.#sensitiveHeaders),
@@ -52,13 +52,14 @@ export class RequestTrace {
     this.#recorder.emit({ type: "policySelection", phase, effectivePolicy });
   }
 
-  /** The policies of a phase are through. */
-  passed(stage: "gateway policies" | "route policies"): void {
+  /** Called when the policies of a phase have let the request pass. */
+  phaseEnds(stage: "gateway policies" | "route policies"): void {
     this.#recorder.snapshotRequest(stage);
   }
 
-  routed({ routes }: Listener, route: Route | undefined): void {
-    const keys = routes.candidates(this.#exchange.hostname)
+  /** Called when a route was looked for. */
+  routeSelected({ routes }: Listener, route: Route | undefined): void {
+    const keys = routes.candidates(this.#exchange.routed.hostname)
       .take(MAX_ROUTES).map(({ key }) => key);
     this.#recorder.emit({
       type: "routeSelection",
@@ -67,22 +68,23 @@ export class RequestTrace {
     });
   }
 
-  /** The request goes to the upstream. */
+  /** Called before the request goes to the upstream. */
   forwards(): void {
     this.#recorder.snapshotRequest("final request");
     const { request } = this.#exchange;
     request.body = this.#recorder.capture(request.body, "final request");
   }
 
+  /** Called before each attempt. */
   callStarts({ host, port }: Backend): void {
     const target = `${host}:${port}`;
     this.#recorder.callStarts();
     this.#recorder.emit({ type: "backendCallStart", target });
   }
 
-  /** Waits for the outcome of the call and passes it on. */
+  /** Records the outcome of an attempt and passes it on. */
   async callEnds(call: Promise<ResponseMessage>): Promise<ResponseMessage> {
-    const startedAt = this.#recorder.triedAt;
+    const startedAt = this.#recorder.attemptStartedAt;
     const type = "backendCallResult";
     try {
       const response = await call;
@@ -96,29 +98,29 @@ export class RequestTrace {
     }
   }
 
-  /** What the upstream answered, before anything of it is changed. */
+  /** Called with the upstream's response before it is changed. */
   received(response: ResponseMessage): void {
     this.#recorder.snapshotResponse("raw response", response);
   }
 
-  /** The upstream's answer is about to be processed. */
+  /** Called with the upstream's response before policies see it. */
   ready(response: ResponseMessage): void {
     this.#recorder.snapshotResponse("backend response ready", response);
   }
 
-  /** The response hooks run next. */
-  responds(response: ResponseMessage): void {
-    // What has changed up to here is none of their doing.
+  /** Called before the response hooks run. */
+  responseHooksStart(response: ResponseMessage): void {
+    // The hooks have not made the changes up to here.
     this.#recorder.read(response);
   }
 
-  /** The answer goes to the client. */
-  answers(response: ResponseMessage): void {
+  /** Called before the response goes to the client. */
+  responseStarts(response: ResponseMessage): void {
     this.#recorder.snapshotResponse("final response", response);
     response.body = this.#recorder.capture(response.body, "response");
   }
 
-  /** The last byte is out, or the client left. */
+  /** Called after the last byte, or when the client left. */
   finished({ status, reason, error }: FinishedRequest): void {
     this.#recorder.endBodies();
     const usage = llmUsageOf(this.#exchange.meter);

@@ -14,14 +14,14 @@ import type { RequestState } from "../../telemetry/trace/trace_state.ts";
 import { BodyCapture } from "./body_capture.ts";
 import { readState, type TracedRequest } from "./request_state.ts";
 
-/** What recording needs of its surroundings. */
+/** Dependencies of a recorder. */
 export interface TraceRecorderOptions {
   readonly clock: Clock;
   readonly redactor: TraceRedactor;
   readonly emit: (event: TraceEvent) => void;
 }
 
-/** Makes the events of one request: reads its state, redacts, and says when and how bad. */
+/** Creates the events of one request: reads its state, redacts it, and adds times and severity. */
 export class TraceRecorder {
   readonly #exchange: TracedRequest;
   readonly #options: TraceRecorderOptions;
@@ -30,17 +30,17 @@ export class TraceRecorder {
   #seenResponse = "";
   #calledAt: number | undefined;
   #isOver = false;
-  /** When the try that is under way began, in milliseconds since the request was accepted. */
-  triedAt = 0;
+  /** Start of the current attempt, in milliseconds since the request was accepted. */
+  attemptStartedAt = 0;
 
   constructor(exchange: TracedRequest, options: TraceRecorderOptions) {
     this.#exchange = exchange;
     this.#options = options;
   }
 
-  /** @param startedAt Where the event took time: milliseconds since the request was accepted. */
+  /** @param startedAt For an event that took time: milliseconds since the request was accepted. */
   emit(message: TraceMessage, startedAt?: number): void {
-    // Whoever watches may be with the next request by now.
+    // The watcher may have been assigned the next request by now.
     if (this.#isOver) return;
     this.#isOver = message.type === "requestFinished";
     const { emit, redactor } = this.#options;
@@ -65,14 +65,21 @@ export class TraceRecorder {
     this.emit({ type: "responseSnapshot", stage, requestState });
   }
 
-  /** The request as it is now, with the response to it; whether either has changed is asked from here on. */
+  /** Reads the request and the response; later changes are relative to this state. */
   read(response?: ResponseMessage): RequestState {
     const { redactor } = this.#options;
-    const { request, asked } = this.#exchange;
+    const { request, originalRequest } = this.#exchange;
     redactor.learn(request.headers, request.target);
-    redactor.learn(response?.headers ?? request.headers, asked.target);
-    const timing = { calledAt: this.#calledAt };
-    const state = readState(this.#exchange, redactor, timing, response);
+    redactor.learn(
+      response?.headers ?? request.headers,
+      originalRequest.target,
+    );
+    const state = readState(
+      this.#exchange,
+      redactor,
+      this.#calledAt,
+      response,
+    );
     if (response === undefined) {
       const { request, jwt, apiKey, basicAuth } = state;
       this.#seenRequest = JSON.stringify([request, jwt, apiKey, basicAuth]);
@@ -80,14 +87,14 @@ export class TraceRecorder {
     return state;
   }
 
-  /** Whether the request is another one than when it was last read. */
+  /** Returns whether the request has changed since it was last read. */
   hasRequestChanged(): boolean {
     const before = this.#seenRequest;
     this.read();
     return this.#seenRequest !== before;
   }
 
-  /** As `hasRequestChanged`. */
+  /** Returns whether the response has changed since it was last read. */
   hasResponseChanged(response: ResponseMessage): boolean {
     const before = this.#seenResponse;
     this.read(response);
@@ -95,11 +102,11 @@ export class TraceRecorder {
   }
 
   callStarts(): void {
-    this.triedAt = this.now();
-    this.#calledAt ??= this.triedAt;
+    this.attemptStartedAt = this.now();
+    this.#calledAt ??= this.attemptStartedAt;
   }
 
-  /** The body, and an event with what was read of it once it is over. */
+  /** Wraps a body so that an event with what was read of it follows its end. */
   capture(
     body: Body | undefined,
     stage: BodySnapshot["stage"],
@@ -114,12 +121,12 @@ export class TraceRecorder {
     return capture.body;
   }
 
-  /** Nobody reads on. */
+  /** Ends all captures: nobody reads on. */
   endBodies(): void {
     for (const body of this.#bodies) body.end();
   }
 
-  /** Milliseconds since the request was accepted. */
+  /** Returns the milliseconds since the request was accepted. */
   now(): number {
     return this.#options.clock.monotonic() - this.#exchange.startedAt;
   }

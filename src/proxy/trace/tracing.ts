@@ -15,8 +15,8 @@ import {
 import type { Exchange } from "../exchange.ts";
 import { RequestTrace } from "./request_trace.ts";
 
-/** Which requests somebody wants to see. */
-export interface Wanted {
+/** Selects the requests to trace. */
+export interface TraceFilter {
   readonly filter: RequestFilter | undefined;
   /** Name of the gateway that accepts them. */
   readonly gateway: string | undefined;
@@ -25,14 +25,14 @@ export interface Wanted {
   readonly count: number;
 }
 
-/** What tracing needs of its surroundings. */
+/** Dependencies of tracing. */
 export interface TracingOptions {
   readonly clock: Clock;
   /** In lower case. */
   readonly sensitiveHeaders: ReadonlySet<string>;
 }
 
-/** Hands requests to those who watch. */
+/** Assigns requests to the watchers that want them. */
 export class Tracing {
   readonly #options: TracingOptions;
   readonly #watchers = new TraceWatchers<Exchange>();
@@ -42,7 +42,7 @@ export class Tracing {
     this.#options = options;
   }
 
-  /** The trace of a request that has just arrived; `undefined` when nobody watches it. */
+  /** Starts the trace of a request that has just arrived; returns `undefined` when nobody watches it. */
   begin(exchange: Exchange): RequestTrace | undefined {
     if (!this.#watchers.isWatched) return undefined;
     const emit = this.#watchers.take(exchange);
@@ -57,25 +57,27 @@ export class Tracing {
     });
   }
 
-  /** `undefined` when there are too many already. */
-  watch({ filter, gateway, port, count }: Wanted): TraceStream | undefined {
+  /** Starts a stream; returns `undefined` when there are too many. */
+  watch(
+    { filter, gateway, port, count }: TraceFilter,
+  ): TraceStream | undefined {
     return this.#watchers.watch({
       count,
       wants: (exchange) =>
         (port === undefined || exchange.port === port) &&
         (gateway === undefined || gatewayOf(exchange) === gateway) &&
-        (filter === undefined || filter(exchange)),
+        (filter === undefined || filter(exchange.context)),
     });
   }
 
-  /** Those who watch now. */
+  /** Lists the current watchers. */
   watchers(): readonly WatcherState[] {
     return this.#watchers.describe();
   }
 
-  /** No request is taken from now on; those that are traced end as usual. */
-  turnAway(): void {
-    this.#watchers.turnAway();
+  /** Starts no further trace; those that are under way end as usual. */
+  stopAccepting(): void {
+    this.#watchers.stopAccepting();
   }
 
   /** Ends all streams. */
@@ -83,7 +85,7 @@ export class Tracing {
     this.#watchers.close();
   }
 
-  /** What takes the secrets out of a request that was handled by this configuration. */
+  /** Creates the redactor for requests that a configuration handles. */
   createRedactor(snapshot: Snapshot): TraceRedactor {
     const known = this.#names.get(snapshot);
     if (known !== undefined) return new TraceRedactor(known);
@@ -97,9 +99,7 @@ export class Tracing {
   }
 }
 
-/** Of the listener that will accept it. */
-function gatewayOf(
-  { listeners, hostname }: Exchange,
-): string | undefined {
-  return selectListener(listeners, hostname)?.gateway;
+/** Returns the gateway whose listener will accept the request. */
+function gatewayOf({ listeners, routed }: Exchange): string | undefined {
+  return selectListener(listeners, routed.hostname)?.gateway;
 }

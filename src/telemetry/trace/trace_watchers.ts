@@ -68,8 +68,8 @@ export class TraceWatchers<R> {
   }
 
   /** Ends the streams of those whose request has not come; the others end with theirs. */
-  turnAway(): void {
-    for (const watcher of this.#watchers) watcher.turnAway();
+  stopAccepting(): void {
+    for (const watcher of this.#watchers) watcher.stopAccepting();
   }
 
   /** Ends all streams. */
@@ -126,7 +126,7 @@ class Watcher<R> implements TraceStream {
     };
   }
 
-  turnAway(): void {
+  stopAccepting(): void {
     if (this.#isBusy) this.#left = 0;
     else this.#end();
   }

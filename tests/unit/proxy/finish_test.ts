@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/base/errors.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
 import { StalledClientError } from "../../../src/http/server/request_error.ts";
+import { Attempts } from "../../../src/proxy/attempts.ts";
 import type { Exchange } from "../../../src/proxy/exchange.ts";
-import { Slots } from "../../../src/policy/slot.ts";
 import { observeFinishedRequests } from "../../../src/proxy/finish.ts";
 import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
@@ -17,13 +17,13 @@ function recordOf(status: number, error: unknown) {
   );
   const exchange = {
     startedAt: 0,
-    upstreamMs: 1,
-    slots: new Slots(),
-    asked: { method: "GET", target: "/mcp", authority: "gw" },
+    attempts: new Attempts(0),
+    routed: {},
+    originalRequest: { method: "GET", target: "/mcp", authority: "gw" },
     request: { source: { address: "127.0.0.1", port: 1 }, version: "1.1" },
-    response: { status, headers: new HeaderList() },
   } as unknown as Exchange;
-  observe(exchange, { bytesSent: 7, error });
+  const response = { status, headers: new HeaderList(), body: undefined };
+  observe(exchange, response, { bytesSent: 7, error });
   const [record] = records;
   return { reason: record?.reason, error: record?.error };
 }
@@ -34,14 +34,14 @@ const left = new GatewayError(
   "Cannot answer: the connection broke",
 );
 
-Deno.test("the record of a response that its client ended has no error", () => {
+Deno.test("the record of a response that the client closed has no error", () => {
   assert.deepEqual(recordOf(200, left), {
     reason: "client_closed",
     error: undefined,
   });
 });
 
-Deno.test("the record of a response that something else ended says what", () => {
+Deno.test("the record of a response that something else ended has the error", () => {
   const closed = new GatewayError("upstream_closed", "upstream", "It closed");
 
   assert.deepEqual(recordOf(200, closed), {

@@ -65,7 +65,7 @@ Deno.test("Mirrors drop copies that are too many at a time", async () => {
   const { failures, mirrors } = startMirrors();
 
   for (let i = 0; i < 260; i++) {
-    mirrors.send({ request: request() }, [{ backend: shadow, fraction: 1 }]);
+    mirrors.send(request(), [{ backend: shadow, fraction: 1 }]);
   }
   await settled();
 
@@ -74,7 +74,7 @@ Deno.test("Mirrors drop copies that are too many at a time", async () => {
 
 Deno.test("Mirrors give a copy up that takes too long, and then have room again", async () => {
   const { clock, failures, mirrors } = startMirrors();
-  mirrors.send({ request: request() }, [{ backend: shadow, fraction: 1 }]);
+  mirrors.send(request(), [{ backend: shadow, fraction: 1 }]);
 
   clock.advance(30_000);
   await settled();
@@ -87,7 +87,7 @@ Deno.test("Mirrors give a copy up that takes too long, and then have room again"
 Deno.test("Mirrors copy the fraction of requests that is asked for", async () => {
   const { clock, failures, mirrors } = startMirrors();
 
-  mirrors.send({ request: request() }, [
+  mirrors.send(request(), [
     { backend: shadow, fraction: 0.4 },
     { backend: shadow, fraction: 0.6 },
   ]);

@@ -125,13 +125,13 @@ Deno.test("TraceWatchers have room again when a reader leaves in the middle of a
   assert.deepEqual(await typesOf(stream), []);
 });
 
-Deno.test("TraceWatchers turn away who waits, and let traces under way end", async () => {
+Deno.test("TraceWatchers stops waiting watchers and lets traces under way end", async () => {
   const watchers = new TraceWatchers<string>();
   const busy = watch(watchers, { count: 5 });
   const waiting = watch(watchers);
   const emit = watchers.take("a");
 
-  watchers.turnAway();
+  watchers.stopAccepting();
   emit?.(finished);
 
   assert.deepEqual(await typesOf(waiting), []);

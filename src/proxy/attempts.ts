@@ -1,0 +1,47 @@
+import type { GatewayError } from "../base/errors.ts";
+
+/** An attempt that was followed by another; times are monotonic, in milliseconds. */
+export interface FailedAttempt {
+  /** The status of the response, or why there was none. */
+  readonly outcome: number | GatewayError;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+const none: readonly FailedAttempt[] = [];
+
+/** The attempts to send one request to its backend; times are monotonic, in milliseconds. */
+export class Attempts {
+  readonly #startedAt: number;
+  /** Start of the latest attempt. */
+  attemptStartedAt: number;
+  /** When the response head arrived, or the gateway gave up; `undefined` until then. */
+  endedAt: number | undefined;
+  /** Status of the upstream's response, before policies change it; `undefined` without a response. */
+  status: number | undefined;
+  retries = 0;
+  /** Attempts that were followed by another. */
+  failed: readonly FailedAttempt[] = none;
+
+  constructor(startedAt: number) {
+    this.#startedAt = startedAt;
+    this.attemptStartedAt = startedAt;
+  }
+
+  /** Time until the response head over all attempts; `undefined` while the last one is under way. */
+  get durationMs(): number | undefined {
+    return this.endedAt && this.endedAt - this.#startedAt;
+  }
+
+  /** Records that the latest attempt will be followed by another. */
+  fail(outcome: number | GatewayError, endedAt: number): void {
+    const startedAt = this.attemptStartedAt;
+    this.failed = [...this.failed, { outcome, startedAt, endedAt }];
+  }
+
+  /** Records that the next attempt starts. */
+  retry(startedAt: number): void {
+    this.retries++;
+    this.attemptStartedAt = startedAt;
+  }
+}

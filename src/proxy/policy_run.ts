@@ -1,0 +1,62 @@
+import type { ResponseMessage } from "../http/message.ts";
+import type { Policy, PolicyContext } from "../policy/policy.ts";
+import { Refusal } from "../policy/refusal.ts";
+import type { RequestTrace } from "./trace/request_trace.ts";
+
+/** Runs the policies of one request: request hooks in order, response hooks in reverse. */
+export class PolicyRun {
+  /** Set when a policy denied the request. */
+  refusal: Refusal | undefined;
+  readonly #context: PolicyContext;
+  readonly #trace: RequestTrace | undefined;
+  readonly #seen: Policy[] = [];
+
+  /** @param trace Set while the request is traced. */
+  constructor(context: PolicyContext, trace: RequestTrace | undefined) {
+    this.#context = context;
+    this.#trace = trace;
+  }
+
+  /** Runs request hooks; the first response ends the request phase. */
+  async handleRequest(
+    policies: readonly Policy[],
+  ): Promise<ResponseMessage | undefined> {
+    const trace = this.#trace?.policies;
+    for (const policy of policies) {
+      this.#seen.push(policy);
+      trace?.starts(policy);
+      const result = policy.onRequest?.(this.#context);
+      if (result instanceof Promise) trace?.waits();
+      const verdict = result instanceof Promise ? await result : result;
+      trace?.ends(policy, verdict);
+      if (verdict === undefined) continue;
+      if (!(verdict instanceof Refusal)) return verdict;
+      this.refusal = verdict;
+      return verdict.response;
+    }
+    return undefined;
+  }
+
+  /**
+   * Runs the response hooks of every policy that saw the request, last one first.
+   * @param reject Replaces a response whose hook failed; the remaining hooks run on the replacement.
+   */
+  async handleResponse(
+    response: ResponseMessage,
+    reject: (error: unknown) => ResponseMessage,
+  ): Promise<ResponseMessage> {
+    this.#trace?.responseHooksStart(response);
+    let current = response;
+    for (const policy of this.#seen.reverse()) {
+      try {
+        const done = policy.onResponse?.(this.#context, current);
+        if (done instanceof Promise) await done;
+      } catch (error) {
+        current.body?.cancel(error);
+        current = reject(error);
+      }
+      this.#trace?.policies.responseHookEnded(policy, current);
+    }
+    return current;
+  }
+}

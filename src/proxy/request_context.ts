@@ -1,0 +1,42 @@
+import type { RequestMessage } from "../http/message.ts";
+import type { PolicyContext } from "../policy/policy.ts";
+import type { PolicyTrace } from "../policy/policy_trace.ts";
+import { Slots } from "../policy/slot.ts";
+import type { RoutedRequest } from "./routed_request.ts";
+
+/** The facts of a request that never change. */
+export interface RequestFacts {
+  readonly request: RequestMessage;
+  readonly requestId: string;
+  readonly acceptedAt: number;
+  readonly routed: RoutedRequest;
+}
+
+/** A request as policies see it, with what they leave for each other. */
+export class RequestContext implements PolicyContext {
+  readonly request: RequestMessage;
+  readonly requestId: string;
+  readonly acceptedAt: number;
+  readonly slots = new Slots();
+  trace: PolicyTrace | undefined;
+  readonly #routed: RoutedRequest;
+
+  constructor({ request, requestId, acceptedAt, routed }: RequestFacts) {
+    this.request = request;
+    this.requestId = requestId;
+    this.acceptedAt = acceptedAt;
+    this.#routed = routed;
+  }
+
+  get gateway(): string | undefined {
+    return this.#routed.listener?.gateway;
+  }
+
+  get matchedPrefix(): string | undefined {
+    return this.#routed.matchedPrefix;
+  }
+
+  get resourcePath(): string | undefined {
+    return this.#routed.route?.resourcePath;
+  }
+}

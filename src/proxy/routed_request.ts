@@ -1,0 +1,127 @@
+import { GatewayError } from "../base/errors.ts";
+import type { RequestMessage } from "../http/message.ts";
+import { hostnameOf, selectListener } from "../route/hostname.ts";
+import type { RouteMatch } from "../route/path_index.ts";
+import type { RoutableRequest } from "../route/route_match.ts";
+import type {
+  Backend,
+  Listener,
+  Route,
+  WeightedBackend,
+} from "../snapshot/snapshot.ts";
+
+/** A request as routing sees it, and how far it is routed. */
+export class RoutedRequest implements RoutableRequest {
+  listener: Listener | undefined;
+  route: Route | undefined;
+  backend: Backend | undefined;
+  /** Path that the route matched by prefix, such as `/v1`; `undefined` for other matches. */
+  matchedPrefix: string | undefined;
+  readonly #request: RequestMessage;
+  #namedAuthority: string | undefined;
+  #hostname = "";
+
+  constructor(request: RequestMessage) {
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get target(): string {
+    return this.#request.target;
+  }
+
+  get hostname(): string {
+    const { authority } = this.#request;
+    // Read for the listener and for the route, and rarely changed in between.
+    if (authority !== this.#namedAuthority) {
+      this.#namedAuthority = authority;
+      this.#hostname = hostnameOf(authority);
+    }
+    return this.#hostname;
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.getJoined(name);
+  }
+
+  /**
+   * Selects the listener of the port for the hostname.
+   * @throws {GatewayError} `listener_not_found`, `misdirected_request`.
+   */
+  enterListener(listeners: readonly Listener[]): Listener {
+    const { hostname } = this;
+    const listener = selectListener(listeners, hostname);
+    if (listener === undefined) {
+      throw new GatewayError(
+        "listener_not_found",
+        "downstream",
+        `No listener for "${hostname}"`,
+      );
+    }
+    this.listener = listener;
+    this.#assertOwnConnection(listener, listeners);
+    return listener;
+  }
+
+  /**
+   * Records the route that the listener found.
+   * @throws {GatewayError} `route_not_found`.
+   */
+  enterRoute(match: RouteMatch<Route> | undefined): Route {
+    if (match === undefined) {
+      throw new GatewayError(
+        "route_not_found",
+        "downstream",
+        "No route matches the request",
+      );
+    }
+    this.route = match.value;
+    this.matchedPrefix = match.matchedPrefix;
+    return match.value;
+  }
+
+  /**
+   * Chooses a backend by weight; a reference that does not resolve keeps its share (Gateway API, `HTTPRouteRule.backendRefs`).
+   * @param random Uniform in [0, 1).
+   * @throws {GatewayError} `invalid_backend`.
+   */
+  enterBackend(route: Route, random: () => number): WeightedBackend {
+    const { backends, totalWeight } = route;
+    let ticket = backends.length > 1 ? random() * totalWeight : 0;
+    for (const candidate of backends) {
+      if (ticket < candidate.weight) {
+        this.backend = candidate.backend;
+        return candidate;
+      }
+      ticket -= candidate.weight;
+    }
+    throw new GatewayError(
+      "invalid_backend",
+      "gateway",
+      `Route "${route.key}" has no backend`,
+    );
+  }
+
+  /**
+   * A connection that was opened for the name of one listener must not reach another, whose certificate and client certificate
+   * rules the handshake did not apply (Gateway API, `Listener`; RFC 9110 section 15.5.20).
+   */
+  #assertOwnConnection(
+    listener: Listener,
+    listeners: readonly Listener[],
+  ): void {
+    const { hostname } = this;
+    const { serverName } = this.#request;
+    if (serverName === undefined || serverName === hostname) return;
+    const opened = selectListener(listeners, hostnameOf(serverName));
+    if (opened === undefined || opened === listener) return;
+    throw new GatewayError(
+      "misdirected_request",
+      "downstream",
+      `Cannot respond for "${hostname}" on a connection that was opened for "${serverName}": they belong to different listeners`,
+    );
+  }
+}
