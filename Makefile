@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden pictures bench build clean interop-ratelimit interop-python screenshots
+.PHONY: help run test check fmt hooks e2e golden bench build clean interop-ratelimit interop-python screenshots
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -27,16 +27,13 @@ e2e: build ## run the end-to-end tests against the executable
 golden: ## update the golden files and the reference; read the diff
 	@$(DENO) task --quiet golden
 
-pictures: ## draw the pictures of the documentation again; needs tmux
-	@$(DENO) run --quiet -A tests/pictures/pictures.ts
-
 bench: ## compare with nginx and a naive proxy
 	@$(DENO) task --quiet bench $(ARGS)
 
 build: ## build the executable, dist/gateway
 	@$(DENO) task --quiet build
 
-screenshots: ## take the screenshots of the documentation; needs Chromium
+screenshots: ## take the pictures of the documentation; needs Chromium and tmux
 	@$(DENO) run -A .ci/screenshots.ts
 
 interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis

@@ -1,15 +1,17 @@
 /**
- * Makes the pictures of the README from the page itself: a gateway with some traffic, looked at in Chromium.
- * Writes `docs/ui_overview.png` and `docs/ui_trace.png`.
+ * Takes the pictures of the documentation in Chromium: the web UI of a gateway with some traffic, and a trace in a terminal of tmux.
+ * Writes `docs/ui_overview.png`, `docs/ui_trace.png` and `docs/trace.png`.
  */
 import type { Page } from "playwright-core";
 import { GatewayProcess } from "../tests/harness/gateway_process.ts";
+import { startBrowser } from "../tests/harness/browser.ts";
 import { openUi } from "../tests/harness/ui_page.ts";
+import { saveTraceScreenshot } from "./terminal_screenshot.ts";
 
 const docs = new URL("../docs/", import.meta.url).pathname;
 const TRAFFIC_MS = 40_000;
 
-async function takePictures(): Promise<void> {
+async function takeUiPictures(): Promise<void> {
   await using upstream = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     () => Response.json({ jsonrpc: "2.0", id: 1, result: { tools: [] } }),
@@ -79,4 +81,10 @@ async function save(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: docs + name });
 }
 
-await takePictures();
+const browser = await startBrowser();
+try {
+  await saveTraceScreenshot(browser, `${docs}trace.png`);
+} finally {
+  await browser.close();
+}
+await takeUiPictures();
