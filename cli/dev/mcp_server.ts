@@ -1,17 +1,19 @@
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { type LoopbackServer, serveLoopback } from "./loopback_server.ts";
-import { conformanceTools } from "./mcp/conformance_tools.ts";
-import { createDemoTools } from "./mcp/demo_tools.ts";
+import { createDemoOffer } from "./mcp/demo_offer.ts";
 import { isLocalRequest } from "./mcp/local_request.ts";
+import type { Offer } from "./mcp/offer.ts";
 import { type SessionLimits, SessionStore } from "./mcp/session_store.ts";
 
-/** What can be chosen about the MCP server; every field has a default. */
+/** Options of the MCP server; every field has a default. */
 export interface McpServerOptions extends Partial<SessionLimits> {
   /** 0, the default, takes a free port. */
   readonly port?: number;
   /** Names besides `localhost`, `127.0.0.1` and `[::1]` that `Host` and `Origin` may have, without port. */
   readonly allowedHosts?: readonly string[];
   readonly clock?: Clock;
+  /** Tools, prompts and resources; a demonstration by default. */
+  readonly offer?: Offer;
 }
 
 /**
@@ -22,27 +24,27 @@ export function startMcpServer(options: McpServerOptions = {}): LoopbackServer {
   const { port = 0, allowedHosts = [], clock = systemClock } = options;
   const { idleTimeoutMs = 10 * 60_000, maxSessions = 100 } = options;
   const sessions = new SessionStore({ idleTimeoutMs, maxSessions }, clock);
-  const tools = { ...createDemoTools(clock), ...conformanceTools };
+  const { offer = createDemoOffer(clock) } = options;
 
   const server = serveLoopback(port, (request, { completed }) => {
     if (new URL(request.url).pathname !== "/mcp") {
-      return refuse(404, "Not found: try /mcp");
+      return reject(404, "Not found: try /mcp");
     }
     if (!isLocalRequest(request.headers, allowedHosts)) {
-      return refuse(403, "Host and Origin must be local");
+      return reject(403, "Host and Origin must be local");
     }
     const id = request.headers.get("mcp-session-id");
     if (id === null) return initialize(request);
     return sessions.use(id, completed)?.handle(request) ??
-      refuse(404, "Session not found");
+      reject(404, "Session not found");
   });
 
-  /** Lets a new session answer; only an `initialize` request makes it stay. */
+  /** Lets a new session respond; only an `initialize` request keeps it. */
   async function initialize(request: Request): Promise<Response> {
-    if (!await sessions.makeRoom()) return refuse(503, "Too many sessions");
-    // Imported here because the SDK takes longer to load than the rest of the playground to start.
+    if (!await sessions.makeRoom()) return reject(503, "Too many sessions");
+    // The SDK takes longer to load than the rest of the playground takes to start.
     const { openSession } = await import("./mcp/session.ts");
-    const session = await openSession(tools, (id) => sessions.remove(id));
+    const session = await openSession(offer, (id) => sessions.remove(id));
     const response = await session.handle(request);
     if (session.id === undefined) await session.close();
     else sessions.add(session.id, session);
@@ -58,7 +60,7 @@ export function startMcpServer(options: McpServerOptions = {}): LoopbackServer {
   };
 }
 
-function refuse(status: number, message: string): Response {
+function reject(status: number, message: string): Response {
   return Response.json({
     jsonrpc: "2.0",
     error: { code: -32000, message },

@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { startLlmServer } from "./llm_server.ts";
+import type { Offer } from "./mcp/offer.ts";
 import { startMcpServer } from "./mcp_server.ts";
 
-/** What can be chosen about the playground; every field has a default. */
+/** Options of the playground; every field has a default. */
 export interface PlaygroundOptions {
   /** 0, the default, takes a free port. */
   readonly mcpPort?: number;
@@ -11,9 +12,11 @@ export interface PlaygroundOptions {
   /** Names besides localhost by which the gateway in front of the MCP server may be called. */
   readonly allowedHosts?: readonly string[];
   readonly clock?: Clock;
+  /** Tools, prompts and resources of the MCP server. */
+  readonly offer?: Offer;
 }
 
-/** The gateway's neighbours, running. */
+/** The servers behind the gateway, running. */
 export interface Playground extends AsyncDisposable {
   /** Endpoint of the MCP server: `http://127.0.0.1:41234/mcp`. */
   readonly mcpUrl: string;
@@ -24,9 +27,8 @@ export interface Playground extends AsyncDisposable {
 
 /** Starts an MCP server and an LLM server in this process, on 127.0.0.1, with no account anywhere. */
 export function startPlayground(options: PlaygroundOptions = {}): Playground {
-  const { mcpPort = 0, llmPort = 0, allowedHosts = [], clock = systemClock } =
-    options;
-  const mcp = startMcpServer({ port: mcpPort, allowedHosts, clock });
+  const { mcpPort = 0, llmPort = 0, clock = systemClock, ...more } = options;
+  const mcp = startMcpServer({ ...more, port: mcpPort, clock });
   const llm = startLlmServer({ port: llmPort, clock });
   async function close() {
     await Promise.all([mcp.close(), llm.close()]);

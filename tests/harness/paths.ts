@@ -1,5 +1,6 @@
 import { startPlayground } from "../../cli/dev/playground.ts";
 import { startTestGateway } from "./gateway.ts";
+import { conformanceOffer } from "./mcp/conformance_offer.ts";
 
 /** A way from clients to a server. */
 export interface Path {
@@ -45,10 +46,12 @@ export interface ReachedPlayground extends AsyncDisposable {
   readonly llmUrl: string;
 }
 
-/** Starts a playground and opens the path to it. */
+/** Starts a playground that offers what the conformance suite requires, and opens the path to it. */
 export async function openPlayground(path: Path): Promise<ReachedPlayground> {
   await using opening = new AsyncDisposableStack();
-  const { mcpUrl, llmUrl } = opening.use(startPlayground());
+  const { mcpUrl, llmUrl } = opening.use(
+    startPlayground({ offer: conformanceOffer }),
+  );
   const mcp = opening.use(await path.reach(new URL(mcpUrl).origin));
   const llm = opening.use(await path.reach(llmUrl));
   const open = opening.move();

@@ -24,15 +24,12 @@ import {
   UnsubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { describeError } from "../../../src/base/errors.ts";
-import { text } from "./content.ts";
 import { EventLog } from "./event_log.ts";
-import { completeArgument, prompts } from "./prompts.ts";
-import { readResource, resources, resourceTemplates } from "./resources.ts";
-import type { Caller, Tool } from "./tool.ts";
+import { type Caller, type Offer, text } from "./offer.ts";
 
-/** One client's conversation: an MCP server of its own over streamable HTTP. */
+/** Session of one client: an MCP server of its own over streamable HTTP. */
 export interface Session {
-  /** `undefined` until the client has initialised it. */
+  /** `undefined` until the client has initialized it. */
   readonly id: string | undefined;
   handle(request: Request): Promise<Response>;
   close(): Promise<void>;
@@ -42,9 +39,9 @@ const REPLAYABLE_EVENTS = 1000;
 const RETRY_MS = 500;
 const RESOURCE_NOT_FOUND = -32002;
 
-/** Opens a session that offers `tools`; `onClose` runs when either side has ended it. */
+/** Opens a session; `onClose` runs when either side has closed it. */
 export async function openSession(
-  tools: Readonly<Record<string, Tool>>,
+  offer: Offer,
   onClose: (id: string) => void,
 ): Promise<Session> {
   // Not `McpServer`: that derives JSON Schema from Zod, and the tools here have raw JSON Schema.
@@ -57,8 +54,8 @@ export async function openSession(
       completions: {},
     },
   });
-  offerTools(server, tools, offerResources(server));
-  offerPrompts(server);
+  offerTools(server, offer, offerResources(server, offer));
+  offerPrompts(server, offer);
 
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => crypto.randomUUID(),
@@ -78,8 +75,11 @@ export async function openSession(
   };
 }
 
-/** Returns the addresses that the client has subscribed to, kept up to date. */
-function offerResources(server: Server): ReadonlySet<string> {
+/** Returns the URIs that the client has subscribed to, kept up to date. */
+function offerResources(
+  server: Server,
+  { resources, resourceTemplates, readResource }: Offer,
+): ReadonlySet<string> {
   const subscriptions = new Set<string>();
   server.setRequestHandler(
     ListResourcesRequestSchema,
@@ -107,19 +107,23 @@ function offerResources(server: Server): ReadonlySet<string> {
   return subscriptions;
 }
 
-function offerPrompts(server: Server): void {
+function offerPrompts(
+  server: Server,
+  { prompts, completeArgument }: Offer,
+): void {
   server.setRequestHandler(ListPromptsRequestSchema, () => ({
-    prompts: Array.from(
-      prompts,
-      ([name, { description, arguments: names }]) => ({
-        name,
-        description,
-        arguments: names.map((name) => ({ name, required: true })),
-      }),
-    ),
+    prompts: Object.entries(prompts).map((
+      [name, { description, arguments: names }],
+    ) => ({
+      name,
+      description,
+      arguments: names.map((name) => ({ name, required: true })),
+    })),
   }));
   server.setRequestHandler(GetPromptRequestSchema, ({ params }) => {
-    const prompt = prompts.get(params.name);
+    const prompt = Object.hasOwn(prompts, params.name)
+      ? prompts[params.name]
+      : undefined;
     if (prompt === undefined) {
       throw new McpError(
         ErrorCode.InvalidParams,
@@ -141,7 +145,7 @@ function offerPrompts(server: Server): void {
 
 function offerTools(
   server: Server,
-  tools: Readonly<Record<string, Tool>>,
+  { tools }: Offer,
   subscriptions: ReadonlySet<string>,
 ): void {
   server.setRequestHandler(ListToolsRequestSchema, () => ({

@@ -2,7 +2,11 @@ import { Client } from "@modelcontextprotocol/sdk/client";
 // @ts-types="@modelcontextprotocol/sdk/client/streamableHttp"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 // @ts-types="@modelcontextprotocol/sdk/types"
-import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ResourceUpdatedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import assert from "node:assert/strict";
 import {
   type McpServerOptions,
@@ -10,6 +14,7 @@ import {
 } from "../../../../cli/dev/mcp_server.ts";
 import { fetchRaw } from "../../../harness/fetch_raw.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
+import { conformanceOffer } from "../../../harness/mcp/conformance_offer.ts";
 
 const accept = "application/json, text/event-stream";
 
@@ -95,7 +100,63 @@ Deno.test("MCP server offers demo tools", async () => {
   await client.close();
 });
 
-Deno.test("MCP server tells the model what is wrong with a tool's arguments", async () => {
+Deno.test("MCP server offers tools that talk back to the client", async () => {
+  await using server = start();
+  const client = new Client({ name: "test", version: "1.0.0" }, {
+    capabilities: { elicitation: {}, sampling: {} },
+  });
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({
+    action: "accept",
+    content: { answer: `${params.message} Yes.` },
+  }));
+  client.setRequestHandler(CreateMessageRequestSchema, () => ({
+    model: "test",
+    role: "assistant",
+    content: { type: "text", text: "Paris" },
+  }));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(server.url)),
+  );
+
+  const asked = await callTool(client, "ask_user", { question: "Sure?" });
+  const sampled = await callTool(client, "ask_model", { prompt: "Capital?" });
+  const progress: number[] = [];
+  await client.callTool(
+    { name: "count", arguments: { to: 3 } },
+    undefined,
+    { onprogress: (report) => progress.push(report.progress) },
+  );
+
+  assert.equal(asked.text, 'accept: {"answer":"Sure? Yes."}');
+  assert.equal(sampled.text, "Paris");
+  assert.deepEqual(progress, [1, 2, 3]);
+  await client.close();
+});
+
+Deno.test("MCP server offers a prompt and a resource", async () => {
+  await using server = start();
+  const client = await connect(server.url);
+
+  const { messages } = await client.getPrompt({
+    name: "summarize",
+    arguments: { text: "Long." },
+  });
+  const { contents } = await client.readResource({ uri: "playground://guide" });
+
+  assert.deepEqual(messages.map(({ content }) => content), [
+    { type: "text", text: "Summarize in one sentence: Long." },
+  ]);
+  assert.match(JSON.stringify(contents), /echo/);
+  await assert.rejects(client.getPrompt({ name: "toString" }), {
+    message: /Unknown prompt "toString"/,
+  });
+  await assert.rejects(client.readResource({ uri: "playground://other" }), {
+    message: /Resource not found/,
+  });
+  await client.close();
+});
+
+Deno.test("MCP server reports to the model what is wrong with a tool's arguments", async () => {
   await using server = start();
   const client = await connect(server.url);
 
@@ -106,10 +167,10 @@ Deno.test("MCP server tells the model what is wrong with a tool's arguments", as
   await client.close();
 });
 
-Deno.test("MCP server tells a subscriber on its standalone stream that a resource changed", async () => {
+Deno.test("MCP server notifies a subscriber on its standalone stream that a resource changed", async () => {
   await using server = start();
   const client = await connect(server.url);
-  const uri = "test://watched-resource";
+  const uri = "playground://guide";
   const updated = Promise.withResolvers<string>();
   client.setNotificationHandler(
     ResourceUpdatedNotificationSchema,
@@ -123,8 +184,8 @@ Deno.test("MCP server tells a subscriber on its standalone stream that a resourc
   await client.close();
 });
 
-Deno.test("MCP server sends a broken-off answer to the client that resumes with Last-Event-ID", async () => {
-  await using server = start();
+Deno.test("MCP server sends the rest of an interrupted response to a client that resumes with Last-Event-ID", async () => {
+  await using server = start({ offer: conformanceOffer });
   const { session } = await initialize(server.url);
   const headers = {
     "mcp-session-id": session,
@@ -151,7 +212,7 @@ Deno.test("MCP server sends a broken-off answer to the client that resumes with 
   );
 });
 
-Deno.test("MCP server refuses foreign hosts, unknown paths and unknown sessions", async () => {
+Deno.test("MCP server rejects foreign hosts, unknown paths and unknown sessions", async () => {
   await using server = start();
 
   const foreign = await send(server.url, { id: 1, method: "ping" }, {
@@ -186,7 +247,7 @@ Deno.test("MCP server forgets a session that the client deletes", async () => {
   assert.equal(await ping(server.url, session), 404);
 });
 
-Deno.test("MCP server closes idle sessions after their time", async () => {
+Deno.test("MCP server closes sessions that are idle for too long", async () => {
   const clock = new FakeClock();
   await using server = start({ clock, idleTimeoutMs: 1000 });
   const { session: idle } = await initialize(server.url);
@@ -200,7 +261,7 @@ Deno.test("MCP server closes idle sessions after their time", async () => {
   assert.equal(await ping(server.url, young), 200);
 });
 
-Deno.test("MCP server gives up the session that was idle for longest when there are too many", async () => {
+Deno.test("MCP server closes the session that was idle for longest when there are too many", async () => {
   await using server = start({ maxSessions: 2 });
   const { session: first } = await initialize(server.url);
   const { session: second } = await initialize(server.url);
@@ -213,7 +274,7 @@ Deno.test("MCP server gives up the session that was idle for longest when there 
   assert.equal(await ping(server.url, third), 200);
 });
 
-Deno.test("MCP server refuses new sessions while every session it can hold is busy", async () => {
+Deno.test("MCP server rejects new sessions while all sessions are busy", async () => {
   await using server = start({ maxSessions: 1 });
   const { session } = await initialize(server.url);
   const headers = { "mcp-session-id": session, accept: "text/event-stream" };

@@ -1,33 +1,44 @@
-import type { JsonObject } from "../../../src/base/json.ts";
-import { audio, embed, image, RED_PIXEL, SILENCE, text } from "./content.ts";
-import { formWithChoices, formWithDefaults, responseForm } from "./forms.ts";
 import {
   type Caller,
   type FormSchema,
   objectSchema,
   readText,
+  text,
   type Tool,
-} from "./tool.ts";
+} from "../../../cli/dev/mcp/offer.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import {
+  audio,
+  embed,
+  image,
+  RED_PIXEL,
+  SILENCE,
+} from "./conformance_content.ts";
+import {
+  formWithChoices,
+  formWithDefaults,
+  responseForm,
+} from "./conformance_forms.ts";
 
-/** The tools that the scenarios of `@modelcontextprotocol/conformance` call by name. */
+/** Tools that the scenarios of `@modelcontextprotocol/conformance` call by name. */
 export const conformanceTools: Readonly<Record<string, Tool>> = {
   test_simple_text: {
-    description: "Answers with text",
+    description: "Returns text",
     inputSchema: objectSchema(),
     call: () => [text("This is a simple text response for testing.")],
   },
   test_image_content: {
-    description: "Answers with an image",
+    description: "Returns an image",
     inputSchema: objectSchema(),
     call: () => [image(RED_PIXEL)],
   },
   test_audio_content: {
-    description: "Answers with sound",
+    description: "Returns audio",
     inputSchema: objectSchema(),
     call: () => [audio(SILENCE)],
   },
   test_embedded_resource: {
-    description: "Answers with an embedded resource",
+    description: "Returns an embedded resource",
     inputSchema: objectSchema(),
     call: () => [
       embed(
@@ -37,7 +48,7 @@ export const conformanceTools: Readonly<Record<string, Tool>> = {
     ],
   },
   test_multiple_content_types: {
-    description: "Answers with text, an image and an embedded resource",
+    description: "Returns text, an image and an embedded resource",
     inputSchema: objectSchema(),
     call: () => [
       text("Multiple content types test:"),
@@ -50,7 +61,7 @@ export const conformanceTools: Readonly<Record<string, Tool>> = {
     ],
   },
   test_tool_with_logging: {
-    description: "Sends three log messages before it answers",
+    description: "Sends three log messages, then returns",
     inputSchema: objectSchema(),
     async call(_input, caller) {
       await caller.log("Tool execution started");
@@ -60,7 +71,7 @@ export const conformanceTools: Readonly<Record<string, Tool>> = {
     },
   },
   test_tool_with_progress: {
-    description: "Reports progress three times before it answers",
+    description: "Reports progress three times, then returns",
     inputSchema: objectSchema(),
     async call(_input, caller) {
       for (const done of [0, 50, 100]) await caller.progress(done, 100);
@@ -68,7 +79,7 @@ export const conformanceTools: Readonly<Record<string, Tool>> = {
     },
   },
   test_error_handling: {
-    description: "Always fails",
+    description: "Always throws",
     inputSchema: objectSchema(),
     call() {
       throw new Error("This tool intentionally returns an error for testing");
@@ -76,7 +87,7 @@ export const conformanceTools: Readonly<Record<string, Tool>> = {
   },
   test_reconnection: {
     description:
-      "Cuts the event stream before it answers, so that the client has to resume",
+      "Closes the event stream before the result, so that the client must resume it",
     inputSchema: objectSchema(),
     call(_input, caller) {
       caller.disconnect();

@@ -1,14 +1,7 @@
-import { RED_PIXEL, type ResourceContents } from "./content.ts";
+import type { Resource, ResourceContents } from "../../../cli/dev/mcp/offer.ts";
+import { RED_PIXEL } from "./conformance_content.ts";
 
-/** A resource with a fixed address. */
-export interface Resource {
-  readonly uri: string;
-  readonly name: string;
-  readonly description: string;
-  readonly mimeType: string;
-}
-
-/** The resources that can be listed. */
+/** Resources that the conformance scenarios list and read. */
 export const resources: readonly Resource[] = [
   {
     uri: "test://static-text",
@@ -25,13 +18,12 @@ export const resources: readonly Resource[] = [
   {
     uri: "test://watched-resource",
     name: "watched-resource",
-    description:
-      "A text to subscribe to; call the tool touch_resource to be told of a change",
+    description: "A text to subscribe to",
     mimeType: "text/plain",
   },
 ];
 
-/** The resources whose address has a hole. */
+/** Resources whose URI has a variable part. */
 export const resourceTemplates = [
   {
     uriTemplate: "test://template/{id}/data",
@@ -43,7 +35,7 @@ export const resourceTemplates = [
 
 const templateUri = /^test:\/\/template\/([^/]+)\/data$/;
 
-/** `undefined` when there is no such resource. */
+/** Returns `undefined` when there is no such resource. */
 export function readResource(uri: string): ResourceContents | undefined {
   switch (uri) {
     case "test://static-text":

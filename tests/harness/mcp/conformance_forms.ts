@@ -1,6 +1,6 @@
-import type { FormSchema } from "./tool.ts";
+import type { FormSchema } from "../../../cli/dev/mcp/offer.ts";
 
-/** One question, one answer. */
+/** One required string. */
 export const responseForm: FormSchema = {
   type: "object",
   properties: { response: { type: "string", description: "User's response" } },
@@ -29,7 +29,7 @@ export const formWithDefaults: FormSchema = {
   required: [],
 };
 
-/** Every way to offer a choice: one or many, with titles or without, and the older `enumNames` (SEP-1330). */
+/** Every kind of choice: single and multiple, with and without titles, and the older `enumNames` (SEP-1330). */
 export const formWithChoices: FormSchema = {
   type: "object",
   properties: {
