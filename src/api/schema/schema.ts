@@ -2,8 +2,8 @@
  * Vocabulary of the resource schemas: valibot, plus strict objects that report every unknown field, and checks whose messages
  * state what they expected.
  */
-import * as v from "valibot";
 import type { JsonValue } from "../../base/json.ts";
+import * as v from "./valibot_schema.ts";
 import { withPrivacy } from "./privacy.ts";
 import type { Rule } from "./schema_rules.ts";
 
@@ -23,12 +23,13 @@ export {
   optional as withDefault,
   picklist as oneOf,
   record as map,
+  strictMapping as object,
   string,
   union,
   unknown,
   variant,
-} from "valibot";
-export type { BaseIssue, GenericSchema } from "valibot";
+} from "./valibot_schema.ts";
+export type { GenericSchema } from "./valibot_schema.ts";
 
 /** The value type of a schema, deeply read-only. */
 export type Infer<S extends v.GenericSchema> = DeepReadonly<v.InferOutput<S>>;
@@ -63,49 +64,11 @@ export function parse<S extends v.GenericSchema>(
   input: unknown,
 ):
   | { readonly ok: true; readonly value: Infer<S> }
-  | { readonly ok: false; readonly issues: readonly v.BaseIssue<unknown>[] } {
+  | { readonly ok: false; readonly issues: readonly v.Issue[] } {
   const result = v.safeParse(schema, input);
   return result.success
     ? { ok: true, value: result.output as Infer<S> }
     : { ok: false, issues: result.issues };
-}
-
-/** A mapping with exactly these fields. Unlike valibot's `strictObject`, it rejects lists and reports every unknown field. */
-export function object<const E extends v.ObjectEntries>(
-  entries: E,
-): v.StrictObjectSchema<E, undefined> {
-  const known = Object.keys(entries);
-  const fields = v.object(entries);
-  return {
-    ...v.strictObject(entries),
-    "~run"(dataset, config) {
-      const input = dataset.value;
-      if (typeof input !== "object" || input === null || Array.isArray(input)) {
-        v._addIssue(this, "type", dataset, config);
-        return {
-          typed: false,
-          value: input,
-          issues: dataset.issues ?? [],
-        } as never;
-      }
-      const result = fields["~run"](dataset, config);
-      for (const [key, value] of Object.entries(input)) {
-        if (Object.hasOwn(entries, key)) continue;
-        v._addIssue(this, "key", result, config, {
-          input: key,
-          expected: known.map((name) => JSON.stringify(name)).join(" | "),
-          path: [{
-            type: "object",
-            origin: "key",
-            input: { ...input },
-            key,
-            value,
-          }],
-        });
-      }
-      return result as never;
-    },
-  };
 }
 
 /**

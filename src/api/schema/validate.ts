@@ -1,6 +1,13 @@
 import { describeError } from "../../base/errors.ts";
 import * as s from "./schema.ts";
 import {
+  choicesOf,
+  expectedTypeOf,
+  hasOwnMessage,
+  isAboutField,
+  type Issue,
+} from "./valibot_schema.ts";
+import {
   hintFor,
   hintForKey,
   hintForProviderField,
@@ -73,23 +80,11 @@ export function show(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…"` : text;
 }
 
-type Issue = s.BaseIssue<unknown>;
-
-const expectedTypes = new Map([
-  ["string", "a string"],
-  ["number", "a number"],
-  ["boolean", "true or false"],
-  ["array", "a list"],
-  ["record", "a mapping"],
-  ["strict_object", "a mapping"],
-  ["object_with_rest", "a mapping"],
-]);
-
 /** Describes an issue; returns nothing for consequences of another mistake. */
 function describeIssue(issue: Issue): Problem | readonly Problem[] {
   const path = pathOf(issue);
   const last = issue.path?.at(-1);
-  if (last !== undefined && last.origin === "key" && issue.type !== "string") {
+  if (last !== undefined && isAboutField(issue)) {
     const known = choicesOf(issue);
     const remedy = hintForProviderField(last.key, last.input, known) ??
       hintForKey(path, last.input, known);
@@ -107,13 +102,10 @@ function describeIssue(issue: Issue): Problem | readonly Problem[] {
     // A variant without its discriminator does not check the other fields.
     return describeMissing(path, issue.type === "variant" ? last.input : {});
   }
-  if (issue.kind === "validation" || !issue.message.startsWith("Invalid ")) {
-    return describeRule(issue, path);
-  }
+  if (hasOwnMessage(issue)) return describeRule(issue, path);
   const choices = choicesOf(issue);
   if (choices.length > 0) return describeChoice(issue, path, choices);
-  const expected = expectedTypes.get(issue.type) ?? issue.expected ??
-    "something else";
+  const expected = expectedTypeOf(issue);
   return {
     path,
     at: "value",
@@ -227,14 +219,4 @@ function describeChoice(
     got: show(issue.input),
     ...(suggestion !== undefined && { suggestion }),
   };
-}
-
-/** Extracts the names from valibot's description of the expected value: `("HTTP" | "HTTPS")`. */
-function choicesOf(issue: Issue): readonly string[] {
-  if (
-    !["strict_object", "picklist", "literal", "variant"].includes(issue.type)
-  ) return [];
-  return (issue.expected ?? "").replace(/^\(|\)$/g, "").split(" | ")
-    .map((choice) => choice.replaceAll('"', ""))
-    .filter((choice) => choice !== "" && choice !== "Object");
 }
