@@ -1,13 +1,13 @@
-/** How much may be used in a window, and what happens at its end. */
+/** Amount that may be used in a window, and what happens at its end. */
 export interface BudgetDefinition {
   readonly unit: "requests" | "tokens";
-  /** What every window gives; at least 1. */
+  /** Amount that every window adds; at least 1. */
   readonly base: number;
-  /** What may be used beyond `base` in one window when it was saved up in earlier ones; 0 or more. */
+  /** Amount beyond `base` that one window can use if earlier ones left it over; 0 or more. */
   readonly burst: number;
   /** Length of a window. It opens with the first request that is counted. */
   readonly windowMs: number;
-  /** What becomes of tokens used beyond the budget: forgotten at the reset, or taken from the next window. */
+  /** Tokens used beyond the budget are forgotten at the reset, or subtracted from the next window. */
   readonly overshoot: "Forgive" | "Carry";
 }
 
@@ -23,7 +23,7 @@ export interface BudgetReading {
   readonly windowMs: number;
 }
 
-/** The reading that resets last. */
+/** Returns the reading that resets last. */
 export function longestWait<Reading extends BudgetReading>(
   readings: readonly Reading[],
 ): Reading | undefined {

@@ -5,17 +5,17 @@ import type {
   LimiterDecision,
 } from "./global_limiter.ts";
 
-/** What a limiter decided since it was made. */
+/** Decisions of a limiter since it was created. */
 export interface DecisionCounts {
   readonly admitted: number;
   readonly refused: number;
-  /** Requests about which it could not say anything. */
+  /** Requests that it could not decide. */
   readonly failed: number;
-  /** Why it could not say anything last; `undefined` once it can. */
+  /** Error of the last decision; `undefined` if it succeeded. */
   readonly lastError: unknown;
 }
 
-/** A limiter whose decisions are counted, and whose failures are told to the log. */
+/** Counts the decisions of a limiter and logs its failures. */
 export class CountedLimiter implements GlobalLimiter {
   readonly #limiter: GlobalLimiter;
   readonly #log: FailureLog;

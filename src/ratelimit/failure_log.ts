@@ -1,36 +1,36 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 
-/** A limiter that works now and then is told of no more often. */
+/** Interval at which failures of an unreliable limiter are logged. */
 const INTERVAL_MS = 10_000;
 
-/** Tells the log when a limiter cannot say anything any more, and when it can again: where it fails open, nothing else would. */
+/** Logs when a limiter starts to fail and when it recovers; with failure mode `Open` nothing else shows it. */
 export class FailureLog {
   readonly #log: Log;
   readonly #clock: Clock;
-  readonly #which: { readonly domain: string; readonly store: string };
-  /** Requests without a verdict since the log was told; `undefined` while it need not be. */
+  readonly #labels: { readonly domain: string; readonly store: string };
+  /** Failed requests since the failure was logged; `undefined` without one. */
   #failed: number | undefined;
-  #toldAt = -Infinity;
+  #loggedAt = -Infinity;
 
-  /** @param which Goes along with every line. */
+  /** @param labels Fields of every line. */
   constructor(
     { log, clock }: { readonly log: Log; readonly clock: Clock },
-    which: { readonly domain: string; readonly store: string },
+    labels: { readonly domain: string; readonly store: string },
   ) {
     this.#log = log;
     this.#clock = clock;
-    this.#which = which;
+    this.#labels = labels;
   }
 
-  /** A request was decided, or was not. @param error Why it was not. */
+  /** Records a decision. @param error Why a request could not be decided. */
   note(error: unknown): void {
     if (error !== undefined) return this.#fail(error);
     if (this.#failed === undefined) return;
     const requests = this.#failed;
     this.#failed = undefined;
-    const fields = { ...this.#which, requests };
-    this.#log.info("What is left of global limits can be said again", fields);
+    const fields = { ...this.#labels, requests };
+    this.#log.info("Global limits are available again", fields);
   }
 
   #fail(error: unknown): void {
@@ -39,12 +39,12 @@ export class FailureLog {
       return;
     }
     const now = this.#clock.monotonic();
-    if (now - this.#toldAt < INTERVAL_MS) return;
-    this.#toldAt = now;
+    if (now - this.#loggedAt < INTERVAL_MS) return;
+    this.#loggedAt = now;
     this.#failed = 1;
     this.#log.warn(
-      "Nobody can say what is left of global limits: requests are refused with 503, or pass where failureMode is Open",
-      { ...this.#which, error },
+      "Global limits are not available: requests get 503, or pass if failureMode is Open",
+      { ...this.#labels, error },
     );
   }
 }

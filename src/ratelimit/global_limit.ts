@@ -3,29 +3,29 @@ import type { BudgetDefinition, BudgetReading } from "./budget.ts";
 import type { KvLimiterState } from "./kv/kv_description.ts";
 import type { ServiceLimiterState } from "./service/service_limiter.ts";
 
-/** A configured descriptor, as far as it can be told without a request. */
+/** A configured descriptor, as far as it is known without a request. */
 export interface GlobalLimit {
-  /** Such as `100 requests per minute, by user`; what the environment gave is hidden. */
+  /** Such as `100 requests per minute, by user`; values from the environment are hidden. */
   readonly name: string;
   readonly definition: BudgetDefinition;
   /** Keys of the entries, such as `["user"]`. */
   readonly keys: readonly string[];
 }
 
-/** Which limiter it is, and whether it can be asked. */
+/** Identity and availability of a limiter. */
 export interface LimiterStatus {
   readonly domain: string;
   /** `KV`, or the address of a service such as `ratelimit:8081`. */
   readonly store: string;
-  /** `ready`, `failing`, or what else the connection to a service may be. */
+  /** `ready`, `failing`, or another state of the connection to a service. */
   readonly state: string;
-  /** Why the last request could not be decided; `undefined` when it could. */
+  /** Error of the last decision; `undefined` if it succeeded. */
   readonly lastError: string | undefined;
 }
 
 /**
- * A global limit as `/config_dump` shows it. Of several keys, the budget with the least left. What is left out this process does not
- * know: only the service does, or the store told about none of the keys yet.
+ * A global limit as `/config_dump` shows it: of several keys, the budget with the least left. Fields that this process does not know
+ * are missing: only the service knows them, or no key was read from the store yet.
  */
 export interface GlobalLimitReading
   extends
@@ -33,15 +33,15 @@ export interface GlobalLimitReading
     Pick<BudgetReading, "unit" | "limit" | "windowMs">,
     Partial<Pick<BudgetReading, "remaining" | "resetMs">> {
   readonly name: string;
-  /** Keys whose budget this process knows. */
+  /** Keys whose budgets this process knows. */
   readonly keys?: number;
-  /** Requests that this process may admit without asking, over all keys. */
+  /** Requests that this process can admit without contacting the store, over all keys. */
   readonly leased?: number;
-  /** Tokens that the other processes do not know yet, over all keys. */
+  /** Tokens not yet visible to other processes, over all keys. */
   readonly pending?: number;
 }
 
-/** What is common to all limits of a limiter over Deno KV. */
+/** Returns the fields common to all limits of a limiter over Deno KV. */
 export function kvStatus(
   { domain, error }: KvLimiterState,
   lastError: unknown,
@@ -55,7 +55,7 @@ export function kvStatus(
   };
 }
 
-/** What is common to all limits that a service keeps. */
+/** Returns the fields common to all limits of a rate limit service. */
 export function serviceStatus(
   { domain, address, connection }: ServiceLimiterState,
   lastError: unknown,
@@ -68,7 +68,7 @@ export function serviceStatus(
   };
 }
 
-/** A limit over Deno KV, from the budgets that this process knows. */
+/** Summarizes a limit over Deno KV from the budgets that this process knows. */
 export function readKvLimit(
   { name, definition, keys }: GlobalLimit,
   { budgets }: KvLimiterState,
@@ -103,7 +103,7 @@ export function readKvLimit(
   };
 }
 
-/** A limit that a service keeps, which alone knows what is left. */
+/** Describes a limit of a rate limit service; only the service knows what is left. */
 export function readServiceLimit(
   { name, definition: { unit, base, windowMs } }: GlobalLimit,
 ): Omit<GlobalLimitReading, keyof LimiterStatus> {

@@ -1,37 +1,37 @@
 import type { BudgetDefinition, BudgetReading } from "./budget.ts";
 
-/** One global budget that a request counts against: which of the configured descriptors, and whose. */
+/** A global budget that a request counts against: a configured descriptor with evaluated entries. */
 export interface DescriptorUse {
-  /** Place in the configured list of descriptors. */
+  /** Index in the configured list of descriptors. */
   readonly index: number;
   readonly budget: BudgetDefinition;
   /** Evaluated entries, such as `[["user", "anna"]]`. */
   readonly entries: readonly (readonly [key: string, value: string])[];
 }
 
-/** What a limiter says of a request. */
+/** Decision of a limiter about a request. */
 export type LimiterDecision =
   | LimiterAdmission
   | LimiterRefusal
   | LimiterFailure;
 
-/** What is left of one of the budgets that a request counts against. */
+/** State of one of the budgets that a request counts against. */
 export interface DescriptorReading extends BudgetReading {
-  /** Place of its descriptor in the configured list; of several that come to the same budget, the first. */
+  /** Index of its descriptor in the configured list; the first of several with the same budget. */
   readonly index: number;
 }
 
-/** What the limiter adds to messages; all optional. */
+/** Additions of the limiter to messages. */
 interface Additions {
-  /** One for each budget that the limiter knows the state of, in no particular order. */
+  /** One for each budget whose state the limiter knows, in no particular order. */
   readonly readings: readonly DescriptorReading[];
   readonly responseHeaders?: readonly (readonly [string, string])[];
 }
 
-/** The request may go on; budgets of requests are charged already. */
+/** The request may proceed; request budgets are already charged. */
 export interface LimiterAdmission extends Additions {
   readonly verdict: "admitted";
-  /** Monotonic time at which it was charged, where that can be given back. */
+  /** Monotonic time of the charge, if it can be refunded. */
   readonly takenAt?: number;
   /** For the upstream request. */
   readonly requestHeaders?: readonly (readonly [string, string])[];
@@ -40,13 +40,13 @@ export interface LimiterAdmission extends Additions {
 /** A budget is exhausted; nothing was charged. */
 export interface LimiterRefusal extends Additions {
   readonly verdict: "refused";
-  /** The budget that refused, when the limiter knows it. */
+  /** The exhausted budget, if the limiter knows it. */
   readonly refusedBy: DescriptorReading | undefined;
-  /** Body of the 429; the usual text when `undefined` or empty. */
+  /** Body of the 429; the default text if `undefined` or empty. */
   readonly body?: Uint8Array | undefined;
 }
 
-/** The limiter cannot say; the failure mode of the policy decides. */
+/** The limiter could not decide; the failure mode of the policy does. */
 export interface LimiterFailure {
   readonly verdict: "failed";
   /** For log and trace. */
@@ -56,17 +56,17 @@ export interface LimiterFailure {
 /** Budgets shared by several processes. Never throws, never rejects. */
 export interface GlobalLimiter {
   /**
-   * Decides over all descriptors at once: every budget is checked before any is charged. Budgets of requests are charged 1, those of
-   * tokens admit while something is left and are charged by `debit`. Answers without a promise when it has nothing to wait for.
+   * Decides about all descriptors at once: checks every budget before it charges any. Request budgets are charged 1; token budgets
+   * admit while something is left and are charged by `debit`. Returns no promise if there is nothing to wait for.
    */
   admit(
     uses: readonly DescriptorUse[],
   ): LimiterDecision | Promise<LimiterDecision>;
-  /** Charges the tokens that an admitted request turned out to use to its token budgets. */
+  /** Charges the tokens that an admitted request used to its token budgets. */
   debit(uses: readonly DescriptorUse[], tokens: number): void;
   /**
-   * Gives back what was charged at `takenAt` for a request that another limit refused after all, unless its window is over; does
-   * nothing where that is not possible.
+   * Refunds the charge made at `takenAt` for a request that another limit then rejected, unless its window is over. Does nothing if
+   * the limiter cannot refund.
    */
   refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void;
 }

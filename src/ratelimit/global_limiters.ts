@@ -10,35 +10,35 @@ import {
   type LimiterHandle,
 } from "./limiter_handle.ts";
 
-/** Who keeps the budgets of a domain: a store, by its file or URL, or a service. Equal places share a limiter. */
+/** Where the budgets of a domain are kept: in a store, by its file or URL, or in a service. Equal places share a limiter. */
 export type LimiterPlace =
   & { readonly domain: string }
   & ({ readonly kv: string } | { readonly service: ServiceAddress });
 
-/** What a configuration uses of the limiters, until it gives it back. */
+/** Limiters used by a configuration until it releases them. */
 export interface LimiterLease {
-  /** @param limits What it is going to be asked about. */
+  /** @param limits Limits that will use it. */
   limiter(place: LimiterPlace, limits: readonly GlobalLimit[]): GlobalLimiter;
-  /** Requests under way may go on using what nobody else uses, for ten minutes. */
+  /** Unused limiters stay available for ten minutes to requests in progress. */
   release(): void;
 }
 
-/** A limiter and who uses it. */
+/** A limiter and its users. */
 interface Entry {
   readonly handle: LimiterHandle;
-  /** What each user is going to ask about. */
+  /** Limits of each user. */
   readonly users: Set<readonly GlobalLimit[]>;
   isOpen: boolean;
-  /** Set once nobody uses it. */
+  /** Set while it has no user. */
   cancelRetirement: (() => void) | undefined;
 }
 
-/** How long a limiter lives that no configuration uses: requests that it admitted are charged when they end. */
+/** Lifetime of a limiter without users: requests that it admitted are charged when they end. */
 const RETIREMENT_MS = 600_000;
-/** Limiters that no configuration uses; the one that is unused for longest goes first. */
+/** Limiters without users that are kept; the one unused for longest is closed first. */
 const MAX_RETIRED = 16;
 
-/** Limiters of budgets that processes share; they outlive the configurations that name them. */
+/** Limiters of shared budgets; they outlive the configurations that use them. */
 export class GlobalLimiters {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -58,7 +58,7 @@ export class GlobalLimiters {
       limiter: (place, limits) => {
         const key = JSON.stringify(place);
         const entry = this.#use(key, place);
-        // A set of its own for each use, however often they are configured.
+        // A list of its own identifies each user.
         const user = [...limits];
         entry.users.add(user);
         releases.push(() => {
@@ -73,7 +73,7 @@ export class GlobalLimiters {
     };
   }
 
-  /** Connects ahead of the first request. */
+  /** Connects before the first request. */
   open(): void {
     for (const entry of this.#entries.values()) {
       if (entry.isOpen) continue;
@@ -82,7 +82,7 @@ export class GlobalLimiters {
     }
   }
 
-  /** Every limit in use, each once. */
+  /** Describes every limit in use, each once. */
   describe(): readonly GlobalLimitReading[] {
     return this.#inUse().flatMap(({ handle, users }) => {
       const limits = [...users].flat().map((limit) =>
@@ -92,12 +92,12 @@ export class GlobalLimiters {
     });
   }
 
-  /** Every limiter in use. */
+  /** Counts of every limiter in use. */
   count(): readonly LimiterCounts[] {
     return this.#inUse().map(({ handle }) => handle.count());
   }
 
-  /** Gives everything back; takes at most two seconds. */
+  /** Closes all limiters; takes at most two seconds. */
   async close(): Promise<void> {
     for (const [key, entry] of this.#entries) this.#end(key, entry);
     await Promise.all(this.#closing);
@@ -134,7 +134,7 @@ export class GlobalLimiters {
     } catch (error) {
       const { domain, store } = handle.count();
       this.#log.error(
-        "Cannot reach who keeps global limits: until it can be reached, their requests are refused with 503, or pass where failureMode is Open",
+        "Cannot reach the store or service of global limits: until then, requests get 503, or pass if failureMode is Open",
         {
           domain,
           store,
@@ -145,13 +145,13 @@ export class GlobalLimiters {
   }
 
   #retire(key: string, entry: Entry): void {
-    // Of a configuration that never was in force: nobody was admitted.
+    // The configuration was never in force: no request was admitted.
     if (!entry.isOpen) return this.#end(key, entry);
     entry.cancelRetirement = this.#clock.setTimer(
       () => this.#end(key, entry),
       RETIREMENT_MS,
     );
-    // To the end, so that the order is that of retirement.
+    // Moves the entry to the end: the order is that of retirement.
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     const retired = [...this.#entries].filter(([, { users }]) =>

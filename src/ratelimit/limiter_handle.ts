@@ -16,29 +16,29 @@ import {
   serviceStatus,
 } from "./global_limit.ts";
 
-/** A limiter and what it did so far, as metrics show it. */
+/** Counts of a limiter, as metrics show them. */
 export interface LimiterCounts
   extends LimiterStatus, Omit<DecisionCounts, "lastError"> {
-  /** Requests that waited for an answer. */
+  /** Requests that waited for a decision. */
   readonly waits: number;
-  /** Exchanges with the store or the service, by what became of them. */
+  /** Exchanges with the store or the service, by result. */
   readonly exchanges: Readonly<Record<string, number>>;
-  /** Tokens that were used and never counted. */
+  /** Tokens that were used and not counted. */
   readonly lostTokens: number;
 }
 
-/** A limiter of either kind, from its opening to its end. */
+/** A limiter of either kind with its lifecycle. */
 export interface LimiterHandle {
   readonly limiter: CountedLimiter;
-  /** Rejects when store or service cannot be reached now; it is tried again when it is needed. */
+  /** Rejects when the store or service cannot be reached now; it is retried on demand. */
   open(): Promise<void>;
-  /** Gives leases back, settles what is pending. Takes at most two seconds. */
+  /** Returns leases and settles pending charges. Takes at most two seconds. */
   close(): Promise<void>;
   describe(limits: readonly GlobalLimit[]): readonly GlobalLimitReading[];
   count(): LimiterCounts;
 }
 
-/** A limiter over Deno KV. */
+/** Creates a limiter over Deno KV. */
 export function createKvLimiter(
   options: KvLimiterOptions & Pick<ServiceLimiterOptions, "clock" | "log">,
 ): LimiterHandle {
@@ -79,7 +79,7 @@ export function createKvLimiter(
   };
 }
 
-/** A limiter that asks a service about every request. */
+/** Creates a limiter that calls a service for every request. */
 export function createServiceLimiter(
   options: ServiceLimiterOptions,
 ): LimiterHandle {

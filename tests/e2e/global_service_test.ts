@@ -158,7 +158,7 @@ for (const failureMode of ["Closed", "Open"]) {
     }
     assert.equal(budget?.["scope"], `127.0.0.1:${service.port}/fleet`);
     assert.equal(budget["state"], "failing");
-    assert.match(String(budget["lastError"]), /Cannot ask the rate limit/);
+    assert.match(String(budget["lastError"]), /Call to the rate limit service/);
     assert.match(
       metrics,
       /shared_requests_total\{[^}]*,result="failed"\} 1\n/,

@@ -157,7 +157,7 @@ const failures: readonly {
     what: "does not answer in time",
     reply: () => new Promise(() => {}),
     isSilent: true,
-    error: "no answer within 100 ms",
+    error: "no response within 100 ms",
   },
   {
     what: "fails",
@@ -186,7 +186,9 @@ for (const { what, reply, isSilent = false, error } of failures) {
     assert.equal(passed.status, 200);
     assert.equal(limits.requests.length, 1);
     for (const { log, gateway } of [limits.closed, limits.open]) {
-      const line = log.find((each) => /Nobody can say what is left/.test(each));
+      const line = log.find((each) =>
+        /Global limits are not available/.test(each)
+      );
       assert.match(line ?? "", new RegExp(error));
       assert.match(
         await gateway.dataPlane.collectMetrics(),

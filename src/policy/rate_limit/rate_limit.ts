@@ -79,13 +79,13 @@ interface RateLimitOptions {
   readonly writeLimits: WriteLimits;
 }
 
-/** A request on its way through the global limits. */
-interface Asking {
+/** A request that has passed the local limits and some of the global ones. */
+interface PendingAdmission {
   readonly context: PolicyContext;
   readonly variables: RequestVariables;
-  /** What it took of local budgets, and when. */
+  /** Charges of local budgets, and when they were made. */
   readonly taken: { readonly local: Admission; readonly at: number };
-  /** Of the global limits that were asked already. */
+  /** Of the global limits decided so far. */
   readonly admissions: GlobalAdmission[];
 }
 
@@ -149,29 +149,31 @@ class RateLimitPolicy implements Policy {
       return;
     }
     const taken = { local: new Admission(clock, budgets), at: now };
-    return this.#askGlobal({ context, variables, taken, admissions: [] });
+    return this.#decideGlobally({ context, variables, taken, admissions: [] });
   }
 
-  /** Asks the global limits that were not asked yet, one after the other. */
-  #askGlobal(asking: Asking): RequestVerdict | Promise<RequestVerdict> {
-    const limits = this.#options.global[asking.admissions.length];
-    if (limits === undefined) return this.#admitGlobally(asking);
-    const asked = limits.admit(asking.variables, asking.context);
-    return asked instanceof Promise
-      ? asked.then((verdict) => this.#goOn(asking, limits, verdict))
-      : this.#goOn(asking, limits, asked);
+  /** Requests a decision from the remaining global limits, one after the other. */
+  #decideGlobally(
+    pending: PendingAdmission,
+  ): RequestVerdict | Promise<RequestVerdict> {
+    const limits = this.#options.global[pending.admissions.length];
+    if (limits === undefined) return this.#admitGlobally(pending);
+    const verdict = limits.admit(pending.variables, pending.context);
+    return verdict instanceof Promise
+      ? verdict.then((each) => this.#onGlobalVerdict(pending, limits, each))
+      : this.#onGlobalVerdict(pending, limits, verdict);
   }
 
-  #goOn(
-    asking: Asking,
+  #onGlobalVerdict(
+    pending: PendingAdmission,
     limits: GlobalLimits,
     verdict: GlobalVerdict,
   ): RequestVerdict | Promise<RequestVerdict> {
-    const { context, taken, admissions } = asking;
+    const { context, taken, admissions } = pending;
     if (verdict.verdict === "admitted") {
       admissions.push(verdict);
       context.trace?.report(globalVerdict(limits, verdict));
-      return this.#askGlobal(asking);
+      return this.#decideGlobally(pending);
     }
     for (const admission of admissions) admission.refund();
     taken.local.refund(taken.at);
@@ -181,7 +183,7 @@ class RateLimitPolicy implements Policy {
     return refuseUnknown(verdict.message);
   }
 
-  #admitGlobally({ context, taken, admissions }: Asking): void {
+  #admitGlobally({ context, taken, admissions }: PendingAdmission): void {
     for (const { requestHeaders } of admissions) {
       writeAddedHeaders(context.request.headers, requestHeaders);
     }

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { BudgetDefinition, BudgetReading } from "../budget.ts";
 import { PendingCharges } from "./kv_charges.ts";
 import { KvExchange } from "./kv_exchange.ts";
-import type { FirstLooks } from "./kv_first_looks.ts";
+import type { FirstReadLimiter } from "./kv_first_reads.ts";
 import { Lease } from "./kv_lease.ts";
 import {
   type BudgetRecord,
@@ -17,31 +17,31 @@ import {
 import { type Moment, SeenRecord } from "./kv_seen_record.ts";
 import type { KvStore } from "./kv_store.ts";
 
-/** What a bucket can say without asking the store. */
-export type Standing = "open" | "exhausted" | "unknown";
+/** Status of a bucket without contacting the store; `unknown` requires it. */
+export type BucketStatus = "open" | "exhausted" | "unknown";
 
-/** Which budget a bucket is a part of, and what it needs to be one. */
+/** Budget of a bucket, and the dependencies of the bucket. */
 export interface KvBucketOptions {
   readonly budget: BudgetDefinition;
   readonly entries: readonly (readonly [key: string, value: string])[];
-  /** Of the record. */
+  /** Key of the record. */
   readonly key: Deno.KvKey;
   readonly store: KvStore;
-  readonly firstLooks: FirstLooks;
+  readonly firstReads: FirstReadLimiter;
   readonly clock: Clock;
   /** Largest lease, in requests. */
   readonly maxLease: number;
 }
 
-/** How old the state of an exhausted budget of requests may get: others may give leases back. */
+/** Age at which an exhausted request budget is read again: other processes may have returned leases. */
 const EXHAUSTED_LOOK_MS = 50;
-/** How old the state of a token budget may get before it is looked at in the background, and before a request waits for that. */
+/** Ages at which a token budget is read in the background, and at which a request waits for that. */
 const TOKEN_LOOK_MS = 100;
 const TOKEN_STALE_MS = 1000;
 
 /**
- * This process's part of one global budget. Of requests it holds a lease; of tokens it knows what the record said last, less what it has
- * not settled yet. At most one exchange with the store is under way; it does whatever is due.
+ * Part of a global budget that this process holds: of a request budget a lease, of a token budget the record as last read, less the
+ * tokens that are not settled yet. At most one exchange with the store is in progress; it does everything that is due.
  */
 export class KvBucket {
   readonly budget: BudgetDefinition;
@@ -51,7 +51,7 @@ export class KvBucket {
   readonly #charges = new PendingCharges();
   readonly #seen: SeenRecord;
   readonly #exchange: KvExchange;
-  /** Requests that wait for the exchange. */
+  /** Requests waiting for the exchange. */
   #waiting = 0;
   #shouldFill = false;
 
@@ -64,39 +64,39 @@ export class KvBucket {
     this.#exchange = new KvExchange(() => this.#runExchange(), options.clock);
   }
 
-  /** Whether the store ever told about it. */
+  /** Reports whether the record was ever read. */
   get isKnown(): boolean {
     return this.#seen.isKnown;
   }
 
-  /** Requests that may still be admitted without asking the store. */
+  /** Requests that can be admitted without contacting the store. */
   get leased(): number {
     return this.#lease.held;
   }
 
-  /** Tokens used that the record does not know yet. */
+  /** Tokens used and not yet written to the record. */
   get pendingDebits(): number {
     return Math.max(0, this.#charges.total);
   }
 
-  /** Why the last exchange failed; `undefined` once one works. */
+  /** Error of the last exchange; `undefined` after a successful one. */
   get error(): unknown {
     return this.#exchange.error;
   }
 
-  /** Whether the store has something to learn. */
+  /** Reports whether something has to be written to the store. */
   get isDirty(): boolean {
-    return this.#lease.held > 0 || !this.#charges.isEmpty ||
+    return this.#lease.isInUse || !this.#charges.isEmpty ||
       this.#exchange.isUnderWay;
   }
 
-  /** For how long the store has not answered what it was asked. */
+  /** How long the exchange in progress has been waiting for the store. */
   get silentMs(): number {
     return this.#exchange.silentMs;
   }
 
-  /** Whether a request may pass now, at monotonic time `now`; looks at the record in the background when its state gets old. */
-  check(now: number): Standing {
+  /** Returns whether a request may pass at monotonic time `now`; reads the record in the background when its state gets old. */
+  check(now: number): BucketStatus {
     if (!this.#seen.isOpen(now)) return "unknown";
     if (this.#lease.held > 0) return "open";
     if (this.budget.unit === "tokens") return this.#checkTokens(now);
@@ -105,7 +105,7 @@ export class KvBucket {
     return "exhausted";
   }
 
-  /** Charges a request that `check` called open. */
+  /** Charges a request after `check` returned `open`. */
   take(): void {
     if (this.budget.unit === "tokens") return;
     this.#lease.use();
@@ -115,7 +115,7 @@ export class KvBucket {
     void this.#exchange.start();
   }
 
-  /** Undoes what `take` did at `takenAt`. */
+  /** Undoes a `take` at monotonic time `takenAt`. */
   refund(takenAt: number): void {
     if (this.#seen.isWindowOf(takenAt)) this.#lease.undo();
   }
@@ -125,55 +125,55 @@ export class KvBucket {
     this.#charges.add(window, tokens);
   }
 
-  /** Asks the store on behalf of a request; resolves when it answered or failed. */
-  async ask(): Promise<void> {
+  /** Contacts the store on behalf of a request; resolves when the exchange succeeded or failed. */
+  async request(): Promise<void> {
     this.#waiting++;
     await this.#exchange.start();
     this.#waiting--;
   }
 
-  /** Settles debits, gives back what nobody needs. Called at a steady pace. */
+  /** Settles debits and returns what the current rate does not need. Called at a steady pace. */
   sweep(): void {
     if (this.#exchange.isUnderWay) return;
-    this.#giveBack(this.#lease.sweep());
+    this.#returnLease(this.#lease.sweep());
     if (!this.#charges.isEmpty) void this.#exchange.start();
   }
 
-  /** Settles every debit, gives everything back. */
+  /** Settles all debits and returns the whole lease. */
   async flush(): Promise<void> {
     await this.#exchange.end();
-    this.#giveBack(this.#lease.held);
+    this.#returnLease(this.#lease.held);
     if (!this.#charges.isEmpty) await this.#exchange.start();
   }
 
-  /** The budget as far as this process knows. */
+  /** Returns the budget as far as this process knows. */
   read(now: number = this.#options.clock.monotonic()): BudgetReading {
     return this.#seen.read(this.#lease.held - this.#charges.total, now);
   }
 
-  #checkTokens(now: number): Standing {
+  #checkTokens(now: number): BucketStatus {
     const { available } = this.#seen;
     const ageMs = this.#seen.ageMs(now);
-    // Tokens are never given back, so exhausted it stays until the reset.
+    // Tokens are never returned, so an exhausted budget stays exhausted until the reset.
     if (available - this.#charges.total <= 0) return "exhausted";
     if (ageMs >= TOKEN_STALE_MS) return "unknown";
     if (ageMs >= TOKEN_LOOK_MS) void this.#exchange.start();
     return "open";
   }
 
-  #giveBack(units: number): void {
-    // A store that is down would lose them, and requests may need them.
+  #returnLease(units: number): void {
+    // A store that is down would lose them, and requests may still need them.
     if (units === 0 || this.#options.store.error !== undefined) return;
     this.#lease.drop(units);
     this.#charges.add(this.#seen.openedAt, -units);
   }
 
   async #runExchange(): Promise<void> {
-    const { firstLooks } = this.#options;
+    const { firstReads } = this.#options;
     try {
-      // What was used is told at once.
-      const isFirst = !this.#seen.isKnown && this.#charges.isEmpty;
-      if (isFirst) await firstLooks.run(() => this.#update());
+      // Charges are written at once.
+      const isFirstRead = !this.#seen.isKnown && this.#charges.isEmpty;
+      if (isFirstRead) await firstReads.run(() => this.#update());
       else await this.#update();
     } finally {
       this.#shouldFill = false;
@@ -181,8 +181,8 @@ export class KvBucket {
   }
 
   async #update(): Promise<void> {
-    // What is left of the lease may still count as saved up in its window.
-    if (!this.#seen.isOpen()) this.#giveBack(this.#lease.held);
+    // The rest of the lease may still count toward the burst of the next window.
+    if (!this.#seen.isOpen()) this.#returnLease(this.#lease.held);
     const { key, store } = this.#options;
     const charges = this.#charges.begin();
     let settled: Settled | undefined;
@@ -190,7 +190,7 @@ export class KvBucket {
       await store.update(key, (value) => {
         const before = readRecord(value);
         settled = before === "damaged"
-          ? this.#useUp()
+          ? this.#exhaust()
           : this.#settle(before, charges);
         const { record } = settled;
         if (record === before) return undefined;
@@ -208,8 +208,8 @@ export class KvBucket {
     if (settled.wasDamaged) throw new DamagedRecord();
   }
 
-  /** Nobody knows what is left, so nothing is until the next window. */
-  #useUp(): Settled {
+  /** A damaged record counts as used up until its window would end. */
+  #exhaust(): Settled {
     const at = this.#seen.meet(undefined);
     const record = { openedAt: at.time, available: 0 };
     return { record, granted: 0, at, wasDamaged: true };
@@ -222,32 +222,32 @@ export class KvBucket {
     const { budget } = this;
     const at = this.#seen.meet(before);
     const { time } = at;
-    const isAsked = this.#waiting > 0;
-    const record = settle(before, budget, charges, { time, isAsked });
+    const isRequested = this.#waiting > 0;
+    const record = settle(before, budget, charges, { time, isRequested });
     if (record === undefined || isOver(record, budget, time)) {
       return { record, granted: 0, at };
     }
-    const granted = this.#sizeLease(record, at.now);
+    const granted = this.#sizeLease(record);
     return granted === 0
       ? { record, granted, at }
       : { record: take(record, budget, granted), granted, at };
   }
 
-  #sizeLease({ openedAt, available }: BudgetRecord, now: number): number {
+  #sizeLease({ openedAt, available }: BudgetRecord): number {
     if (this.budget.unit === "tokens") return 0;
     if (openedAt !== this.#seen.openedAt) this.#lease.end();
     if (this.#waiting === 0 && !this.#shouldFill) return 0;
-    return this.#lease.sizeOf(available, { waiting: this.#waiting, now });
+    return this.#lease.missing(available, this.#waiting);
   }
 
   #adopt({ record, granted, at }: Settled): void {
     if (record?.openedAt !== this.#seen.openedAt) this.#lease.end();
     this.#seen.see(record, at);
-    if (granted > 0) this.#lease.fill(granted, this.#options.clock.monotonic());
+    if (granted > 0) this.#lease.fill(granted);
   }
 }
 
-/** What became of a record, and when. */
+/** Result of an exchange: the record, the lease that was taken, and the time. */
 interface Settled {
   readonly record: BudgetRecord | undefined;
   readonly granted: number;

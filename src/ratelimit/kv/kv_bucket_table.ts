@@ -3,17 +3,17 @@ import type { BudgetDefinition } from "../budget.ts";
 import type { DescriptorUse } from "../global_limiter.ts";
 import { KvBucket, type KvBucketOptions } from "./kv_bucket.ts";
 
-/** What buckets have in common, and how many are kept. */
+/** Dependencies shared by all buckets, and how many buckets are kept. */
 export interface KvBucketTableOptions
-  extends Pick<KvBucketOptions, "store" | "firstLooks" | "clock" | "maxLease"> {
+  extends Pick<KvBucketOptions, "store" | "firstReads" | "clock" | "maxLease"> {
   readonly domain: string;
   readonly maxBudgets: number;
 }
 
-/** The buckets in memory. The least recently used makes room for a new one; its record stays in the store. */
+/** Buckets in memory. The least recently used one is evicted for a new one; its record stays in the store. */
 export class KvBucketTable {
   readonly #options: KvBucketTableOptions;
-  /** By definition and entries, the least recently used first. */
+  /** By definition and entries, least recently used first. */
   readonly #buckets = new Map<string, KvBucket>();
   readonly #definitions = new WeakMap<BudgetDefinition, string>();
   #latest: string | undefined;
@@ -31,12 +31,12 @@ export class KvBucketTable {
     return this.#evicted;
   }
 
-  /** Those used last, the last one at the end. */
+  /** Returns the most recently used buckets, the latest one last. */
   latest(count: number): readonly KvBucket[] {
     return [...this.#buckets.values()].slice(-count);
   }
 
-  /** A bucket for each budget; descriptors that come to the same share one. */
+  /** Returns a bucket for each budget; descriptors with equal budget and entries share one. */
   findAll(uses: readonly DescriptorUse[]): readonly KvBucket[] {
     const buckets: KvBucket[] = [];
     for (const use of uses) {
@@ -46,7 +46,7 @@ export class KvBucketTable {
     return buckets;
   }
 
-  /** Of those uses, the first that counts against that bucket. */
+  /** Returns the first use that counts against the bucket. */
   firstUse(
     bucket: KvBucket,
     uses: readonly DescriptorUse[],
@@ -70,8 +70,8 @@ export class KvBucketTable {
     budget: BudgetDefinition,
     entries: DescriptorUse["entries"],
   ): KvBucket {
-    const { domain, store, firstLooks, clock, maxLease } = this.#options;
-    // Keys of the store must be short, and it need not know the names of users.
+    const { domain, store, firstReads, clock, maxLease } = this.#options;
+    // Keys must be short, and the store need not know user names.
     const hash = createHash("sha256").update(JSON.stringify(entries));
     const owner = hash.digest("base64url");
     const key = ["limit", 1, domain, this.#identify(budget), owner];
@@ -80,13 +80,13 @@ export class KvBucketTable {
       entries,
       key,
       store,
-      firstLooks,
+      firstReads,
       clock,
       maxLease,
     });
   }
 
-  /** A budget that is defined differently is a different budget. */
+  /** Budgets with different definitions are different budgets. */
   #identify(budget: BudgetDefinition): string {
     const known = this.#definitions.get(budget);
     if (known !== undefined) return known;
@@ -104,7 +104,7 @@ export class KvBucketTable {
   }
 }
 
-/** Different for different entries; asked for every request, and JSON takes three times as long. */
+/** Returns a string that identifies the entries. Runs for every request; JSON would take three times as long. */
 function ownerOf(entries: DescriptorUse["entries"]): string {
   let owner = "";
   for (const [key, value] of entries) {

@@ -1,9 +1,9 @@
 import type { Charge } from "./kv_record.ts";
 
-/** Windows whose charges wait for a store that is down; those of older ones are put together. */
+/** Windows whose charges are kept while the store is down; charges of older windows are merged. */
 const MAX_WINDOWS = 4;
 
-/** What the record of a budget has to learn: debits of tokens, and leases given back as charges below 0. */
+/** Charges not yet written to the record of a budget: token debits, and returned leases as negative amounts. */
 export class PendingCharges {
   #pending: Charge[] = [];
   #settling: readonly Charge[] = [];
@@ -12,7 +12,7 @@ export class PendingCharges {
     return this.#pending.length === 0;
   }
 
-  /** All together, also what is on its way. */
+  /** Sum of all charges, including those being written. */
   get total(): number {
     let sum = 0;
     for (const { amount } of this.#pending) sum += amount;
@@ -31,7 +31,7 @@ export class PendingCharges {
     this.#limit();
   }
 
-  /** What to tell the store now; either `settled` or `restore` follows. */
+  /** Returns the charges to write now; call `settled` or `restore` afterwards. */
   begin(): readonly Charge[] {
     this.#settling = this.#pending;
     this.#pending = [];
@@ -42,9 +42,7 @@ export class PendingCharges {
     this.#settling = [];
   }
 
-  /**
-   * After a failure nobody knows whether it was written: what was used must not get lost, what was given back must not come back twice.
-   */
+  /** Keeps debits and drops returned leases: after a failure the write may or may not have been done. */
   restore(): void {
     const used = this.#settling.filter(({ amount }) => amount > 0);
     this.#pending.unshift(...used);

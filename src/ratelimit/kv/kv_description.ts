@@ -3,25 +3,25 @@ import type { BudgetDefinition, BudgetReading } from "../budget.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 import type { KvStoreCounters } from "./kv_store.ts";
 
-/** What a limiter over Deno KV knows, for `/config_dump` and metrics. */
+/** State of a limiter over Deno KV, for `/config_dump` and metrics. */
 export interface KvLimiterState {
   readonly domain: string;
-  /** Why the store failed last; `undefined` while it works. */
+  /** Last error of the store; `undefined` while it works. */
   readonly error: unknown;
   /** Budgets in memory. */
   readonly kept: number;
   readonly counters: KvLimiterCounters;
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly budgets: readonly KvBudgetState[];
 }
 
-/** What happened since the limiter was made. */
+/** Counts since the limiter was created. */
 export interface KvLimiterCounters extends KvStoreCounters {
-  /** Requests that had to wait for the store. */
+  /** Requests that waited for the store. */
   readonly waits: number;
-  /** Budgets that left memory for others. */
+  /** Budgets evicted from memory. */
   readonly evicted: number;
-  /** Tokens that were never settled, since the store was down for too long. */
+  /** Tokens that were never settled because the store was down for too long. */
   readonly lostDebits: number;
 }
 
@@ -29,17 +29,17 @@ export interface KvLimiterCounters extends KvStoreCounters {
 export interface KvBudgetState extends BudgetReading {
   readonly definition: BudgetDefinition;
   readonly entries: readonly (readonly [key: string, value: string])[];
-  /** Whether the store ever told about it; until then the reading is that of an unused budget. */
+  /** Whether the record was ever read; until then the reading is that of an unused budget. */
   readonly isKnown: boolean;
-  /** Requests that this process may admit without asking. */
+  /** Requests that this process can admit without contacting the store. */
   readonly leased: number;
-  /** Tokens used in this process that the others do not know yet. */
+  /** Tokens used in this process and not yet visible to others. */
   readonly pendingDebits: number;
-  /** Why the store could not be asked last; `undefined` when it could. */
+  /** Error of the last exchange with the store; `undefined` after a successful one. */
   readonly lastError: string | undefined;
 }
 
-/** Those buckets, in the same order. */
+/** Describes buckets, in the same order. */
 export function describeBuckets(
   buckets: readonly KvBucket[],
 ): readonly KvBudgetState[] {

@@ -1,11 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** What a bucket does with the store: one time after the other, whoever asks for it. */
+/** Runs the exchanges of a bucket with the store one at a time. */
 export class KvExchange {
   readonly #run: () => Promise<void>;
   readonly #clock: Clock;
   #underWay: Promise<void> | undefined;
-  /** Monotonic time. */
+  /** Monotonic time of the last start. */
   #startedAt = -Infinity;
   #error: unknown;
 
@@ -18,24 +18,24 @@ export class KvExchange {
     return this.#underWay !== undefined;
   }
 
-  /** Why the last one failed; `undefined` once one works. */
+  /** Error of the last exchange; `undefined` after a successful one. */
   get error(): unknown {
     return this.#error;
   }
 
-  /** For how long the store has not answered what it was asked. */
+  /** Milliseconds since the exchange in progress started; 0 without one. */
   get silentMs(): number {
     return this.#underWay === undefined
       ? 0
       : this.#clock.monotonic() - this.#startedAt;
   }
 
-  /** Resolves at the end of the one under way, if there is one. */
+  /** Resolves at the end of the exchange in progress, if any. */
   async end(): Promise<void> {
     await this.#underWay;
   }
 
-  /** Joins the one under way, or starts one; resolves at its end, also when it fails. */
+  /** Joins the exchange in progress or starts one; resolves at its end, even if it fails. */
   start(): Promise<void> {
     this.#underWay ??= this.#tryRun().finally(() => {
       this.#underWay = undefined;

@@ -1,11 +1,11 @@
 import { describeError } from "../../base/errors.ts";
 import { redactUrl } from "../../base/redaction.ts";
 
-/** What is needed of a key-value store that several processes share. */
+/** Operations on a key-value store that several processes share. */
 export interface KvHandle {
-  /** The value, and the version that `replace` wants to see again. */
+  /** Returns the value, and the version to pass to `replace`. */
   read(key: Deno.KvKey): Promise<KvEntry>;
-  /** Writes unless somebody else wrote since `version` was read; says whether it did. */
+  /** Writes unless the entry changed since `version` was read; returns whether it wrote. */
   replace(
     key: Deno.KvKey,
     version: string | null,
@@ -20,10 +20,10 @@ export interface KvEntry {
   readonly version: string | null;
 }
 
-/** A value to write in place of another. */
+/** A new value for an entry. */
 export interface Replacement {
   readonly value: unknown;
-  /** After which the entry may be deleted. */
+  /** Time after which the entry may be deleted. */
   readonly expireInMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface Replacement {
  * Opens Deno KV: a file that processes of this machine share, `:memory:`, or the URL of a KV Connect server, to which
  * `DENO_KV_ACCESS_TOKEN` gives access.
  *
- * @throws {Error} naming the store, when it cannot be opened
+ * @throws {Error} With the name of the store, when it cannot be opened.
  */
 export async function openKv(path: string): Promise<KvHandle> {
   const kv = await openNamed(path);
@@ -53,7 +53,7 @@ async function openNamed(path: string): Promise<Deno.Kv> {
   try {
     return await Deno.openKv(path);
   } catch (error) {
-    // Not as its cause: a store tells by the message whether the file is locked.
+    // Not as a cause: `KvStore` detects a locked file by the message.
     throw new Error(
       `Cannot open "${redactUrl(path)}": ${describeError(error)}`,
     );

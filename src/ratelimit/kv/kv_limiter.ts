@@ -10,50 +10,50 @@ import type {
 import type { KvBucket } from "./kv_bucket.ts";
 import { KvBucketTable } from "./kv_bucket_table.ts";
 import { describeBuckets, type KvLimiterState } from "./kv_description.ts";
-import { FirstLooks } from "./kv_first_looks.ts";
+import { FirstReadLimiter } from "./kv_first_reads.ts";
 import { type KvHandle, openKv } from "./kv_handle.ts";
 import { KvStore } from "./kv_store.ts";
 import { KvSweeper } from "./kv_sweeper.ts";
 
-/** How to share budgets over Deno KV. */
+/** Options of a limiter over Deno KV. */
 export interface KvLimiterOptions {
-  /** File that processes of this machine share, `:memory:`, or URL of a KV Connect server. */
+  /** File shared by processes of this machine, `:memory:`, or URL of a KV Connect server. */
   readonly path: string;
   /** Budgets of different domains are different budgets. */
   readonly domain: string;
   readonly clock?: Clock;
   /** How long a request waits for the store; 250 by default. */
   readonly waitMs?: number;
-  /** Largest lease in requests, 4096 by default. What a killed process loses. */
+  /** Largest lease in requests, 4096 by default; lost when the process is killed. */
   readonly maxLease?: number;
-  /** Budgets kept in memory, 10 000 by default; the least recently used goes first, the store still knows it. */
+  /** Budgets kept in memory, 10,000 by default; the least recently used one is evicted and stays in the store. */
   readonly maxBudgets?: number;
-  /** A number from 0 up to 1, for the jitter of retries. */
+  /** Returns a number from 0 up to 1, for the jitter of retries. */
   readonly random?: () => number;
   /** Opens the store; `openKv` by default. */
   readonly open?: (path: string) => Promise<KvHandle>;
 }
 
-/** How long closing waits for the store. */
+/** Time that closing waits for the store. */
 const CLOSE_MS = 2000;
 
 /**
  * Budgets that processes share over Deno KV. Windows go by the wall clock that is furthest ahead, and only move forward.
  *
- * Requests: a process takes a lease from the record before it uses it, so no more than base + burst are admitted in a window. Where
- * clocks differ, a process that is behind may still use its lease when the others have opened the next window, and one that is ahead may
- * open that early; then the others follow its clock. Within a time T at most `capacity * (2 + (T + skew) / window)` are admitted; the
- * record of a process that is more than ten minutes behind may be deleted too early. A lease is at most an
- * eighth of what is left and follows the rate of requests; what is not needed goes back within 200 ms, so that all of the budget can be
- * used. A process that is killed loses its lease until the window ends: at most `min(maxLease, capacity / 8)`, and one for each request
- * that waited.
+ * Requests: a process takes a lease from the record before using it, so at most base + burst are admitted in a window. If clocks
+ * differ, a process whose clock is behind may still use its lease after the others have opened the next window, and a process whose
+ * clock is ahead may open that window early; then the others follow its clock. In a time T at most
+ * `capacity * (2 + (T + skew) / window)` are admitted. The record of a process that is more than ten minutes behind may be deleted too
+ * early. A lease is at most an eighth of what is left and follows the rate of requests; unused requests are returned within 200 ms, so
+ * the whole budget can be used. The lease of a killed process is lost until the window ends: at most `min(maxLease, capacity / 8)`, and
+ * one for each waiting request.
  *
- * Tokens: admitted while something is left as far as the process knows. It knows its own debits at once and those of others D later;
- * D is 0.2 s under load, at most 1.1 s, and the time that the store takes. So at most `T * (F + A)` tokens are used beyond the budget:
- * T the largest debit of a request, F the requests in flight in all processes when the budget runs out, A those that the other processes
- * admit within D of it. Alone, a process exceeds it by its requests in flight only.
+ * Tokens: a process admits requests while it knows of tokens left. It knows its own debits at once and those of others after a delay D:
+ * 0.2 s under load, at most 1.1 s, plus the time of the store. So at most `T * (F + A)` tokens are used beyond the budget, where T is
+ * the largest debit of a request, F the requests in flight in all processes when the budget runs out, and A the requests that the other
+ * processes admit within D of that. A single process exceeds the budget only by its requests in flight.
  *
- * A store that cannot be used yields failures and is tried again on demand, at most once a second.
+ * While the store is not available, decisions fail; it is retried on demand, at most once a second.
  */
 export class KvLimiter implements GlobalLimiter {
   readonly #domain: string;
@@ -79,13 +79,13 @@ export class KvLimiter implements GlobalLimiter {
       domain,
       maxBudgets,
       store,
-      firstLooks: new FirstLooks(clock, this.#waitMs),
+      firstReads: new FirstReadLimiter(clock, this.#waitMs),
       clock,
       maxLease,
     });
   }
 
-  /** Opens the store ahead of the first request, which then need not wait for it. Rejects when it cannot be opened now. */
+  /** Opens the store before the first request. Rejects when it cannot be opened now. */
   open(): Promise<void> {
     return this.#store.open();
   }
@@ -95,7 +95,7 @@ export class KvLimiter implements GlobalLimiter {
   ): LimiterDecision | Promise<LimiterDecision> {
     if (this.#closing !== undefined) return failed("the limiter is closed");
     const buckets = this.#table.findAll(uses);
-    return this.#decide(buckets, uses) ?? this.#failAtOnce(buckets) ??
+    return this.#decide(buckets, uses) ?? this.#failImmediately(buckets) ??
       this.#admitLater(buckets, uses);
   }
 
@@ -108,7 +108,7 @@ export class KvLimiter implements GlobalLimiter {
     }
   }
 
-  /** What was charged in one window is given back in the same. */
+  /** Refunds a request if the window in which it was charged is still open. */
   refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void {
     if (takenAt === undefined) return;
     for (const bucket of this.#table.findAll(uses)) {
@@ -118,7 +118,7 @@ export class KvLimiter implements GlobalLimiter {
     }
   }
 
-  /** What is known of the budgets used last, at most `count` of them. */
+  /** Describes the limiter and the `count` most recently used budgets. */
   describe(count = 100): KvLimiterState {
     return {
       domain: this.#domain,
@@ -134,13 +134,13 @@ export class KvLimiter implements GlobalLimiter {
     };
   }
 
-  /** Gives leases back, settles debits, closes the store. Takes at most two seconds. */
+  /** Returns leases, settles debits and closes the store. Takes at most two seconds. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** The decision that needs no waiting; `undefined` when a budget has to be asked for. */
+  /** Decides without waiting; returns `undefined` when a record has to be read first. */
   #decide(
     buckets: readonly KvBucket[],
     uses: readonly DescriptorUse[],
@@ -148,9 +148,9 @@ export class KvLimiter implements GlobalLimiter {
     const now = this.#clock.monotonic();
     let isKnown = true;
     for (const bucket of buckets) {
-      const standing = bucket.check(now);
-      if (standing === "exhausted") return this.#refuse(buckets, uses, now);
-      if (standing === "unknown") isKnown = false;
+      const status = bucket.check(now);
+      if (status === "exhausted") return this.#reject(buckets, uses, now);
+      if (status === "unknown") isKnown = false;
     }
     if (!isKnown) return undefined;
     for (const bucket of buckets) {
@@ -161,16 +161,16 @@ export class KvLimiter implements GlobalLimiter {
     return { verdict: "admitted", takenAt: now, readings };
   }
 
-  #refuse(
+  #reject(
     buckets: readonly KvBucket[],
     uses: readonly DescriptorUse[],
     now: number,
   ): LimiterDecision {
     const readings = this.#readAll(buckets, uses, now);
-    const refusing = readings.filter((_, place) =>
+    const rejecting = readings.filter((_, place) =>
       buckets[place]?.check(now) === "exhausted"
     );
-    return { verdict: "refused", readings, refusedBy: longestWait(refusing) };
+    return { verdict: "refused", readings, refusedBy: longestWait(rejecting) };
   }
 
   #readAll(
@@ -187,12 +187,12 @@ export class KvLimiter implements GlobalLimiter {
     });
   }
 
-  /** A store that is known not to answer is not waited for. */
-  #failAtOnce(buckets: readonly KvBucket[]): LimiterFailure | undefined {
+  /** Fails without waiting when the store is known not to respond. */
+  #failImmediately(buckets: readonly KvBucket[]): LimiterFailure | undefined {
     const { error } = this.#store;
     if (error !== undefined) return { verdict: "failed", error };
     const isSilent = buckets.some(({ silentMs }) => silentMs >= this.#waitMs);
-    return isSilent ? failed("the store does not answer") : undefined;
+    return isSilent ? failed("the store does not respond") : undefined;
   }
 
   async #admitLater(
@@ -207,8 +207,8 @@ export class KvLimiter implements GlobalLimiter {
         bucket.check(now) === "unknown"
       );
       const leftMs = deadline - now;
-      if (leftMs <= 0 || !await this.#askAll(unknown, leftMs)) {
-        return failed(`the store did not answer within ${this.#waitMs} ms`);
+      if (leftMs <= 0 || !await this.#requestAll(unknown, leftMs)) {
+        return failed(`the store did not respond within ${this.#waitMs} ms`);
       }
       if (this.#closing !== undefined) return failed("the limiter is closed");
       const broken = unknown.find(({ error }) => error !== undefined);
@@ -220,15 +220,18 @@ export class KvLimiter implements GlobalLimiter {
     }
   }
 
-  /** Says whether all of them came back in time. */
-  #askAll(buckets: readonly KvBucket[], withinMs: number): Promise<boolean> {
-    const answers = buckets.map((bucket) => {
-      const answered = bucket.ask();
-      // What it gets while nobody waits any more has to go back.
+  /** Returns whether all exchanges ended in time. */
+  #requestAll(
+    buckets: readonly KvBucket[],
+    withinMs: number,
+  ): Promise<boolean> {
+    const exchanges = buckets.map((bucket) => {
+      const done = bucket.request();
+      // A lease that arrives after the request timed out has to be returned.
       this.#sweeper.watch(bucket);
-      return answered;
+      return done;
     });
-    return this.#isOverWithin(withinMs, Promise.all(answers));
+    return this.#isOverWithin(withinMs, Promise.all(exchanges));
   }
 
   async #close(): Promise<void> {
@@ -242,7 +245,7 @@ export class KvLimiter implements GlobalLimiter {
     await this.#store.close();
   }
 
-  /** @param work Never rejects. */
+  /** @param work A promise that never rejects. */
   #isOverWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
     return new Promise((resolve) => {
       const cancel = this.#clock.setTimer(() => resolve(false), ms);
@@ -255,6 +258,6 @@ export class KvLimiter implements GlobalLimiter {
 }
 
 function failed(reason: string): LimiterFailure {
-  const error = new Error(`Cannot ask for a global budget: ${reason}`);
+  const error = new Error(`Cannot read a global budget: ${reason}`);
   return { verdict: "failed", error };
 }

@@ -1,31 +1,31 @@
 import type { BudgetDefinition } from "../budget.ts";
 
-/** What processes share about one budget: one value in the store, replaced as a whole. */
+/** State of one budget that processes share: one value in the store, replaced as a whole. */
 export interface BudgetRecord {
   /**
-   * When the window opened, by the time of the process that opened it; names the window. A window lies in the value itself, so it ends
-   * on time whenever the store gets round to deleting what expired.
+   * Time at which the window opened, by the clock of the process that opened it; identifies the window. As part of the value it ends
+   * the window on time, however late the store deletes expired entries.
    */
   readonly openedAt: number;
-  /** What is left for processes to take; below 0 when tokens were used beyond the budget. */
+  /** Requests or tokens left to take; negative when tokens were used beyond the budget. */
   readonly available: number;
 }
 
-/** Something used, or given back when `amount` is below 0, that the record does not know yet. */
+/** A use that is not in the record yet; a negative `amount` returns a lease. */
 export interface Charge {
-  /** The window it belongs to; `undefined` for whichever is open when it reaches the store. */
+  /** Window of the charge; `undefined` for the one that is open when the charge reaches the store. */
   readonly openedAt: number | undefined;
   readonly amount: number;
 }
 
-/** Kept after a budget is full again, against clocks that disagree. */
+/** Time that a record is kept after its budget is full again, because clocks differ. */
 const EXPIRY_MARGIN_MS = 600_000;
 const LONGEST_EXPIRY_MS = 366 * 86_400_000;
 
-/** No clock shows more milliseconds than that. */
+/** Largest time value of a `Date`. */
 const MAX_TIME = 8.64e15;
 
-/** Checks what was read from the store; `undefined` when nothing is there, `damaged` for what no process of ours wrote. */
+/** Checks a value from the store; returns `undefined` for none, and `damaged` for one that no gateway wrote. */
 export function readRecord(
   value: unknown,
 ): BudgetRecord | "damaged" | undefined {
@@ -45,36 +45,41 @@ function isNumberUpTo(max: number, value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= max;
 }
 
-/** What stood in place of a record was replaced. */
+/** A damaged record was replaced. */
 export class DamagedRecord extends Error {
   constructor() {
-    super("Cannot read a global budget, which now counts as used up");
+    super(
+      "Cannot read a global budget: its record is damaged and now counts as used up",
+    );
   }
 }
 
 /**
- * What becomes of a record: its own window gets what belongs to it, the one that is open at `time` all the rest. Only what is counted
- * opens a window.
- * @param isAsked Whether a request is going to be counted.
+ * Returns the record with the charges applied: those of its own window to it, the others to the window that is open at `time`. Only a
+ * request or a charge opens a window.
+ * @param isRequested Whether a request is waiting to be counted.
  */
 export function settle(
   before: BudgetRecord | undefined,
   budget: BudgetDefinition,
   charges: readonly Charge[],
-  { time, isAsked }: { readonly time: number; readonly isAsked: boolean },
+  { time, isRequested }: {
+    readonly time: number;
+    readonly isRequested: boolean;
+  },
 ): BudgetRecord | undefined {
   const record = settleWindow(before, budget, charges);
   const late = lateUse(before, budget, charges);
-  if (late === 0 && !isAsked) {
-    const isPointless = record !== before && record !== undefined &&
+  if (late === 0 && !isRequested) {
+    const isUnneeded = record !== before && record !== undefined &&
       isUnused(record, budget);
-    return isPointless ? undefined : record;
+    return isUnneeded ? undefined : record;
   }
   const open = enterWindow(record, budget, time);
   return late === 0 ? open : take(open, budget, late);
 }
 
-/** Applies what belongs to the window of the record; the rest is for the window after it. */
+/** Applies the charges of the record's own window. */
 function settleWindow(
   record: BudgetRecord | undefined,
   budget: BudgetDefinition,
@@ -88,8 +93,8 @@ function settleWindow(
 }
 
 /**
- * What those charges take from a window that opens after theirs. Leases given back late are lost, and so is overshoot that is forgiven;
- * debts are carried.
+ * Sums the charges that reduce a later window than their own. Leases returned late are lost, and so is forgiven overshoot; debts are
+ * carried.
  */
 function lateUse(
   record: BudgetRecord | undefined,
@@ -105,7 +110,7 @@ function lateUse(
   );
 }
 
-/** Takes from what is available; more than the capacity never is. */
+/** Takes from the record, which never holds more than the capacity. */
 export function take(
   record: BudgetRecord,
   { base, burst }: BudgetDefinition,
@@ -115,7 +120,7 @@ export function take(
   return { openedAt: record.openedAt, available };
 }
 
-/** Whether nothing was used that a request could be charged for, so that its window need not go on. */
+/** Reports whether no request is charged, so that the window can be closed. */
 function isUnused(
   { available }: BudgetRecord,
   { unit, base, burst }: BudgetDefinition,
@@ -123,7 +128,7 @@ function isUnused(
   return unit === "requests" && available === base + burst;
 }
 
-/** Whether the window ended at that time of `SeenRecord.meet`. */
+/** Reports whether the window has ended at time `now` of `SeenRecord.meet`. */
 export function isOver(
   { openedAt }: BudgetRecord,
   { windowMs }: BudgetDefinition,
@@ -133,9 +138,9 @@ export function isOver(
 }
 
 /**
- * The record of the window that is open now: the same one until it ends, then one that opens later, never earlier. A new budget is
- * full; every window that ended gives `base`, also those in which nobody asked. A full budget opens its next window now; one that is not
- * went straight on from window to window, as a `LocalBudget` does.
+ * Returns the record of the window that is open at `now`: the same one until it ends, then a later one, never an earlier one. A new
+ * budget is full; every ended window adds `base`, also windows without requests. A full budget opens its next window at `now`; otherwise
+ * windows follow each other without a gap, as in `LocalBudget`.
  */
 export function enterWindow(
   record: BudgetRecord | undefined,
@@ -158,7 +163,7 @@ export function enterWindow(
   return { openedAt, available };
 }
 
-/** How long a store has to keep a record: until the budget would be full again, which is what no record means. */
+/** Returns how long a store has to keep a record: until the budget would be full again, as it is without a record. */
 export function expiryOf(
   { available }: BudgetRecord,
   { base, burst, windowMs }: BudgetDefinition,

@@ -2,17 +2,17 @@ import type { Clock } from "../../base/clock.ts";
 import type { BudgetDefinition, BudgetReading } from "../budget.ts";
 import { type BudgetRecord, enterWindow, isOver } from "./kv_record.ts";
 
-/** A moment on both clocks: the monotonic one, and the one by which records go. */
+/** A point in time on the monotonic clock (`now`) and on the clock of records (`time`). */
 export interface Moment {
   readonly now: number;
   readonly time: number;
 }
 
 /**
- * The record of a budget as this process saw it last. Before that, the window is closed and nothing is there.
+ * Record of a budget as this process last read it. Before that, the window is closed and nothing is left.
  *
- * Records go by the clock of the wall, but never behind a window that was met: whoever opened it has a clock that is ahead, and that one
- * is followed. So windows only move forward, and none is ended before its length is over by the clock that is furthest ahead.
+ * Records use the wall clock, but never a time before a window that was read: the process that opened it has a clock that is ahead, and
+ * this process follows it. So windows only move forward, and none ends before its length is over by the clock that is furthest ahead.
  */
 export class SeenRecord {
   readonly #budget: BudgetDefinition;
@@ -22,7 +22,7 @@ export class SeenRecord {
   #resetAt = -Infinity;
   #seenAt = -Infinity;
   #isKnown = false;
-  /** Records never go back behind it. */
+  /** Latest point in time used for a record. */
   #reached: Moment = { now: 0, time: -Infinity };
 
   constructor(budget: BudgetDefinition, clock: Clock) {
@@ -30,37 +30,37 @@ export class SeenRecord {
     this.#clock = clock;
   }
 
-  /** Names the window. */
+  /** Identifies the window. */
   get openedAt(): number | undefined {
     return this.#record?.openedAt;
   }
 
-  /** What was left for processes to take. */
+  /** Requests or tokens left to take. */
   get available(): number {
     return this.#record?.available ?? 0;
   }
 
-  /** Whether the store ever said what there is, be it nothing. */
+  /** Reports whether the store was ever read, even if it had no record. */
   get isKnown(): boolean {
     return this.#isKnown;
   }
 
-  /** Whether its window has not ended. */
+  /** Reports whether the window has not ended. */
   isOpen(now: number = this.#clock.monotonic()): boolean {
     return now < this.#resetAt;
   }
 
-  /** Whether the window that is open now was open at that monotonic time. */
+  /** Reports whether the window that is open now was open at monotonic time `time`. */
   isWindowOf(time: number): boolean {
     return this.isOpen() && time >= this.#resetAt - this.#budget.windowMs;
   }
 
-  /** How long ago that was. */
+  /** Returns the age of the record. */
   ageMs(now: number): number {
     return now - this.#seenAt;
   }
 
-  /** The moment at which a record is read, which is not before its window opened. */
+  /** Returns the time at which a record is read; never before its window opened. */
   meet(record: BudgetRecord | undefined): Moment {
     const now = this.#clock.monotonic();
     const time = this.#timeAt(now);
@@ -81,7 +81,7 @@ export class SeenRecord {
       : now + record.openedAt + windowMs - time;
   }
 
-  /** The budget at that monotonic time, when this process has `own` units more (or less) than the record says. */
+  /** Returns the budget at monotonic time `now`, if this process holds `own` more (or less) than the record has. */
   read(own: number, now: number): BudgetReading {
     const { windowMs } = this.#budget;
     const available = this.available + own;

@@ -1,35 +1,35 @@
 import type { Clock } from "../../base/clock.ts";
 import type { KvHandle, Replacement } from "./kv_handle.ts";
 
-/** What a store did since it was made. */
+/** Counts of a store since it was created. */
 export interface KvStoreCounters {
   /** Records written. */
   readonly writes: number;
-  /** Writes tried again since another process was faster. */
+  /** Writes retried because another process wrote first. */
   readonly conflicts: number;
-  /** Operations tried again since the file was locked. */
+  /** Operations retried because the file was locked. */
   readonly locks: number;
-  /** Operations that failed for good, and failed tries to open the store. */
+  /** Operations that failed after all retries, and failed attempts to open the store. */
   readonly failures: number;
 }
 
-/** How to open a store. */
+/** Options of a store. */
 export interface KvStoreOptions {
   readonly open: () => Promise<KvHandle>;
   readonly clock: Clock;
-  /** A number from 0 up to 1, for the jitter of retries. */
+  /** Returns a number from 0 up to 1, for the jitter of retries. */
   readonly random: () => number;
 }
 
-/** An operation that takes longer, with all its retries, has failed. */
+/** Deadline of an operation, including its retries. */
 const OPERATION_MS = 5000;
 const LONGEST_PAUSE_MS = 50;
 const FIRST_REOPEN_MS = 100;
 const LONGEST_REOPEN_MS = 1000;
 
 /**
- * Values that are replaced by comparing and swapping. Opens when it is used first. A store that fails is closed and opened anew after a
- * pause; until then everything fails at once with the error that it failed with.
+ * Values that are replaced by compare-and-swap. Opens on first use. After a failure the store is closed and reopened after a pause;
+ * until then all operations fail immediately with the same error.
  */
 export class KvStore {
   readonly #options: KvStoreOptions;
@@ -47,7 +47,7 @@ export class KvStore {
     return { ...this.#counters };
   }
 
-  /** Why the store cannot be used right now, and will not be tried. */
+  /** Error with which operations fail immediately; `undefined` when the store can be tried. */
   get error(): unknown {
     if (this.#isClosed) return new Error("the store is closed");
     const failure = this.#failure;
@@ -57,12 +57,12 @@ export class KvStore {
       : failure.error;
   }
 
-  /** Why it failed last; `undefined` once it works again. */
+  /** Last error; `undefined` once the store works again. */
   get lastError(): unknown {
     return this.#failure?.error;
   }
 
-  /** Opens the store ahead of its first use; rejects when it cannot be opened now. */
+  /** Opens the store before its first use; rejects when it cannot be opened now. */
   async open(): Promise<void> {
     if (this.#isClosed) return;
     this.#opening ??= this.#options.open();
@@ -70,8 +70,8 @@ export class KvStore {
   }
 
   /**
-   * Reads a value and writes what `change` makes of it, again with the newer value when another process wrote in between; `undefined`
-   * writes nothing. Rejects when the store fails: a write may or may not have been done then.
+   * Reads a value and writes the result of `change`; repeats with the newer value when another process wrote in between. `undefined`
+   * writes nothing. Rejects when the store fails; the write may or may not have been done then.
    */
   async update(
     key: Deno.KvKey,
@@ -96,7 +96,7 @@ export class KvStore {
     }
   }
 
-  /** Closes the store; operations under way fail. */
+  /** Closes the store; operations in progress fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const opening = this.#opening;
@@ -104,17 +104,17 @@ export class KvStore {
     if (opening !== undefined) await closeOnceOpen(opening);
   }
 
-  /** Processes that start together lock each other out while they set the file up. */
+  /** Retries while the file is locked: processes that start together set it up at the same time. */
   async #open(): Promise<KvHandle> {
     const giveUpAt = this.#options.clock.monotonic() + OPERATION_MS;
-    for (let tries = 1;; tries++) {
+    for (let attempts = 1;; attempts++) {
       try {
         return await this.#options.open();
       } catch (error) {
         const isLate = this.#options.clock.monotonic() >= giveUpAt;
         if (!isLocked(error) || isLate || this.#isClosed) throw error;
         this.#counters.locks++;
-        await this.#pause(tries);
+        await this.#pause(attempts);
       }
     }
   }
@@ -126,8 +126,8 @@ export class KvStore {
     readonly change: (value: unknown) => Replacement | undefined;
   }): Promise<void> {
     const kv = await opening;
-    for (let tries = 0; !isLate(); tries++) {
-      if (tries > 0) await this.#pause(tries);
+    for (let attempts = 0; !isLate(); attempts++) {
+      if (attempts > 0) await this.#pause(attempts);
       try {
         const { value, version } = await kv.read(key);
         if (isLate()) return;
@@ -145,10 +145,10 @@ export class KvStore {
     }
   }
 
-  /** Doubles with every try; somewhere in between, so that processes do not meet again. */
-  #pause(tries: number): Promise<void> {
+  /** Waits with exponential back-off and jitter. */
+  #pause(attempts: number): Promise<void> {
     const { clock, random } = this.#options;
-    const longest = Math.min(LONGEST_PAUSE_MS, 2 ** tries);
+    const longest = Math.min(LONGEST_PAUSE_MS, 2 ** attempts);
     return new Promise((resolve) => {
       clock.setTimer(resolve, random() * longest);
     });
@@ -161,14 +161,14 @@ export class KvStore {
       let late = false;
       const cancel = this.#options.clock.setTimer(() => {
         late = true;
-        reject(new Error(`no answer within ${OPERATION_MS} ms`));
+        reject(new Error(`no response within ${OPERATION_MS} ms`));
       }, OPERATION_MS);
       operation(() => late).then(resolve, reject).finally(cancel);
     });
   }
 
   #fail(opening: Promise<KvHandle>, error: unknown): void {
-    // Several operations fail when a store does: the first one closes it.
+    // When a store fails, several operations do: the first one closes it.
     if (this.#opening !== opening) return;
     this.#opening = undefined;
     void closeOnceOpen(opening);
@@ -183,11 +183,11 @@ async function closeOnceOpen(opening: Promise<KvHandle>): Promise<void> {
   try {
     (await opening).close();
   } catch {
-    // It never opened, or broke in a way that closed it: nothing is left to close.
+    // It never opened, or its failure closed it.
   }
 }
 
-/** SQLite says so when another process holds the file for longer than the driver waits; nothing was written then. */
+/** Reports whether SQLite timed out on a file locked by another process; nothing was written then. */
 function isLocked(error: unknown): boolean {
   return error instanceof Error &&
     /database (table )?is locked/i.test(error.message);

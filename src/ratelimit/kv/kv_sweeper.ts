@@ -1,12 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 
-/** How often leases are reviewed and debits settled. */
+/** Interval at which leases are reviewed and debits settled. */
 const SWEEP_MS = 100;
-/** How many buckets are looked at to find one that may be forgotten. */
-const FORGET_LOOKS = 16;
+/** Buckets checked to find one without debits to drop. */
+const DROP_CHECKS = 16;
 
-/** Sees to it that buckets tell the store what it has to learn, also those that left memory for others. Has no timer while none has. */
+/** Flushes pending charges and unused leases, also of evicted buckets. Has no timer while there are none. */
 export class KvSweeper {
   readonly #clock: Clock;
   readonly #maxBuckets: number;
@@ -15,22 +15,22 @@ export class KvSweeper {
   #isStopped = false;
   #lostDebits = 0;
 
-  /** @param maxBuckets Of more than that, one of the oldest is forgotten. */
+  /** @param maxBuckets Beyond this, one of the oldest is dropped. */
   constructor(clock: Clock, maxBuckets: number) {
     this.#clock = clock;
     this.#maxBuckets = maxBuckets;
   }
 
-  /** Tokens of buckets that were forgotten. */
+  /** Tokens of dropped buckets. */
   get lostDebits(): number {
     return this.#lostDebits;
   }
 
-  /** Sweeps that bucket until the store knows everything. */
+  /** Sweeps the bucket until everything is written. */
   watch(bucket: KvBucket): void {
     this.#dirty.add(bucket);
     this.#sweepSoon();
-    if (this.#dirty.size > this.#maxBuckets) this.#forget();
+    if (this.#dirty.size > this.#maxBuckets) this.#drop();
   }
 
   /** Ends the sweeps. */
@@ -39,20 +39,20 @@ export class KvSweeper {
     this.#cancelSweep?.();
   }
 
-  /** Tells the store everything at once. */
+  /** Writes everything now. */
   async flush(): Promise<void> {
     await Promise.all([...this.#dirty].map((bucket) => bucket.flush()));
   }
 
   /**
-   * Forgets what piles up: the store is down, or does not keep up with new keys. Those that somebody only asks for go first, so that
-   * inventing keys does not wipe out what was used.
+   * Drops a bucket when they pile up because the store is down or does not keep up with new keys. Buckets without debits go first, so
+   * that inventing keys does not erase tokens that were used.
    */
-  #forget(): void {
-    let looks = 0;
+  #drop(): void {
+    let checks = 0;
     for (const bucket of this.#dirty) {
       this.#dirty.delete(bucket);
-      if (bucket.pendingDebits === 0 || ++looks === FORGET_LOOKS) {
+      if (bucket.pendingDebits === 0 || ++checks === DROP_CHECKS) {
         this.#lostDebits += bucket.pendingDebits;
         return;
       }

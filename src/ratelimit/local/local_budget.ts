@@ -1,7 +1,7 @@
 import type { BudgetDefinition, BudgetReading } from "../budget.ts";
 import type { Budget, Limit } from "./counter_store.ts";
 
-/** What a budget needs of its limit. */
+/** Limit of a budget, with its counters. */
 export interface BudgetOwner extends Limit {
   readonly definition: BudgetDefinition;
   /** Base and burst together. */
@@ -12,13 +12,13 @@ export interface BudgetOwner extends Limit {
   tokens: number;
 }
 
-/** In place of the time at which the window opened. */
+/** Marks a closed window, in place of its opening time. */
 const CLOSED = -1;
 
 /**
- * A budget in this process. It starts full and closed. The first request opens a window; at its end `base` is added, up to the
- * capacity. A full budget is closed again; one that is not goes on to the next window at once. Windows that went by unseen are
- * made up for when somebody looks, so there is no timer.
+ * Budget in this process. It starts full and closed. The first request opens a window; at its end `base` is added, up to the
+ * capacity. Then a full budget closes; otherwise the next window opens without a gap. Ended windows are accounted for on the next
+ * access, so there is no timer.
  */
 export class LocalBudget implements Budget {
   readonly limit: BudgetOwner;
@@ -26,7 +26,7 @@ export class LocalBudget implements Budget {
   /** Neighbours in the order of use; see `LocalRecency`. */
   older: LocalBudget | undefined;
   newer: LocalBudget | undefined;
-  /** Below 0 by what was used beyond the budget. */
+  /** Negative if more than the budget was used. */
   #available: number;
   #openedAt = CLOSED;
 
@@ -60,7 +60,7 @@ export class LocalBudget implements Budget {
     }
     if (this.limit.definition.unit === "requests" || tokens === 0) return;
     this.limit.tokens += tokens;
-    // This one may have been forgotten while the answer was on its way.
+    // This object may have been evicted while the response was in progress.
     this.limit.budget(this.key, now).#charge(tokens, now);
   }
 
@@ -87,13 +87,13 @@ export class LocalBudget implements Budget {
     return this.#resetMs(now) + Math.floor(debt / base) * windowMs;
   }
 
-  /** Tokens beyond the budget. */
+  /** Returns the tokens used beyond the budget. */
   overshoot(now: number): number {
     this.#settle(now);
     return Math.max(0, -this.#available);
   }
 
-  /** Whether forgetting it would lose nothing. */
+  /** Reports whether it can be evicted without losing information. */
   isIdle(now: number): boolean {
     this.#settle(now);
     return this.#openedAt === CLOSED;
@@ -116,7 +116,7 @@ export class LocalBudget implements Budget {
       : this.#openedAt + windowMs - now;
   }
 
-  /** Makes up for the windows that are over. */
+  /** Accounts for the windows that have ended. */
   #settle(now: number): void {
     const { capacity, definition: { base, overshoot, windowMs } } = this.limit;
     if (this.#openedAt === CLOSED || now < this.#openedAt + windowMs) return;

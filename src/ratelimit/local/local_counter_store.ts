@@ -8,7 +8,7 @@ import type {
 } from "./counter_store.ts";
 import { LocalLimit } from "./local_limit.ts";
 
-/** Budgets of this process, each for as long as a configuration uses it. */
+/** Keeps the limits of this process, each while a configuration uses it. */
 export class LocalCounterStore implements CounterStore {
   readonly #limits = new SharedMap<LocalLimit>();
   readonly #clock: Pick<Clock, "monotonic">;

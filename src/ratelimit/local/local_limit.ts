@@ -9,14 +9,14 @@ import type {
 import { type BudgetOwner, LocalBudget } from "./local_budget.ts";
 import { LocalRecency } from "./local_recency.ts";
 
-/** Keys that a limit remembers; at most 40 MB of memory. Beyond it, the one unused for longest is forgotten. */
+/** Keys per limit; at most 40 MB of memory. Beyond it, the key unused for longest is evicted. */
 export const MAX_KEYS = 100_000;
-/** Longer keys are known by their digest. */
+/** Longer keys are replaced by their digest. */
 const MAX_KEY_LENGTH = 128;
-/** Idle budgets that make room for each new key, so that their number follows the traffic. */
+/** Idle budgets dropped for each new key, so that the number of keys follows the traffic. */
 const DROPPED_PER_KEY = 2;
 
-/** A limit whose budgets are in this process. */
+/** Limit whose budgets are in this process. */
 export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
   readonly scope: string;
   readonly name: string;
@@ -87,7 +87,7 @@ function digestOf(key: string): string {
   return createHash("sha256").update(key).digest("base64url");
 }
 
-/** A piece of a text keeps the whole text in memory, such as the head of a request. */
+/** Copies a key: a substring keeps the whole string in memory, such as the head of a request. */
 function ownCopy(key: string): string {
   return String(JSON.parse(JSON.stringify(key)));
 }

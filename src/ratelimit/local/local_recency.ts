@@ -1,9 +1,10 @@
 import type { LocalBudget } from "./local_budget.ts";
 
 /**
- * Budgets by key, in the order of their last use.
+ * Budgets by key, in order of last use.
  *
- * The order is a linked list through the budgets: a `Map` keeps one too, but gets slow at its beginning once much was deleted there.
+ * The order is a linked list through the budgets. A `Map` keeps an order as well, but finding its first entry gets slow after many
+ * deletions there.
  */
 export class LocalRecency {
   readonly #byKey = new Map<string, LocalBudget>();
@@ -22,7 +23,7 @@ export class LocalRecency {
     return this.#byKey.values();
   }
 
-  /** The budget of the key, which becomes the one used last. */
+  /** Returns the budget of the key and makes it the most recent one. */
   use(key: string): LocalBudget | undefined {
     const budget = this.#byKey.get(key);
     if (budget !== undefined && budget !== this.#newest) {

@@ -1,6 +1,6 @@
 import { formatHostPort } from "../../base/host_port.ts";
 
-/** Where a rate limit service is and how to verify it. */
+/** Address of a rate limit service, and how to verify it. */
 export interface ServiceAddress {
   readonly host: string;
   readonly port: number;
@@ -8,7 +8,7 @@ export interface ServiceAddress {
   readonly tls: ServiceTls | undefined;
 }
 
-/** How to verify a service; one that cannot be verified is not spoken to. */
+/** How to verify a service; a service that cannot be verified is not called. */
 export interface ServiceTls {
   /** Server name sent and verified. */
   readonly hostname: string;
@@ -18,7 +18,7 @@ export interface ServiceTls {
   readonly caCertificates: readonly string[] | undefined;
 }
 
-/** Text such as `ratelimit:8081` or `[::1]:8081`. */
+/** Formats an address: `ratelimit:8081` or `[::1]:8081`. */
 export function formatAddress({ host, port }: ServiceAddress): string {
   return formatHostPort(host, port);
 }

@@ -3,7 +3,7 @@ import type { BudgetDefinition } from "../budget.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** `RateLimitResponse.RateLimit.Unit` with the length of each in milliseconds; months and years are about that long. */
+/** `RateLimitResponse.RateLimit.Unit` with lengths in milliseconds; months and years are approximate. */
 const unitLengths: readonly (readonly [unit: number, lengthMs: number])[] = [
   [1, 1000],
   [2, 60_000],
@@ -15,15 +15,15 @@ const unitLengths: readonly (readonly [unit: number, lengthMs: number])[] = [
 ];
 
 /**
- * The unit that a rate limit service knows for windows of that length.
+ * Returns the protocol's unit for windows of a length.
  *
- * @throws {RangeError} when it knows none; `describeServiceProblems` finds such budgets before
+ * @throws {RangeError} When there is none; `describeServiceProblems` reports such budgets.
  */
 export function serviceUnitOf(windowMs: number): number {
   const unit = findUnit(windowMs);
   if (unit === undefined) {
     throw new RangeError(
-      `Cannot ask a rate limit service: expected a window of one second, minute, hour, day or week, got ${windowMs} ms`,
+      `Cannot use a rate limit service: expected a window of one second, minute, hour, day or week, got ${windowMs} ms`,
     );
   }
   return unit;
@@ -33,29 +33,29 @@ function findUnit(windowMs: number): number | undefined {
   return unitLengths.find(([, lengthMs]) => lengthMs === windowMs)?.[0];
 }
 
-/** Length of a unit in milliseconds; `undefined` for units that are not known. */
+/** Returns the length of a unit in milliseconds; `undefined` for unknown units. */
 export function windowOfUnit(unit: number): number | undefined {
   return unitLengths.find(([known]) => known === unit)?.[1];
 }
 
-/** A configured descriptor, as far as a rate limit service sees it. */
+/** A configured descriptor as a rate limit service sees it. */
 export interface ServiceBudget {
   readonly budget: BudgetDefinition;
   /** Keys of the entries, such as `["user"]`. */
   readonly keys: readonly string[];
 }
 
-/** Something that a rate limit service cannot do as configured. */
+/** Configuration that a rate limit service does not support. */
 export interface ServiceProblem {
-  /** Place of the descriptor. */
+  /** Index of the descriptor. */
   readonly index: number;
   /** Completes "a rate limit service …". */
   readonly problem: string;
 }
 
 /**
- * What a rate limit service cannot express. It is told amount and unit of a budget and nothing else, and it counts by domain,
- * entries and unit, so two descriptors that agree in those share one count.
+ * Reports what a rate limit service does not support. It receives only the amount and unit of a budget, and it counts by domain,
+ * entries and unit, so descriptors that are equal in these share one count.
  */
 export function describeServiceProblems(
   descriptors: readonly ServiceBudget[],
@@ -68,7 +68,7 @@ export function describeServiceProblems(
     seen.set(identity, twin ?? index);
     if (twin !== undefined) {
       problems.push(
-        `cannot tell descriptor ${index} from descriptor ${twin}: expected another unit or other keys`,
+        `cannot distinguish descriptor ${index} from descriptor ${twin}: use another unit or other keys`,
       );
     }
     return problems.map((problem) => ({ index, problem }));

@@ -1,5 +1,5 @@
 /**
- * A unary gRPC call over an HTTP/2 session (gRPC, "gRPC over HTTP2").
+ * Unary gRPC calls over an HTTP/2 session (gRPC, "gRPC over HTTP2").
  *
  * @module
  */
@@ -12,9 +12,9 @@ import type {
 } from "node:http2";
 import type { Clock } from "../../base/clock.ts";
 
-/** One call. */
+/** Parameters of a call. */
 export interface UnaryCall {
-  /** The session in use, a new one where there is none; the time to connect counts. */
+  /** Returns the session, connecting if there is none; the time to connect counts. */
   readonly openSession: () => Promise<ClientHttp2Session>;
   readonly authority: string;
   /** Such as `/package.Service/Method`. */
@@ -24,23 +24,23 @@ export interface UnaryCall {
   readonly clock: Clock;
 }
 
-/** No answer came in time. */
+/** No response arrived in time. */
 export class CallTimeout extends Error {
   override readonly name = "CallTimeout";
 }
 
-/** The service did not look at the call, so that it may be sent again (RFC 9113 section 8.7). */
+/** The service did not process the call, so it can be retried (RFC 9113 section 8.7). */
 class CallNotProcessed extends Error {
   override readonly name = "CallNotProcessed";
 }
 
-/** Flag and length before a message. */
+/** Length of the flag and length before a message. */
 const PREFIX_BYTES = 5;
-const MAX_ANSWER_BYTES = 256 * 1024;
+const MAX_RESPONSE_BYTES = 256 * 1024;
 const REFUSED_STREAM = 7;
 const CANCEL = 8;
 
-/** Sends a message and returns the message that answers it; rejects with `CallTimeout` or whatever went wrong. */
+/** Sends a message and returns the response message. Rejects with `CallTimeout` or the error of the call. */
 export function callUnary(call: UnaryCall): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     let stream: ClientHttp2Stream | undefined;
@@ -48,20 +48,20 @@ export function callUnary(call: UnaryCall): Promise<Uint8Array> {
     const cancelTimer = call.clock.setTimer(() => {
       isLate = true;
       stream?.close(CANCEL);
-      reject(new CallTimeout(`no answer within ${call.timeoutMs} ms`));
+      reject(new CallTimeout(`no response within ${call.timeoutMs} ms`));
     }, call.timeoutMs);
 
     async function send(): Promise<Uint8Array> {
       const session = await call.openSession();
       if (isLate) throw new Error("too late");
       stream = openStream(session, call);
-      return await readAnswer(stream);
+      return await readResponse(stream);
     }
-    async function sendAgain(error: unknown): Promise<Uint8Array> {
+    async function retry(error: unknown): Promise<Uint8Array> {
       if (!(error instanceof CallNotProcessed)) throw error;
       return await send();
     }
-    send().catch(sendAgain).then(resolve, reject).finally(cancelTimer);
+    send().catch(retry).then(resolve, reject).finally(cancelTimer);
   });
 }
 
@@ -95,7 +95,7 @@ function requestStream(
   }
 }
 
-function readAnswer(stream: ClientHttp2Stream): Promise<Uint8Array> {
+function readResponse(stream: ClientHttp2Stream): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -105,14 +105,14 @@ function readAnswer(stream: ClientHttp2Stream): Promise<Uint8Array> {
     stream.on("trailers", (headers) => trailers = headers);
     stream.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= PREFIX_BYTES + MAX_ANSWER_BYTES) return chunks.push(chunk);
-      reject(new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`));
+      if (size <= PREFIX_BYTES + MAX_RESPONSE_BYTES) return chunks.push(chunk);
+      reject(new Error(`the response exceeds ${MAX_RESPONSE_BYTES} bytes`));
       stream.close(CANCEL);
     });
     stream.on("error", (cause) => {
       reject(
         stream.rstCode === REFUSED_STREAM
-          ? new CallNotProcessed("the service refused the call", { cause })
+          ? new CallNotProcessed("the service rejected the call", { cause })
           : cause,
       );
     });
@@ -148,11 +148,11 @@ function decodePercents(text: IncomingHttpHeaders[string]): string {
   );
 }
 
-/** The message after its prefix; never compressed, since no encoding was offered. */
+/** Returns the message after its prefix; never compressed, because no encoding was offered. */
 function unwrap(frame: Buffer): Uint8Array {
   const length = frame.length - PREFIX_BYTES;
   if (length < 0 || frame[0] !== 0 || frame.readUInt32BE(1) !== length) {
-    throw new Error("the answer is no single gRPC message");
+    throw new Error("the response is not a single gRPC message");
   }
   return frame.subarray(PREFIX_BYTES);
 }

@@ -1,5 +1,5 @@
 /**
- * One connection to a rate limit service.
+ * Connection to a rate limit service.
  *
  * @module
  */
@@ -21,13 +21,13 @@ import {
 } from "./service_address.ts";
 import { CallTimeout, callUnary } from "./service_call.ts";
 import {
-  decodeAnswer,
+  decodeResponse,
   encodeRequest,
-  type ServiceAnswer,
   type ServiceRequest,
+  type ServiceResponse,
 } from "./service_messages.ts";
 
-/** What a connection is doing; `failing` waits for the next try, at most a second. */
+/** State of a connection; `failing` waits for the next attempt, at most a second. */
 export type ConnectionState =
   | "idle"
   | "connecting"
@@ -41,21 +41,21 @@ const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 1000;
 
 /**
- * A connection on which nothing comes back is replaced: the other machine may be gone without a word, which TCP finds out
- * after a quarter of an hour.
+ * A connection without responses is replaced: the peer may be gone without closing it, which TCP detects only after a quarter of
+ * an hour.
  */
 const SILENT_CALLS = 10;
 const SILENT_MS = 2000;
 
-/** One attempt at a session and what came of it. */
+/** An attempt to open a session, and its result. */
 interface Link {
   readonly socket: Socket;
   session: Promise<ClientHttp2Session> | undefined;
 }
 
 /**
- * Asks a rate limit service. Connects when it is used, again after a pause when the connection is lost; calls in that pause
- * fail at once. Over HTTP/2 itself: the usual gRPC library keeps sockets and timers after it was closed, and needs 400 kB.
+ * Calls a rate limit service. Connects on first use, and after a pause when the connection is lost; calls during the pause fail
+ * immediately. Why this is not a gRPC library: docs/decisions/0022-own_grpc_client.md.
  */
 export class ServiceConnection {
   readonly #address: ServiceAddress;
@@ -66,7 +66,7 @@ export class ServiceConnection {
   #lastError: unknown;
   #backoffMs = 0;
   #retryAt = 0;
-  /** Calls without an answer since the last one that had one. */
+  /** Calls without a response since the last response. */
   #silentCalls = 0;
   #silentSince = 0;
 
@@ -80,18 +80,18 @@ export class ServiceConnection {
     return this.#state;
   }
 
-  /** Connects ahead of the first call; rejects when the service cannot be reached now. */
+  /** Connects before the first call; rejects when the service cannot be reached now. */
   async open(): Promise<void> {
     await this.#openSession();
   }
 
-  /** Sends a request; rejects when no answer came in time or what came is none. */
-  async ask(
+  /** Sends a request; rejects when no valid response arrives in time. */
+  async call(
     request: ServiceRequest,
     timeoutMs: number,
-  ): Promise<ServiceAnswer> {
+  ): Promise<ServiceResponse> {
     try {
-      const answer = await callUnary({
+      const response = await callUnary({
         openSession: () => this.#openSession(),
         authority: this.#address.tls?.hostname ?? formatAddress(this.#address),
         path: METHOD,
@@ -100,14 +100,14 @@ export class ServiceConnection {
         clock: this.#clock,
       });
       this.#silentCalls = 0;
-      return decodeAnswer(answer);
+      return decodeResponse(response);
     } catch (error) {
       if (error instanceof CallTimeout) this.#noteSilence(error);
       throw error;
     }
   }
 
-  /** Ends the connection; calls in flight fail. */
+  /** Closes the connection; calls in flight fail. */
   close(): void {
     this.#state = "closed";
     for (const socket of this.#sockets) socket.destroy();
@@ -142,7 +142,7 @@ export class ServiceConnection {
     const { socket } = link;
     const { tls } = this.#address;
     const cancelTimer = this.#clock.setTimer(
-      () => socket.destroy(new Error("the service did not answer in time")),
+      () => socket.destroy(new Error("the service did not respond in time")),
       CONNECT_TIMEOUT_MS,
     );
     try {
@@ -169,7 +169,7 @@ export class ServiceConnection {
     }
   }
 
-  /** The service takes no more calls on this connection and ends it after the last answer. */
+  /** Handles GOAWAY: the service accepts no more calls on this connection and closes it after the last response. */
   #leave(link: Link, session: ClientHttp2Session): void {
     session.close();
     if (link !== this.#link) return;
@@ -201,7 +201,7 @@ export class ServiceConnection {
   }
 }
 
-/** Resolves with the event, rejects when the emitter fails or closes before. */
+/** Resolves with the event; rejects when the emitter fails or closes first. */
 function untilEvent(
   emitter: Socket | ClientHttp2Session,
   name: string,
@@ -209,7 +209,7 @@ function untilEvent(
   return new Promise((resolve, reject) => {
     const emitting: EventEmitter = emitter;
     emitting.once(name, () => resolve());
-    // Not removed: an error that nobody listens to ends the process.
+    // Not removed: an error without a listener ends the process.
     emitting.on("error", reject);
     emitting.once(
       "close",

@@ -6,7 +6,7 @@ import type {
   LimiterDecision,
 } from "../global_limiter.ts";
 import { windowOfUnit } from "./service_budgets.ts";
-import type { DescriptorStatus, ServiceAnswer } from "./service_messages.ts";
+import type { DescriptorStatus, ServiceResponse } from "./service_messages.ts";
 
 type Headers = readonly (readonly [string, string])[];
 
@@ -18,29 +18,29 @@ const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const controls = /[\0-\x08\x0a-\x1f\x7f]/;
 
 /**
- * What an answer means for a request.
+ * Converts a response of the service to a decision.
  *
- * @throws {RangeError} when the service neither admits nor refuses
+ * @throws {RangeError} When its code is neither OK nor OVER_LIMIT.
  */
 export function decideBy(
-  answer: ServiceAnswer,
+  response: ServiceResponse,
   uses: readonly DescriptorUse[],
 ): LimiterDecision {
-  const readings = readBudgets(answer.statuses, uses, () => true);
-  const responseHeaders = allowedHeaders(answer.responseHeaders);
-  switch (answer.overallCode) {
+  const readings = readBudgets(response.statuses, uses, () => true);
+  const responseHeaders = allowedHeaders(response.responseHeaders);
+  switch (response.overallCode) {
     case serviceCodes.ok: {
-      const requestHeaders = allowedHeaders(answer.requestHeaders);
+      const requestHeaders = allowedHeaders(response.requestHeaders);
       return { verdict: "admitted", readings, responseHeaders, requestHeaders };
     }
     case serviceCodes.overLimit: {
-      const { body } = answer;
-      const refusedBy = findRefusing(answer.statuses, uses);
+      const { body } = response;
+      const refusedBy = findExhausted(response.statuses, uses);
       return { verdict: "refused", readings, responseHeaders, refusedBy, body };
     }
     default:
       throw new RangeError(
-        `expected the code OK or OVER_LIMIT, got ${answer.overallCode}`,
+        `expected the code OK or OVER_LIMIT, got ${response.overallCode}`,
       );
   }
 }
@@ -65,17 +65,17 @@ function readBudgets(
   });
 }
 
-/** Of the budgets that refused, the one that the client has to wait for longest. */
-function findRefusing(
+/** Returns the exhausted budget that resets last. */
+function findExhausted(
   statuses: readonly DescriptorStatus[],
   uses: readonly DescriptorUse[],
 ): DescriptorReading | undefined {
-  const refusing = readBudgets(
+  const rejecting = readBudgets(
     statuses,
     uses,
     ({ code }) => code === serviceCodes.overLimit,
   );
-  return longestWait(refusing);
+  return longestWait(rejecting);
 }
 
 function allowedHeaders(headers: Headers): Headers {

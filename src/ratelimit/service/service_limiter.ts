@@ -15,45 +15,48 @@ import { decideBy } from "./service_decision.ts";
 import type { ServiceDescriptor } from "./service_messages.ts";
 import { type UsageReportCounters, UsageReports } from "./service_reports.ts";
 
-/** Which service decides, and over what. */
+/** Options of a limiter that calls a rate limit service. */
 export interface ServiceLimiterOptions {
   readonly address: ServiceAddress;
   readonly domain: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** For the answer to a request. Default 100. */
+  /** Deadline of a decision in milliseconds; 100 by default. */
   readonly deadlineMs?: number;
 }
 
-/** A limiter as `/config_dump` and metrics show it; counts since it was made. */
+/** State of a limiter for `/config_dump` and metrics; counts since it was created. */
 export interface ServiceLimiterState extends UsageReportCounters {
   /** Such as `ratelimit:8081`. */
   readonly address: string;
   readonly domain: string;
   readonly connection: ConnectionState;
-  /** Requests that were asked about. */
+  /** Requests for which the service was called. */
   readonly calls: number;
-  /** Calls without a usable answer. */
+  /** Calls without a valid response. */
   readonly failures: number;
 }
 
 const DEFAULT_DEADLINE_MS = 100;
-/** Nobody waits for a report, and one that was counted but answered late is counted twice. */
+/** Longer than that of a decision: no request waits, and a report that is counted but confirmed late is counted twice. */
 const REPORT_DEADLINE_MS = 1000;
 const REPORT_LIFETIME_MS = 3_600_000;
 const CLOSE_GRACE_MS = 1000;
-/** The proto allows no more for one descriptor. */
+/** Largest `hits_addend` of a descriptor. */
 const MAX_HITS = 1_000_000_000;
 
-const nothingAsked: LimiterDecision = { verdict: "admitted", readings: [] };
+const admittedWithoutCall: LimiterDecision = {
+  verdict: "admitted",
+  readings: [],
+};
 
 /**
- * Budgets that an external service keeps which speaks Envoy's rate limit protocol, version 3.
+ * Budgets kept by an external service that implements Envoy's rate limit protocol, version 3.
  *
- * All budgets of a request are asked about in one call: those of requests with `hits_addend` 1, those of tokens with 0. The
- * tokens are reported after the response. `base` and unit go along as `limit`, so the configuration of the gateway holds, not
- * the service's; `describeServiceProblems` names what cannot be said. The service's answer is final, so three things differ
- * from other limiters: most services charge requests although another budget refused, a token budget that is used up to the
+ * One call checks all budgets of a request: request budgets with `hits_addend` 1, token budgets with 0. Tokens are reported after
+ * the response. `base` and unit are sent as `limit`, so the gateway's configuration applies, not the service's;
+ * `describeServiceProblems` reports what the protocol cannot express. The decision of the service is final, so three things differ
+ * from other limiters: most services charge requests even if another budget is exhausted, a token budget that is used up to the
  * last token admits one more request, and nothing is refunded.
  */
 export class ServiceLimiter implements GlobalLimiter {
@@ -75,7 +78,7 @@ export class ServiceLimiter implements GlobalLimiter {
     });
   }
 
-  /** Connects ahead of the first request, which then need not wait for it. Rejects when the service cannot be reached now. */
+  /** Connects before the first request. Rejects when the service cannot be reached now. */
   async open(): Promise<void> {
     await (await this.#connect()).open();
   }
@@ -83,7 +86,7 @@ export class ServiceLimiter implements GlobalLimiter {
   admit(
     uses: readonly DescriptorUse[],
   ): LimiterDecision | Promise<LimiterDecision> {
-    return uses.length === 0 ? nothingAsked : this.#ask(uses);
+    return uses.length === 0 ? admittedWithoutCall : this.#call(uses);
   }
 
   debit(uses: readonly DescriptorUse[], tokens: number): void {
@@ -100,7 +103,7 @@ export class ServiceLimiter implements GlobalLimiter {
     }
   }
 
-  /** Nothing: the protocol has no way to give back. */
+  /** Does nothing: the protocol has no refunds. */
   refund(_uses: readonly DescriptorUse[]): void {}
 
   describe(): ServiceLimiterState {
@@ -115,16 +118,16 @@ export class ServiceLimiter implements GlobalLimiter {
     };
   }
 
-  /** Gives waiting reports a second to arrive, then ends the connection; `admit` fails from now on. */
+  /** Gives waiting reports a second to be delivered, then closes the connection; `admit` fails from now on. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#reports.close(CLOSE_GRACE_MS);
-    // Whoever wanted the connection was told why it could not be had.
+    // Callers that waited for the connection got the error.
     await this.#connecting?.catch(() => undefined);
     this.#connection?.close();
   }
 
-  async #ask(uses: readonly DescriptorUse[]): Promise<LimiterDecision> {
+  async #call(uses: readonly DescriptorUse[]): Promise<LimiterDecision> {
     const { address, domain, deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
     this.#calls++;
     try {
@@ -134,11 +137,11 @@ export class ServiceLimiter implements GlobalLimiter {
         toDescriptor(use, use.budget.unit === "requests" ? 1 : 0)
       );
       const request = { domain, hitsAddend: 0, descriptors };
-      return decideBy(await connection.ask(request, deadlineMs), uses);
+      return decideBy(await connection.call(request, deadlineMs), uses);
     } catch (cause) {
       this.#failures++;
       const error = new Error(
-        `Cannot ask the rate limit service "${formatAddress(address)}"`,
+        `Call to the rate limit service "${formatAddress(address)}" failed`,
         { cause },
       );
       return { verdict: "failed", error };
@@ -150,7 +153,7 @@ export class ServiceLimiter implements GlobalLimiter {
     const connection = await this.#connect();
     const { hitsAddend } = descriptor;
     const request = { domain, hitsAddend, descriptors: [descriptor] };
-    await connection.ask(request, REPORT_DEADLINE_MS);
+    await connection.call(request, REPORT_DEADLINE_MS);
   }
 
   #connect(): Promise<ServiceConnection> {
@@ -174,7 +177,7 @@ function toDescriptor(
   return { entries, limit, hitsAddend };
 }
 
-/** A whole number of tokens that the protocol allows. */
+/** Rounds up to a whole number of tokens that the protocol allows. */
 function clampHits(tokens: number): number {
   return tokens > 0 ? Math.min(Math.ceil(tokens), MAX_HITS) : 0;
 }

@@ -1,5 +1,5 @@
 /**
- * The messages of `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit` as bytes.
+ * Encodes and decodes the messages of `envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit`.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { latin1 } from "../../base/bytes.ts";
 /** `RateLimitRequest`. */
 export interface ServiceRequest {
   readonly domain: string;
-  /** For services that know no `hits_addend` of descriptors; 0 is read as 1. */
+  /** For services that do not support `hits_addend` of descriptors; 0 counts as 1. */
   readonly hitsAddend: number;
   readonly descriptors: readonly ServiceDescriptor[];
 }
@@ -17,16 +17,16 @@ export interface ServiceRequest {
 /** `RateLimitDescriptor`. */
 export interface ServiceDescriptor {
   readonly entries: readonly (readonly [key: string, value: string])[];
-  /** What applies in place of the limit that the service has for these entries. */
+  /** Replaces the limit that the service has for these entries. */
   readonly limit: { readonly perUnit: number; readonly unit: number };
-  /** How much to charge; 0 asks only. */
+  /** Amount to charge; 0 only checks. */
   readonly hitsAddend: number;
 }
 
 /** `RateLimitResponse`. */
-export interface ServiceAnswer {
+export interface ServiceResponse {
   readonly overallCode: number;
-  /** In the order of the descriptors of the request. */
+  /** In the order of the request's descriptors. */
   readonly statuses: readonly DescriptorStatus[];
   readonly requestHeaders: readonly (readonly [string, string])[];
   readonly responseHeaders: readonly (readonly [string, string])[];
@@ -39,14 +39,14 @@ export interface DescriptorStatus {
   /** `undefined` when no limit applies. */
   readonly limit: ServiceDescriptor["limit"] | undefined;
   readonly remaining: number;
-  /** `undefined` when the service does not say. */
+  /** `undefined` when the service does not report it. */
   readonly resetMs: number | undefined;
 }
 
-/** Statuses or headers of an answer that are read; one with more is refused. */
+/** Largest number of statuses or headers in a response. */
 const MAX_ITEMS = 128;
 
-/** A request as bytes. */
+/** Encodes a request. */
 export function encodeRequest(request: ServiceRequest): Uint8Array {
   const writer = new BinaryWriter();
   writeBytes(writer, 1).string(request.domain);
@@ -84,11 +84,11 @@ function writeBytes(writer: BinaryWriter, field: number): BinaryWriter {
 }
 
 /**
- * Reads an answer; unknown fields are skipped.
+ * Decodes a response; skips unknown fields.
  *
- * @throws {Error} when the bytes are no such message
+ * @throws {Error} When the bytes are not a valid message.
  */
-export function decodeAnswer(bytes: Uint8Array): ServiceAnswer {
+export function decodeResponse(bytes: Uint8Array): ServiceResponse {
   const statuses: DescriptorStatus[] = [];
   const responseHeaders: (readonly [string, string])[] = [];
   const requestHeaders: (readonly [string, string])[] = [];
@@ -137,7 +137,7 @@ function decodeLimit(bytes: Uint8Array): ServiceDescriptor["limit"] {
   return { perUnit, unit };
 }
 
-/** Milliseconds of a `google.protobuf.Duration`, rounded up. */
+/** Returns the milliseconds of a `google.protobuf.Duration`, rounded up. */
 function decodeDuration(bytes: Uint8Array): number {
   let seconds = 0;
   let nanos = 0;
@@ -147,7 +147,7 @@ function decodeDuration(bytes: Uint8Array): number {
   return seconds * 1000 + Math.ceil(nanos / 1e6);
 }
 
-/** Name and value as they go over the wire, one character for each byte; `value` wins over `raw_value`. */
+/** Returns name and value as Latin-1; `value` takes precedence over `raw_value`. */
 function decodeHeader(bytes: Uint8Array): readonly [string, string] {
   let name = "";
   let value = "";
@@ -162,7 +162,7 @@ function decodeHeader(bytes: Uint8Array): readonly [string, string] {
   return [name, value === "" ? rawValue : value];
 }
 
-/** What to do with the fields of a message, by number; others are skipped, so are those of another wire type. */
+/** Readers of fields by number; other fields and other wire types are skipped. */
 interface FieldReaders {
   readonly numbers?: Readonly<Record<number, (value: number) => void>>;
   readonly messages?: Readonly<Record<number, (bytes: Uint8Array) => void>>;

@@ -2,29 +2,29 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServiceDescriptor } from "./service_messages.ts";
 
-/** Tokens that a request used, on their way to the service. */
+/** Tokens used by a request, to be reported to the service. */
 export interface UsageReport {
   readonly descriptor: ServiceDescriptor;
   /** Monotonic time after which the report would be charged to a later window. */
   readonly expiresAt: number;
 }
 
-/** How reports travel. */
+/** Options of the delivery of reports. */
 export interface UsageReportsOptions {
-  /** Rejects when the service did not take the report. */
+  /** Sends a report; rejects when the service did not accept it. */
   readonly send: (descriptor: ServiceDescriptor) => Promise<unknown>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Reports that wait; more are dropped. Default 10 000. */
+  /** Largest number of waiting reports, 10,000 by default; more are dropped. */
   readonly capacity?: number;
 }
 
-/** What became of reports since the start. */
+/** Counts of reports since the start. */
 export interface UsageReportCounters {
   readonly reportedTokens: number;
   readonly droppedReports: number;
   readonly droppedTokens: number;
-  /** Waiting or being sent now. */
+  /** Reports that wait or are being sent. */
   readonly pendingReports: number;
 }
 
@@ -32,12 +32,12 @@ const DEFAULT_CAPACITY = 10_000;
 const MAX_IN_FLIGHT = 16;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 1000;
-/** Drops are logged together, at most this often. */
+/** Interval at which dropped reports are logged. */
 const LOG_INTERVAL_MS = 1000;
 
 /**
- * Brings reports to a service that may be away for a while. A report is sent again until the service took it or its window is
- * over, so a service that answers too late may count it twice. What is dropped is counted and logged.
+ * Delivers reports to a service that may be unavailable for a while. A report is retried until the service accepts it or its window
+ * is over, so a service that responds too late may count it twice. Dropped reports are counted and logged.
  */
 export class UsageReports {
   readonly #options: UsageReportsOptions;
@@ -68,7 +68,7 @@ export class UsageReports {
     };
   }
 
-  /** Sends a report, now or later. */
+  /** Sends a report now or queues it. */
   add(report: UsageReport): void {
     const { capacity = DEFAULT_CAPACITY } = this.#options;
     if (this.#isClosed || this.#waiting.size >= capacity) {
@@ -79,7 +79,7 @@ export class UsageReports {
     }
   }
 
-  /** Takes no more reports, gives those that wait `graceMs` to arrive and drops the rest. */
+  /** Accepts no more reports, gives waiting ones `graceMs` to be delivered and drops the rest. */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
     await this.#untilIdle(graceMs);
@@ -145,7 +145,7 @@ export class UsageReports {
     }
   }
 
-  /** To the end of the queue, so that a report that the service cannot take does not hold up others. */
+  /** Moves the report to the end of the queue, so that one that the service rejects does not block others. */
   #retryLater(report: UsageReport): void {
     const { clock } = this.#options;
     this.#waiting.add(report);

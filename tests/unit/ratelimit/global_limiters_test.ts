@@ -151,7 +151,7 @@ Deno.test("GlobalLimiters log a store that cannot be opened ahead of the first r
   assert.match(String(status.lastError), /Cannot open "\/nowhere\/limits.db"/);
   assert.match(
     JSON.stringify(errors),
-    /Cannot reach who keeps global limits: .* refused with 503, or pass where failureMode is Open/,
+    /Cannot reach the store or service of global limits: .* get 503, or pass if failureMode is Open/,
   );
   await limiters.close();
 });
@@ -170,14 +170,14 @@ Deno.test("GlobalLimiters log when a limiter cannot be asked any more and when i
 
   const which = { domain: "fleet", store: "127.0.0.1:1" };
   const lines = told.map((line) => Array.isArray(line) ? line : []);
-  assert.deepEqual(lines.map(([message]) => String(message).slice(0, 13)), [
-    "Nobody can sa",
-    "What is left ",
-    "Nobody can sa",
+  assert.deepEqual(lines.map(([message]) => String(message).slice(0, 22)), [
+    "Global limits are not ",
+    "Global limits are avai",
+    "Global limits are not ",
   ]);
   assert.match(
     String(lines[0]?.[1].error),
-    /Cannot ask the rate limit service/,
+    /Call to the rate limit service/,
   );
   assert.deepEqual(lines[1]?.[1], { ...which, requests: 3 });
   await limiters.close();

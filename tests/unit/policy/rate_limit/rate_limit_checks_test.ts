@@ -34,7 +34,7 @@ Deno.test("checkRateLimit names what a rate limit service cannot do, which KV ca
 
   assert.deepEqual(problemsOf(service, ...descriptors), [
     "global.descriptors.0: Cannot use this descriptor: a rate limit service has no burst",
-    "global.descriptors.2: Cannot use this descriptor: a rate limit service cannot tell descriptor 2 from descriptor 0: expected another unit or other keys",
+    "global.descriptors.2: Cannot use this descriptor: a rate limit service cannot distinguish descriptor 2 from descriptor 0: use another unit or other keys",
   ]);
   assert.deepEqual(problemsOf("KV", ...descriptors), []);
 });

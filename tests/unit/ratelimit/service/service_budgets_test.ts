@@ -44,7 +44,7 @@ Deno.test("describeServiceProblems names burst, carried overshoot, odd windows a
       {
         index: 3,
         problem:
-          "cannot tell descriptor 3 from descriptor 0: expected another unit or other keys",
+          "cannot distinguish descriptor 3 from descriptor 0: use another unit or other keys",
       },
     ],
   );

@@ -79,7 +79,7 @@ Deno.test("ServiceLimiter fails after 100 ms when the service is slow, and asks 
   slow.resolve();
 
   assert(late.verdict === "failed" && late.error instanceof Error);
-  assert.match(String(late.error.cause), /no answer within 100 ms/);
+  assert.match(String(late.error.cause), /no response within 100 ms/);
   assert.equal(next.verdict, "admitted");
 });
 

@@ -209,7 +209,7 @@ for (
     {
       name: "answers with too much",
       reply: new Uint8Array(300_000),
-      message: /the answer exceeds 262144 bytes/,
+      message: /the response exceeds 262144 bytes/,
     },
     {
       name: "answers with too many statuses",
@@ -224,7 +224,7 @@ for (
     assert(decision.verdict === "failed" && decision.error instanceof Error);
     assert.match(
       decision.error.message,
-      /^Cannot ask the rate limit service "127\.0\.0\.1:\d+"$/,
+      /^Call to the rate limit service "127\.0\.0\.1:\d+" failed$/,
     );
     assert.match(String(decision.error.cause), message);
   });

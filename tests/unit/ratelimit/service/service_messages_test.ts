@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { decodeAnswer } from "../../../../src/ratelimit/service/service_messages.ts";
+import { decodeResponse } from "../../../../src/ratelimit/service/service_messages.ts";
 import { fc } from "../../../harness/properties.ts";
 
-Deno.test("decodeAnswer reads any bytes or throws an error", () => {
+Deno.test("decodeResponse reads any bytes or throws an error", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       try {
-        assert(decodeAnswer(bytes).overallCode >= 0);
+        assert(decodeResponse(bytes).overallCode >= 0);
       } catch (error) {
         assert(error instanceof Error);
         assert(!(error instanceof assert.AssertionError), error);
@@ -16,8 +16,8 @@ Deno.test("decodeAnswer reads any bytes or throws an error", () => {
   );
 });
 
-Deno.test("decodeAnswer skips unknown fields and fields of another type", () => {
-  const answer = decodeAnswer(
+Deno.test("decodeResponse skips unknown fields and fields of another type", () => {
+  const answer = decodeResponse(
     Uint8Array.from([
       ...[0x78, 0x05], // field 15, a number
       ...[0x0a, 0x01, 0xff], // field 1 as bytes
@@ -31,10 +31,10 @@ Deno.test("decodeAnswer skips unknown fields and fields of another type", () => 
   assert.deepEqual(answer.statuses, []);
 });
 
-Deno.test("decodeAnswer reads no number below zero", () => {
+Deno.test("decodeResponse reads no number below zero", () => {
   const minusOne = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
 
-  const { statuses } = decodeAnswer(
+  const { statuses } = decodeResponse(
     Uint8Array.from([0x12, 0x0b, 0x18, ...minusOne]),
   );
 

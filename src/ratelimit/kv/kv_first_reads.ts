@@ -1,11 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** Looks under way at once; a store answers that many well within the time that a request waits. */
-const MAX_UNDER_WAY = 64;
-/** Looks that wait; more fail at once. */
+/** Concurrent reads; a store completes that many well within the time that a request waits. */
+const MAX_CONCURRENT = 64;
+/** Waiting reads; more fail immediately. */
 const MAX_WAITING = 4096;
 
-/** A look that waits for its turn. */
+/** A read that waits for its turn. */
 interface Waiting {
   /** Monotonic time. */
   readonly since: number;
@@ -14,29 +14,28 @@ interface Waiting {
 }
 
 /**
- * Lets budgets that nobody has asked about yet come to the store a few at a time. Known ones need not wait for a turn, so whoever invents
- * keys keeps only new keys waiting.
+ * Limits concurrent first reads of budgets. Known budgets do not wait for a turn, so a client that invents keys delays only new keys.
  */
-export class FirstLooks {
+export class FirstReadLimiter {
   readonly #clock: Clock;
   readonly #waitMs: number;
   readonly #waiting: Waiting[] = [];
-  #underWay = 0;
+  #running = 0;
 
-  /** @param waitMs How long a look is worth waiting for its turn. */
+  /** @param waitMs How long a read may wait for its turn. */
   constructor(clock: Clock, waitMs: number) {
     this.#clock = clock;
     this.#waitMs = waitMs;
   }
 
-  /** Looks when it is its turn. Rejects when that is too late, or when too many wait. */
-  async run(look: () => Promise<void>): Promise<void> {
-    if (this.#underWay >= MAX_UNDER_WAY) await this.#turn();
-    else this.#underWay++;
+  /** Runs `read` when its turn comes. Rejects when that is too late, or when too many reads wait. */
+  async run(read: () => Promise<void>): Promise<void> {
+    if (this.#running >= MAX_CONCURRENT) await this.#turn();
+    else this.#running++;
     try {
-      await look();
+      await read();
     } finally {
-      this.#underWay--;
+      this.#running--;
       this.#startNext();
     }
   }
@@ -54,16 +53,18 @@ export class FirstLooks {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       if (now - next.since < this.#waitMs) {
-        // Here, so that nobody takes its place before it starts.
-        this.#underWay++;
+        // Counted here, so that no other read takes its place before it starts.
+        this.#running++;
         return next.start();
       }
-      // The request that asked for it has got its answer.
+      // Its request has timed out.
       next.fail(tooMany());
     }
   }
 }
 
 function tooMany(): Error {
-  return new Error("Cannot ask for a global budget: too many keys are new");
+  return new Error(
+    "Cannot read a global budget: too many new keys are waiting",
+  );
 }
