@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { Cancellation } from "../../../src/base/cancellation.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { ClientDocuments } from "../../../src/oauth/client_documents.ts";
+import { OAuthError } from "../../../src/oauth/oauth_error.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+
+const clock = systemClock;
+const never = new Cancellation();
+
+for (
+  const [what, addresses] of [
+    ["a private address", ["10.0.0.7"]],
+    ["a public and a private address", ["93.184.216.34", "127.0.0.1"]],
+    ["no address", []],
+  ] as const
+) {
+  Deno.test(`ClientDocuments fetches nothing from a host with ${what}`, async () => {
+    const documents = new ClientDocuments({
+      clock,
+      trustedHosts: [],
+      resolve: () => Promise.resolve(addresses),
+    });
+
+    await assert.rejects(
+      documents.find("https://client.example.com/client.json", never),
+      (error) =>
+        error instanceof OAuthError && error.code === "invalid_client" &&
+        /not on the public internet/.test(error.message),
+    );
+  });
+}
+
+for (
+  const url of [
+    "https://client.example.com/",
+    "https://client.example.com",
+    "https://user@client.example.com/c.json",
+    "https://client.example.com/c.json#x",
+    "https://client.example.com/a/../c.json",
+    "https://CLIENT.example.com/c.json",
+    `https://client.example.com/${"x".repeat(1100)}`,
+  ]
+) {
+  Deno.test(`ClientDocuments rejects ${url.slice(0, 60)} without resolving its host`, async () => {
+    let resolved = 0;
+    const documents = new ClientDocuments({
+      clock,
+      trustedHosts: [],
+      resolve: () => Promise.resolve((resolved++, [])),
+    });
+
+    await assert.rejects(documents.find(url, never), OAuthError);
+    assert.equal(resolved, 0);
+  });
+}
+
+Deno.test("ClientDocuments remembers a failure for 30 seconds, so that nobody makes it fetch without end", async () => {
+  const fakeClock = new FakeClock();
+  let resolved = 0;
+  const documents = new ClientDocuments({
+    clock: fakeClock,
+    trustedHosts: [],
+    resolve: () => Promise.resolve((resolved++, ["10.0.0.7"])),
+  });
+  const find = () =>
+    documents.find("https://client.example.com/c.json", never).catch(() => {});
+
+  await find();
+  await find();
+  assert.equal(resolved, 1);
+
+  fakeClock.advance(31_000);
+  await find();
+  assert.equal(resolved, 2);
+});
+
+Deno.test("ClientDocuments fetches at most eight documents at a time", async () => {
+  const gate = Promise.withResolvers<readonly string[]>();
+  const documents = new ClientDocuments({
+    clock,
+    trustedHosts: [],
+    resolve: () => gate.promise,
+  });
+  const find = (index: number) =>
+    documents.find(`https://client.example.com/${index}.json`, never)
+      .catch((error: OAuthError) => error.code);
+  const first = Array.from({ length: 8 }, (_, index) => find(index));
+
+  const ninth = await find(9);
+  gate.resolve([]);
+
+  assert.equal(ninth, "temporarily_unavailable");
+  assert.deepEqual(await Promise.all(first), Array(8).fill("invalid_client"));
+});
