@@ -14,7 +14,7 @@ const permissions = [
   "--allow-write",
   "--allow-env",
   "--allow-sys",
-  "--allow-run=/usr/bin/curl",
+  "--allow-run=/usr/bin/curl,/usr/bin/xdg-open,/usr/bin/open",
 ];
 const isolation = [
   "--no-config",

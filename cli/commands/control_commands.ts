@@ -10,6 +10,7 @@ import {
   addTasksCommand,
 } from "./diagnostics_commands.ts";
 import * as help from "./help.ts";
+import { addMcpCommands } from "./mcp_commands.ts";
 import { addExplainCommand, addTraceCommand } from "./requests_commands.ts";
 
 /**
@@ -32,6 +33,7 @@ export function addControlCommands(
   addTasksCommand(proxy, name);
   addTraceCommand(proxy, name, call);
   addExplainCommand(program, name);
+  addMcpCommands(program, name);
   program.on("command:*", ([word = ""]: readonly string[]) => {
     const isBelow = proxy.commands.some((command) => command.name() === word);
     const names = ["help", ...program.commands.map((known) => known.name())];

@@ -90,6 +90,19 @@ Examples:
   curl -si http://localhost:3000/ | grep x-request-id`;
 }
 
+/** Shown below the options of `gwctl mcp doctor`. */
+export function doctorExamples(name: string): string {
+  return `
+Works with any MCP server, also with one that is behind no gateway. It registers
+a client named "gwctl mcp doctor" unless --client-id names one. The exit code is
+1 when a check fails.
+
+Examples:
+  ${name} mcp doctor https://mcp.example.com/mcp
+  ${name} mcp doctor https://mcp.example.com/mcp --login
+  ${name} mcp doctor https://mcp.example.com/mcp --json | jq .clients`;
+}
+
 /** Shown below the options of `gwctl proxy config backends`. */
 export function backendsExamples(name: string): string {
   return `

@@ -5,7 +5,9 @@ import {
   KvLoginState,
 } from "../../../src/oauth/login_state.ts";
 
-const later = () => Date.now() + 60_000;
+function later(): number {
+  return systemClock.now() + 60_000;
+}
 
 Deno.test("KvLoginState gives every process on a store the same secret, codes and grants", async () => {
   const directory = await Deno.makeTempDir();

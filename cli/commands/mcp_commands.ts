@@ -1,0 +1,55 @@
+import { type Command, Option } from "../command.ts";
+import type { DoctorOptions } from "../mcp/doctor.ts";
+import type { ToolOptions } from "../mcp/use_tools.ts";
+import * as help from "./help.ts";
+
+/** Adds `mcp`, about any MCP server: it needs no running gateway. */
+export function addMcpCommands(program: Command, name: string): void {
+  const mcp = program.command("mcp").description(
+    "Examine and use an MCP server as a client",
+  );
+  mcp.command("doctor")
+    .description("Check each step of a login, and which clients get in")
+    .argument("<url>", "MCP server, such as https://mcp.example.com/mcp")
+    .option("--login", "log in with the browser, and call a tool")
+    .addOption(clientIdOption())
+    .option("--json", "print JSON")
+    .addHelpText("after", help.doctorExamples(name))
+    .action(async (url: string, options: DoctorOptions) => {
+      const { diagnoseLogin } = await import("../mcp/doctor.ts");
+      await diagnoseLogin(url, options);
+    });
+  mcp.command("tools")
+    .description("List the tools that you may call; logs in when needed")
+    .argument("<url>", "MCP server")
+    .addOption(clientIdOption())
+    .option("--json", "print JSON")
+    .action(async (url: string, options: ToolOptions) => {
+      const { listTools } = await import("../mcp/use_tools.ts");
+      await listTools(url, options);
+    });
+  mcp.command("call")
+    .description("Call a tool and print its result")
+    .argument("<url>", "MCP server")
+    .argument("<tool>", "name of the tool")
+    .argument("[arguments]", "JSON object with its arguments")
+    .addOption(clientIdOption())
+    .action(
+      async (
+        url: string,
+        tool: string,
+        argument: string | undefined,
+        options: ToolOptions,
+      ) => {
+        const { callTool } = await import("../mcp/use_tools.ts");
+        await callTool(url, tool, argument, options);
+      },
+    );
+}
+
+function clientIdOption(): Option {
+  return new Option(
+    "--client-id <id>",
+    "client that the provider knows; without one, gwctl registers",
+  );
+}

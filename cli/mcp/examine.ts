@@ -1,0 +1,182 @@
+import { isJsonObject, stringMember } from "../../src/base/json.ts";
+import { type ClientVerdict, judgeClients } from "./client_profiles.ts";
+import { type Finding, Findings } from "./finding.ts";
+import { inspectAuthorization } from "./inspect_authorization.ts";
+import { inspectChallenge } from "./inspect_challenge.ts";
+import { inspectResource, inspectServer } from "./inspect_metadata.ts";
+import { inspectRegistration, REDIRECT_URI } from "./inspect_registration.ts";
+import {
+  type CallbackListener,
+  listenForCallback,
+  type Login,
+  logIn,
+  LoginError,
+  type Tokens,
+} from "./log_in.ts";
+import { McpError, McpSession } from "./mcp_session.ts";
+import { ProbeError } from "./probe.ts";
+
+/** What an examination does besides reading the metadata. */
+export interface ExaminationOptions {
+  /** Client that is known to the provider; without one, the examination registers a client. */
+  readonly clientId?: string | undefined;
+  /** Opens a URL in the browser; without it, nobody logs in. */
+  readonly openBrowser?: ((url: string) => Promise<void>) | undefined;
+}
+
+/** What an examination found. */
+export interface Examination {
+  readonly url: string;
+  readonly findings: readonly Finding[];
+  readonly clients: readonly ClientVerdict[];
+  /** Tokens and client of a login that succeeded. */
+  readonly login?: { readonly login: Login; readonly tokens: Tokens };
+}
+
+/** A challenge of RFC 7636 for a verifier that nobody knows: this login is never completed. */
+const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+/** Takes each step of a login as clients do, as far as it leads. */
+export async function examine(
+  url: string,
+  options: ExaminationOptions = {},
+): Promise<Examination> {
+  const findings = new Findings();
+  const login = await takeSteps(url, options, findings);
+  const clients = judgeClients(findings);
+  return {
+    url,
+    findings: findings.all,
+    clients,
+    ...(login !== undefined && { login }),
+  };
+}
+
+async function takeSteps(
+  url: string,
+  { clientId, openBrowser }: ExaminationOptions,
+  findings: Findings,
+): Promise<Examination["login"]> {
+  const challenge = await inspectChallenge(url, findings);
+  if (!challenge.asksForLogin) return undefined;
+  const resource = await inspectResource(
+    url,
+    challenge.resourceMetadata,
+    findings,
+  );
+  if (resource === undefined) return undefined;
+  const server = await inspectServer(resource.issuer, findings);
+  if (server === undefined) return undefined;
+  await using listener = openBrowser && listenForCallback();
+  const redirectUri = listener?.redirectUri ?? REDIRECT_URI;
+  const registered = await inspectRegistration(
+    server.document,
+    clientId,
+    findings,
+    redirectUri,
+  );
+  if (registered.clientId === undefined) return undefined;
+  const scopes = resource.document["scopes_supported"];
+  const login = {
+    ...server,
+    clientId: registered.clientId,
+    resource: stringMember(resource.document, "resource") ?? url,
+    scope: challenge.scope ??
+      (Array.isArray(scopes) ? scopes.join(" ") : undefined),
+  };
+  await inspectAuthorization(
+    server.document,
+    { ...login, redirectUri, challenge: CHALLENGE, state: "doctor" },
+    findings,
+  );
+  if (openBrowser === undefined || listener === undefined) return undefined;
+  return await useLogin(url, login, { listener, openBrowser, findings });
+}
+
+async function useLogin(
+  url: string,
+  login: Login,
+  { listener, openBrowser, findings }: {
+    readonly listener: CallbackListener;
+    readonly openBrowser: (url: string) => Promise<void>;
+    readonly findings: Findings;
+  },
+): Promise<Examination["login"]> {
+  const step = "login";
+  const rule = "A user can log in";
+  try {
+    const tokens = await logIn(login, listener, openBrowser);
+    findings.add({
+      step,
+      verdict: "ok",
+      id: "logged-in",
+      rule,
+      source: "RFC 6749 section 4.1",
+      seen: tokens.refreshToken === undefined
+        ? "access token, no refresh token"
+        : "access token and refresh token",
+    });
+    await callServer(url, tokens, findings);
+    return { login, tokens };
+  } catch (error) {
+    if (!(error instanceof LoginError || error instanceof ProbeError)) {
+      throw error;
+    }
+    findings.add({
+      step,
+      verdict: "error",
+      id: error instanceof LoginError ? error.id : "login-failed",
+      rule,
+      source: "RFC 6749 section 4.1, RFC 9207",
+      seen: error.message,
+      fix:
+        "Look into the log of the authorization server; for another iss, use issuerMode Proxied or Upstream.",
+    });
+    return undefined;
+  }
+}
+
+/** Ends with a tool call, where the server has a tool that needs no arguments. */
+async function callServer(
+  url: string,
+  { accessToken }: Tokens,
+  findings: Findings,
+): Promise<void> {
+  const common = {
+    step: "MCP",
+    rule: "The server accepts the token",
+    source: "MCP authorization, access token usage",
+  } as const;
+  try {
+    const session = await McpSession.open(url, accessToken);
+    const tools = await session.listTools();
+    const simple = tools.find(({ inputSchema }) =>
+      isJsonObject(inputSchema) && !Array.isArray(inputSchema["required"])
+    );
+    const name = simple?.["name"];
+    if (typeof name === "string") {
+      await session.request("tools/call", { name, arguments: {} });
+    }
+    await session.close();
+    findings.add({
+      ...common,
+      verdict: "ok",
+      id: "token-accepted",
+      seen: `${tools.length} tools${
+        typeof name === "string" ? `, called ${name}` : ""
+      }`,
+    });
+  } catch (error) {
+    if (!(error instanceof McpError || error instanceof ProbeError)) {
+      throw error;
+    }
+    findings.add({
+      ...common,
+      verdict: "error",
+      id: "token-refused",
+      seen: error.message,
+      fix:
+        "Compare issuer, audience and rules with the token; on this gateway, `gwctl explain` says which check failed.",
+    });
+  }
+}

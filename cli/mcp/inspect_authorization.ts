@@ -1,0 +1,103 @@
+import { type JsonObject, stringMember } from "../../src/base/json.ts";
+import type { Findings } from "./finding.ts";
+import { describeProbe, probe, ProbeError } from "./probe.ts";
+
+/** An authorization request as MCP clients make it. */
+export interface AuthorizationRequest {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  readonly challenge: string;
+  readonly state: string;
+  readonly resource: string;
+  readonly scope: string | undefined;
+}
+
+/** URL that the browser opens. Existing parameters stay. */
+export function authorizationUrl(
+  document: JsonObject,
+  request: AuthorizationRequest,
+): URL | undefined {
+  const url = URL.parse(stringMember(document, "authorization_endpoint") ?? "");
+  if (url === null) return undefined;
+  const parameters = {
+    response_type: "code",
+    client_id: request.clientId,
+    redirect_uri: request.redirectUri,
+    code_challenge: request.challenge,
+    code_challenge_method: "S256",
+    state: request.state,
+    resource: request.resource,
+    ...(request.scope !== undefined && { scope: request.scope }),
+  };
+  for (const [name, value] of Object.entries(parameters)) {
+    url.searchParams.set(name, value);
+  }
+  return url;
+}
+
+/** Opens the authorization endpoint as far as the first page, and checks that it does not reject the request. */
+export async function inspectAuthorization(
+  document: JsonObject,
+  request: AuthorizationRequest,
+  findings: Findings,
+): Promise<void> {
+  const step = "authorization";
+  const url = authorizationUrl(document, request);
+  if (url === undefined) return;
+  const common = {
+    step,
+    rule: "The authorization endpoint accepts the request of a client",
+    source: "RFC 6749 section 4.1.1",
+  } as const;
+  try {
+    const response = await probe(url.href, {
+      headers: { accept: "text/html" },
+    });
+    const location = response.headers.get("location");
+    const back = location === null ? null : URL.parse(location, url.href);
+    const error = back?.href.startsWith(request.redirectUri)
+      ? back.searchParams.get("error")
+      : null;
+    if (error !== null && error !== undefined) {
+      findings.add({
+        ...common,
+        verdict: "error",
+        id: `authorization-${
+          error.replace(/[^a-z_]/g, "").replaceAll("_", "-")
+        }`,
+        seen: `error ${error}: ${back?.searchParams.get("error_description")}`,
+        fix: fixOf(error),
+      });
+      return;
+    }
+    findings.check(response.status < 400, {
+      ...common,
+      id: "authorization-rejected",
+      seen: describeProbe(response),
+      fix:
+        "The provider shows an error page: compare client ID and redirect URI with those that it knows, and look into its log.",
+    });
+  } catch (error) {
+    if (!(error instanceof ProbeError)) throw error;
+    findings.add({
+      ...common,
+      verdict: "error",
+      id: "authorization-unreachable",
+      seen: `${url.origin}${url.pathname}: ${error.message}`,
+      fix: "Correct authorization_endpoint.",
+    });
+  }
+}
+
+function fixOf(error: string): string {
+  switch (error) {
+    case "invalid_scope":
+      return "The provider does not know a scope that the metadata lists: correct scopesSupported.";
+    case "invalid_target":
+      return "The provider does not know the MCP server as a resource: register its URL there.";
+    case "unauthorized_client":
+      return "The client may not use the code flow: allow it at the provider.";
+    default:
+      return "Look into the log of the authorization server.";
+  }
+}

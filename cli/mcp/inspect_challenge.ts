@@ -1,0 +1,138 @@
+import type { Findings } from "./finding.ts";
+import {
+  describeProbe,
+  initializeRequest,
+  type Probe,
+  probe,
+  ProbeError,
+} from "./probe.ts";
+
+/** What the first response of the server says about a login. */
+export interface Challenge {
+  /** `false` when the server lets everybody in, or is no MCP server. */
+  readonly asksForLogin: boolean;
+  /** URL of the resource metadata, if the challenge names one. */
+  readonly resourceMetadata: string | undefined;
+  readonly scope: string | undefined;
+}
+
+const STEP = "challenge";
+const SOURCE = "RFC 9728 section 5.1";
+
+/** Sends the first request of an MCP client, without a token. */
+export async function inspectChallenge(
+  url: string,
+  findings: Findings,
+): Promise<Challenge> {
+  const none = {
+    asksForLogin: false,
+    resourceMetadata: undefined,
+    scope: undefined,
+  };
+  let response: Probe;
+  try {
+    response = await probe(url, initializeRequest());
+  } catch (error) {
+    if (!(error instanceof ProbeError)) throw error;
+    findings.add({
+      step: STEP,
+      verdict: "error",
+      id: "unreachable",
+      rule: "The server can be reached",
+      source: "",
+      seen: error.message,
+      fix:
+        "Check host, port, scheme and certificate; the address is that of the MCP endpoint, such as https://mcp.example.com/mcp.",
+    });
+    return none;
+  }
+  if (!checkStatus(response, findings)) return none;
+  const header = response.headers.get("www-authenticate") ?? "";
+  const hasBearer = findings.check(/\bbearer\b/i.test(header), {
+    step: STEP,
+    id: "no-challenge",
+    rule: "A 401 has a Bearer challenge",
+    source: "RFC 6750 section 3",
+    seen: header === "" ? "no WWW-Authenticate header" : header.slice(0, 120),
+    fix:
+      'Send `WWW-Authenticate: Bearer resource_metadata="…"` with each 401. Behind a proxy, check that it does not remove the header.',
+  });
+  if (!hasBearer) return { ...none, asksForLogin: true };
+  const resourceMetadata = parameterOf(header, "resource_metadata");
+  findings.check(resourceMetadata !== undefined, {
+    step: STEP,
+    id: "challenge-without-metadata",
+    rule: "The challenge names the resource metadata",
+    source: SOURCE,
+    seen: resourceMetadata ?? "no parameter resource_metadata",
+    fix:
+      "Add resource_metadata to the challenge; until then clients guess the well-known paths.",
+    otherwise: "warning",
+  });
+  findings.check(parameterOf(header, "error") === undefined, {
+    step: STEP,
+    id: "error-without-token",
+    rule: "A challenge to a request without a token has no error code",
+    source: "RFC 6750 section 3.1",
+    seen: parameterOf(header, "error") ?? "no error",
+    fix:
+      "Leave `error` out where no token was sent; some clients discard their login when they see it.",
+    otherwise: "warning",
+  });
+  return {
+    asksForLogin: true,
+    resourceMetadata,
+    scope: parameterOf(header, "scope"),
+  };
+}
+
+function checkStatus(response: Probe, findings: Findings): boolean {
+  const { status, headers } = response;
+  const seen = describeProbe(response);
+  const common = {
+    step: STEP,
+    rule: "A request without a token gets 401",
+    source: "MCP authorization, error handling",
+  } as const;
+  if (status === 401) {
+    findings.add({ ...common, verdict: "ok", id: "asks-for-login", seen });
+    return true;
+  }
+  const [id, fix] = status < 300
+    ? [
+      "not-protected",
+      "The server lets everybody in: protect the route with jwtAuthentication.",
+    ]
+    : status < 400
+    ? [
+      "redirected",
+      `Use the address that it redirects to, ${
+        headers.get("location")
+      }: clients do not follow redirects to another origin.`,
+    ]
+    : status === 403
+    ? [
+      "forbidden-not-challenged",
+      "Respond with 401, not 403, where no token was sent: clients start a login on 401 only.",
+    ]
+    : status >= 500
+    ? [
+      "server-error",
+      "The server fails before it asks for a login; look into its log.",
+    ]
+    : [
+      "no-mcp-endpoint",
+      "There is no MCP endpoint at this address; it often ends with /mcp.",
+    ];
+  findings.add({ ...common, verdict: "error", id, seen, fix });
+  return false;
+}
+
+/** A parameter of a challenge, quoted or not (RFC 9110 section 11.2). */
+function parameterOf(header: string, name: string): string | undefined {
+  const match = new RegExp(
+    String.raw`(?:^|[\s,])${name}\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))`,
+    "i",
+  ).exec(header);
+  return match?.[1]?.replace(/\\(.)/g, "$1") ?? match?.[2];
+}

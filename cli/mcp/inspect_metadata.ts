@@ -1,0 +1,271 @@
+import { type JsonObject, stringMember } from "../../src/base/json.ts";
+import type { Findings, LoginStep } from "./finding.ts";
+import {
+  describeProbe,
+  type Probe,
+  probe,
+  ProbeError,
+  PROTOCOL_VERSION,
+} from "./probe.ts";
+
+/** Metadata of the MCP server (RFC 9728). */
+export interface ResourceFacts {
+  readonly document: JsonObject;
+  readonly issuer: string;
+}
+
+/** Metadata of the authorization server (RFC 8414). */
+export interface ServerFacts {
+  readonly issuer: string;
+  readonly document: JsonObject;
+}
+
+/** Finds and checks the metadata of the MCP server. */
+export async function inspectResource(
+  url: string,
+  challenged: string | undefined,
+  findings: Findings,
+): Promise<ResourceFacts | undefined> {
+  const step = "resource metadata";
+  const { origin, pathname } = new URL(url);
+  const path = pathname === "/" ? "" : pathname;
+  const prefix = `${origin}/.well-known/oauth-protected-resource`;
+  // A URL in the challenge has no fallback: clients ask there and nowhere else.
+  const candidates = challenged === undefined
+    ? [...new Set([`${prefix}${path}`, prefix])]
+    : [challenged];
+  const found = await findDocument(candidates, step, findings, {
+    id: "no-resource-metadata",
+    rule: "The server has resource metadata",
+    source: "RFC 9728 section 3",
+    fix:
+      "Serve the document at this address. In the gateway, a route that matches the well-known paths must not belong to another server.",
+  });
+  if (found === undefined) return undefined;
+  const { json: document, headers } = found;
+  const resource = stringMember(document, "resource") ?? "";
+  findings.check(isResourceOf(resource, url), {
+    step,
+    id: "resource-mismatch",
+    rule: "`resource` is the URL of the MCP server, or its beginning",
+    source: "RFC 9728 section 3.3",
+    seen: resource === "" ? "missing" : resource,
+    fix:
+      `Set resource to ${url}, in the gateway resourceMetadata.resource; behind a proxy, list it in config.trustedProxies.`,
+  });
+  const issuer = firstString(document["authorization_servers"]);
+  checkCors(headers, step, findings);
+  const hasServer = findings.check(issuer !== undefined, {
+    step,
+    id: "no-authorization-server",
+    rule: "`authorization_servers` names the authorization server",
+    source: "MCP authorization, server location",
+    seen: issuer ?? "missing or empty",
+    fix: "List the issuer in authorization_servers.",
+  });
+  return hasServer && issuer !== undefined ? { document, issuer } : undefined;
+}
+
+/** Finds and checks the metadata of the authorization server. */
+export async function inspectServer(
+  issuer: string,
+  findings: Findings,
+): Promise<ServerFacts | undefined> {
+  const step = "server metadata";
+  const parsed = URL.parse(issuer);
+  if (parsed === null) {
+    findings.add({
+      step,
+      verdict: "error",
+      id: "issuer-is-no-url",
+      rule: "The issuer is a URL",
+      source: "RFC 8414 section 2",
+      seen: issuer.slice(0, 100),
+      fix: "Correct authorization_servers.",
+    });
+    return undefined;
+  }
+  const found = await findDocument(metadataUrls(parsed), step, findings, {
+    id: "no-server-metadata",
+    rule: "The authorization server has metadata",
+    source: "RFC 8414 section 3",
+    fix:
+      "Serve the metadata at the first of these addresses, or correct authorization_servers.",
+  });
+  if (found === undefined) return undefined;
+  const { json: document, headers } = found;
+  const own = stringMember(document, "issuer") ?? "";
+  findings.check(own === issuer, {
+    step,
+    id: "issuer-mismatch",
+    rule: "`issuer` is the issuer that the address was made from",
+    source: "RFC 8414 section 3.3",
+    seen: own === "" ? "missing" : `${own}, expected ${issuer}`,
+    fix:
+      "Make both equal, character by character. In the gateway: issuerMode Proxied.",
+  });
+  checkEndpoints(document, findings);
+  checkAbilities(document, findings);
+  checkCors(headers, step, findings);
+  return { issuer, document };
+}
+
+function checkEndpoints(document: JsonObject, findings: Findings): void {
+  const step = "server metadata";
+  for (const name of ["authorization_endpoint", "token_endpoint"]) {
+    const endpoint = URL.parse(stringMember(document, name) ?? "");
+    findings.check(endpoint !== null && isSafe(endpoint), {
+      step,
+      id: `bad-${name.replace("_", "-")}`,
+      rule: `\`${name}\` is an HTTPS URL`,
+      source: "RFC 8414 section 2",
+      seen: endpoint?.href ?? "missing",
+      fix: `Serve ${name} over HTTPS.`,
+    });
+  }
+  const endpoint = URL.parse(
+    stringMember(document, "authorization_endpoint") ?? "",
+  );
+  findings.check((endpoint?.search ?? "") === "", {
+    step,
+    id: "endpoint-with-query",
+    rule: "`authorization_endpoint` has no query",
+    source: "RFC 6749 section 3.1 allows one, the Python SDK breaks it",
+    seen: endpoint?.search === "" ? "no query" : endpoint?.search ?? "missing",
+    fix: "Use an endpoint without a query. In the gateway: issuerMode Proxied.",
+    otherwise: "warning",
+  });
+}
+
+function checkAbilities(document: JsonObject, findings: Findings): void {
+  const step = "server metadata";
+  const methods = stringsOf(document["code_challenge_methods_supported"]);
+  findings.check(methods.includes("S256"), {
+    step,
+    id: "no-pkce",
+    rule: "`code_challenge_methods_supported` has S256",
+    source: "MCP authorization, PKCE",
+    seen: methods.length === 0 ? "missing" : methods.join(", "),
+    fix: "List S256 there; clients refuse a server that does not.",
+  });
+  const types = stringsOf(document["response_types_supported"]);
+  findings.check(types.includes("code"), {
+    step,
+    id: "no-code-flow",
+    rule: "`response_types_supported` has code",
+    source: "RFC 8414 section 2",
+    seen: types.length === 0 ? "missing" : types.join(", "),
+    fix: "Support the authorization code flow, and list code.",
+  });
+  const auth = stringsOf(document["token_endpoint_auth_methods_supported"]);
+  findings.check(auth.length === 0 || auth.includes("none"), {
+    step,
+    id: "no-public-clients",
+    rule: "`token_endpoint_auth_methods_supported` has none",
+    source: "OAuth 2.1 section 2.4",
+    seen: auth.length === 0 ? "missing" : auth.join(", "),
+    fix:
+      "Allow public clients with PKCE; programs on a user's machine cannot keep a secret.",
+    otherwise: "warning",
+  });
+}
+
+/** Pages and the browser-based tools of other origins read the documents only with CORS. */
+function checkCors(
+  headers: Headers,
+  step: LoginStep,
+  findings: Findings,
+): void {
+  const allowed = headers.get("access-control-allow-origin");
+  findings.check(allowed === "*", {
+    step,
+    id: "no-cors",
+    rule: "Every page may read the metadata",
+    source: "Fetch standard, CORS protocol",
+    seen: allowed ?? "no Access-Control-Allow-Origin",
+    fix:
+      "Send `Access-Control-Allow-Origin: *` with the metadata; clients in a browser need it.",
+    otherwise: "warning",
+  });
+}
+
+interface Expectation {
+  readonly id: string;
+  readonly rule: string;
+  readonly source: string;
+  readonly fix: string;
+}
+
+/** The first of the addresses that has a JSON document. */
+async function findDocument(
+  urls: readonly string[],
+  step: LoginStep,
+  findings: Findings,
+  expectation: Expectation,
+): Promise<(Probe & { readonly json: JsonObject }) | undefined> {
+  const seen: string[] = [];
+  for (const url of urls) {
+    try {
+      const response = await probe(url, {
+        headers: {
+          accept: "application/json",
+          "mcp-protocol-version": PROTOCOL_VERSION,
+          origin: "https://client.example.com",
+        },
+      });
+      const { json } = response;
+      if (response.status === 200 && json !== undefined) {
+        findings.add({ step, verdict: "ok", ...expectation, seen: url });
+        return { ...response, json };
+      }
+      const isHtml = response.status === 200;
+      seen.push(
+        `${url}: ${describeProbe(response)}${isHtml ? ", not JSON" : ""}`,
+      );
+    } catch (error) {
+      if (!(error instanceof ProbeError)) throw error;
+      seen.push(`${url}: ${error.message}`);
+    }
+  }
+  findings.add({
+    step,
+    verdict: "error",
+    ...expectation,
+    seen: seen.join("; "),
+  });
+  return undefined;
+}
+
+/** In the order in which clients ask (MCP authorization, authorization server metadata discovery). */
+function metadataUrls({ origin, pathname }: URL): string[] {
+  const path = pathname.replace(/\/$/, "");
+  const oauth = `${origin}/.well-known/oauth-authorization-server${path}`;
+  const inserted = `${origin}/.well-known/openid-configuration${path}`;
+  const appended = `${origin}${path}/.well-known/openid-configuration`;
+  return [...new Set([oauth, inserted, appended])];
+}
+
+/** Whether clients accept a `resource` for the URL that they use: the same, or a parent path of the same origin. */
+function isResourceOf(resource: string, url: string): boolean {
+  const parent = URL.parse(resource);
+  const { origin, pathname } = new URL(url);
+  if (parent === null || parent.origin !== origin) return false;
+  const base = parent.pathname.replace(/\/$/, "");
+  return pathname === base || pathname.startsWith(`${base}/`);
+}
+
+/** HTTPS, or plain HTTP on this machine. */
+function isSafe({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" ||
+    ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+}
+
+function firstString(value: unknown): string | undefined {
+  return stringsOf(value)[0];
+}
+
+function stringsOf(value: unknown): readonly string[] {
+  return Array.isArray(value)
+    ? value.filter((item) => typeof item === "string")
+    : [];
+}

@@ -1,0 +1,87 @@
+import { type JsonObject, stringMember } from "../../src/base/json.ts";
+import type { Findings } from "./finding.ts";
+import { describeProbe, probe, ProbeError } from "./probe.ts";
+
+/** How a client comes to its ID. */
+export interface RegistrationFacts {
+  readonly clientId: string | undefined;
+  readonly takesDocuments: boolean;
+}
+
+/** Redirect URI of the examination; nothing listens there. */
+export const REDIRECT_URI = "http://127.0.0.1:33418/callback";
+
+/** Registers a client as MCP clients do, unless `clientId` is given. */
+export async function inspectRegistration(
+  document: JsonObject,
+  clientId: string | undefined,
+  findings: Findings,
+  redirectUri = REDIRECT_URI,
+): Promise<RegistrationFacts> {
+  const step = "registration";
+  const takesDocuments =
+    document["client_id_metadata_document_supported"] === true;
+  if (clientId !== undefined) return { clientId, takesDocuments };
+  const endpoint = stringMember(document, "registration_endpoint");
+  findings.check(endpoint !== undefined || takesDocuments, {
+    step,
+    id: "no-registration",
+    rule: "Clients can register, or identify themselves with a document",
+    source: "MCP authorization, client registration",
+    seen: endpoint ?? (takesDocuments ? "documents" : "neither"),
+    fix:
+      "Give each client a client ID in its settings, or let the gateway register clients: issuerMode Proxied.",
+  });
+  if (endpoint === undefined) return { clientId: undefined, takesDocuments };
+  try {
+    const response = await probe(endpoint, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        client_name: "gwctl mcp doctor",
+        redirect_uris: [redirectUri],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        token_endpoint_auth_method: "none",
+      }),
+    });
+    const { status, json = {} } = response;
+    const id = stringMember(json, "client_id");
+    const isRegistered = findings.check(
+      [200, 201].includes(status) && id !== undefined,
+      {
+        step,
+        id: "registration-refused",
+        rule: "A registration gets 201 and a client ID",
+        source: "RFC 7591 section 3.2.1",
+        seen: describeProbe(response),
+        fix:
+          "Allow dynamic registration at the provider, give each client a client ID, or use issuerMode Proxied.",
+      },
+    );
+    if (!isRegistered) return { clientId: undefined, takesDocuments };
+    const echoed = json["redirect_uris"];
+    findings.check(Array.isArray(echoed) && echoed.includes(redirectUri), {
+      step,
+      id: "registration-without-redirect-uris",
+      rule: "The response repeats `redirect_uris`",
+      source: "RFC 7591 section 3.2.1",
+      seen: JSON.stringify(echoed ?? null).slice(0, 100),
+      fix:
+        "Return all registered metadata; the TypeScript SDK rejects a response without redirect_uris.",
+    });
+    return { clientId: id, takesDocuments };
+  } catch (error) {
+    if (!(error instanceof ProbeError)) throw error;
+    findings.add({
+      step,
+      verdict: "error",
+      id: "registration-unreachable",
+      rule: "The registration endpoint can be reached",
+      source: "RFC 7591 section 3",
+      seen: `${endpoint}: ${error.message}`,
+      fix: "Correct registration_endpoint.",
+    });
+    return { clientId: undefined, takesDocuments };
+  }
+}

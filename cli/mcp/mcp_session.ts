@@ -1,0 +1,138 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../src/base/json.ts";
+import {
+  initializeRequest,
+  type Probe,
+  probe,
+  type ProbeOptions,
+  PROTOCOL_VERSION,
+} from "./probe.ts";
+
+/** The MCP server responded with an error; the message is for the user. */
+export class McpError extends Error {
+  override readonly name = "McpError";
+}
+
+/** A session with an MCP server over streamable HTTP, as far as calling tools needs it. */
+export class McpSession {
+  readonly #url: string;
+  readonly #token: string | undefined;
+  readonly #id: string | undefined;
+  #requests = 1;
+
+  private constructor(
+    url: string,
+    token: string | undefined,
+    id: string | undefined,
+  ) {
+    this.#url = url;
+    this.#token = token;
+    this.#id = id;
+  }
+
+  /** Initializes a session. @throws {McpError | ProbeError} */
+  static async open(url: string, token?: string): Promise<McpSession> {
+    const { headers, ...init } = initializeRequest();
+    const response = await probe(url, {
+      ...init,
+      headers: { ...headers, ...authorization(token) },
+    }, waiting);
+    resultOf(response);
+    const id = response.headers.get("mcp-session-id") ?? undefined;
+    const session = new McpSession(url, token, id);
+    await session.#send({ method: "notifications/initialized" });
+    return session;
+  }
+
+  /** Every tool of the server, over all pages. @throws {McpError | ProbeError} */
+  async listTools(): Promise<readonly JsonObject[]> {
+    const tools: JsonObject[] = [];
+    let cursor: unknown;
+    do {
+      const result = await this.request("tools/list", {
+        ...(cursor !== undefined && { cursor }),
+      });
+      const page = result["tools"];
+      if (Array.isArray(page)) tools.push(...page.filter(isJsonObject));
+      cursor = result["nextCursor"];
+    } while (typeof cursor === "string" && tools.length < 10_000);
+    return tools;
+  }
+
+  /** Sends a request and returns its result. @throws {McpError | ProbeError} */
+  async request(method: string, params: JsonObject): Promise<JsonObject> {
+    const id = ++this.#requests;
+    return resultOf(await this.#send({ id, method, params }));
+  }
+
+  /** Ends the session, if the server has sessions. */
+  async close(): Promise<void> {
+    if (this.#id === undefined) return;
+    await probe(this.#url, { method: "DELETE", headers: this.#headers() });
+  }
+
+  async #send(message: JsonObject): Promise<Probe> {
+    return await probe(this.#url, {
+      method: "POST",
+      headers: this.#headers(),
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    }, waiting);
+  }
+
+  #headers(): Record<string, string> {
+    return {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": PROTOCOL_VERSION,
+      ...(this.#id !== undefined && { "mcp-session-id": this.#id }),
+      ...authorization(this.#token),
+    };
+  }
+}
+
+function authorization(token: string | undefined): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
+
+/** A tool has a minute; what comes before its response, such as progress, is skipped. */
+const waiting: ProbeOptions = {
+  isComplete: (events) => findResponse(events) !== undefined,
+  timeoutMs: 60_000,
+};
+
+/** The result in a JSON response, or in an event stream. */
+function resultOf({ status, headers, text, json }: Probe): JsonObject {
+  const isStream = headers.get("content-type")?.startsWith("text/event-stream");
+  const message = isStream ? findResponse(text) : json;
+  if (!isJsonObject(message)) {
+    throw new McpError(`status ${status} without a JSON-RPC response`);
+  }
+  const { error, result } = message;
+  if (isJsonObject(error)) {
+    throw new McpError(
+      `status ${status}, error ${error["code"]}: ${error["message"]}`,
+    );
+  }
+  if (isJsonObject(result)) return result;
+  throw new McpError(
+    `status ${status}: ${message["error_description"] ?? error ?? "no result"}`,
+  );
+}
+
+/** The JSON-RPC response among complete events: neither a notification nor a request of the server. */
+function findResponse(stream: string): JsonObject | undefined {
+  const events = stream.split(/\r?\n\r?\n/).slice(0, -1);
+  for (const event of events) {
+    const data = event.split(/\r?\n/)
+      .filter((line) => line.startsWith("data:"))
+      .map((line) => line.slice("data:".length).trimStart()).join("\n");
+    const message = parseJson(data);
+    if (isJsonObject(message) && ("result" in message || "error" in message)) {
+      return message;
+    }
+  }
+  return undefined;
+}

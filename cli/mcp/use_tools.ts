@@ -1,0 +1,129 @@
+import { systemClock } from "../../src/base/clock.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../src/base/json.ts";
+import { print } from "../output/output.ts";
+import { printable, printableJson } from "../output/printable.ts";
+import { Failure, UsageError } from "../process/exit.ts";
+import { readServerUrl } from "./doctor.ts";
+import { examine } from "./examine.ts";
+import { LoginError, refreshTokens } from "./log_in.ts";
+import { LoginCache } from "./login_cache.ts";
+import { McpError, McpSession } from "./mcp_session.ts";
+import { openBrowser } from "./open_browser.ts";
+import { ProbeError } from "./probe.ts";
+
+/** Options of `gwctl mcp tools` and `gwctl mcp call`. */
+export interface ToolOptions {
+  readonly json?: boolean;
+  readonly clientId?: string;
+}
+
+/** Lists the tools that the user may call. @throws {Failure} */
+export async function listTools(
+  address: string,
+  { json = false, clientId }: ToolOptions,
+): Promise<void> {
+  const tools = await withSession(
+    readServerUrl(address),
+    clientId,
+    (session) => session.listTools(),
+  );
+  await print(
+    json
+      ? printableJson(JSON.stringify(tools, null, 2)) + "\n"
+      : tools.map(lineOf).join(""),
+  );
+}
+
+/**
+ * Calls a tool and prints its result as JSON.
+ * @param argument JSON object with the arguments of the tool, such as `{"text":"hi"}`.
+ * @throws {Failure | UsageError}
+ */
+export async function callTool(
+  address: string,
+  name: string,
+  argument: string | undefined,
+  { clientId }: ToolOptions,
+): Promise<void> {
+  const parsed = parseJson(argument ?? "{}");
+  if (!isJsonObject(parsed)) {
+    throw new UsageError(
+      'Cannot read the arguments: expected a JSON object such as {"text":"hi"}',
+    );
+  }
+  const result = await withSession(
+    readServerUrl(address),
+    clientId,
+    (session) => session.request("tools/call", { name, arguments: parsed }),
+  );
+  await print(printableJson(JSON.stringify(result, null, 2)) + "\n");
+  if (result["isError"] === true) {
+    throw new Failure(`Tool "${name}" reports an error`);
+  }
+}
+
+/** Uses the cached login, refreshes it, or logs in; a server without a login is called without a token. */
+async function withSession<T>(
+  url: string,
+  clientId: string | undefined,
+  action: (session: McpSession) => Promise<T>,
+): Promise<T> {
+  try {
+    const session = await McpSession.open(url, await findToken(url, clientId));
+    const result = await action(session);
+    await session.close();
+    return result;
+  } catch (error) {
+    if (error instanceof McpError || error instanceof ProbeError) {
+      throw new Failure(`Cannot use ${url}: ${error.message}`);
+    }
+    throw error;
+  }
+}
+
+async function findToken(
+  url: string,
+  clientId: string | undefined,
+): Promise<string | undefined> {
+  const cache = new LoginCache();
+  const cached = await cache.get(url);
+  if (cached !== undefined) {
+    const { login, tokens } = cached;
+    if ((tokens.expiresAt ?? 0) > systemClock.now() + 30_000) {
+      return tokens.accessToken;
+    }
+    const fresh = tokens.refreshToken === undefined
+      ? undefined
+      : await refreshTokens(login, tokens.refreshToken).catch(onlyLoginErrors);
+    if (fresh !== undefined) {
+      await cache.set(url, { login, tokens: fresh });
+      return fresh.accessToken;
+    }
+  }
+  const { login, findings } = await examine(url, { clientId, openBrowser });
+  if (login !== undefined) {
+    await cache.set(url, login);
+    return login.tokens.accessToken;
+  }
+  const isOpen = findings.some(({ id }) => id === "not-protected");
+  if (isOpen) return undefined;
+  const problem = findings.find(({ verdict }) => verdict === "error");
+  throw new Failure(
+    `Cannot log in at ${url}: ${problem?.seen}; run "gwctl mcp doctor ${url}"`,
+  );
+}
+
+/** A refresh token that is not accepted any more leads to a new login. */
+function onlyLoginErrors(error: unknown): undefined {
+  if (error instanceof LoginError) return undefined;
+  throw error;
+}
+
+function lineOf({ name, description }: JsonObject): string {
+  const [summary = ""] = String(description ?? "").split("\n");
+  return printable(`${name}  ${summary}`).trimEnd() + "\n";
+}
