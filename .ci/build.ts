@@ -1,8 +1,7 @@
 /**
- * Makes `dist/gateway`, one executable, and the link `dist/gwctl`. The bundled program is wrapped by `deno compile`
- * where its runtime can be had, else by `launcher.sh` into a file that unpacks itself on its first start.
- * `BUILD_KIND=compiled` or `BUILD_KIND=packed` asks for one of the two; `BUILD_TARGET`, a target of `deno compile`, makes
- * it for another platform.
+ * Builds the executable `dist/gateway`, and the link `dist/gwctl`. `deno compile` wraps the bundled program if its runtime is
+ * available; otherwise `launcher.sh` does, as a file that unpacks itself when it first starts. `BUILD_KIND=compiled` or
+ * `BUILD_KIND=packed` selects one of them; `BUILD_TARGET`, a target of `deno compile`, selects another platform.
  */
 import config from "../deno.json" with { type: "json" };
 import { pack, runFlags } from "./pack.ts";
@@ -20,7 +19,7 @@ type Kind = "compiled" | "packed";
 
 async function build(): Promise<Kind> {
   await Deno.mkdir(`${root}dist`, { recursive: true });
-  // Not minified: it starts no faster, and a stack trace stays readable.
+  // Not minified: that would not start faster, and stack traces stay readable.
   const bundled = await deno(
     "bundle",
     "--quiet",
@@ -34,10 +33,10 @@ async function build(): Promise<Kind> {
   }
   await moveSourceMapInside();
 
-  const asked = target === Deno.build.target
+  const kind = target === Deno.build.target
     ? Deno.env.get("BUILD_KIND")
     : "compiled";
-  const compiled = asked !== "packed" && await compile(asked === "compiled");
+  const compiled = kind !== "packed" && await compile(kind === "compiled");
   if (!compiled) {
     await pack(
       staging,
@@ -62,7 +61,7 @@ function ignoreMissing(error: unknown): void {
   if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
-/** False when the runtime that `deno compile` embeds is neither cached nor within reach. */
+/** Returns false if the runtime that `deno compile` embeds is neither cached nor available for download. */
 async function compile(required: boolean): Promise<boolean> {
   const { success, errorText } = await deno(
     "compile",
@@ -92,7 +91,7 @@ async function deno(
   return { success, errorText: new TextDecoder().decode(stderr).trim() };
 }
 
-/** Milliseconds that `gateway version` takes, with an empty cache and with a filled one; each the median of some. */
+/** Measures `gateway version` in milliseconds, with an empty and with a filled cache; returns medians. */
 async function measureStart(): Promise<{ cold: number; warm: number }> {
   const cold: number[] = [];
   const warm: number[] = [];
@@ -130,8 +129,8 @@ function print(text: string): void {
 const kind = await build();
 print(
   kind === "compiled"
-    ? "dist/gateway is compiled, with its runtime inside"
-    : "dist/gateway is packed: it unpacks Deno on its first start (the runtime for deno compile could not be had)",
+    ? "dist/gateway is compiled, and contains its runtime"
+    : "dist/gateway is packed: it unpacks Deno when it first starts (the runtime for deno compile is not available)",
 );
 const [whole, program] = [await Deno.stat(executable), await Deno.stat(bundle)];
 print(

@@ -1,10 +1,10 @@
 /**
- * Prints the end-to-end tests that start the gateway as a process, which is all that `make e2e` has to run against the
- * executable: the others run in the process of the tests, where `make test` already ran them.
+ * Prints the end-to-end tests that start the gateway as a process, for `make e2e`. The others run in the process of the tests,
+ * so the executable makes no difference to them.
  */
 const root = new URL("../", import.meta.url);
 
-/** The test, or a module that it imports, reads which executable to start. */
+/** Returns whether the test, or a module that it imports, reads the path of the executable. */
 async function startsExecutable(
   module: URL,
   seen = new Set<string>(),
@@ -26,6 +26,6 @@ const names = Array.from(
 for (const name of names.sort()) {
   const path = `tests/e2e/${name}`;
   if (!name.endsWith("_test.ts")) continue;
-  // deno-lint-ignore no-console -- what it is for
+  // deno-lint-ignore no-console -- prints its result
   if (await startsExecutable(new URL(path, root))) console.log(path);
 }

@@ -1,10 +1,10 @@
 #!/bin/sh
-# The gateway in one file: this script, the bundled program and the Deno executable, each filled up to whole
-# blocks. The first start unpacks both into a cache directory that only this user can change; every start then
-# runs them in place of this shell, so the process id, signals and exit code are the gateway's own.
-# The names in the cache carry the hash of the content: two builds never mix. What nobody has started for a month is
-# deleted when something new is unpacked; people may delete any of it, it is unpacked again. A gateway that still
-# runs from it needs it no more: it has the runtime open, and has read its program.
+# The gateway in one file: this script, the bundled program and the Deno executable, each padded to whole blocks. The first
+# start unpacks both into a cache directory that only this user can change. Every start then replaces this shell with them,
+# so process ID, signals and exit code are those of the gateway.
+# Names in the cache contain the hash of their contents, so builds never mix. Unpacking a new build deletes copies that were
+# not started for a month. Any copy can be deleted: it is unpacked again, and a running gateway needs it no more, because it
+# has the runtime open and has read its program.
 set -uf
 
 newline='
@@ -18,8 +18,7 @@ has_size() {
   [ -f "$1" ] && [ "$(wc -c <"$1")" -eq "$2" ]
 }
 
-# Directories and files of this user, not links, that neither group nor others may write to: nobody else can plant
-# anything.
+# Succeeds if the paths are directories and files of this user, not links, and neither group nor others can write to them.
 is_private() {
   for path in "$@"; do
     [ -O "$path" ] || return 1
@@ -36,7 +35,7 @@ is_unpacked() {
     is_private "$1" "${runtime%/*}" "$runtime" "${program%/*}" "$program"
 }
 
-# prune CACHE: the time of a file says when it was last started.
+# prune CACHE: deletes old copies; the time of a file is that of its last start.
 prune() {
   (
     CDPATH= cd -- "$1" &&
@@ -46,8 +45,8 @@ prune() {
   ) >/dev/null 2>&1
 }
 
-# place FILE BYTES FIRST_BLOCK BLOCKS: unpacks beside the goal and renames, so that starts at the same time and
-# starts that were cut short do no harm.
+# place FILE BYTES FIRST_BLOCK BLOCKS: unpacks next to the target and renames, so that simultaneous and interrupted starts
+# do no harm.
 place() {
   mkdir -p "${1%/*}" 2>/dev/null &&
     partial=$(mktemp "${1%/*}/new.XXXXXX" 2>/dev/null) || { reason='not writable'; return 1; }
@@ -90,14 +89,14 @@ unpack() {
   return 0
 }
 
-# start CACHE ARGUMENT...: becomes the gateway, or returns when this directory cannot serve.
+# start CACHE ARGUMENT...: becomes the gateway, or returns if this directory cannot be used.
 start() {
   cache=$1
   shift
   [ -n "$cache" ] || return 0
   runtime=$cache/$runtime_entry/gateway program=$cache/$program_entry/main.js
   if ! is_unpacked "$cache" 2>/dev/null; then
-    # In a subshell, so that its umask and traps end with it.
+    # In a subshell, which limits umask and traps to it.
     reason=$(unpack "$cache" >&2 || { printf '%s' "$reason" && exit 1; }) || {
       status=$?
       [ $status -eq 1 ] || exit $status
@@ -114,7 +113,7 @@ start() {
   exec "$runtime" run @RUN_FLAGS@ "$program" "$@"
 }
 
-# Settings of the Deno and Node tools that would change what the gateway does. Trust and tokens stay.
+# Unsets variables of the Deno and Node tools that would change the gateway's behavior. Those for trust and tokens stay.
 forget_tool_settings() {
   unset NODE_OPTIONS NODE_TLS_REJECT_UNAUTHORIZED NODE_V8_COVERAGE NODE_CHANNEL_FD NODE_UNIQUE_ID
   IFS=$newline

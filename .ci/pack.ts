@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import config from "../deno.json" with { type: "json" };
 
 /**
- * What the gateway may do, as narrow as Deno can say it. Configuration decides which hosts, files and variables it
- * touches, so those cannot be listed here. No native code, no import at run time, no question to the terminal, and of other
- * programs only curl, for `gwctl proxy trace`; a gateway that serves gives that up first. By its path: Deno remarks on a name
- * that is not on the `PATH`.
+ * Permissions of the gateway, as few as Deno can express. The configuration decides which hosts, files and variables it uses, so
+ * they cannot be listed here. It has no native code, no import at run time and no prompts, and may start only curl, for `gwctl
+ * proxy trace`; a gateway that serves drops that first. curl is named by its path, because Deno warns of names that are not on
+ * the `PATH`.
  */
 const permissions = [
   "--no-prompt",
@@ -25,8 +25,8 @@ const isolation = [
 ];
 
 /**
- * A smaller nursery: requests leave short-lived garbage, which is collected as fast in 4 MiB as in 16, and the process keeps
- * a third less memory after a burst of connections.
+ * A smaller nursery. Requests leave short-lived garbage, which V8 collects as fast in 4 MiB as in 16; after a burst of
+ * connections the process keeps a third less memory.
  */
 const engine = ["--v8-flags=--max-semi-space-size=4"];
 
@@ -41,15 +41,15 @@ export const runFlags: readonly string[] = [
 const BLOCK_BYTES = 64 * 1024;
 
 /**
- * Writes `launcher.sh`, the program and the Deno executable one after the other, each filled up to whole blocks so that
- * `dd` can take them out. Not compressed: that would save 54 of 96 MB and cost half a second on the first start.
+ * Writes `launcher.sh`, the program and the Deno executable one after the other, each padded to whole blocks so that `dd` can
+ * extract them. They are not compressed: that would save 54 of 96 MB, but cost half a second at the first start.
  */
 export async function pack(
   output: string,
   program: Uint8Array,
   runtime: Uint8Array,
 ): Promise<void> {
-  // White space after a program changes nothing.
+  // White space at the end of a program has no effect.
   const filledProgram = fill(program, "\n");
   const programBlocks = filledProgram.length / BLOCK_BYTES;
   const launcher = await readLauncher({

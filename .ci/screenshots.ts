@@ -45,7 +45,7 @@ function configuration(host: string) {
   };
 }
 
-/** Requests that come and go, so that there is something to see. */
+/** Sends requests at a changing rate, so that the chart has a shape. */
 async function sendWaves(origin: string): Promise<void> {
   const end = performance.now() + TRAFFIC_MS;
   while (performance.now() < end) {

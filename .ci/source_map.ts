@@ -4,16 +4,16 @@ const DIGITS =
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const ours = /^(?:src|admin|cli|main\.ts)(?:\/|$)/;
 
-/** A source map as `deno bundle` writes it. */
+/** A source map as written by `deno bundle`. */
 export interface BundleMap extends SourceMapPayload {
   readonly sourcesContent: string[];
 }
 
 /**
- * The program with a source map as its last line, for profiles: where each line of ours comes from, and nothing of packages.
+ * Appends a source map, for profiles, as the last line of the program: the source of each line of ours, and nothing of packages.
  *
- * As a comment that Deno does not know: a map of its own kind would be kept in memory from the start.
- * @param folder Of the sources, relative to the bundle: `../`.
+ * The line is a comment that Deno does not know, because Deno keeps the maps that it knows in memory from the start.
+ * @param folder Folder of the sources, relative to the bundle: `../`.
  */
 export function appendSourceMap(
   program: string,
@@ -50,8 +50,8 @@ export function appendSourceMap(
 }
 
 /**
- * Finds lines in the map of a bundle. `deno bundle` changes the first lines of what esbuild made and leaves the map as it was,
- * so all lines are shifted by a few: by as many as makes most lines equal to their source.
+ * Finds lines in the map of a bundle. `deno bundle` changes the first lines of esbuild's output but not the map, so all lines are
+ * shifted by a few: by the number with which most lines equal their source.
  */
 class LineFinder {
   readonly #map: SourceMap;
@@ -67,7 +67,7 @@ class LineFinder {
     );
     const count = (shift: number) =>
       lines.filter((text, line) => {
-        // Short lines are equal to many.
+        // Short lines equal many others.
         if (line % 20 !== 0 || text.trim().length < 20) return false;
         const found = this.#findIn(line + shift);
         if (found === undefined) return false;

@@ -39,7 +39,7 @@ Deno.test("examples/library.ts runs and prints what it does", async () => {
   const port = freePort();
 
   const output = await runDeno(
-    ["run", "-A", "--check", "--quiet", "examples/library.ts"],
+    ["run", "-A", "--no-check", "--quiet", "examples/library.ts"],
     { PORT: String(port) },
   );
 

@@ -42,7 +42,7 @@ const table: ImportTable = {
   "mod.ts": ["src"],
 };
 
-Deno.test("every file imports only what its row of the import table allows", () => {
+Deno.test("every file imports only what the import table allows", () => {
   assert.deepEqual(findOffences(local, table), []);
 });
 
@@ -50,14 +50,14 @@ Deno.test("no files import each other in a cycle, type imports included", () => 
   assert.deepEqual(findCycles(local), []);
 });
 
-Deno.test("every package is imported by the one file that wraps it", () => {
-  // The playground stands in for real servers and uses their packages as they do.
+Deno.test("every package is imported by only one file", () => {
+  // The playground imitates real servers, and uses their packages as they do.
   const own = packages.filter(({ from }) => !from.startsWith("cli/dev/"));
 
   assert.deepEqual(findUnwrappedPackages(own), []);
 });
 
-Deno.test("a gateway without expressions, tokens and passwords loads three packages to start", async () => {
+Deno.test("the start of a gateway without expressions, tokens and passwords loads only three packages", async () => {
   assert.deepEqual(await readPackagesWith("main.ts", "cli/run.ts"), [
     "commander",
     "valibot",
@@ -76,7 +76,7 @@ Deno.test("the import table has a row for every folder of src", async () => {
   );
 });
 
-Deno.test("findOffences names the offending edge", () => {
+Deno.test("findOffences names the import that is not allowed", () => {
   const table = readImportTable([
     "| `base/` | clock | – |",
     "| `api/` | model | base |",
@@ -95,7 +95,7 @@ Deno.test("findOffences names the offending edge", () => {
   assert.deepEqual(findOffences(edges, table), [
     "src/base/clock.ts must not import src/api/schema/schema.ts: src/base may import nothing",
     "src/proxy/pipeline.ts must not import cli/main.ts: src/proxy may import src/base, src/api",
-    "src/other/file.ts is in no room of the import table",
+    "src/other/file.ts is in no folder of the import table",
   ]);
 });
 
@@ -130,7 +130,7 @@ Deno.test("findUnwrappedPackages names every file that imports the package", () 
   ]);
 });
 
-Deno.test("readEdges sees local modules and packages", () => {
+Deno.test("readEdges finds local modules and packages", () => {
   assert(
     local.some(({ from, to }) =>
       from.startsWith("src/api/") && to === "src/api/schema/schema.ts"

@@ -1,13 +1,13 @@
 /** The imports between modules, and the rules for them. */
 import { productFiles, root } from "./repository.ts";
 
-/** One import: paths relative to the repository, or the name of a package. Type imports count. */
+/** An import, type imports included: paths relative to the repository, or the name of a package. */
 export interface Edge {
   readonly from: string;
   readonly to: string;
 }
 
-/** Rooms with the rooms they may import: `{ "src/api": ["src/base"] }`. */
+/** Folders or files, each with those that it may import: `{ "src/api": ["src/base"] }`. */
 export type ImportTable = Readonly<Record<string, readonly string[]>>;
 
 /** Reads every import of `src/`, `admin/`, `cli/`, `main.ts` and `mod.ts`, as Deno resolves it. */
@@ -103,8 +103,8 @@ function packageOf(specifier: string): string {
 }
 
 /**
- * Reads the table "Folders" of `src/README.md`: a row names a room, and in its last column the rooms it may import,
- * `–` for none, `all of the above`, or `everything in …`.
+ * Reads the table "Folders" of `src/README.md`. The last column of a row lists the folders that it may import: `–` for none,
+ * `all of the above`, or `everything in …`.
  */
 export function readImportTable(markdown: string): ImportTable {
   const table: Record<string, readonly string[]> = {};
@@ -132,7 +132,7 @@ export function findOffences(
   const offences = edges.flatMap(({ from, to }) => {
     const room = rooms.find((room) => isWithin(from, room));
     if (room === undefined) {
-      return [`${from} is in no room of the import table`];
+      return [`${from} is in no folder of the import table`];
     }
     const allowed = [room, ...table[room] ?? []];
     if (allowed.some((other) => isWithin(to, other))) return [];

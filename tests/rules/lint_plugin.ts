@@ -1,6 +1,6 @@
 /**
- * The habits of this repository that a machine can check, as rules for Deno's linter. `lint_plugin_test.ts` runs them: as a plugin of
- * `deno lint` they end it with a segmentation fault in one of a hundred runs (Deno 2.9).
+ * Rules of this repository for Deno's linter. `lint_plugin_test.ts` runs them: as a plugin of `deno lint`, they crash one of a
+ * hundred runs with a segmentation fault (Deno 2.9).
  */
 const root = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 
@@ -9,7 +9,7 @@ export const plugin: Deno.lint.Plugin = {
   rules: {
     "no-ambient-clock": rule(isProduct, (report, path) => {
       if (path === "src/base/clock.ts") return {};
-      const message = "Take a Clock: time from the outside can be tested";
+      const message = "Use a Clock that is passed in: tests can control it";
       return {
         MemberExpression(node) {
           const { object, property } = node;
@@ -43,7 +43,7 @@ export const plugin: Deno.lint.Plugin = {
         path === "src/policy/rate_limit/rate_limit_responses.ts"
       ) return {};
       const message =
-        "Throw a GatewayError: only src/proxy/respond.ts knows the status of an error; policies refuse with src/policy/authentication/auth_responses.ts";
+        "Throw a GatewayError: only src/proxy/respond.ts knows the status of an error; policies reject with src/policy/authentication/auth_responses.ts";
       const check = (
         name: string | undefined,
         value: Deno.lint.Node | null | undefined,
@@ -72,9 +72,12 @@ export const plugin: Deno.lint.Plugin = {
 
     "no-private-keyword": rule(isAnything, (report, _path, textOf) => {
       const check = (node: Deno.lint.Node) => {
-        // A constructor has no other way to be private.
+        // Constructors can be private only with the keyword.
         if (/^(private|protected)\b(?! constructor)/.test(textOf(node))) {
-          report(node, "Use a #private field: it is private at run time too");
+          report(
+            node,
+            "Use a #private field: it is private at run time as well",
+          );
         }
       };
       return {
@@ -89,7 +92,7 @@ export const plugin: Deno.lint.Plugin = {
         if (isFunction(node.init)) {
           report(
             node,
-            "Declare it with function: a top-level function has a name and is hoisted",
+            "Use a function declaration: it has a name and is hoisted",
           );
         }
       };
@@ -103,7 +106,7 @@ export const plugin: Deno.lint.Plugin = {
     "no-type-assertion": rule(isProduct, (report, path) => {
       if (/(decode|schema)[a-z_]*\.ts$/.test(path)) return {};
       const message =
-        "Narrow the type or decode the value: an assertion is not checked";
+        "Narrow the type or decode the value: assertions are not checked";
       return {
         TSAsExpression(node) {
           if (!isConst(node.typeAnnotation)) report(node, message);
@@ -112,13 +115,13 @@ export const plugin: Deno.lint.Plugin = {
       };
     }),
 
-    // Unlike the built-in rule this one leaves keys alone: `client_id` is how the wire spells it.
+    // Unlike the built-in rule, this one ignores keys: protocols have keys such as `client_id`.
     "camel-case-names": rule(isAnything, (report) => {
       const check = (node: Deno.lint.Node | Deno.lint.Parameter | null) => {
         if (
           node?.type !== "Identifier" || !/[a-z0-9]_[a-zA-Z0-9]/.test(node.name)
         ) return;
-        report(node, `Spell "${node.name}" in camel case`);
+        report(node, `Write "${node.name}" in camel case`);
       };
       const checkFunction = (
         node:
@@ -138,18 +141,18 @@ export const plugin: Deno.lint.Plugin = {
       };
     }),
 
-    // As in the style guide of Deno, but for tables and patterns, which are called like functions.
+    // As in the style guide of Deno, except for tables and patterns, which are used like functions.
     "capital-constants": rule(isProduct, (report) => {
       const check = (node: Deno.lint.VariableDeclarator) => {
         const { id, init } = node;
         if (id.type !== "Identifier" || init === null) return;
         const isCapital = /^[A-Z][A-Z0-9_]*$/.test(id.name);
         if (isFixed(init) && !isCapital) {
-          report(node, `Spell "${id.name}" in capitals: it never changes`);
+          report(node, `Write "${id.name}" in capitals: it is a constant`);
         } else if (isTable(init) && isCapital) {
           report(
             node,
-            `Spell "${id.name}" in camel case: it is no number or text`,
+            `Write "${id.name}" in camel case: it is not a number or a string`,
           );
         }
       };
@@ -161,11 +164,11 @@ export const plugin: Deno.lint.Plugin = {
     }),
 
     "no-default-export": rule(isAnything, (report, path) => {
-      // A declaration says what a package exports.
+      // A declaration file describes the exports of a package.
       if (path.endsWith(".d.ts")) return {};
       return {
         ExportDefaultDeclaration: (node) =>
-          report(node, "Export it by name: one name for one thing everywhere"),
+          report(node, "Use a named export: the name is the same everywhere"),
       };
     }),
   },
@@ -173,7 +176,7 @@ export const plugin: Deno.lint.Plugin = {
 
 type Report = (node: Deno.lint.Node, message: string) => void;
 
-/** A rule for the files that `applies` accepts; paths are relative to the repository. */
+/** Creates a rule for the files that `applies` accepts; paths are relative to the repository. */
 function rule(
   applies: (path: string) => boolean,
   create: (
@@ -228,7 +231,7 @@ function isFunction(node: Deno.lint.Node | null): boolean {
     node?.type === "FunctionExpression";
 }
 
-/** Whether it is a number or a text. */
+/** Returns whether the node is a number or a string. */
 function isFixed(node: Deno.lint.Node): boolean {
   if (node.type === "BinaryExpression") {
     return isFixed(node.left) && isFixed(node.right);

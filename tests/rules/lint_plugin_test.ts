@@ -10,7 +10,7 @@ function lint(path: string, source: string): string[] {
   return diagnose(path, source).map(({ id }) => id);
 }
 
-Deno.test("the lint rules of the house are kept everywhere", async () => {
+Deno.test("every file follows the lint rules of the repository", async () => {
   const problems: string[] = [];
   for (const path of await repositoryFiles()) {
     if (!/\.(ts|js)$/.test(path)) continue;
@@ -24,7 +24,7 @@ Deno.test("the lint rules of the house are kept everywhere", async () => {
   assert.deepEqual(problems, []);
 });
 
-const refused = [
+const rejected = [
   {
     rule: "no-ambient-clock",
     path: "src/http/pool.ts",
@@ -168,8 +168,8 @@ const refused = [
   },
 ] as const;
 
-for (const { rule, path, source } of refused) {
-  Deno.test(`${rule} refuses \`${source}\` in ${path}`, () => {
+for (const { rule, path, source } of rejected) {
+  Deno.test(`${rule} rejects \`${source}\` in ${path}`, () => {
     assert.deepEqual(lint(path, source), [`house/${rule}`]);
   });
 }

@@ -1,16 +1,16 @@
-/** The files of the repository, for the tests that check them. */
+/** Files of the repository, for the tests that check them. */
 
-/** The top folder, ending in a slash. */
+/** URL of the top folder, with a slash at the end. */
 export const root = new URL("../../", import.meta.url);
 
-/** Paths, relative to the top, of the modules that are the product: no tests, no tools. */
+/** Returns the paths, relative to the top folder, of the modules of the product, without tests and tools. */
 export async function productFiles(): Promise<string[]> {
   return (await repositoryFiles()).filter((path) =>
     /^((src|admin|cli)\/.*|main|mod)\.ts$/.test(path)
   );
 }
 
-/** Paths, relative to the top, of everything that is or will be in version control. */
+/** Returns the paths, relative to the top folder, of all files that belong into version control. */
 export async function repositoryFiles(): Promise<string[]> {
   return (await listFiles(root, "")).sort();
 }
@@ -33,7 +33,7 @@ async function listFiles(directory: URL, prefix: string): Promise<string[]> {
   return found;
 }
 
-/** Text of a file given relative to the top. */
+/** Reads a file whose path is relative to the top folder. */
 export function readFile(path: string): Promise<string> {
   return Deno.readTextFile(new URL(path, root));
 }
