@@ -2,7 +2,6 @@ import type {
   JsonDefinitions,
   JsonSchema,
 } from "../src/api/schema/json_schema.ts";
-import { kindSchemas } from "../src/api/resources/resource_set.ts";
 import { UNSUPPORTED_NOTE } from "../src/api/schema/schema.ts";
 
 const INTRODUCTION = `# Reference of the configuration file
@@ -15,9 +14,10 @@ duration is one or more numbers with a unit (\`h\`, \`m\`, \`s\`, \`ms\`), such 
 them.`;
 
 /** The reference of the configuration file, in Markdown, made from its JSON Schema. */
-export function describeFile({ $defs = {} }: JsonSchema): string {
+export function describeFile({ $defs = {}, then }: JsonSchema): string {
   const { ShortForm = {}, ...others } = $defs;
-  const isKind = (name: string) => Object.hasOwn(kindSchemas, name);
+  const kinds = then?.properties?.["kind"]?.enum ?? [];
+  const isKind = (name: string) => kinds.includes(name);
   const sections = Object.entries(ShortForm.properties ?? {}).map((
     [name, schema],
   ) => describeSection(`\`${name}\``, schema, name));

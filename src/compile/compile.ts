@@ -5,14 +5,14 @@ import {
   inertServices,
   type PolicyServices,
 } from "../policy/policy_services.ts";
+import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { attachPolicies } from "./policies/attach_policies.ts";
 import { checkPatterns } from "./routes/check_patterns.ts";
 import { compileBackends } from "./routes/compile_backends.ts";
 import type { ReadFile } from "./listeners/certificates.ts";
-import { checkGlobalLimits } from "./policies/check_global_limits.ts";
-import { checkKeyBackends } from "./policies/check_key_backends.ts";
 import { checkPolicies } from "./policies/check_policies.ts";
+import { checkReferences } from "./policies/check_references.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
 import { credentialNames, unite } from "./describe/credential_names.ts";
 import { describe, type Description } from "./describe/describe.ts";
@@ -30,6 +30,8 @@ export { emptyDescription } from "./describe/describe.ts";
 
 /** What compiling needs from outside. */
 export interface CompileOptions {
+  /** The kinds of policies that there are; loaded where the resources have them (`loadPolicies`). */
+  readonly policies: PolicyRegistry;
   /** Reads the PEM files that resources name; throws when it cannot. */
   readonly readFile: ReadFile;
   /** For policies that will run; left out when the result is only looked at. */
@@ -63,17 +65,18 @@ export function compile(
   resources: ResourceSet,
   options: CompileOptions,
 ): Compiled {
+  const { policies } = options;
   const report = new Report();
   const readFile = readOnce(options.readFile);
   const hide = createHiding(resources.environment);
   const checks = new PolicyChecks({ readFile, hide });
-  checkPolicies(resources, { checks, report });
+  checkPolicies(resources, { policies, checks, report });
   checkPatterns(resources, report);
   const independentDiagnostics = report.diagnostics;
   const backends = compileBackends(resources, readFile, report);
-  checkKeyBackends(resources, backends, report);
-  checkGlobalLimits(resources, { backends, kv: options.kv, report });
+  checkReferences(resources, { policies, backends, kv: options.kv, report });
   const listeners = compileListeners(resources, {
+    policies,
     backends,
     attachments: attachPolicies(resources, report),
     factory: new PolicyFactory({
@@ -91,11 +94,19 @@ export function compile(
     credentialNames(listeners.flatMap(policiesOf)),
   );
   return {
-    snapshot: { ports, backends, credentials },
+    snapshot: {
+      ports,
+      backends,
+      credentials,
+      identities: policies.identities,
+    },
     diagnostics: report.diagnostics,
     independentDiagnostics,
     describe: (sensitiveHeaders = []) =>
-      describe({ resources, ports, listeners, backends }, sensitiveHeaders),
+      describe(
+        { resources, policies, ports, listeners, backends },
+        sensitiveHeaders,
+      ),
   };
 }
 

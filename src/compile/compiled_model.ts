@@ -1,6 +1,7 @@
-import type { TrafficPolicy } from "../api/resources/gateway_policy.ts";
+import type { TrafficPolicy } from "../api/resources/gateway_policy_schema.ts";
 import type { HttpRoute, HttpRouteRule } from "../api/resources/http_route.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
+import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type {
   Backend,
   Listener,
@@ -54,6 +55,7 @@ export interface ServedRule extends CompiledRule {
 /** The result of compilation, before it becomes a snapshot. */
 export interface CompiledModel {
   readonly resources: ResourceSet;
+  readonly policies: PolicyRegistry;
   readonly ports: readonly Port[];
   readonly listeners: readonly CompiledListener[];
   readonly backends: ReadonlyMap<string, Backend>;

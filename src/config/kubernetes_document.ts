@@ -1,5 +1,9 @@
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { kindSchemas, type Resource } from "../api/resources/resource_set.ts";
+import type {
+  Kind,
+  KindSchemas,
+  Resource,
+} from "../api/resources/resource_set.ts";
 import { nearest } from "../api/schema/suggest.ts";
 import {
   describeMissing,
@@ -19,17 +23,23 @@ export function isKubernetes(
   return Object.hasOwn(value, "kind") || Object.hasOwn(value, "apiVersion");
 }
 
+/** Schemas that resources are checked with, and the receiver of problems. */
+export interface KubernetesReading {
+  readonly kinds: KindSchemas;
+  readonly report: Report;
+}
+
 /** Returns the valid resource of a Kubernetes document, or the valid resources of a `List`. */
 export function readKubernetes(
   document: ConfigDocument,
   value: JsonObject,
-  report: Report,
+  { kinds, report }: KubernetesReading,
   path: Path = [],
 ): readonly Placed[] {
   if (value["kind"] === "List" && path.length === 0) {
     return listOf(value, "items", report).flatMap((item, index) =>
       isJsonObject(item)
-        ? readKubernetes(document, item, report, ["items", index])
+        ? readKubernetes(document, item, { kinds, report }, ["items", index])
         : reject(report, ["items", index], {
           at: "value",
           message: "expected a mapping",
@@ -39,6 +49,7 @@ export function readKubernetes(
   }
   const resource = readResource(
     value,
+    kinds,
     (problem) => report([...path, ...problem.path], problem),
   );
   return resource === undefined
@@ -48,29 +59,30 @@ export function readKubernetes(
 
 function readResource(
   value: JsonObject,
+  kinds: KindSchemas,
   report: (problem: Problem) => void,
 ): Resource | undefined {
   const { status: _, ...written } = value;
   const kind = written["kind"];
-  if (!isKind(kind)) {
+  if (!isKind(kind, kinds)) {
     const problems = kind === undefined
       ? describeMissing(["kind"], written)
-      : [unknownKind(kind)];
+      : [unknownKind(kind, kinds)];
     for (const problem of problems) report(problem);
     return undefined;
   }
-  const result = validate(kindSchemas[kind], written);
+  const result = validate(kinds[kind], written);
   if (result.ok) return result.value;
   for (const problem of result.problems) report(problem);
   return undefined;
 }
 
-function isKind(kind: unknown): kind is keyof typeof kindSchemas {
-  return typeof kind === "string" && Object.hasOwn(kindSchemas, kind);
+function isKind(kind: unknown, kinds: KindSchemas): kind is Kind {
+  return typeof kind === "string" && Object.hasOwn(kinds, kind);
 }
 
-function unknownKind(kind: unknown): Problem {
-  const kinds = Object.keys(kindSchemas);
+function unknownKind(kind: unknown, schemas: KindSchemas): Problem {
+  const kinds = Object.keys(schemas);
   const suggestion = typeof kind === "string"
     ? nearest(kind, kinds)
     : undefined;

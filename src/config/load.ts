@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { kindSchemas } from "../api/resources/resource_set.ts";
 import { type Settings, settingsSchema } from "../api/settings.ts";
 import {
   type Path,
@@ -29,22 +28,25 @@ import {
 } from "./short_form/short_document.ts";
 import type { Environment } from "./yaml/substitute.ts";
 import { lint } from "./diagnostics/lint.ts";
+import type { FileSchemas } from "./file_schema.ts";
 import { type ConfigDocument, readDocuments } from "./config_document.ts";
 
 /** Loads configuration in the short form, as Kubernetes kinds, or both. Never throws on invalid input. */
 export function loadConfig(
   sources: readonly ConfigText[],
   environment: Environment,
+  schemas: FileSchemas,
 ): LoadedConfig {
-  return runToEnd(loadInSteps(sources, environment));
+  return runToEnd(loadInSteps(sources, environment, schemas));
 }
 
 /** Runs `loadConfig` in steps of a few milliseconds, for a thread that serves requests; see `runInSlices`. */
 export function* loadInSteps(
   sources: readonly ConfigText[],
   environment: Environment,
+  schemas: FileSchemas,
 ): Generator<void, LoadedConfig> {
-  const loader = new Loader();
+  const loader = new Loader(schemas);
   for (const source of sources) yield* loader.read(source, environment);
   return yield* loader.finish(sources);
 }
@@ -63,9 +65,14 @@ interface Forms {
 }
 
 class Loader {
+  readonly #schemas: FileSchemas;
   readonly #diagnostics: Diagnostic[] = [];
   readonly #raw: RawDocument[] = [];
   readonly #files = new Set<string>();
+
+  constructor(schemas: FileSchemas) {
+    this.#schemas = schemas;
+  }
 
   *read(source: ConfigText, environment: Environment): Generator<void> {
     const { documents, diagnostics } = yield* readDocuments(
@@ -128,6 +135,7 @@ class Loader {
 
   /** Reads each document in its form; `values` are the normalized documents. */
   *#readForms(): Generator<void, Forms> {
+    const { kinds, short } = this.#schemas;
     const policyApiGroup = findPolicyApiGroup(this.#raw);
     const placed: Placed[] = [];
     const shorts: ShortDocument[] = [];
@@ -141,8 +149,8 @@ class Loader {
       yield;
       const report = this.#report(document);
       if (isKubernetes(value)) {
-        placed.push(...readKubernetes(document, value, report));
-      } else shorts.push(readShortDocument(document, value, report));
+        placed.push(...readKubernetes(document, value, { kinds, report }));
+      } else shorts.push(readShortDocument(document, value, short, report));
     }
     return { placed, shorts, values };
   }
@@ -150,7 +158,8 @@ class Loader {
   /** Validates an expanded resource against rules of its kind that the short form does not have. */
   #validated(item: Placed): readonly Placed[] {
     if (isGenerated(item.resource)) return [item];
-    const result = validate(kindSchemas[item.resource.kind], item.resource);
+    const { kinds } = this.#schemas;
+    const result = validate(kinds[item.resource.kind], item.resource);
     if (result.ok) return [{ ...item, resource: result.value }];
     this.#diagnostics.push(
       ...result.problems.map((problem) => diagnose(item, problem)),

@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import { createSensitiveHeaders } from "../base/redaction.ts";
 import type { RequestFilter } from "../policy/http/request_filter.ts";
+import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import {
   describeFailure,
@@ -12,6 +13,7 @@ import {
 import { Tracing } from "../proxy/trace/tracing.ts";
 import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import { explainFailure } from "../telemetry/failures/explain_failure.ts";
+import type { Explanation } from "../telemetry/failures/explanation.ts";
 import type { FailedRequest } from "../telemetry/failures/failed_request.ts";
 import { failureEvents } from "../telemetry/failures/failure_events.ts";
 import { FailureMemory } from "../telemetry/failures/failure_memory.ts";
@@ -25,6 +27,7 @@ import type {
 
 /** What debugging needs of its process. */
 export interface DebuggingOptions {
+  readonly policies: PolicyRegistry;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly snapshots: SnapshotStore;
@@ -33,12 +36,14 @@ export interface DebuggingOptions {
 /** What tells why a request failed: traces for those who watch, a memory for those who come later. */
 export class Debugging {
   readonly tracing: Tracing;
+  readonly #policies: PolicyRegistry;
   readonly #snapshots: SnapshotStore;
   readonly #memory: FailureMemory;
   /** So far, of those that were refused before they were requests. */
   #refused = 0;
 
-  constructor({ settings, clock, snapshots }: DebuggingOptions) {
+  constructor({ settings, clock, snapshots, policies }: DebuggingOptions) {
+    this.#policies = policies;
     const { failureMemory: { enabled, size }, sensitiveHeaders } = settings;
     this.tracing = new Tracing({
       clock,
@@ -85,21 +90,43 @@ export class Debugging {
 
   /** The newest first. */
   failures(): readonly FailureSummary[] {
-    return this.#memory.list().map(summarise);
+    return this.#memory.list().map((failed) => this.#summarize(failed));
   }
 
   failure(id: string): FailureReport | undefined {
     const failed = this.#memory.find(id);
     if (failed === undefined) return undefined;
-    const { failing = null, advice } = explainFailure(failed);
+    const { failing = null, advice } = this.#explain(failed);
     const { finished: { durationMs, retries } } = failed;
     return {
-      ...summarise(failed),
+      ...this.#summarize(failed),
       failing,
       advice,
       durationMs: durationMs ?? null,
       retries,
-      events: failureEvents(failed),
+      events: failureEvents(failed, this.#policies.refusals),
+    };
+  }
+
+  #explain(failed: FailedRequest): Explanation {
+    return explainFailure(failed, this.#policies.refusals);
+  }
+
+  #summarize(failed: FailedRequest): FailureSummary {
+    const { id, route, backend, finished } = failed;
+    const { time, status, reason, method, host, path, gateway } = finished;
+    return {
+      id,
+      time: new Date(time).toISOString(),
+      status,
+      reason,
+      method,
+      host,
+      path,
+      gateway: gateway ?? null,
+      route: route ?? null,
+      backend: backend?.name ?? null,
+      cause: this.#explain(failed).cause,
     };
   }
 }
@@ -110,22 +137,4 @@ async function compileFilter(text: string): Promise<RequestFilter> {
     "../policy/http/request_filter.ts"
   );
   return compileRequestFilter(text);
-}
-
-function summarise(failed: FailedRequest): FailureSummary {
-  const { id, route, backend, finished } = failed;
-  const { time, status, reason, method, host, path, gateway } = finished;
-  return {
-    id,
-    time: new Date(time).toISOString(),
-    status,
-    reason,
-    method,
-    host,
-    path,
-    gateway: gateway ?? null,
-    route: route ?? null,
-    backend: backend?.name ?? null,
-    cause: explainFailure(failed).cause,
-  };
 }

@@ -1,5 +1,5 @@
 import { splitHostPort } from "../base/host_port.ts";
-import type { GlobalRateLimit } from "../api/policies/rate_limit_schema.ts";
+import type { GlobalRateLimit } from "../policy/rate_limit/rate_limit_schema.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Hide } from "../base/redaction.ts";
 import type { PolicyOptions } from "../policy/policy_kind.ts";

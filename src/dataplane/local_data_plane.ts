@@ -12,6 +12,7 @@ import {
 } from "../compile/compile.ts";
 import { loadPolicies } from "../compile/policies/load_policies.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
+import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
@@ -44,6 +45,8 @@ import { PolicyState, type PolicyStateLease } from "./policy_state.ts";
 
 /** What the data plane needs of its process. */
 export interface LocalDataPlaneOptions {
+  /** The kinds of policies that resources can have. */
+  readonly policies: PolicyRegistry;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -62,6 +65,7 @@ export class LocalDataPlane implements DataPlane {
     ports: [],
     backends: new Map(),
     credentials: { headers: new Set(), parameters: new Set() },
+    identities: [],
   });
   readonly #debugging: Debugging;
   readonly #upstreams: Upstreams;
@@ -165,9 +169,11 @@ export class LocalDataPlane implements DataPlane {
 
   /** Compile, open, swap, retire: what can fail comes before the swap. */
   async #apply(resources: ResourceSet): Promise<ApplyResult> {
-    await loadPolicies(resources);
+    const { policies } = this.#options;
+    await loadPolicies(resources, policies);
     const lease = this.#state.lease();
     const compiled = compile(resources, {
+      policies,
       readFile: readFileTextSync,
       services: lease.services,
       kv: this.#options.settings.kv,

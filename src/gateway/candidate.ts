@@ -13,13 +13,17 @@ import {
   isError,
   sortDiagnostics,
 } from "../config/diagnostics/located_diagnostic.ts";
+import { createFileSchemas, type FileSchemas } from "../config/file_schema.ts";
 import { loadInSteps } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded_config.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
+import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import { builtInPolicies } from "../policy/registry.ts";
 import type { ApplyResult } from "../dataplane/data_plane.ts";
 
 /** A configuration that was read and not yet applied. */
 export interface Candidate {
+  readonly policies: PolicyRegistry;
   readonly sources: readonly ConfigText[];
   readonly loaded: LoadedConfig;
   /** SHA-256 of the texts, hexadecimal. */
@@ -42,21 +46,41 @@ export class ConfigurationError extends Error {
   }
 }
 
+/** Dependencies of reading a configuration. */
+export interface CandidateOptions {
+  /** For `${NAME}` in the configuration; default none. */
+  readonly environment?: Environment;
+  /** Default those that are built in. */
+  readonly policies?: PolicyRegistry;
+}
+
+const schemas = new WeakMap<PolicyRegistry, FileSchemas>();
+
+/** Returns the schemas of a configuration file that has these kinds of policies. */
+export function schemasOf(
+  policies: PolicyRegistry = builtInPolicies,
+): FileSchemas {
+  return schemas.getOrInsertComputed(
+    policies,
+    () => createFileSchemas(policies.schemas),
+  );
+}
+
 /** Reads and checks a configuration. @throws {ConfigReadError} */
 export async function loadCandidate(
   source: ConfigurationSource,
-  environment: Environment = {},
+  { environment = {}, policies = builtInPolicies }: CandidateOptions = {},
 ): Promise<Candidate> {
   const sources = await source.read();
   const loaded = await runInSlices(
-    loadInSteps(sources, environment),
+    loadInSteps(sources, environment, schemasOf(policies)),
     systemClock,
   );
-  await loadPolicies(loaded.resources);
+  await loadPolicies(loaded.resources, policies);
   const hash = await sha256(JSON.stringify(sources));
   const files = await Promise.all(loaded.files.map(readOrNothing));
   const fingerprint = await sha256(JSON.stringify([hash, ...files]));
-  return { sources, loaded, hash, fingerprint };
+  return { sources, policies, loaded, hash, fingerprint };
 }
 
 /** What cannot be read is reported where it is used. */
@@ -77,7 +101,7 @@ export async function validateConfiguration(
   source: ConfigurationSource,
   environment: Environment,
 ): Promise<{ diagnostics: readonly Diagnostic[]; text: string }> {
-  const candidate = await loadCandidate(source, environment);
+  const candidate = await loadCandidate(source, { environment });
   const diagnostics = checkCandidate(candidate);
   return {
     diagnostics,
@@ -89,6 +113,7 @@ export async function validateConfiguration(
 export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
   const { resources, settings, diagnostics } = candidate.loaded;
   const compiled = compile(resources, {
+    policies: candidate.policies,
     readFile: readFileTextSync,
     kv: settings.kv,
     now: systemClock.now(),

@@ -26,6 +26,8 @@ import {
   type GatewayStatus,
   type Readiness,
 } from "./gateway_status.ts";
+import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import { builtInPolicies } from "../policy/registry.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
 import { createAccessLog } from "../telemetry/log/access_log.ts";
 import {
@@ -36,6 +38,8 @@ import {
 /** What a gateway is made from. */
 export interface GatewayOptions {
   readonly config: ConfigurationSource;
+  /** The kinds of policies that the configuration can have; default those that are built in. */
+  readonly policies?: PolicyRegistry;
   /** For `${NAME}` in the configuration; default none. */
   readonly environment?: Environment;
   /** Receives log lines, each with its line break; default nobody. */
@@ -114,7 +118,7 @@ export class Gateway {
       signal: stopWatching.signal,
       files: () => gateway === undefined ? [] : gateway.#files,
     });
-    const candidate = await loadCandidate(options.config, options.environment);
+    const candidate = await loadCandidate(options.config, options);
     gateway = new Gateway(options, candidate.loaded.settings, stopWatching);
     if (!candidate.loaded.diagnostics.some(isError)) {
       await options.beforeListening?.(gateway);
@@ -187,8 +191,10 @@ export class Gateway {
   async #reload(isWanted: (candidate: Candidate) => boolean): Promise<void> {
     if (this.#stopping !== undefined) return;
     try {
-      const { config, environment } = this.#options;
-      const candidate = await loadCandidate(config, environment);
+      const candidate = await loadCandidate(
+        this.#options.config,
+        this.#options,
+      );
       if (isWanted(candidate)) await this.#apply(candidate);
     } catch (error) {
       this.#fingerprint = "";
@@ -247,6 +253,7 @@ export class Gateway {
     const { logging, accessLog } = this.settings;
     const { writeAccessLog } = this.#options;
     return new LocalDataPlane({
+      policies: this.#options.policies ?? builtInPolicies,
       settings: this.settings,
       clock: this.#clock,
       logger: this.#logger,

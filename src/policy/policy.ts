@@ -1,4 +1,5 @@
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import type { Identity } from "./identity.ts";
 import type { PolicyTrace } from "./policy_trace.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Slots } from "./slot.ts";
@@ -25,24 +26,55 @@ export interface PolicyContext {
 /**
  * One effect on requests, responses or both: the unit that configuration attaches and the pipeline runs.
  *
- * `onRequest` runs in the order of `registry.ts`; answering a response (a direct response) or a refusal ends the request phase,
- * throwing a `GatewayError` rejects the request. In each case `onResponse` then runs, in reverse order, on every policy that saw the request,
- * so that CORS still decorates a rejection. A hook that has nothing to wait for answers without a promise.
+ * `onRequest` runs in the order of the registry. A response (such as a direct response) or a refusal that it returns ends the request
+ * phase; a `GatewayError` that it throws rejects the request. In each case `onResponse` then runs, in reverse order, for every policy
+ * that saw the request, so that CORS still decorates a rejection. A hook that has nothing to wait for returns no promise.
  *
  * Everything that can be decided from the configuration is decided when the policy is created; hooks only look at the message.
+ *
+ * @typeParam Reason Reasons of the refusals that it returns, which its kind declares.
  */
-export interface Policy {
-  /** Name in configuration, such as `cors`. */
-  readonly kind: string;
-  onRequest?(context: PolicyContext): RequestVerdict | Promise<RequestVerdict>;
+export interface Policy<Reason extends string = string> {
+  onRequest?(
+    context: PolicyContext,
+  ): RequestVerdict<Reason> | Promise<RequestVerdict<Reason>>;
   onResponse?(
     context: PolicyContext,
     response: ResponseMessage,
   ): void | Promise<void>;
 }
 
-/** What ends the request phase. */
-export type PolicyAnswer = ResponseMessage | Refusal;
+/** The part of a kind that the pipeline needs while its policies run. */
+export interface RunningKind {
+  /** Such as `cors`. */
+  readonly name: string;
+  /** Identity that it verifies; `undefined` when it authenticates nobody. */
+  readonly identity: Identity | undefined;
+  readonly trace: {
+    /** `kind` of its trace events; `undefined` for kinds that report with events of their own. */
+    readonly event: string | undefined;
+    /**
+     * Names the stage of the snapshot after a change.
+     * @param reported Kinds of the rate limit verdicts so far: `local`, `global`.
+     */
+    stageOf(
+      side: "request" | "response",
+      reported: ReadonlySet<string>,
+    ): string;
+  };
+}
 
-/** Go on, or answer. */
-export type RequestVerdict = PolicyAnswer | void;
+/** A policy that the pipeline runs. */
+export interface RunningPolicy extends Policy {
+  readonly kind: RunningKind;
+}
+
+/** Ends the request phase. */
+export type PolicyAnswer<Reason extends string = string> =
+  | ResponseMessage
+  | Refusal<Reason>;
+
+/** `undefined` continues with the next policy. */
+export type RequestVerdict<Reason extends string = string> =
+  | PolicyAnswer<Reason>
+  | void;

@@ -1,26 +1,30 @@
-import type { DiagnosticPath } from "../base/diagnostic.ts";
-import { GatewayError } from "../base/errors.ts";
-import type { Hide } from "../base/redaction.ts";
 import type {
+  PolicyField,
   TrafficPolicy,
-  TrafficPolicyKind,
-} from "../api/resources/gateway_policy.ts";
-import type { Policy } from "./policy.ts";
+} from "../api/resources/gateway_policy_schema.ts";
+import type { PolicyBackendRef } from "../api/resources/policy_backend_ref.ts";
+import type * as s from "../api/schema/schema.ts";
+import type { DiagnosticPath } from "../base/diagnostic.ts";
+import type { Hide } from "../base/redaction.ts";
+import type { Explain } from "../telemetry/failures/explanation.ts";
+import type { CredentialLocation } from "./authentication/credential_schema.ts";
+import type { Identity } from "./identity.ts";
+import type { Policy, RunningKind, RunningPolicy } from "./policy.ts";
 import type { BackendAccess, PolicyServices } from "./policy_services.ts";
 
-/** What is wrong with the configuration of a policy; `path` starts inside that configuration. */
+/** A problem of a policy's configuration; `path` starts inside that configuration. */
 export interface PolicyProblem {
   readonly path: DiagnosticPath;
   readonly message: string;
-  /** A value that may have been meant. */
-  readonly suggestion?: string;
-  /** Where in the text at `path` it is, in UTF-16 units from its beginning. */
+  /** A value that may have been intended. */
+  readonly suggestion?: string | undefined;
+  /** Position in the string at `path`, in UTF-16 units. */
   readonly offset?: number;
-  /** It can be run, though hardly as it was meant. */
+  /** The policy can run, though probably not as intended. */
   readonly isWarning?: true;
 }
 
-/** Reads a text file whose path is as it stands in the configuration; throws when it cannot. */
+/** Reads a text file by its path in the configuration; throws when it cannot. */
 export type ReadFile = (path: string) => string;
 
 /** Dependencies of checking a policy's configuration. */
@@ -41,28 +45,98 @@ export interface PolicyOptions extends CheckOptions, BackendAccess {
   readonly services: PolicyServices;
 }
 
-/** A policy that can be configured: how it is checked, merged and made. */
-export interface PolicyKind {
-  /** Its field in `spec.traffic`. */
-  readonly kind: TrafficPolicyKind;
-  /** `replace`: the most specific configuration counts; `accumulate`: all of them apply, the least specific first. */
-  readonly merge: "replace" | "accumulate";
-  /** Finds the problems that the schema of the configuration cannot express. */
-  check(
-    traffic: TrafficPolicy,
-    options: CheckOptions,
-  ): readonly PolicyProblem[];
-  /**
-   * Creates the policy, or returns `undefined` when `traffic` does not configure this kind. Never checks: the caller calls
-   * `denyingPolicy` for a configuration with a problem that is no warning.
-   */
-  create(traffic: TrafficPolicy, options: PolicyOptions): Policy | undefined;
-  /** Creates one policy from all configurations that apply, in place of `create` for each; they all configure this kind. */
-  readonly combine?:
-    | ((layers: readonly CombinedLayer<TrafficPolicy>[]) => Policy)
-    | undefined;
-  /** Loads the kind's code, where that is not there from the start; `check`, `create` and `combine` throw before. */
-  load?(): Promise<void>;
+/** Resources that a policy's configuration may refer to. */
+export interface References {
+  /** Returns a backend; `undefined` when it does not exist. */
+  backend(ref: PolicyBackendRef): ReferencedBackend | undefined;
+  /** Describes a reference to a backend that does not exist. @param path Of the reference. */
+  missing(ref: PolicyBackendRef, path: DiagnosticPath): PolicyProblem;
+  /** Whether the process has the store of `config.kv`. */
+  readonly hasStore: boolean;
+}
+
+/** A backend that a policy's configuration refers to. */
+export interface ReferencedBackend {
+  /** Such as `default/idp`. */
+  readonly key: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly hasTls: boolean;
+}
+
+/** Access of callers that a policy decides. */
+export interface PolicyAccess<C> {
+  /** Identity that the policy verifies; `undefined` when it authenticates nobody. */
+  readonly identity: Identity | undefined;
+  /** Reports whether requests without any credential are rejected. */
+  isRequired(config: C): boolean;
+  /** Returns where requests carry credentials; nobody shows what is there. */
+  credentials(config: C): readonly CredentialLocation[];
+}
+
+/** How traces show a kind. */
+export interface PolicyTraceFacts<C> {
+  /** `kind` of its events, such as `api_key`; `undefined` for kinds that report with events of their own. */
+  readonly event: string | undefined;
+  /** Stage of the snapshot after a change, such as `api key`. */
+  readonly stage: string | RunningKind["trace"]["stageOf"];
+  /** Name of its configuration in `policySelection`, such as `apiKey`; or the parts that have a name each. */
+  readonly selection:
+    | string
+    | Readonly<Record<string, (config: C) => unknown>>;
+}
+
+/** Why a policy rejects requests. */
+export interface RefusalFacts {
+  /** Explains a rejected request, for `gwctl explain`. */
+  readonly explain: Explain;
+  /** `kind` of the trace event of a remembered request; that of the policy's own events unless given. */
+  readonly event?: string;
+}
+
+/** Everything about a kind besides its code. All of it is there when the process starts. */
+export interface PolicyFacts<C, Reason extends string> {
+  /** One sentence for editors and the reference. */
+  readonly description: string;
+  readonly schema: s.GenericSchema<unknown, unknown>;
+  /** Every kind runs after routing. */
+  readonly phases: readonly [
+    "route",
+    ...Exclude<PolicyField["phases"][number], "route">[],
+  ];
+  /** `open` for policies that let every caller pass. */
+  readonly access: PolicyAccess<C> | "open";
+  readonly trace: PolicyTraceFacts<C>;
+  /** By reason, which log, metrics and `/debug/failures` have: `{ api_key_auth: { explain } }`. */
+  readonly refusals: Readonly<Record<Reason, RefusalFacts>>;
+  /** Responds to every request, so that a route needs no backend. */
+  readonly respondsAlways?: true;
+  /** Finds problems of references to other resources. */
+  checkReferences?(config: C, references: References): readonly PolicyProblem[];
+  /** Where clients look for documents about a path that the policy protects (RFC 8615); `undefined` for configurations without. */
+  wellKnown?(config: C): WellKnown | undefined;
+}
+
+/** Paths of documents about a protected path. */
+export interface WellKnown {
+  /** Followed by the protected path. */
+  readonly prefixes: readonly string[];
+  /** For the only protected path of its hosts. */
+  readonly root: string;
+}
+
+/** The code of a kind each of whose configurations becomes a policy. */
+export interface PolicyCode<C, Reason extends string> {
+  /** Finds the problems that the schema cannot express. */
+  check(config: C, options: CheckOptions): readonly PolicyProblem[];
+  /** Never checks: the caller creates a stand-in for a configuration with a problem that is no warning. */
+  create(config: C, options: PolicyOptions): Policy<Reason>;
+}
+
+/** The code of a kind whose configurations become one policy together. */
+export interface CombinedCode<C, Reason extends string> {
+  check(config: C, options: CheckOptions): readonly PolicyProblem[];
+  create(layers: readonly CombinedLayer<C>[]): Policy<Reason>;
 }
 
 /** One of several configurations that make a policy together. */
@@ -73,74 +147,46 @@ export interface CombinedLayer<C> {
   readonly options: PolicyOptions;
 }
 
-type ConfigOf<K extends TrafficPolicyKind> = NonNullable<TrafficPolicy[K]>;
+/** Code that is there, or that is loaded when a configuration needs it. */
+export type Loadable<Code> = Code | { load(): Promise<Code> };
 
-/** How the configuration of one kind is checked and made into a policy. */
-export interface PolicyDefinition<C> {
-  readonly merge?: PolicyKind["merge"];
-  check?(config: C, options: CheckOptions): readonly PolicyProblem[];
-  create(config: C, options: PolicyOptions): Policy;
+/** A kind of policy, whatever the type of its configuration. */
+export interface PolicyKind extends RunningKind, PolicyField {
+  /** `replace`: the most specific configuration counts; `accumulate`: all of them apply, the least specific first. */
+  readonly merge: "replace" | "accumulate";
+  readonly respondsAlways: boolean;
+  readonly refusals: Readonly<Record<string, RefusalFacts>>;
+  /** Reports whether requests without any credential are rejected. */
+  isRequired(traffic: TrafficPolicy): boolean;
+  credentials(traffic: TrafficPolicy): readonly CredentialLocation[];
+  /** Names of its configuration in `policySelection`, and what a configuration shows under each. */
+  readonly selection: Readonly<Record<string, (shown: unknown) => unknown>>;
+  wellKnown(traffic: TrafficPolicy): WellKnown | undefined;
+  check(
+    traffic: TrafficPolicy,
+    options: CheckOptions,
+  ): readonly PolicyProblem[];
+  checkReferences(
+    traffic: TrafficPolicy,
+    references: References,
+  ): readonly PolicyProblem[];
+  /** Returns `undefined` when `traffic` does not configure this kind. */
+  create(
+    traffic: TrafficPolicy,
+    options: PolicyOptions,
+  ): RunningPolicy | undefined;
+  /** Creates one policy from all configurations that apply, in place of `create` for each; they all configure this kind. */
+  readonly combine?: (
+    layers: readonly CombinedLayer<TrafficPolicy>[],
+  ) => RunningPolicy;
+  /** Creates a stand-in for a policy that cannot run; it rejects every request. */
+  deny(problem: string): RunningPolicy;
+  /** Loads the code; `check`, `create` and `combine` throw before. */
+  load(): Promise<void>;
 }
 
-/** A kind from its definition. */
-export function definePolicy<K extends TrafficPolicyKind>(
-  kind: K,
-  definition: PolicyDefinition<ConfigOf<K>>,
-): PolicyKind {
-  return {
-    kind,
-    merge: definition.merge ?? "replace",
-    check(traffic, options) {
-      const config = traffic[kind];
-      return config && definition.check?.(config, options) || [];
-    },
-    create(traffic, options) {
-      const config = traffic[kind];
-      return config && definition.create(config, options);
-    },
-  };
-}
-
-/** How the configurations of one kind are checked and made into a policy together. */
-export interface CombinedDefinition<C> {
-  check(config: C, options: CheckOptions): readonly PolicyProblem[];
-  create(layers: readonly CombinedLayer<C>[]): Policy;
-}
-
-/** A kind whose configurations all apply, as one policy. */
-export function defineCombinedPolicy<K extends TrafficPolicyKind>(
-  kind: K,
-  { check, create }: CombinedDefinition<ConfigOf<K>>,
-): PolicyKind {
-  function combine(layers: readonly CombinedLayer<TrafficPolicy>[]): Policy {
-    const configured = layers.flatMap(({ config, ...layer }) => {
-      const own = config[kind];
-      return own === undefined ? [] : [{ ...layer, config: own }];
-    });
-    return create(configured);
-  }
-
-  return {
-    kind,
-    merge: "accumulate",
-    check(traffic, options) {
-      const config = traffic[kind];
-      return config === undefined ? [] : check(config, options);
-    },
-    create(traffic, options) {
-      if (traffic[kind] === undefined) return undefined;
-      return combine([{ scope: "", config: traffic, options }]);
-    },
-    combine,
-  };
-}
-
-/** Creates a stand-in for a policy that cannot run; it rejects every request. */
-export function denyingPolicy(kind: string, problem: string): Policy {
-  return {
-    kind,
-    onRequest() {
-      throw new GatewayError("invalid_policy", "gateway", problem);
-    },
-  };
+/** A kind with the type of its configuration. */
+export interface TypedPolicyKind<C> extends PolicyKind {
+  /** Returns the configuration of this kind; `undefined` when there is none. */
+  configOf(traffic: TrafficPolicy): C | undefined;
 }

@@ -1,5 +1,5 @@
-import type { PolicyBackendRef } from "../api/policies/jwt_schema.ts";
-import type { GlobalRateLimit } from "../api/policies/rate_limit_schema.ts";
+import type { PolicyBackendRef } from "../api/resources/policy_backend_ref.ts";
+import type { GlobalRateLimit } from "./rate_limit/rate_limit_schema.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Hide } from "../base/redaction.ts";

@@ -1,5 +1,5 @@
 import type { ResponseMessage } from "../http/message.ts";
-import type { Policy, PolicyContext } from "../policy/policy.ts";
+import type { PolicyContext, RunningPolicy } from "../policy/policy.ts";
 import { Refusal } from "../policy/refusal.ts";
 import type { RequestTrace } from "./trace/request_trace.ts";
 
@@ -9,7 +9,7 @@ export class PolicyRun {
   refusal: Refusal | undefined;
   readonly #context: PolicyContext;
   readonly #trace: RequestTrace | undefined;
-  readonly #seen: Policy[] = [];
+  readonly #seen: RunningPolicy[] = [];
 
   /** @param trace Set while the request is traced. */
   constructor(context: PolicyContext, trace: RequestTrace | undefined) {
@@ -19,7 +19,7 @@ export class PolicyRun {
 
   /** Runs request hooks; the first response ends the request phase. */
   async handleRequest(
-    policies: readonly Policy[],
+    policies: readonly RunningPolicy[],
   ): Promise<ResponseMessage | undefined> {
     const trace = this.#trace?.policies;
     for (const policy of policies) {

@@ -1,6 +1,7 @@
 import type { JsonValue } from "../base/json.ts";
 import type { UpstreamOptions, UpstreamTls } from "../http/client/upstream.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { Identity } from "../policy/identity.ts";
+import type { RunningPolicy } from "../policy/policy.ts";
 import type { RouteTable } from "../route/route_table.ts";
 
 /**
@@ -14,6 +15,8 @@ export interface Snapshot {
   /** By `Backend.key`. */
   readonly backends: ReadonlyMap<string, Backend>;
   readonly credentials: CredentialNames;
+  /** Identities that policies verify; traces show their claims. */
+  readonly identities: readonly Identity[];
 }
 
 /** Where requests carry credentials because policies look there; in lower case. */
@@ -72,7 +75,7 @@ export interface Listener {
   /** Lower case; `*` for any, `*.example.com` for its subdomains. */
   readonly hostname: string;
   /** Gateway phase, in order. */
-  readonly policies: readonly Policy[];
+  readonly policies: readonly RunningPolicy[];
   readonly describePolicies: DescribePolicies;
   readonly routes: RouteTable<Route>;
 }
@@ -86,7 +89,7 @@ export interface Route {
   /** Path of the MCP server that the rule protects with OAuth, such as `/mcp`. */
   readonly resourcePath?: string;
   /** Route phase, in order. */
-  readonly policies: readonly Policy[];
+  readonly policies: readonly RunningPolicy[];
   readonly describePolicies: DescribePolicies;
   readonly backends: readonly WeightedBackend[];
   /** Sum of the backends' weights. */
@@ -107,7 +110,7 @@ export interface WeightedBackend {
   /** Why not, for log and trace, such as `Backend "default/x" not found`. */
   readonly problem: string | undefined;
   /** Filters of the reference, then backend-phase policies. */
-  readonly policies: readonly Policy[];
+  readonly policies: readonly RunningPolicy[];
   readonly describePolicies: DescribePolicies;
 }
 

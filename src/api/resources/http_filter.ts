@@ -1,4 +1,4 @@
-import { corsSchema } from "../policies/cors_schema.ts";
+import { corsSchema } from "./cors_filter.ts";
 import { POLICY_API_GROUP } from "./group.ts";
 import {
   headerName,

@@ -7,7 +7,7 @@ import {
   type GatewayBackend,
   gatewayBackendSchema,
 } from "./gateway_backend.ts";
-import { type GatewayPolicy, gatewayPolicySchema } from "./gateway_policy.ts";
+import type { GatewayPolicy, PolicySchemas } from "./gateway_policy_schema.ts";
 import { type HttpRoute, httpRouteSchema } from "./http_route.ts";
 
 /** The configuration of a data plane: plain data that survives JSON and `structuredClone`. */
@@ -33,13 +33,18 @@ export type Resource =
 export type Kind = Resource["kind"];
 
 /** Schemas by kind. */
-export const kindSchemas = {
-  Gateway: gatewaySchema,
-  HTTPRoute: httpRouteSchema,
-  GatewayPolicy: gatewayPolicySchema,
-  GatewayBackend: gatewayBackendSchema,
-  BackendTLSPolicy: backendTlsPolicySchema,
-} satisfies Record<Kind, unknown>;
+export type KindSchemas = ReturnType<typeof createKindSchemas>;
+
+/** Creates the schemas of all kinds of resources. */
+export function createKindSchemas(policies: PolicySchemas) {
+  return {
+    Gateway: gatewaySchema,
+    HTTPRoute: httpRouteSchema,
+    GatewayPolicy: policies.resource,
+    GatewayBackend: gatewayBackendSchema,
+    BackendTLSPolicy: backendTlsPolicySchema,
+  } satisfies Record<Kind, unknown>;
+}
 
 /** An empty set. */
 export const emptyResourceSet: ResourceSet = {

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../base/json.ts";
-import { hintForMisplaced } from "./misplaced.ts";
+import { hintForMisplaced, type IsFieldOf } from "./misplaced.ts";
 
 /** Suggests a fix for a value of the wrong type; `path` leads to the value. */
 export function hintFor(
@@ -82,6 +82,7 @@ export function hintForKey(
   path: readonly (string | number)[],
   siblings: unknown,
   known: readonly string[],
+  isFieldOf: IsFieldOf,
 ): string | undefined {
   const key = String(path.at(-1));
   const [first = "", ...rest] = key.split(".");
@@ -96,7 +97,8 @@ export function hintForKey(
     return 'write host and port together, as in host: "127.0.0.1:9000"';
   }
   const parent = path.slice(0, -1).findLast((step) => typeof step === "string");
-  return misplacedFields[`${parent}.${key}`] ?? hintForMisplaced(key, known);
+  return misplacedFields[`${parent}.${key}`] ??
+    hintForMisplaced(key, known, isFieldOf);
 }
 
 const providerFields = ["issuer", "audiences", "jwks"];

@@ -6,6 +6,7 @@ export interface JsonSchema {
   /** Reference such as `#/$defs/Match`. */
   readonly $ref?: string;
   readonly $defs?: JsonDefinitions;
+  readonly then?: JsonSchema;
   readonly title?: string;
   readonly description?: string;
   readonly default?: unknown;

@@ -1,33 +1,28 @@
-import { trafficSchema } from "../resources/gateway_policy.ts";
-import { httpMatchSchema } from "../resources/http_match.ts";
 import { settingsSchema } from "../settings.ts";
 
-/** A field with nested fields, and a sibling: together they identify the mapping. */
-interface Parent {
-  readonly name: string;
-  readonly sibling: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
+/** Reports whether the unknown field belongs to a sibling, such as `("matches", 0)`. */
+export type IsFieldOf = (...path: readonly (string | number)[]) => boolean;
 
-const parents: readonly Parent[] = [
-  { name: "config", sibling: "routes", fields: settingsSchema.entries },
-  { name: "policies", sibling: "hostnames", fields: trafficSchema.entries },
-  { name: "traffic", sibling: "targetRefs", fields: trafficSchema.entries },
+/** Fields with nested fields, each with a sibling that identifies the mapping. */
+const parents = [
+  { name: "policies", sibling: "hostnames" },
+  { name: "traffic", sibling: "targetRefs" },
 ];
 
 /** Suggests a fix for a field that is written beside its parent. @param known Valid fields at that place. */
 export function hintForMisplaced(
   key: string,
   known: readonly string[],
+  isFieldOf: IsFieldOf,
 ): string | undefined {
-  if (
-    known.includes("matches") && Object.hasOwn(httpMatchSchema.entries, key)
-  ) {
+  if (known.includes("matches") && isFieldOf("matches", 0)) {
     return `write matches: [{ ${key}: … }]`;
   }
-  const parent = parents.find(({ name, sibling, fields }) =>
-    known.includes(name) && known.includes(sibling) &&
-    Object.hasOwn(fields, key)
+  const isSetting = known.includes("config") && known.includes("routes") &&
+    Object.hasOwn(settingsSchema.entries, key);
+  if (isSetting) return 'move it into "config"';
+  const parent = parents.find(({ name, sibling }) =>
+    known.includes(name) && known.includes(sibling) && isFieldOf(name)
   );
   return parent && `move it into "${parent.name}"`;
 }

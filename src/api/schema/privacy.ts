@@ -1,4 +1,9 @@
 /** Marks the parts of a schema whose values may be secret, so that whoever shows a value can walk the schema. */
+import {
+  isSchema,
+  type SchemaEntries,
+  type SchemaNode,
+} from "./schema_node.ts";
 
 /**
  * How a value is shown.
@@ -44,16 +49,17 @@ export function privacyPlan(schema: SchemaNode): PrivacyPlan | undefined {
   return plan;
 }
 
-/** The members of a schema that hold other schemas; which of them it has depends on its kind. */
-interface SchemaNode {
-  readonly kind: "schema";
-  readonly pipe?: readonly object[];
-  readonly wrapped?: SchemaNode;
-  readonly options?: readonly (SchemaNode | string)[];
-  readonly item?: SchemaNode;
-  readonly rest?: SchemaNode;
-  readonly value?: SchemaNode;
-  readonly entries?: Readonly<Record<string, SchemaNode>>;
+/** Reports whether `path` leads to a secret or into one. */
+export function isSecretAt(
+  schema: SchemaNode,
+  path: readonly (string | number)[],
+): boolean {
+  let plan = privacyPlan(schema);
+  for (const step of path) {
+    if (plan?.privacy === "secret") return true;
+    plan = plan?.fields?.get(String(step)) ?? plan?.items;
+  }
+  return plan?.privacy === "secret";
 }
 
 function plansOf(
@@ -81,7 +87,7 @@ function itemsPlan(schema: SchemaNode | undefined): PrivacyPlan | undefined {
 }
 
 function fieldsPlan(
-  entries: Readonly<Record<string, SchemaNode>>,
+  entries: SchemaEntries,
 ): PrivacyPlan | undefined {
   const fields = new Map<string, PrivacyPlan>();
   for (const [name, schema] of Object.entries(entries)) {
@@ -89,11 +95,6 @@ function fieldsPlan(
     if (plan !== undefined) fields.set(name, plan);
   }
   return fields.size === 0 ? undefined : { fields };
-}
-
-function isSchema(part: unknown): part is SchemaNode {
-  return typeof part === "object" && part !== null && "kind" in part &&
-    part.kind === "schema";
 }
 
 /** Of alternatives, all that is private in one of them is private: a value does not say which it is. */

@@ -1,5 +1,7 @@
 import { describeError } from "../../base/errors.ts";
+import { isSecretAt } from "./privacy.ts";
 import * as s from "./schema.ts";
+import { entriesAt } from "./schema_node.ts";
 import {
   choicesOf,
   expectedTypeOf,
@@ -47,9 +49,10 @@ export function validate<S extends s.GenericSchema>(
 ): Validated<s.Infer<S>> {
   try {
     const result = s.parse(schema, input);
-    return result.ok
-      ? result
-      : { ok: false, problems: result.issues.flatMap(describeIssue) };
+    return result.ok ? result : {
+      ok: false,
+      problems: result.issues.flatMap((issue) => describeIssue(issue, schema)),
+    };
   } catch (error) {
     // A bug in a rule, not a user error: the message still has to name the value.
     const message = `cannot be checked: ${describeError(error)}`;
@@ -81,13 +84,22 @@ export function show(value: unknown): string {
 }
 
 /** Describes an issue; returns nothing for consequences of another mistake. */
-function describeIssue(issue: Issue): Problem | readonly Problem[] {
+function describeIssue(
+  issue: Issue,
+  schema: s.GenericSchema,
+): Problem | readonly Problem[] {
   const path = pathOf(issue);
   const last = issue.path?.at(-1);
   if (last !== undefined && isAboutField(issue)) {
     const known = choicesOf(issue);
     const remedy = hintForProviderField(last.key, last.input, known) ??
-      hintForKey(path, last.input, known);
+      hintForKey(
+        path,
+        last.input,
+        known,
+        (...parent) =>
+          hasField(schema, [...path.slice(0, -1), ...parent], last.key),
+      );
     const isReportedElsewhere = remedy === "" ||
       isReplacedByProviderFields(last.key, last.input);
     if (isReportedElsewhere) return [];
@@ -110,7 +122,7 @@ function describeIssue(issue: Issue): Problem | readonly Problem[] {
     path,
     at: "value",
     message: `expected ${expected}`,
-    ...(holdsSecrets(path)
+    ...(isSecretAt(schema, path)
       ? {
         got: typeof issue.input === "object" ? show(issue.input) : "a string",
       }
@@ -118,10 +130,10 @@ function describeIssue(issue: Issue): Problem | readonly Problem[] {
   };
 }
 
-/** Reports whether `path` leads to a credential list or an item in it: a scalar there may be the secret itself. */
-function holdsSecrets(path: Path): boolean {
-  const field = typeof path.at(-1) === "number" ? path.at(-2) : path.at(-1);
-  return field === "keys" || field === "users";
+function hasField(schema: s.GenericSchema, path: Path, key: unknown): boolean {
+  return entriesAt(schema, path).some((entries) =>
+    Object.hasOwn(entries, String(key))
+  );
 }
 
 function pathOf(issue: Issue): Path {

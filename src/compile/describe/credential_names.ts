@@ -1,4 +1,4 @@
-import type { CredentialLocation } from "../../api/policies/jwt_schema.ts";
+import type { CredentialLocation } from "../../policy/authentication/credential_schema.ts";
 import type { CredentialNames } from "../../snapshot/snapshot.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
 
@@ -14,12 +14,8 @@ export function credentialNames(
       parameters.add(queryParameter.name.toLowerCase());
     }
   };
-  for (const { layers } of effective) {
-    for (const { traffic } of layers) {
-      const { jwtAuthentication, apiKeyAuthentication } = traffic;
-      if (jwtAuthentication?.location) add(jwtAuthentication.location);
-      if (apiKeyAuthentication?.location) add(apiKeyAuthentication.location);
-    }
+  for (const { kind, layers } of effective) {
+    for (const { traffic } of layers) kind.credentials(traffic).forEach(add);
   }
   return { headers, parameters };
 }

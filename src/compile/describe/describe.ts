@@ -4,10 +4,6 @@ import {
   REDACTION_MARKER,
 } from "../../base/redaction.ts";
 import { mapInSlices } from "../../base/slices.ts";
-import {
-  backendPolicySchema,
-  trafficSchema,
-} from "../../api/resources/gateway_policy.ts";
 import { httpMatchSchema } from "../../api/resources/http_match.ts";
 import type { Backend, Port } from "../../snapshot/snapshot.ts";
 import type {
@@ -41,9 +37,10 @@ export const emptyDescription: Description = {
  * Describes a compiled configuration, a part at a time, for it may be large; secrets are redacted, private keys do not appear.
  */
 export async function describe(
-  { resources, ports, listeners, backends }: CompiledModel,
+  { resources, ports, listeners, backends, policies }: CompiledModel,
   sensitiveHeaders: Iterable<string>,
 ): Promise<Description> {
+  const { schemas } = policies;
   const redact = createRedaction({
     sensitiveHeaders: createSensitiveHeaders(sensitiveHeaders),
     environment: resources.environment ?? [],
@@ -71,8 +68,8 @@ export async function describe(
         key: fullName(policy),
         targetRefs: policy.spec.targetRefs,
         phase: policy.spec.phase,
-        traffic: redact(trafficSchema, policy.spec.traffic),
-        backend: redact(backendPolicySchema, policy.spec.backend),
+        traffic: redact(schemas.traffic, policy.spec.traffic),
+        backend: redact(schemas.backend, policy.spec.backend),
       }),
     ),
   };
@@ -160,10 +157,10 @@ function describeRule(
 /** One entry for each place that contributes, in the order in which they run. */
 function describePolicy({ kind, layers }: EffectivePolicy, redact: Redact) {
   return layers.map(({ resource, traffic }) => ({
-    kind: kind.kind,
+    kind: kind.name,
     source:
       `${resource.kind}/${resource.metadata.namespace}/${resource.metadata.name}`,
-    config: redact(trafficSchema.entries[kind.kind], traffic[kind.kind]),
+    config: redact(kind.schema, traffic[kind.name]),
   }));
 }
 

@@ -1,6 +1,5 @@
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import { gatewayPhaseKinds } from "../../policy/registry.ts";
 import { createRouteTable } from "../../route/route_table.ts";
 import type { Listener } from "../../snapshot/snapshot.ts";
 import { type AttachedRoute, attachRoutes } from "../routes/attach_routes.ts";
@@ -12,7 +11,7 @@ import {
 } from "../policies/effective_policy.ts";
 import type { ForwardingContext } from "../routes/compile_forwarding.ts";
 import { type ListenerSite, listListeners } from "./listener_sites.ts";
-import { mcpEntries } from "../policies/mcp_entries.ts";
+import { wellKnownEntries } from "../policies/well_known_entries.ts";
 import {
   compileRule,
   levelAt,
@@ -66,7 +65,7 @@ function gatewayPolicies(
       levelAt(attachments, { ...target, section: spec.name }, "PreRouting"),
       levelAt(attachments, target, "PreRouting"),
     ],
-    gatewayPhaseKinds,
+    context.policies.running("gateway"),
     reportConflict(context),
   );
 }
@@ -86,8 +85,8 @@ function createListener(
     hostname,
     policies: context.factory.createAll(effective, spec.port),
     describePolicies: describeLater(
-      effective.map(({ kind, layers }) => ({ kind: kind.kind, layers })),
-      gatewayPhaseKinds.map(({ kind }) => kind),
+      effective.map(({ kind: { name }, layers }) => ({ name, layers })),
+      context.policies.running("gateway"),
       context.environment,
     ),
     routes: createRouteTable([
@@ -96,7 +95,7 @@ function createListener(
         matches: rule.spec.matches,
         value: route,
       })),
-      ...mcpEntries(served),
+      ...wellKnownEntries(served),
     ]),
   };
 }

@@ -2,7 +2,7 @@ import {
   type GatewayPolicy,
   isInlinePolicy,
   type PolicyTargetRef,
-} from "../../api/resources/gateway_policy.ts";
+} from "../../api/resources/gateway_policy_schema.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { compareAge, fullName } from "../precedence.ts";

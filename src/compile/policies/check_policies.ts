@@ -1,26 +1,23 @@
-import type { TrafficPolicy } from "../../api/resources/gateway_policy.ts";
+import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type {
   BackendFilter,
   HttpFilter,
 } from "../../api/resources/http_filter.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import {
-  backendPhaseKinds,
-  gatewayPhaseKinds,
-  routePhaseKinds,
-} from "../../policy/registry.ts";
-import type { PolicyKind } from "../../policy/policy_kind.ts";
+import type { PolicyKind, PolicyProblem } from "../../policy/policy_kind.ts";
+import type { PolicyRegistry } from "../../policy/policy_registry.ts";
 import type { Named, Report } from "../report.ts";
 import type { PolicyChecks } from "./policy_checks.ts";
 
 interface CheckContext {
+  readonly policies: PolicyRegistry;
   readonly checks: PolicyChecks;
   readonly report: Report;
 }
 
-/** A resource and where in it a policy or filter is configured. */
-interface Site {
+/** A resource and the place in it where a policy or filter is configured. */
+export interface Site {
   readonly resource: Named;
   readonly path: DiagnosticPath;
 }
@@ -30,15 +27,18 @@ export function checkPolicies(
   resources: ResourceSet,
   context: CheckContext,
 ): void {
+  const { policies } = context;
   for (const policy of resources.gatewayPolicies) {
     const { traffic = {}, backend = {}, phase } = policy.spec;
-    const kinds = phase === "PreRouting" ? gatewayPhaseKinds : routePhaseKinds;
+    const kinds = policies.running(
+      phase === "PreRouting" ? "gateway" : "route",
+    );
     const site = (field: string) => ({
       resource: policy,
       path: ["spec", field],
     });
     check(site("traffic"), traffic, kinds, context);
-    check(site("backend"), backend, backendPhaseKinds, context);
+    check(site("backend"), backend, policies.running("backend"), context);
   }
   for (const route of resources.httpRoutes) {
     for (const [index, rule] of route.spec.rules.entries()) {
@@ -52,24 +52,11 @@ export function checkPolicies(
   }
 }
 
-/** The policy field that does what a filter does; an empty one for `RequestMirror`, which is no policy. */
+/** Returns the policies that filters configure; the field of a filter has the name of the kind of policy that does the same. */
 export function trafficOfFilter(
-  filter: HttpFilter | BackendFilter,
+  { type: _, ...traffic }: HttpFilter | BackendFilter,
 ): TrafficPolicy {
-  switch (filter.type) {
-    case "CORS":
-      return { cors: filter.cors };
-    case "RequestHeaderModifier":
-      return { requestHeaderModifier: filter.requestHeaderModifier };
-    case "ResponseHeaderModifier":
-      return { responseHeaderModifier: filter.responseHeaderModifier };
-    case "URLRewrite":
-      return { urlRewrite: filter.urlRewrite };
-    case "RequestRedirect":
-      return { requestRedirect: filter.requestRedirect };
-    case "RequestMirror":
-      return {};
-  }
+  return traffic;
 }
 
 function checkFilters(
@@ -79,7 +66,7 @@ function checkFilters(
 ): void {
   for (const [index, filter] of (filters ?? []).entries()) {
     const site = { resource, path: [...path, "filters", index] };
-    check(site, trafficOfFilter(filter), routePhaseKinds, context);
+    check(site, trafficOfFilter(filter), context.policies.kinds, context);
   }
 }
 
@@ -90,16 +77,24 @@ function check(
   { checks, report }: CheckContext,
 ): void {
   for (const kind of kinds) {
+    const at = { resource, path: [...path, kind.name] };
     for (const problem of checks.problemsOf(kind, traffic)) {
-      const { suggestion, offset, isWarning } = problem;
-      // What has a place in a text may quote it.
-      const message = offset === undefined
+      // A message with a position in a string may quote the string.
+      const message = problem.offset === undefined
         ? problem.message
         : checks.options.hide(problem.message);
-      const where = [...path, kind.kind, ...problem.path];
-      const found = { path: where, message, suggestion, offset };
-      if (isWarning) report.warning(resource, found);
-      else report.error(resource, found);
+      reportProblem(at, { ...problem, message }, report);
     }
   }
+}
+
+/** Reports a problem of the policy at `site`. */
+export function reportProblem(
+  { resource, path }: Site,
+  { path: within, message, suggestion, offset, isWarning }: PolicyProblem,
+  report: Report,
+): void {
+  const found = { path: [...path, ...within], message, suggestion, offset };
+  if (isWarning) report.warning(resource, found);
+  else report.error(resource, found);
 }

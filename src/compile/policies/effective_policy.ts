@@ -1,7 +1,4 @@
-import type {
-  TrafficPolicy,
-  TrafficPolicyKind,
-} from "../../api/resources/gateway_policy.ts";
+import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type { PolicyKind } from "../../policy/policy_kind.ts";
 import type { Named } from "../report.ts";
 
@@ -28,7 +25,7 @@ export interface EffectivePolicy {
 export type OnConflict = (
   loser: PolicyLayer,
   winner: PolicyLayer,
-  kind: TrafficPolicyKind,
+  kind: string,
 ) => void;
 
 /**
@@ -45,8 +42,8 @@ export function mergePolicies(
   const effective: EffectivePolicy[] = [];
   for (const kind of kinds) {
     const layers = kind.merge === "accumulate"
-      ? levels.flatMap((level) => having(level, kind.kind)).reverse()
-      : mostSpecific(levels, kind.kind, onConflict);
+      ? levels.flatMap((level) => having(level, kind.name)).reverse()
+      : mostSpecific(levels, kind.name, onConflict);
     if (layers.length > 0) effective.push({ kind, layers });
   }
   return effective;
@@ -55,7 +52,7 @@ export function mergePolicies(
 /** What applies of a field that is no policy of its own, such as `timeouts`: the winner of each level, the most specific first. */
 export function layersWith(
   levels: readonly PolicyLevel[],
-  field: TrafficPolicyKind,
+  field: string,
   onConflict: OnConflict,
 ): readonly PolicyLayer[] {
   return levels.flatMap((level) => winners(level, field, onConflict));
@@ -63,7 +60,7 @@ export function layersWith(
 
 function mostSpecific(
   levels: readonly PolicyLevel[],
-  kind: TrafficPolicyKind,
+  kind: string,
   onConflict: OnConflict,
 ): readonly PolicyLayer[] {
   return layersWith(levels, kind, onConflict).slice(0, 1);
@@ -71,7 +68,7 @@ function mostSpecific(
 
 function winners(
   level: PolicyLevel,
-  kind: TrafficPolicyKind,
+  kind: string,
   onConflict: OnConflict,
 ): readonly PolicyLayer[] {
   const [winner, ...losers] = having(level, kind);
@@ -80,6 +77,6 @@ function winners(
   return [winner];
 }
 
-function having(level: PolicyLevel, kind: TrafficPolicyKind): PolicyLayer[] {
+function having(level: PolicyLevel, kind: string): PolicyLayer[] {
   return level.filter(({ traffic }) => traffic[kind] !== undefined);
 }

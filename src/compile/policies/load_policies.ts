@@ -1,5 +1,5 @@
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import { routePhaseKinds } from "../../policy/registry.ts";
+import type { PolicyRegistry } from "../../policy/policy_registry.ts";
 import { loadPatternsOf } from "../routes/check_patterns.ts";
 
 /** Loads the code that `compile` needs for the policies and regular expressions of `resources`. */
@@ -8,6 +8,7 @@ export async function loadPolicies(
     ResourceSet,
     "gatewayPolicies" | "httpRoutes"
   >,
+  policies: PolicyRegistry,
 ): Promise<void> {
   await loadPatternsOf({ httpRoutes });
   const used = new Set(
@@ -16,8 +17,7 @@ export async function loadPolicies(
       ...Object.keys(backend),
     ]),
   );
-  // Every kind runs in the route phase.
-  for (const kind of routePhaseKinds) {
-    if (used.has(kind.kind)) await kind.load?.();
+  for (const kind of policies.kinds) {
+    if (used.has(kind.name)) await kind.load();
   }
 }

@@ -1,4 +1,4 @@
-import type { TrafficPolicy } from "../../api/resources/gateway_policy.ts";
+import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type {
   CheckOptions,
   PolicyKind,
@@ -20,8 +20,8 @@ export class PolicyChecks {
     kind: PolicyKind,
     traffic: TrafficPolicy,
   ): readonly PolicyProblem[] {
-    const config = traffic[kind.kind];
-    if (config === undefined) return [];
+    const config = traffic[kind.name];
+    if (typeof config !== "object" || config === null) return [];
     let problems = this.#problems.get(config);
     if (problems === undefined) {
       problems = kind.check(traffic, this.options);

@@ -1,10 +1,6 @@
-import type { TrafficPolicy } from "../../api/resources/gateway_policy.ts";
-import type { Policy } from "../../policy/policy.ts";
-import {
-  denyingPolicy,
-  type PolicyKind,
-  type PolicyOptions,
-} from "../../policy/policy_kind.ts";
+import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import type { RunningPolicy } from "../../policy/policy.ts";
+import type { PolicyKind, PolicyOptions } from "../../policy/policy_kind.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import type { EffectivePolicy, PolicyLayer } from "./effective_policy.ts";
 import type { PolicyChecks } from "./policy_checks.ts";
@@ -28,7 +24,7 @@ export interface PolicyFactoryOptions {
  */
 export class PolicyFactory {
   readonly #options: PolicyFactoryOptions;
-  readonly #created = new Map<string, Policy | undefined>();
+  readonly #created = new Map<string, RunningPolicy | undefined>();
   /** Numbers that stand for the parts of a key of `#created`. */
   readonly #ids = new Map<unknown, number>();
 
@@ -40,7 +36,7 @@ export class PolicyFactory {
   createAll(
     effective: readonly EffectivePolicy[],
     listenerPort: number,
-  ): Policy[] {
+  ): RunningPolicy[] {
     return effective.flatMap(({ kind, layers }) => {
       if (kind.combine !== undefined) {
         return this.#combine(kind, layers, listenerPort) ?? [];
@@ -57,8 +53,8 @@ export class PolicyFactory {
     kind: PolicyKind,
     traffic: TrafficPolicy,
     site: PolicySite,
-  ): Policy | undefined {
-    const key = [kind, site.listenerPort, traffic[kind.kind]];
+  ): RunningPolicy | undefined {
+    const key = [kind, site.listenerPort, traffic[kind.name]];
     return this.#createOnce(key, () =>
       this.#deny(kind, [traffic]) ??
         kind.create(traffic, this.#optionsFor(site)));
@@ -68,9 +64,9 @@ export class PolicyFactory {
     kind: PolicyKind,
     layers: readonly PolicyLayer[],
     listenerPort: number,
-  ): Policy | undefined {
+  ): RunningPolicy | undefined {
     const parts = layers.flatMap(({ traffic, scope }) => [
-      traffic[kind.kind],
+      traffic[kind.name],
       scope,
     ]);
     return this.#createOnce(
@@ -87,8 +83,8 @@ export class PolicyFactory {
 
   #createOnce(
     parts: readonly unknown[],
-    create: () => Policy | undefined,
-  ): Policy | undefined {
+    create: () => RunningPolicy | undefined,
+  ): RunningPolicy | undefined {
     const key = parts.map((part) => {
       const id = this.#ids.get(part) ?? this.#ids.size;
       this.#ids.set(part, id);
@@ -102,11 +98,11 @@ export class PolicyFactory {
   #deny(
     kind: PolicyKind,
     configured: readonly TrafficPolicy[],
-  ): Policy | undefined {
+  ): RunningPolicy | undefined {
     const error = configured
       .flatMap((traffic) => this.#options.checks.problemsOf(kind, traffic))
       .find(({ isWarning }) => isWarning === undefined);
-    return error && denyingPolicy(kind.kind, error.message);
+    return error && kind.deny(error.message);
   }
 
   #optionsFor({ listenerPort, namespace }: PolicySite): PolicyOptions {

@@ -9,7 +9,7 @@ import type {
 } from "../../api/resources/http_route.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { backendPhaseKinds } from "../../policy/registry.ts";
+import type { PolicyRegistry } from "../../policy/policy_registry.ts";
 import type {
   Backend,
   Mirror,
@@ -26,6 +26,7 @@ import { findWebUi } from "./compile_web_ui.ts";
 
 /** What references are resolved with. */
 export interface ForwardingContext {
+  readonly policies: PolicyRegistry;
   readonly backends: ReadonlyMap<string, Backend>;
   readonly attachments: PolicyAttachments;
   readonly factory: PolicyFactory;
@@ -86,7 +87,7 @@ function compileBackendRef(
       backend: undefined,
       problem: resolved.problem,
       policies: [],
-      describePolicies: describeLater([], backendKinds),
+      describePolicies: describeLater([], context.policies.running("backend")),
     };
   }
   return {
@@ -97,12 +98,10 @@ function compileBackendRef(
   };
 }
 
-const backendKinds = backendPhaseKinds.map(({ kind }) => kind);
-
 function backendPolicies(
   route: HttpRoute,
   ref: BackendRef,
-  { attachments, factory, environment }: ForwardingContext,
+  { policies: registry, attachments, factory, environment }: ForwardingContext,
 ): Pick<WeightedBackend, "policies" | "describePolicies"> {
   const { namespace } = route.metadata;
   const resource = { metadata: { namespace, name: ref.name } };
@@ -113,18 +112,19 @@ function backendPolicies(
     ),
     ...attached.slice(0, 1).map(({ spec }) => spec.backend ?? {}),
   ];
+  const kinds = registry.running("backend");
   const policies = layers.flatMap((traffic) =>
-    backendPhaseKinds.map((kind) =>
+    kinds.map((kind) =>
       factory.create(kind, traffic, { listenerPort: 0, namespace })
     )
   ).filter((policy) => policy !== undefined);
-  const configured = backendKinds.map((kind) => ({
-    kind,
+  const configured = kinds.map(({ name }) => ({
+    name,
     layers: layers.map((traffic) => ({ traffic })),
   }));
   return {
     policies,
-    describePolicies: describeLater(configured, backendKinds, environment),
+    describePolicies: describeLater(configured, kinds, environment),
   };
 }
 

@@ -44,15 +44,8 @@ export function checkWebUi(
   }
 }
 
-/** Whether it turns away those who show nothing. */
+/** Reports whether the policy rejects callers who show no credential. */
 function isGuard({ kind, layers }: EffectivePolicy): boolean {
-  const traffic = layers[0]?.traffic;
-  switch (kind.kind) {
-    case "jwtAuthentication":
-    case "basicAuthentication":
-    case "apiKeyAuthentication":
-      return traffic?.[kind.kind]?.mode === "Strict";
-    default:
-      return kind.kind === "authorization";
-  }
+  const [first] = layers;
+  return first !== undefined && kind.isRequired(first.traffic);
 }

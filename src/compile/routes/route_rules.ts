@@ -2,14 +2,13 @@ import { optionalDuration } from "../../api/schema/duration.ts";
 import type {
   GatewayPolicy,
   TrafficPolicy,
-} from "../../api/resources/gateway_policy.ts";
+} from "../../api/resources/gateway_policy_schema.ts";
 import type {
   HttpRoute,
   HttpRouteRule,
   RouteRetry,
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
-import { routePhaseKinds } from "../../policy/registry.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
 import { fullName } from "../precedence.ts";
 import {
@@ -18,7 +17,7 @@ import {
   type PolicyTarget,
 } from "../policies/attach_policies.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
-import { describeLater } from "../describe/describe_effective.ts";
+import { describeLater, routeFields } from "../describe/describe_effective.ts";
 import {
   type EffectivePolicy,
   layersWith,
@@ -55,7 +54,8 @@ export function compileRule(
   const { route, index, forwarding } = rule;
   const levels = levelsOf(rule, site, context.attachments);
   const onConflict = reportConflict(context);
-  const effective = mergePolicies(levels, routePhaseKinds, onConflict);
+  const kinds = context.policies.running("route");
+  const effective = mergePolicies(levels, kinds, onConflict);
   const timeouts = mergeTimeouts(levels, onConflict);
   const retry = mergeRetry(levels, onConflict);
   warnWithoutBackend(rule, effective, context);
@@ -68,11 +68,11 @@ export function compileRule(
       policies: context.factory.createAll(effective, site.spec.port),
       describePolicies: describeLater(
         [
-          ...effective.map(({ kind, layers }) => ({ kind: kind.kind, layers })),
-          { kind: "timeouts", layers: having({ timeouts }) },
-          { kind: "retry", layers: having({ retry }) },
+          ...effective.map(({ kind: { name }, layers }) => ({ name, layers })),
+          { name: "timeouts", layers: having({ timeouts }) },
+          { name: "retry", layers: having({ retry }) },
         ],
-        [...routePhaseKinds.map(({ kind }) => kind), "timeouts", "retry"],
+        [...kinds, ...routeFields],
         context.environment,
       ),
       ...forwarding,
@@ -198,9 +198,7 @@ function warnWithoutBackend(
   effective: readonly EffectivePolicy[],
   { report }: ForwardingContext,
 ): void {
-  const answers = effective.some(({ kind }) =>
-    kind.kind === "requestRedirect" || kind.kind === "directResponse"
-  );
+  const answers = effective.some(({ kind }) => kind.respondsAlways);
   if (answers || forwarding.totalWeight > 0) return;
   const cause = forwarding.backends.length === 0
     ? "the route has no backends"

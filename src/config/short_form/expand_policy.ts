@@ -1,7 +1,7 @@
 import {
   type GatewayPolicy,
   INLINE_ANNOTATION,
-} from "../../api/resources/gateway_policy.ts";
+} from "../../api/resources/gateway_policy_schema.ts";
 import {
   GATEWAY_API_GROUP,
   policyApiVersion,

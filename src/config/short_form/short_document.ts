@@ -13,14 +13,12 @@ import type { ShortItem } from "../placed.ts";
 import {
   type ShortBackend,
   shortBackendSchema,
+  type ShortFormSchemas,
   type ShortGateway,
   shortGatewaySchema,
   type ShortPolicy,
-  shortPolicySchema,
   type ShortRoute,
-  shortRouteSchema,
   type ShortUi,
-  shortUiSchema,
 } from "./short_form.ts";
 import { lacksTlsHostname } from "./expand_backend.ts";
 import type { ConfigDocument } from "../config_document.ts";
@@ -57,6 +55,7 @@ const sections = s.object({
 export function readShortDocument(
   document: ConfigDocument,
   value: JsonObject,
+  schemas: ShortFormSchemas,
   report: Report,
 ): ShortDocument {
   const top = validate(sections, value);
@@ -85,7 +84,7 @@ export function readShortDocument(
     Object.hasOwn(value, name) ? readItem(schema, [name], value[name]) : [];
 
   const [settings] = readSection(settingsSchema, "config");
-  const routes = readList(shortRouteSchema, "routes");
+  const routes = readList(schemas.route, "routes");
   const valid = new Set(routes.map(({ path: [_, index] }) => index));
   const short: ShortDocument = {
     document,
@@ -97,10 +96,13 @@ export function readShortDocument(
     backends: readList(shortBackendSchema, "backends"),
     routes,
     invalidRoutes: listOf(value, "routes").flatMap((item, index) =>
-      valid.has(index) ? [] : validPoliciesOf(item, ["routes", index], document)
+      valid.has(index) ? [] : validPoliciesOf(item, ["routes", index], {
+        document,
+        schema: schemas.route,
+      })
     ),
-    policies: readList(shortPolicySchema, "policies"),
-    ui: readSection(shortUiSchema, "ui"),
+    policies: readList(schemas.policy, "policies"),
+    ui: readSection(schemas.ui, "ui"),
   };
   checkTlsHostnames(short, report);
   return short;
@@ -110,9 +112,12 @@ export function readShortDocument(
 function validPoliciesOf(
   item: unknown,
   path: Path,
-  document: ConfigDocument,
+  { document, schema }: {
+    readonly document: ConfigDocument;
+    readonly schema: ShortFormSchemas["route"];
+  },
 ): readonly ShortItem<ShortRoute>[] {
-  const whole = validate(shortRouteSchema, item);
+  const whole = validate(schema, item);
   if (whole.ok || !isJsonObject(item)) return [];
   const invalid = new Set(
     whole.problems.map(({ path: [first, kind] }) =>
@@ -121,7 +126,7 @@ function validPoliciesOf(
   );
   const policies = Object.entries(mappingOf(item, "policies"))
     .filter(([kind]) => !invalid.has(kind));
-  const result = validate(shortRouteSchema, {
+  const result = validate(schema, {
     policies: Object.fromEntries(policies),
   });
   return result.ok ? [{ value: result.value, path, document }] : [];

@@ -7,10 +7,7 @@ import {
   tlsEntries,
 } from "../../api/resources/gateway_resource.ts";
 import { backendEntries } from "../../api/resources/gateway_backend.ts";
-import {
-  policyEntries,
-  trafficSchema,
-} from "../../api/resources/gateway_policy.ts";
+import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
 import { shortFilterSchema } from "../../api/resources/http_filter.ts";
 import {
   backendUseEntries,
@@ -131,35 +128,6 @@ const routeBackend = s.refine(
   ),
 );
 
-/** `routes[]`: a route with one rule. */
-export const shortRouteSchema = s.object({
-  name: s.field(
-    "Name in logs, metrics and `targetRefs`. Default: `route0`, `route1` and so on.",
-    s.optional(objectName),
-  ),
-  gateways: s.field(
-    "Names of gateways that the route attaches to. Default: all.",
-    s.optional(s.list(referenceName, { min: 1, max: 32 })),
-  ),
-  hostnames: s.field(
-    "Hosts of the route. Default: every host of its gateways.",
-    s.optional(s.list(hostname, { max: 16 })),
-  ),
-  ...ruleEntries,
-  filters: s.field(
-    "Changes to requests and responses.",
-    s.optional(s.list(shortFilterSchema, { max: 16 })),
-  ),
-  backends: s.field(
-    "Backends that receive the requests, in proportion to their weights.",
-    s.optional(s.list(routeBackend, { max: 16 })),
-  ),
-  policies: s.field(
-    "Policies for the requests of the route.",
-    s.optional(trafficSchema),
-  ),
-});
-
 /** `backends[]`: a `GatewayBackend`, with its TLS policy inline. */
 export const shortBackendSchema = s.object({
   name: s.field("Name; routes refer to it.", objectName),
@@ -167,68 +135,100 @@ export const shortBackendSchema = s.object({
   tls: shortTls,
 });
 
-/** `policies[]`: a `GatewayPolicy`. */
-export const shortPolicySchema = s.object({
-  name: s.field("Name in messages and `/config_dump`.", objectName),
-  ...policyEntries,
-});
+/** Schemas of the short file form. */
+export type ShortFormSchemas = ReturnType<typeof createShortForm>;
 
-/** `ui`: the web UI on gateways, at `/ui`. */
-export const shortUiSchema = s.object({
-  gateways: s.field(
-    "Names of gateways that serve the web UI, at `/ui`.",
-    s.list(referenceName, { min: 1, max: 32 }),
-  ),
-  hostnames: s.field(
-    "Hosts that serve the web UI. Default: every host of its gateways.",
-    s.optional(s.list(hostname, { max: 16 })),
-  ),
-  access: s.field(
-    "`ReadWrite` allows changing log levels.",
-    s.optional(s.oneOf(["ReadOnly", "ReadWrite"])),
-    "ReadOnly",
-  ),
-  policies: s.field(
-    "Policies for access to the web UI, such as `basicAuthentication`. Default: everybody who reaches the gateway has access.",
-    s.optional(trafficSchema),
-  ),
-});
-
-/** A document in the short file form. */
-export const shortFormSchema = s.object({
-  config: s.field(
-    "Settings of the process, read only at startup.",
-    s.optional(settingsSchema),
-  ),
-  gateways: s.field(
-    "Gateways by name.",
-    s.optional(s.map(objectName, shortGatewaySchema)),
-  ),
-  routes: s.field(
-    "Routes: map requests to backends.",
-    s.optional(s.list(shortRouteSchema, { max: 10_000 })),
-  ),
-  backends: s.field(
-    "Backends with their settings; routes refer to them by name.",
-    s.optional(s.list(shortBackendSchema, { max: 10_000 })),
-  ),
-  policies: s.field(
-    "Policies for several routes, gateways or backends.",
-    s.optional(s.list(shortPolicySchema, { max: 10_000 })),
-  ),
-  ui: s.field("Serves the web UI on gateways.", s.optional(shortUiSchema)),
-});
+/** Creates the schemas of those parts of the short file form that have policies, and of the form as a whole. */
+export function createShortForm(policies: PolicySchemas) {
+  // A route with one rule.
+  const route = s.object({
+    name: s.field(
+      "Name in logs, metrics and `targetRefs`. Default: `route0`, `route1` and so on.",
+      s.optional(objectName),
+    ),
+    gateways: s.field(
+      "Names of gateways that the route attaches to. Default: all.",
+      s.optional(s.list(referenceName, { min: 1, max: 32 })),
+    ),
+    hostnames: s.field(
+      "Hosts of the route. Default: every host of its gateways.",
+      s.optional(s.list(hostname, { max: 16 })),
+    ),
+    ...ruleEntries,
+    filters: s.field(
+      "Changes to requests and responses.",
+      s.optional(s.list(shortFilterSchema, { max: 16 })),
+    ),
+    backends: s.field(
+      "Backends that receive the requests, in proportion to their weights.",
+      s.optional(s.list(routeBackend, { max: 16 })),
+    ),
+    policies: s.field(
+      "Policies for the requests of the route.",
+      s.optional(policies.traffic),
+    ),
+  });
+  // A `GatewayPolicy`.
+  const policy = s.object({
+    name: s.field("Name in messages and `/config_dump`.", objectName),
+    ...policies.entries,
+  });
+  // The web UI on gateways, at `/ui`.
+  const ui = s.object({
+    gateways: s.field(
+      "Names of gateways that serve the web UI, at `/ui`.",
+      s.list(referenceName, { min: 1, max: 32 }),
+    ),
+    hostnames: s.field(
+      "Hosts that serve the web UI. Default: every host of its gateways.",
+      s.optional(s.list(hostname, { max: 16 })),
+    ),
+    access: s.field(
+      "`ReadWrite` allows changing log levels.",
+      s.optional(s.oneOf(["ReadOnly", "ReadWrite"])),
+      "ReadOnly",
+    ),
+    policies: s.field(
+      "Policies for access to the web UI, such as `basicAuthentication`. Default: everybody who reaches the gateway has access.",
+      s.optional(policies.traffic),
+    ),
+  });
+  const whole = s.object({
+    config: s.field(
+      "Settings of the process, read only at startup.",
+      s.optional(settingsSchema),
+    ),
+    gateways: s.field(
+      "Gateways by name.",
+      s.optional(s.map(objectName, shortGatewaySchema)),
+    ),
+    routes: s.field(
+      "Routes: map requests to backends.",
+      s.optional(s.list(route, { max: 10_000 })),
+    ),
+    backends: s.field(
+      "Backends with their settings; routes refer to them by name.",
+      s.optional(s.list(shortBackendSchema, { max: 10_000 })),
+    ),
+    policies: s.field(
+      "Policies for several routes, gateways or backends.",
+      s.optional(s.list(policy, { max: 10_000 })),
+    ),
+    ui: s.field("Serves the web UI on gateways.", s.optional(ui)),
+  });
+  return { route, policy, ui, whole };
+}
 
 /** `gateways.<name>` after validation. */
 export type ShortGateway = s.Infer<typeof shortGatewaySchema>;
 /** `routes[]` after validation. */
-export type ShortRoute = s.Infer<typeof shortRouteSchema>;
+export type ShortRoute = s.Infer<ShortFormSchemas["route"]>;
 /** `backends[]` after validation. */
 export type ShortBackend = s.Infer<typeof shortBackendSchema>;
 /** `policies[]` after validation. */
-export type ShortPolicy = s.Infer<typeof shortPolicySchema>;
+export type ShortPolicy = s.Infer<ShortFormSchemas["policy"]>;
 /** `ui` after validation. */
-export type ShortUi = s.Infer<typeof shortUiSchema>;
+export type ShortUi = s.Infer<ShortFormSchemas["ui"]>;
 /** TLS settings of a backend in the short form. */
 export type ShortTls = s.Infer<typeof shortTlsSchema>;
 /** TLS settings of a gateway in the short form. */

@@ -5,6 +5,12 @@ import type { ProviderAdapter } from "./provider.ts";
 /** All adapters: a new one is a file and an entry here. */
 const adapters: readonly ProviderAdapter[] = [idpA, idpB];
 
+/** Every value of `mcp.provider`: the name of each adapter, then the other names. */
+export const providerNames: readonly string[] = [
+  ...adapters.map(({ names: [name] }) => name),
+  ...adapters.flatMap(({ names: [, ...others] }) => others),
+];
+
 /** Returns the adapter that `mcp.provider` selects with this name, such as `IdpA`. */
 export function adapterOf(name: string): ProviderAdapter | undefined {
   return adapters.find(({ names }) => names.includes(name));

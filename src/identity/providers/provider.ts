@@ -11,7 +11,7 @@ export interface ProviderSettings {
 /** Adapts the gateway to an identity provider; one file each, listed in `adapters.ts`. */
 export interface ProviderAdapter {
   /** Values of `mcp.provider` that select the adapter. */
-  readonly names: readonly string[];
+  readonly names: readonly [string, ...string[]];
   /** Describes why an issuer URL cannot belong to this provider; `undefined` when it can. */
   issuerProblem(issuer: string): string | undefined;
   /** Returns candidate URLs of the authorization server metadata in order of preference. */

@@ -1,13 +1,82 @@
 import { createHash } from "node:crypto";
-import type { ApiKeyAuthentication } from "../../api/policies/api_key_schema.ts";
+import * as s from "../../api/schema/schema.ts";
 import { toJson } from "../../base/json.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { bearerLocation, credentialPlace } from "./credential.ts";
 import type { Policy } from "../policy.ts";
 import { apiKeyMetadata } from "./request_identity.ts";
+import { definePolicy } from "../define_policy.ts";
 import type { PolicyProblem } from "../policy_kind.ts";
 import { Refusal } from "../refusal.ts";
+
+import { credentialLocationSchema } from "./credential_schema.ts";
+import { explainAuthentication } from "./explain_authentication.ts";
+
+const apiKey = s.refine(
+  s.object({
+    key: s.field("The key itself.", s.optional(s.secret())),
+    keyHash: s.field(
+      "In place of the key: `sha256:` and the digest of the key in lower-case hexadecimal digits.",
+      s.optional(
+        s.pattern(
+          /^sha256:[0-9a-f]{64}$/,
+          '"sha256:" and 64 hexadecimal digits',
+        ),
+      ),
+    ),
+    metadata: s.field(
+      "What expressions see as `apiKey`.",
+      s.optional(s.map(s.string(), s.unknown())),
+    ),
+  }),
+  s.exactlyOne("key", "keyHash"),
+);
+
+/** Clients identified by a key of their own. */
+export const apiKeyAuthenticationSchema = s.object({
+  mode: s.field(
+    "`Strict`: a key is required. `Optional`: a request without passes. `Permissive`: one with an unknown key passes too.",
+    s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
+  ),
+  keys: s.field(
+    "The keys that are known.",
+    s.withPrivacy("secret", s.list(apiKey, { min: 1, max: 1024 })),
+  ),
+  location: s.field(
+    "Where the key stands; after `Authorization: Bearer` when left out.",
+    s.optional(credentialLocationSchema),
+  ),
+});
+
+/** Clients identified by a key of their own. */
+export type ApiKeyAuthentication = s.Infer<typeof apiKeyAuthenticationSchema>;
+
+type Reason = "api_key_auth";
+
+/** Authenticates clients by a key of their own. */
+export const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {
+  description: "Authenticates clients by an API key.",
+  schema: apiKeyAuthenticationSchema,
+  phases: ["route", "gateway"],
+  merge: "replace",
+  access: {
+    identity: apiKeyMetadata,
+    isRequired: ({ mode }) => mode === "Strict",
+    credentials: ({ location }) => location === undefined ? [] : [location],
+  },
+  trace: { event: "api_key", stage: "api key", selection: "apiKey" },
+  refusals: {
+    api_key_auth: {
+      explain: explainAuthentication({
+        advice:
+          "Send a key that `apiKeyAuthentication` lists, in the place that its `location` names.",
+      }),
+    },
+  },
+  check: checkApiKeyAuthentication,
+  create: createApiKeyAuthentication,
+});
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -30,14 +99,13 @@ export function checkApiKeyAuthentication(
  */
 export function createApiKeyAuthentication(
   { mode, keys, location = bearerLocation }: ApiKeyAuthentication,
-): Policy {
+): Policy<Reason> {
   const place = credentialPlace(location);
   const known = new Map<string, Metadata>(
     keys.map((key) => [hashOf(key), key.metadata ?? {}]),
   );
 
   return {
-    kind: "apiKeyAuthentication",
     onRequest({ request, slots, trace }) {
       const key = place.read(request);
       if (key === undefined) {
@@ -65,7 +133,7 @@ export function createApiKeyAuthentication(
 function refuse(
   description: string,
   { header }: NonNullable<ApiKeyAuthentication["location"]>,
-): Refusal {
+): Refusal<Reason> {
   const isBearer = header?.name.toLowerCase() === "authorization" &&
     header.prefix?.trim().toLowerCase() === "bearer";
   const response = refuseWith("unauthorized", description, {

@@ -1,157 +1,36 @@
-import type { BasicAuthentication } from "../../api/policies/basic_schema.ts";
-import { type Clock, systemClock } from "../../base/clock.ts";
-import { describeReadError } from "../../base/regular_file.ts";
-import { refuseWith } from "./auth_responses.ts";
-import { credentialPlace } from "./credential.ts";
+import { definePolicy } from "../define_policy.ts";
 import {
-  type HtpasswdLine,
-  linesOf,
-  type PasswordCheck,
-  readHtpasswdLine,
-} from "./htpasswd.ts";
-import { PasswordVerifier } from "./password_verifier.ts";
-import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
+  checkBasicAuthentication,
+  createBasicAuthentication,
+} from "./basic_policy.ts";
+import { basicAuthenticationSchema } from "./basic_schema.ts";
+import { explainAuthentication } from "./explain_authentication.ts";
 import { basicAuthUser } from "./request_identity.ts";
-import type { PolicyProblem, ReadFile } from "../policy_kind.ts";
-import { Refusal } from "../refusal.ts";
 
-const DEFAULT_REALM = "Restricted";
-
-/** Lines that are no users, users that are listed twice, a file that cannot be read. */
-export function checkBasicAuthentication(
-  { users, file }: BasicAuthentication,
-  readFile: ReadFile,
-): readonly PolicyProblem[] {
-  if (file === undefined) {
-    return faultsOf(users ?? []).map(({ index, fault }) => ({
-      path: ["users", index],
-      message: `Cannot use the line: ${fault}`,
-    }));
-  }
-  try {
-    const lines = linesOf(readFile(file));
-    if (lines.length === 0) throw new TypeError("it holds no users");
-    const [first] = faultsOf(lines);
-    if (first !== undefined) throw new TypeError(first.fault);
-    return [];
-  } catch (error) {
-    const message = `Cannot read the users of ${JSON.stringify(file)}: ${
-      describeReadError(error)
-    }`;
-    return [{ path: ["file"], message }];
-  }
-}
-
-function faultsOf(
-  lines: readonly string[],
-): readonly { readonly index: number; readonly fault: string }[] {
-  const read = lines.map(readHtpasswdLine);
-  const names = read.map(nameOf);
-  return read.flatMap((line, index) => {
-    if ("fault" in line) return [{ index, fault: line.fault }];
-    const fault = `user ${JSON.stringify(line.username)} is listed twice`;
-    return names.indexOf(line.username) < index ? [{ index, fault }] : [];
-  });
-}
-
-function nameOf(line: HtpasswdLine): string | undefined {
-  return "fault" in line ? undefined : line.username;
-}
-
-/** Knows users by name and password; RFC 7617. The password does not go upstream; the user is `basicAuth` in expressions. */
-export function createBasicAuthentication(
-  { mode, realm = DEFAULT_REALM, users, file }: BasicAuthentication,
-  readFile: ReadFile,
-  clock: Clock = systemClock,
-): Policy {
-  const lines = file === undefined ? users ?? [] : linesOf(readFile(file));
-  const verifier = new PasswordVerifier(usersOf(lines), clock);
-  return new BasicAuthenticationPolicy(mode, realm, verifier);
-}
-
-const place = credentialPlace({
-  header: { name: "authorization", prefix: "Basic " },
+/** Authenticates users by name and password. */
+export const basicAuthentication = definePolicy("basicAuthentication", {
+  description: "Authenticates clients by user name and password.",
+  schema: basicAuthenticationSchema,
+  phases: ["route", "gateway"],
+  merge: "replace",
+  access: {
+    identity: basicAuthUser,
+    isRequired: ({ mode }) => mode === "Strict",
+    // In `Authorization`, which nobody shows anyway.
+    credentials: () => [],
+  },
+  trace: { event: "basic_auth", stage: "basic auth", selection: "basicAuth" },
+  refusals: {
+    basic_auth: {
+      explain: explainAuthentication({
+        credential: "authorization",
+        advice:
+          "Send user name and password as `Authorization: Basic …`; compare with the users of `basicAuthentication`.",
+        unavailable:
+          "Passwords are slow to check on purpose, and only so many at a time: try again.",
+      }),
+    },
+  },
+  check: (config, { readFile }) => checkBasicAuthentication(config, readFile),
+  create: (config, { readFile }) => createBasicAuthentication(config, readFile),
 });
-
-class BasicAuthenticationPolicy implements Policy {
-  readonly kind = "basicAuthentication";
-  readonly #mode: BasicAuthentication["mode"];
-  readonly #challenge: string;
-  readonly #verifier: PasswordVerifier;
-
-  constructor(
-    mode: BasicAuthentication["mode"],
-    realm: string,
-    verifier: PasswordVerifier,
-  ) {
-    this.#mode = mode;
-    this.#challenge = `Basic realm="${realm}", charset="UTF-8"`;
-    this.#verifier = verifier;
-  }
-
-  onRequest(context: PolicyContext): RequestVerdict | Promise<RequestVerdict> {
-    const credentials = place.read(context.request);
-    if (credentials !== undefined) return this.#verify(credentials, context);
-    if (this.#mode === "Strict") {
-      return this.#refuse("user name and password required");
-    }
-    context.trace?.skip("no user name and password");
-  }
-
-  async #verify(
-    credentials: string,
-    { request, slots, trace }: PolicyContext,
-  ): Promise<RequestVerdict> {
-    const [username, password] = decode(credentials) ?? [];
-    if (username === undefined || password === undefined) {
-      return this.#refuse("the credentials are malformed");
-    }
-    const verdict = await this.#verifier.verify(username, password);
-    if (verdict === "busy") return refuseForNow();
-    if (verdict === "wrong") {
-      return this.#refuse("user name or password is wrong");
-    }
-    slots.set(basicAuthUser, { username });
-    trace?.apply({ username });
-    place.remove(request);
-  }
-
-  #refuse(description: string): Refusal {
-    const response = refuseWith("unauthorized", description, {
-      "www-authenticate": this.#challenge,
-    });
-    return new Refusal("basic_auth", description, response);
-  }
-}
-
-function refuseForNow(): Refusal {
-  const description = "too many passwords are being checked";
-  const response = refuseWith("temporarily_unavailable", description, {
-    "retry-after": "1",
-  });
-  return new Refusal("basic_auth", description, response);
-}
-
-function usersOf(
-  lines: readonly string[],
-): ReadonlyMap<string, PasswordCheck> {
-  return new Map(
-    lines.map(readHtpasswdLine).flatMap((line) =>
-      "fault" in line ? [] : [[line.username, line.check] as const]
-    ),
-  );
-}
-
-/** Name and password of `dXNlcjpwYXNz`. */
-function decode(credentials: string): [string, string] | undefined {
-  try {
-    const bytes = Uint8Array.fromBase64(credentials);
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    const colon = text.indexOf(":");
-    return colon < 0
-      ? undefined
-      : [text.slice(0, colon), text.slice(colon + 1)];
-  } catch {
-    return undefined;
-  }
-}

@@ -1,197 +1,39 @@
-import { parseDuration } from "../../api/schema/duration.ts";
-import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
-import { unlessCancelled } from "../../base/cancellation.ts";
-import { describeError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
-import { TokenError } from "../../identity/token.ts";
-import type { TokenVerifier } from "../../identity/token_verifier.ts";
-import { refuseWith } from "./auth_responses.ts";
-import { bearerChallenge } from "./challenge.ts";
-import { type CredentialPlace, credentialPlace } from "./credential.ts";
-import { jwtClaims, protectedResource } from "./request_identity.ts";
-import { jwksServer, keySource } from "./jwt_keys.ts";
-import { McpOAuth } from "../mcp/mcp_oauth.ts";
-import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
-import type { PolicyOptions, ReadFile } from "../policy_kind.ts";
-import type { LoginSecrets } from "../mcp/mcp_login.ts";
-import { linesOf } from "./jwt_checks.ts";
-import { Refusal } from "../refusal.ts";
+import { checkKeyBackends } from "./jwt_references.ts";
+import { wellKnownMetadata } from "../mcp/mcp_endpoint.ts";
+import { explainMcpOAuth } from "../mcp/explain_mcp.ts";
+import { definePolicy } from "../define_policy.ts";
+import { explainAuthentication } from "./explain_authentication.ts";
+import { checkJwtAuthentication } from "./jwt_checks.ts";
+import { createJwtAuthentication } from "./jwt_policy.ts";
+import { jwtAuthenticationSchema } from "./jwt_schema.ts";
+import { jwtClaims } from "./request_identity.ts";
 
-/**
- * Verifies the access token of a request and leaves its claims in the slot `jwtClaims`.
- *
- * With an `mcp` block it also answers the OAuth endpoints of the MCP server, and the token stays here: MCP forbids passing it on.
- */
-export function createJwtAuthentication(
-  config: JwtAuthentication,
-  options: PolicyOptions,
-): Policy {
-  const { services } = options;
-  const verifier = services.identity.verifier({
-    providers: config.providers.map((provider) => ({
-      issuer: provider.issuer,
-      audiences: provider.audiences,
-      keys: keySource(provider.jwks, options),
-    })),
-    clockSkewMs: parseDuration(config.clockSkew),
-    clock: services.clock,
-  });
-  const mcp = createMcpOAuth(config, options);
-  return new JwtAuthenticationPolicy(config, verifier, mcp);
-}
-
-class JwtAuthenticationPolicy implements Policy {
-  readonly kind = "jwtAuthentication";
-  readonly #mode: JwtAuthentication["mode"];
-  readonly #verifier: TokenVerifier;
-  readonly #mcp: McpOAuth | undefined;
-  readonly #place: CredentialPlace;
-  /** Whether the token does not go upstream. */
-  readonly #keepsToken: boolean;
-
-  constructor(
-    { mode, location, mcp: config }: JwtAuthentication,
-    verifier: TokenVerifier,
-    mcp: McpOAuth | undefined,
-  ) {
-    this.#mode = mode;
-    this.#verifier = verifier;
-    this.#mcp = mcp;
-    this.#place = credentialPlace(location);
-    this.#keepsToken = mcp !== undefined && config?.forwardToken !== true;
-  }
-
-  onRequest(
-    context: PolicyContext,
-  ): RequestVerdict | Promise<RequestVerdict> {
-    const { request, slots } = context;
-    const mcp = this.#mcp;
-    if (mcp !== undefined) {
-      const answer = mcp.answer(context);
-      if (answer instanceof Promise) {
-        return unlessCancelled(answer, request.cancellation);
-      }
-      if (answer !== undefined) return answer;
-      slots.set(protectedResource, mcp);
-    }
-    const token = this.#place.read(request);
-    if (token !== undefined) return this.#verify(token, context);
-    if (this.#mode === "Strict") return demandToken(mcp?.metadataUrl(context));
-    context.trace?.skip("no token");
-  }
-
-  #verify(
-    token: string,
-    context: PolicyContext,
-  ): RequestVerdict | Promise<RequestVerdict> {
-    const { request, trace } = context;
-    if (this.#keepsToken) this.#place.remove(request);
-    const claims = this.#verifier.verify(
-      token,
-      trace && ((whom, answer) => trace.waitsFor(whom, answer)),
-    );
-    if (!(claims instanceof Promise)) return accept(claims, context);
-    return unlessCancelled(claims, request.cancellation).then(
-      (verified) => accept(verified, context),
-      (error) => this.#refuse(error, context),
-    );
-  }
-
-  #refuse(error: unknown, context: PolicyContext): RequestVerdict {
-    if (this.#mode === "Permissive" && isRefusal(error)) {
-      // Claims of a gateway-phase policy belong to other providers than those that the rules here are written for.
-      context.slots.set(jwtClaims, undefined);
-      context.trace?.skip(describeError(error));
-      return undefined;
-    }
-    if (error instanceof TokenError) {
-      return refuseToken(error, this.#mcp?.metadataUrl(context));
-    }
-    if (error instanceof DocumentUnavailableError) return refuseForNow(error);
-    throw error;
-  }
-}
-
-function accept(
-  claims: JsonObject,
-  { slots, trace }: PolicyContext,
-): void {
-  slots.set(jwtClaims, claims);
-  trace?.apply({ issuer: String(claims["iss"]) });
-}
-
-function createMcpOAuth(
-  { mcp, providers }: JwtAuthentication,
-  options: PolicyOptions,
-): McpOAuth | undefined {
-  const [provider] = providers;
-  if (mcp === undefined || provider === undefined) return undefined;
-  return new McpOAuth(mcp, {
-    issuer: provider.issuer,
-    audience: provider.audiences?.[0],
-    server: jwksServer(provider.jwks, options),
-    services: options.services,
-    secrets: loginSecrets(mcp, options.readFile),
-  });
-}
-
-/** Of issuer mode `Proxied`. The check of the configuration has read the files before. */
-function loginSecrets(
-  { clientSecret, clientSecretFile, stateSecret, stateSecretFile }: NonNullable<
-    JwtAuthentication["mcp"]
-  >,
-  readFile: ReadFile,
-): LoginSecrets {
-  return {
-    clientSecret: clientSecretFile === undefined
-      ? clientSecret
-      : readFile(clientSecretFile).trim(),
-    stateSecrets: stateSecretFile === undefined
-      ? [stateSecret].filter((secret) => secret !== undefined)
-      : linesOf(readFile(stateSecretFile)),
-  };
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof TokenError ||
-    error instanceof DocumentUnavailableError;
-}
-
-/** RFC 6750 section 3.1: without a token there is no error code. */
-function demandToken(resourceMetadata: string | undefined): Refusal {
-  const description = "a bearer token is required";
-  const response = refuseWith("unauthorized", description, {
-    "www-authenticate": bearerChallenge({ resourceMetadata }),
-  });
-  return new Refusal("jwt_auth", description, response);
-}
-
-/** The client is told which check failed; what was found and expected is for log and trace. */
-function refuseToken(
-  refused: TokenError,
-  resourceMetadata: string | undefined,
-): Refusal {
-  const { message: description } = refused;
-  const error = "invalid_token";
-  const response = refuseWith(error, description, {
-    "www-authenticate": bearerChallenge({
-      resourceMetadata,
-      error,
-      description,
-    }),
-  });
-  return new Refusal("jwt_auth", describeError(refused), response);
-}
-
-/** Nobody can say now whether the token is good. */
-function refuseForNow(error: DocumentUnavailableError): Refusal {
-  const description = "the keys of the identity provider are not available";
-  return new Refusal(
-    "jwt_auth",
-    `${description}: ${describeError(error)}`,
-    refuseWith("temporarily_unavailable", description, {
-      "retry-after": String(error.retryAfter),
-    }),
-  );
-}
+/** Authenticates clients by a token, and serves the OAuth endpoints of an MCP server. */
+export const jwtAuthentication = definePolicy("jwtAuthentication", {
+  description: "Authenticates clients by a JSON Web Token (JWT).",
+  schema: jwtAuthenticationSchema,
+  phases: ["route", "gateway"],
+  merge: "replace",
+  access: {
+    identity: jwtClaims,
+    isRequired: ({ mode }) => mode === "Strict",
+    credentials: ({ location }) => location === undefined ? [] : [location],
+  },
+  trace: { event: "jwt", stage: "jwt auth", selection: "jwt" },
+  refusals: {
+    jwt_auth: {
+      explain: explainAuthentication({
+        credential: "authorization",
+        advice:
+          "Send a valid token as `Authorization: Bearer <token>`; compare its `iss`, `aud` and `exp` with `jwtAuthentication`.",
+        unavailable:
+          'The gateway could not get the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".',
+      }),
+    },
+    mcp_oauth: { event: "mcp", explain: explainMcpOAuth },
+  },
+  wellKnown: ({ mcp }) => mcp && wellKnownMetadata,
+  checkReferences: checkKeyBackends,
+  check: (config, { readFile }) => checkJwtAuthentication(config, readFile),
+  create: createJwtAuthentication,
+});

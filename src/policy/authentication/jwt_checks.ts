@@ -1,4 +1,4 @@
-import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
+import type { JwtAuthentication } from "./jwt_schema.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeReadError } from "../../base/regular_file.ts";
 import { checkKeySet } from "../../identity/keys/key_set.ts";

@@ -1,4 +1,4 @@
-import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
+import type { JwtAuthentication } from "./jwt_schema.ts";
 import {
   addressOfUrl,
   type DocumentServer,

@@ -1,20 +1,15 @@
+import { defineIdentity } from "../identity.ts";
 import type { PolicyContext } from "../policy.ts";
 import { defineSlot } from "../slot.ts";
 
-/** Properties of an authenticated caller, by name; expressions read them. */
-export type Claims = Readonly<Record<string, unknown>>;
-
 /** Verified claims of the token: `jwt` in expressions. The same object for each request with the same token. */
-export const jwtClaims = defineSlot<Claims>("jwt");
+export const jwtClaims = defineIdentity("jwt");
 
 /** Metadata of the API key, and never the key itself: `apiKey` in expressions. */
-export const apiKeyMetadata = defineSlot<Claims>("apiKey");
+export const apiKeyMetadata = defineIdentity("apiKey", "metadata");
 
 /** `{ username }` of the verified user: `basicAuth` in expressions. */
-export const basicAuthUser = defineSlot<Claims>("basicAuth");
-
-/** Slots of the verified identities; named as the variables of expressions. */
-export const identities = [jwtClaims, apiKeyMetadata, basicAuthUser];
+export const basicAuthUser = defineIdentity("basicAuth", "username");
 
 /** A resource that describes itself to OAuth clients (RFC 9728). */
 export interface ProtectedResource {

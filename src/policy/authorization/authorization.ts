@@ -1,157 +1,47 @@
-import type { Authorization } from "../../api/policies/authorization_schema.ts";
-import type { ResponseMessage } from "../../http/message.ts";
-import type { AuthorizationResult } from "../../telemetry/trace/trace_event.ts";
-import { refuseWith } from "../authentication/auth_responses.ts";
 import {
-  AuthorizationRule,
-  describeResult,
-  type EvaluatedRule,
-  evaluateRules,
-} from "./authorization_rule.ts";
-import {
-  joinBodyUses,
-  readBodyVariables,
-} from "../expressions/body_variables.ts";
-import {
-  jwtClaims,
-  protectedResource,
-} from "../authentication/request_identity.ts";
-import { bearerChallenge } from "../authentication/challenge.ts";
-import {
-  type CompiledExpression,
-  compileOnce,
-  condition,
-  decisionProblem,
-  typeProblem,
-} from "../expressions/expression_checks.ts";
-import { noteFailedExpression } from "../expressions/expression_slots.ts";
-import type { Policy, PolicyContext } from "../policy.ts";
-import type { PolicyOptions, PolicyProblem } from "../policy_kind.ts";
-import { Refusal } from "../refusal.ts";
-import { RequestVariables } from "../expressions/request_variables.ts";
-import { missingScopes } from "./scopes.ts";
+  errorOf,
+  type Explanation,
+  type FailingPart,
+  namedPart,
+} from "../../telemetry/failures/explanation.ts";
+import type { FailedRequest } from "../../telemetry/failures/failed_request.ts";
+import { definePolicy } from "../define_policy.ts";
+import { authorizationSchema } from "./authorization_schema.ts";
 
-/** Reports rules that cannot be evaluated, or never hold. */
-export function checkAuthorization(
-  { policy }: Authorization,
-  { hide }: Pick<PolicyOptions, "hide">,
-): readonly PolicyProblem[] {
-  return policy.matchExpressions.flatMap((text, index) => {
-    const path = ["policy", "matchExpressions", index];
-    const compiled = compileOnce(text, hide);
-    return decisionProblem(compiled, path) ?? neverMet(compiled, path) ?? [];
-  });
-}
+/** Rules over the caller and the request; those of all levels apply. */
+export const authorization = definePolicy("authorization", {
+  description: "Authorization rules; those of gateway and route all apply.",
+  schema: authorizationSchema,
+  phases: ["route", "gateway"],
+  merge: "accumulate",
+  access: {
+    identity: undefined,
+    isRequired: () => true,
+    credentials: () => [],
+  },
+  trace: {
+    event: undefined,
+    stage: "authorization",
+    selection: "authorization",
+  },
+  refusals: { authorization: { explain } },
+  // Expressions take a fifth of the start and 10 MB: only configurations that have them load them.
+  load: async () => (await import("./authorization_policy.ts")).code,
+});
 
-/** A rule that is no boolean refuses every request, which is safe and hardly what was meant. */
-function neverMet(
-  compiled: CompiledExpression,
-  path: PolicyProblem["path"],
-): PolicyProblem | undefined {
-  const problem = typeProblem(compiled, path, condition);
-  if (problem === undefined) return undefined;
-  const message = `${problem.message}; it refuses every request`;
-  return { ...problem, message, isWarning: true };
-}
-
-/**
- * Lets requests pass by rules. `Allow`: every rule must be true. `Deny`: every rule must be false. A rule that fails, or whose
- * result is not a boolean, refuses in both.
- */
-export function createAuthorization(
-  { action, policy }: Authorization,
-  { hide }: Pick<PolicyOptions, "hide">,
-): Policy {
-  const rules = policy.matchExpressions.map((text) =>
-    new AuthorizationRule(text, hide)
-  );
-  const use = joinBodyUses(rules.map(({ bodyUse }) => bodyUse));
-  const passing = action === "Allow";
-  const mode: Mode = passing ? "require" : "deny";
-
-  function decide(context: PolicyContext): Refusal | undefined {
-    const variables = new RequestVariables(context);
-    const evaluated = evaluateRules(
-      rules,
-      variables,
-      context.slots.get(jwtClaims),
-    );
-    const refusing = evaluated.filter(({ result }) => result !== passing);
-    if (refusing.length > 0) {
-      for (const { result } of refusing) {
-        if (typeof result === "boolean") continue;
-        noteFailedExpression(context, "authorization");
-      }
-      const verdict = verdictOf(evaluated, mode, "deny");
-      return refuse(context, refusing, mode, verdict);
-    }
-    context.trace?.report(verdictOf(evaluated, mode, "allow"));
-    return undefined;
-  }
-
+function explain(failed: FailedRequest): Explanation {
   return {
-    kind: "authorization",
-    onRequest: (context) =>
-      use === undefined
-        ? decide(context)
-        : readBodyVariables(context, use).then(() => decide(context)),
+    cause: `It was not allowed: ${errorOf(failed)}.`,
+    failing: failingRule(failed),
+    advice:
+      "If it should pass, change the rule under `authorization`, or give the caller what the rule asks for.",
   };
 }
 
-/** Whether rules have to hold, or must not. */
-type Mode = AuthorizationResult["rules"][number]["mode"];
-
-/** What every rule said, for the trace. */
-function verdictOf(
-  evaluated: readonly EvaluatedRule[],
-  mode: Mode,
-  result: AuthorizationResult["result"],
-): AuthorizationResult {
-  return {
-    type: "authorizationResult",
-    rules: evaluated.map(({ rule, result }) => ({
-      name: rule.shown,
-      matched: result === true,
-      mode,
-      ...(typeof result !== "boolean" &&
-        { error: result.withoutValues(rule.shown) }),
-    })),
-    result,
-  };
-}
-
-function refuse(
-  context: PolicyContext,
-  refusing: readonly EvaluatedRule[],
-  mode: Mode,
-  verdict: AuthorizationResult,
-): Refusal {
-  const jwt = context.slots.get(jwtClaims);
-  const wanted = mode === "require" ? refusing.map(({ rule }) => rule) : [];
-  const missing = jwt && missingScopes(jwt, wanted);
-  return new Refusal(
-    "authorization",
-    refusing.map(describeResult).join("; "),
-    missing === undefined
-      ? refuseWith("forbidden", "the request is not allowed")
-      : demandScopes(context, missing),
-    verdict,
+function failingRule({ verdict }: FailedRequest): FailingPart | undefined {
+  if (verdict?.type !== "authorizationResult") return undefined;
+  const rule = verdict.rules.find(({ matched, mode, error }) =>
+    error !== undefined || matched === (mode === "deny")
   );
-}
-
-function demandScopes(
-  context: PolicyContext,
-  scopes: readonly string[],
-): ResponseMessage {
-  const description = "the token lacks a scope that the request needs";
-  return refuseWith("insufficient_scope", description, {
-    "www-authenticate": bearerChallenge({
-      resourceMetadata: context.slots.get(protectedResource)?.metadataUrl(
-        context,
-      ),
-      error: "insufficient_scope",
-      description,
-      scope: scopes.join(" "),
-    }),
-  });
+  return namedPart("rule", rule?.name);
 }

@@ -4,7 +4,7 @@ import type { Expression } from "../../cel/expression.ts";
 import type { Variables } from "../../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
-import type { Claims } from "../authentication/request_identity.ts";
+import type { Claims } from "../identity.ts";
 
 /** What a rule says about a request; a failure is neither true nor false. */
 export type RuleResult = boolean | EvaluationFailure;

@@ -1,9 +1,24 @@
-import type { Cors } from "../../api/policies/cors_schema.ts";
+import { type Cors, corsSchema } from "../../api/resources/cors_filter.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { compileOrigins } from "./cors_origin.ts";
 import { defineSlot } from "../slot.ts";
 import type { Policy, PolicyContext } from "../policy.ts";
+
+import { definePolicy, noProblems } from "../define_policy.ts";
+
+/** Lets cross-origin requests pass. */
+export const cors = definePolicy("cors", {
+  description: "Allows cross-origin requests from browsers.",
+  schema: corsSchema,
+  phases: ["route", "gateway"],
+  merge: "replace",
+  access: "open",
+  trace: { event: "cors", stage: "cors", selection: "cors" },
+  refusals: {},
+  check: noProblems,
+  create: createCors,
+});
 
 /** Headers that the gateway writes for clients, in lower case: CORS exposes those that a response has to cross-origin scripts. */
 export const exposedHeaders = defineSlot<readonly string[]>("exposedHeaders");
@@ -18,12 +33,11 @@ export const exposedHeaders = defineSlot<readonly string[]>("exposedHeaders");
  * `*` in methods and headers is answered with what the preflight asked for: browsers take a literal `*` not to cover
  * `Authorization`, nor anything when credentials are allowed.
  */
-export function createCors(config: Cors): Policy {
+export function createCors(config: Cors): Policy<never> {
   const decorate = compileDecoration(config);
   // Later policies may change or remove the header before the response comes back.
   const origins = new WeakMap<RequestMessage, string>();
   return {
-    kind: "cors",
     onRequest({ request, trace }) {
       const origin = request.headers.getJoined("origin");
       if (origin === undefined) {

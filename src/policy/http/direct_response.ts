@@ -1,12 +1,40 @@
-import type { DirectResponse } from "../../api/resources/gateway_policy.ts";
+import * as s from "../../api/schema/schema.ts";
 import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { Policy } from "../policy.ts";
+import { definePolicy, noProblems } from "../define_policy.ts";
 
-/** Answers at once, without a backend. */
-export function createDirectResponse({ status, body }: DirectResponse): Policy {
+const directResponseSchema = s.object({
+  status: s.field("Status of the response.", s.integer(200, 599)),
+  body: s.field(
+    "Body of the response, plain text.",
+    s.optional(s.withPrivacy("text", s.text(65536, 0))),
+  ),
+});
+
+/** A fixed response without a backend. */
+export const directResponse = definePolicy("directResponse", {
+  description: "Responds with a status and a plain text, without a backend.",
+  schema: directResponseSchema,
+  phases: ["route"],
+  merge: "replace",
+  access: "open",
+  trace: {
+    event: "direct_response",
+    stage: "direct response",
+    selection: "directResponse",
+  },
+  refusals: {},
+  respondsAlways: true,
+  check: noProblems,
+  create: createDirectResponse,
+});
+
+/** Responds at once, without a backend. */
+export function createDirectResponse(
+  { status, body }: s.Infer<typeof directResponseSchema>,
+): Policy<never> {
   return {
-    kind: "directResponse",
     onRequest() {
       if (body === undefined) {
         return { status, headers: new HeaderList(), body: undefined };

@@ -1,18 +1,57 @@
-import type { HeaderModifier } from "../../api/resources/http_filter.ts";
+import {
+  type HeaderModifier,
+  headerModifierSchema,
+} from "../../api/resources/http_filter.ts";
 import { protectedHeaders } from "../../base/protected_headers.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { isAuthority } from "../../http/server/request_target.ts";
 import type { Policy } from "../policy.ts";
+import { definePolicy } from "../define_policy.ts";
 import type { PolicyProblem } from "../policy_kind.ts";
 
+/** Changes request headers. */
+export const requestHeaderModifier = definePolicy("requestHeaderModifier", {
+  description: "Changes request headers.",
+  schema: headerModifierSchema,
+  phases: ["route", "backendRef"],
+  merge: "replace",
+  access: "open",
+  trace: {
+    event: "request_header_modifier",
+    stage: "request header modifier",
+    selection: "requestHeaderModifier",
+  },
+  refusals: {},
+  check: checkRequestHeaderModifier,
+  create: createRequestHeaderModifier,
+});
+
+/** Changes response headers. */
+export const responseHeaderModifier = definePolicy("responseHeaderModifier", {
+  description: "Changes response headers.",
+  schema: headerModifierSchema,
+  phases: ["route", "backendRef"],
+  merge: "replace",
+  access: "open",
+  trace: {
+    event: "response_header_modifier",
+    stage: "response header modifier",
+    selection: "responseHeaderModifier",
+  },
+  refusals: {},
+  check: checkResponseHeaderModifier,
+  create: createResponseHeaderModifier,
+});
+
 /** Sets, adds and removes request headers; setting `Host` replaces the authority. Gateway API, `HTTPHeaderFilter`. */
-export function createRequestHeaderModifier(config: HeaderModifier): Policy {
+export function createRequestHeaderModifier(
+  config: HeaderModifier,
+): Policy<never> {
   const host = config.set?.find(({ name }) => isHost(name))?.value;
   const set = config.set?.filter(({ name }) => !isHost(name));
   const modify = compileModifier({ ...config, ...(set && { set }) });
   return {
-    kind: "requestHeaderModifier",
     onRequest({ request }) {
       if (host !== undefined) request.authority = host;
       modify(request.headers);
@@ -21,10 +60,11 @@ export function createRequestHeaderModifier(config: HeaderModifier): Policy {
 }
 
 /** Sets, adds and removes response headers, also on responses that the gateway itself makes. */
-export function createResponseHeaderModifier(config: HeaderModifier): Policy {
+export function createResponseHeaderModifier(
+  config: HeaderModifier,
+): Policy<never> {
   const modify = compileModifier(config);
   return {
-    kind: "responseHeaderModifier",
     onResponse(_context, response) {
       modify(response.headers);
     },

@@ -1,10 +1,34 @@
-import type { RequestRedirect } from "../../api/resources/http_filter.ts";
+import {
+  type RequestRedirect,
+  requestRedirectSchema,
+} from "../../api/resources/http_filter.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import { modifyPath } from "./path_modifier.ts";
 import type { Policy } from "../policy.ts";
 
+import { definePolicy, noProblems } from "../define_policy.ts";
+
+/** A redirect without a backend. */
+export const requestRedirect = definePolicy("requestRedirect", {
+  description: "Responds with a redirect, without a backend.",
+  schema: requestRedirectSchema,
+  phases: ["route"],
+  merge: "replace",
+  access: "open",
+  trace: {
+    event: "request_redirect",
+    stage: "request redirect",
+    selection: "requestRedirect",
+  },
+  refusals: {},
+  respondsAlways: true,
+  check: noProblems,
+  create: (config, { listenerPort }) =>
+    createRequestRedirect(config, listenerPort),
+});
+
 /**
- * Answers with a redirect; what the configuration leaves out is as in the request. Gateway API, `HTTPRequestRedirectFilter`.
+ * Responds with a redirect; the parts that the configuration leaves out are those of the request. Gateway API, `HTTPRequestRedirectFilter`.
  *
  * The port is the configured one, else that of a configured scheme, else that of the listener, and is left out of
  * `Location` when the scheme implies it.
@@ -14,11 +38,10 @@ import type { Policy } from "../policy.ts";
 export function createRequestRedirect(
   config: RequestRedirect,
   listenerPort: number,
-): Policy {
+): Policy<never> {
   const impliedPort = config.scheme && wellKnownPorts[config.scheme];
   const port = config.port ?? impliedPort ?? listenerPort;
   return {
-    kind: "requestRedirect",
     onRequest({ request, matchedPrefix }) {
       const scheme = config.scheme ?? request.scheme;
       const host = config.hostname ?? withoutPort(request.authority);

@@ -1,11 +1,34 @@
-import type { UrlRewrite } from "../../api/resources/http_filter.ts";
+import {
+  type UrlRewrite,
+  urlRewriteSchema,
+} from "../../api/resources/http_filter.ts";
 import { modifyPath } from "./path_modifier.ts";
 import type { Policy } from "../policy.ts";
 
+import { definePolicy, noProblems } from "../define_policy.ts";
+
+/** Changes host and path of requests. */
+export const urlRewrite = definePolicy("urlRewrite", {
+  description: "Changes host and path of requests.",
+  schema: urlRewriteSchema,
+  phases: ["route"],
+  merge: "replace",
+  access: "open",
+  trace: {
+    event: "url_rewrite",
+    stage: "url rewrite",
+    selection: "urlRewrite",
+  },
+  refusals: {},
+  check: noProblems,
+  create: createUrlRewrite,
+});
+
 /** Changes host and path before the request goes upstream; Gateway API, `HTTPURLRewriteFilter`. */
-export function createUrlRewrite({ hostname, path }: UrlRewrite): Policy {
+export function createUrlRewrite(
+  { hostname, path }: UrlRewrite,
+): Policy<never> {
   return {
-    kind: "urlRewrite",
     onRequest({ request, matchedPrefix }) {
       if (hostname !== undefined) request.authority = hostname;
       if (path !== undefined) {

@@ -10,6 +10,13 @@ export interface McpEndpoint {
 const SERVER_PREFIX = "/.well-known/oauth-authorization-server";
 const OPEN_ID_PREFIX = "/.well-known/openid-configuration";
 const prefixes = [PROTECTED_RESOURCE_PREFIX, SERVER_PREFIX, OPEN_ID_PREFIX];
+
+/** Where MCP clients look for the metadata of a server and of its authorization server. */
+export const wellKnownMetadata = {
+  prefixes,
+  root: PROTECTED_RESOURCE_PREFIX,
+} as const;
+
 const registration = /\/(?:client-registration|register)$/;
 
 /** The endpoint of a path; `unknown` for one where clients look in vain, `undefined` when it has nothing to do with OAuth. */

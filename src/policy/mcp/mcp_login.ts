@@ -1,4 +1,4 @@
-import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
+import type { JwtAuthentication } from "../authentication/jwt_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { RequestMessage } from "../../http/message.ts";
@@ -82,7 +82,10 @@ export class McpLogin {
     request: RequestMessage,
     path: string,
     origin: string,
-  ): PolicyAnswer | Promise<PolicyAnswer> | undefined {
+  ):
+    | PolicyAnswer<"mcp_oauth">
+    | Promise<PolicyAnswer<"mcp_oauth">>
+    | undefined {
     const login = readLoginPath(path);
     if (login === undefined) return undefined;
     const method = oauthEndpoints[login.endpoint];
@@ -110,7 +113,7 @@ export class McpLogin {
     { endpoint, path }: LoginPath,
     request: RequestMessage,
     origin: string,
-  ): Promise<PolicyAnswer> {
+  ): Promise<PolicyAnswer<"mcp_oauth">> {
     try {
       const server = await this.#start();
       return answerOf(
@@ -157,7 +160,9 @@ function unavailableSecret(error: unknown): never {
   );
 }
 
-function answerOf({ response, problem }: OAuthReply): PolicyAnswer {
+function answerOf(
+  { response, problem }: OAuthReply,
+): PolicyAnswer<"mcp_oauth"> {
   return problem === undefined
     ? response
     : new Refusal("mcp_oauth", problem, response);

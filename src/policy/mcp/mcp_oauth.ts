@@ -1,4 +1,4 @@
-import type { JwtAuthentication } from "../../api/policies/jwt_schema.ts";
+import type { JwtAuthentication } from "../authentication/jwt_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import {
   addressOfUrl,
@@ -64,7 +64,9 @@ export class McpOAuth implements ProtectedResource {
 
   constructor(config: McpConfig, provider: McpProvider) {
     const { issuer, services } = provider;
-    const adapter = config.provider && adapterOf(config.provider);
+    const adapter = config.provider === undefined
+      ? undefined
+      : adapterOf(config.provider);
     const resource = config.resourceMetadata?.resource;
     this.#config = config;
     this.#provider = provider;
@@ -98,7 +100,10 @@ export class McpOAuth implements ProtectedResource {
   /** The answer of an endpoint; `undefined` when the request is for the MCP server itself. */
   answer(
     context: PolicyContext,
-  ): PolicyAnswer | Promise<PolicyAnswer> | undefined {
+  ):
+    | PolicyAnswer<"mcp_oauth">
+    | Promise<PolicyAnswer<"mcp_oauth">>
+    | undefined {
     const { target, method } = context.request;
     const endpoint = findEndpoint(pathOf(target));
     if (endpoint === undefined) return undefined;
@@ -120,7 +125,10 @@ export class McpOAuth implements ProtectedResource {
   #answerLogin(
     context: PolicyContext,
     { kind, path }: McpEndpoint,
-  ): PolicyAnswer | Promise<PolicyAnswer> | undefined {
+  ):
+    | PolicyAnswer<"mcp_oauth">
+    | Promise<PolicyAnswer<"mcp_oauth">>
+    | undefined {
     if (kind !== "server" && kind !== "registration") return undefined;
     return this.#login?.answer(
       context.request,
@@ -132,7 +140,7 @@ export class McpOAuth implements ProtectedResource {
   #serve(
     { kind, path }: McpEndpoint,
     context: PolicyContext,
-  ): PolicyAnswer | Promise<PolicyAnswer> {
+  ): PolicyAnswer<"mcp_oauth"> | Promise<PolicyAnswer<"mcp_oauth">> {
     const origin = this.#origin(context);
     const resource = origin + (path === "" ? context.resourcePath ?? "" : path);
     switch (kind) {
@@ -156,7 +164,7 @@ export class McpOAuth implements ProtectedResource {
     resource: string,
     path: string,
     { trace }: PolicyContext,
-  ): Promise<PolicyAnswer> {
+  ): Promise<PolicyAnswer<"mcp_oauth">> {
     try {
       const whom = `metadata of ${this.#provider.issuer}`;
       if (this.#login !== undefined) {
@@ -199,7 +207,9 @@ export class McpOAuth implements ProtectedResource {
       (clientId !== undefined && registration === "Gateway");
   }
 
-  #register({ request, trace }: PolicyContext): Promise<PolicyAnswer> {
+  #register(
+    { request, trace }: PolicyContext,
+  ): Promise<PolicyAnswer<"mcp_oauth">> {
     return registerClient(request.body, {
       clientId: this.#config.clientId,
       clock: this.#provider.services.clock,

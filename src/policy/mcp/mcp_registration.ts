@@ -30,7 +30,7 @@ export interface Registration {
 export async function registerClient(
   body: Body | undefined,
   { clientId, clock, provider, cancellation, trace }: Registration,
-): Promise<PolicyAnswer> {
+): Promise<PolicyAnswer<"mcp_oauth">> {
   const metadata = await readMetadata(body);
   if (metadata instanceof Refusal) return metadata;
   if (!hasRedirectUris(metadata)) {
@@ -54,7 +54,7 @@ async function registerAtProvider(
   metadata: string,
   provider: ProviderRegistration,
   { cancellation, trace }: Pick<Registration, "cancellation" | "trace">,
-): Promise<PolicyAnswer> {
+): Promise<PolicyAnswer<"mcp_oauth">> {
   if (provider.isBusy) {
     return refusePublicly(
       "temporarily_unavailable",
@@ -91,7 +91,7 @@ const accessDenied = JSON.stringify({
 
 async function readMetadata(
   body: Body | undefined,
-): Promise<JsonObject | Refusal> {
+): Promise<JsonObject | Refusal<"mcp_oauth">> {
   try {
     const text = await readText(body, MAX_REQUEST_BYTES);
     const metadata = parseJson(text);
@@ -129,7 +129,7 @@ function asClient(
   };
 }
 
-function refuse(description: string): Refusal {
+function refuse(description: string): Refusal<"mcp_oauth"> {
   return refusePublicly("invalid_client_metadata", description);
 }
 

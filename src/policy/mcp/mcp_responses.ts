@@ -23,7 +23,7 @@ export function refusePublicly(
   error: AuthRefusal,
   description: string,
   { cause, headers }: PublicRefusalDetails = {},
-): Refusal {
+): Refusal<"mcp_oauth"> {
   return new Refusal(
     "mcp_oauth",
     cause === undefined ? description : `${description}: ${cause}`,

@@ -1,7 +1,4 @@
-import type {
-  GlobalRateLimit,
-  RateLimit,
-} from "../../api/policies/rate_limit_schema.ts";
+import type { GlobalRateLimit, RateLimit } from "./rate_limit_schema.ts";
 import type { Hide } from "../../base/redaction.ts";
 import { describeServiceProblems } from "../../ratelimit/service/service_budgets.ts";
 import {

@@ -1,4 +1,4 @@
-import type { GlobalRateLimit } from "../../api/policies/rate_limit_schema.ts";
+import type { GlobalRateLimit } from "./rate_limit_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Variables } from "../../cel/variables.ts";
 import type {

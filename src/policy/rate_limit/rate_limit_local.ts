@@ -1,4 +1,4 @@
-import type { LocalLimit } from "../../api/policies/rate_limit_schema.ts";
+import type { LocalLimit } from "./rate_limit_schema.ts";
 import type { Variables } from "../../cel/variables.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";

@@ -1,7 +1,4 @@
-import type {
-  GlobalRateLimit,
-  LocalLimit,
-} from "../../api/policies/rate_limit_schema.ts";
+import type { GlobalRateLimit, LocalLimit } from "./rate_limit_schema.ts";
 import type { Hide } from "../../base/redaction.ts";
 import type { BudgetDefinition } from "../../ratelimit/budget.ts";
 import {

@@ -28,7 +28,7 @@ export interface Exhaustion {
 export function refuseLocally(
   { budget, budgets, limits, now }: Exhaustion,
   writeLimits: WriteLimits,
-): Refusal {
+): Refusal<"rate_limit"> {
   const { scope, name } = budget.limit;
   const response = tooManyRequests();
   writeLimits(response.headers, [budget.read(now)]);
@@ -44,7 +44,7 @@ export function refuseGlobally(
   limits: GlobalLimits,
   refusal: LimiterRefusal,
   writeLimits: WriteLimits,
-): Refusal {
+): Refusal<"rate_limit"> {
   const { refusedBy, readings, responseHeaders, body } = refusal;
   const response = tooManyRequests(body);
   writeLimits(response.headers, refusedBy ? [refusedBy] : readings);
@@ -63,7 +63,7 @@ export function refuseGlobally(
 }
 
 /** Refuses a request of which nobody can say whether it may pass. @param message Why. */
-export function refuseUnknown(message: string): Refusal {
+export function refuseUnknown(message: string): Refusal<"rate_limit"> {
   const verdict = failedVerdict(message);
   return new Refusal("rate_limit", message, limitUnknown(), verdict);
 }

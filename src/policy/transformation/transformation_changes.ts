@@ -2,7 +2,7 @@ import {
   isPseudoHeader,
   type MessageChanges,
   type PseudoHeader,
-} from "../../api/policies/transformation_schema.ts";
+} from "./transformation_schema.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Hide } from "../../base/redaction.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";

@@ -2,7 +2,7 @@ import {
   isPseudoHeader,
   type MessageChanges,
   type Transformation,
-} from "../../api/policies/transformation_schema.ts";
+} from "./transformation_schema.ts";
 import { protectedHeaders } from "../../base/protected_headers.ts";
 import type { Hide } from "../../base/redaction.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";

@@ -1,7 +1,4 @@
-import {
-  isPseudoHeader,
-  type PseudoHeader,
-} from "../../api/policies/transformation_schema.ts";
+import { isPseudoHeader, type PseudoHeader } from "./transformation_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import { latin1 } from "../../base/bytes.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";

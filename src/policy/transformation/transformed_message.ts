@@ -1,4 +1,4 @@
-import type { PseudoHeader } from "../../api/policies/transformation_schema.ts";
+import type { PseudoHeader } from "./transformation_schema.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { type BodyText, UnreadableBody } from "../expressions/message_body.ts";

@@ -1,5 +1,5 @@
 import type { ResponseMessage } from "../../http/message.ts";
-import type { Policy, RequestVerdict } from "../../policy/policy.ts";
+import type { RequestVerdict, RunningPolicy } from "../../policy/policy.ts";
 import type { PolicyTrace } from "../../policy/policy_trace.ts";
 import { Refusal } from "../../policy/refusal.ts";
 import type {
@@ -9,25 +9,26 @@ import type {
   PolicySelection,
   RateLimitResult,
 } from "../../telemetry/trace/trace_event.ts";
+import { severityOfResult } from "../../telemetry/trace/trace_severity.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { PolicyWaits } from "./policy_waits.ts";
 import { statusOf, toGatewayError } from "../respond.ts";
 import type { TraceRecorder } from "./trace_recorder.ts";
-import { applied, resultOf, tracedPolicy } from "./traced_policies.ts";
 
 /** Records the policies of one request: their results, and what they report. */
 export class PolicyRecorder implements PolicyTrace {
   readonly #recorder: TraceRecorder;
   readonly #waits: PolicyWaits;
-  readonly #phases = new Map<Policy, PolicySelection["phase"]>();
+  readonly #phases = new Map<RunningPolicy, PolicySelection["phase"]>();
   #phase: PolicySelection["phase"] = "gateway";
-  #running: Policy | undefined;
+  #running: RunningPolicy | undefined;
   #runningSince = 0;
   /** When the running policy began to wait; `undefined` while it has not waited. */
   #waitsSince: number | undefined;
   /** The result that the running policy reported. */
   #reported: PolicyResult["result"] | undefined;
-  #hasLocalLimits = false;
+  /** Kinds of the rate limit verdicts so far. */
+  readonly #limits = new Set<string>();
 
   constructor(recorder: TraceRecorder) {
     this.#recorder = recorder;
@@ -39,7 +40,7 @@ export class PolicyRecorder implements PolicyTrace {
     this.#phase = phase;
   }
 
-  starts(policy: Policy): void {
+  starts(policy: RunningPolicy): void {
     this.#running = policy;
     this.#runningSince = this.#recorder.now();
     this.#reported = undefined;
@@ -51,7 +52,7 @@ export class PolicyRecorder implements PolicyTrace {
     this.#waitsSince = this.#runningSince;
   }
 
-  ends(policy: Policy, verdict: RequestVerdict): void {
+  ends(policy: RunningPolicy, verdict: RequestVerdict): void {
     this.#running = undefined;
     if (policy.onRequest === undefined) return;
     if (verdict instanceof Refusal && verdict.verdict !== undefined) {
@@ -77,18 +78,12 @@ export class PolicyRecorder implements PolicyTrace {
   }
 
   /** Called when the response hook of a policy has run. */
-  responseHookEnded(policy: Policy, response: ResponseMessage): void {
+  responseHookEnded(policy: RunningPolicy, response: ResponseMessage): void {
     if (!this.#recorder.hasResponseChanged(response)) return;
-    const known = tracedPolicy(policy.kind);
-    if (known === undefined) return;
     // The others have reported when they saw the request.
     if (policy.onRequest === undefined) this.#emitResult(policy, applied(null));
-    const { stage, requestStage = stage } = known;
-    const isGlobal = policy.kind === "rateLimit" && !this.#hasLocalLimits;
-    this.#recorder.snapshotResponse(
-      this.#stageOf(policy, isGlobal ? requestStage : stage),
-      response,
-    );
+    const stage = this.#stageOf(policy, "response");
+    this.#recorder.snapshotResponse(stage, response);
   }
 
   skip(reason: string): void {
@@ -106,9 +101,7 @@ export class PolicyRecorder implements PolicyTrace {
 
   report(message: AuthorizationResult | RateLimitResult | PolicyEvent): void {
     if (message.type === "authorizationResult") this.#emitRules(message);
-    if (message.type === "rateLimit" && message.kind === "local") {
-      this.#hasLocalLimits = true;
-    }
+    if (message.type === "rateLimit") this.#limits.add(message.kind);
     this.#recorder.emit(message, this.#waitsSince);
     // The next report of the policy covers the time from here on.
     if (this.#waitsSince !== undefined) {
@@ -117,7 +110,7 @@ export class PolicyRecorder implements PolicyTrace {
   }
 
   waitsFor<T>(whom: string, answer: Promise<T>): Promise<T> {
-    const kind = tracedPolicy(this.#running?.kind ?? "")?.kind;
+    const kind = this.#running?.kind.trace.event;
     return kind === undefined ? answer : this.#waits.follow(kind, whom, answer);
   }
 
@@ -129,22 +122,39 @@ export class PolicyRecorder implements PolicyTrace {
     }
   }
 
-  #emitResult({ kind: name }: Policy, result: PolicyResult["result"]): void {
-    const kind = tracedPolicy(name)?.kind;
-    if (kind !== undefined) {
-      this.#recorder.emit({ type: "policy", kind, result }, this.#waitsSince);
-    }
+  #emitResult({ kind }: RunningPolicy, result: PolicyResult["result"]): void {
+    const { trace: { event }, identity } = kind;
+    if (event === undefined) return;
+    const message = { type: "policy", kind: event, result } as const;
+    const severity = severityOfResult(message, identity !== undefined);
+    this.#recorder.emit(message, this.#waitsSince, severity);
   }
 
-  #snapshotChange(policy: Policy): void {
-    const known = tracedPolicy(policy.kind);
-    if (known === undefined || !this.#recorder.hasRequestChanged()) return;
-    const { stage, requestStage = stage } = known;
-    this.#recorder.snapshotRequest(this.#stageOf(policy, requestStage));
+  #snapshotChange(policy: RunningPolicy): void {
+    if (!this.#recorder.hasRequestChanged()) return;
+    this.#recorder.snapshotRequest(this.#stageOf(policy, "request"));
   }
 
-  #stageOf<Stage extends string>(policy: Policy, stage: Stage) {
+  #stageOf(policy: RunningPolicy, side: "request" | "response"): string {
     const phase = this.#phases.get(policy) ?? "route";
-    return phase === "route" ? stage : `${phase} ${stage}` as const;
+    const stage = policy.kind.trace.stageOf(side, this.#limits);
+    return phase === "route" ? stage : `${phase} ${stage}`;
   }
+}
+
+/** Returns the result of a policy. @param reported The result that the policy reported itself. */
+function resultOf(
+  verdict: RequestVerdict,
+  reported: PolicyResult["result"] | undefined,
+): PolicyResult["result"] {
+  if (verdict instanceof Refusal) {
+    const { message, response: { status } } = verdict;
+    return { type: "reject", status, reason: message };
+  }
+  if (verdict === undefined) return reported ?? applied(null);
+  return applied({ status: verdict.status });
+}
+
+function applied(details: JsonValue): PolicyResult["result"] {
+  return { type: "apply", details, snapshot: null };
 }

@@ -1,9 +1,8 @@
 import { describeError } from "../../base/errors.ts";
-import type { TracedPolicyKind } from "../../telemetry/trace/trace_event.ts";
 import type { TraceRecorder } from "./trace_recorder.ts";
 
 interface Wait {
-  readonly kind: TracedPolicyKind;
+  readonly kind: string;
   readonly whom: string;
   readonly startedAt: number;
 }
@@ -19,7 +18,7 @@ export class PolicyWaits {
 
   /** Records a wait and passes its outcome on. */
   async follow<T>(
-    kind: TracedPolicyKind,
+    kind: string,
     whom: string,
     answer: Promise<T>,
   ): Promise<T> {

@@ -8,7 +8,6 @@ import type {
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
 import type { TraceHeaders } from "../../telemetry/trace/trace_state.ts";
-import { identities } from "../../policy/authentication/request_identity.ts";
 import { pathEnd } from "../../route/normalize_target.ts";
 import type { Attempts, FailedAttempt } from "../attempts.ts";
 import type { Exchange } from "../exchange.ts";
@@ -152,9 +151,11 @@ function pickHeaders(
   return Object.fromEntries(picked);
 }
 
-function identitiesOf({ slots }: Exchange): readonly string[] {
-  return identities.filter((slot) => slots?.get(slot) !== undefined)
-    .map(({ name }) => name);
+function identitiesOf(
+  { slots, snapshot: { identities } }: Exchange,
+): FailedRequest["identities"] {
+  return identities.filter((identity) => slots?.get(identity) !== undefined)
+    .map(({ name, holds }) => ({ name, holds }));
 }
 
 function callsOf(

@@ -9,17 +9,14 @@ import type { Attempts } from "../attempts.ts";
 import type { TokenMeter } from "../body/token_meter.ts";
 import type { RequestContext } from "../request_context.ts";
 import type { RoutedRequest } from "../routed_request.ts";
-import {
-  type Claims,
-  identities,
-} from "../../policy/authentication/request_identity.ts";
+import type { Claims } from "../../policy/identity.ts";
 import {
   llmRequest,
   mcpMessage,
 } from "../../policy/expressions/expression_slots.ts";
 import type { McpMessage } from "../../policy/expressions/mcp_variable.ts";
 import { pathOf } from "../../route/normalize_target.ts";
-import type { Backend, Mirror } from "../../snapshot/snapshot.ts";
+import type { Backend, Mirror, Snapshot } from "../../snapshot/snapshot.ts";
 
 /** The parts of an exchange that a trace shows. */
 export interface TracedRequest {
@@ -29,6 +26,7 @@ export interface TracedRequest {
   /** Monotonic time of acceptance, in milliseconds. */
   readonly startedAt: number;
   readonly routed: RoutedRequest;
+  readonly snapshot: Pick<Snapshot, "identities">;
   readonly context: RequestContext;
   readonly attempts: Attempts | undefined;
   readonly meter: TokenMeter | undefined;
@@ -48,7 +46,7 @@ export function readState(
   return {
     ...readArrival(exchange, redactor),
     env: readEnvironment(exchange.context),
-    ...readIdentities(exchange.context, redactor),
+    ...readIdentities(exchange, redactor),
     ...readBodyVariables(exchange.context, redactor),
     ...(backend && { backend: readBackend(backend) }),
     ...(response && {
@@ -108,8 +106,9 @@ function readEnvironment({ gateway }: RequestContext): RequestState["env"] {
   };
 }
 
-function readIdentities(
-  { slots }: RequestContext,
+/** Describes the verified callers by their claims; secrets are redacted. */
+export function readIdentities(
+  { context: { slots }, snapshot: { identities } }: TracedRequest,
   redactor: TraceRedactor,
 ): Pick<RequestState, "jwt" | "apiKey" | "basicAuth"> {
   const known = identities.flatMap((slot) => {

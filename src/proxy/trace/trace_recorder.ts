@@ -7,12 +7,17 @@ import type {
   ResponseStage,
   TraceEvent,
   TraceMessage,
+  TraceSeverity,
 } from "../../telemetry/trace/trace_event.ts";
 import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
 import { severityOf } from "../../telemetry/trace/trace_severity.ts";
 import type { RequestState } from "../../telemetry/trace/trace_state.ts";
 import { BodyCapture } from "./body_capture.ts";
-import { readState, type TracedRequest } from "./request_state.ts";
+import {
+  readIdentities,
+  readState,
+  type TracedRequest,
+} from "./request_state.ts";
 
 /** Dependencies of a recorder. */
 export interface TraceRecorderOptions {
@@ -39,7 +44,11 @@ export class TraceRecorder {
   }
 
   /** @param startedAt For an event that took time: milliseconds since the request was accepted. */
-  emit(message: TraceMessage, startedAt?: number): void {
+  emit(
+    message: TraceMessage,
+    startedAt?: number,
+    severity: TraceSeverity = severityOf(message),
+  ): void {
     // The watcher may have been assigned the next request by now.
     if (this.#isOver) return;
     this.#isOver = message.type === "requestFinished";
@@ -47,7 +56,7 @@ export class TraceRecorder {
     emit({
       eventStart: startedAt === undefined ? null : toMicros(startedAt),
       eventEnd: toMicros(this.now()),
-      severity: severityOf(message),
+      severity,
       // A body is redacted before it becomes base64.
       message: message.type === "bodySnapshot"
         ? message
@@ -81,8 +90,8 @@ export class TraceRecorder {
       response,
     );
     if (response === undefined) {
-      const { request, jwt, apiKey, basicAuth } = state;
-      this.#seenRequest = JSON.stringify([request, jwt, apiKey, basicAuth]);
+      const identities = readIdentities(this.#exchange, redactor);
+      this.#seenRequest = JSON.stringify([state.request, identities]);
     } else this.#seenResponse = JSON.stringify(state.response);
     return state;
   }

@@ -1,66 +1,35 @@
-import { explainLimit } from "./explain_limit.ts";
+import type { GatewayErrorCode } from "../../base/errors.ts";
 import {
   errorOf,
+  type Explain,
   type Explanation,
-  type FailingPart,
   namedPart,
 } from "./explanation.ts";
 import type { FailedRequest } from "./failed_request.ts";
-import type { FinishedRequest } from "../log/finished_request.ts";
 
-type Reason = FinishedRequest["reason"];
-type Explain = (failed: FailedRequest) => Explanation;
+/** Explains requests that policies rejected, by reason, such as `jwt_auth`. */
+export type ExplainRefusals = ReadonlyMap<
+  string,
+  { readonly explain: Explain }
+>;
 
-/** Says why a request failed and what to do about it. */
-export function explainFailure(failed: FailedRequest): Explanation {
-  return explanations[failed.finished.reason](failed);
+/** Explains why a request failed, and how to fix that. */
+export function explainFailure(
+  failed: FailedRequest,
+  refusals: ExplainRefusals,
+): Explanation {
+  const { reason } = failed.finished;
+  const explain = refusals.get(reason)?.explain ?? explanations.get(reason);
+  return explain?.(failed) ?? {
+    cause: `It failed (${reason}): ${errorOf(failed)}.`,
+    failing: undefined,
+    advice: "See the log of the gateway.",
+  };
 }
 
-const explanations: Readonly<Record<Reason, Explain>> = {
-  jwt_auth: (failed) => ({
-    cause: unauthenticated(failed),
-    failing: failingCredentials(failed),
-    advice: failed.finished.status === 503
-      ? 'The gateway could not get the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".'
-      : "Send a valid token as `Authorization: Bearer <token>`; compare its `iss`, `aud` and `exp` with `jwtAuthentication`.",
-  }),
-  basic_auth: (failed) => ({
-    cause: unauthenticated(failed),
-    failing: failingCredentials(failed),
-    advice: failed.finished.status === 503
-      ? "Passwords are slow to check on purpose, and only so many at a time: try again."
-      : "Send user name and password as `Authorization: Basic …`; compare with the users of `basicAuthentication`.",
-  }),
-  api_key_auth: (failed) => ({
-    cause: unauthenticated(failed),
-    failing: undefined,
-    advice:
-      "Send a key that `apiKeyAuthentication` lists, in the place that its `location` names.",
-  }),
-  mcp_oauth: (failed) =>
-    failed.finished.status >= 500
-      ? {
-        cause: `The OAuth endpoint could not answer: ${errorOf(failed)}.`,
-        failing: undefined,
-        advice:
-          "Check that the issuer of the identity provider is right and can be reached from here.",
-      }
-      : {
-        cause:
-          `It asks for nothing that an OAuth endpoint of the MCP server can answer: ${
-            errorOf(failed)
-          }.`,
-        failing: undefined,
-        advice:
-          "Correct the client; MCP clients find the endpoints through the challenge of a 401.",
-      },
-  authorization: (failed) => ({
-    cause: `It was not allowed: ${errorOf(failed)}.`,
-    failing: failingRule(failed),
-    advice:
-      "If it should pass, change the rule under `authorization`, or give the caller what the rule asks for.",
-  }),
-  rate_limit: explainLimit,
+const byReason: Readonly<
+  Record<GatewayErrorCode | "upstream" | "direct_response", Explain>
+> = {
   listener_not_found: ({ finished: { host, port } }) => ({
     cause: `No listener of port ${port} is for the host "${host}".`,
     failing: { kind: "header", name: "host" },
@@ -173,25 +142,15 @@ const explanations: Readonly<Record<Reason, Explain>> = {
   }),
 };
 
+const explanations: ReadonlyMap<string, Explain> = new Map(
+  Object.entries(byReason),
+);
+
 function adviceOnAnswer({ id, finished: { answerId } }: FailedRequest): string {
   const advice = `Look into the backend's log; it got x-request-id "${id}"`;
   return answerId === undefined
     ? `${advice}.`
     : `${advice} and calls the request "${answerId}".`;
-}
-
-/** Nothing is wrong with what could not be checked. */
-function failingCredentials(
-  { finished: { status } }: FailedRequest,
-): FailingPart | undefined {
-  return status === 503 ? undefined : namedPart("header", "authorization");
-}
-
-function unauthenticated(failed: FailedRequest): string {
-  const { status } = failed.finished;
-  return `The caller ${
-    status === 503 ? "could not be" : "was not"
-  } authenticated: ${errorOf(failed)}.`;
 }
 
 function refused(advice: string): Explain {
@@ -213,12 +172,4 @@ function unreachable(advice: string): Explain {
     failing: namedPart("backend", failed.backend?.name),
     advice,
   });
-}
-
-function failingRule({ verdict }: FailedRequest): FailingPart | undefined {
-  if (verdict?.type !== "authorizationResult") return undefined;
-  const rule = verdict.rules.find(({ matched, mode, error }) =>
-    error !== undefined || matched === (mode === "deny")
-  );
-  return namedPart("rule", rule?.name);
 }

@@ -10,6 +10,9 @@ export interface Explanation {
   readonly advice: string;
 }
 
+/** Explains why a request failed. */
+export type Explain = (failed: FailedRequest) => Explanation;
+
 /** What decided over a request. */
 export interface FailingPart {
   readonly kind: "rule" | "header" | "budget" | "route" | "backend";

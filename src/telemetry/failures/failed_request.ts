@@ -16,8 +16,11 @@ export interface FailedRequest {
   /** A few that say nothing about who asks. */
   readonly requestHeaders: TraceHeaders;
   readonly responseHeaders: TraceHeaders;
-  /** Who asked has shown one of these: `jwt`, `apiKey`, `basicAuth`. */
-  readonly identities: readonly string[];
+  /** Identities that the caller has proven, such as `{ name: "basicAuth", holds: "username" }`. */
+  readonly identities: readonly {
+    readonly name: string;
+    readonly holds: string;
+  }[];
   /** Key of the route. */
   readonly route: string | undefined;
   readonly backend: RequestState["backend"];

@@ -1,15 +1,20 @@
 import { REDACTION_MARKER } from "../../base/redaction.ts";
 import type { FailedRequest } from "./failed_request.ts";
-import type {
-  TracedPolicyKind,
-  TraceEvent,
-  TraceMessage,
-} from "../trace/trace_event.ts";
+import type { TraceEvent, TraceMessage } from "../trace/trace_event.ts";
 import { severityOf } from "../trace/trace_severity.ts";
 import { describeArrival, type RequestState } from "../trace/trace_state.ts";
 
+/** By reason of a refusal: `kind` of the policy event; `undefined` for policies that report with events of their own. */
+export type RefusalEvents = ReadonlyMap<
+  string,
+  { readonly event?: string | undefined }
+>;
+
 /** The trace of a request that nobody watched, as far as it is remembered: what is missing was not recorded. */
-export function failureEvents(failed: FailedRequest): readonly TraceEvent[] {
+export function failureEvents(
+  failed: FailedRequest,
+  refusals: RefusalEvents,
+): readonly TraceEvent[] {
   const end = toMicros(failed.finished.durationMs ?? 0);
   return [
     event({ type: "requestStarted" }, 0),
@@ -19,7 +24,7 @@ export function failureEvents(failed: FailedRequest): readonly TraceEvent[] {
       requestState: arrivalOf(failed),
     }, 0),
     ...routeEvents(failed),
-    ...refusalEvents(failed),
+    ...refusalEvents(failed, refusals),
     ...callEvents(failed),
     event({
       type: "responseSnapshot",
@@ -64,18 +69,12 @@ function finishedBeforeRoute({ finished }: FailedRequest): boolean {
   return finished.reason !== "route_not_found";
 }
 
-const refusingKinds: Readonly<Record<string, TracedPolicyKind | undefined>> = {
-  jwt_auth: "jwt",
-  basic_auth: "basic_auth",
-  api_key_auth: "api_key",
-  mcp_oauth: "mcp",
-};
-
 function refusalEvents(
   { verdict, finished }: FailedRequest,
+  refusals: RefusalEvents,
 ): readonly TraceEvent[] {
   if (verdict !== undefined) return [event(verdict, 0)];
-  const kind = refusingKinds[finished.reason];
+  const kind = refusals.get(finished.reason)?.event;
   if (kind === undefined) return [];
   const { status, error: reason = "" } = finished;
   const result = { type: "reject", status, reason } as const;
@@ -127,15 +126,11 @@ function arrivalOf(failed: FailedRequest): RequestState {
   };
 }
 
-/** That there was one, and nothing of what it said. */
+/** Shows that there was an identity, and nothing of its claims. */
 function identitiesOf({ identities }: FailedRequest): Partial<RequestState> {
-  return {
-    ...(identities.includes("jwt") && { jwt: { claims: REDACTION_MARKER } }),
-    ...(identities.includes("apiKey") &&
-      { apiKey: { metadata: REDACTION_MARKER } }),
-    ...(identities.includes("basicAuth") &&
-      { basicAuth: { username: REDACTION_MARKER } }),
-  };
+  return Object.fromEntries(
+    identities.map(({ name, holds }) => [name, { [holds]: REDACTION_MARKER }]),
+  );
 }
 
 function toMicros(milliseconds: number): number {

@@ -1,14 +1,3 @@
-import type { GatewayErrorCode } from "../../base/errors.ts";
-
-/** Which kind of policy turned a request down. */
-export type RefusalReason =
-  | "jwt_auth"
-  | "basic_auth"
-  | "api_key_auth"
-  | "authorization"
-  | "rate_limit"
-  | "mcp_oauth";
-
 /** What is known of a request once its last byte is out: one record for the access log and for the metrics. */
 export interface FinishedRequest {
   /** When it was accepted, in milliseconds since the epoch. */
@@ -43,11 +32,7 @@ export interface FinishedRequest {
   /** Time until the upstream's response head; `undefined` when none was asked. */
   readonly upstreamDurationMs: number | undefined;
   /** Who answered: `upstream`, `direct_response` when a policy did, why a policy refused, or the code of the failure. */
-  readonly reason:
-    | "upstream"
-    | "direct_response"
-    | RefusalReason
-    | GatewayErrorCode;
+  readonly reason: string;
   /** What went wrong, for the log only. */
   readonly error: string | undefined;
   /** Tries after the first. */

@@ -1,5 +1,9 @@
 import { isJsonObject } from "../../base/json.ts";
-import type { TraceMessage, TraceSeverity } from "./trace_event.ts";
+import type {
+  PolicyResult,
+  TraceMessage,
+  TraceSeverity,
+} from "./trace_event.ts";
 
 /** How a reader should take an event. */
 export function severityOf(message: TraceMessage): TraceSeverity {
@@ -12,7 +16,7 @@ export function severityOf(message: TraceMessage): TraceSeverity {
       if (message.result === "deny") return "error";
       return message.error === undefined ? "success" : "warn";
     case "policy":
-      return severityOfResult(message);
+      return severityOfResult(message, false);
     case "policyEvent":
       return isFailure(message.details) || hasFailed(message.details)
         ? "warn"
@@ -34,19 +38,15 @@ export function severityOf(message: TraceMessage): TraceSeverity {
   }
 }
 
-const authenticating: ReadonlySet<string> = new Set([
-  "jwt",
-  "basic_auth",
-  "api_key",
-]);
-
-function severityOfResult(
-  { kind, result }: Extract<TraceMessage, { type: "policy" }>,
+/** Returns the severity of a policy's result. @param isCheck Whether the policy authenticates callers, so that going on is a success. */
+export function severityOfResult(
+  { result }: PolicyResult,
+  isCheck: boolean,
 ): TraceSeverity {
   if (result.type === "reject") return "error";
-  if (result.type === "apply" && hasFailed(result.details)) return "warn";
-  const hasPassed = result.type === "apply" && authenticating.has(kind);
-  return hasPassed ? "success" : "info";
+  if (result.type === "skip") return "info";
+  if (hasFailed(result.details)) return "warn";
+  return isCheck ? "success" : "info";
 }
 
 function severityOfStatus(status: number | null): TraceSeverity {

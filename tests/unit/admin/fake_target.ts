@@ -1,4 +1,5 @@
 import type { Settings } from "../../../src/api/settings.ts";
+import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { createLogger, type Log } from "../../../src/base/log.ts";
 import {
@@ -32,7 +33,11 @@ export class FakeTarget implements AdminTarget {
 
   constructor(settings: Readonly<Record<string, unknown>> = {}) {
     const text = JSON.stringify({ config: {} });
-    const { settings: defaults } = loadConfig([{ name: "test", text }], {});
+    const { settings: defaults } = loadConfig(
+      [{ name: "test", text }],
+      {},
+      schemasOf(),
+    );
     this.settings = { ...defaults, ...settings };
     this.#filter = this.settings.logging.level;
   }

@@ -1,6 +1,6 @@
 import {
+  createKindSchemas,
   type Kind,
-  kindSchemas,
 } from "../../../src/api/resources/resource_set.ts";
 import {
   emptyResourceSet,
@@ -13,11 +13,13 @@ import {
   policyApiVersion,
 } from "../../../src/api/resources/group.ts";
 import { compile, type Compiled } from "../../../src/compile/compile.ts";
-import { routePhaseKinds } from "../../../src/policy/registry.ts";
+import { builtInPolicies } from "../../../src/policy/registry.ts";
 import type { Listener, Route } from "../../../src/snapshot/snapshot.ts";
 
 // Compiling waits for nothing: whatever the tests configure is loaded before.
-for (const kind of routePhaseKinds) await kind.load?.();
+const schemas = createKindSchemas(builtInPolicies.schemas);
+
+for (const kind of builtInPolicies.kinds) await kind.load();
 
 /** Kubernetes metadata besides the name. */
 type Metadata = Readonly<Record<string, unknown>>;
@@ -101,6 +103,7 @@ export function compileAll(
   now = 0,
 ): Compiled {
   return compile({ ...emptyResourceSet, ...resources }, {
+    policies: builtInPolicies,
     now,
     readFile(path) {
       const text = files[path];
@@ -160,7 +163,7 @@ const apiVersions = {
 } satisfies Record<Kind, string>;
 
 function decode<K extends Kind>(kind: K, metadata: Metadata, spec: object) {
-  const schema = kindSchemas[kind];
+  const schema = schemas[kind];
   const result = validate(schema, {
     apiVersion: apiVersions[kind],
     kind,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { builtInPolicies } from "../../../src/policy/registry.ts";
 import type { Settings } from "../../../src/api/settings.ts";
 import { emptyResourceSet } from "../../../src/api/resources/resource_set.ts";
 import { compile } from "../../../src/compile/compile.ts";
@@ -26,7 +27,7 @@ function problemsOf(store: unknown, kv?: Settings["kv"]): readonly string[] {
     gatewayPolicies: [policy("p", targets, {
       traffic: { rateLimit: { global: { domain: "d", store, descriptors } } },
     })],
-  }, { readFile: () => "", kv });
+  }, { policies: builtInPolicies, readFile: () => "", kv });
   return diagnosticLines(compiled);
 }
 

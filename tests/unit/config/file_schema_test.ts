@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parseAllDocuments } from "yaml";
 import { fileSchema } from "../../../src/config/file_schema.ts";
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
-const validate = ajv.compile(await fileSchema());
+const validate = ajv.compile(await fileSchema(schemasOf()));
 
 const folders = ["../../../examples/", "../../fixtures/config/good/"];
 

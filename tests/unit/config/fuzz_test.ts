@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { formatDiagnostics } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { fc } from "../../harness/properties.ts";
@@ -15,7 +16,7 @@ function loadAny(text: string): void {
   const { diagnostics, resources } = loadConfig([source], {
     NAME: "tools",
     PORT: "3000",
-  });
+  }, schemasOf());
 
   const lines = text.split("\n").length;
   for (const { line, column, message } of diagnostics) {
@@ -116,7 +117,7 @@ for (
 Deno.test("loadConfig rejects ten thousand brackets with a diagnostic", () => {
   const source = { name: "deep.yaml", text: "[".repeat(10_000) };
 
-  const { diagnostics } = loadConfig([source], {});
+  const { diagnostics } = loadConfig([source], {}, schemasOf());
 
   assert.ok(diagnostics.some(({ severity }) => severity === "error"));
 });

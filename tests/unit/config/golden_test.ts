@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { basename } from "node:path";
 import { formatDiagnostics } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig } from "../../../src/config/load.ts";
@@ -23,7 +24,7 @@ function load(file: URL) {
     name: basename(file.pathname),
     text: Deno.readTextFileSync(file),
   };
-  const loaded = loadConfig([source], environment);
+  const loaded = loadConfig([source], environment, schemasOf());
   return { ...loaded, report: formatDiagnostics(loaded.diagnostics, [source]) };
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { formatDiagnostics } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig, loadInSteps } from "../../../src/config/load.ts";
 import { processorTime } from "../../harness/processor_time.ts";
@@ -27,7 +28,7 @@ function timeToLoad(text: string): number {
   const source = { name: "gateway.json", text };
   return Math.min(...[1, 2, 3].map(() =>
     processorTime(() => {
-      const { diagnostics } = loadConfig([source], {});
+      const { diagnostics } = loadConfig([source], {}, schemasOf());
       formatDiagnostics(diagnostics, [source]);
     })
   ));
@@ -64,12 +65,15 @@ for (
 Deno.test("loadInSteps loads like loadConfig, in many steps", () => {
   const text = JSON.stringify(largeConfig(200, (route) => `service-${route}`));
   const sources = [{ name: "gateway.json", text }];
-  const steps = loadInSteps(sources, {});
+  const steps = loadInSteps(sources, {}, schemasOf());
 
   let count = 0;
   let step = steps.next();
   for (; !step.done; step = steps.next()) count++;
 
   assert.ok(count > 200, `${count} steps`);
-  assert.deepEqual(step.value.resources, loadConfig(sources, {}).resources);
+  assert.deepEqual(
+    step.value.resources,
+    loadConfig(sources, {}, schemasOf()).resources,
+  );
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { isInlinePolicy } from "../../../src/api/resources/gateway_policy.ts";
+import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { isInlinePolicy } from "../../../src/api/resources/gateway_policy_schema.ts";
 import { formatDiagnostic } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 
@@ -17,7 +18,7 @@ routes:
 `;
 
 function loadText(text: string, environment = {}) {
-  return loadConfig([{ name: "gateway.yaml", text }], environment);
+  return loadConfig([{ name: "gateway.yaml", text }], environment, schemasOf());
 }
 
 Deno.test("loadConfig reports the problems of all items at once", () => {
@@ -36,27 +37,35 @@ routes:
 });
 
 Deno.test("loadConfig sorts diagnostics by file and line", () => {
-  const { diagnostics } = loadConfig([
-    { name: "b.yaml", text: "routes: 1\n" },
-    { name: "a.yaml", text: "gateways: 1\n" },
-  ], {});
+  const { diagnostics } = loadConfig(
+    [
+      { name: "b.yaml", text: "routes: 1\n" },
+      { name: "a.yaml", text: "gateways: 1\n" },
+    ],
+    {},
+    schemasOf(),
+  );
 
   assert.deepEqual(diagnostics.map(({ file }) => file), ["b.yaml", "a.yaml"]);
 });
 
 Deno.test("loadConfig merges the sections of several files", () => {
-  const { resources, diagnostics } = loadConfig([
-    {
-      name: "a.yaml",
-      text:
-        "gateways:\n  one: { port: 3000 }\nroutes:\n- backends: [{ host: 'a:1' }]\n",
-    },
-    {
-      name: "b.yaml",
-      text:
-        "gateways:\n  two: { port: 3001 }\nroutes:\n- backends: [{ host: 'b:1' }]\n",
-    },
-  ], {});
+  const { resources, diagnostics } = loadConfig(
+    [
+      {
+        name: "a.yaml",
+        text:
+          "gateways:\n  one: { port: 3000 }\nroutes:\n- backends: [{ host: 'a:1' }]\n",
+      },
+      {
+        name: "b.yaml",
+        text:
+          "gateways:\n  two: { port: 3001 }\nroutes:\n- backends: [{ host: 'b:1' }]\n",
+      },
+    ],
+    {},
+    schemasOf(),
+  );
 
   assert.deepEqual(diagnostics, []);
   assert.deepEqual(resources.httpRoutes.map(({ metadata }) => metadata.name), [
@@ -76,11 +85,15 @@ Deno.test("loadConfig annotates inline policies", () => {
 });
 
 Deno.test("loadConfig resolves paths relative to the file", () => {
-  const { files } = loadConfig([{
-    name: "conf/gateway.yaml",
-    text:
-      "gateways:\n  a: { port: 1, protocol: HTTPS, tls: { cert: a.crt, key: /etc/a.key } }\n",
-  }], {});
+  const { files } = loadConfig(
+    [{
+      name: "conf/gateway.yaml",
+      text:
+        "gateways:\n  a: { port: 1, protocol: HTTPS, tls: { cert: a.crt, key: /etc/a.key } }\n",
+    }],
+    {},
+    schemasOf(),
+  );
 
   assert.deepEqual(files, ["conf/a.crt", "/etc/a.key"]);
 });

@@ -2,9 +2,9 @@ import {
   jwtClaims,
   protectedResource,
 } from "../../../src/policy/authentication/request_identity.ts";
-import type { Authorization } from "../../../src/api/policies/authorization_schema.ts";
+import type { Authorization } from "../../../src/policy/authorization/authorization_schema.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
-import { createAuthorization } from "../../../src/policy/authorization/authorization.ts";
+import { createAuthorization } from "../../../src/policy/authorization/authorization_policy.ts";
 import { context, headersOf, responseOf } from "./exchange.ts";
 
 type Claims = Record<string, unknown>;

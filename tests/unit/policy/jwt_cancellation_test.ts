@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { noKeyCache } from "../../../src/identity/keys/key_cache.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
-import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_authentication.ts";
+import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { createTokenIssuer } from "../../harness/tokens.ts";

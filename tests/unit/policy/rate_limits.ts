@@ -1,9 +1,9 @@
 import { usageListeners } from "../../../src/policy/usage_listeners.ts";
 import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
-import type { RateLimit } from "../../../src/api/policies/rate_limit_schema.ts";
+import type { RateLimit } from "../../../src/policy/rate_limit/rate_limit_schema.ts";
 import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
-import { createRateLimit } from "../../../src/policy/rate_limit/rate_limit.ts";
+import { createRateLimit } from "../../../src/policy/rate_limit/rate_limit_policy.ts";
 import type { GlobalLimiter } from "../../../src/ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local/local_counter_store.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";

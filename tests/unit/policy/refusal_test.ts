@@ -1,8 +1,8 @@
 import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { createApiKeyAuthentication } from "../../../src/policy/authentication/api_key_authentication.ts";
-import { createBasicAuthentication } from "../../../src/policy/authentication/basic_authentication.ts";
-import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_authentication.ts";
+import { createBasicAuthentication } from "../../../src/policy/authentication/basic_policy.ts";
+import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_policy.ts";
 import type { Policy } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
 import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";

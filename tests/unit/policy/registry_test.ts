@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import type { PolicyOptions } from "../../../src/policy/policy_kind.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
-import {
-  backendPhaseKinds,
-  gatewayPhaseKinds,
-  routePhaseKinds,
-} from "../../../src/policy/registry.ts";
+import { createRegistry } from "../../../src/policy/policy_registry.ts";
+import { builtInPolicies } from "../../../src/policy/registry.ts";
 import { answer, context } from "./exchange.ts";
 
+function namesIn(phase: "gateway" | "route" | "backend"): readonly string[] {
+  return builtInPolicies.running(phase).map(({ name }) => name);
+}
+
 Deno.test("route phase runs its kinds in the documented order", () => {
-  assert.deepEqual(routePhaseKinds.map(({ kind }) => kind), [
+  assert.deepEqual(namesIn("route"), [
     "cors",
     "jwtAuthentication",
     "basicAuthentication",
@@ -26,7 +27,7 @@ Deno.test("route phase runs its kinds in the documented order", () => {
 });
 
 Deno.test("gateway phase runs CORS first", () => {
-  assert.deepEqual(gatewayPhaseKinds.map(({ kind }) => kind), [
+  assert.deepEqual(namesIn("gateway"), [
     "cors",
     "jwtAuthentication",
     "basicAuthentication",
@@ -37,7 +38,7 @@ Deno.test("gateway phase runs CORS first", () => {
 });
 
 Deno.test("backend phase transforms before it modifies headers", () => {
-  assert.deepEqual(backendPhaseKinds.map(({ kind }) => kind), [
+  assert.deepEqual(namesIn("backend"), [
     "transformation",
     "requestHeaderModifier",
     "responseHeaderModifier",
@@ -45,10 +46,10 @@ Deno.test("backend phase transforms before it modifies headers", () => {
 });
 
 Deno.test("authorization and rate limits of every level apply, other kinds replace", () => {
-  const accumulating = routePhaseKinds.filter(({ merge }) =>
+  const accumulating = builtInPolicies.kinds.filter(({ merge }) =>
     merge === "accumulate"
   );
-  assert.deepEqual(accumulating.map(({ kind }) => kind), [
+  assert.deepEqual(accumulating.map(({ name }) => name), [
     "authorization",
     "rateLimit",
   ]);
@@ -63,14 +64,30 @@ const options: PolicyOptions = {
 };
 
 Deno.test("a kind that is not configured makes no policy", () => {
-  for (const kind of routePhaseKinds) {
+  for (const kind of builtInPolicies.kinds) {
     assert.equal(kind.create({}, options), undefined);
     assert.deepEqual(kind.check({}, options), []);
   }
 });
 
+Deno.test("two kinds cannot have the same name or the same refusal", () => {
+  const kind = builtInPolicies.kinds[1];
+  assert.ok(kind);
+
+  assert.throws(
+    () => createRegistry([kind, kind]),
+    /Cannot register kind of policy "jwtAuthentication" twice/,
+  );
+  assert.throws(
+    () => createRegistry([kind, { ...kind, name: "other" }]),
+    /Cannot register refusal "jwt_auth" twice/,
+  );
+});
+
 Deno.test("direct response answers with its text", async () => {
-  const kind = routePhaseKinds.find((each) => each.kind === "directResponse");
+  const kind = builtInPolicies.kinds.find((each) =>
+    each.name === "directResponse"
+  );
   const policy = kind?.create({
     directResponse: { status: 418, body: "no coffee" },
   }, options);

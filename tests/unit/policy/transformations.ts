@@ -2,12 +2,12 @@ import { jwtClaims } from "../../../src/policy/authentication/request_identity.t
 import type {
   MessageChanges,
   Transformation,
-} from "../../../src/api/policies/transformation_schema.ts";
+} from "../../../src/policy/transformation/transformation_schema.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import type { ResponseMessage } from "../../../src/http/message.ts";
 import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
 import { inertServices } from "../../../src/policy/policy_services.ts";
-import { createTransformation } from "../../../src/policy/transformation/transformation.ts";
+import { createTransformation } from "../../../src/policy/transformation/transformation_policy.ts";
 import { RecordedLog } from "../../harness/recorded_log.ts";
 import { context, headersOf, response } from "./exchange.ts";
 

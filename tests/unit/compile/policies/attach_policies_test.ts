@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { INLINE_ANNOTATION } from "../../../../src/api/resources/gateway_policy.ts";
+import { INLINE_ANNOTATION } from "../../../../src/api/resources/gateway_policy_schema.ts";
 import { context, responseOf } from "../../policy/exchange.ts";
 import {
   backend,
@@ -85,7 +85,7 @@ Deno.test("policies of different kinds add up over the levels", () => {
       traffic: { requestHeaderModifier: { remove: ["x"] } },
     }),
   ]);
-  assert.deepEqual(routeFor(compiled)?.policies.map(({ kind }) => kind), [
+  assert.deepEqual(routeFor(compiled)?.policies.map(({ kind }) => kind.name), [
     "cors",
     "requestHeaderModifier",
     "urlRewrite",
@@ -111,7 +111,7 @@ Deno.test("authorization of every level is kept, the least specific first", asyn
     policy("route", [onRoute], rule("b")),
     policy("gateway", [onGateway], rule("a")),
   ]);
-  assert.deepEqual(routeFor(compiled)?.policies.map(({ kind }) => kind), [
+  assert.deepEqual(routeFor(compiled)?.policies.map(({ kind }) => kind.name), [
     "authorization",
     "authorization",
   ]);
@@ -209,7 +209,7 @@ Deno.test("PreRouting policies run on the listener and not on its routes", () =>
   const compiled = compilePolicies([
     policy("p", [onGateway], { phase: "PreRouting", traffic }),
   ]);
-  assert.deepEqual(listenerOf(compiled).policies.map(({ kind }) => kind), [
+  assert.deepEqual(listenerOf(compiled).policies.map(({ kind }) => kind.name), [
     "cors",
   ]);
   assert.deepEqual(routeFor(compiled)?.policies, []);

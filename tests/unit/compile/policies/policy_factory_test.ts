@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { builtInPolicies } from "../../../../src/policy/registry.ts";
 import { emptyResourceSet } from "../../../../src/api/resources/resource_set.ts";
 import { environment } from "../../../../src/cel/environment.ts";
 import { compile } from "../../../../src/compile/compile.ts";
@@ -77,6 +78,7 @@ Deno.test("expressions and limits of a gateway are compiled once, however many r
 
   const plans = countPlans(() =>
     compile(resources, {
+      policies: builtInPolicies,
       readFile: () => "",
       services: {
         ...services,

@@ -109,7 +109,7 @@ Deno.test("a redirect needs no backend", () => {
     }],
   });
   assert.deepEqual(diagnosticLines(compiled), []);
-  assert.deepEqual(routeFor(compiled)?.policies.map(({ kind }) => kind), [
+  assert.deepEqual(routeFor(compiled)?.policies.map(({ kind }) => kind.name), [
     "requestRedirect",
   ]);
 });
@@ -198,14 +198,16 @@ Deno.test("filters run in the fixed order of policies, those of a backend on it 
       to("b"),
     ],
   }));
-  assert.deepEqual(found?.policies.map(({ kind }) => kind), [
+  assert.deepEqual(found?.policies.map(({ kind }) => kind.name), [
     "cors",
     "requestHeaderModifier",
     "responseHeaderModifier",
     "urlRewrite",
   ]);
   assert.deepEqual(
-    found?.backends.map(({ policies }) => policies.map(({ kind }) => kind)),
+    found?.backends.map(({ policies }) =>
+      policies.map(({ kind }) => kind.name)
+    ),
     [["requestHeaderModifier"], []],
   );
 });

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
+import { schemasOf } from "../../../../src/gateway/candidate.ts";
 import { formatDiagnostic } from "../../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig } from "../../../../src/config/load.ts";
 
 const gateways = "gateways: { default: { port: 3000 } }\n";
 
 function reportOn(text: string): readonly string[] {
-  const { diagnostics } = loadConfig([{ name: "gateway.yaml", text }], {});
+  const { diagnostics } = loadConfig(
+    [{ name: "gateway.yaml", text }],
+    {},
+    schemasOf(),
+  );
   return diagnostics.map(formatDiagnostic);
 }
 

@@ -1,8 +1,8 @@
 import { apiKeyMetadata } from "../../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { ApiKeyAuthentication } from "../../../../src/api/policies/api_key_schema.ts";
 import {
+  type ApiKeyAuthentication,
   checkApiKeyAuthentication,
   createApiKeyAuthentication,
 } from "../../../../src/policy/authentication/api_key_authentication.ts";

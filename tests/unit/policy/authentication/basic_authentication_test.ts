@@ -2,11 +2,11 @@ import { basicAuthUser } from "../../../../src/policy/authentication/request_ide
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { hashSync } from "bcryptjs";
-import type { BasicAuthentication } from "../../../../src/api/policies/basic_schema.ts";
+import type { BasicAuthentication } from "../../../../src/policy/authentication/basic_schema.ts";
 import {
   checkBasicAuthentication,
   createBasicAuthentication,
-} from "../../../../src/policy/authentication/basic_authentication.ts";
+} from "../../../../src/policy/authentication/basic_policy.ts";
 import { context, headersOf, responseOf } from "../exchange.ts";
 
 const bcrypt = hashSync("secret", 4);

@@ -4,7 +4,7 @@ import {
 } from "../../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { type Body, BytesBody } from "../../../../src/http/body.ts";
-import { checkAuthorization } from "../../../../src/policy/authorization/authorization.ts";
+import { checkAuthorization } from "../../../../src/policy/authorization/authorization_policy.ts";
 import {
   AuthorizationRule,
   evaluateRules,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Cors } from "../../../../src/api/policies/cors_schema.ts";
+import type { Cors } from "../../../../src/api/resources/cors_filter.ts";
 import {
   createCors,
   exposedHeaders,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { GlobalRateLimit } from "../../../../src/api/policies/rate_limit_schema.ts";
+import type { GlobalRateLimit } from "../../../../src/policy/rate_limit/rate_limit_schema.ts";
 import { checkRateLimit } from "../../../../src/policy/rate_limit/rate_limit_checks.ts";
 
 const options = { readFile: () => "", hide: (text: string) => text };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RateLimit } from "../../../../src/api/policies/rate_limit_schema.ts";
+import type { RateLimit } from "../../../../src/policy/rate_limit/rate_limit_schema.ts";
 import type { PolicyContext } from "../../../../src/policy/policy.ts";
 import type {
   GlobalLimiter,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RateLimit } from "../../../../src/api/policies/rate_limit_schema.ts";
+import type { RateLimit } from "../../../../src/policy/rate_limit/rate_limit_schema.ts";
 import { Refusal } from "../../../../src/policy/refusal.ts";
 import type {
   DescriptorReading,

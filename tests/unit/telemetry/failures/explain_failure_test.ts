@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { builtInPolicies } from "../../../../src/policy/registry.ts";
 import { explainFailure } from "../../../../src/telemetry/failures/explain_failure.ts";
 import { failureEvents } from "../../../../src/telemetry/failures/failure_events.ts";
 import type { FinishedRequest } from "../../../../src/telemetry/log/finished_request.ts";
 import { failedRequest } from "../failed_request.ts";
+
+const { refusals } = builtInPolicies;
 
 Deno.test("explainFailure has a cause of one sentence and an advice of its own for every reason", () => {
   const reasons: { readonly [reason in FinishedRequest["reason"]]: true } = {
@@ -42,7 +45,7 @@ Deno.test("explainFailure has a cause of one sentence and an advice of its own f
   const advices = new Set<string>();
   for (const reason of Object.keys(reasons) as (keyof typeof reasons)[]) {
     const request = failedRequest("a", { reason, error: "It broke" });
-    const { cause, advice } = explainFailure(request);
+    const { cause, advice } = explainFailure(request, refusals);
 
     assert.match(cause, /^[A-Z].*\.$/, reason);
     assert.doesNotMatch(cause, /undefined/, reason);
@@ -50,7 +53,7 @@ Deno.test("explainFailure has a cause of one sentence and an advice of its own f
     assert.equal(advices.has(advice), false, reason);
     advices.add(advice);
     assert.equal(
-      failureEvents(request).at(-1)?.message.type,
+      failureEvents(request, refusals).at(-1)?.message.type,
       "requestFinished",
     );
   }
@@ -75,9 +78,10 @@ Deno.test("explainFailure says when a used-up limit resets, and does not call on
       entries: [entry],
       result: "deny",
     },
-  });
+  }, refusals);
   const unknown = explainFailure(
     failedRequest("a", { ...fields, status: 503 }),
+    refusals,
   );
 
   assert.equal(used.cause, "It was over a limit: It broke.");

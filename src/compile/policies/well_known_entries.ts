@@ -1,41 +1,49 @@
 import type { HttpMatch } from "../../api/resources/http_match.ts";
+import type { WellKnown } from "../../policy/policy_kind.ts";
 import { isWildcard } from "../../route/hostname.ts";
 import type { RouteEntry } from "../../route/route_table.ts";
 import type { Route } from "../../snapshot/snapshot.ts";
 import type { ServedRule } from "../compiled_model.ts";
 
-/** Below these clients look for the metadata of an MCP server, followed by its path. */
-const wellKnown = [
-  "/.well-known/oauth-protected-resource",
-  "/.well-known/oauth-authorization-server",
-  "/.well-known/openid-configuration",
-];
-
 /**
- * Where clients look for the metadata of a protected MCP server, so that the route itself need not say so; the root form of the
- * resource's metadata too, for the only such server of its hosts. What a route says itself comes first.
+ * Creates the routes to documents about protected paths, such as the metadata of an MCP server, so that configuration need not have
+ * them; the root form too, for the only such rule of its hosts. The routes of the configuration take precedence.
  */
-export function mcpEntries(
+export function wellKnownEntries(
   served: readonly ServedRule[],
 ): RouteEntry<Route>[] {
   const protectedRules = served.flatMap((rule) => {
-    const paths = resourcePathsOf(rule);
+    const wellKnown = wellKnownOf(rule);
+    const paths = wellKnown === undefined ? [] : resourcePathsOf(rule);
     const [first] = paths;
-    return first === undefined ? [] : [{ ...rule, first, paths }];
+    return wellKnown === undefined || first === undefined
+      ? []
+      : [{ ...rule, first, paths, wellKnown }];
   });
   const isOnly = whetherOnly(protectedRules);
-  return protectedRules.map(({ route, hostnames, first, paths }) => ({
+  return protectedRules.map((
+    { route, hostnames, first, paths, wellKnown: { prefixes, root } },
+  ) => ({
     hostnames,
     matches: [
       ...paths.flatMap((path) =>
-        wellKnown.map((prefix) => match("PathPrefix", prefix + path))
+        prefixes.map((prefix) => match("PathPrefix", prefix + path))
       ),
-      ...(isOnly({ hostnames })
-        ? [match("Exact", "/.well-known/oauth-protected-resource")]
-        : []),
+      ...(isOnly({ hostnames }) ? [match("Exact", root)] : []),
     ],
     value: { ...route, resourcePath: first },
   }));
+}
+
+/** Returns what the first policy that has such documents says of them. */
+function wellKnownOf({ effective }: ServedRule): WellKnown | undefined {
+  for (const { kind, layers } of effective) {
+    for (const { traffic } of layers) {
+      const wellKnown = kind.wellKnown(traffic);
+      if (wellKnown !== undefined) return wellKnown;
+    }
+  }
+  return undefined;
 }
 
 type Hosts = Pick<ServedRule, "hostnames">;
@@ -56,13 +64,7 @@ function isForManyHosts({ hostnames }: Hosts): boolean {
   return hostnames.length === 0 || hostnames.some(isWildcard);
 }
 
-/** The paths of a rule that is protected with OAuth. */
-function resourcePathsOf({ rule, effective }: ServedRule): readonly string[] {
-  const isProtected = effective.some(({ kind, layers }) =>
-    kind.kind === "jwtAuthentication" &&
-    layers.some(({ traffic }) => traffic.jwtAuthentication?.mcp !== undefined)
-  );
-  if (!isProtected) return [];
+function resourcePathsOf({ rule }: ServedRule): readonly string[] {
   return rule.spec.matches.map(({ path }) => path)
     .filter(({ type, value }) =>
       type !== "RegularExpression" && value !== "/" &&

@@ -1,5 +1,5 @@
-import { celExpression, headerName } from "../schema/scalars.ts";
-import * as s from "../schema/schema.ts";
+import { celExpression, headerName } from "../../api/schema/scalars.ts";
+import * as s from "../../api/schema/schema.ts";
 
 /** What of a request or response stands in no header; written as HTTP/2 does (RFC 9113 section 8.3). */
 const pseudoHeaders = {

@@ -1,4 +1,4 @@
-import * as s from "../schema/schema.ts";
+import * as s from "../../api/schema/schema.ts";
 
 /** Users and passwords; RFC 7617. `users` are htpasswd lines. */
 export const basicAuthenticationSchema = s.refine(

@@ -1,5 +1,5 @@
-import { celExpression } from "../schema/scalars.ts";
-import * as s from "../schema/schema.ts";
+import { celExpression } from "../../api/schema/scalars.ts";
+import * as s from "../../api/schema/schema.ts";
 
 /** Rules over the verified token and the request. `Allow`: every rule must hold; `Deny`: none may. */
 export const authorizationSchema = s.object({

@@ -1,64 +1,9 @@
-import { duration } from "../schema/duration.ts";
-import { POLICY_API_GROUP } from "../resources/group.ts";
-import {
-  headerName,
-  httpUrl,
-  namespace,
-  port,
-  referenceName,
-  urlPath,
-} from "../schema/scalars.ts";
-import * as s from "../schema/schema.ts";
-
-/** A backend that a policy itself calls, such as the key server of an identity provider. */
-export const policyBackendRefSchema = s.object({
-  group: s.field(
-    "Group of the backend.",
-    s.withDefault(s.string(), POLICY_API_GROUP),
-  ),
-  kind: s.field(
-    "Kind of the backend.",
-    s.withDefault(s.text(63), "GatewayBackend"),
-  ),
-  name: s.field("Name of the backend.", referenceName),
-  namespace: s.field(
-    "Namespace of the backend; that of the policy when left out.",
-    s.optional(namespace),
-  ),
-  port: s.field(
-    "Port of the backend; the backend itself decides.",
-    s.optional(port),
-  ),
-});
-
-/** Where a credential is found in a request. */
-export const credentialLocationSchema = s.refine(
-  s.object({
-    header: s.field(
-      "In a header.",
-      s.optional(s.object({
-        name: s.field("Name of the header.", headerName),
-        prefix: s.field(
-          "What comes before the credential, such as `Bearer` and a blank; in any case.",
-          s.optional(s.string()),
-        ),
-      })),
-    ),
-    queryParameter: s.field(
-      "In a parameter of the query.",
-      s.optional(
-        s.object({ name: s.field("Name of the parameter.", s.text(256)) }),
-      ),
-    ),
-    cookie: s.field(
-      "In a cookie.",
-      s.optional(
-        s.object({ name: s.field("Name of the cookie.", headerName) }),
-      ),
-    ),
-  }),
-  s.exactlyOne("header", "queryParameter", "cookie"),
-);
+import { duration } from "../../api/schema/duration.ts";
+import { policyBackendRefSchema } from "../../api/resources/policy_backend_ref.ts";
+import { httpUrl, urlPath } from "../../api/schema/scalars.ts";
+import * as s from "../../api/schema/schema.ts";
+import { providerNames } from "../../identity/providers/adapters.ts";
+import { credentialLocationSchema } from "./credential_schema.ts";
 
 const jwks = s.refine(
   s.object({
@@ -134,7 +79,7 @@ function unknownMetadata(metadata: object): string | undefined {
 const mcp = s.object({
   provider: s.field(
     "Identity provider whose peculiarities are met; none when left out. `Auth0` is `IdpA`, `Descope` is `IdpB`.",
-    s.optional(s.oneOf(["IdpA", "IdpB", "Auth0", "Descope"])),
+    s.optional(s.oneOf(providerNames)),
   ),
   clientId: s.field(
     "Client that is registered at the provider; the gateway answers registrations with it.",
@@ -211,7 +156,3 @@ export const jwtAuthenticationSchema = s.object({
 
 /** Verification of JSON Web Tokens. */
 export type JwtAuthentication = s.Infer<typeof jwtAuthenticationSchema>;
-/** A backend that a policy itself calls. */
-export type PolicyBackendRef = s.Infer<typeof policyBackendRefSchema>;
-/** Where a credential is found in a request. */
-export type CredentialLocation = s.Infer<typeof credentialLocationSchema>;

@@ -3,9 +3,9 @@ import {
   type Explanation,
   type FailingPart,
   namedPart,
-} from "./explanation.ts";
-import type { FailedRequest } from "./failed_request.ts";
-import type { FinishedRequest } from "../log/finished_request.ts";
+} from "../../telemetry/failures/explanation.ts";
+import type { FailedRequest } from "../../telemetry/failures/failed_request.ts";
+import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 
 /** Why a limit refused a request. */
 export function explainLimit(failed: FailedRequest): Explanation {

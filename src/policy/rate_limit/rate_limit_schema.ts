@@ -1,7 +1,7 @@
-import { policyBackendRefSchema } from "./jwt_schema.ts";
-import { celExpression } from "../schema/scalars.ts";
-import * as s from "../schema/schema.ts";
-import { hostAndPort } from "../schema/address.ts";
+import { policyBackendRefSchema } from "../../api/resources/policy_backend_ref.ts";
+import { celExpression } from "../../api/schema/scalars.ts";
+import * as s from "../../api/schema/schema.ts";
+import { hostAndPort } from "../../api/schema/address.ts";
 
 const amount = s.integer(1, 2 ** 31 - 1);
 const budgetEntries = {

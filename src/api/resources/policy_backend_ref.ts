@@ -1,0 +1,27 @@
+import { POLICY_API_GROUP } from "./group.ts";
+import { namespace, port, referenceName } from "../schema/scalars.ts";
+import * as s from "../schema/schema.ts";
+
+/** A backend that a policy itself calls, such as the key server of an identity provider. */
+export const policyBackendRefSchema = s.object({
+  group: s.field(
+    "Group of the backend.",
+    s.withDefault(s.string(), POLICY_API_GROUP),
+  ),
+  kind: s.field(
+    "Kind of the backend.",
+    s.withDefault(s.text(63), "GatewayBackend"),
+  ),
+  name: s.field("Name of the backend.", referenceName),
+  namespace: s.field(
+    "Namespace of the backend; that of the policy when left out.",
+    s.optional(namespace),
+  ),
+  port: s.field(
+    "Port of the backend; the backend itself decides.",
+    s.optional(port),
+  ),
+});
+
+/** A backend that a policy itself calls. */
+export type PolicyBackendRef = s.Infer<typeof policyBackendRefSchema>;

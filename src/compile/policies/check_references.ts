@@ -1,0 +1,55 @@
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import type { Settings } from "../../api/settings.ts";
+import type { References } from "../../policy/policy_kind.ts";
+import type { PolicyRegistry } from "../../policy/policy_registry.ts";
+import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Report } from "../report.ts";
+import { suggestBackend } from "../routes/compile_backends.ts";
+import { reportProblem } from "./check_policies.ts";
+
+/** Dependencies of resolving the references of policies. */
+export interface ReferenceContext {
+  readonly policies: PolicyRegistry;
+  readonly backends: ReadonlyMap<string, Backend>;
+  readonly kv: Settings["kv"];
+  readonly report: Report;
+}
+
+/** Reports references of policies to backends and stores that do not exist or cannot be used, whether the policies are attached or not. */
+export function checkReferences(
+  { gatewayPolicies }: ResourceSet,
+  context: ReferenceContext,
+): void {
+  for (const policy of gatewayPolicies) {
+    const { traffic = {} } = policy.spec;
+    const references = referencesFrom(policy.metadata.namespace, context);
+    for (const kind of context.policies.kinds) {
+      const path = ["spec", "traffic", kind.name];
+      for (const problem of kind.checkReferences(traffic, references)) {
+        reportProblem({ resource: policy, path }, problem, context.report);
+      }
+    }
+  }
+}
+
+function referencesFrom(
+  namespace: string,
+  { backends, kv, report }: ReferenceContext,
+): References {
+  const keyOf = (ref: Parameters<References["backend"]>[0]) =>
+    `${ref.namespace ?? namespace}/${ref.name}`;
+  return {
+    hasStore: kv !== undefined,
+    backend(ref) {
+      const backend = backends.get(keyOf(ref));
+      if (backend === undefined) return undefined;
+      const { key, port, protocol, tls } = backend;
+      return { key, port, protocol, hasTls: tls !== undefined };
+    },
+    missing: (ref, path) => ({
+      path: [...path, "name"],
+      message: `Cannot find backend "${keyOf(ref)}"`,
+      suggestion: suggestBackend(ref.name, backends, report),
+    }),
+  };
+}

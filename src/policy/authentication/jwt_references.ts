@@ -1,0 +1,47 @@
+import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
+import type { PolicyProblem, References } from "../policy_kind.ts";
+import type { JwtAuthentication } from "./jwt_schema.ts";
+
+/**
+ * Finds key backends that do not exist, for their policies would reject every request, those without TLS, and references to a port
+ * that the backend does not have.
+ */
+export function checkKeyBackends(
+  { providers }: JwtAuthentication,
+  references: References,
+): readonly PolicyProblem[] {
+  return providers.flatMap(({ jwks: { remote } }, index) => {
+    if (remote === undefined) return [];
+    const path = ["providers", index, "jwks", "remote", "backendRef"];
+    return problemsOf(remote.backendRef, path, references);
+  });
+}
+
+function problemsOf(
+  ref: PolicyBackendRef,
+  path: PolicyProblem["path"],
+  references: References,
+): readonly PolicyProblem[] {
+  const backend = references.backend(ref);
+  if (backend === undefined) return [references.missing(ref, path)];
+  const { key, port, hasTls } = backend;
+  const problems: PolicyProblem[] = [];
+  if (port === 443 && !hasTls) {
+    problems.push({
+      path: [...path, "name"],
+      message:
+        `Cannot trust keys in plain text: port 443 of backend "${key}" has no TLS policy`,
+      isWarning: true,
+    });
+  }
+  if (ref.port !== undefined && ref.port !== port) {
+    problems.push({
+      path: [...path, "port"],
+      message:
+        `Backend "${key}" has no port ${ref.port}; its own is used all the same`,
+      suggestion: String(port),
+      isWarning: true,
+    });
+  }
+  return problems;
+}

@@ -1,0 +1,161 @@
+import type { Authorization } from "./authorization_schema.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import type { AuthorizationResult } from "../../telemetry/trace/trace_event.ts";
+import { refuseWith } from "../authentication/auth_responses.ts";
+import {
+  AuthorizationRule,
+  describeResult,
+  type EvaluatedRule,
+  evaluateRules,
+} from "./authorization_rule.ts";
+import {
+  joinBodyUses,
+  readBodyVariables,
+} from "../expressions/body_variables.ts";
+import {
+  jwtClaims,
+  protectedResource,
+} from "../authentication/request_identity.ts";
+import { bearerChallenge } from "../authentication/challenge.ts";
+import {
+  type CompiledExpression,
+  compileOnce,
+  condition,
+  decisionProblem,
+  typeProblem,
+} from "../expressions/expression_checks.ts";
+import { noteFailedExpression } from "../expressions/expression_slots.ts";
+import type { Policy, PolicyContext } from "../policy.ts";
+import type { PolicyOptions, PolicyProblem } from "../policy_kind.ts";
+import { Refusal } from "../refusal.ts";
+import { RequestVariables } from "../expressions/request_variables.ts";
+import { missingScopes } from "./scopes.ts";
+
+/** Reports rules that cannot be evaluated, or never hold. */
+export function checkAuthorization(
+  { policy }: Authorization,
+  { hide }: Pick<PolicyOptions, "hide">,
+): readonly PolicyProblem[] {
+  return policy.matchExpressions.flatMap((text, index) => {
+    const path = ["policy", "matchExpressions", index];
+    const compiled = compileOnce(text, hide);
+    return decisionProblem(compiled, path) ?? neverMet(compiled, path) ?? [];
+  });
+}
+
+/** A rule that is no boolean refuses every request, which is safe and hardly what was meant. */
+function neverMet(
+  compiled: CompiledExpression,
+  path: PolicyProblem["path"],
+): PolicyProblem | undefined {
+  const problem = typeProblem(compiled, path, condition);
+  if (problem === undefined) return undefined;
+  const message = `${problem.message}; it refuses every request`;
+  return { ...problem, message, isWarning: true };
+}
+
+/**
+ * Lets requests pass by rules. `Allow`: every rule must be true. `Deny`: every rule must be false. A rule that fails, or whose
+ * result is not a boolean, refuses in both.
+ */
+export function createAuthorization(
+  { action, policy }: Authorization,
+  { hide }: Pick<PolicyOptions, "hide">,
+): Policy<"authorization"> {
+  const rules = policy.matchExpressions.map((text) =>
+    new AuthorizationRule(text, hide)
+  );
+  const use = joinBodyUses(rules.map(({ bodyUse }) => bodyUse));
+  const passing = action === "Allow";
+  const mode: Mode = passing ? "require" : "deny";
+
+  function decide(
+    context: PolicyContext,
+  ): Refusal<"authorization"> | undefined {
+    const variables = new RequestVariables(context);
+    const evaluated = evaluateRules(
+      rules,
+      variables,
+      context.slots.get(jwtClaims),
+    );
+    const refusing = evaluated.filter(({ result }) => result !== passing);
+    if (refusing.length > 0) {
+      for (const { result } of refusing) {
+        if (typeof result === "boolean") continue;
+        noteFailedExpression(context, "authorization");
+      }
+      const verdict = verdictOf(evaluated, mode, "deny");
+      return refuse(context, refusing, mode, verdict);
+    }
+    context.trace?.report(verdictOf(evaluated, mode, "allow"));
+    return undefined;
+  }
+
+  return {
+    onRequest: (context) =>
+      use === undefined
+        ? decide(context)
+        : readBodyVariables(context, use).then(() => decide(context)),
+  };
+}
+
+/** Whether rules have to hold, or must not. */
+type Mode = AuthorizationResult["rules"][number]["mode"];
+
+/** What every rule said, for the trace. */
+function verdictOf(
+  evaluated: readonly EvaluatedRule[],
+  mode: Mode,
+  result: AuthorizationResult["result"],
+): AuthorizationResult {
+  return {
+    type: "authorizationResult",
+    rules: evaluated.map(({ rule, result }) => ({
+      name: rule.shown,
+      matched: result === true,
+      mode,
+      ...(typeof result !== "boolean" &&
+        { error: result.withoutValues(rule.shown) }),
+    })),
+    result,
+  };
+}
+
+function refuse(
+  context: PolicyContext,
+  refusing: readonly EvaluatedRule[],
+  mode: Mode,
+  verdict: AuthorizationResult,
+): Refusal<"authorization"> {
+  const jwt = context.slots.get(jwtClaims);
+  const wanted = mode === "require" ? refusing.map(({ rule }) => rule) : [];
+  const missing = jwt && missingScopes(jwt, wanted);
+  return new Refusal(
+    "authorization",
+    refusing.map(describeResult).join("; "),
+    missing === undefined
+      ? refuseWith("forbidden", "the request is not allowed")
+      : demandScopes(context, missing),
+    verdict,
+  );
+}
+
+function demandScopes(
+  context: PolicyContext,
+  scopes: readonly string[],
+): ResponseMessage {
+  const description = "the token lacks a scope that the request needs";
+  return refuseWith("insufficient_scope", description, {
+    "www-authenticate": bearerChallenge({
+      resourceMetadata: context.slots.get(protectedResource)?.metadataUrl(
+        context,
+      ),
+      error: "insufficient_scope",
+      description,
+      scope: scopes.join(" "),
+    }),
+  });
+}
+
+/** The code of the kind. */
+export const code = { check: checkAuthorization, create: createAuthorization };

@@ -1,0 +1,25 @@
+import {
+  errorOf,
+  type Explanation,
+} from "../../telemetry/failures/explanation.ts";
+import type { FailedRequest } from "../../telemetry/failures/failed_request.ts";
+
+/** Explains why an OAuth endpoint of an MCP server rejected a request. */
+export function explainMcpOAuth(failed: FailedRequest): Explanation {
+  return failed.finished.status >= 500
+    ? {
+      cause: `The OAuth endpoint could not answer: ${errorOf(failed)}.`,
+      failing: undefined,
+      advice:
+        "Check that the issuer of the identity provider is right and can be reached from here.",
+    }
+    : {
+      cause:
+        `It asks for nothing that an OAuth endpoint of the MCP server can answer: ${
+          errorOf(failed)
+        }.`,
+      failing: undefined,
+      advice:
+        "Correct the client; MCP clients find the endpoints through the challenge of a 401.",
+    };
+}

@@ -1,0 +1,206 @@
+import type { RateLimit } from "./rate_limit_schema.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import {
+  type BodyUse,
+  joinBodyUses,
+  readBodyVariables,
+} from "../expressions/body_variables.ts";
+import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
+import { exposedHeaders } from "../http/cors.ts";
+import { denyingPolicy } from "../define_policy.ts";
+import type { CombinedLayer } from "../policy_kind.ts";
+import { checkRateLimit } from "./rate_limit_checks.ts";
+import { Admission, admissionSlot } from "./rate_limit_admission.ts";
+import {
+  type GlobalAdmission,
+  GlobalLimits,
+  type GlobalVerdict,
+} from "./rate_limit_global.ts";
+import {
+  limitHeaders,
+  writeAddedHeaders,
+  type WriteLimits,
+  writeStandardHeaders,
+  writeUsualHeaders,
+} from "./rate_limit_headers.ts";
+import { LocalLimits, takeAll } from "./rate_limit_local.ts";
+import {
+  refuseGlobally,
+  refuseLocally,
+  refuseUnknown,
+} from "./rate_limit_refusal.ts";
+import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
+import { onUsage } from "../usage_listeners.ts";
+import { RequestVariables } from "../expressions/request_variables.ts";
+
+/**
+ * The limits of a route and those of its gateway as one policy, so that a request that one of them refuses is charged to none.
+ *
+ * Local budgets are taken first, then global ones are asked; when those refuse, the local ones get back what was taken. Tokens are
+ * charged when the answer is over.
+ */
+export function createRateLimit(
+  layers: readonly CombinedLayer<RateLimit>[],
+): Policy<"rate_limit"> {
+  const [first] = layers;
+  if (first === undefined) return {};
+  const global = layers.flatMap(({ config, options }) => {
+    if (config.global === undefined) return [];
+    const limiter = options.services.globalLimiter(config.global, options);
+    const { hide, services: { log } } = options;
+    return [limiter && new GlobalLimits(config.global, limiter, { log, hide })];
+  });
+  if (global.includes(undefined)) {
+    const problem = "The limiter that processes share is not available";
+    return denyingPolicy(problem);
+  }
+  const { services, hide } = first.options;
+  const { counters, log } = services;
+  const local = new LocalLimits(
+    layers.map(({ scope, config }) => ({ scope, limits: config.local ?? [] })),
+    { counters, log, hide },
+  );
+  return new RateLimitPolicy({
+    clock: services.clock,
+    local,
+    global: global.filter((each) => each !== undefined),
+    mayAskForUsage: layers.every(({ config }) => config.includeUsage !== false),
+    writeLimits: layers.some(({ config }) => config.headers === "Standard")
+      ? writeStandardHeaders
+      : writeUsualHeaders,
+  });
+}
+
+interface RateLimitOptions {
+  readonly clock: Clock;
+  readonly local: LocalLimits;
+  readonly global: readonly GlobalLimits[];
+  /** Whether streamed chats may be changed so that the provider says their usage. */
+  readonly mayAskForUsage: boolean;
+  readonly writeLimits: WriteLimits;
+}
+
+/** A request that has passed the local limits and some of the global ones. */
+interface PendingAdmission {
+  readonly context: PolicyContext;
+  readonly variables: RequestVariables;
+  /** Charges of local budgets, and when they were made. */
+  readonly taken: { readonly local: Admission; readonly at: number };
+  /** Of the global limits decided so far. */
+  readonly admissions: GlobalAdmission[];
+}
+
+type Verdict = RequestVerdict<"rate_limit">;
+
+class RateLimitPolicy implements Policy<"rate_limit"> {
+  readonly #options: RateLimitOptions;
+  readonly #bodyUse: BodyUse | undefined;
+  readonly #countsTokens: boolean;
+  /** Of every request, where its admission does not depend on it. */
+  readonly #fixed: Admission | undefined;
+
+  constructor(options: RateLimitOptions) {
+    const { local, global, clock } = options;
+    this.#options = options;
+    const all = [local, ...global];
+    this.#bodyUse = joinBodyUses(all.map(({ bodyUse }) => bodyUse));
+    this.#countsTokens = all.some(({ countsTokens }) => countsTokens);
+    this.#fixed = local.fixed && global.length === 0
+      ? new Admission(clock, local.fixed)
+      : undefined;
+  }
+
+  onRequest(
+    context: PolicyContext,
+  ): Verdict | Promise<Verdict> {
+    context.slots.set(exposedHeaders, limitHeaders);
+    const use = this.#bodyUse;
+    if (use === undefined) return this.#decide(context);
+    return readBodyVariables(context, use).then(() => this.#decide(context));
+  }
+
+  onResponse({ slots }: PolicyContext, response: ResponseMessage): void {
+    const admission = slots.get(admissionSlot);
+    if (admission === undefined) return;
+    this.#options.writeLimits(response.headers, admission.readings());
+    for (const { responseHeaders } of admission.global) {
+      writeAddedHeaders(response.headers, responseHeaders);
+    }
+  }
+
+  #decide(context: PolicyContext): Verdict | Promise<Verdict> {
+    const { clock, local, global, writeLimits } = this.#options;
+    const now = Math.floor(clock.monotonic());
+    const variables = local.fixed !== undefined && global.length === 0
+      ? undefined
+      : new RequestVariables(context);
+    const budgets = local.fixed ??
+      (variables === undefined ? [] : local.budgets(variables, context, now));
+    const exhausted = takeAll(budgets, now);
+    if (exhausted !== undefined) {
+      const { limits } = local;
+      const exhaustion = { budget: exhausted, budgets, limits, now };
+      return refuseLocally(exhaustion, writeLimits);
+    }
+    if (context.trace !== undefined && local.limits.length > 0) {
+      const { limits } = local;
+      context.trace.report(localVerdict(limits, budgets, undefined, now));
+    }
+    if (variables === undefined || global.length === 0) {
+      this.#admit(context, this.#fixed ?? new Admission(clock, budgets));
+      return;
+    }
+    const taken = { local: new Admission(clock, budgets), at: now };
+    return this.#decideGlobally({ context, variables, taken, admissions: [] });
+  }
+
+  /** Requests a decision from the remaining global limits, one after the other. */
+  #decideGlobally(pending: PendingAdmission): Verdict | Promise<Verdict> {
+    const limits = this.#options.global[pending.admissions.length];
+    if (limits === undefined) return this.#admitGlobally(pending);
+    const verdict = limits.admit(pending.variables, pending.context);
+    return verdict instanceof Promise
+      ? verdict.then((each) => this.#onGlobalVerdict(pending, limits, each))
+      : this.#onGlobalVerdict(pending, limits, verdict);
+  }
+
+  #onGlobalVerdict(
+    pending: PendingAdmission,
+    limits: GlobalLimits,
+    verdict: GlobalVerdict,
+  ): Verdict | Promise<Verdict> {
+    const { context, taken, admissions } = pending;
+    if (verdict.verdict === "admitted") {
+      admissions.push(verdict);
+      context.trace?.report(globalVerdict(limits, verdict));
+      return this.#decideGlobally(pending);
+    }
+    for (const admission of admissions) admission.refund();
+    taken.local.refund(taken.at);
+    if (verdict.verdict === "refused") {
+      return refuseGlobally(limits, verdict, this.#options.writeLimits);
+    }
+    return refuseUnknown(verdict.message);
+  }
+
+  #admitGlobally({ context, taken, admissions }: PendingAdmission): void {
+    for (const { requestHeaders } of admissions) {
+      writeAddedHeaders(context.request.headers, requestHeaders);
+    }
+    this.#admit(context, taken.local.with(admissions));
+  }
+
+  #admit(context: PolicyContext, admission: Admission): void {
+    context.slots.set(admissionSlot, admission);
+    if (!this.#countsTokens) return;
+    onUsage(
+      context,
+      ({ totalTokens }) => admission.debit(totalTokens),
+      this.#options.mayAskForUsage,
+    );
+  }
+}
+
+/** The code of the kind. */
+export const code = { check: checkRateLimit, create: createRateLimit };
