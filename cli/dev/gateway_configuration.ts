@@ -2,21 +2,21 @@ import type { Idp } from "./idp/idp.ts";
 import type { ProtectedEndpoint } from "./oauth_page.ts";
 import type { Playground } from "./playground.ts";
 
-/** Where the gateway of the playground listens. */
+/** Addresses on which the playground's gateway listens. */
 export interface PlaygroundAddresses {
   readonly port: number;
   readonly admin: string;
   readonly stats: string;
 }
 
-/** What is behind it. */
+/** Servers behind the gateway. */
 export interface Neighbours {
   readonly playground: Playground;
   readonly idpA: Idp;
   readonly idpB: Idp;
 }
 
-/** The MCP server behind a login, once for each identity provider. */
+/** Returns the endpoints of the MCP server behind a login, one for each identity provider. */
 export function protectedEndpoints(
   port: number,
   { idpA, idpB }: Neighbours,
@@ -38,7 +38,7 @@ export function protectedEndpoints(
   ];
 }
 
-/** The configuration of the playground's gateway, as JSON. */
+/** Returns the configuration of the playground's gateway as JSON. */
 export function gatewayConfiguration(
   { port, admin, stats }: PlaygroundAddresses,
   neighbours: Neighbours,
@@ -51,7 +51,7 @@ export function gatewayConfiguration(
       idp: idpA,
       mcp: { clientId: idpA.clientId, registration: "Gateway" },
     },
-    // It names itself in callbacks, so strict clients accept no other issuer.
+    // Its callbacks have `iss`, so strict clients accept no other issuer.
     IdpB: { idp: idpB, mcp: { issuerMode: "Upstream" } },
   };
   return JSON.stringify({
@@ -100,7 +100,7 @@ const cors = {
   cors: {
     allowOrigins: ["*"],
     allowMethods: ["*"],
-    // A star would not stand for the first of them.
+    // "*" does not include authorization.
     allowHeaders: [
       "authorization",
       "content-type",

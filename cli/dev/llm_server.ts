@@ -21,7 +21,7 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   ["POST /v1/messages/count_tokens", countTokens],
 ]);
 
-/** What can be chosen about the LLM server; every field has a default. */
+/** Options of the LLM server; every field has a default. */
 export interface LlmServerOptions {
   /** 0, the default, takes a free port. */
   readonly port?: number;
@@ -29,8 +29,8 @@ export interface LlmServerOptions {
 }
 
 /**
- * Starts a server with the APIs of OpenAI and Anthropic: streams, usage and errors as theirs, and an
- * echo for a model. Equal requests get answers of equal bytes. `Knobs` lists what request headers can change.
+ * Starts a server with the APIs of OpenAI and Anthropic: their streams, usage and errors, and an echo as the
+ * model. Equal requests get responses of equal bytes. `Knobs` lists what request headers can change.
  */
 export function startLlmServer(
   { port = 0, clock = systemClock }: LlmServerOptions = {},
@@ -50,7 +50,7 @@ export function startLlmServer(
       const knobs = readKnobs(request.headers);
       const sleep = createSleep(clock, request.signal);
       await sleep(knobs.delayMs);
-      const { json, events } = answerCall(route, { id, body, dialect, knobs });
+      const { json, events } = handleCall(route, { id, body, dialect, knobs });
       return json === undefined
         ? sendEvents(paceEvents(events, knobs, sleep), headers, compress)
         : sendJson(200, json, headers, compress);
@@ -73,14 +73,14 @@ interface RawCall {
   readonly knobs: Knobs;
 }
 
-function answerCall(
+function handleCall(
   route: string,
   { id, body, dialect, knobs }: RawCall,
 ): Reply {
   if (knobs.status !== undefined) {
     throw new LlmError(
       knobs.status,
-      `Refused because x-playground-status is ${knobs.status}`,
+      `Rejected because x-playground-status is ${knobs.status}`,
     );
   }
   const endpoint = endpoints.get(route);
@@ -102,7 +102,7 @@ async function* paceEvents(
   let sent = 0;
   for (const event of events) {
     if (sent++ === cutAfter) {
-      throw new Error(`Stream cut after ${cutAfter} events as asked`);
+      throw new Error(`Stream cut after ${cutAfter} events, as requested`);
     }
     await sleep(eventDelayMs);
     yield new TextEncoder().encode(event);
@@ -135,7 +135,7 @@ function sendJson(
   return new Response(gzip(bytes), { status, headers });
 }
 
-/** Sleeps until the time is over or the client is gone. */
+/** Returns a function that sleeps until the time is over or the client has disconnected. */
 function createSleep(
   clock: Clock,
   signal: AbortSignal,

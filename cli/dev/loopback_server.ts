@@ -2,7 +2,7 @@
 export interface LoopbackServer {
   /** `http://127.0.0.1:41234`, with no trailing slash. */
   readonly origin: string;
-  /** Stops listening and cuts whatever is still open; fulfils when the port is free. */
+  /** Stops listening and closes all connections; resolves when the port is free. */
   close(): Promise<void>;
 }
 

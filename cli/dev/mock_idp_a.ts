@@ -3,20 +3,20 @@ import type { Configuration, Context } from "oidc-provider";
 import { account, type IdpOptions } from "./idp/configuration.ts";
 import { type Idp, startIdp } from "./idp/idp.ts";
 
-/** What can be chosen about `IdpA`; every field has a default. */
+/** Options of `IdpA`; every field has a default. */
 export interface IdpAOptions extends IdpOptions {
-  /** The claim `permissions` of users, as given, so that it can have a wrong shape; left out by default. */
+  /** Claim `permissions` of users, unchecked, so that it can have a wrong shape; none by default. */
   readonly permissions?: unknown;
-  /** The same for programs. */
+  /** Claim `permissions` of machine clients. */
   readonly machinePermissions?: unknown;
   /** Whether clients may register themselves; true by default. */
   readonly registration?: boolean;
-  /** Whether it names itself in callbacks (RFC 9207), which strict clients compare; false by default. */
+  /** Whether callbacks have `iss` (RFC 9207), which strict clients compare; false by default. */
   readonly sendsIssuer?: boolean;
 }
 
 /**
- * Starts a provider of the kind `IdpA`: the issuer is a tenant with a trailing slash, `resource` is ignored, and who asks
+ * Starts a provider of the kind `IdpA`: the issuer is a tenant with a trailing slash, `resource` is ignored, and a request
  * without `audience` gets an opaque access token.
  */
 export function startIdpA(options: IdpAOptions = {}): Promise<Idp> {
@@ -61,7 +61,7 @@ function configure(
     extraParams: ["audience"],
     features: {
       registration: { enabled: registration },
-      // The package knows audiences only as resource indicators.
+      // The package supports audiences only as resource indicators.
       resourceIndicators: {
         enabled: true,
         defaultResource: findAudience,
@@ -73,7 +73,7 @@ function configure(
         useGrantedResource: () => true,
       },
     },
-    // The one hook between reading a token request and looking at its resource.
+    // The only hook between reading a token request and using its resource.
     findAccount({ oidc }, sub) {
       if (oidc.route === "token") delete oidc.params?.resource;
       return account(sub);

@@ -4,17 +4,17 @@ import { type Idp, startIdp } from "./idp/idp.ts";
 import type { IdpOptions } from "./idp/configuration.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 
-/** What can be chosen about `IdpB`; every field has a default. */
+/** Options of `IdpB`; every field has a default. */
 export interface IdpBOptions extends IdpOptions {
   readonly projectId?: string;
   readonly serverId?: string;
-  /** Roles of users; left out by default. */
+  /** Roles of users; none by default. */
   readonly roles?: readonly string[];
-  /** Roles of programs; left out by default. */
+  /** Roles of machine clients; none by default. */
   readonly machineRoles?: readonly string[];
   /** With a tenant the roles are in `tenants.<tenant>.roles`, else in `roles`. */
   readonly tenant?: string;
-  /** What registration wants as a bearer token, and MCP clients do not have. */
+  /** Bearer token that registration requires; MCP clients do not have it. */
   readonly managementKey?: string;
 }
 
@@ -46,7 +46,7 @@ export function startIdpB(options: IdpBOptions = {}): Promise<Idp> {
   }, options);
 }
 
-/** Metadata is also where RFC 8414 section 3.1 puts it: the well-known part before the path of the issuer. */
+/** Maps targets to paths of the package. Metadata is also at the location of RFC 8414 section 3.1, before the path of the issuer. */
 function locate(
   target: string,
   mountPath: string,

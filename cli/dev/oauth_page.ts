@@ -12,9 +12,9 @@ export interface ProtectedEndpoint {
   readonly provider: "IdpA" | "IdpB";
   /** URL of the MCP server at the gateway. */
   readonly url: string;
-  /** What a token is held to, in CEL. */
+  /** Authorization rule for tokens, in CEL. */
   readonly rule: string;
-  /** A client that is registered beforehand; without one the page registers itself. */
+  /** ID of a registered client; without one the page registers itself. */
   readonly clientId?: string;
   /** Origin of the identity provider. */
   readonly idpOrigin: string;
@@ -23,8 +23,8 @@ export interface ProtectedEndpoint {
 const SCRIPT = "text/javascript; charset=utf-8";
 
 /**
- * Serves a page that is an MCP client: it logs its user in to one of `endpoints`, shows every request, and has an origin of its
- * own as any web client has.
+ * Serves a page that is an MCP client: it logs its user in to one of `endpoints` and shows every request. Like any web client, it
+ * has an origin of its own.
  */
 export function startOAuthPage(
   endpoints: readonly ProtectedEndpoint[],
@@ -57,7 +57,7 @@ export function startOAuthPage(
   });
 }
 
-/** The page may load nothing but its own files, and call nobody but the gateway and the identity providers. */
+/** Returns headers that let the page load only its own files, and call only the gateway and the identity providers. */
 function securityHeaders(
   endpoints: readonly ProtectedEndpoint[],
 ): Readonly<Record<string, string>> {

@@ -71,7 +71,7 @@ for (
     await page.getByRole("button", { name: "Log in and allow" }).click();
     const outcome = await outcomeOf(page);
 
-    assert.match(outcome, /^Refused with 403: the token is good, but the rule/);
+    assert.match(outcome, /^Denied with 403: the token is valid, but the rule/);
     assert.deepEqual(await titlesOf(page), [
       ...loggedIn,
       "MCP: initialize 403 Forbidden",
@@ -83,7 +83,7 @@ for (
   });
 }
 
-Deno.test("page of gateway dev says plainly that the user said no", async () => {
+Deno.test("page of gateway dev reports that the user denied access", async () => {
   await using playground = await openPlayground();
   const { page } = playground;
 
@@ -92,7 +92,7 @@ Deno.test("page of gateway dev says plainly that the user said no", async () => 
 
   assert.equal(
     await outcomeOf(page),
-    "Failed: The provider says no: access_denied: The user said no",
+    "Failed: The provider denied the login: access_denied: The user denied access",
   );
   assert.equal(
     (await titlesOf(page)).at(-1),
@@ -100,7 +100,7 @@ Deno.test("page of gateway dev says plainly that the user said no", async () => 
   );
 });
 
-Deno.test("page of gateway dev says plainly that the gateway is gone", async () => {
+Deno.test("page of gateway dev reports that the gateway is not available", async () => {
   await using playground = await openPlayground();
   const { page } = playground;
   await page.route(/idp-a\/mcp$/, (route) => route.abort());
@@ -109,11 +109,11 @@ Deno.test("page of gateway dev says plainly that the gateway is gone", async () 
 
   assert.match(
     await outcomeOf(page),
-    /^Failed: MCP without a token: no answer that a page may read .*CORS/,
+    /^Failed: MCP without a token: no readable response .*CORS/,
   );
 });
 
-Deno.test("page of gateway dev answers no login that it did not begin", async () => {
+Deno.test("page of gateway dev ignores a login that it did not start", async () => {
   await using playground = await openPlayground();
   const { page } = playground;
 
@@ -121,11 +121,11 @@ Deno.test("page of gateway dev answers no login that it did not begin", async ()
 
   assert.equal(
     await outcomeOf(page),
-    "Failed: No login is under way. Run it again",
+    "Failed: No login is in progress. Run it again",
   );
 });
 
-Deno.test("page of gateway dev may call nobody but the gateway and the identity providers", async () => {
+Deno.test("page of gateway dev can call only the gateway and the identity providers", async () => {
   await using playground = await openPlayground();
   const { page } = playground;
   let calls = 0;
@@ -197,7 +197,7 @@ async function openPlayground(): Promise<OpenPlayground> {
 
 async function outcomeOf(page: Page): Promise<string> {
   const outcome = page.getByRole("status").filter({
-    hasText: /^(Done|Refused|Failed)/,
+    hasText: /^(Done|Denied|Failed)/,
   });
   return (await outcome.innerText()).trim();
 }

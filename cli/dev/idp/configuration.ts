@@ -3,54 +3,53 @@ import type { Configuration, Context } from "oidc-provider";
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { createMemoryAdapter, type MemoryStore } from "./memory_adapter.ts";
 
-/** A client that cannot keep a secret, as MCP clients are. */
+/** ID of a public client, as MCP clients are. */
 export const PUBLIC_CLIENT_ID = "gateway-playground";
 
-/** A client that acts for itself. */
+/** A client with the client credentials grant. */
 export const machine = { id: "machine", secret: "machine-secret" } as const;
 
-/** What can be chosen about every identity provider; every field has a default. */
+/** Options of every identity provider; every field has a default. */
 export interface IdpOptions {
   /** 0, the default, takes a free port. */
   readonly port?: number;
-  /** Redirect URIs of the client that is registered beforehand; a loopback one may have any port. */
+  /** Redirect URIs of the registered client; loopback ones may have any port. */
   readonly redirectUris?: readonly string[];
-  /** What the provider knows besides OpenID Connect's own scopes. */
+  /** Scopes besides those of OpenID Connect. */
   readonly scopes?: readonly string[];
-  /** Users who may do nothing: they have no permission and no role. */
+  /** Users without any permission or role. */
   readonly guests?: readonly string[];
   /**
-   * The document by which a client that nobody registered describes itself, at the URL that is its ID. Such clients are
-   * refused by default.
+   * Fetches the metadata document of a client whose ID is the URL of that document. Such clients are rejected by default.
    */
   readonly fetchClient?: (url: string) => Promise<Response>;
-  /** Told of every request: `GET /.well-known/jwks.json`. */
+  /** Called for every request: `GET /.well-known/jwks.json`. */
   readonly onRequest?: (line: string) => void;
 }
 
-/** What makes one identity provider differ from another. */
+/** Differences between identity providers. */
 export interface IdpTraits {
   /** Path of the issuer with no trailing slash; empty for the root. */
   readonly mountPath: string;
-  /** What follows the origin in the issuer. */
+  /** Part of the issuer after the origin. */
   readonly issuerPath: string;
   readonly jwksPath: string;
-  /** Endpoint of the token, below the mount path. */
+  /** Token endpoint, below the mount path. */
   readonly tokenPath: string;
-  /** How a program names its audience. */
+  /** Parameter in which a machine client sends its audience. */
   readonly audienceParameter: "audience" | "resource";
-  /** The path below the mount path that answers `target`; undefined answers 404. */
+  /** Returns the path below the mount path for `target`; `undefined` results in 404. */
   locate(target: string): string | undefined;
-  /** Whether a callback names the issuer in `iss`, and metadata says so (RFC 9207). */
+  /** Whether callbacks have `iss` and metadata announces it (RFC 9207). */
   readonly sendsIssuer: boolean;
   readonly userClaims: JsonObject;
   readonly guestClaims: JsonObject;
   readonly machineClaims: JsonObject;
-  /** On top of what all have in common. */
+  /** Added to the common configuration. */
   readonly configuration: Configuration;
 }
 
-/** The configuration that all providers have in common, with what `traits` add. */
+/** Returns the configuration common to all providers, with the additions of `traits`. */
 export function configure(
   traits: IdpTraits,
   options: IdpOptions,
@@ -96,12 +95,12 @@ export function configure(
     ...(fetchClient && { fetch: fetchClient }),
     findAccount: configuration.findAccount ?? ((_context, sub) => account(sub)),
     interactions: { url: (_context, { uid }) => `${mountPath}/login/${uid}` },
-    renderError(context, { error, error_description: why }) {
+    renderError(context, { error, error_description: reason }) {
       context.response.set("content-type", "text/plain; charset=utf-8");
-      context.body = `${error}: ${why}\n`;
+      context.body = `${error}: ${reason}\n`;
     },
     scopes: ["openid", "offline_access", "profile", "email", ...scopes],
-    // Said, because the defaults print a notice on standard output when they are first used.
+    // The defaults print a notice on standard output when they are first used.
     ttl: {
       AccessToken: 3600,
       AuthorizationCode: 60,
@@ -115,7 +114,7 @@ export function configure(
   };
 }
 
-/** Middleware that undoes RFC 9207, which the package has no switch for. */
+/** Middleware that removes `iss` of RFC 9207, which the package cannot disable. */
 export async function hideIssuer(
   context: Context,
   next: () => Promise<void>,
@@ -133,7 +132,7 @@ export async function hideIssuer(
   }
 }
 
-/** Where clients on the user's machine wait for the browser; each may add its port. */
+/** Redirect URIs of clients on the user's machine; each may add its port. */
 const loopbackRedirectUris = [
   "http://127.0.0.1/callback",
   "http://localhost/callback",
@@ -141,7 +140,7 @@ const loopbackRedirectUris = [
   "http://localhost/oauth/callback",
 ];
 
-/** An account with nothing but a name. */
+/** Returns an account that has only a name. */
 export function account(
   sub: string,
 ): { accountId: string; claims: () => { sub: string } } {

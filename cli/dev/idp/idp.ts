@@ -13,23 +13,23 @@ import { handleLogin } from "./login_page.ts";
 import { type Handler, RestartableServer } from "./restartable_server.ts";
 import { createSigningKey } from "./signing_key.ts";
 
-/** A running identity provider on 127.0.0.1, with OAuth 2.1 and OpenID Connect as the npm package `oidc-provider` has them. */
+/** A running identity provider on 127.0.0.1: OAuth 2.1 and OpenID Connect of the npm package `oidc-provider`. */
 export interface Idp extends AsyncDisposable {
   /** `http://127.0.0.1:41236`. */
   readonly origin: string;
-  /** What tokens carry as `iss`, byte for byte. */
+  /** Claim `iss` of tokens, byte for byte. */
   readonly issuer: string;
-  /** Where the keys are, seen from `origin`: `/.well-known/jwks.json`. */
+  /** Path of the keys below `origin`: `/.well-known/jwks.json`. */
   readonly jwksPath: string;
-  /** A public client with PKCE, registered beforehand, whose loopback redirect URIs may have any port. */
+  /** ID of a registered public client with PKCE, whose loopback redirect URIs may have any port. */
   readonly clientId: string;
-  /** Gets a token for a program, with the client credentials grant. */
+  /** Gets a token for a machine client, with the client credentials grant. */
   issueMachineToken(audience: string): Promise<string>;
-  /** Replaces the signing key; the old one is gone from the keys. */
+  /** Replaces the signing key; the old one is removed from the keys. */
   rotateKeys(): Promise<void>;
-  /** Goes down: connections are refused. */
+  /** Stops listening: connections are refused. */
   stop(): Promise<void>;
-  /** Comes up again at the same origin, with sessions, clients and keys as they were. */
+  /** Listens again at the same origin, with the same sessions, clients and keys. */
   start(): Promise<void>;
 }
 
@@ -78,11 +78,11 @@ function createHandler(
   { locate, mountPath }: IdpTraits,
   onRequest: (line: string) => void = () => {},
 ): Handler {
-  const answer = provider.callback();
+  const handle = provider.callback();
   return (request, response) => {
     const target = request.url ?? "/";
     onRequest(`${request.method} ${target}`);
-    const path = askForScope(locate(target));
+    const path = addScope(locate(target));
     if (path === undefined) {
       response.statusCode = 404;
       response.end();
@@ -92,18 +92,18 @@ function createHandler(
         response.end(`Cannot log in: ${error}\n`);
       });
     } else {
-      // As routers for node:http do it: this is how the package learns its mount path.
+      // As routers for node:http do: the package derives its mount path from both.
       Object.assign(request, { originalUrl: mountPath + path, url: path });
-      answer(request, response);
+      handle(request, response);
     }
   };
 }
 
-/** The package, from its first use on: it takes longer to load than the rest of the playground to start. */
+/** The package, loaded on first use: this takes longer than starting the rest of the playground. */
 let loading: Promise<typeof Provider> | undefined;
 
 async function loadProvider(): Promise<typeof Provider> {
-  // It warns of every runtime but Node, by no other way.
+  // The package warns on every runtime but Node, and has no option against it.
   const { warn } = console;
   // deno-lint-ignore no-console -- As above.
   console.warn = () => {};
@@ -117,8 +117,8 @@ async function loadProvider(): Promise<typeof Provider> {
   }
 }
 
-/** Asks for some scope where the client asks for none: the package takes that as nothing granted, real providers do not. */
-function askForScope(path: string | undefined): string | undefined {
+/** Adds a scope to requests without one: the package would grant nothing, unlike real providers. */
+function addScope(path: string | undefined): string | undefined {
   return path?.startsWith("/authorize?") && !/[?&]scope=[^&]/.test(path)
     ? `${path}&scope=openid`
     : path;
@@ -138,11 +138,11 @@ async function requestMachineToken(
       ...audience,
     }),
   });
-  const answer: unknown = await response.json();
-  if (!isJsonObject(answer) || typeof answer.access_token !== "string") {
+  const body: unknown = await response.json();
+  if (!isJsonObject(body) || typeof body.access_token !== "string") {
     throw new Error(
-      `Cannot get a token for a program: ${JSON.stringify(answer)}`,
+      `Cannot get a token for a machine client: ${JSON.stringify(body)}`,
     );
   }
-  return answer.access_token;
+  return body.access_token;
 }

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Provider } from "oidc-provider";
 
 /**
- * Answers `GET` with a page on which a user logs in and allows the client in one click, and `POST` with the way back
- * to the client.
+ * Handles the login: `GET` returns a page on which a user logs in and allows the client in one click, `POST` redirects to the
+ * client.
  */
 export async function handleLogin(
   provider: Provider,
@@ -29,7 +29,7 @@ export async function handleLogin(
   if (form.get("answer") !== "allow") {
     await provider.interactionFinished(request, response, {
       error: "access_denied",
-      error_description: "The user said no",
+      error_description: "The user denied access",
     });
     return;
   }
@@ -37,7 +37,7 @@ export async function handleLogin(
   const known = grantId === undefined
     ? undefined
     : await provider.Grant.find(grantId);
-  // Another user may have logged in before, in this browser.
+  // Another user may have logged in before in this browser.
   const grant = known?.accountId === accountId
     ? known
     : new provider.Grant({ accountId, clientId });
@@ -73,9 +73,9 @@ function renderPage(issuer: string, clientId: string, name: string): string {
   code { overflow-wrap: anywhere; }
 </style>
 <h1>Log in</h1>
-<p>The client <code>${escapeHtml(clientId)}</code> asks <code>${
+<p>The client <code>${escapeHtml(clientId)}</code> requests access to <code>${
     escapeHtml(issuer)
-  }</code> for access. Any name will do; this server is for trying things out.</p>
+  }</code>. Any name works: this server is for testing.</p>
 <form method="post">
   <p><label>Name <input name="account" value="${
     escapeHtml(name)

@@ -5,8 +5,8 @@ import type { Adapter, AdapterPayload } from "oidc-provider";
 export type MemoryStore = Map<string, AdapterPayload>;
 
 /**
- * Keeps the rows of one model in `store`. The adapter of `oidc-provider` itself has one store for all servers of a
- * process. What expired stays until the end, and `oidc-provider` refuses it: a playground is not worth a timer.
+ * Keeps the rows of one model in `store`. The adapter of `oidc-provider` has one store for all servers of a process.
+ * Expired rows stay, and `oidc-provider` rejects them: a playground needs no timer.
  */
 export function createMemoryAdapter(
   store: MemoryStore,
@@ -28,7 +28,7 @@ export function createMemoryAdapter(
     findByUserCode: (userCode) => findBy("userCode", userCode),
     async consume(id) {
       const row = store.get(keyOf(id));
-      // Any truthy value says that a code is used up.
+      // Any truthy value marks a code as used.
       if (row !== undefined) row.consumed = true;
       await Promise.resolve();
     },

@@ -1,6 +1,6 @@
 /**
- * What this folder uses of the npm package `oidc-provider`, which has no types. Those of `@types/oidc-provider` bring a
- * version of Node's that does not agree with Deno's.
+ * Types of the npm package `oidc-provider` as far as this folder uses it; it has none. `@types/oidc-provider` depends on a
+ * version of Node's types that conflicts with Deno's.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -48,7 +48,7 @@ export interface ResourceServer {
 
 export interface Features {
   readonly clientCredentials?: { readonly enabled: boolean };
-  /** `ack` names the draft, as the package demands. */
+  /** `ack` is the draft version, as the package requires. */
   readonly clientIdMetadataDocument?: {
     readonly enabled: boolean;
     readonly ack: "draft-02";
@@ -81,7 +81,7 @@ export interface Configuration {
     token: { readonly kind: string; readonly accountId?: string },
   ) => Readonly<Record<string, unknown>>;
   readonly features?: Features;
-  /** For documents that are named by URL. */
+  /** Fetches documents whose URL is a client ID. */
   readonly fetch?: (url: string) => Promise<Response>;
   readonly findAccount?: (context: Context, sub: string) => Account;
   readonly interactions?: {

@@ -1,13 +1,13 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 
-/** Answers one request of `node:http`. */
+/** Handles one request of `node:http`. */
 export type Handler = (
   request: IncomingMessage,
   response: ServerResponse,
 ) => void;
 
-/** A server of `node:http` on 127.0.0.1 that can go down and come up again on its port. */
+/** A server of `node:http` on 127.0.0.1 that can stop and start again on its port. */
 export class RestartableServer {
   readonly #server: Server;
   readonly #port: number;
@@ -35,7 +35,7 @@ export class RestartableServer {
     await listen(this.#server, this.#port);
   }
 
-  /** Cuts whatever is open; fulfils when the port is free. */
+  /** Closes all connections; resolves when the port is free. */
   async stop(): Promise<void> {
     if (!this.#server.listening) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Makes a new private RS256 key with an id nobody has seen. */
+/** Creates a private RS256 key with a unique ID. */
 export async function createSigningKey(): Promise<
   JsonWebKey & { kid: string }
 > {

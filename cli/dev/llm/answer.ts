@@ -1,15 +1,15 @@
 import { isJsonObject } from "../../../src/base/json.ts";
 
-/** What the playground's "model" says. */
+/** Output of the playground's "model". */
 export interface Answer {
-  /** The text, cut where a model would send one token. */
+  /** The text, split into tokens. */
   readonly tokens: readonly string[];
   readonly text: string;
-  /** False when the caller's token limit cut the answer short. */
+  /** False if the caller's token limit cut the output. */
   readonly complete: boolean;
 }
 
-/** Always gives the same answer to the same question. */
+/** Returns the output for a question; always the same for the same question. */
 export function answer(question: string, maxTokens = Infinity): Answer {
   const all = tokenize(`You said: ${question}`);
   const tokens = all.slice(0, maxTokens);
@@ -20,12 +20,12 @@ export function answer(question: string, maxTokens = Infinity): Answer {
   };
 }
 
-/** Cuts text into words, each with the space before it: near enough to tokens. */
+/** Splits text into words, each with the space before it, as an approximation of tokens. */
 export function tokenize(text: string): string[] {
   return text.match(/\s*\S+/g) ?? [];
 }
 
-/** Text of a message's content, which is a string or a list of parts; parts that are not text count for nothing. */
+/** Returns the text of a message's content, which is a string or a list of parts; ignores parts that are not text. */
 export function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
@@ -35,7 +35,7 @@ export function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** Number of tokens in all `texts`, with a few per text for the message around it. */
+/** Counts the tokens of all `texts`, plus a few for each message. */
 export function countPromptTokens(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + tokenize(text).length + 3, 0);
 }

@@ -1,6 +1,6 @@
 import { type Dialect, LlmError } from "./dialect.ts";
 
-/** Anthropic's way of refusing. */
+/** Error format of Anthropic. */
 export const anthropic: Dialect = {
   requestIdHeader: "request-id",
   invalidJson: () => new LlmError(400, "The request body is not valid JSON"),

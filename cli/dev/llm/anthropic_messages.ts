@@ -81,11 +81,11 @@ function* streamMessage(
 
 interface Block {
   readonly text: string;
-  /** The caller marked the prompt as worth caching up to here. */
+  /** Whether the caller set a cache breakpoint here. */
   readonly isCacheBreakpoint: boolean;
 }
 
-/** Every block of the prompt in the order of the cache: system, then messages. */
+/** Returns the blocks of the prompt in cache order: system, then messages. */
 function readBlocks(fields: RequestFields): Block[] {
   const messages = fields.objects("messages");
   const contents = [
@@ -104,7 +104,7 @@ function readBlocks(fields: RequestFields): Block[] {
   );
 }
 
-/** Counts what lies before the last cache breakpoint as read from the cache; `input_tokens` is the rest. */
+/** Counts tokens before the last cache breakpoint as read from the cache; `input_tokens` are the others. */
 function promptUsage(blocks: readonly Block[]): JsonObject {
   const firstUncached =
     blocks.findLastIndex(({ isCacheBreakpoint }) => isCacheBreakpoint) + 1;

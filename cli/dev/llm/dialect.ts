@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 
-/** A request that the API refuses, in the words of its provider. */
+/** Error for a request that the API rejects, in the words of its provider. */
 export class LlmError extends Error {
   override readonly name = "LlmError";
 
@@ -13,7 +13,7 @@ export class LlmError extends Error {
   }
 }
 
-/** How one provider words its refusals. */
+/** Error format of a provider. */
 export interface Dialect {
   /** Response header that carries the request id. */
   readonly requestIdHeader: string;
@@ -23,25 +23,25 @@ export interface Dialect {
   errorBody(error: LlmError, requestId: string): JsonObject;
 }
 
-/** The fields of a request body, read one at a time with errors in the provider's words. */
+/** Reads the fields of a request body, with errors in the provider's words. */
 export class RequestFields {
   readonly #body: JsonObject;
   readonly #dialect: Dialect;
 
-  /** @throws {LlmError} when `text` is not a JSON object */
+  /** @throws {LlmError} When `text` is not a JSON object. */
   constructor(text: string, dialect: Dialect) {
     this.#dialect = dialect;
     this.#body = parseObject(text, dialect);
   }
 
-  /** @throws {LlmError} when the field is missing or not a string */
+  /** Returns a string. @throws {LlmError} When the field is missing or not a string. */
   text(name: string): string {
     const value = this.#required(name);
     if (typeof value === "string") return value;
     throw this.#dialect.wrongType(name, "a string");
   }
 
-  /** @throws {LlmError} when the field is missing or not a list of objects */
+  /** Returns a list of objects. @throws {LlmError} When the field is missing or not such a list. */
   objects(name: string): JsonObject[] {
     const value = this.#required(name);
     if (Array.isArray(value) && value.length > 0 && value.every(isJsonObject)) {
@@ -50,7 +50,7 @@ export class RequestFields {
     throw this.#dialect.wrongType(name, "an array of objects");
   }
 
-  /** @throws {LlmError} when the field is there but not a positive whole number */
+  /** Returns an optional positive integer. @throws {LlmError} When the field has another value. */
   count(name: string): number | undefined {
     const value = this.optional(name);
     if (value === undefined) return undefined;
@@ -60,14 +60,14 @@ export class RequestFields {
     throw this.#dialect.wrongType(name, "a positive integer");
   }
 
-  /** @throws {LlmError} when the field is there but not a boolean */
+  /** Returns a boolean, false if the field is missing. @throws {LlmError} When the field has another value. */
   flag(name: string): boolean {
     const value = this.optional(name) ?? false;
     if (typeof value === "boolean") return value;
     throw this.#dialect.wrongType(name, "a boolean");
   }
 
-  /** The field as it is; `undefined` also for `null`. */
+  /** Returns the field unchecked; `undefined` for `null`. */
   optional(name: string): unknown {
     return this.#body[name] ?? undefined;
   }

@@ -1,25 +1,25 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { RequestFields } from "./dialect.ts";
 
-/** One call of an LLM API. */
+/** A call of an LLM API. */
 export interface Call {
-  /** Hexadecimal; equal for calls of equal content, so that equal calls get equal answers. */
+  /** Hexadecimal; equal for calls with equal content, so that they get equal responses. */
   readonly id: string;
   readonly fields: RequestFields;
 }
 
-/** A whole answer, or the server-sent events of a streamed one, each framed and ready to send. */
+/** A JSON response, or the framed server-sent events of a streamed one. */
 export type Reply =
   | { readonly json: JsonObject; readonly events?: never }
   | { readonly json?: never; readonly events: Iterable<string> };
 
-/** Answers calls to one path. @throws {LlmError} when the call is not valid */
+/** Handles calls of one path. @throws {LlmError} When the call is not valid. */
 export type Endpoint = (call: Call) => Reply;
 
-/** When every answer claims to have been made, in seconds: 2025-01-01, so that answers can be compared. */
+/** Creation time of every response in seconds: 2025-01-01, so that responses can be compared. */
 export const CREATED_AT = 1_735_689_600;
 
-/** Frames an event that has a name, as Anthropic and the Responses API do. */
+/** Frames a named event, as Anthropic and the Responses API do. */
 export function namedEvent(type: string, fields: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }

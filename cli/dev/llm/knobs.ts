@@ -1,18 +1,18 @@
 import { LlmError } from "./dialect.ts";
 
-/** What a caller can ask for by header, to see how a client or a gateway takes it. */
+/** Faults and delays that request headers ask for, to test a client or a gateway. */
 export interface Knobs {
-  /** `x-playground-status`: refuse with this status. */
+  /** `x-playground-status`: reject with this status. */
   readonly status: number | undefined;
-  /** `x-playground-delay-ms`: think before the response head. */
+  /** `x-playground-delay-ms`: pause before the response head. */
   readonly delayMs: number;
   /** `x-playground-event-delay-ms`: pause before each event of a stream. */
   readonly eventDelayMs: number;
-  /** `x-playground-cut-after`: break the connection after this many events of a stream. */
+  /** `x-playground-cut-after`: close the connection after this many events of a stream. */
   readonly cutAfter: number;
 }
 
-/** @throws {LlmError} when a header is out of range */
+/** Reads the headers. @throws {LlmError} When a value is out of range. */
 export function readKnobs(headers: Headers): Knobs {
   const read = (name: string, least: number, most: number) => {
     const value = headers.get(name);

@@ -1,6 +1,6 @@
 import { type Dialect, LlmError } from "./dialect.ts";
 
-/** OpenAI's way of refusing. */
+/** Error format of OpenAI. */
 export const openAi: Dialect = {
   requestIdHeader: "x-request-id",
   invalidJson: () =>
@@ -30,7 +30,7 @@ function errorType(status: number): string {
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/** Tokens that OpenAI would have found in its cache: whole blocks of 128, for prompts of 1024 and more. */
+/** Returns the tokens that OpenAI would read from its cache: blocks of 128, for prompts of 1024 and more. */
 export function countCachedTokens(promptTokens: number): number {
   return promptTokens < 1024 ? 0 : promptTokens - promptTokens % 128;
 }

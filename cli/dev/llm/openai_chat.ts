@@ -61,7 +61,7 @@ interface ChatStream {
   readonly head: JsonObject;
   readonly tail: JsonObject;
   readonly reply: Answer;
-  /** `undefined` when the caller did not ask for it. */
+  /** `undefined` unless the caller requested it. */
   readonly usage: JsonObject | undefined;
 }
 
@@ -78,7 +78,7 @@ function* streamChat(
         ...usage,
       })
     }\n\n`;
-  // With `include_usage` every chunk has the field, and only the last, which has no choices, has a value.
+  // With `include_usage` every chunk has the field; only the last one, which has no choices, has a value.
   const noUsage = usage === undefined ? {} : { usage: null };
   const choice = (delta: JsonObject, finish_reason: string | null = null) =>
     chunk([{ index: 0, delta, logprobs: null, finish_reason }], noUsage);

@@ -36,7 +36,7 @@ export function listModels(): Reply {
   return { json: { object: "list", data } };
 }
 
-/** A vector of length 1 that depends on every character of the text, and on nothing else. */
+/** Returns a vector of length 1 that depends only on the text, on each of its characters. */
 function embed(text: string, dimensions: number): Float32Array {
   let state = 2166136261;
   const mix = (value: number) => state = Math.imul(state ^ value, 16777619);

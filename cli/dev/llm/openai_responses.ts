@@ -44,7 +44,7 @@ export function createResponse({ id, fields }: Call): Reply {
   return { events: streamResponse({ pending, done, item, reply }) };
 }
 
-/** Texts of the input, which is a string or a list of messages. */
+/** Returns the texts of the input, which is a string or a list of messages. */
 function readInput(fields: RequestFields): string[] {
   const input = fields.optional("input");
   if (input === undefined) throw openAi.missingField("input");

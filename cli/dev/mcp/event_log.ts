@@ -1,6 +1,6 @@
 /**
- * The last events that a session sent, so that a client that lost its stream can ask for what it missed
- * (MCP 2025-11-25, "Transports", resumability). Event ids count up across all streams of the session.
+ * Keeps the last events of a session, so that a client that lost its stream can resume it
+ * (MCP 2025-11-25, "Transports", resumability). Event IDs increase across all streams of the session.
  */
 export class EventLog<Message extends object> {
   readonly #capacity: number;
@@ -22,7 +22,7 @@ export class EventLog<Message extends object> {
     return Promise.resolve(this.#events.get(eventId)?.streamId);
   }
 
-  /** @throws {RangeError} when the event is unknown or too old */
+  /** Sends the events that followed. @throws {RangeError} When the event is unknown or too old. */
   async replayEventsAfter(
     lastEventId: string,
     { send }: { send: (eventId: string, message: Message) => Promise<void> },
@@ -34,7 +34,7 @@ export class EventLog<Message extends object> {
     for (const [id, { streamId, message }] of this.#events) {
       const missed = streamId === last.streamId &&
         Number(id) > Number(lastEventId);
-      // The empty message is the priming event that opens a stream: an id, no data.
+      // An empty message is the priming event that opens a stream: an ID without data.
       if (missed && Object.keys(message).length > 0) await send(id, message);
     }
     return last.streamId;

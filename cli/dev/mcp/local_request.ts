@@ -1,11 +1,10 @@
 const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * Whether the request was meant for this machine, by its `Host` and, when a browser sent one, its `Origin`.
+ * Reports whether `Host` and, if present, `Origin` name this machine.
  *
- * A page that rebinds its own name to 127.0.0.1 reaches a local server but cannot change these two
- * headers (MCP 2025-11-25, "Transports", security warning). Ports do not matter: behind a gateway the
- * `Host` is the gateway's.
+ * A web page that rebinds its own name to 127.0.0.1 reaches a local server but cannot change these two
+ * headers (MCP 2025-11-25, "Transports", security warning). Ports are ignored: behind a gateway, `Host` has the gateway's.
  */
 export function isLocalRequest(
   headers: Headers,

@@ -1,9 +1,9 @@
 import type { Clock } from "../../../src/base/clock.ts";
 import type { Session } from "./session.ts";
 
-/** How long and how many sessions are kept. */
+/** Limits of kept sessions. */
 export interface SessionLimits {
-  /** A session that has had no open request for this long is closed. */
+  /** A session without open requests for this long is closed. */
   readonly idleTimeoutMs: number;
   readonly maxSessions: number;
 }
@@ -14,7 +14,7 @@ interface Entry {
   lastUsed: number;
 }
 
-/** The sessions in use, least recently used first. */
+/** Open sessions, least recently used first. */
 export class SessionStore {
   readonly #entries = new Map<string, Entry>();
   readonly #limits: SessionLimits;
@@ -25,7 +25,7 @@ export class SessionStore {
     this.#clock = clock;
   }
 
-  /** Looks a session up and marks it as in use until `done`. */
+  /** Returns a session and marks it as in use until `done`. */
   use(id: string, done: Promise<void>): Session | undefined {
     const entry = this.#entries.get(id);
     if (entry === undefined) return undefined;
@@ -52,7 +52,7 @@ export class SessionStore {
     this.#entries.delete(id);
   }
 
-  /** Closes what has been idle for too long and, when the store is full, the one idle for longest. */
+  /** Closes sessions that are idle for too long and, when the store is full, the one idle for longest. */
   async makeRoom(): Promise<boolean> {
     const now = this.#clock.monotonic();
     for (

@@ -1,11 +1,11 @@
-/** How a client learns where to log in: the challenge, two documents, and who it is itself. */
+/** Discovery by a client: the challenge, two metadata documents, and client registration. */
 import { ExchangeError, send } from "/steps.js";
 
-/** The challenge, and the metadata of the MCP server that it points to (RFC 9728). */
+/** Reads the challenge, and the metadata of the MCP server that it links to (RFC 9728). */
 export async function findResource({ url }, show) {
   const { headers } = await send(show, {
     title: "MCP without a token",
-    note: "The 401 says where to read on: resource_metadata.",
+    note: "The 401 links to the metadata: resource_metadata.",
     expected: [401],
   }, {
     method: "POST",
@@ -17,12 +17,12 @@ export async function findResource({ url }, show) {
   const [, metadataUrl] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
   if (metadataUrl === undefined) {
     throw new ExchangeError(
-      "The 401 has no resource_metadata that this page may read",
+      "The 401 has no resource_metadata that this page can read",
     );
   }
   const { body } = await send(show, {
     title: "Protected-resource metadata",
-    note: "Which server this is, and who issues tokens for it.",
+    note: "The resource, and the issuer of its tokens.",
     expected: [200],
   }, { url: metadataUrl });
   if (body.resource !== url) {
@@ -33,7 +33,7 @@ export async function findResource({ url }, show) {
   return body;
 }
 
-/** The metadata of the issuer, at the places that MCP names, in its order. */
+/** Reads the metadata of the issuer, at the locations and in the order that MCP specifies. */
 export async function findServer(issuer, show) {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");
@@ -51,18 +51,18 @@ export async function findServer(issuer, show) {
     if (status === 404) continue;
     if (body.issuer !== issuer) {
       throw new ExchangeError(
-        `Issuer mismatch: the metadata is of "${body.issuer}", not of "${issuer}"`,
+        `Issuer mismatch: the metadata has "${body.issuer}", expected "${issuer}"`,
       );
     }
     return body;
   }
-  throw new ExchangeError(`There is no metadata of the issuer "${issuer}"`);
+  throw new ExchangeError(`No metadata found for the issuer "${issuer}"`);
 }
 
 export async function register(metadata, redirectUri, show) {
   const { body } = await send(show, {
     title: "Registration",
-    note: "The gateway answers with the client of its configuration.",
+    note: "The gateway responds with the client of its configuration.",
     expected: [201],
   }, {
     method: "POST",

@@ -1,4 +1,4 @@
-/** What an MCP client does to log its user in (MCP 2025-11-25, Authorization), in the order in which it is done. */
+/** Login of an MCP client (MCP 2025-11-25, Authorization), step by step. */
 import { findResource, findServer, register } from "/discovery.js";
 import { loginUrl, randomText, readCallback, tradeCode } from "/login.js";
 import { ExchangeError, send } from "/steps.js";
@@ -6,9 +6,9 @@ import { ExchangeError, send } from "/steps.js";
 const PROTOCOL_VERSION = "2025-11-25";
 
 /**
- * Everything before the user's turn.
+ * Runs the steps before the user logs in.
  * @param endpoint `{ url, rule, clientId }`; without `clientId` the client registers itself.
- * @returns `{ login, pending }`: where to send the user, and what to come back with.
+ * @returns `{ login, pending }`: the URL for the user, and the state for `finishLogin`.
  */
 export async function prepareLogin(endpoint, { user, redirectUri, show }) {
   const resource = await findResource(endpoint, show);
@@ -19,7 +19,7 @@ export async function prepareLogin(endpoint, { user, redirectUri, show }) {
     show({
       title: "Registration",
       note:
-        `Skipped: this provider lets no client register itself. "${clientId}" was registered by hand, as in its console.`,
+        `Skipped: clients cannot register themselves at this provider. "${clientId}" was registered by hand, as in its console.`,
       isExpected: true,
     });
   }
@@ -40,7 +40,7 @@ export async function prepareLogin(endpoint, { user, redirectUri, show }) {
   show({
     title: "Login",
     note:
-      "The browser leaves for the page of the provider, with the hash of a secret that stays here (PKCE).",
+      "The browser goes to the page of the provider, with the hash of a secret that stays here (PKCE).",
     request: {
       method: "GET",
       url: login.origin + login.pathname,
@@ -51,7 +51,7 @@ export async function prepareLogin(endpoint, { user, redirectUri, show }) {
   return { login: login.href, pending };
 }
 
-/** Everything after the user's turn; answers whether the user may call the server. */
+/** Runs the steps after the user logged in; returns whether the user may call the server. */
 export async function finishLogin(pending, query, show) {
   const code = readCallback(pending, query, show);
   const token = await tradeCode(pending, code, show);
@@ -72,7 +72,7 @@ export async function finishLogin(pending, query, show) {
   const opened = await call(
     {
       title: "MCP: initialize",
-      note: `The gateway verifies the token, then its rule: ${rule}`,
+      note: `The gateway verifies the token, then evaluates its rule: ${rule}`,
       expected: [200, 403],
     },
     {},
@@ -96,7 +96,7 @@ export async function finishLogin(pending, query, show) {
   const { body } = await call(
     {
       title: "MCP: tools/call",
-      note: "The MCP server answers; it never saw the token.",
+      note: "The MCP server responds; it never sees the token.",
       expected: [200],
     },
     session,
@@ -107,7 +107,7 @@ export async function finishLogin(pending, query, show) {
     },
   );
   if (body.result === undefined || body.result.isError) {
-    throw new ExchangeError("The MCP server answers that the tool failed");
+    throw new ExchangeError("The MCP server reports that the tool failed");
   }
   return true;
 }

@@ -1,4 +1,4 @@
-/** The authorization code grant with PKCE (RFC 7636), as a public client does it. */
+/** Authorization code grant with PKCE (RFC 7636) of a public client. */
 import { ExchangeError, send } from "/steps.js";
 
 export async function loginUrl(endpoint, pending, user) {
@@ -6,7 +6,7 @@ export async function loginUrl(endpoint, pending, user) {
     "SHA-256",
     new TextEncoder().encode(pending.verifier),
   );
-  // It may have a query of its own: `audience`, at IdpA.
+  // The endpoint may have a query: `audience` at IdpA.
   const url = new URL(endpoint);
   const parameters = {
     response_type: "code",
@@ -16,7 +16,7 @@ export async function loginUrl(endpoint, pending, user) {
     state: pending.state,
     code_challenge: base64Url(new Uint8Array(digest)),
     code_challenge_method: "S256",
-    // So that it is the user's turn again although the provider remembers the last one.
+    // Shows the login page even if the provider remembers a user.
     prompt: "login",
     login_hint: user,
   };
@@ -33,8 +33,8 @@ export function readCallback({ state, issuer, sendsIssuer }, query, show) {
   show({
     title: "Back from the login",
     note: sendsIssuer
-      ? "state is ours, and iss the issuer that was asked (RFC 9207)."
-      : "state is ours.",
+      ? "state is the one sent, and iss the expected issuer (RFC 9207)."
+      : "state is the one sent.",
     request: {
       method: "GET",
       url: location.origin + location.pathname,
@@ -49,15 +49,15 @@ export function readCallback({ state, issuer, sendsIssuer }, query, show) {
 
 function callbackProblem(query, { state, issuer, sendsIssuer }) {
   if (query.get("state") !== state) {
-    return "This is not the answer to the login that this page began";
+    return "This is not the response to the login that this page started";
   }
   if (query.has("iss") ? query.get("iss") !== issuer : sendsIssuer) {
-    return `Issuer mismatch: the login was answered by "${
+    return `Issuer mismatch: the response is from "${
       query.get("iss")
-    }", not by "${issuer}"`;
+    }", expected "${issuer}"`;
   }
   if (query.has("error")) {
-    return `The provider says no: ${query.get("error")}: ${
+    return `The provider denied the login: ${query.get("error")}: ${
       query.get("error_description")
     }`;
   }
@@ -68,7 +68,7 @@ export async function tradeCode(pending, code, show) {
   const { body } = await send(show, {
     title: "Token",
     note:
-      "The code, with the secret whose hash went first, becomes a token. Its claims are decoded here.",
+      "Exchanges the code and the secret for a token. Its claims are decoded here.",
     expected: [200],
   }, {
     method: "POST",

@@ -1,4 +1,4 @@
-/** Shows an exchange while it runs. What was shown before the login is kept for the page that comes back from it. */
+/** Shows the steps of a login while it runs. Steps before the redirect are kept for the page after it. */
 import { finishLogin, prepareLogin } from "/exchange.js";
 
 const form = document.querySelector("#choice");
@@ -33,16 +33,16 @@ async function resume() {
   const kept = JSON.parse(sessionStorage.getItem("pending"));
   sessionStorage.removeItem("pending");
   const query = new URLSearchParams(location.search);
-  // The code is good for once; nobody needs it in the history.
+  // The code works only once; it need not stay in the history.
   history.replaceState(undefined, "", "/");
-  if (kept === null) throw new Error("No login is under way. Run it again");
+  if (kept === null) throw new Error("No login is in progress. Run it again");
   const { pending, user } = kept;
   form.elements.provider.value = pending.endpoint.provider;
   form.elements.user.value = user;
   for (const step of kept.steps) show(step);
   return await finishLogin(pending, query, show)
     ? "Done: the MCP server was called."
-    : `Refused with 403: the token is good, but the rule ${pending.endpoint.rule} is not met.`;
+    : `Denied with 403: the token is valid, but the rule ${pending.endpoint.rule} is false.`;
 }
 
 async function run(task) {
@@ -99,7 +99,7 @@ function message(title, line, { headers = {}, body } = {}) {
   ];
 }
 
-/** Indented JSON, lists of values on one line. */
+/** Formats indented JSON, with lists of values on one line. */
 function pretty(value) {
   return JSON.stringify(value, null, 2)?.replace(
     /\[\n([^[\]{}]*)\n\s*\]/g,

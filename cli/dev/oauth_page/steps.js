@@ -1,9 +1,8 @@
 /**
- * The requests of one exchange, recorded in a form that can be shown and kept: what was sent, what came back, and no
- * secret of either.
+ * Sends the requests of a login and records them without secrets, to be shown and stored.
  */
 
-/** Ends an exchange; the message is for the user. */
+/** Ends a login; the message is for the user. */
 export class ExchangeError extends Error {}
 
 const shownHeaders = [
@@ -14,10 +13,10 @@ const shownHeaders = [
 ];
 
 /**
- * Sends a request and tells `show` of it.
+ * Sends a request and shows it.
  * @param step `title`, `note`, and the statuses that are `expected`.
- * @returns `{ status, headers, body }`, the body as JSON where it is any.
- * @throws {ExchangeError} When there is no answer, or one that is not expected.
+ * @returns `{ status, headers, body }`, the body parsed if it is JSON.
+ * @throws {ExchangeError} When there is no response, or one with another status.
  */
 export async function send(show, { title, note, expected }, request) {
   const { method = "GET", url, headers = {}, body } = request;
@@ -34,11 +33,11 @@ export async function send(show, { title, note, expected }, request) {
     text = await response.text();
   } catch (error) {
     const reason =
-      `no answer that a page may read (${error.message}): the server is down, or its CORS headers do not allow this page`;
+      `no readable response (${error.message}): the server is down, or its CORS headers do not allow this page`;
     show({ title, note, request: sent, error: reason });
     throw new ExchangeError(`${title}: ${reason}`);
   }
-  const answer = readBody(response.headers.get("content-type") ?? "", text);
+  const parsed = readBody(response.headers.get("content-type") ?? "", text);
   const isExpected = expected.includes(response.status);
   show({
     title,
@@ -48,21 +47,21 @@ export async function send(show, { title, note, expected }, request) {
     response: {
       status: `${response.status} ${response.statusText}`.trim(),
       headers: pickHeaders(response.headers),
-      body: hideSecrets(answer),
+      body: hideSecrets(parsed),
     },
   });
   if (!isExpected) {
-    const { error, error_description: why } = Object(answer);
+    const { error, error_description: reason } = Object(parsed);
     throw new ExchangeError(
       `${title}: ${response.status}, expected ${expected.join(" or ")}. ${
-        [error, why].filter(Boolean).join(": ")
+        [error, reason].filter(Boolean).join(": ")
       }`,
     );
   }
-  return { status: response.status, headers: response.headers, body: answer };
+  return { status: response.status, headers: response.headers, body: parsed };
 }
 
-/** JSON as it is, forms as an object, event streams as the data of their last event. */
+/** Parses JSON, also in the last event of an event stream; returns other bodies as strings. */
 function readBody(contentType, text) {
   const json = contentType.startsWith("text/event-stream")
     ? text.split("\n").findLast((line) => /^data: ?\S/.test(line))?.slice(5)
@@ -96,7 +95,7 @@ function hideToken({ authorization, ...others }) {
     : { authorization: "Bearer <the access token>", ...others };
 }
 
-/** Tokens decoded and without their signature, codes and verifiers gone. */
+/** Decodes tokens without their signatures; hides codes and verifiers. */
 function hideSecrets(body) {
   if (typeof body !== "object" || body === null) return body;
   const shown = { ...body };
