@@ -1,6 +1,6 @@
 import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
 
-/** What happens to a budget `at` so many milliseconds, and what is seen of it. */
+/** An event `at` so many milliseconds, or an observation of the budget. */
 export type BudgetStep =
   | { readonly at: number; readonly send: number; readonly admitted: number }
   | { readonly at: number; readonly debit: number }
@@ -10,7 +10,7 @@ export type BudgetStep =
     readonly resetMs?: number;
   };
 
-/** A line of the table of states. */
+/** A row of the table of states. */
 export interface BudgetStory {
   readonly name: string;
   readonly budget: BudgetDefinition;
@@ -25,7 +25,7 @@ const ofRequests = {
 } as const;
 const ofTokens = { ...ofRequests, unit: "tokens", base: 100 } as const;
 
-/** What every budget does, wherever it is counted; all windows are a second long. */
+/** Behavior of every budget, wherever it is counted; all windows last one second. */
 export const budgetStories: readonly BudgetStory[] = [
   {
     name: "available: a request is added, and the last one still passes",
@@ -160,7 +160,8 @@ export const budgetStories: readonly BudgetStory[] = [
     ],
   },
   {
-    name: "tokens: overshoot Carry takes the debt from the windows that follow",
+    name:
+      "tokens: overshoot Carry subtracts the debt from the following windows",
     budget: { ...ofTokens, overshoot: "Carry" },
     steps: [
       { at: 0, send: 1, admitted: 1 },
@@ -174,7 +175,7 @@ export const budgetStories: readonly BudgetStory[] = [
     ],
   },
   {
-    name: "tokens: a debt of whole windows is worked off one window later",
+    name: "tokens: a debt of whole windows is paid off one window later",
     budget: { ...ofTokens, overshoot: "Carry" },
     steps: [
       { at: 0, send: 1, admitted: 1 },

@@ -31,7 +31,7 @@ function create() {
   return { clock, limiters, errors, told };
 }
 
-Deno.test("GlobalLimiters have one limiter for equal places, over configurations too", async () => {
+Deno.test("GlobalLimiters share a limiter between equal places, also across configurations", async () => {
   const { limiters } = create();
   const before = limiters.lease();
   const limiter = before.limiter(place, [limit]);
@@ -62,7 +62,7 @@ Deno.test("GlobalLimiters have one limiter for equal places, over configurations
   await limiters.close();
 });
 
-Deno.test("GlobalLimiters keep a limiter that no configuration uses for late requests, for ten minutes", async () => {
+Deno.test("GlobalLimiters keep an unused limiter for ten minutes for late requests", async () => {
   const { clock, limiters } = create();
   const lease = limiters.lease();
   const limiter = lease.limiter(place, [limit]);
@@ -81,7 +81,7 @@ Deno.test("GlobalLimiters keep a limiter that no configuration uses for late req
   await limiters.close();
 });
 
-Deno.test("GlobalLimiters go on with a limiter that is configured again in time", async () => {
+Deno.test("GlobalLimiters reuse a limiter that is configured again in time", async () => {
   const { clock, limiters } = create();
   const lease = limiters.lease();
   const limiter = lease.limiter(place, [limit]);
@@ -97,7 +97,7 @@ Deno.test("GlobalLimiters go on with a limiter that is configured again in time"
   await limiters.close();
 });
 
-Deno.test("GlobalLimiters end a limiter with a configuration that was never in force", async () => {
+Deno.test("GlobalLimiters close a limiter whose configuration was never in force", async () => {
   const { clock, limiters } = create();
   const lease = limiters.lease();
   const limiter = lease.limiter(place, [limit]);
@@ -109,7 +109,7 @@ Deno.test("GlobalLimiters end a limiter with a configuration that was never in f
   assert.equal(clock.pending, 0);
 });
 
-Deno.test("GlobalLimiters end the oldest first of many limiters that no configuration uses", async () => {
+Deno.test("GlobalLimiters close the oldest of many unused limiters first", async () => {
   const { limiters } = create();
   const retired = Array.from({ length: 17 }, (_, index) => {
     const lease = limiters.lease();
@@ -127,7 +127,7 @@ Deno.test("GlobalLimiters end the oldest first of many limiters that no configur
   await limiters.close();
 });
 
-Deno.test("GlobalLimiters describe a limit once that several routes have", async () => {
+Deno.test("GlobalLimiters describe a limit of several routes once", async () => {
   const { limiters } = create();
   const lease = limiters.lease();
   for (let route = 0; route < 3; route++) lease.limiter(place, [limit]);
@@ -137,7 +137,7 @@ Deno.test("GlobalLimiters describe a limit once that several routes have", async
   await limiters.close();
 });
 
-Deno.test("GlobalLimiters log a store that cannot be opened ahead of the first request, with what that means", async () => {
+Deno.test("GlobalLimiters log a store that cannot be opened before the first request, and the consequence", async () => {
   const { limiters, errors } = create();
   const kv = "/nowhere/limits.db";
   const limiter = limiters.lease().limiter({ domain: "fleet", kv }, [limit]);
@@ -156,13 +156,13 @@ Deno.test("GlobalLimiters log a store that cannot be opened ahead of the first r
   await limiters.close();
 });
 
-Deno.test("GlobalLimiters log when a limiter cannot be asked any more and when it can, not every request", async () => {
+Deno.test("GlobalLimiters log when a limiter fails and when it recovers, not every request", async () => {
   const { clock, limiters, told } = create();
   const service = { host: "127.0.0.1", port: 1, tls: undefined };
   const away = { domain: "fleet", service };
   const limiter = limiters.lease().limiter(away, [limit]);
   for (let i = 0; i < 3; i++) await limiter.admit([use]);
-  // Nothing to ask about: it can be said.
+  // Without descriptors there is nothing to fail.
   await limiter.admit([]);
   await limiter.admit([use]);
   clock.advance(10_000);

@@ -3,7 +3,7 @@ import { KvFleet, useOf } from "./kv_fleet.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Every limiter asks all the time for so long; how many requests were admitted. */
+/** Sends requests through every limiter all the time; returns how many were admitted. */
 async function hammer(
   fleet: KvFleet,
   { base, windowMs, forMs }: {
@@ -34,7 +34,7 @@ const skewed: readonly (readonly number[])[] = [
   [0, DAY_MS],
 ];
 for (const skews of skewed) {
-  Deno.test(`KvLimiters whose clocks are ${skews} ms ahead admit one window more at most`, async () => {
+  Deno.test(`KvLimiters whose clocks are ${skews} ms ahead admit at most one window more`, async () => {
     await using fleet = await KvFleet.open(2, {}, { skews });
 
     const admitted = await hammer(fleet, {
@@ -47,7 +47,7 @@ for (const skews of skewed) {
   });
 }
 
-Deno.test("KvLimiters of many clocks admit what is stated at most", async () => {
+Deno.test("KvLimiters with many clocks admit at most the documented number", async () => {
   const skews = [0, 1200, 2400, 3600];
   await using fleet = await KvFleet.open(4, {}, { skews });
 
@@ -60,7 +60,7 @@ Deno.test("KvLimiters of many clocks admit what is stated at most", async () => 
   assert(admitted >= 50 && admitted <= 10 * (2 + 5 + 3.6), `${admitted}`);
 });
 
-Deno.test("KvLimiter ends a window that a clock far ahead opened after its length", async () => {
+Deno.test("KvLimiter ends a window after its length even if a clock far ahead opened it", async () => {
   await using fleet = await KvFleet.open(2, {}, { skews: [DAY_MS, 0] });
   const [ahead, behind] = fleet.limiters;
   const uses = [useOf({ base: 3 })];
@@ -78,7 +78,7 @@ Deno.test("KvLimiter ends a window that a clock far ahead opened after its lengt
   assert.equal(await fleet.admit(uses, 9, ahead), 0);
 });
 
-Deno.test("KvLimiter whose clock is set back goes on with its windows", async () => {
+Deno.test("KvLimiter continues its windows when its clock is set back", async () => {
   await using fleet = await KvFleet.open(1);
   const uses = [useOf({ base: 3, windowMs: 1000 })];
   const now = fleet.clock.now.bind(fleet.clock);

@@ -4,7 +4,7 @@ import { KvLimiter } from "../../../src/ratelimit/kv/kv_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { KvFleet, useOf } from "./kv_fleet.ts";
 
-/** A store in memory that fails as told. */
+/** Opens a fleet over a store in memory with faults. */
 async function faulty(
   wrap: (kv: KvHandle) => Partial<KvHandle>,
 ): Promise<{ fleet: KvFleet } & AsyncDisposable> {
@@ -15,7 +15,7 @@ async function faulty(
   };
 }
 
-Deno.test("KvLimiter tries again while the file is locked", async () => {
+Deno.test("KvLimiter retries while the file is locked", async () => {
   let tries = 0;
   await using store = await faulty((kv) => ({
     replace(key, version, next) {
@@ -34,7 +34,7 @@ Deno.test("KvLimiter tries again while the file is locked", async () => {
   assert.equal(counters.failures, 0);
 });
 
-Deno.test("KvLimiter fails while the store is broken and heals by itself", async () => {
+Deno.test("KvLimiter fails while the store is broken and recovers by itself", async () => {
   let isBroken = true;
   await using store = await faulty((kv) => ({
     read: (key) =>
@@ -76,7 +76,7 @@ Deno.test("KvLimiter waits for a silent store once, not with every request", asy
   fleet.clock.advance(5000);
 });
 
-Deno.test("KvLimiter never gives a lease back twice when an answer is lost", async () => {
+Deno.test("KvLimiter never returns a lease twice when a response is lost", async () => {
   let isLossy = false;
   await using store = await faulty((kv) => ({
     async replace(key, version, next) {
@@ -99,7 +99,7 @@ Deno.test("KvLimiter never gives a lease back twice when an answer is lost", asy
   assert.equal(first + second, 1000);
 });
 
-Deno.test("KvLimiter keeps debits that a broken store did not take", async () => {
+Deno.test("KvLimiter keeps debits that a broken store did not accept", async () => {
   let isBroken = false;
   await using store = await faulty((kv) => ({
     replace: (key, version, next) =>
@@ -122,7 +122,7 @@ Deno.test("KvLimiter keeps debits that a broken store did not take", async () =>
   assert.equal(await fleet.admit(uses, 1, two), 0);
 });
 
-Deno.test("KvLimiter says what is wrong with a file that is no database", async () => {
+Deno.test("KvLimiter reports a file that is not a database", async () => {
   const path = await Deno.makeTempFile();
   await Deno.writeTextFile(path, "no database ".repeat(500));
   const limiter = new KvLimiter({
@@ -142,7 +142,7 @@ Deno.test("KvLimiter says what is wrong with a file that is no database", async 
 });
 
 for (const garbage of ["garbage", { openedAt: 1e300, available: 5 }, 7n]) {
-  Deno.test(`KvLimiter says that it found ${typeof garbage} in place of a record, refuses for a window, and harms no other budget`, async () => {
+  Deno.test(`KvLimiter reports ${typeof garbage} in place of a record, rejects for a window, and affects no other budget`, async () => {
     let isDamaged = true;
     await using store = await faulty((kv) => ({
       async read(key) {
@@ -188,7 +188,7 @@ Deno.test("KvLimiter opens a file that another process is setting up", async () 
   assert.equal(await fleet.admit([useOf({ base: 3 })], 5), 3);
 });
 
-/** Answers no read of new keys until it is told to. */
+/** A store that holds back reads of new keys. */
 async function slowWithNewKeys() {
   const held: (() => void)[] = [];
   let isSlow = false;
@@ -207,7 +207,7 @@ async function slowWithNewKeys() {
     ...store,
     held,
     slowDown: () => isSlow = true,
-    /** Lets the store answer what it holds, and waits until it wrote so many records. */
+    /** Completes the reads held back, and waits until the store wrote so many records. */
     async release(writes: number) {
       const { first } = store.fleet;
       const before = first.describe().counters.writes;
@@ -221,7 +221,7 @@ async function slowWithNewKeys() {
   };
 }
 
-Deno.test("KvLimiter asks for known budgets while ever so many new keys wait", async () => {
+Deno.test("KvLimiter reads known budgets while any number of new keys wait", async () => {
   await using store = await slowWithNewKeys();
   const { fleet: { first, clock }, fleet } = store;
   const known = [useOf({ base: 5 })];
@@ -241,7 +241,7 @@ Deno.test("KvLimiter asks for known budgets while ever so many new keys wait", a
   const verdicts = (await Promise.all(storm)).map(({ verdict }) => verdict);
   assert(verdicts.every((verdict) => verdict === "failed"));
   await store.release(64);
-  // Nobody waits for the rest any more, so the store is not asked for them.
+  // No request waits for the rest any more, so they are not read.
   assert.equal(store.held.length, 0);
   const again = first.admit([useOf({ base: 5 }, "new-2999")]);
   await fleet.rest();
@@ -249,7 +249,7 @@ Deno.test("KvLimiter asks for known budgets while ever so many new keys wait", a
   assert.equal((await again).verdict, "admitted");
 });
 
-Deno.test("KvLimiter asks for new keys one batch after the other", async () => {
+Deno.test("KvLimiter reads new keys in batches", async () => {
   await using store = await slowWithNewKeys();
   const { fleet } = store;
   store.slowDown();
@@ -269,7 +269,7 @@ Deno.test("KvLimiter asks for new keys one batch after the other", async () => {
   assert((await Promise.all(storm)).every((it) => it.verdict === "admitted"));
 });
 
-Deno.test("KvLimiter refuses new keys at once when thousands wait", async () => {
+Deno.test("KvLimiter rejects new keys immediately when thousands wait", async () => {
   await using store = await slowWithNewKeys();
   const { fleet } = store;
   store.slowDown();

@@ -8,20 +8,20 @@ import {
 } from "../../../src/ratelimit/kv/kv_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
-/** In what a fleet is not as it should be. */
+/** Faults of a fleet. */
 export interface FleetTroubles {
-  /** By how much the clock of each limiter is ahead, in milliseconds; 0 by default. */
+  /** Milliseconds by which the clock of each limiter is ahead; 0 by default. */
   readonly skews?: readonly number[];
-  /** What the store does otherwise. */
+  /** Replaces operations of the store. */
   readonly wrap?: (kv: KvHandle) => Partial<KvHandle>;
 }
 
-/** Several limiters over one store in memory, with one clock moved by hand. */
+/** Several limiters over one store in memory, with one clock advanced by hand. */
 export class KvFleet implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly limiters: readonly KvLimiter[];
   readonly #kv: KvHandle;
-  /** Operations that the store has not answered; those that `wrap` holds back do not count. */
+  /** Operations in progress at the store; those held back by `wrap` do not count. */
   #underWay = 0;
 
   private constructor(
@@ -63,20 +63,20 @@ export class KvFleet implements AsyncDisposable {
     return first;
   }
 
-  /** Waits for a limiter; time stands still unless the store made it pause. */
+  /** Waits for a limiter; the clock advances only when the limiter waits for a retry. */
   async until<T>(result: T | Promise<T>): Promise<T> {
     let isDone = false;
     const answer = Promise.resolve(result).finally(() => isDone = true);
     for (let idleTurns = 0; !isDone;) {
       await this.#kv.read(["nothing"]);
       idleTurns = this.#underWay === 0 ? idleTurns + 1 : 0;
-      // The store has answered everything: what waits now is a retry, for the clock.
+      // No operation is in progress: a retry waits for the clock.
       if (idleTurns % 20 === 19) this.clock.advance(1);
     }
     return await answer;
   }
 
-  /** Moves time on in small steps and lets the store answer after each. */
+  /** Advances the clock in small steps and completes the operations of the store after each. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 50) {
       this.clock.advance(Math.min(50, ms - passed));
@@ -84,14 +84,14 @@ export class KvFleet implements AsyncDisposable {
     }
   }
 
-  /** Lets the store answer everything. */
+  /** Completes all operations of the store. */
   async rest(): Promise<void> {
     for (let turn = 0; turn < 5 || this.#underWay > 0; turn++) {
       await this.#kv.read(["nothing"]);
     }
   }
 
-  /** Decides `count` requests one after the other; how many were admitted. */
+  /** Sends `count` requests one after the other; returns how many were admitted. */
   async admit(
     uses: readonly DescriptorUse[],
     count: number,
@@ -125,7 +125,7 @@ export class KvFleet implements AsyncDisposable {
   }
 }
 
-/** A budget for everybody. */
+/** Returns a use of a budget. */
 export function useOf(
   budget: Partial<BudgetDefinition>,
   user = "anna",

@@ -17,7 +17,7 @@ const step = fc.oneof(
       type: fc.constant("requests" as const),
       limiter: fc.nat(3),
       count: fc.integer({ min: 1, max: 60 }),
-      /** Of so many admitted requests one is refunded; none of 0. */
+      /** One of so many admitted requests is refunded; none if 0. */
       refunds: fc.constantFrom(0, 0, 0, 1, 3),
     }),
   },
@@ -37,7 +37,7 @@ Deno.test("KvLimiters admit no more than the capacity in a window and can reach 
       async (base, burst, steps) => {
         await using fleet = await KvFleet.open(4);
         const uses = [useOf({ base, burst, windowMs: WINDOW_MS })];
-        /** When the window ends in which each request was admitted. */
+        /** Ends of the windows in which requests were admitted. */
         const ends: number[] = [];
         async function send(
           { limiter: index, count, refunds }: RequestStep,
@@ -62,7 +62,7 @@ Deno.test("KvLimiters admit no more than the capacity in a window and can reach 
         const running: Promise<void>[] = [];
         for (const one of steps) {
           if (one.type === "requests") {
-            // Not awaited: limiters run into each other.
+            // Not awaited: limiters conflict.
             running.push(send(one));
             continue;
           }
@@ -73,7 +73,7 @@ Deno.test("KvLimiters admit no more than the capacity in a window and can reach 
         await Promise.all(running);
 
         assertWindows(ends, base, burst);
-        // Long enough for every lease to come back, then to be full again.
+        // Long enough for all leases to be returned and the budget to be full again.
         await fleet.pass(WINDOW_MS);
         fleet.clock.advance(WINDOW_MS * 40);
         await fleet.rest();
@@ -91,7 +91,7 @@ Deno.test("KvLimiters admit no more than the capacity in a window and can reach 
   );
 });
 
-/** A full budget opens a window at any time; one that is not goes on to the next at once. */
+/** Checks windows: a full budget opens one at any time; otherwise windows follow each other without a gap. */
 function assertWindows(
   ends: readonly number[],
   base: number,

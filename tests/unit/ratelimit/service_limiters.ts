@@ -8,14 +8,14 @@ import {
 } from "../../../src/ratelimit/service/service_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
-/** A limiter of the domain `shop` on a clock that stands still; closed when disposed. */
+/** A limiter of the domain `shop` with a fake clock; closed when disposed. */
 export interface TestLimiter extends AsyncDisposable {
   readonly limiter: ServiceLimiter;
   readonly clock: FakeClock;
   readonly logLines: readonly string[];
 }
 
-/** A limiter that asks the service at `port` of this machine. */
+/** Creates a limiter for the service at `port` of this machine. */
 export function createTestLimiter(
   port: number,
   tls?: ServiceLimiterOptions["address"]["tls"],
@@ -46,7 +46,7 @@ export function createTestLimiter(
   };
 }
 
-/** A use of a budget of a hundred requests or tokens per minute for the user anna. */
+/** Returns a use of a budget of a hundred requests or tokens per minute for the user anna. */
 export function useOf(
   unit: BudgetDefinition["unit"],
   changes: Partial<BudgetDefinition> = {},

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { budgetStories } from "../budget_states.ts";
 import { KvFleet, useOf } from "../kv_fleet.ts";
 
-Deno.test("KvLimiter admits what the budget has and refuses the rest until the reset", async () => {
+Deno.test("KvLimiter admits up to the budget and rejects the rest until the reset", async () => {
   await using fleet = await KvFleet.open(1);
   const uses = [useOf({ base: 5 })];
 
@@ -24,7 +24,7 @@ Deno.test("KvLimiter admits what the budget has and refuses the rest until the r
   assert.equal(after, 5);
 });
 
-Deno.test("KvLimiter shares a budget between processes, window and all", async () => {
+Deno.test("KvLimiter shares a budget and its window between processes", async () => {
   await using fleet = await KvFleet.open(2);
   const [one, two] = fleet.limiters;
   const uses = [useOf({ base: 10 })];
@@ -38,7 +38,7 @@ Deno.test("KvLimiter shares a budget between processes, window and all", async (
   assert.equal(decision.refusedBy?.resetMs, 40_000);
 });
 
-Deno.test("KvLimiter gives a lease back that nobody needs, and others use it", async () => {
+Deno.test("KvLimiter returns an unused lease for others to use", async () => {
   await using fleet = await KvFleet.open(2);
   const [one, two] = fleet.limiters;
   const uses = [useOf({ base: 1000 })];
@@ -54,7 +54,7 @@ Deno.test("KvLimiter gives a lease back that nobody needs, and others use it", a
   assert.equal(second + third, 800);
 });
 
-Deno.test("KvLimiter admits without asking the store while its lease lasts", async () => {
+Deno.test("KvLimiter admits without contacting the store while its lease lasts", async () => {
   await using fleet = await KvFleet.open(1);
   const uses = [useOf({ base: 100_000 })];
   await fleet.admit(uses, 500);
@@ -75,21 +75,21 @@ Deno.test("KvLimiter checks every budget before it charges one", async () => {
   assert.equal(await fleet.admit([large], 20), 8);
 });
 
-Deno.test("KvLimiter charges a budget once that two descriptors come to", async () => {
+Deno.test("KvLimiter charges a budget of two descriptors once", async () => {
   await using fleet = await KvFleet.open(1);
   const twice = [useOf({ base: 4 }), { ...useOf({ base: 4 }), index: 1 }];
 
   assert.equal(await fleet.admit(twice, 9), 4);
 });
 
-Deno.test("KvLimiter keeps users and domains apart", async () => {
+Deno.test("KvLimiter separates users and domains", async () => {
   await using fleet = await KvFleet.open(1);
 
   assert.equal(await fleet.admit([useOf({ base: 3 }, "anna")], 9), 3);
   assert.equal(await fleet.admit([useOf({ base: 3 }, "bert")], 9), 3);
 });
 
-Deno.test("KvLimiter takes a refunded request for another", async () => {
+Deno.test("KvLimiter admits another request after a refund", async () => {
   await using fleet = await KvFleet.open(1);
   const uses = [useOf({ base: 3 })];
   await fleet.admit(uses, 3);
@@ -99,7 +99,7 @@ Deno.test("KvLimiter takes a refunded request for another", async () => {
   assert.equal(await fleet.admit(uses, 5), 1);
 });
 
-Deno.test("KvLimiter closes the window of a request that was refunded", async () => {
+Deno.test("KvLimiter closes the window of a refunded request", async () => {
   await using fleet = await KvFleet.open(2);
   const uses = [useOf({ base: 3 })];
   await fleet.admit(uses, 1);
@@ -114,7 +114,7 @@ Deno.test("KvLimiter closes the window of a request that was refunded", async ()
   }
 });
 
-Deno.test("KvLimiter keeps a window open that others use when a request was refunded", async () => {
+Deno.test("KvLimiter keeps a window open that others use after a refund", async () => {
   await using fleet = await KvFleet.open(2);
   const [one, two] = fleet.limiters;
   const uses = [useOf({ base: 3 })];
@@ -130,7 +130,7 @@ Deno.test("KvLimiter keeps a window open that others use when a request was refu
   assert.equal(decision.readings[0]?.remaining, 1);
 });
 
-Deno.test("KvLimiter says of which descriptors it tells", async () => {
+Deno.test("KvLimiter returns readings with the indexes of their descriptors", async () => {
   await using fleet = await KvFleet.open(1);
   const at = (index: number, user: string) => ({
     ...useOf({ base: 2 }, user),
@@ -146,7 +146,7 @@ Deno.test("KvLimiter says of which descriptors it tells", async () => {
   assert.equal(refusal.refusedBy?.index, 3);
 });
 
-Deno.test("KvLimiter refuses with the budget that resets last, of several that are used up", async () => {
+Deno.test("KvLimiter rejects with the exhausted budget that resets last", async () => {
   await using fleet = await KvFleet.open(1);
   const uses = [
     { ...useOf({ base: 1, windowMs: 1000 }, "second"), index: 0 },
@@ -162,7 +162,7 @@ Deno.test("KvLimiter refuses with the budget that resets last, of several that a
   assert.equal(refusal.refusedBy?.resetMs, 3_600_000);
 });
 
-Deno.test("KvLimiter does not give a window what was taken of the one before", async () => {
+Deno.test("KvLimiter does not refund a charge to a later window", async () => {
   await using fleet = await KvFleet.open(1);
   const uses = [useOf({ base: 3 })];
   await fleet.admit(uses, 2);
@@ -189,7 +189,7 @@ for (const { name, budget, steps } of budgetStories) {
         fleet.first.debit(uses, step.debit);
       } else {
         const [state] = fleet.first.describe().budgets;
-        // Until its first use, nothing is known of a budget.
+        // A budget is unknown until its first use.
         const { remaining, resetMs } = state ??
           { remaining: budget.base + budget.burst, resetMs: budget.windowMs };
         assert.equal(remaining, step.remaining);
@@ -271,7 +271,7 @@ Deno.test("KvLimiter settles a debit of a request that outlived its window", asy
   assert.equal(await fleet.admit(uses, 1), 0);
 });
 
-Deno.test("KvLimiter gives back what it holds when it closes", async () => {
+Deno.test("KvLimiter returns its leases when it closes", async () => {
   await using fleet = await KvFleet.open(2);
   const [one, two] = fleet.limiters;
   const uses = [useOf({ base: 1000 })];
@@ -285,7 +285,7 @@ Deno.test("KvLimiter gives back what it holds when it closes", async () => {
   assert.equal(decision?.verdict, "failed");
 });
 
-Deno.test("KvLimiter keeps a bounded number of budgets and forgets none", async () => {
+Deno.test("KvLimiter keeps a bounded number of budgets in memory and loses none", async () => {
   await using fleet = await KvFleet.open(1, { maxBudgets: 10 });
   const users = Array.from({ length: 50 }, (_, id) => `user-${id}`);
   for (const user of users) await fleet.admit([useOf({ base: 6 }, user)], 4);
@@ -302,7 +302,7 @@ Deno.test("KvLimiter keeps a bounded number of budgets and forgets none", async 
   assert(more.every((admitted) => admitted === 2), `${more}`);
 });
 
-Deno.test("KvLimiter does not lose what was used to a storm of new keys", async () => {
+Deno.test("KvLimiter does not lose debits to a storm of new keys", async () => {
   await using fleet = await KvFleet.open(1, { maxBudgets: 10 });
   const uses = [useOf({ unit: "tokens", base: 100 })];
   await fleet.admit(uses, 1);
@@ -320,7 +320,7 @@ Deno.test("KvLimiter does not lose what was used to a storm of new keys", async 
   assert.equal(fleet.first.describe().counters.lostDebits, 0);
 });
 
-Deno.test("KvLimiter exceeds a token budget by no more than is stated", async () => {
+Deno.test("KvLimiter exceeds a token budget by no more than documented", async () => {
   await using fleet = await KvFleet.open(2);
   const uses = [useOf({ unit: "tokens", base: 1000 })];
   const tokens = 7;
@@ -335,6 +335,6 @@ Deno.test("KvLimiter exceeds a token budget by no more than is stated", async ()
     await fleet.rest();
   }
 
-  // One in flight in each process; the other one learns of a debit within 0.2 s, while it admits 20.
+  // One in flight in each process; the other one reads a debit within 0.2 s, while it admits 20.
   assert(used >= 1000 && used <= 1000 + tokens * (2 + 20), `${used}`);
 });

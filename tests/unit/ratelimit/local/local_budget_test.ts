@@ -20,7 +20,7 @@ function budgetOf(definition: Partial<BudgetDefinition>): Budget {
   return limit.budget("", 0);
 }
 
-/** Sends requests one after the other; answers how many were admitted. */
+/** Sends requests one after the other; returns how many were admitted. */
 function send(budget: Budget, requests: number, now: number): number {
   let admitted = 0;
   for (let i = 0; i < requests; i++) {
@@ -48,7 +48,7 @@ for (const { name, budget: definition, steps } of budgetStories) {
   });
 }
 
-Deno.test("exhausted: requests are refused until the window resets, and not a millisecond longer", () => {
+Deno.test("exhausted: requests are rejected until the window resets, and not a millisecond longer", () => {
   const budget = budgetOf({});
   send(budget, 3, 1000);
 
@@ -59,14 +59,14 @@ Deno.test("exhausted: requests are refused until the window resets, and not a mi
   assert.equal(send(budget, 5, 1000 + minute), 3);
 });
 
-Deno.test("refused requests do not move the reset", () => {
+Deno.test("rejected requests do not move the reset", () => {
   const budget = budgetOf({});
   send(budget, 3, 0);
   for (let now = 0; now < minute; now += 1000) send(budget, 10, now);
   assert.equal(send(budget, 1, minute), 1);
 });
 
-Deno.test("overshoot Carry takes the debt from the windows that follow", () => {
+Deno.test("overshoot Carry subtracts the debt from the following windows", () => {
   const budget = budgetOf({ unit: "tokens", base: 100, overshoot: "Carry" });
   send(budget, 1, 0);
 
@@ -80,7 +80,7 @@ Deno.test("overshoot Carry takes the debt from the windows that follow", () => {
   assert.equal(budget.read(9 * minute).remaining, 100);
 });
 
-Deno.test("a debt of whole windows is worked off one window later", () => {
+Deno.test("a debt of whole windows is paid off one window later", () => {
   const budget = budgetOf({ unit: "tokens", base: 100, overshoot: "Carry" });
   send(budget, 1, 0);
   budget.debit(200, 0);
@@ -90,7 +90,7 @@ Deno.test("a debt of whole windows is worked off one window later", () => {
   assert.equal(send(budget, 1, 2 * minute), 1);
 });
 
-Deno.test("a refund gives a request back in its window and never to a later one", () => {
+Deno.test("a refund returns a request to its window and never to a later one", () => {
   const budget = budgetOf({});
   send(budget, 3, 0);
 
@@ -101,7 +101,7 @@ Deno.test("a refund gives a request back in its window and never to a later one"
   assert.equal(send(budget, 9, minute), 0);
 });
 
-Deno.test("a budget whose only request was given back is closed again", () => {
+Deno.test("a budget whose only request was refunded closes", () => {
   const budget = budgetOf({});
   send(budget, 1, 0);
   budget.refund(0, 50_000);
@@ -109,7 +109,7 @@ Deno.test("a budget whose only request was given back is closed again", () => {
 });
 
 for (const tokens of [-1, 0.5, NaN, Infinity, 2 ** 60]) {
-  Deno.test(`a debit of ${tokens} tokens is refused and changes nothing`, () => {
+  Deno.test(`a debit of ${tokens} tokens is rejected and changes nothing`, () => {
     const budget = budgetOf({ unit: "tokens", base: 100 });
     assert.throws(() => budget.debit(tokens, 0), RangeError);
     assert.equal(budget.read(0).remaining, 100);
@@ -201,7 +201,7 @@ Deno.test("in any order of admissions, debits and resets every token is accounte
         let sum = 0;
         for (const { kind, amount } of steps) {
           if (kind === "wait") now += amount;
-          // The same, window by window.
+          // The model, window by window.
           while (model.openedAt >= 0 && now >= model.openedAt + minute) {
             if (overshoot === "Forgive") {
               model.available = Math.max(

@@ -25,7 +25,7 @@ Deno.test("every key has a budget of its own", () => {
   assert.equal(limit.budget("", 0).allows(0), true);
 });
 
-Deno.test("a million keys stay inside the bound; the one unused for longest goes first and is counted", () => {
+Deno.test("a million keys stay within the bound; the one unused for longest is evicted and counted", () => {
   const limit = new LocalLimit(place, definition);
   limit.budget("kept", 0).take(0);
   limit.budget("lost", 0).take(0);
@@ -42,7 +42,7 @@ Deno.test("a million keys stay inside the bound; the one unused for longest goes
   assert.equal(limit.budget("key-999999", 0).allows(0), false);
 });
 
-Deno.test("keys whose window is over make room for others and are not counted as lost", () => {
+Deno.test("keys whose window is over are dropped for others and not counted as evicted", () => {
   const limit = new LocalLimit(place, definition);
   for (let i = 0; i < 1000; i++) limit.budget(`old-${i}`, 0).take(0);
   for (let i = 0; i < 1000; i++) limit.budget(`new-${i}`, 60_000).take(60_000);
@@ -52,7 +52,7 @@ Deno.test("keys whose window is over make room for others and are not counted as
   assert.equal(evictedKeys, 0);
 });
 
-Deno.test("long keys are told apart and take little memory", () => {
+Deno.test("long keys are distinguished and take little memory", () => {
   const limit = new LocalLimit(place, definition);
   const long = "x".repeat(60_000);
   limit.budget(`${long}a`, 0).take(0);
@@ -62,7 +62,7 @@ Deno.test("long keys are told apart and take little memory", () => {
   assert.ok(limit.budget(`${long}a`, 0).key.length < 128);
 });
 
-Deno.test("tokens of a key that was forgotten meanwhile are charged all the same", () => {
+Deno.test("tokens of a key that was evicted meanwhile are still charged", () => {
   const limit = new LocalLimit(place, tokens);
   const budget = limit.budget("anna", 0);
   budget.take(0);
@@ -76,7 +76,7 @@ Deno.test("tokens of a key that was forgotten meanwhile are charged all the same
   assert.equal(limit.describe(0).tokens, 40 + MAX_KEYS);
 });
 
-Deno.test("describe shows the key with the least left, the overshoot of all, and what happened", () => {
+Deno.test("describe returns the key with the least left, the overshoot of all keys, and the counts", () => {
   const limit = new LocalLimit({ ...place, name: "100 tokens" }, tokens);
   const now = 10_000;
   for (const [key, used] of [["a", 30], ["b", 120], ["c", 150]] as const) {
@@ -103,7 +103,7 @@ Deno.test("describe shows the key with the least left, the overshoot of all, and
   });
 });
 
-Deno.test("what limits have done is counted as it happens: nobody has to look at the keys", () => {
+Deno.test("limits count as requests happen, without visiting keys", () => {
   const store = new LocalCounterStore({
     monotonic() {
       throw new TypeError("Somebody settles budgets");

@@ -14,7 +14,7 @@ Deno.test("serviceUnitOf and windowOfUnit agree on every unit", () => {
   assert.throws(() => serviceUnitOf(1500), /got 1500 ms/);
 });
 
-Deno.test("describeServiceProblems finds nothing in what a service can do", () => {
+Deno.test("describeServiceProblems reports nothing for supported budgets", () => {
   const { budget } = useOf("requests");
 
   assert.deepEqual(
@@ -27,7 +27,7 @@ Deno.test("describeServiceProblems finds nothing in what a service can do", () =
   );
 });
 
-Deno.test("describeServiceProblems names burst, carried overshoot, odd windows and twins", () => {
+Deno.test("describeServiceProblems reports burst, carried overshoot, odd windows and duplicates", () => {
   const { budget } = useOf("requests");
 
   assert.deepEqual(

@@ -13,7 +13,7 @@ import { createTestLimiter, useOf } from "../service_limiters.ts";
 
 const uses = [useOf("requests")];
 
-/** A service that says OK to everything and ends its connections when it is told to. */
+/** A service that admits everything and closes its connections on demand. */
 class DrainingService implements AsyncDisposable {
   answered = 0;
   readonly #sessions = new Set<ServerHttp2Session>();
@@ -48,7 +48,7 @@ class DrainingService implements AsyncDisposable {
     return this.#upstream.port;
   }
 
-  /** Tells all connections there are to go away. */
+  /** Sends GOAWAY on all connections. */
   drain(): void {
     for (const session of this.#sessions) session.close();
     this.#sessions.clear();
@@ -59,7 +59,7 @@ class DrainingService implements AsyncDisposable {
   }
 }
 
-Deno.test("ServiceLimiter fails after 100 ms when the service is slow, and asks again on the same connection", async () => {
+Deno.test("ServiceLimiter fails after 100 ms when the service is slow, and reuses the connection", async () => {
   const slow = Promise.withResolvers<void>();
   await using service = await startRateLimitService({
     async reply({ domain }) {
@@ -83,7 +83,7 @@ Deno.test("ServiceLimiter fails after 100 ms when the service is slow, and asks 
   assert.equal(next.verdict, "admitted");
 });
 
-Deno.test("ServiceLimiter finds a service that came up after it", async () => {
+Deno.test("ServiceLimiter connects to a service that started after it", async () => {
   const port = freePort();
   await using test = createTestLimiter(port);
   const before = await test.limiter.admit(uses);
@@ -98,7 +98,7 @@ Deno.test("ServiceLimiter finds a service that came up after it", async () => {
   assert.equal(after.verdict, "admitted");
 });
 
-Deno.test("ServiceLimiter tries at most a second apart, however long a service is down", async () => {
+Deno.test("ServiceLimiter reconnects every second at least, however long a service is down", async () => {
   const port = freePort();
   await using test = createTestLimiter(port);
   for (let i = 0; i < 20; i++) {
@@ -126,7 +126,7 @@ Deno.test("ServiceLimiter survives a restart of the service", async () => {
   assert.equal(second.received.length, 1);
 });
 
-Deno.test("ServiceLimiter loses no request when the service ends a connection in good order", async () => {
+Deno.test("ServiceLimiter loses no request when the service closes a connection gracefully", async () => {
   await using service = await DrainingService.start();
   await using test = createTestLimiter(service.port);
   const { limiter } = test;
@@ -134,7 +134,7 @@ Deno.test("ServiceLimiter loses no request when the service ends a connection in
   const verdicts = [(await limiter.admit(uses)).verdict];
   for (let round = 0; round < 10; round++) {
     service.drain();
-    // Sent before the limiter can have heard of it.
+    // Sent before the limiter receives GOAWAY.
     verdicts.push((await limiter.admit(uses)).verdict);
     service.drain();
     while (limiter.describe().connection === "ready") {
@@ -147,7 +147,7 @@ Deno.test("ServiceLimiter loses no request when the service ends a connection in
   assert.equal(service.answered, verdicts.length);
 });
 
-Deno.test("ServiceLimiter delivers a report that was made while the service was away", async () => {
+Deno.test("ServiceLimiter delivers a report that was created while the service was down", async () => {
   const port = freePort();
   await using test = createTestLimiter(port);
   test.limiter.debit([useOf("tokens")], 77);
@@ -170,7 +170,7 @@ Deno.test("ServiceLimiter delivers a report that was made while the service was 
   );
 });
 
-Deno.test("ServiceLimiter replaces a connection on which nothing comes back", async () => {
+Deno.test("ServiceLimiter replaces a connection without responses", async () => {
   let isSilent = false;
   await using service = await startRateLimitService({
     reply: () =>
@@ -197,7 +197,7 @@ Deno.test("ServiceLimiter replaces a connection on which nothing comes back", as
   assert.equal(after.verdict, "admitted");
 });
 
-Deno.test("ServiceLimiter gives up a port that accepts and says nothing", async () => {
+Deno.test("ServiceLimiter closes a connection on which the server sends nothing", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   await using test = createTestLimiter(listener.addr.port);
 
@@ -219,7 +219,7 @@ for (
     { name: "nothing and a close", bytes: "" },
   ]
 ) {
-  Deno.test(`ServiceLimiter fails when the port answers with ${name}`, async () => {
+  Deno.test(`ServiceLimiter fails when the port responds with ${name}`, async () => {
     using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     await using test = createTestLimiter(listener.addr.port);
 
@@ -245,7 +245,7 @@ async function untilEnd(connection: Deno.Conn): Promise<void> {
   }
 }
 
-Deno.test("ServiceLimiter asks 500 times at once over one connection", async () => {
+Deno.test("ServiceLimiter makes 500 concurrent calls over one connection", async () => {
   await using service = await startRateLimitService();
   await using test = createTestLimiter(service.port);
 
@@ -257,7 +257,7 @@ Deno.test("ServiceLimiter asks 500 times at once over one connection", async () 
   assert.equal(service.received.length, 500);
 });
 
-Deno.test("ServiceLimiter fails once it is closed, also what it was asked before", async () => {
+Deno.test("ServiceLimiter fails once it is closed, also for earlier requests", async () => {
   await using service = await startRateLimitService({
     reply: () => new Promise(() => {}),
   });
@@ -272,7 +272,7 @@ Deno.test("ServiceLimiter fails once it is closed, also what it was asked before
   assert.equal(test.clock.pending, 0);
 });
 
-Deno.test("ServiceLimiter connects ahead of the first request", async () => {
+Deno.test("ServiceLimiter connects before the first request", async () => {
   await using service = await startRateLimitService();
   await using test = createTestLimiter(service.port);
 

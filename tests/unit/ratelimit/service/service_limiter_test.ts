@@ -13,7 +13,7 @@ async function admitWith(reply: Reply, uses = [useOf("requests")]) {
   return await test.limiter.admit(uses);
 }
 
-Deno.test("ServiceLimiter asks about all budgets in one call and charges only requests", async () => {
+Deno.test("ServiceLimiter checks all budgets in one call and charges only request budgets", async () => {
   await using service = await startRateLimitService();
   await using test = createTestLimiter(service.port);
 
@@ -41,7 +41,7 @@ Deno.test("ServiceLimiter asks about all budgets in one call and charges only re
   }]);
 });
 
-Deno.test("ServiceLimiter reports tokens to token budgets alone", async () => {
+Deno.test("ServiceLimiter reports tokens only to token budgets", async () => {
   await using service = await startRateLimitService();
   await using test = createTestLimiter(service.port);
 
@@ -61,14 +61,14 @@ Deno.test("ServiceLimiter reports tokens to token budgets alone", async () => {
   assert.equal(test.limiter.describe().reportedTokens, 1234);
 });
 
-Deno.test("ServiceLimiter admits without asking when there is nothing to ask", () => {
+Deno.test("ServiceLimiter admits without a call when there are no budgets", () => {
   const { limiter } = createTestLimiter(1);
 
   assert.deepEqual(limiter.admit([]), { verdict: "admitted", readings: [] });
   assert.equal(limiter.describe().calls, 0);
 });
 
-Deno.test("ServiceLimiter passes on readings and headers when the service admits", async () => {
+Deno.test("ServiceLimiter forwards readings and headers when the service admits", async () => {
   const decision = await admitWith({
     overall_code: "OK",
     statuses: [
@@ -102,7 +102,7 @@ Deno.test("ServiceLimiter passes on readings and headers when the service admits
   });
 });
 
-Deno.test("ServiceLimiter refuses with body and headers of the service and names the longest wait", async () => {
+Deno.test("ServiceLimiter rejects with body and headers of the service and returns the longest wait", async () => {
   const over = (seconds: number) => ({
     code: "OVER_LIMIT",
     current_limit: minute,
@@ -141,7 +141,7 @@ Deno.test("ServiceLimiter refuses with body and headers of the service and names
   assert.equal(new TextDecoder().decode(decision.body), "slow down");
 });
 
-Deno.test("ServiceLimiter leaves out what refused when the service does not say", async () => {
+Deno.test("ServiceLimiter omits the exhausted budget when the service does not report it", async () => {
   const decision = await admitWith({ overall_code: "OVER_LIMIT" });
 
   assert(decision.verdict === "refused");
@@ -162,7 +162,7 @@ for (
     ["x-zero", "\0"],
   ] as const
 ) {
-  Deno.test(`ServiceLimiter does not pass on the header ${JSON.stringify(key)}`, async () => {
+  Deno.test(`ServiceLimiter does not forward the header ${JSON.stringify(key)}`, async () => {
     const headers = [{ key, value }, { key: "x-ok", value: "yes" }];
 
     const decision = await admitWith({
@@ -177,7 +177,7 @@ for (
   });
 }
 
-Deno.test("ServiceLimiter passes on the bytes of a header as they are", async () => {
+Deno.test("ServiceLimiter forwards the bytes of a header unchanged", async () => {
   const header = { key: "x-price", value: "5 €" };
 
   const decision = await admitWith({
@@ -242,7 +242,7 @@ Deno.test("ServiceLimiter fails when the service reports an error", async () => 
   assert.match(String(decision.error.cause), /gRPC status 2: .*no Redis/);
 });
 
-Deno.test("ServiceLimiter describes where it asks and what came of it", async () => {
+Deno.test("ServiceLimiter describes its address and counts", async () => {
   const replies: Reply[] = [
     { overall_code: "OK" },
     { overall_code: "OVER_LIMIT" },
@@ -269,7 +269,7 @@ Deno.test("ServiceLimiter describes where it asks and what came of it", async ()
   });
 });
 
-Deno.test("ServiceLimiter counts and logs the reports that a service does not take before the end", async () => {
+Deno.test("ServiceLimiter counts and logs reports that the service did not accept before the close", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();

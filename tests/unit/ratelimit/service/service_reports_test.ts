@@ -7,7 +7,7 @@ import { FakeClock } from "../../../harness/fake_clock.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Reports of tokens to a service that takes them unless it is down. */
+/** Token reports to a service that accepts them unless it is down. */
 function setUp(capacity?: number) {
   const clock = new FakeClock();
   const service = {
@@ -46,12 +46,12 @@ function setUp(capacity?: number) {
   return { clock, service, logLines, reports, add };
 }
 
-/** Lets everything that was promised happen. */
+/** Runs all pending promise callbacks. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-Deno.test("UsageReports sends a report at once", async () => {
+Deno.test("UsageReports sends a report immediately", async () => {
   const { reports, service, add } = setUp();
 
   add(5);
@@ -66,7 +66,7 @@ Deno.test("UsageReports sends a report at once", async () => {
   });
 });
 
-Deno.test("UsageReports tries again after longer and longer pauses, of a second at most", async () => {
+Deno.test("UsageReports retries with exponential back-off, at most a second", async () => {
   const { clock, service, add } = setUp();
   service.isDown = true;
   add(5);
@@ -80,7 +80,7 @@ Deno.test("UsageReports tries again after longer and longer pauses, of a second 
   assert.deepEqual(service.tries, [0, 50, 150, 350, 750, 1550, 2550, 3550]);
 });
 
-Deno.test("UsageReports delivers everything once the service is back, each report once", async () => {
+Deno.test("UsageReports delivers each report once when the service is back", async () => {
   const { clock, reports, service, add } = setUp();
   service.isDown = true;
   for (let tokens = 1; tokens <= 100; tokens++) add(tokens);
@@ -118,7 +118,7 @@ Deno.test("UsageReports drops a report whose window is over, counts and logs it"
   assert.match(logLines.join(""), /Dropped reports.*reports=1.*tokens=7/);
 });
 
-Deno.test("UsageReports keeps as many as its capacity says and logs the others together", async () => {
+Deno.test("UsageReports keeps reports up to its capacity and logs the others together", async () => {
   const { clock, reports, service, logLines, add } = setUp(10);
   service.isDown = true;
   add(1);
@@ -133,7 +133,7 @@ Deno.test("UsageReports keeps as many as its capacity says and logs the others t
   assert.match(logLines.join(""), /reports=21/);
 });
 
-Deno.test("UsageReports waits on close for what is under way", async () => {
+Deno.test("UsageReports waits on close for reports in flight", async () => {
   const { reports, service, clock, add } = setUp();
   service.isDown = true;
   add(3);
@@ -149,7 +149,7 @@ Deno.test("UsageReports waits on close for what is under way", async () => {
   assert.equal(clock.pending, 0);
 });
 
-Deno.test("UsageReports drops after the grace period what could not be sent", async () => {
+Deno.test("UsageReports drops unsent reports after the grace period", async () => {
   const { reports, service, clock, logLines, add } = setUp();
   service.isDown = true;
   add(3);
