@@ -1,10 +1,18 @@
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { anthropic } from "./llm/anthropic.ts";
-import { countTokens, createMessage } from "./llm/anthropic_messages.ts";
+import {
+  anthropic,
+  countTokens,
+  createMessage,
+} from "./llm/anthropic_messages.ts";
 import { acceptsGzip, gzip, gzipStream } from "./llm/compression.ts";
-import { type Dialect, LlmError, RequestFields } from "./llm/dialect.ts";
-import type { Endpoint, Reply } from "./llm/endpoint.ts";
+import {
+  type Dialect,
+  type Endpoint,
+  LlmError,
+  type Reply,
+  RequestFields,
+} from "./llm/dialect.ts";
 import { type Knobs, readKnobs } from "./llm/knobs.ts";
 import { openAi } from "./llm/openai.ts";
 import { completeChat } from "./llm/openai_chat.ts";

@@ -1,7 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { type Answer, answer, countPromptTokens, textOf } from "./answer.ts";
-import { LlmError, type RequestFields } from "./dialect.ts";
-import { type Call, CREATED_AT, type Reply } from "./endpoint.ts";
+import {
+  type Call,
+  CREATED_AT,
+  LlmError,
+  type Reply,
+  type RequestFields,
+} from "./dialect.ts";
 import { countCachedTokens } from "./openai.ts";
 
 /** `POST /v1/chat/completions`. */

@@ -1,5 +1,5 @@
 import { tokenize } from "./answer.ts";
-import { type Call, CREATED_AT, type Reply } from "./endpoint.ts";
+import { type Call, CREATED_AT, type Reply } from "./dialect.ts";
 import { openAi } from "./openai.ts";
 
 const DEFAULT_DIMENSIONS = 256;

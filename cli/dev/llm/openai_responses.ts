@@ -1,7 +1,12 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import { type Answer, answer, countPromptTokens, textOf } from "./answer.ts";
-import type { RequestFields } from "./dialect.ts";
-import { type Call, CREATED_AT, namedEvent, type Reply } from "./endpoint.ts";
+import {
+  type Call,
+  CREATED_AT,
+  namedEvent,
+  type Reply,
+  type RequestFields,
+} from "./dialect.ts";
 import { countCachedTokens, openAi } from "./openai.ts";
 
 /** `POST /v1/responses`. */
