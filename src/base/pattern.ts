@@ -78,7 +78,7 @@ function compile(
   }
 }
 
-/** What other engines offer and RE2 does not, by the part that it rejects. */
+/** Hints about features that RE2 does not have, by the part that it rejects. */
 const hints: readonly (readonly [part: RegExp, hint: string])[] = [
   [/^\(\?<?[=!]/, "RE2 has no lookahead or lookbehind"],
   [/^\\[1-9k]/, "RE2 has no backreferences"],

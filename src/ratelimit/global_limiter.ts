@@ -12,7 +12,7 @@ export interface DescriptorUse {
 /** Decision of a limiter about a request. */
 export type LimiterDecision =
   | LimiterAdmission
-  | LimiterRefusal
+  | LimiterRejection
   | LimiterFailure;
 
 /** State of one of the budgets that a request counts against. */
@@ -38,7 +38,7 @@ export interface LimiterAdmission extends Additions {
 }
 
 /** A budget is exhausted; nothing was charged. */
-export interface LimiterRefusal extends Additions {
+export interface LimiterRejection extends Additions {
   readonly verdict: "refused";
   /** The exhausted budget, if the limiter knows it. */
   readonly refusedBy: DescriptorReading | undefined;

@@ -10,7 +10,7 @@ import {
   type LimiterHandle,
 } from "./limiter_handle.ts";
 
-/** Where the budgets of a domain are kept: in a store, by its file or URL, or in a service. Equal places share a limiter. */
+/** Place where the budgets of a domain are kept: a store, by its file or URL, or a service. Equal places share a limiter. */
 export type LimiterPlace =
   & { readonly domain: string }
   & ({ readonly kv: string } | { readonly service: ServiceAddress });

@@ -7,7 +7,7 @@ import type {
   GlobalLimiter,
   LimiterAdmission,
   LimiterDecision,
-  LimiterRefusal,
+  LimiterRejection,
 } from "../../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
 import type { PolicyContext } from "../policy.ts";
@@ -32,7 +32,7 @@ export interface GlobalAdmission extends Omit<LimiterAdmission, "verdict"> {
 }
 
 /** The verdict of one `global` block; `failed` only where the failure mode is `Closed`. */
-export type GlobalVerdict = GlobalAdmission | LimiterRefusal | {
+export type GlobalVerdict = GlobalAdmission | LimiterRejection | {
   readonly verdict: "failed";
   /** For the log. */
   readonly message: string;

@@ -100,7 +100,7 @@ export function takeAll(
 ): Budget | undefined {
   const refusing = findRefusing(budgets, now);
   if (refusing !== undefined) {
-    refusing.refuse();
+    refusing.reject();
     return refusing;
   }
   for (const budget of budgets) budget.take(now);

@@ -1,5 +1,5 @@
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
-import type { LimiterRefusal } from "../../ratelimit/global_limiter.ts";
+import type { LimiterRejection } from "../../ratelimit/global_limiter.ts";
 import type { GlobalLimits } from "./rate_limit_global.ts";
 import {
   seconds,
@@ -42,7 +42,7 @@ export function refuseLocally(
 /** Refuses a request that the limiter of `limits` refused. */
 export function refuseGlobally(
   limits: GlobalLimits,
-  refusal: LimiterRefusal,
+  refusal: LimiterRejection,
   writeLimits: WriteLimits,
 ): Refusal<"rate_limit"> {
   const { refusedBy, readings, responseHeaders, body } = refusal;

@@ -90,7 +90,7 @@ export class KvBucket {
       this.#exchange.isUnderWay;
   }
 
-  /** How long the exchange in progress has been waiting for the store. */
+  /** Milliseconds since the exchange in progress started; 0 without one. */
   get silentMs(): number {
     return this.#exchange.silentMs;
   }

@@ -22,7 +22,7 @@ export interface KvLimiterOptions {
   /** Budgets of different domains are different budgets. */
   readonly domain: string;
   readonly clock?: Clock;
-  /** How long a request waits for the store; 250 by default. */
+  /** Milliseconds that a request waits for the store; 250 by default. */
   readonly waitMs?: number;
   /** Largest lease in requests, 4096 by default; lost when the process is killed. */
   readonly maxLease?: number;

@@ -26,7 +26,7 @@ export interface Budget {
   /** Counts a request: takes 1 from a request budget, opens the window of a token budget. */
   take(now: number): void;
   /** Counts a rejected request. */
-  refuse(): void;
+  reject(): void;
   /**
    * Charges a token budget, in the window of `now`; a request budget ignores it.
    * @throws {RangeError} When `tokens` is not a whole number of 0 or more.

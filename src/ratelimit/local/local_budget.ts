@@ -48,7 +48,7 @@ export class LocalBudget implements Budget {
     this.limit.admitted++;
   }
 
-  refuse(): void {
+  reject(): void {
     this.limit.refused++;
   }
 

@@ -8,7 +8,7 @@ export interface ServiceAddress {
   readonly tls: ServiceTls | undefined;
 }
 
-/** How to verify a service; a service that cannot be verified is not called. */
+/** Verification of a service; a service that cannot be verified is not called. */
 export interface ServiceTls {
   /** Server name sent and verified. */
   readonly hostname: string;

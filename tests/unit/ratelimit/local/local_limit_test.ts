@@ -84,7 +84,7 @@ Deno.test("describe returns the key with the least left, the overshoot of all ke
     budget.take(0);
     budget.debit(used, 0);
   }
-  limit.budget("b", now).refuse();
+  limit.budget("b", now).reject();
 
   assert.deepEqual(limit.describe(now), {
     scope: "HTTPRoute/default/a",
@@ -114,7 +114,7 @@ Deno.test("limits count as requests happen, without visiting keys", () => {
   const [counts] = store.counts();
   for (const key of ["anna", "otto"]) limit.budget(key, 0).take(0);
   limit.budget("anna", 0).debit(7, 0);
-  limit.budget("otto", 0).refuse();
+  limit.budget("otto", 0).reject();
 
   assert.ok(counts);
   const { scope, name, keys, evictedKeys, admitted, refused } = counts;
