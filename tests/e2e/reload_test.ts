@@ -123,6 +123,37 @@ Deno.test("gateway notices a file that is written in place", async () => {
   assert.equal(await textOf(port), "two");
 });
 
+Deno.test("gateway loads regular expressions with the reload that adds the first one", async () => {
+  await using upstream = upstreamThatSays("matched");
+  const port = freePort();
+  const { folder, file } = await createConfigFolder(routed(upstream, port));
+  await using test = await followFile(folder, file);
+  const { gateways, routes: [route] } = routed(upstream, port);
+  const withMatch = (value: string) => ({
+    gateways,
+    routes: [{
+      ...route,
+      matches: [{ path: { type: "RegularExpression", value } }],
+    }],
+  });
+
+  await replaceFile(file, withMatch("/v[12]/.*"));
+  await test.log.next(applied);
+  const matching = await fetch(`http://127.0.0.1:${port}/v1/models`);
+  const other = await fetch(`http://127.0.0.1:${port}/v3/models`);
+  await replaceFile(file, withMatch("/v[12"));
+  await test.log.next(rejected);
+
+  assert.equal(await matching.text(), "matched");
+  assert.equal(other.status, 404);
+  await other.body?.cancel();
+  const [problem] = test.gateway.status().lastRejected?.diagnostics ?? [];
+  assert.match(
+    problem ?? "",
+    /invalid regular expression: missing closing \]: "\[12"/,
+  );
+});
+
 Deno.test("gateway keeps its configuration when a change is invalid, says why, and recovers", async () => {
   await using one = upstreamThatSays("one");
   await using two = upstreamThatSays("two");
