@@ -114,7 +114,7 @@ Deno.test("every source file that the map and the recipes name exists", async ()
   for (const document of ["src/README.md", "CONTRIBUTING.md"]) {
     for (
       const [, name = ""] of (await readFile(document)).matchAll(
-        /`((?:\.\.\/)?[a-z_.]+\/[a-z0-9_/.]+)`/g,
+        /(?<!\bWrite )`((?:\.\.\/)?[a-z_.]+\/[a-z0-9_/.]+)`/g,
       )
     ) {
       const path = new URL(name, new URL(document, root)).href.slice(
