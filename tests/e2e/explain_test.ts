@@ -178,7 +178,7 @@ const cases: readonly {
       headers: { authorization: `Bearer ${await issuer.sign()}` },
     }),
     says: [
-      /It was not allowed: rule "'read' in jwt\.permissions"/,
+      /Denied: rule "'read' in jwt\.permissions"/,
       /rule {4}'read' in jwt\.permissions/,
       /authorizationResult .*denied by 'read' in jwt\.permissions/,
     ],

@@ -31,10 +31,10 @@ export const authorization = definePolicy("authorization", {
 
 function explain(failed: FailedRequest): Explanation {
   return {
-    cause: `It was not allowed: ${errorOf(failed)}.`,
+    cause: `Denied: ${errorOf(failed)}.`,
     failing: failingRule(failed),
     advice:
-      "If it should pass, change the rule under `authorization`, or give the caller what the rule asks for.",
+      "If it should pass, change the rule under `authorization`, or give the caller what the rule requires.",
   };
 }
 
