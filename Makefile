@@ -42,5 +42,8 @@ interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis
 interop-python: ## log in with real Python MCP clients; needs Python
 	@sh .ci/interop_python $(ARGS)
 
+interop-h2spec: ## run h2spec against a gateway with TLS; needs Go
+	@sh .ci/interop_h2spec $(ARGS)
+
 clean: ## remove build output and downloads
 	rm -rf dist .tools

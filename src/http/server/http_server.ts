@@ -1,5 +1,3 @@
-import type { Http2Server } from "node:http2";
-import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { GatewayError } from "../../base/errors.ts";
 import { NodeTransport } from "../node_transport.ts";
@@ -20,14 +18,10 @@ import {
   type ServerOptions,
 } from "./server_options.ts";
 import { Http1Connection } from "./http1/http1_server_connection.ts";
-import {
-  createHttp2Engine,
-  Http2Connection,
-} from "./http2/http2_server_connection.ts";
+import { Http2Connection } from "./http2/http2_server_connection.ts";
 import { createDateSource } from "./http1/response_head.ts";
 import type { OpenConnection } from "./open_connection.ts";
 import { TlsAcceptor } from "./accept/tls_acceptor.ts";
-import { TransportStream } from "./accept/transport_stream.ts";
 
 /** Clients get half a second more than their limits, so that ten thousand of them cost few timers. */
 const DEADLINE_RESOLUTION_MS = 500;
@@ -55,7 +49,6 @@ export interface ConnectionCounts {
  */
 export class HttpServer {
   readonly #context: ServerContext;
-  #http2: Http2Server | undefined;
   readonly #connections = new Set<ServedConnection>();
   #acceptors: Acceptor[] = [];
   #accepted = 0;
@@ -190,7 +183,7 @@ export class HttpServer {
     const client: Client = { peer, scheme: "http", serverName: undefined };
     const early = await this.#serveHttp1(transport, client);
     if (early === undefined) return;
-    await this.#serveHttp2(new TransportStream(transport, early), client);
+    await this.#serveHttp2(transport, client, early);
   };
 
   readonly #onTlsConnection = async (
@@ -199,8 +192,9 @@ export class HttpServer {
     serverName: string | undefined,
   ): Promise<void> => {
     const client: Client = { peer, scheme: "https", serverName };
-    if (socket.alpnProtocol === "h2") await this.#serveHttp2(socket, client);
-    else await this.#serveHttp1(new NodeTransport(socket), client);
+    const transport = new NodeTransport(socket);
+    if (socket.alpnProtocol === "h2") await this.#serveHttp2(transport, client);
+    else await this.#serveHttp1(transport, client);
   };
 
   #admit(peer: Peer): boolean {
@@ -222,16 +216,14 @@ export class HttpServer {
     return this.#whileOpen(client, connection, connection.run());
   }
 
-  #serveHttp2(stream: Duplex, client: Client): Promise<void> {
-    this.#http2 ??= createHttp2Engine(this.#context.limits);
-    const connection = new Http2Connection(
-      this.#http2,
-      stream,
-      client,
-      this.#context,
-    );
+  #serveHttp2(
+    transport: Transport,
+    client: Client,
+    early?: Uint8Array,
+  ): Promise<void> {
+    const connection = new Http2Connection(transport, client, this.#context);
     this.#context.observer.connectionOpened(client.peer, "h2");
-    return this.#whileOpen(client, connection, connection.run());
+    return this.#whileOpen(client, connection, connection.run(early));
   }
 
   async #whileOpen<T>(

@@ -123,28 +123,35 @@ Deno.test("HttpServer passes trailers both ways over HTTP/2", async () => {
   await close(session);
 });
 
-Deno.test("HttpServer resets an HTTP/2 stream whose trailers have no place in it", async () => {
-  const ended = Promise.withResolvers<Outcome>();
+Deno.test("HttpServer drops response fields that have no place in HTTP/2", async () => {
+  const odd = HeaderList.from([
+    ["Connection", "x"],
+    ["HTTP2-Settings", "AAMAAABk"],
+    ["X-Kept", "1"],
+  ]);
   await using test = await TestServer.start({
     handler: () => {
       const body: Body = {
         length: undefined,
-        trailers: HeaderList.from([["http2-settings", "AAMAAABk"]]),
+        trailers: odd,
         read: () => undefined,
         cancel: () => {},
       };
-      const response = { status: 200, headers: new HeaderList(), body };
-      return { response, finished: ended.resolve };
+      const response = { status: 200, headers: odd.copy(), body };
+      return { response, finished: () => {} };
     },
   });
   const session = await connect(test.port, "http");
 
   const stream = session.request({ te: "trailers" });
-  stream.on("error", () => {});
   stream.resume();
-  const { error } = await ended.promise;
+  const [[headers], [trailers]] = await Promise.all([
+    once(stream, "response"),
+    once(stream, "trailers"),
+  ]);
 
-  assert.match(String(error), /Cannot send the trailers/);
+  assert.deepEqual(Object.keys(headers), [":status", "x-kept", "date"]);
+  assert.deepEqual(Object.keys(trailers), ["x-kept"]);
   await close(session);
 });
 
@@ -281,10 +288,10 @@ Deno.test("HttpServer disconnects an HTTP/2 client that resets stream after stre
     limits: { maxStreamResets: 20 },
   }, tls);
   const session = await connect(test.port, "https");
-  const closed = once(session, "close");
+  const closed = new Promise<void>((resolve) => session.once("close", resolve));
 
   let sent = 0;
-  while (!session.closed && sent < 100) {
+  while (!session.destroyed && sent < 100) {
     seen = Promise.withResolvers();
     const stream = session.request({ ":path": "/" });
     stream.on("error", () => {});
@@ -297,7 +304,7 @@ Deno.test("HttpServer disconnects an HTTP/2 client that resets stream after stre
   assert.ok(sent > 20 && sent < 100, `${sent}`);
 });
 
-Deno.test("HttpServer handles no more of what an HTTP/2 client resets at once than it allows", async () => {
+Deno.test("HttpServer handles nothing that an HTTP/2 client resets at once", async () => {
   let handled = 0;
   await using test = await TestServer.start({
     handler: () => {
@@ -318,7 +325,7 @@ Deno.test("HttpServer handles no more of what an HTTP/2 client resets at once th
   await client.send(flood);
   await closedByServer(client);
 
-  assert.equal(handled, 6);
+  assert.equal(handled, 0);
 });
 
 Deno.test("HttpServer survives HTTP/2 clients that break off in mid-frame", async () => {

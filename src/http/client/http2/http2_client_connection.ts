@@ -1,11 +1,12 @@
-import type { Socket } from "node:net";
-import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { Cancellation } from "../../../base/cancellation.ts";
 import { GatewayError } from "../../../base/errors.ts";
-import { nodeHttp2 } from "../../../base/node_http2.ts";
 import type { Body } from "../../body.ts";
-import { destroyLater } from "../../http2/http2_session.ts";
+import { ERROR_CODES } from "../../http2/http2_protocol.ts";
+import { Http2Session } from "../../http2/http2_session.ts";
+import type { SessionOwner } from "../../http2/session_options.ts";
+import type { Http2Stream } from "../../http2/http2_stream.ts";
 import type { ResponseMessage } from "../../message.ts";
+import type { Transport } from "../../transport.ts";
 import {
   type Connection,
   type ConnectionContext,
@@ -14,76 +15,76 @@ import {
   MAX_IDLE_MS,
 } from "../connection.ts";
 import type { Deadline } from "../../timer_wheel.ts";
+import { UnansweredError } from "../upstream_errors.ts";
+import type { UpstreamRequest } from "../upstream.ts";
 import {
   Http2Exchange,
   type StreamConnection,
 } from "./http2_client_exchange.ts";
-import { UnansweredError } from "../upstream_errors.ts";
-import type { UpstreamRequest } from "../upstream.ts";
 
 /** When the upstream sets no limit. */
 const DEFAULT_MAX_STREAMS = 100;
+/** Whatever the upstream allows: it bounds what slow clients make us hold. */
+const MAX_STREAMS = 256;
 /** Bytes of one body on their way to us: enough for a fast network, and the most that a slow client makes us hold. */
 const WINDOW_BYTES = 256 * 1024;
+/** Longest time for telling the upstream that we go. */
+const GOODBYE_MS = 1000;
 
 /**
- * Makes `socket`, which is connected, an HTTP/2 connection.
+ * Makes `transport`, which is connected, an HTTP/2 connection.
  * @throws When the upstream does not speak HTTP/2, or `signal` says to give up.
  */
 export async function connectHttp2(
-  socket: Socket,
+  transport: Transport,
   context: ConnectionContext,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const session = nodeHttp2().connect("http://upstream", {
-    createConnection: () => socket,
-    maxHeaderListPairs: MAX_HEAD_FIELDS,
-    settings: {
-      enablePush: false,
-      initialWindowSize: WINDOW_BYTES,
-      maxHeaderListSize: MAX_HEAD_BYTES,
-    },
-  });
-  destroyLater(session);
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const onAbort = () => session.destroy();
+  const connection = new Http2Connection(transport, context);
+  const onAbort = () => connection.close();
   signal.addEventListener("abort", onAbort);
-  session.once("remoteSettings", () => resolve());
-  session.once("close", () => reject(new Error("The connection was closed")));
-  // Stays: what ends a session ends its streams, and those are listened to.
-  session.on("error", (error) => reject(notHttp2(context, error)));
   try {
-    await promise;
+    await connection.ready;
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
-  return new Http2Connection(session, context);
+  return connection;
 }
 
 /** An HTTP/2 connection that serves as many requests at a time as the upstream allows. */
-export class Http2Connection implements Connection, StreamConnection, Deadline {
+export class Http2Connection
+  implements Connection, StreamConnection, SessionOwner, Deadline {
   readonly isShared = true;
   active = 0;
   served = 0;
   dueAt = Infinity;
   readonly context: ConnectionContext;
-  readonly #session: ClientHttp2Session;
-  #lastStreamId = Infinity;
+  readonly #session: Http2Session;
+  readonly #over: Promise<void>;
+  readonly #ready = Promise.withResolvers<void>();
+  #isReady = false;
   #draining = false;
   #closed = false;
 
-  /** @param session Its settings have arrived. */
-  constructor(session: ClientHttp2Session, context: ConnectionContext) {
-    this.#session = session;
+  constructor(transport: Transport, context: ConnectionContext) {
     this.context = context;
+    this.#session = new Http2Session(transport, {
+      isServer: false,
+      maxStreams: 0,
+      limits: { maxBytes: MAX_HEAD_BYTES, maxFields: MAX_HEAD_FIELDS },
+      streamWindow: WINDOW_BYTES,
+      // No stream can take away from the others what its own window allows.
+      connectionWindow: MAX_STREAMS * WINDOW_BYTES,
+      maxResets: () => Infinity,
+      now: () => context.clock.monotonic(),
+    }, this);
     context.wheel.add(this);
-    context.wheel.set(this, MAX_IDLE_MS);
-    session.on("stream", dismissStream);
-    session.on("goaway", (_code, lastStreamId) => {
-      this.#lastStreamId = lastStreamId;
-      this.retire();
-    });
-    session.on("close", () => this.close());
+    this.#over = this.#session.run().then(() => this.#sessionEnded());
+  }
+
+  /** Resolves when the upstream's settings are here; rejects when they will not come. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
   }
 
   reserve(): boolean {
@@ -100,10 +101,6 @@ export class Http2Connection implements Connection, StreamConnection, Deadline {
     this.served++;
     const exchange = this.#open(request, body);
     return await exchange.run(cancellation);
-  }
-
-  ignores(streamId: number | undefined): boolean {
-    return streamId === undefined || streamId > this.#lastStreamId;
   }
 
   release(): void {
@@ -130,52 +127,76 @@ export class Http2Connection implements Connection, StreamConnection, Deadline {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.context.wheel.delete(this);
-    this.#session.destroy();
-    this.context.onClosed(this);
+    const { context } = this;
+    const failure = new Error("The connection was closed");
+    this.#ready.reject(failure);
+    context.wheel.delete(this);
+    this.#session.end(failure);
+    const stop = context.clock.setTimer(
+      () => this.#session.destroy(failure),
+      GOODBYE_MS,
+    );
+    void this.#over.then(stop);
+    if (this.#isReady) context.onClosed(this);
+  }
+
+  settingsReceived(): void {
+    if (this.#isReady) return;
+    this.#isReady = true;
+    this.context.wheel.set(this, MAX_IDLE_MS);
+    this.#ready.resolve();
+  }
+
+  /** Push is disabled: there is no such stream. */
+  streamOpened(stream: Http2Stream): void {
+    stream.reset(ERROR_CODES.refusedStream, new Error("Push is disabled"));
+  }
+
+  batchHandled(): void {}
+
+  goAwayReceived(): void {
+    this.retire();
+  }
+
+  goAwayHeard(): void {}
+
+  ending(): void {}
+
+  failed(error: unknown): void {
+    this.#ready.reject(error);
+  }
+
+  #sessionEnded(): void {
+    const { error } = this.#session;
+    if (error !== undefined) this.#ready.reject(notHttp2(this.context, error));
+    this.close();
   }
 
   #open(request: UpstreamRequest, body: Body | undefined): Http2Exchange {
-    try {
-      if (request.upgrade !== undefined) {
-        throw new TypeError("Cannot upgrade an HTTP/2 connection");
-      }
-      return new Http2Exchange(this, this.#session, request, body);
-    } catch (cause) {
+    const { endpoint } = this.context;
+    if (request.upgrade !== undefined) {
       this.release();
-      const { endpoint } = this.context;
-      if (this.#session.closed || this.#session.destroyed) {
-        this.retire();
-        throw new UnansweredError(
-          true,
-          `Lost the connection to "${endpoint}"`,
-          { cause },
-        );
-      }
       throw new GatewayError(
         "bad_request",
         "downstream",
-        `Cannot send the request to "${endpoint}" in HTTP/2`,
-        { cause },
+        `Cannot upgrade the HTTP/2 connection to "${endpoint}"`,
       );
     }
+    if (this.#session.isEnding) {
+      this.release();
+      this.retire();
+      throw new UnansweredError(true, `Lost the connection to "${endpoint}"`);
+    }
+    const stream = this.#session.openStream();
+    if (!this.#session.streams.hasOwnLeft) this.retire();
+    return new Http2Exchange(this, stream, request, body);
   }
 
   get #hasRoom(): boolean {
-    const { maxConcurrentStreams } = this.#session.remoteSettings;
-    return this.active < (maxConcurrentStreams ?? DEFAULT_MAX_STREAMS);
+    const maxStreams = this.#session.maxOwnStreams;
+    return this.active <
+      Math.min(maxStreams ?? DEFAULT_MAX_STREAMS, MAX_STREAMS);
   }
-}
-
-/**
- * Drops a stream that the upstream opened.
- *
- * Push is disabled, but Deno takes the response to a request that was just cancelled for one; unheard, its error would end
- * the process.
- */
-function dismissStream(stream: ClientHttp2Stream): void {
-  stream.on("error", () => {});
-  stream.destroy();
 }
 
 function notHttp2(context: ConnectionContext, cause: unknown): GatewayError {

@@ -1,10 +1,17 @@
-import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { Cancellation } from "../../../base/cancellation.ts";
-import { GatewayError } from "../../../base/errors.ts";
-import { http2Errors } from "../../../base/node_http2.ts";
 import type { Body } from "../../body.ts";
-import { fieldsByName } from "../../http2/http2_fields.ts";
-import { malformed } from "../../http1/http_syntax_error.ts";
+import { responseFraming } from "../../http1/framing.ts";
+import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
+import type { FieldBlock } from "../../http2/hpack/header_decoder.ts";
+import { Http2StreamError } from "../../http2/http2_error.ts";
+import { ERROR_CODES } from "../../http2/http2_protocol.ts";
+import type { Http2Stream, StreamOwner } from "../../http2/http2_stream.ts";
+import {
+  readResponseFields,
+  readTrailers,
+  type ResponseFields,
+} from "../../http2/message_fields.ts";
+import { StreamBody, type StreamBodyOwner } from "../../http2/stream_body.ts";
 import type { ResponseMessage } from "../../message.ts";
 import {
   type ConnectionContext,
@@ -12,88 +19,75 @@ import {
   MAX_INTERIM_RESPONSES,
 } from "../connection.ts";
 import type { Deadline } from "../../timer_wheel.ts";
-import {
-  type Http2BodyOwner,
-  Http2ResponseBody,
-} from "./http2_response_body.ts";
-import {
-  contentLengthOf,
-  fieldsOf,
-  requestFields,
-  statusOf,
-} from "./http2_client_fields.ts";
 import { Upload, type UploadObserver } from "../http1/upload.ts";
 import {
   cancellationError,
   connectionError,
   timedOut,
-  UnansweredError,
 } from "../upstream_errors.ts";
 import type { UpstreamRequest } from "../upstream.ts";
+import { encodeRequest } from "./http2_request_head.ts";
+import { streamFailure } from "./stream_failure.ts";
 
-/** RFC 9113 section 6.2. */
-const END_STREAM = 1;
+const nothing = new Uint8Array();
 
 /** The connection whose stream an exchange uses. */
 export interface StreamConnection {
   readonly context: ConnectionContext;
-  /** Whether the upstream announced that it does not process that stream (RFC 9113 section 6.8). */
-  ignores(streamId: number | undefined): boolean;
   /** The stream is closed. */
   release(): void;
 }
 
 /** One request and its response on a stream of an HTTP/2 connection. */
-export class Http2Exchange implements Deadline, UploadObserver, Http2BodyOwner {
+export class Http2Exchange
+  implements Deadline, UploadObserver, StreamOwner, StreamBodyOwner {
   dueAt = Infinity;
   readonly #connection: StreamConnection;
+  readonly #stream: Http2Stream;
   readonly #request: UpstreamRequest;
   readonly #upload: Upload | undefined;
-  readonly #stream: ClientHttp2Stream;
   readonly #response = Promise.withResolvers<ResponseMessage>();
   #unsubscribe: (() => void) | undefined;
   #stopWaiting: (() => void) | undefined;
-  #body: Http2ResponseBody | undefined;
+  #body: StreamBody | undefined;
   #answered = false;
   #interims = 0;
   #failure: Error | undefined;
 
-  /** @throws When the session cannot take the request. */
   constructor(
     connection: StreamConnection,
-    session: ClientHttp2Session,
+    stream: Http2Stream,
     request: UpstreamRequest,
     body: Body | undefined,
   ) {
     this.#connection = connection;
+    this.#stream = stream;
     this.#request = request;
     this.#upload = body === undefined
       ? undefined
       : new Upload(body, this, request.expectsContinue);
-    const scheme = connection.context.options.tls === undefined
-      ? "http"
-      : "https";
-    this.#stream = session.request(requestFields(request, body, scheme), {
-      endStream: body === undefined,
-      waitForTrailers: body !== undefined && body.length === undefined,
-    });
+    stream.owner = this;
     connection.context.wheel.add(this);
   }
 
   run(cancellation: Cancellation): Promise<ResponseMessage> {
-    const stream = this.#stream;
-    this.#onFields("response", (raw, flags) => this.#respond(raw, flags));
-    this.#onFields("headers", (raw) => this.#readInterim(raw));
-    this.#onFields("trailers", (raw) => this.#body?.setTrailers(raw));
-    stream.on("continue", () => this.#upload?.release());
-    stream.on("wantTrailers", () => this.#sendTrailers());
-    stream.on("error", (error) => this.#failWith(error));
-    stream.on("close", () => this.#closed());
+    const { tls } = this.#limits;
+    const upload = this.#upload;
     this.#unsubscribe = cancellation.onCancel((reason) =>
       this.#abort(cancellationError(reason))
     );
-    if (this.#upload === undefined) this.#awaitHead();
-    else void this.#sendBody(this.#upload);
+    this.#stream.sendFields(
+      (encoder) =>
+        encodeRequest(
+          encoder,
+          this.#request,
+          upload,
+          tls === undefined ? "http" : "https",
+        ),
+      upload === undefined,
+    );
+    if (upload === undefined) this.#awaitHead();
+    else void this.#sendBody(upload);
     return this.#response.promise;
   }
 
@@ -110,6 +104,50 @@ export class Http2Exchange implements Deadline, UploadObserver, Http2BodyOwner {
     if (!this.#answered) this.#setDeadline(this.#limits.idleTimeoutMs);
   }
 
+  fieldsReceived(block: FieldBlock, endStream: boolean): void {
+    const { id } = this.#stream;
+    if (block.isTooLarge) {
+      const tooLarge = new HttpSyntaxError(
+        "too_large",
+        "The head is too large",
+      );
+      return this.#abort(connectionError(this.#endpoint, tooLarge));
+    }
+    if (this.#answered) {
+      if (!endStream) throw this.#malformed("Trailers do not end the stream");
+      const trailers = readTrailers(id, block);
+      if (this.#body !== undefined) this.#body.trailers = trailers;
+      return;
+    }
+    const response = readResponseFields(id, block);
+    if (response.status >= 200) this.#respond(response, endStream);
+    else if (endStream) {
+      throw this.#malformed("An interim response is the last");
+    } else this.#passInterim(response);
+  }
+
+  bodyReceived(): void {
+    if (this.#body !== undefined) return this.#body.wake();
+    if (!this.#answered && !this.#stream.isClosed) {
+      throw this.#malformed("The body comes before its head");
+    }
+    if (this.#stream.remoteEnded) this.bodyEnded();
+  }
+
+  streamClosed(error: Error | undefined): void {
+    this.#stopWaiting?.();
+    this.#unsubscribe?.();
+    this.#connection.context.wheel.delete(this);
+    if (error !== undefined) {
+      const isTouched = this.#answered || this.#upload?.started === true;
+      this.#failure ??= streamFailure(this.#endpoint, error, isTouched);
+      if (!this.#answered) this.#response.reject(this.#failure);
+    }
+    this.#upload?.cancel(this.#failure ?? "The upstream stream was closed");
+    this.#body?.wake();
+    this.#connection.release();
+  }
+
   waitingForBody(): void {
     this.#setDeadline(this.#limits.idleTimeoutMs);
   }
@@ -118,17 +156,18 @@ export class Http2Exchange implements Deadline, UploadObserver, Http2BodyOwner {
     this.#setDeadline(undefined);
   }
 
+  /** The response is whole; the upstream has no use for the rest of the request. */
   bodyEnded(): void {
-    if (this.#upload?.ended === false) this.#reset(http2Errors.noError);
+    if (this.#upload?.ended !== false) return;
+    this.#stream.reset(ERROR_CODES.noError, new Error("The response is whole"));
   }
 
   bodyAbandoned(reason: unknown): void {
-    this.#failure ??= connectionError(this.#endpoint, reason);
-    this.#reset(http2Errors.cancel);
+    this.#abort(connectionError(this.#endpoint, reason));
   }
 
-  bodyFailure(): Error {
-    return this.#failure ??= this.#lost(undefined);
+  translateBodyError(error: unknown): Error {
+    return this.#failure ??= connectionError(this.#endpoint, error);
   }
 
   get #endpoint(): string {
@@ -142,47 +181,27 @@ export class Http2Exchange implements Deadline, UploadObserver, Http2BodyOwner {
   async #sendBody(upload: Upload): Promise<void> {
     if (this.#request.expectsContinue) this.#awaitContinue(upload);
     try {
-      for (;;) {
-        const chunk = await upload.read();
+      for (let sent = 0;;) {
+        const next = upload.read();
+        const chunk = next instanceof Promise ? await next : next;
         if (chunk === undefined) break;
-        await this.#write(chunk);
+        sent += chunk.length;
+        const written = this.#stream.send(chunk, sent === upload.length);
+        if (written !== undefined) await written;
       }
-      this.#stream.end();
+      await this.#endBody(upload);
       this.#awaitHead();
     } catch (error) {
-      const failure = upload.failure;
+      const { failure } = upload;
       if (failure === undefined) upload.cancel(error);
       else this.#abort(cancellationError(failure));
     }
   }
 
-  /** Resolves when the session has taken the bytes, which are ours only until the next read. */
-  #write(chunk: Uint8Array): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const onClose = () => reject(new Error("The stream was closed"));
-    this.#stream.once("close", onClose);
-    this.#stream.write(chunk, (error) => {
-      this.#stream.off("close", onClose);
-      if (error) reject(error);
-      else resolve();
-    });
-    return promise;
-  }
-
-  #sendTrailers(): void {
-    const trailers = this.#upload?.trailers;
-    try {
-      this.#stream.sendTrailers(trailers ? fieldsByName(trailers) : {});
-    } catch (cause) {
-      this.#abort(
-        new GatewayError(
-          "bad_request",
-          "downstream",
-          `Cannot send the trailers to "${this.#endpoint}" in HTTP/2`,
-          { cause },
-        ),
-      );
-    }
+  async #endBody({ trailers }: Upload): Promise<void> {
+    if (this.#stream.localEnded) return;
+    if (trailers === undefined) return await this.#stream.send(nothing, true);
+    this.#stream.sendFields((encoder) => encoder.fields(trailers), true);
   }
 
   #awaitContinue(upload: Upload): void {
@@ -195,44 +214,43 @@ export class Http2Exchange implements Deadline, UploadObserver, Http2BodyOwner {
     if (!this.#answered) this.#setDeadline(this.#limits.firstByteTimeoutMs);
   }
 
-  /** Listens to an event that brings fields; malformed ones end the exchange. */
-  #onFields(
-    event: "response" | "headers" | "trailers",
-    handle: (raw: readonly string[], flags: number) => void,
-  ): void {
-    this.#stream.on(event, (_: unknown, flags: number, raw: string[]) => {
-      try {
-        handle(raw, flags);
-      } catch (error) {
-        this.#abort(connectionError(this.#endpoint, error));
-      }
-    });
-  }
-
-  #readInterim(raw: readonly string[]): void {
+  #passInterim({ status, headers }: ResponseFields): void {
     if (++this.#interims > MAX_INTERIM_RESPONSES) {
-      throw malformed("Too many interim responses");
+      throw this.#malformed("Too many interim responses");
     }
-    const status = statusOf(raw);
+    if (status === 101) throw this.#malformed("HTTP/2 switches no protocols");
     if (status === 100) this.#upload?.release();
-    else this.#request.sendInformational(status, fieldsOf(raw));
+    else this.#request.sendInformational(status, headers);
   }
 
-  #respond(raw: readonly string[], flags: number): void {
-    const status = statusOf(raw);
-    const headers = fieldsOf(raw);
-    const length = contentLengthOf(headers);
+  #respond({ status, headers }: ResponseFields, endStream: boolean): void {
+    const { method } = this.#request;
+    const length = this.#lengthOf({ status, headers }, method);
+    if (length !== undefined) this.#stream.expectLength(length);
     this.#answered = true;
     this.#stopWaiting?.();
     this.#setDeadline(undefined);
     if (status >= 300) this.#stopSending();
-    if ((flags & END_STREAM) === 0) {
-      this.#body = new Http2ResponseBody(this.#stream, length, this);
-    } else {
-      this.#stream.resume();
-      this.bodyEnded();
+    if (!endStream && length !== 0) {
+      this.#body = new StreamBody(this.#stream, length, this);
     }
     this.#response.resolve({ status, headers, body: this.#body });
+  }
+
+  /** 0 when there is no body, `undefined` when nothing is said. */
+  #lengthOf(
+    { status, headers }: ResponseFields,
+    method: string,
+  ): number | undefined {
+    try {
+      const framing = responseFraming(headers, status, method, 1);
+      return typeof framing === "number" ? framing : undefined;
+    } catch (error) {
+      if (error instanceof HttpSyntaxError) {
+        throw this.#malformed(error.message);
+      }
+      throw error;
+    }
   }
 
   /** Whoever refuses a request has no use for the rest of it. */
@@ -240,52 +258,18 @@ export class Http2Exchange implements Deadline, UploadObserver, Http2BodyOwner {
     this.#upload?.cancel("The upstream has answered");
   }
 
-  #closed(): void {
-    this.#stopWaiting?.();
-    this.#unsubscribe?.();
-    this.#connection.context.wheel.delete(this);
-    if (!this.#answered) this.#response.reject(this.#unanswered());
-    this.#upload?.cancel(this.#failure ?? "The upstream stream was closed");
-    this.#body?.closed();
-    this.#connection.release();
-  }
-
-  #unanswered(): Error {
-    if (this.#failure !== undefined) return this.#failure;
-    const refused = this.#stream.rstCode === http2Errors.refusedStream ||
-      this.#connection.ignores(this.#stream.id);
-    if (this.#upload?.started) return this.#lost(undefined);
-    return new UnansweredError(refused, `No answer from "${this.#endpoint}"`);
-  }
-
-  #lost(cause: unknown): Error {
-    return connectionError(
-      this.#endpoint,
-      cause ?? new Error(`The stream was reset: ${this.#stream.rstCode}`),
-    );
-  }
-
-  #failWith(error: Error): void {
-    const { rstCode } = this.#stream;
-    if (rstCode === http2Errors.refusedStream) return;
-    this.#failure ??= rstCode === http2Errors.protocolError
-      ? connectionError(this.#endpoint, malformed(error.message))
-      : this.#lost(error);
-  }
-
   #abort(failure: Error): void {
     this.#failure ??= failure;
-    this.#reset(http2Errors.cancel);
+    this.#stream.reset(ERROR_CODES.cancel, failure);
   }
 
-  #reset(code: number): void {
-    if (!this.#stream.closed) this.#stream.close(code);
-    // Else the stream would wait until somebody reads what it holds.
-    this.#stream.destroy();
+  #malformed(message: string): Http2StreamError {
+    const { id } = this.#stream;
+    return new Http2StreamError(id, ERROR_CODES.protocolError, message);
   }
 
   #setDeadline(delayMs: number | undefined): void {
-    if (this.#stream.destroyed) return;
+    if (this.#stream.isClosed) return;
     this.#connection.context.wheel.set(this, delayMs);
   }
 }

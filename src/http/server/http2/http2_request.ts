@@ -1,13 +1,16 @@
+import { randomBytes } from "node:crypto";
 import { Cancellation } from "../../../base/cancellation.ts";
 import type { Body } from "../../body.ts";
-import { isFieldName, isFieldValue } from "../../field_syntax.ts";
+import { isFieldName } from "../../field_syntax.ts";
+import type { HeaderList } from "../../header_list.ts";
 import { requestFraming } from "../../http1/framing.ts";
-import { HeaderList } from "../../header_list.ts";
+import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
+import type { FieldBlock } from "../../http2/hpack/header_decoder.ts";
+import { readRequestFields } from "../../http2/message_fields.ts";
 import type { RequestMessage } from "../../message.ts";
 import type { Peer } from "../../transport.ts";
 import type { Client } from "../server_options.ts";
 import { expectsContinue } from "../http1/expectation.ts";
-import { isConnectionSpecific } from "./http2_server_fields.ts";
 import type { InformationalSender } from "../http1/http1_request.ts";
 import type { RefusedRequest } from "../observer.ts";
 import { badRequest, tunnelRefused } from "../request_error.ts";
@@ -22,7 +25,7 @@ export class Http2Request implements RequestMessage {
   target: string;
   headers: HeaderList;
   body: Body | undefined;
-  readonly upgrade = undefined;
+  readonly upgrade: string | undefined;
   readonly expectsContinue: boolean;
   readonly source: Peer;
   readonly serverName: string | undefined;
@@ -35,30 +38,41 @@ export class Http2Request implements RequestMessage {
   readonly #sender: InformationalSender;
 
   /**
-   * @param fields Name, value, name, value…, the pseudo-header fields first.
-   * @throws {GatewayError | HttpSyntaxError} When the request is malformed (RFC 9113 section 8).
+   * Interprets the header block of the stream.
+   * @throws {Http2StreamError} When the request is malformed (RFC 9113 section 8.1.1).
+   * @throws {GatewayError | HttpSyntaxError} When it is well-formed, and rejected with a response.
    */
   constructor(
-    fields: readonly string[],
+    streamId: number,
+    block: FieldBlock,
     client: Client,
     sender: InformationalSender,
   ) {
-    const { pseudo, headers } = readFields(fields);
-    this.method = this.sentMethod = pseudo.get(":method") ?? "";
-    if (this.method === "CONNECT") throw tunnelRefused();
-    this.target = pseudo.get(":path") ?? "";
-    if (!isFieldName(this.method) || !isTarget(this.method, this.target)) {
+    if (block.isTooLarge) {
+      throw new HttpSyntaxError(
+        "too_large",
+        "Cannot accept the request: its headers are too many or too large",
+      );
+    }
+    const fields = readRequestFields(streamId, block);
+    const { headers, method, path, protocol } = fields;
+    if (method === "CONNECT" && protocol !== "websocket") throw tunnelRefused();
+    if (!isFieldName(method) || !isTarget(method, path)) {
       throw badRequest("Cannot read the request target");
     }
+    this.sentMethod = method;
+    this.upgrade = protocol;
+    this.method = protocol === undefined ? method : "GET";
+    if (protocol !== undefined) addWebSocketKey(headers);
+    this.target = path;
     this.scheme = client.scheme;
-    this.authority = authorityOf(pseudo.get(":authority"), headers);
+    this.authority = authorityOf(fields.authority, headers);
     this.contentLength = headers.has("content-length")
       ? Number(requestFraming(headers, 1))
       : undefined;
     this.acceptsTrailers = headers.has("te");
     this.expectsContinue = expectsContinue(headers);
-    headers.delete("te");
-    headers.delete("host");
+    if (this.acceptsTrailers) headers.delete("te");
     this.headers = headers;
     this.source = client.peer;
     this.serverName = client.serverName;
@@ -70,7 +84,7 @@ export class Http2Request implements RequestMessage {
   }
 }
 
-/** What can be told of a header block that was refused. */
+/** Describes a header block that was rejected. */
 export function describeFields(
   fields: readonly string[],
 ): Pick<RefusedRequest, "version" | "method" | "authority" | "target"> {
@@ -86,49 +100,26 @@ export function describeFields(
   };
 }
 
-/** Fields of a header block; the crumbs of a cookie put together (RFC 9113 section 8.2.3). */
-function readFields(
-  fields: readonly string[],
-): { pseudo: Map<string, string>; headers: HeaderList } {
-  const pseudo = new Map<string, string>();
-  const headers = new HeaderList();
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = fields[i] ?? "";
-    const value = fields[i + 1] ?? "";
-    if (name.startsWith(":")) pseudo.set(name, value);
-    else if (name === "cookie" && headers.has("cookie")) {
-      headers.set("cookie", `${headers.get("cookie")}; ${value}`);
-    } else {
-      expectField(name, value);
-      headers.append(name, value);
-    }
-  }
-  return { pseudo, headers };
+/** HTTP/1.1 backends expect the key, which HTTP/2 has no use for (RFC 8441 section 5). */
+function addWebSocketKey(headers: HeaderList): void {
+  headers.set("sec-websocket-key", randomBytes(16).toString("base64"));
 }
 
-function expectField(name: string, value: string): void {
-  if (
-    isConnectionSpecific(name) ||
-    (name === "te" && value.toLowerCase() !== "trailers")
-  ) throw badRequest(`Cannot accept "${name}" in HTTP/2`);
-  if (!isFieldName(name) || !isFieldValue(value)) {
-    throw badRequest("Cannot read a header: it holds a forbidden character");
-  }
-}
-
-/** `Host` may stand beside `:authority` if it says the same. */
+/** Takes `Host` out of the headers; it may stand beside `:authority` if it says the same. */
 function authorityOf(
   authority: string | undefined,
   headers: HeaderList,
 ): string {
   const host = headers.get("host");
-  if (headers.count("host") > 1) {
-    throw badRequest("Cannot accept two Host headers");
+  if (host !== undefined) {
+    if (headers.count("host") > 1) {
+      throw badRequest("Cannot accept two Host headers");
+    }
+    if (
+      authority !== undefined && authority.toLowerCase() !== host.toLowerCase()
+    ) throw badRequest("Cannot accept a Host that differs from :authority");
+    headers.delete("host");
   }
-  if (
-    authority !== undefined && host !== undefined &&
-    authority.toLowerCase() !== host.toLowerCase()
-  ) throw badRequest("Cannot accept a Host that differs from :authority");
   const named = authority ?? host ?? "";
   if (!isAuthority(named)) {
     throw badRequest("Cannot read the authority of the request");

@@ -1,78 +1,86 @@
-import type {
-  Http2Server,
-  ServerHttp2Session,
-  ServerHttp2Stream,
-} from "node:http2";
-import type { Duplex } from "node:stream";
-import { destroyLater } from "../../http2/http2_session.ts";
-import type { RequestMessage } from "../../message.ts";
-import type { Peer } from "../../transport.ts";
 import type { GatewayError } from "../../../base/errors.ts";
-import { http2Errors, nodeHttp2 } from "../../../base/node_http2.ts";
-import type { Client, ServerContext, ServerLimits } from "../server_options.ts";
-import { Http2Exchange } from "./http2_server_exchange.ts";
-import type { OpenConnection } from "../open_connection.ts";
+import type { FieldBlock } from "../../http2/hpack/header_decoder.ts";
+import { Http2StreamError } from "../../http2/http2_error.ts";
+import { ERROR_CODES } from "../../http2/http2_protocol.ts";
+import { Http2Session } from "../../http2/http2_session.ts";
+import type { SessionOwner } from "../../http2/session_options.ts";
+import type { Http2Stream } from "../../http2/http2_stream.ts";
+import type { RequestMessage } from "../../message.ts";
 import type { Deadline } from "../../timer_wheel.ts";
+import type { Peer, Transport } from "../../transport.ts";
+import { GuardedTransport } from "../accept/guarded_transport.ts";
+import type { OpenConnection } from "../open_connection.ts";
+import { StalledClientError } from "../request_error.ts";
+import type { Client, ServerContext } from "../server_options.ts";
+import { Http2Exchange } from "./http2_server_exchange.ts";
 
-/** RFC 9113 section 6.2. */
-const END_STREAM = 0x1;
-const RESET_WINDOW_MS = 10_000;
-
-/** Makes what `Http2Connection` speaks HTTP/2 with; one for all connections. */
-export function createHttp2Engine(limits: ServerLimits): Http2Server {
-  return nodeHttp2().createServer({
-    settings: {
-      enablePush: false,
-      maxConcurrentStreams: limits.maxConcurrentStreams,
-      maxHeaderListSize: limits.maxHeaderBytes,
-    },
-    maxHeaderListPairs: limits.maxHeaderCount + 8,
-  });
-}
+/** Bytes of one request's body that wait for the handler. */
+const STREAM_WINDOW = 128 * 1024;
+/** Bytes of all bodies of a connection that wait for their handlers. */
+const CONNECTION_WINDOW = 2 * 1024 * 1024;
+/** How long a client may take to acknowledge our settings. */
+const SETTINGS_TIMEOUT_MS = 10_000;
+/** The parts of a request line, which count as fields in HTTP/2. */
+const PSEUDO_FIELDS = 5;
+/** How long requests may be on their way that the client sent before it could know that the connection is closed. */
+const UNDER_WAY_MS = 1000;
+const NEVER = Infinity;
 
 /** Serves one client's connection of HTTP/2. */
-export class Http2Connection implements OpenConnection, Deadline {
+export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
   readonly protocol = "h2";
   readonly openedAt: number;
-  readonly #session: ServerHttp2Session;
+  readonly #session: Http2Session;
+  readonly #transport: GuardedTransport;
   readonly #client: Client;
   readonly #context: ServerContext;
   readonly #exchanges = new Set<Http2Exchange>();
-  dueAt = Infinity;
+  /** Requests of the frames that are being parsed. */
+  #fresh: Http2Exchange[] = [];
   readonly #idle = Promise.withResolvers<void>();
   #endReason: string | undefined;
   /** Whether requests were cut: then somebody waits for their outcome. */
-  #cut = false;
-  #resets = 0;
-  #resetsForgottenAt = 0;
+  #wasCut = false;
+  /** Whether the connection ends with the requests under way. */
+  #isRetiring = false;
+  #stopWaiting: (() => void) | undefined;
+  /** When the connection has been without requests for too long. */
+  dueAt = NEVER;
+  /** When the preface, or a header block that began, is late. */
+  readonly #head: Deadline = { dueAt: NEVER, onDue: () => this.#headExpired() };
+  /** When the settings are to be acknowledged, or the client has to hang up. */
+  readonly #reply: Deadline = {
+    dueAt: NEVER,
+    onDue: () => this.#replyExpired(),
+  };
 
-  constructor(
-    engine: Http2Server,
-    stream: Duplex,
-    client: Client,
-    context: ServerContext,
-  ) {
+  constructor(transport: Transport, client: Client, context: ServerContext) {
+    const { wheel, limits, clock } = context;
     this.#client = client;
     this.#context = context;
-    this.openedAt = context.clock.monotonic();
-    this.#session = openSession(engine, stream);
-    this.#session.on(
-      "stream",
-      (
-        stream: ServerHttp2Stream,
-        _headers: unknown,
-        flags: number,
-        fields: readonly string[],
-      ) => void this.#serve(stream, fields, (flags & END_STREAM) === 0),
-    );
-    // `close` follows and tells the same.
-    this.#session.on("error", () => {});
-    stream.on("error", () => {});
-    stream.on("end", () => this.#session.destroy());
+    this.openedAt = clock.monotonic();
+    this.#transport = new GuardedTransport(transport, {
+      wheel,
+      writeTimeoutMs: () => context.limits.writeTimeoutMs,
+      readExpired: () => {},
+      writeExpired: () => this.#writeExpired(),
+    });
+    this.#session = new Http2Session(this.#transport, {
+      isServer: true,
+      maxStreams: limits.maxConcurrentStreams,
+      limits: {
+        maxBytes: limits.maxHeaderBytes,
+        maxFields: limits.maxHeaderCount + PSEUDO_FIELDS,
+      },
+      streamWindow: STREAM_WINDOW,
+      connectionWindow: CONNECTION_WINDOW,
+      maxResets: () => context.limits.maxStreamResets,
+      now: () => clock.monotonic(),
+    }, this);
   }
 
   get endReason(): string {
-    return this.#endReason ?? "client closed";
+    return this.#endReason ?? this.#session.error?.message ?? "client closed";
   }
 
   get peer(): Peer {
@@ -87,30 +95,45 @@ export class Http2Connection implements OpenConnection, Deadline {
     return [...this.#exchanges].flatMap(({ request }) => request ?? []);
   }
 
-  /** Serves until the connection is closed, and requests that were cut are over. Never throws. */
-  async run(): Promise<void> {
-    const { wheel } = this.#context;
-    wheel.add(this);
-    this.#awaitRequest();
-    await new Promise<void>((resolve) => this.#session.once("close", resolve));
-    wheel.delete(this);
-    if (this.#cut && this.#exchanges.size > 0) await this.#idle.promise;
+  /**
+   * Serves until the connection is closed, and requests that were cut are over. Never throws.
+   * @param early Bytes that were read from the transport before.
+   */
+  async run(early?: Uint8Array): Promise<void> {
+    const { wheel, limits } = this.#context;
+    const deadlines = [this, this.#head, this.#reply];
+    this.#transport.watch();
+    for (const deadline of deadlines) wheel.add(deadline);
+    wheel.set(this, limits.keepAliveTimeoutMs);
+    wheel.set(this.#head, limits.requestHeadersTimeoutMs);
+    wheel.set(this.#reply, SETTINGS_TIMEOUT_MS);
+    await this.#session.run(early);
+    this.#transport.unwatch();
+    for (const deadline of deadlines) wheel.delete(deadline);
+    this.#stopWaiting?.();
+    if (this.#wasCut && this.#exchanges.size > 0) await this.#idle.promise;
   }
 
   /** Tells the client to send no further requests (GOAWAY), and closes after those under way. */
   retire(): void {
+    if (this.#isRetiring) return;
+    this.#isRetiring = true;
     this.#endReason ??= "draining";
-    if (!this.#session.closed) this.#session.close();
+    this.#session.announceGoAway();
+    this.#stopWaiting = this.#context.clock.setTimer(
+      () => this.goAwayHeard(),
+      UNDER_WAY_MS,
+    );
   }
 
   /** Cuts the connection; the requests under way fail with `reason`. */
   close(reason?: GatewayError): void {
     this.#endReason ??= "cut";
-    if (reason !== undefined && !this.#session.destroyed) {
-      this.#cut = true;
+    if (reason !== undefined) {
+      this.#wasCut = true;
       for (const exchange of this.#exchanges) exchange.cut(reason);
     }
-    this.#session.destroy();
+    this.#session.destroy(reason ?? new Error("The connection was cut"));
   }
 
   onDue(): void {
@@ -119,55 +142,114 @@ export class Http2Connection implements OpenConnection, Deadline {
     this.retire();
   }
 
-  async #serve(
-    stream: ServerHttp2Stream,
-    fields: readonly string[],
-    hasBody: boolean,
-  ): Promise<void> {
-    // One read can bring a thousand more behind the reset that was too many.
-    if (this.#resetsTooOften) return void stream.destroy();
-    const exchange = new Http2Exchange(stream, this.#client, this.#context);
-    this.#exchanges.add(exchange);
-    stream.once("aborted", () => this.#countReset());
-    await exchange.run(fields, hasBody);
-    this.#exchanges.delete(exchange);
-    if (this.#exchanges.size === 0 && this.#session.destroyed) {
-      this.#idle.resolve();
+  streamOpened(stream: Http2Stream, block: FieldBlock): void {
+    const exchange = new Http2Exchange(
+      stream,
+      block,
+      this.#client,
+      this.#context,
+    );
+    stream.owner = exchange;
+    this.#fresh.push(exchange);
+  }
+
+  /** Only now are requests handled: what the client took back with the same bytes never is (CVE-2023-44487). */
+  batchHandled(): void {
+    this.#limitHead();
+    if (this.#fresh.length === 0) return;
+    const fresh = this.#fresh;
+    this.#fresh = [];
+    for (const exchange of fresh) {
+      if (!exchange.stream.isClosed) this.#begin(exchange);
     }
-    this.#awaitRequest();
+    this.#endIfDone();
   }
 
-  /** Requests that are taken back at once cost us more than the client (CVE-2023-44487). */
-  #countReset(): void {
-    const now = this.#context.clock.monotonic();
-    if (now >= this.#resetsForgottenAt) {
-      this.#resets = 0;
-      this.#resetsForgottenAt = now + RESET_WINDOW_MS;
-    }
-    this.#resets++;
-    if (!this.#resetsTooOften) return;
-    this.#endReason ??= "too many resets";
-    this.#session.destroy(undefined, http2Errors.enhanceYourCalm);
-  }
-
-  get #resetsTooOften(): boolean {
-    return this.#resets > this.#context.limits.maxStreamResets;
-  }
-
-  #awaitRequest(): void {
+  ending(): void {
     const { wheel, limits } = this.#context;
-    if (!this.#session.destroyed) wheel.set(this, limits.keepAliveTimeoutMs);
+    wheel.set(this.#reply, limits.lingerTimeoutMs);
   }
-}
 
-/** Node makes a session of whatever its server is told is a connection, and announces it at once. */
-function openSession(engine: Http2Server, stream: Duplex): ServerHttp2Session {
-  let session: ServerHttp2Session | undefined;
-  engine.once("session", (opened) => {
-    destroyLater(opened);
-    session = opened;
-  });
-  engine.emit("connection", stream);
-  if (session !== undefined) return session;
-  throw new TypeError("Cannot open an HTTP/2 session: none was announced");
+  failed(error: unknown): void {
+    this.#context.report(error);
+  }
+
+  settingsReceived(): void {}
+
+  /** The client will send no further requests. */
+  goAwayReceived(): void {
+    this.#isRetiring = true;
+    this.#session.stopAccepting();
+    this.#endIfDone();
+  }
+
+  goAwayHeard(): void {
+    if (!this.#isRetiring) return;
+    this.#stopWaiting?.();
+    this.#session.stopAccepting();
+    this.#endIfDone();
+  }
+
+  /** A request counts until its handler is done, also one that the client took back: it may still keep an upstream busy. */
+  #begin(exchange: Http2Exchange): void {
+    const { stream } = exchange;
+    if (this.#exchanges.size >= this.#context.limits.maxConcurrentStreams) {
+      const busy = new Error("Too many requests are under way");
+      return stream.reset(ERROR_CODES.refusedStream, busy);
+    }
+    try {
+      exchange.open();
+    } catch (error) {
+      if (error instanceof Http2StreamError) {
+        return this.#session.failStream(error);
+      }
+      throw error;
+    }
+    this.#exchanges.add(exchange);
+    void exchange.run().then(() => this.#finished(exchange));
+  }
+
+  #finished(exchange: Http2Exchange): void {
+    const { wheel, limits } = this.#context;
+    this.#exchanges.delete(exchange);
+    if (this.#exchanges.size > 0) return;
+    if (!this.#transport.closed) wheel.set(this, limits.keepAliveTimeoutMs);
+    if (this.#session.isEnding) this.#idle.resolve();
+    else this.#endIfDone();
+  }
+
+  #endIfDone(): void {
+    const isDone = this.#isRetiring && this.#exchanges.size === 0 &&
+      this.#fresh.length === 0;
+    if (isDone && !this.#session.acceptsStreams) {
+      this.#session.end(new Error("The connection has ended"));
+    }
+  }
+
+  #limitHead(): void {
+    const { wheel, limits } = this.#context;
+    if (!this.#session.isInsideHead) this.#head.dueAt = NEVER;
+    else if (this.#head.dueAt === NEVER) {
+      wheel.set(this.#head, limits.requestHeadersTimeoutMs);
+    }
+  }
+
+  #headExpired(): void {
+    this.#endReason ??= "request timeout";
+    const late = new Error("A header block did not arrive in time");
+    this.#session.end(late, ERROR_CODES.protocolError);
+  }
+
+  #replyExpired(): void {
+    if (this.#session.isEnding) return this.close();
+    if (this.#session.isAcknowledged) return;
+    this.#endReason ??= "settings timeout";
+    const late = new Error("The settings were not acknowledged in time");
+    this.#session.end(late, ERROR_CODES.settingsTimeout);
+  }
+
+  #writeExpired(): void {
+    this.#endReason ??= "write timeout";
+    this.close(new StalledClientError());
+  }
 }

@@ -1,20 +1,15 @@
-import { Buffer } from "node:buffer";
-import type { ServerHttp2Stream } from "node:http2";
 import { GatewayError } from "../../../base/errors.ts";
-import { http2Errors } from "../../../base/node_http2.ts";
-import type { Body } from "../../body.ts";
 import type { HeaderList } from "../../header_list.ts";
 import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
+import type { FieldBlock } from "../../http2/hpack/header_decoder.ts";
+import { Http2StreamError } from "../../http2/http2_error.ts";
+import { ERROR_CODES } from "../../http2/http2_protocol.ts";
+import type { Http2Stream, StreamOwner } from "../../http2/http2_stream.ts";
+import { readTrailers } from "../../http2/message_fields.ts";
+import { StreamBody, type StreamBodyOwner } from "../../http2/stream_body.ts";
 import type { Outcome, Reply, ResponseMessage } from "../../message.ts";
 import type { Deadline } from "../../timer_wheel.ts";
-import type { Client, ServerContext } from "../server_options.ts";
-import {
-  incomingTrailers,
-  outgoingFields,
-  outgoingTrailers,
-} from "./http2_server_fields.ts";
-import { describeFields, Http2Request } from "./http2_request.ts";
-import { type Http2BodyOwner, Http2RequestBody } from "./http2_request_body.ts";
+import { SWITCHING_PROTOCOLS } from "../http1/switch_protocols.ts";
 import {
   badRequest,
   clientGone,
@@ -23,77 +18,107 @@ import {
   StalledClientError,
   toRequestError,
 } from "../request_error.ts";
-import { hasNoBody, setFraming } from "../http1/response_head.ts";
+import type { Client, ServerContext } from "../server_options.ts";
+import { describeFields, Http2Request } from "./http2_request.ts";
+import { Http2ResponseWriter } from "./http2_response_writer.ts";
 
-const CONTINUE = 100;
+const CONTINUE = "100";
 const NEVER = Infinity;
 
 /** One request and its response on a stream of HTTP/2. */
-export class Http2Exchange implements Http2BodyOwner {
-  readonly #stream: ServerHttp2Stream;
+export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
+  readonly #stream: Http2Stream;
+  readonly #block: FieldBlock;
   readonly #client: Client;
   readonly #context: ServerContext;
+  readonly #writer: Http2ResponseWriter;
   #request: Http2Request | undefined;
-  #body: Http2RequestBody | undefined;
+  /** Why the request was rejected before the handler saw it. */
+  #refusal: GatewayError | undefined;
+  #body: StreamBody | undefined;
+  #trailers: HeaderList | undefined;
   #response: ResponseMessage | undefined;
   #continued = false;
   #done = false;
-  #bytesSent = 0;
   /** Why the exchange was given up. */
   #failure: GatewayError | undefined;
-  readonly #read: Deadline = { dueAt: NEVER, onDue: () => this.#readExpired() };
-  readonly #write: Deadline = {
-    dueAt: NEVER,
-    onDue: () => this.cut(new StalledClientError()),
-  };
-  readonly #closed = Promise.withResolvers<void>();
-  #failWrite: ((reason: GatewayError) => void) | undefined;
+  /** When the client has to have sent more of the body. */
+  dueAt = NEVER;
+  #onClosed: (() => void) | undefined;
 
   constructor(
-    stream: ServerHttp2Stream,
+    stream: Http2Stream,
+    block: FieldBlock,
     client: Client,
     context: ServerContext,
   ) {
     this.#stream = stream;
+    this.#block = block;
     this.#client = client;
     this.#context = context;
-    context.wheel.add(this.#write);
-    context.wheel.add(this.#read);
-    stream.on("close", () => {
-      context.wheel.delete(this.#write);
-      context.wheel.delete(this.#read);
-      this.#closed.resolve();
-      if (!this.#done) this.#giveUp("Cannot answer: the client is gone");
-    });
-    // `close` follows and tells the same.
-    stream.on("error", () => {});
+    this.#writer = new Http2ResponseWriter(
+      stream,
+      context,
+      () => this.cut(new StalledClientError()),
+    );
   }
 
-  /** `undefined` while its head is read, and when that is no request. */
+  get stream(): Http2Stream {
+    return this.#stream;
+  }
+
+  /** `undefined` when the header block is no request that can be handled. */
   get request(): Http2Request | undefined {
     return this.#request;
   }
 
-  /** Has the request of that header block handled and delivers the reply. Never throws. */
-  async run(fields: readonly string[], hasBody: boolean): Promise<void> {
-    const reply = await this.#handle(fields, hasBody);
+  /**
+   * Interprets the header block; call `run` next.
+   * @throws {Http2StreamError} When the request is malformed: it was reported, and the stream is to be reset.
+   */
+  open(): void {
+    const { reject, report } = this.#context;
+    try {
+      this.#openRequest();
+    } catch (error) {
+      if (error instanceof Http2StreamError) {
+        const refusal = badRequest(error.message);
+        this.#reportRefusal(refusal, reject(refusal).status, 0);
+        throw error;
+      }
+      if (error instanceof GatewayError || error instanceof HttpSyntaxError) {
+        this.#refusal = toRequestError(error);
+      } else {
+        report(error);
+        this.#refusal = handlerFailed(error);
+      }
+    }
+  }
+
+  /** Has the request handled and delivers the reply. Never throws. */
+  async run(): Promise<void> {
+    const reply = await this.#handle();
     let error: unknown;
     try {
       await this.#send(reply.response);
+      if (this.#failure !== undefined) throw this.#failure;
       this.#done = true;
     } catch (thrown) {
       error = this.#failure ??
-        (this.#stream.destroyed ? clientGone(thrown) : thrown);
+        (this.#stream.isClosed ? clientGone(thrown) : thrown);
       this.#done = true;
-      this.#reset(thrown);
+      this.#stream.reset(ERROR_CODES.internalError, asError(thrown));
       reply.response.body?.cancel(error);
+      reply.response.tunnel?.transport.close();
     }
-    reply.finished({ bytesSent: this.#bytesSent, error });
-    await this.#dismissBody();
+    reply.finished({ bytesSent: this.#writer.bytesSent, error });
+    if (!this.#stream.isClosed) await this.#dismissBody();
   }
 
-  #readExpired(): void {
-    if (this.#done) this.#stream.close(http2Errors.noError);
+  onDue(): void {
+    if (this.#done) {
+      return this.#stream.reset(ERROR_CODES.noError, responseComplete());
+    }
     this.#body?.cancel(
       new GatewayError(
         "request_timeout",
@@ -104,149 +129,65 @@ export class Http2Exchange implements Http2BodyOwner {
   }
 
   sendInformational(status: number, headers: HeaderList): void {
-    const isInterim = status > 101 && status < 200;
+    const isInterim = status > SWITCHING_PROTOCOLS && status < 200;
     if (!isInterim || this.#response !== undefined || this.#done) return;
-    this.#stream.additionalHeaders(outgoingFields(status, headers));
+    this.#writer.writeInterim(String(status), headers);
+  }
+
+  fieldsReceived(block: FieldBlock, endStream: boolean): void {
+    const { id } = this.#stream;
+    const trailers = readTrailers(id, block);
+    if (!endStream) {
+      throw new Http2StreamError(
+        id,
+        ERROR_CODES.protocolError,
+        "Trailers do not end the stream",
+      );
+    }
+    this.#trailers = trailers;
+    if (this.#body !== undefined) this.#body.trailers = trailers;
+  }
+
+  bodyReceived(): void {
+    this.#body?.wake();
+  }
+
+  streamClosed(error: Error | undefined): void {
+    if (error !== undefined && !this.#done) {
+      this.#giveUp("Cannot answer: the client is gone");
+    }
+    this.#body?.wake();
+    this.#context.wheel.delete(this);
+    this.#context.wheel.delete(this.#writer);
+    this.#onClosed?.();
   }
 
   waitingForBody(): void {
     // Behind an early response the client sends when it likes.
     if (this.#response !== undefined) return;
-    const { wheel, limits } = this.#context;
-    wheel.set(this.#read, limits.bodyIdleTimeoutMs);
+    this.#limitRead(this.#context.limits.bodyIdleTimeoutMs);
     if (!this.#request?.expectsContinue || this.#continued) return;
     this.#continued = true;
-    this.#stream.additionalHeaders({ ":status": CONTINUE });
+    this.#writer.writeInterim(CONTINUE);
   }
 
   bodyArrived(): void {
-    this.#read.dueAt = NEVER;
+    this.dueAt = NEVER;
   }
 
-  async #handle(
-    fields: readonly string[],
-    hasBody: boolean,
-  ): Promise<Reply> {
-    const { handler, reject, report, observer } = this.#context;
-    try {
-      const request = this.#open(fields, hasBody);
-      return await handler(request);
-    } catch (error) {
-      const isRefusal = error instanceof GatewayError ||
-        error instanceof HttpSyntaxError;
-      if (!isRefusal) {
-        report(error);
-        return { response: reject(handlerFailed(error)), finished: () => {} };
-      }
-      const refusal = toRequestError(error);
-      const response = reject(refusal);
-      const finished = ({ bytesSent }: Outcome) =>
-        observer.requestRefused({
-          error: refusal,
-          source: this.#client.peer,
-          ...describeFields(fields),
-          status: response.status,
-          bytesSent,
-        });
-      return { response, finished };
-    }
-  }
+  bodyEnded(): void {}
 
-  #open(fields: readonly string[], hasBody: boolean): Http2Request {
-    const request = new Http2Request(fields, this.#client, this);
-    this.#request = request;
-    const { contentLength } = request;
-    if (!hasBody && (contentLength ?? 0) > 0) {
-      throw badRequest("Cannot read the body: it is shorter than announced");
-    }
-    if (!hasBody) return request;
-    const body = new Http2RequestBody(this.#stream, contentLength, this);
-    this.#stream.on("trailers", (trailers) => {
-      body.trailers = incomingTrailers(trailers);
-    });
-    request.body = this.#body = body;
-    return request;
-  }
+  /** The bytes that still come are dropped when the response is out. */
+  bodyAbandoned(): void {}
 
-  async #send(response: ResponseMessage): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    this.#response = response;
-    const { body, headers } = response;
-    const method = this.#request?.sentMethod;
-    setFraming(response, method);
-    if (!headers.has("date")) headers.append("date", this.#context.date());
-    const fields = outgoingFields(response.status, headers);
-    if (body === undefined || hasNoBody(response, method)) {
-      this.#stream.respond(fields, { endStream: true });
-      body?.cancel("there is no body in this response");
-      return;
-    }
-    const mayHaveTrailers = body.length === undefined &&
-      this.#request?.acceptsTrailers === true;
-    this.#stream.respond(fields, { waitForTrailers: mayHaveTrailers });
-    await this.#sendBody(body);
-  }
-
-  async #sendBody(body: Body): Promise<void> {
-    for (;;) {
-      const chunk = await body.read();
-      if (chunk === undefined) break;
-      // Node keeps what it is given until the client's window opens, the body only until the next read.
-      const copy = Buffer.from(chunk);
-      await this.#written((done) => this.#stream.write(copy, done));
-      this.#bytesSent += chunk.length;
-    }
-    if (body.length !== undefined && body.length !== this.#bytesSent) {
-      throw new RangeError(
-        `Cannot finish the response: expected ${body.length} bytes, got ${this.#bytesSent}`,
-      );
-    }
-    this.#stream.once("wantTrailers", () => this.#sendTrailers(body));
-    await this.#written((done) => this.#stream.end(done));
-  }
-
-  #sendTrailers({ trailers }: Body): void {
-    try {
-      this.#stream.sendTrailers(trailers ? outgoingTrailers(trailers) : {});
-    } catch (cause) {
-      this.#failWrite?.(
-        new GatewayError(
-          "upstream_protocol_error",
-          "upstream",
-          "Cannot send the trailers in HTTP/2",
-          { cause },
-        ),
-      );
-    }
-  }
-
-  /** Lets an upload that nobody reads run out, for a while: a reset would overtake the response. */
-  async #dismissBody(): Promise<void> {
-    if (this.#body === undefined || this.#body.ended) return;
-    const { wheel, limits } = this.#context;
-    wheel.set(this.#read, limits.lingerTimeoutMs);
-    this.#body.cancel(responseComplete());
-    this.#stream.resume();
-    if (!this.#stream.destroyed) await this.#closed.promise;
-  }
-
-  async #written(write: (done: () => void) => void): Promise<void> {
-    const { wheel, limits } = this.#context;
-    wheel.set(this.#write, limits.writeTimeoutMs);
-    try {
-      await new Promise<void>((resolve, reject) => {
-        this.#failWrite = reject;
-        if (this.#failure !== undefined) reject(this.#failure);
-        else write(resolve);
-      });
-    } finally {
-      this.#write.dueAt = NEVER;
-      this.#failWrite = undefined;
-    }
-  }
-
-  #giveUp(message: string): void {
-    this.cut(new GatewayError("client_closed", "downstream", message));
+  translateBodyError(error: unknown): Error {
+    if (this.#failure !== undefined) return this.#failure;
+    if (error instanceof Http2StreamError) return badRequest(error.message);
+    return new GatewayError(
+      "client_closed",
+      "downstream",
+      "Cannot read the body: the client reset the stream",
+    );
   }
 
   /** Gives the exchange up: the handler, the body and the outcome get `failure` as the reason. */
@@ -254,16 +195,101 @@ export class Http2Exchange implements Http2BodyOwner {
     this.#failure ??= failure;
     this.#request?.cancellation.cancel(this.#failure);
     this.#body?.cancel(this.#failure);
-    this.#failWrite?.(this.#failure);
-    this.#reset(this.#failure);
+    this.#stream.reset(ERROR_CODES.cancel, this.#failure);
     this.#response?.body?.cancel(this.#failure);
+    this.#response?.tunnel?.transport.close();
   }
 
-  /** Cuts the stream. Deno's `close` with a code would end the body as if it were complete; an error resets it. */
-  #reset(reason: unknown): void {
-    if (this.#stream.destroyed) return;
-    this.#stream.destroy(
-      reason instanceof Error ? reason : new Error(String(reason)),
+  #openRequest(): void {
+    const stream = this.#stream;
+    const request = new Http2Request(
+      stream.id,
+      this.#block,
+      this.#client,
+      this,
     );
+    const { contentLength, upgrade } = request;
+    if (contentLength !== undefined) stream.expectLength(contentLength);
+    this.#request = request;
+    const isEmpty = stream.remoteEnded && stream.received === 0 &&
+      this.#trailers === undefined;
+    if (isEmpty && upgrade === undefined) return;
+    this.#body = new StreamBody(stream, contentLength, this);
+    this.#body.trailers = this.#trailers;
+    if (upgrade === undefined) request.body = this.#body;
   }
+
+  async #handle(): Promise<Reply> {
+    const { handler, reject, report } = this.#context;
+    const refusal = this.#refusal;
+    if (refusal !== undefined || this.#request === undefined) {
+      const error = refusal ?? badRequest("Cannot read the request");
+      const response = reject(error);
+      const finished = ({ bytesSent }: Outcome) =>
+        this.#reportRefusal(error, response.status, bytesSent);
+      return { response, finished };
+    }
+    try {
+      return await handler(this.#request);
+    } catch (error) {
+      report(error);
+      return { response: reject(handlerFailed(error)), finished: () => {} };
+    }
+  }
+
+  #reportRefusal(error: GatewayError, status: number, bytesSent: number): void {
+    this.#context.observer.requestRefused({
+      error,
+      source: this.#client.peer,
+      ...describeFields(this.#block.fields),
+      status,
+      bytesSent,
+    });
+  }
+
+  async #send(response: ResponseMessage): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#response = response;
+    if (response.tunnel !== undefined) return await this.#relay(response);
+    await this.#writer.write(response, this.#request);
+  }
+
+  async #relay(response: ResponseMessage): Promise<void> {
+    const { clock, limits } = this.#context;
+    let stopTimer: (() => void) | undefined;
+    const onHalfOpen = () => {
+      stopTimer ??= clock.setTimer(
+        () => this.#giveUp("Cannot keep the tunnel: one side has ended"),
+        limits.halfOpenTunnelMs,
+      );
+    };
+    try {
+      const request = this.#request;
+      await this.#writer.relay(response, request, this.#body, onHalfOpen);
+    } finally {
+      stopTimer?.();
+    }
+  }
+
+  /** Lets an upload that nobody reads run out, for a while: clients may take a reset for a failure of the response. */
+  async #dismissBody(): Promise<void> {
+    this.#limitRead(this.#context.limits.lingerTimeoutMs);
+    this.#body?.cancel(responseComplete());
+    this.#stream.discard();
+    await new Promise<void>((resolve) => this.#onClosed = resolve);
+  }
+
+  #limitRead(ms: number): void {
+    if (this.#stream.isClosed) return;
+    this.#context.wheel.add(this);
+    this.#context.wheel.set(this, ms);
+  }
+
+  #giveUp(message: string): void {
+    this.cut(new GatewayError("client_closed", "downstream", message));
+  }
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -1,0 +1,82 @@
+import type { ConnectionWindow } from "./connection_window.ts";
+import type { FloodGuard } from "./flood_guard.ts";
+import type { FrameWriter } from "./frames/frame_writer.ts";
+import { HeaderEncoder } from "./hpack/header_encoder.ts";
+
+/** A stream that has more to write than there is room for. */
+export interface WaitingStream {
+  /** Writes what there is room for. */
+  writeMore(): void;
+}
+
+/** Shares the room of a connection among its streams: its window, and what the transport takes. */
+export class StreamOutput {
+  readonly #writer: FrameWriter;
+  readonly #window: ConnectionWindow;
+  readonly #guard: FloodGuard;
+  readonly #encoder = new HeaderEncoder();
+  readonly #waiting = new Set<WaitingStream>();
+
+  constructor(
+    writer: FrameWriter,
+    window: ConnectionWindow,
+    guard: FloodGuard,
+  ) {
+    this.#writer = writer;
+    this.#window = window;
+    this.#guard = guard;
+  }
+
+  /** Bytes of DATA that may be written now on all streams together. */
+  get budget(): number {
+    return Math.min(this.#window.toSend, this.#writer.room);
+  }
+
+  /** Begins a header block. */
+  beginFields(): HeaderEncoder {
+    this.#encoder.begin();
+    return this.#encoder;
+  }
+
+  /** Writes the header block that was begun. */
+  writeFields(streamId: number, endStream: boolean): void {
+    const { bytes, length } = this.#encoder;
+    this.#guard.progress();
+    this.#writer.headers(streamId, bytes, length, endStream);
+  }
+
+  /** Writes `bytes[start, end)`, no more than the budget. */
+  writeData(
+    streamId: number,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    endStream: boolean,
+  ): void {
+    this.#window.toSend -= end - start;
+    this.#guard.progress();
+    this.#writer.data(streamId, bytes, start, end, endStream);
+  }
+
+  widenWindow(streamId: number, increment: number): void {
+    this.#writer.windowUpdate(streamId, increment);
+  }
+
+  /** Has the stream write again when there is room. */
+  wait(stream: WaitingStream): void {
+    this.#waiting.add(stream);
+  }
+
+  forget(stream: WaitingStream): void {
+    this.#waiting.delete(stream);
+  }
+
+  /** There is room: each stream in turn writes, and one that still waits goes to the end of the queue. */
+  resume(): void {
+    for (const stream of this.#waiting) {
+      if (this.budget <= 0) return;
+      this.#waiting.delete(stream);
+      stream.writeMore();
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { GatewayError } from "../../../base/errors.ts";
+import type { Body } from "../../body.ts";
+import type { HeaderList } from "../../header_list.ts";
+import type { Http2Stream } from "../../http2/http2_stream.ts";
+import type { StreamBody } from "../../http2/stream_body.ts";
+import type { ResponseMessage } from "../../message.ts";
+import type { Deadline } from "../../timer_wheel.ts";
+import { hasNoBody, setFraming } from "../http1/response_head.ts";
+import type { ServerContext } from "../server_options.ts";
+import type { Http2Request } from "./http2_request.ts";
+import { acceptWebSocket, relayTunnel } from "./http2_tunnel.ts";
+
+const NEVER = Infinity;
+const nothing = new Uint8Array();
+
+/** Writes the response, and what comes before it, to a stream. */
+export class Http2ResponseWriter implements Deadline {
+  /** When the client has to have made room for what is written. */
+  dueAt = NEVER;
+  /** Body bytes that were handed to the connection. */
+  bytesSent = 0;
+  readonly #stream: Http2Stream;
+  readonly #context: ServerContext;
+  readonly #onStalled: () => void;
+
+  /** @param onStalled Called when the client makes no room for too long. */
+  constructor(
+    stream: Http2Stream,
+    context: ServerContext,
+    onStalled: () => void,
+  ) {
+    this.#stream = stream;
+    this.#context = context;
+    this.#onStalled = onStalled;
+  }
+
+  onDue(): void {
+    this.#onStalled();
+  }
+
+  writeInterim(status: string, headers?: HeaderList): void {
+    this.#stream.sendFields((encoder) => {
+      encoder.pseudo(":status", status);
+      if (headers !== undefined) encoder.fields(headers);
+    }, false);
+  }
+
+  /**
+   * Writes the response; changes the fields about the length of its body.
+   * @param request What is answered; `undefined` if it could not be read.
+   * @throws What the body throws, or the stream when it is cut.
+   */
+  async write(
+    response: ResponseMessage,
+    request: Http2Request | undefined,
+  ): Promise<void> {
+    const { body } = response;
+    const method = request?.sentMethod;
+    setFraming(response, method);
+    if (body === undefined || hasNoBody(response, method)) {
+      this.#writeHead(response, true);
+      body?.cancel("there is no body in this response");
+      return;
+    }
+    this.#writeHead(response, body.length === 0);
+    await this.#writeBody(body, request?.acceptsTrailers === true);
+  }
+
+  /**
+   * Answers an extended CONNECT and lets client and upstream talk to each other until both ended.
+   * @throws {GatewayError} When the upstream's answer cannot be passed on. What either side throws when it breaks off.
+   */
+  async relay(
+    response: ResponseMessage,
+    request: Http2Request | undefined,
+    body: StreamBody | undefined,
+    onHalfOpen: () => void,
+  ): Promise<void> {
+    const { tunnel } = response;
+    if (tunnel === undefined || body === undefined || !request?.upgrade) {
+      throw new GatewayError(
+        "internal",
+        "gateway",
+        "Cannot switch protocols: nothing to switch to",
+      );
+    }
+    acceptWebSocket(response, request.headers.get("sec-websocket-key"));
+    this.#writeHead(response, false);
+    await relayTunnel(this.#stream, body, tunnel, {
+      waitingForClient: () => this.#startWaiting(),
+      sent: (count) => {
+        this.#stopWaiting();
+        this.bytesSent += count;
+      },
+      halfOpen: onHalfOpen,
+    });
+  }
+
+  #writeHead({ status, headers }: ResponseMessage, endStream: boolean): void {
+    this.#stream.sendFields((encoder) => {
+      encoder.pseudo(":status", String(status));
+      encoder.fields(headers);
+      if (!headers.has("date")) {
+        encoder.field("date", this.#context.date());
+      }
+    }, endStream);
+  }
+
+  async #writeBody(body: Body, acceptsTrailers: boolean): Promise<void> {
+    const { length } = body;
+    for (;;) {
+      const next = body.read();
+      const chunk = next instanceof Promise ? await next : next;
+      if (chunk === undefined) break;
+      const sent = this.bytesSent + chunk.length;
+      if (length !== undefined && sent > length) throw wrongLength(body, sent);
+      const written = this.#stream.send(chunk, sent === length);
+      if (written !== undefined) {
+        this.#startWaiting();
+        await written;
+        this.#stopWaiting();
+      }
+      this.bytesSent = sent;
+    }
+    if (length === undefined) {
+      await this.#endBody(acceptsTrailers ? body.trailers : undefined);
+    } else if (this.bytesSent < length) throw wrongLength(body, this.bytesSent);
+  }
+
+  async #endBody(trailers: HeaderList | undefined): Promise<void> {
+    if (trailers === undefined) return await this.#stream.send(nothing, true);
+    this.#stream.sendFields((encoder) => encoder.fields(trailers), true);
+  }
+
+  #startWaiting(): void {
+    const { wheel, limits } = this.#context;
+    wheel.add(this);
+    wheel.set(this, limits.writeTimeoutMs);
+  }
+
+  #stopWaiting(): void {
+    this.dueAt = NEVER;
+  }
+}
+
+function wrongLength(body: Body, sent: number): RangeError {
+  return new RangeError(
+    `Cannot finish the response: expected ${body.length} bytes, got ${sent}`,
+  );
+}

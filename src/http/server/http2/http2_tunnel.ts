@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { GatewayError } from "../../../base/errors.ts";
+import type { Http2Stream } from "../../http2/http2_stream.ts";
+import type { StreamBody } from "../../http2/stream_body.ts";
+import type { ResponseMessage, Tunnel } from "../../message.ts";
+import { writeAll } from "../../transport.ts";
+
+const BUFFER_BYTES = 16 * 1024;
+/** RFC 6455 section 1.3. */
+const WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+const OK = 200;
+
+/** Hears how a tunnel goes on. */
+export interface TunnelListener {
+  /** Bytes were handed to the client. */
+  sent(count: number): void;
+  /** A chunk is on its way to the client, and has to wait. */
+  waitingForClient(): void;
+  /** One side ended. */
+  halfOpen(): void;
+}
+
+/**
+ * Makes the response to a WebSocket's extended CONNECT of an upstream's 101 (RFC 8441 section 5).
+ * @throws {GatewayError} When the upstream did not take the key that the request got.
+ */
+export function acceptWebSocket(
+  response: ResponseMessage,
+  key: string | undefined,
+): void {
+  const accepted = createHash("sha1").update(`${key}${WEBSOCKET_GUID}`)
+    .digest("base64");
+  const { headers } = response;
+  if (headers.get("sec-websocket-accept") !== accepted) {
+    throw new GatewayError(
+      "upstream_protocol_error",
+      "upstream",
+      "Cannot open the WebSocket: Sec-WebSocket-Accept is wrong or missing",
+    );
+  }
+  headers.delete("sec-websocket-accept");
+  response.status = OK;
+}
+
+/**
+ * Passes bytes between a stream and an upstream connection until both sides ended.
+ * @throws What either side throws; the upstream connection is closed in any case.
+ */
+export async function relayTunnel(
+  stream: Http2Stream,
+  body: StreamBody,
+  tunnel: Tunnel,
+  listener: TunnelListener,
+): Promise<void> {
+  try {
+    await Promise.all([
+      relayToClient(stream, tunnel, listener).then(() => listener.halfOpen()),
+      relayToUpstream(body, tunnel).then(() => listener.halfOpen()),
+    ]);
+  } finally {
+    tunnel.transport.close();
+  }
+}
+
+async function relayToClient(
+  stream: Http2Stream,
+  tunnel: Tunnel,
+  listener: TunnelListener,
+): Promise<void> {
+  const buffer = new Uint8Array(BUFFER_BYTES);
+  let chunk = tunnel.early;
+  for (;;) {
+    if (chunk.length > 0) {
+      const written = stream.send(chunk, false);
+      if (written !== undefined) {
+        listener.waitingForClient();
+        await written;
+      }
+      listener.sent(chunk.length);
+    }
+    const count = await tunnel.transport.read(buffer);
+    if (count === null) break;
+    chunk = buffer.subarray(0, count);
+  }
+  await stream.send(new Uint8Array(), true);
+}
+
+async function relayToUpstream(
+  body: StreamBody,
+  { transport }: Tunnel,
+): Promise<void> {
+  for (;;) {
+    const chunk = await body.read();
+    if (chunk === undefined) break;
+    await writeAll(transport, chunk);
+  }
+  await transport.closeWrite();
+}
