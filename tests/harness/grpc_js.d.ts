@@ -18,6 +18,64 @@ export type sendUnaryData<Response> = (
   value?: Response,
 ) => void;
 
+/** How a method's messages become bytes. */
+export interface MethodDefinition {
+  readonly path: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  requestSerialize(message: Uint8Array): Uint8Array;
+  requestDeserialize(bytes: Uint8Array): Uint8Array;
+  responseSerialize(message: Uint8Array): Uint8Array;
+  responseDeserialize(bytes: Uint8Array): Uint8Array;
+}
+
+export class Metadata {
+  set(key: string, value: string): void;
+  get(key: string): unknown[];
+}
+
+export interface CallStatus {
+  readonly code: number;
+  readonly metadata: Metadata;
+}
+
+/** A call of either side; which members there are depends on the method. */
+export interface Call {
+  readonly request: Uint8Array;
+  // deno-lint-ignore no-explicit-any -- each event has arguments of its own
+  on(event: string, listener: (...args: any[]) => void): void;
+  // deno-lint-ignore no-explicit-any -- each event has arguments of its own
+  once(event: string, listener: (...args: any[]) => void): void;
+  write(message: Uint8Array): void;
+  end(): void;
+}
+
+/** Ends a unary call of the server. */
+export type UnaryDone = (
+  error: { readonly code: number; readonly details: string } | null,
+  value: Uint8Array | null,
+  trailers: Metadata,
+) => void;
+
+export interface GenericClient {
+  Unary(
+    message: Uint8Array,
+    done: (error: Error | null, reply: unknown) => void,
+  ): Call;
+  Chat(): Call;
+  close(): void;
+}
+
+export function makeGenericClientConstructor(
+  service: ServiceDefinition,
+  name: string,
+): new (address: string, credentials: unknown) => GenericClient;
+
+export const credentials: {
+  createInsecure(): unknown;
+  createSsl(roots: Uint8Array): unknown;
+};
+
 export class ServerCredentials {
   static createInsecure(): ServerCredentials;
 }

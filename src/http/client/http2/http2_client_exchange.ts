@@ -138,9 +138,11 @@ export class Http2Exchange
     this.#stopWaiting?.();
     this.#unsubscribe?.();
     this.#connection.context.wheel.delete(this);
-    if (error !== undefined) {
+    const fault = error ??
+      (this.#answered ? undefined : this.#malformed("There was no head"));
+    if (fault !== undefined) {
       const isTouched = this.#answered || this.#upload?.started === true;
-      this.#failure ??= streamFailure(this.#endpoint, error, isTouched);
+      this.#failure ??= streamFailure(this.#endpoint, fault, isTouched);
       if (!this.#answered) this.#response.reject(this.#failure);
     }
     this.#upload?.cancel(this.#failure ?? "The upstream stream was closed");

@@ -251,7 +251,21 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     if (this.#failure !== undefined) throw this.#failure;
     this.#response = response;
     if (response.tunnel !== undefined) return await this.#relay(response);
-    await this.#writer.write(response, this.#request);
+    await this.#writer.write(this.#withoutPromise(response), this.#request);
+  }
+
+  /** A 2xx would promise a client that asked for a WebSocket that there is one (RFC 8441 section 4). */
+  #withoutPromise(response: ResponseMessage): ResponseMessage {
+    if (this.#request?.upgrade === undefined || response.status >= 300) {
+      return response;
+    }
+    const error = new GatewayError(
+      "upstream_protocol_error",
+      "upstream",
+      `Cannot open the WebSocket: the upstream responded with ${response.status} in place of 101`,
+    );
+    response.body?.cancel(error);
+    return this.#context.reject(error);
   }
 
   async #relay(response: ResponseMessage): Promise<void> {
