@@ -22,6 +22,7 @@ export function createMemoryLoginState(clock: Clock): LoginState {
 
 const secretKey = ["oauth", "secret"];
 const PATIENCE_MS = 2000;
+const RETRY_MS = 20;
 
 /** Keeps logins in Deno KV, so that restarts and all processes on the store share them. */
 export class KvLoginState implements LoginState {
@@ -78,7 +79,24 @@ export class KvLoginState implements LoginState {
     return Math.max(1, untilMs - this.#clock.now());
   }
 
+  /** Waits for a store that another process has locked, as SQLite does for a moment when both open it. */
   async #patiently<T>(action: (kv: Deno.Kv) => Promise<T>): Promise<T> {
+    const deadline = this.#clock.monotonic() + PATIENCE_MS;
+    while (true) {
+      try {
+        return await this.#withDeadline(action);
+      } catch (error) {
+        const isLocked = error instanceof Error &&
+          error.message.includes("database is locked");
+        if (!isLocked || this.#clock.monotonic() >= deadline) throw error;
+        const { promise, resolve } = Promise.withResolvers<void>();
+        this.#clock.setTimer(resolve, RETRY_MS);
+        await promise;
+      }
+    }
+  }
+
+  async #withDeadline<T>(action: (kv: Deno.Kv) => Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     const stopTimer = this.#clock.setTimer(
       () => late.reject(new Error(`no response after ${PATIENCE_MS} ms`)),
