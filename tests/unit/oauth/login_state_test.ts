@@ -1,27 +1,26 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../src/base/clock.ts";
+import { PatientClock } from "../../harness/patient_clock.ts";
 import {
   createMemoryLoginState,
   KvLoginState,
 } from "../../../src/oauth/login_state.ts";
 
-function later(): number {
-  return systemClock.now() + 60_000;
-}
+/** A minute after the start of every fake clock. */
+const later = new PatientClock().now() + 60_000;
 
 Deno.test("KvLoginState gives every process on a store the same secret, codes and grants", async () => {
   const directory = await Deno.makeTempDir();
   const store = `${directory}/state.sqlite`;
-  const one = new KvLoginState(store, systemClock);
-  const two = new KvLoginState(store, systemClock);
+  const one = new KvLoginState(store, new PatientClock());
+  const two = new KvLoginState(store, new PatientClock());
   try {
     const [first, second] = await Promise.all([one.secret(), two.secret()]);
 
     assert.equal(first, second);
-    assert.equal(await one.grants.spend("code", later()), true);
-    assert.equal(await two.grants.spend("code", later()), false);
+    assert.equal(await one.grants.spend("code", later), true);
+    assert.equal(await two.grants.spend("code", later), false);
     assert.equal(await two.grants.isEnded("grant"), false);
-    await one.grants.end("grant", later());
+    await one.grants.end("grant", later);
     assert.equal(await two.grants.isEnded("grant"), true);
   } finally {
     await one.close();
@@ -34,7 +33,7 @@ Deno.test("KvLoginState rejects while its store cannot be opened, and works when
   const directory = await Deno.makeTempDir();
   const state = new KvLoginState(
     `${directory}/missing/state.sqlite`,
-    systemClock,
+    new PatientClock(),
   );
   try {
     await assert.rejects(state.secret());
@@ -48,8 +47,8 @@ Deno.test("KvLoginState rejects while its store cannot be opened, and works when
 });
 
 Deno.test("createMemoryLoginState accepts each code once", async () => {
-  const { grants } = createMemoryLoginState(systemClock);
+  const { grants } = createMemoryLoginState(new PatientClock());
 
-  assert.equal(await grants.spend("code", later()), true);
-  assert.equal(await grants.spend("code", later()), false);
+  assert.equal(await grants.spend("code", later), true);
+  assert.equal(await grants.spend("code", later), false);
 });
