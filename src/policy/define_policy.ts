@@ -24,21 +24,22 @@ export function definePolicy<
   Reason extends string = never,
 >(
   name: string,
-  definition:
-    & PolicyFacts<s.Infer<S>, Reason>
-    & { readonly schema: S; readonly merge: PolicyKind["merge"] }
-    & Loadable<PolicyCode<s.Infer<S>, Reason>>,
+  facts: PolicyFacts<s.Infer<S>, Reason> & {
+    readonly schema: S;
+    readonly merge: PolicyKind["merge"];
+  },
+  code: Loadable<PolicyCode<s.Infer<S>, Reason>>,
 ): TypedPolicyKind<s.Infer<S>> {
-  const code = loadable<PolicyCode<s.Infer<S>, Reason>>(name, definition);
-  const base = createKind(name, definition, code);
+  const loaded = loadable(name, code);
+  const base = createKind(name, facts, loaded);
   return {
     ...base,
-    merge: definition.merge,
+    merge: facts.merge,
     create(traffic, options) {
       const config = base.configOf(traffic);
       return config === undefined
         ? undefined
-        : running(base, code.get().create(config, options));
+        : running(base, loaded.get().create(config, options));
     },
   };
 }
@@ -49,19 +50,17 @@ export function defineCombinedPolicy<
   Reason extends string = never,
 >(
   name: string,
-  definition:
-    & PolicyFacts<s.Infer<S>, Reason>
-    & { readonly schema: S }
-    & Loadable<CombinedCode<s.Infer<S>, Reason>>,
+  facts: PolicyFacts<s.Infer<S>, Reason> & { readonly schema: S },
+  code: Loadable<CombinedCode<s.Infer<S>, Reason>>,
 ): TypedPolicyKind<s.Infer<S>> {
-  const code = loadable<CombinedCode<s.Infer<S>, Reason>>(name, definition);
-  const base = createKind(name, definition, code);
+  const loaded = loadable(name, code);
+  const base = createKind(name, facts, loaded);
   const combine = (layers: readonly CombinedLayer<TrafficPolicy>[]) => {
     const configured = layers.flatMap(({ config, ...layer }) => {
       const own = base.configOf(config);
       return own === undefined ? [] : [{ ...layer, config: own }];
     });
-    return running(base, code.get().create(configured));
+    return running(base, loaded.get().create(configured));
   };
   return {
     ...base,
@@ -170,22 +169,16 @@ function loadable<T extends object>(
   name: string,
   source: Loadable<T>,
 ): Code<T> {
-  let code = isDeferred(source) ? undefined : source;
+  let code = typeof source === "function" ? undefined : source;
   return {
     get() {
       if (code !== undefined) return code;
       throw new TypeError(`Cannot use policies of kind "${name}": not loaded`);
     },
     async load() {
-      if (isDeferred(source)) code ??= await source.load();
+      if (typeof source === "function") code ??= await source();
     },
   };
-}
-
-function isDeferred<T extends object>(
-  source: Loadable<T>,
-): source is { load(): Promise<T> } {
-  return "load" in source;
 }
 
 /** The check of a kind whose schema expresses everything. */

@@ -148,7 +148,7 @@ export interface CombinedLayer<C> {
 }
 
 /** Code that is there, or that is loaded when a configuration needs it. */
-export type Loadable<Code> = Code | { load(): Promise<Code> };
+export type Loadable<Code> = Code | (() => Promise<Code>);
 
 /** A kind of policy, whatever the type of its configuration. */
 export interface PolicyKind extends RunningKind, PolicyField {

@@ -1,6 +1,7 @@
 import { textSource } from "../../mod.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import type { Clock } from "../../src/base/clock.ts";
+import type { PolicyRegistry } from "../../src/policy/policy_registry.ts";
 import { freePort } from "./free_port.ts";
 
 /** A gateway in this process, alone on its port. */
@@ -23,7 +24,10 @@ export async function startTestGateway(
   config: Readonly<Record<string, unknown>>,
   listener: Readonly<Record<string, unknown>> = {},
   resources: readonly unknown[] = [],
-  { clock }: { readonly clock?: Clock } = {},
+  { clock, policies }: {
+    readonly clock?: Clock;
+    readonly policies?: PolicyRegistry;
+  } = {},
 ): Promise<TestGateway> {
   const port = freePort();
   const log: string[] = [];
@@ -40,6 +44,7 @@ export async function startTestGateway(
     writeLog: (line) => log.push(line),
     writeAccessLog: (line) => accessLog.push(line),
     ...(clock && { clock }),
+    ...(policies && { policies }),
   });
   return {
     gateway,

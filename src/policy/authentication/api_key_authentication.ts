@@ -74,6 +74,7 @@ export const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {
       }),
     },
   },
+}, {
   check: checkApiKeyAuthentication,
   create: createApiKeyAuthentication,
 });

@@ -31,6 +31,7 @@ export const basicAuthentication = definePolicy("basicAuthentication", {
       }),
     },
   },
+}, {
   check: (config, { readFile }) => checkBasicAuthentication(config, readFile),
   create: (config, { readFile }) => createBasicAuthentication(config, readFile),
 });

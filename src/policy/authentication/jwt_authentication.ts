@@ -34,6 +34,7 @@ export const jwtAuthentication = definePolicy("jwtAuthentication", {
   },
   wellKnown: ({ mcp }) => mcp && wellKnownMetadata,
   checkReferences: checkKeyBackends,
+}, {
   check: (config, { readFile }) => checkJwtAuthentication(config, readFile),
   create: createJwtAuthentication,
 });

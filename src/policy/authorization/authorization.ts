@@ -9,25 +9,32 @@ import { definePolicy } from "../define_policy.ts";
 import { authorizationSchema } from "./authorization_schema.ts";
 
 /** Rules over the caller and the request; those of all levels apply. */
-export const authorization = definePolicy("authorization", {
-  description: "Authorization rules; those of gateway and route all apply.",
-  schema: authorizationSchema,
-  phases: ["route", "gateway"],
-  merge: "accumulate",
-  access: {
-    identity: undefined,
-    isRequired: () => true,
-    credentials: () => [],
+export const authorization = definePolicy(
+  "authorization",
+  {
+    description: "Authorization rules; those of gateway and route all apply.",
+    schema: authorizationSchema,
+    phases: ["route", "gateway"],
+    merge: "accumulate",
+    access: {
+      identity: undefined,
+      isRequired: () => true,
+      credentials: () => [],
+    },
+    trace: {
+      event: undefined,
+      stage: "authorization",
+      selection: "authorization",
+    },
+    refusals: { authorization: { explain } },
   },
-  trace: {
-    event: undefined,
-    stage: "authorization",
-    selection: "authorization",
-  },
-  refusals: { authorization: { explain } },
-  // Expressions take a fifth of the start and 10 MB: only configurations that have them load them.
-  load: async () => (await import("./authorization_policy.ts")).code,
-});
+  loadCode,
+);
+
+/** Expressions take a fifth of the start and 10 MB: only configurations that have them load them. */
+async function loadCode() {
+  return (await import("./authorization_policy.ts")).code;
+}
 
 function explain(failed: FailedRequest): Explanation {
   return {

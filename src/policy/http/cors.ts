@@ -16,6 +16,7 @@ export const cors = definePolicy("cors", {
   access: "open",
   trace: { event: "cors", stage: "cors", selection: "cors" },
   refusals: {},
+}, {
   check: noProblems,
   create: createCors,
 });

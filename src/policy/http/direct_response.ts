@@ -26,6 +26,7 @@ export const directResponse = definePolicy("directResponse", {
   },
   refusals: {},
   respondsAlways: true,
+}, {
   check: noProblems,
   create: createDirectResponse,
 });

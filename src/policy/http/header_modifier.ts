@@ -23,6 +23,7 @@ export const requestHeaderModifier = definePolicy("requestHeaderModifier", {
     selection: "requestHeaderModifier",
   },
   refusals: {},
+}, {
   check: checkRequestHeaderModifier,
   create: createRequestHeaderModifier,
 });
@@ -40,6 +41,7 @@ export const responseHeaderModifier = definePolicy("responseHeaderModifier", {
     selection: "responseHeaderModifier",
   },
   refusals: {},
+}, {
   check: checkResponseHeaderModifier,
   create: createResponseHeaderModifier,
 });

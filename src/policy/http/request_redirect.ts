@@ -22,6 +22,7 @@ export const requestRedirect = definePolicy("requestRedirect", {
   },
   refusals: {},
   respondsAlways: true,
+}, {
   check: noProblems,
   create: (config, { listenerPort }) =>
     createRequestRedirect(config, listenerPort),

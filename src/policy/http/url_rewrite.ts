@@ -20,6 +20,7 @@ export const urlRewrite = definePolicy("urlRewrite", {
     selection: "urlRewrite",
   },
   refusals: {},
+}, {
   check: noProblems,
   create: createUrlRewrite,
 });

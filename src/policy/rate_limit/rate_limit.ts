@@ -4,26 +4,33 @@ import { checkGlobalStore } from "./rate_limit_references.ts";
 import { rateLimitSchema } from "./rate_limit_schema.ts";
 
 /** All limits of all levels, as one policy. */
-export const rateLimit = defineCombinedPolicy("rateLimit", {
-  description:
-    "Budgets of requests or LLM tokens; those of gateway and route all apply.",
-  schema: rateLimitSchema,
-  phases: ["route"],
-  access: "open",
-  trace: {
-    event: undefined,
-    // Only a rate limit service changes requests.
-    stage: (side, reported) =>
-      side === "request" || !reported.has("local")
-        ? "remote rate limit"
-        : "local rate limit",
-    selection: {
-      localRateLimit: ({ local }) => local,
-      remoteRateLimit: ({ global }) => global,
+export const rateLimit = defineCombinedPolicy(
+  "rateLimit",
+  {
+    description:
+      "Budgets of requests or LLM tokens; those of gateway and route all apply.",
+    schema: rateLimitSchema,
+    phases: ["route"],
+    access: "open",
+    trace: {
+      event: undefined,
+      // Only a rate limit service changes requests.
+      stage: (side, reported) =>
+        side === "request" || !reported.has("local")
+          ? "remote rate limit"
+          : "local rate limit",
+      selection: {
+        localRateLimit: ({ local }) => local,
+        remoteRateLimit: ({ global }) => global,
+      },
     },
+    refusals: { rate_limit: { explain: explainLimit } },
+    checkReferences: checkGlobalStore,
   },
-  refusals: { rate_limit: { explain: explainLimit } },
-  checkReferences: checkGlobalStore,
-  // Expressions take a fifth of the start and 10 MB: only configurations that have them load them.
-  load: async () => (await import("./rate_limit_policy.ts")).code,
-});
+  loadCode,
+);
+
+/** Expressions take a fifth of the start and 10 MB: only configurations that have them load them. */
+async function loadCode() {
+  return (await import("./rate_limit_policy.ts")).code;
+}
