@@ -1,4 +1,8 @@
-import { isJsonObject, stringMember } from "../../src/base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  stringMember,
+} from "../../src/base/json.ts";
 import { type ClientVerdict, judgeClients } from "./client_profiles.ts";
 import { type Finding, Findings } from "./finding.ts";
 import { inspectAuthorization } from "./inspect_authorization.ts";
@@ -150,9 +154,7 @@ async function callServer(
   try {
     const session = await McpSession.open(url, accessToken);
     const tools = await session.listTools();
-    const simple = tools.find(({ inputSchema }) =>
-      isJsonObject(inputSchema) && !Array.isArray(inputSchema["required"])
-    );
+    const simple = tools.find(needsNoArguments);
     const name = simple?.["name"];
     if (typeof name === "string") {
       await session.request("tools/call", { name, arguments: {} });
@@ -179,4 +181,10 @@ async function callServer(
         "Compare issuer, audience and rules with the token; on this gateway, `gwctl explain` says which check failed.",
     });
   }
+}
+
+function needsNoArguments({ inputSchema }: JsonObject): boolean {
+  if (!isJsonObject(inputSchema)) return false;
+  const { required = [] } = inputSchema;
+  return Array.isArray(required) && required.length === 0;
 }

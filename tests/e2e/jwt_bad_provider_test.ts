@@ -79,7 +79,7 @@ for (
     assert.deepEqual(server.reached, []);
     for (const document of ["keys", "authorization server metadata"]) {
       const line = gateway.log.find((line) =>
-        line.includes(`\tCannot get ${document} source=${origin}/`)
+        line.includes(`\tCannot fetch ${document} source=${origin}/`)
       );
       assert.ok(line !== undefined, `nothing is logged about the ${document}`);
       assert.ok(line.replaceAll('\\"', '"').includes(problem), line);
