@@ -1,33 +1,89 @@
-/**
- * LLM APIs with known usage formats: OpenAI `chat` and legacy `completions` (and compatible APIs), `responses`, Anthropic
- * `messages`, `embeddings`, `rerank`, `gemini` (also Vertex) and Bedrock `converse`.
- */
-export type LlmApi =
-  | "chat"
-  | "completions"
-  | "responses"
-  | "messages"
-  | "embeddings"
-  | "rerank"
-  | "gemini"
-  | "converse";
+/** Everything that differs between LLM APIs; an API is one entry of `llmApis`. */
+interface LlmApiFacts {
+  /** Ends of its paths, in lower case. */
+  readonly endings: readonly string[];
+  /** Provider in traces. */
+  readonly provider: string;
+  /** Where `input_tokens` in its usage counts tokens of the prompt cache; `undefined` when it does not use that name. */
+  readonly inputTokens: "withCache" | "withoutCache" | undefined;
+  /** Whether responses use output tokens. */
+  readonly hasOutput: boolean;
+  /** Whether a stream reports its usage only when the request has `stream_options.include_usage`. */
+  readonly needsIncludeUsage: boolean;
+  /** Whether `metadata` of a response has the usage; other APIs echo metadata of the client there. */
+  readonly usageInMetadata: boolean;
+}
 
-/** Path suffixes in lower case. */
-const endings: readonly (readonly [ending: string, api: LlmApi])[] = [
-  ["/chat/completions", "chat"],
-  ["/completions", "completions"],
-  ["/responses", "responses"],
-  ["/messages", "messages"],
-  ["/embeddings", "embeddings"],
-  ["/rerank", "rerank"],
-  [":generatecontent", "gemini"],
-  [":streamgeneratecontent", "gemini"],
-  ["/converse", "converse"],
-  ["/converse-stream", "converse"],
-  // Anthropic models on Vertex.
-  [":rawpredict", "messages"],
-  [":streamrawpredict", "messages"],
-];
+const usual = {
+  inputTokens: undefined,
+  hasOutput: true,
+  needsIncludeUsage: false,
+  usageInMetadata: false,
+} as const;
+
+/** LLM APIs with known usage formats. Of paths with the same end, the longer end comes first. */
+const llmApis = {
+  /** OpenAI, and compatible APIs. */
+  chat: {
+    ...usual,
+    endings: ["/chat/completions"],
+    provider: "openai",
+    needsIncludeUsage: true,
+  },
+  /** OpenAI's legacy API. */
+  completions: {
+    ...usual,
+    endings: ["/completions"],
+    provider: "openai",
+    needsIncludeUsage: true,
+  },
+  responses: {
+    ...usual,
+    endings: ["/responses"],
+    provider: "openai",
+    inputTokens: "withCache",
+  },
+  /** Anthropic, also on Vertex. */
+  messages: {
+    ...usual,
+    endings: ["/messages", ":rawpredict", ":streamrawpredict"],
+    provider: "anthropic",
+    inputTokens: "withoutCache",
+  },
+  embeddings: {
+    ...usual,
+    endings: ["/embeddings"],
+    provider: "openai",
+    hasOutput: false,
+  },
+  rerank: {
+    ...usual,
+    endings: ["/rerank"],
+    provider: "cohere",
+    hasOutput: false,
+  },
+  /** Gemini, also on Vertex. */
+  gemini: {
+    ...usual,
+    endings: [":generatecontent", ":streamgeneratecontent"],
+    provider: "gemini",
+  },
+  /** Bedrock. */
+  converse: {
+    ...usual,
+    endings: ["/converse", "/converse-stream"],
+    provider: "bedrock",
+    usageInMetadata: true,
+  },
+} satisfies Readonly<Record<string, LlmApiFacts>>;
+
+/** Name of an LLM API: `llm.provider` in expressions. */
+export type LlmApi = keyof typeof llmApis;
+
+/** Returns the facts of an API. */
+export function llmApiFacts(api: LlmApi): LlmApiFacts {
+  return llmApis[api];
+}
 
 /**
  * Detects the API from the end of the path: `POST /openai/deployments/x/chat/completions?api-version=1` is `chat`.
@@ -41,6 +97,14 @@ export function detectLlmApi(method: string, path: string): LlmApi | undefined {
     if (end.endsWith(ending)) return api;
   }
   return undefined;
+}
+
+const endings = Object.keys(llmApis).filter(isLlmApi).flatMap((api) =>
+  llmApiFacts(api).endings.map((ending) => [ending, api] as const)
+);
+
+function isLlmApi(name: string): name is LlmApi {
+  return Object.hasOwn(llmApis, name);
 }
 
 /** Exceeds the length of all suffixes. */

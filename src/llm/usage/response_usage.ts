@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { LlmApi } from "../llm_api.ts";
+import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import { readUsageReport, type UsageReport } from "./usage_report.ts";
 
 /** Usage in a JSON response or an event of a stream. */
@@ -39,8 +39,7 @@ export function readResponseUsage(
     return { report: undefined, isStart: false, model: undefined };
   }
   const { response, message, delta } = document;
-  // Only Bedrock reports usage there; other APIs echo metadata of the client.
-  const isTrusted = api === undefined || api === "converse";
+  const isTrusted = api === undefined || llmApiFacts(api).usageInMetadata;
   const metadata = isTrusted ? document["metadata"] : undefined;
   const places = [document, response, metadata, delta, document["x_groq"]];
   const report = firstOf(places, (place) => readPlace(place, api)) ??

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { LlmApi } from "../llm_api.ts";
+import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 
 type Count = number | undefined;
 
@@ -58,7 +58,7 @@ function pickDialect(
   api: LlmApi | undefined,
 ): Reader | undefined {
   const snake = hasAny(usage, snakeFields);
-  if (snake && (api === "messages" || api === "responses")) return readSnake;
+  if (snake && inputTokensOf(api) !== undefined) return readSnake;
   if (hasAny(usage, chatFields)) return readChat;
   if (snake) return readSnake;
   if (hasAny(usage, geminiFields)) return readGemini;
@@ -120,10 +120,11 @@ function readSnake(
 ): UsageReport {
   const input = detailsOf(usage, "input_tokens_details");
   const output = detailsOf(usage, "output_tokens_details");
+  const inputTokens = inputTokensOf(api) ??
+    (looksLikeAnthropic(usage) ? "withoutCache" : "withCache");
   return {
     dialect: "snake",
-    cacheIsOutside: api === "messages" ||
-      (api !== "responses" && looksLikeAnthropic(usage)),
+    cacheIsOutside: inputTokens === "withoutCache",
     input: toTokenCount(usage["input_tokens"]),
     output: toTokenCount(usage["output_tokens"]),
     cached: toTokenCount(input["cached_tokens"]) ??
@@ -135,6 +136,10 @@ function readSnake(
       toTokenCount(output["thinking_tokens"]),
     total: toTokenCount(usage["total_tokens"]),
   };
+}
+
+function inputTokensOf(api: LlmApi | undefined) {
+  return api && llmApiFacts(api).inputTokens;
 }
 
 function looksLikeAnthropic(usage: JsonObject): boolean {

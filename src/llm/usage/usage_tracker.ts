@@ -1,6 +1,6 @@
 import { readResponseUsage } from "./response_usage.ts";
 import { ContentMeter } from "./content_meter.ts";
-import type { LlmApi } from "../llm_api.ts";
+import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import {
   MAX_TOKEN_COUNT,
   mergeUsageReports,
@@ -61,7 +61,7 @@ export class UsageTracker {
 
   #estimateOutput(): number {
     // These two respond with numbers, not with tokens.
-    if (this.#api === "embeddings" || this.#api === "rerank") return 0;
+    if (this.#api !== undefined && !llmApiFacts(this.#api).hasOutput) return 0;
     return estimateTokens(this.unreported.bytes);
   }
 }

@@ -6,7 +6,7 @@ import {
   createDecoder,
 } from "../../llm/format/content_decoder.ts";
 import { withIncludeUsage } from "../../llm/usage/include_usage.ts";
-import { detectLlmApi, type LlmApi } from "../../llm/llm_api.ts";
+import { detectLlmApi, type LlmApi, llmApiFacts } from "../../llm/llm_api.ts";
 import { textSizeOf } from "../../llm/request_size.ts";
 import {
   readUsageHeaders,
@@ -79,7 +79,7 @@ export class TokenMeter {
     this.#requestBytes = bytes === undefined ? maxBytes : textSizeOf(bytes);
     if (!this.#mayAsk || bytes === undefined) return;
     if (!mayChangeBody(request.headers)) return;
-    if (this.api !== "chat" && this.api !== "completions") return;
+    if (!llmApiFacts(this.api).needsIncludeUsage) return;
     const asking = withIncludeUsage(bytes);
     if (asking === undefined) return;
     request.body = new BytesBody(asking);
