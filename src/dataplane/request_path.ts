@@ -9,7 +9,7 @@ import { Pipeline } from "../proxy/pipeline.ts";
 import { ServerWatch } from "../proxy/ports/server_watch.ts";
 import { trustedProxies } from "../proxy/trusted_proxies.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
-import type { Snapshot } from "../snapshot/snapshot.ts";
+import type { PortId, Snapshot } from "../snapshot/snapshot.ts";
 import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import type { AccessLog } from "../telemetry/log/access_log.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
@@ -50,7 +50,7 @@ export function createListeners(options: RequestPathOptions): Listeners {
       debugging.finished(request, exchange);
     }),
   });
-  const observe = (port: number) => watchPort(port, options);
+  const observe = (port: PortId) => watchPort(port, options);
   return new Listeners({
     pipeline,
     clock,
@@ -76,12 +76,15 @@ function createForwarder(
   return new Forwarder({ upstreams, mirrors, clock, log });
 }
 
-function watchPort(port: number, options: RequestPathOptions): ServerWatch {
+function watchPort(
+  { key, port }: PortId,
+  options: RequestPathOptions,
+): ServerWatch {
   const { snapshots, clock, logger, metrics, debugging } = options;
   const record = recorder(options);
   return new ServerWatch({
     port,
-    gateway: () => gatewayOf(snapshots.current, port),
+    gateway: () => gatewayOf(snapshots.current, key),
     clock,
     log: logger.module("http"),
     metrics,
@@ -100,8 +103,8 @@ function recorder({ accessLog, metrics }: RequestPathOptions) {
 }
 
 /** The gateway whose port it is, unless several share it. */
-function gatewayOf({ ports }: Snapshot, port: number): string | undefined {
-  const listeners = ports.find((each) => each.port === port)?.listeners ?? [];
+function gatewayOf({ ports }: Snapshot, key: string): string | undefined {
+  const listeners = ports.find((port) => port.key === key)?.listeners ?? [];
   const [name, ...others] = new Set(listeners.map(({ gateway }) => gateway));
   return others.length === 0 ? name : undefined;
 }

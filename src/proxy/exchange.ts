@@ -1,10 +1,11 @@
+import { addressIncludes } from "../base/bind_address.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import { detectLlmApi } from "../llm/llm_api.ts";
 import type { Slots } from "../policy/slot.ts";
 import { usageListeners } from "../policy/usage_listeners.ts";
-import type { Listener, Snapshot } from "../snapshot/snapshot.ts";
+import type { Listener, PortId, Snapshot } from "../snapshot/snapshot.ts";
 import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
 import type { Attempts } from "./attempts.ts";
 import { TokenMeter } from "./body/token_meter.ts";
@@ -30,6 +31,7 @@ export class Exchange implements RequestFacts {
   readonly snapshot: Snapshot;
   /** Port of the configuration that the request arrived on. */
   readonly port: number;
+  readonly #arrivedOn: PortId;
   readonly requestId: string;
   /** Milliseconds since the epoch. */
   readonly acceptedAt: number;
@@ -54,12 +56,13 @@ export class Exchange implements RequestFacts {
 
   constructor(
     request: RequestMessage,
-    port: number,
+    arrivedOn: PortId,
     { snapshots, clock }: ExchangeOptions,
   ) {
     this.request = request;
     this.snapshot = snapshots.current;
-    this.port = port;
+    this.port = arrivedOn.port;
+    this.#arrivedOn = arrivedOn;
     this.requestId = requestIdOf(request.headers);
     this.acceptedAt = clock.now();
     this.startedAt = clock.monotonic();
@@ -71,8 +74,14 @@ export class Exchange implements RequestFacts {
 
   /** Listeners of the port. */
   get listeners(): readonly Listener[] {
-    const { snapshot: { ports }, port } = this;
-    return ports.find((each) => each.port === port)?.listeners ?? [];
+    const { key, port, address } = this.#arrivedOn;
+    const { ports } = this.snapshot;
+    const current = ports.find((each) => each.key === key) ??
+      // A reload has moved the port, and this connection is not closed yet.
+      ports.find((each) =>
+        each.port === port && addressIncludes(each.address, address)
+      );
+    return current?.listeners ?? [];
   }
 
   /** The request as policies see it. */

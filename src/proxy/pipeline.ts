@@ -5,7 +5,7 @@ import type {
   ResponseMessage,
 } from "../http/message.ts";
 import { normalizeTarget } from "../route/normalize_target.ts";
-import type { Route, WeightedBackend } from "../snapshot/snapshot.ts";
+import type { PortId, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { limitBody } from "./body/limited_body.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import { ExchangeReply, type FinishObserver } from "./finish.ts";
@@ -47,7 +47,7 @@ export class Pipeline {
   }
 
   /** Handles a request that arrived on `port`; never throws. */
-  async handle(request: RequestMessage, port: number): Promise<Reply> {
+  async handle(request: RequestMessage, port: PortId): Promise<Reply> {
     const exchange = new Exchange(request, port, this.#options);
     exchange.trace = this.#options.tracing.begin(exchange);
     let response: ResponseMessage;

@@ -31,8 +31,10 @@ export type DescribePolicies = (
   sensitiveHeaders: ReadonlySet<string>,
 ) => Readonly<Record<string, JsonValue>>;
 
-/** One socket to listen on, shared by the listeners of that port. */
+/** One socket to listen on, shared by the listeners of that port and address. */
 export interface Port {
+  /** Such as `80`, or `127.0.0.1:80`; the same as long as the socket can stay. */
+  readonly key: string;
   readonly port: number;
   /** IP address or host name to bind to; `undefined` for every interface. */
   readonly address: string | undefined;
@@ -43,6 +45,9 @@ export interface Port {
   /** The listener for a `Host`, most specific hostname first. */
   readonly listeners: readonly Listener[];
 }
+
+/** The part of a port that stays the same while it is open. */
+export type PortId = Pick<Port, "key" | "port" | "address">;
 
 /** In milliseconds; `undefined` is the engine's default. */
 export interface ListenerTimeouts {

@@ -315,6 +315,53 @@ Deno.test("gateway closes idle connections by the time limit that was changed un
   client.close();
 });
 
+Deno.test("gateways share a port at different addresses, and a reload moves it to all of them", async () => {
+  await using upstream = upstreamThatSays("ok");
+  const port = freePort();
+  const at = (...addresses: readonly string[]) => {
+    const { routes } = routed(upstream, port);
+    const gateways = addresses.map((value, index) => ({
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "Gateway",
+      metadata: { name: `gateway${index}` },
+      spec: {
+        addresses: [{ value }],
+        listeners: [{ name: "http", port, protocol: "HTTP" }],
+      },
+    }));
+    const names = addresses.map((_, index) => `gateway${index}`);
+    const routing = {
+      routes: routes.map((route) => ({ ...route, gateways: names })),
+    };
+    return [routing, ...gateways].map((each) => JSON.stringify(each)).join(
+      "\n---\n",
+    );
+  };
+  let text = at("127.0.0.1", "127.0.0.2");
+  const source: ConfigurationSource = {
+    read: () => Promise.resolve([{ name: "<config>", text }]),
+    watch: () => Promise.resolve((async function* () {})()),
+  };
+  const gateway = await Gateway.start({
+    config: source,
+    writeLog: () => {},
+    writeAccessLog: () => {},
+  });
+  await using _stop = { [Symbol.asyncDispose]: () => gateway.stop(0) };
+  const hosts = async () =>
+    (await gateway.addresses()).map(({ hostname }) => hostname);
+  assert.deepEqual(await hosts(), ["127.0.0.1", "127.0.0.2"]);
+  for (const host of await hosts()) {
+    const response = await fetch(`http://${host}:${port}/`);
+    assert.equal(await response.text(), "ok");
+  }
+  text = at("0.0.0.0");
+  await gateway.reload();
+  assert.deepEqual(await hosts(), ["0.0.0.0"]);
+  const response = await fetch(`http://127.0.0.2:${port}/`);
+  assert.equal(await response.text(), "ok");
+});
+
 Deno.test("gateway moves a port to another address", async () => {
   await using upstream = upstreamThatSays("ok");
   const port = freePort();

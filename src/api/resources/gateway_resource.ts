@@ -1,3 +1,4 @@
+import { canonicalAddress } from "../../base/bind_address.ts";
 import { duration } from "../schema/duration.ts";
 import { GATEWAY_API_GROUP, gatewayApiVersion } from "./group.ts";
 import { resource } from "./resource.ts";
@@ -69,6 +70,14 @@ export const listenerTlsSchema = s.refine(
   s.bothOrNeither("clientCa", "clientCertificate"),
 );
 
+const listenAddress = s.named(
+  "IP address or `localhost`",
+  s.checkedText(
+    (text) => text === "localhost" || isIpAddress(text),
+    'an IP address or "localhost"',
+  ),
+);
+
 /** Fields of a listener, shared with the short file form. */
 export const listenerEntries = {
   protocol: s.field(
@@ -80,14 +89,8 @@ export const listenerEntries = {
     s.optional(hostname),
   ),
   address: s.field(
-    "Address to listen on. Default: all addresses.",
-    s.optional(s.named(
-      "IP address or `localhost`",
-      s.checkedText(
-        (text) => text === "localhost" || isIpAddress(text),
-        'an IP address or "localhost"',
-      ),
-    )),
+    "Address to listen on. Default: the addresses of the gateway, or all addresses.",
+    s.optional(listenAddress),
   ),
   timeouts: s.field(
     "Time-outs of clients; `0s` means unlimited.",
@@ -168,6 +171,14 @@ const listenerSchema = s.refine(
   ),
 );
 
+const gatewayAddress = s.object({
+  type: s.field(
+    "Kind of address; the only `Hostname` is `localhost`.",
+    s.withDefault(s.oneOf(["IPAddress", "Hostname"]), "IPAddress"),
+  ),
+  value: s.field("Address to listen on.", listenAddress),
+});
+
 /** A `Gateway` of the Gateway API, extended by listener fields of this project. */
 export const gatewaySchema = resource(
   gatewayApiVersion,
@@ -177,7 +188,13 @@ export const gatewaySchema = resource(
       "Accepted, but ignored.",
       s.optional(s.string()),
     ),
-    addresses: s.field("Accepted, but ignored.", s.optional(s.unknown())),
+    addresses: s.field(
+      "Addresses to listen on, for listeners without an `address`. Default: all addresses.",
+      s.optional(s.refine(
+        s.list(gatewayAddress, { max: 16 }),
+        s.unique(({ value }) => value, "address"),
+      )),
+    ),
     infrastructure: s.field("Accepted, but ignored.", s.optional(s.unknown())),
     listeners: s.field(
       "Ports and hosts to serve.",
@@ -185,7 +202,10 @@ export const gatewaySchema = resource(
         s.list(listenerSchema, { min: 1, max: 64 }),
         s.unique((listener) => listener.name, "listener name"),
         s.unique(
-          (listener) => `${listener.hostname ?? "*"}:${listener.port}`,
+          ({ hostname = "*", port, address }) =>
+            `${hostname}:${port}${
+              address === undefined ? "" : ` of ${address}`
+            }`,
           "hostname and port",
         ),
       ),
@@ -198,6 +218,16 @@ export type Gateway = s.Infer<typeof gatewaySchema>;
 
 /** A port and hostname that accepts requests. */
 export type Listener = Gateway["spec"]["listeners"][number];
+
+/** Returns the addresses that a listener listens on; `undefined` is all addresses. Gateway API `GatewaySpec.addresses`. */
+export function bindAddressesOf(
+  { spec: { addresses = [] } }: Gateway,
+  { address }: Pick<Listener, "address">,
+): readonly (string | undefined)[] {
+  if (address !== undefined) return [canonicalAddress(address)];
+  if (addresses.length === 0) return [undefined];
+  return addresses.map(({ value }) => canonicalAddress(value));
+}
 
 /** TLS settings of a listener. */
 export type ListenerTls = NonNullable<Listener["tls"]>;

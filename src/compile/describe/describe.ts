@@ -85,9 +85,9 @@ function webUisOf(listeners: readonly CompiledListener[]): Iterable<Backend> {
   );
 }
 
-function describePort({ port, address, tls, listeners, ...limits }: Port) {
+function describePort({ key, port, address, tls, listeners, ...limits }: Port) {
   return {
-    key: `bind/${port}`,
+    key: `bind/${key}`,
     address: formatHostPort(address ?? "::", port),
     protocol: tls === undefined ? "http" : "tls",
     maxConnections: limits.maxConnections,

@@ -1,3 +1,5 @@
+import { addressesOverlap } from "../../base/bind_address.ts";
+import { formatHostPort } from "../../base/host_port.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { Listener as ListenerSpec } from "../../api/resources/gateway_resource.ts";
 import { compareHostnames } from "../../route/hostname.ts";
@@ -20,21 +22,79 @@ export interface CompiledSite {
   readonly listener: Listener;
 }
 
-/** Sockets to open: one for each port, shared by the listeners of all gateways that are on it. */
+/** A listener at one of its addresses. */
+interface BoundListener extends CompiledSite {
+  /** `undefined` is all addresses. */
+  readonly address: string | undefined;
+}
+
+/** Returns the sockets to open: one for each port and address, shared by the listeners of all gateways that are on it. */
 export function compilePorts(
   sites: readonly CompiledSite[],
   context: TlsContext,
 ): Port[] {
-  const groups = Map.groupBy(sites, ({ site }) => site.spec.port);
-  return groups.entries().flatMap(([port, group]) =>
-    compilePort(port, group, context)
+  const bound = sites.flatMap((compiled) =>
+    compiled.site.addresses.map((address) => ({ ...compiled, address }))
+  );
+  const groups = Map.groupBy(
+    bound,
+    ({ site, address }) => keyOf(site.spec.port, address),
+  );
+  reportOverlaps([...groups.values()], context.report);
+  return groups.entries().flatMap(([key, group]) =>
+    compilePort(key, group, context)
   ).toArray();
+}
+
+function keyOf(port: number, address: string | undefined): string {
+  return address === undefined ? String(port) : formatHostPort(address, port);
+}
+
+/** Reports addresses that contain another of the same port, such as all addresses and 127.0.0.1: only one can be opened. */
+function reportOverlaps(
+  groups: readonly (readonly BoundListener[])[],
+  report: Report,
+): void {
+  const opened: BoundListener[] = [];
+  for (const group of groups) {
+    const [first] = group;
+    if (first === undefined || first.site.spec.port === 0) continue;
+    const rival = opened.find(({ site, address }) =>
+      site.spec.port === first.site.spec.port &&
+      addressesOverlap(address, first.address)
+    );
+    if (rival === undefined) opened.push(first);
+    else {for (const { site } of group) {
+        reportOverlap(site, first, rival, report);
+      }}
+  }
+}
+
+function reportOverlap(
+  site: ListenerSite,
+  { address }: BoundListener,
+  rival: BoundListener,
+  report: Report,
+): void {
+  const path = site.spec.address === undefined && address !== undefined
+    ? ["spec", "addresses"]
+    : [...pathOf(site), site.spec.address === undefined ? "port" : "address"];
+  const message = `Cannot listen on port ${site.spec.port} of ${
+    nameOfAddress(address)
+  }: listener "${rival.site.key}" listens on ${
+    nameOfAddress(rival.address)
+  }, and one includes the other; use the same address for both`;
+  report.error(site.gateway, { path, message });
+}
+
+function nameOfAddress(address: string | undefined): string {
+  return address ?? "all addresses";
 }
 
 /** Nothing for a port of two protocols, or of TLS without a certificate: it could not answer as it should. */
 function compilePort(
-  port: number,
-  group: readonly CompiledSite[],
+  key: string,
+  group: readonly BoundListener[],
   context: TlsContext,
 ): Port[] {
   const sites = group.map(({ site }) => site);
@@ -45,11 +105,12 @@ function compilePort(
   const tls = protocol === "HTTPS"
     ? compilePortTls(sites, shared, context)
     : undefined;
-  if (tls?.certificates.length === 0) return [];
+  const [first] = group;
+  if (first === undefined || tls?.certificates.length === 0) return [];
   return [{
-    port,
-    // Not stating an address is a statement too: every address.
-    address: shared("address", ({ address }) => address ?? null) ?? undefined,
+    key,
+    port: first.site.spec.port,
+    address: first.address,
     maxConnections: shared("maxConnections", (spec) => spec.maxConnections),
     timeouts: compileTimeouts(shared("timeouts", (spec) => spec.timeouts)),
     tls,

@@ -1,6 +1,7 @@
-import type {
-  Gateway,
-  Listener as ListenerSpec,
+import {
+  bindAddressesOf,
+  type Gateway,
+  type Listener as ListenerSpec,
 } from "../../api/resources/gateway_resource.ts";
 import { fullName } from "../precedence.ts";
 import type { Report } from "../report.ts";
@@ -15,6 +16,8 @@ export interface ListenerSite {
   readonly key: string;
   /** `*` for any. */
   readonly hostname: string;
+  /** Addresses to listen on; `undefined` is all addresses. */
+  readonly addresses: readonly (string | undefined)[];
 }
 
 /** Returns a setting of the socket, on which all listeners of the port must agree; `field` is a path such as `tls.minVersion`. */
@@ -53,9 +56,11 @@ function sitesOf(gateway: Gateway): ListenerSite[] {
     index,
     key: `${fullName(gateway)}/${spec.name}`,
     hostname: spec.hostname ?? "*",
+    addresses: bindAddressesOf(gateway, spec),
   }));
 }
 
 function areIndistinct(a: ListenerSite, b: ListenerSite): boolean {
-  return a.hostname === b.hostname && a.spec.port === b.spec.port;
+  return a.hostname === b.hostname && a.spec.port === b.spec.port &&
+    a.addresses.some((address) => b.addresses.includes(address));
 }

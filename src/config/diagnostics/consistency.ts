@@ -1,7 +1,9 @@
+import { addressesOverlap } from "../../base/bind_address.ts";
 import { parseAddress } from "../../api/schema/address.ts";
-import type {
-  Gateway,
-  Listener,
+import {
+  bindAddressesOf,
+  type Gateway,
+  type Listener,
 } from "../../api/resources/gateway_resource.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { Diagnostic, Location } from "./located_diagnostic.ts";
@@ -37,7 +39,9 @@ function reservedPorts(
     if (reserved?.kind !== "tcp") return [];
     return gateway.resource.spec.listeners.flatMap((listener, index) =>
       listener.port !== reserved.port ||
-        !sharesAddress(listener, reserved.hosts)
+        !bindAddressesOf(gateway.resource, listener).some((address) =>
+          reserved.hosts.some((host) => addressesOverlap(address, host))
+        )
         ? []
         : [diagnose(gateway, {
           path: ["spec", "listeners", index, "port"],
@@ -48,16 +52,6 @@ function reservedPorts(
         })]
     );
   });
-}
-
-function sharesAddress(
-  { address }: Listener,
-  hosts: readonly string[],
-): boolean {
-  const wildcards = ["0.0.0.0", "::"];
-  return address === undefined || wildcards.includes(address) ||
-    (address === "localhost" && hosts.includes("127.0.0.1")) ||
-    hosts.some((host) => host === address || wildcards.includes(host));
 }
 
 /** Reports references to Secrets and ConfigMaps, which exist only in clusters. */
@@ -125,9 +119,7 @@ function portConflicts(
   for (const gateway of gateways) {
     for (const [index, listener] of gateway.resource.spec.listeners.entries()) {
       const current = { gateway, listener, index };
-      const conflict = seen.find((other) =>
-        conflicts(other.listener, listener)
-      );
+      const conflict = seen.find((other) => conflicts(other, current));
       if (conflict !== undefined) {
         diagnostics.push(conflictDiagnostic(current, conflict));
       } else seen.push(current);
@@ -136,10 +128,13 @@ function portConflicts(
   return diagnostics;
 }
 
-function conflicts(a: Listener, b: Listener): boolean {
-  if (a.port !== b.port || (a.address ?? "") !== (b.address ?? "")) {
-    return false;
-  }
+/** Listeners of overlapping, but different addresses are compared when the gateway's sockets are compiled. */
+function conflicts(one: PlacedListener, other: PlacedListener): boolean {
+  const [a, b] = [one.listener, other.listener];
+  if (a.port !== b.port) return false;
+  const addresses = new Set(bindAddressesOf(one.gateway.resource, a));
+  const shared = bindAddressesOf(other.gateway.resource, b);
+  if (!shared.some((address) => addresses.has(address))) return false;
   return a.protocol !== b.protocol || (a.hostname ?? "") === (b.hostname ?? "");
 }
 

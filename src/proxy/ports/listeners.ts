@@ -1,3 +1,4 @@
+import { addressesOverlap } from "../../base/bind_address.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { formatHostPort } from "../../base/host_port.ts";
@@ -6,7 +7,7 @@ import type { ServerObserver } from "../../http/server/observer.ts";
 import type { OpenConnection } from "../../http/server/open_connection.ts";
 import type { ServerLimits } from "../../http/server/server_options.ts";
 import { HttpServer } from "../../http/server/http_server.ts";
-import type { Port } from "../../snapshot/snapshot.ts";
+import type { Port, PortId } from "../../snapshot/snapshot.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { respondToError } from "../respond.ts";
 import { openPort } from "./open_port.ts";
@@ -18,7 +19,7 @@ export interface ListenersOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Makes who hears what happens on a port apart from requests. */
-  readonly observe: (port: number) => ServerObserver;
+  readonly observe: (port: PortId) => ServerObserver;
   /** For every port; a port's own timeouts and connections come on top. */
   readonly limits: Pick<ServerLimits, "maxHeaderBytes" | "maxHeaderCount">;
 }
@@ -46,7 +47,8 @@ export interface DrainCounts {
 /** The sockets in use: a port that stays in the configuration keeps its socket and its connections. */
 export class Listeners {
   readonly #options: ListenersOptions;
-  readonly #open = new Map<number, OpenPort>();
+  /** By `Port.key`. */
+  readonly #open = new Map<string, OpenPort>();
   /** With the port that each one had. */
   readonly #draining = new Map<HttpServer, number>();
 
@@ -64,18 +66,26 @@ export class Listeners {
     );
   }
 
-  /** Connections by configured port. */
+  /** Returns the connection counts by configured port, which may be open at several addresses. */
   stats(): { port: number; active: number; accepted: number; max: number }[] {
-    return [...this.#open.values()].map(({ server, port }) => ({
-      port: port.port,
-      ...server.connections,
-      max: server.maxConnections,
-    }));
+    const counts = new Map<
+      number,
+      { port: number; active: number; accepted: number; max: number }
+    >();
+    for (const { server, port: { port } } of this.#open.values()) {
+      const { active, accepted } = server.connections;
+      const sum = counts.get(port) ?? { port, active: 0, accepted: 0, max: 0 };
+      sum.active += active;
+      sum.accepted += accepted;
+      sum.max += server.maxConnections;
+      counts.set(port, sum);
+    }
+    return [...counts.values()];
   }
 
   /** The connections of every port, also of those that only finish what is under way. */
   *connections(): Iterable<PortConnections> {
-    for (const [port, { server: { open } }] of this.#open) {
+    for (const { server: { open }, port: { port } } of this.#open.values()) {
       yield { port, state: "accepting", open };
     }
     for (const [{ open }, port] of this.#draining) {
@@ -95,14 +105,14 @@ export class Listeners {
     }
     undo.move();
     return () => {
-      this.#closeAllBut(new Set(ports.map(({ port }) => port)));
+      this.#closeAllBut(new Set(ports.map(({ key }) => key)));
       for (const adopt of adoptions) adopt();
     };
   }
 
   /** Lets requests finish for `timeoutMs`, then cuts what is left; answers how many there were of both. */
   async drain(timeoutMs: number): Promise<DrainCounts> {
-    for (const [port, { server }] of this.#open) {
+    for (const { server, port: { port } } of this.#open.values()) {
       this.#draining.set(server, port);
     }
     this.#open.clear();
@@ -126,21 +136,23 @@ export class Listeners {
     port: Port,
     undo: AsyncDisposableStack,
   ): Promise<() => void> {
-    const open = this.#open.get(port.port);
+    const open = this.#open.get(port.key);
     if (open !== undefined && fitsSocket(open.port, port)) {
       return this.#prepareChange(open, port);
     }
-    if (open !== undefined) {
-      // One number cannot be listened on twice, so there is a moment without.
-      await open.server.stopAccepting();
-      undo.defer(() => this.#takeUpAgain(open));
+    for (const rival of this.#open.values()) {
+      const isStopped = rival.server.addresses.length === 0;
+      if (isStopped || !sharesSocket(rival.port, port)) continue;
+      // An address cannot be opened twice, so there is a moment without.
+      await rival.server.stopAccepting();
+      undo.defer(() => this.#takeUpAgain(rival));
     }
     const server = this.#createServer(port);
     undo.defer(() => server.close());
     await openPort(server, port);
     return () => {
       if (open !== undefined) this.#retire(open.server, port.port);
-      this.#open.set(port.port, { server, port });
+      this.#open.set(port.key, { server, port });
       this.#options.log.info("Listening", {
         address: server.addresses.map(({ hostname, port }) =>
           formatHostPort(hostname, port)
@@ -159,7 +171,7 @@ export class Listeners {
     return () => {
       adoptTls();
       server.configure(this.#limitsOf(port));
-      this.#open.set(port.port, { server, port });
+      this.#open.set(port.key, { server, port });
     };
   }
 
@@ -171,22 +183,22 @@ export class Listeners {
     }
   }
 
-  #closeAllBut(wanted: ReadonlySet<number>): void {
-    for (const [number, { server }] of this.#open) {
-      if (wanted.has(number)) continue;
-      this.#open.delete(number);
-      this.#retire(server, number);
-      this.#options.log.info("Port closed", { port: number });
+  #closeAllBut(wanted: ReadonlySet<string>): void {
+    for (const [key, { server, port: { port } }] of this.#open) {
+      if (wanted.has(key)) continue;
+      this.#open.delete(key);
+      this.#retire(server, port);
+      this.#options.log.info("Port closed", { port });
     }
   }
 
   #createServer(port: Port): HttpServer {
     const { pipeline, clock, log, observe } = this.#options;
     return new HttpServer({
-      handler: (request) => pipeline.handle(request, port.port),
+      handler: (request) => pipeline.handle(request, port),
       reject: respondToError,
       report: (error) => log.error("Cannot serve a connection", { error }),
-      observer: observe(port.port),
+      observer: observe(port),
       clock,
       limits: this.#limitsOf(port),
     });
@@ -213,10 +225,15 @@ function drainTimeout(timeoutMs: number): GatewayError {
   return new GatewayError("drain_timeout", "gateway", message);
 }
 
-/** Whether the socket of one port can serve the other: what changes a connection from its first byte needs another. */
-function fitsSocket(one: Port, other: Port): boolean {
-  return one.address === other.address &&
-    (one.tls === undefined) === (other.tls === undefined);
+/** Reports whether the socket of a port can serve after a change: a connection speaks TLS from its first byte, or never. */
+function fitsSocket(before: Port, after: Port): boolean {
+  return (before.tls === undefined) === (after.tls === undefined);
+}
+
+/** Reports whether only one of two ports can be open. */
+function sharesSocket(one: Port, other: Port): boolean {
+  return one.port === other.port && one.port !== 0 &&
+    addressesOverlap(one.address, other.address);
 }
 
 function isSame(one: unknown, other: unknown): boolean {

@@ -67,7 +67,6 @@ Deno.test("a port has the settings that its listeners state", () => {
 const disagreements = [
   ["maxConnections", { maxConnections: 1 }, { maxConnections: 2 }],
   ["timeouts", { timeouts: { idle: "1s" } }, { timeouts: { idle: "2s" } }],
-  ["address", { address: "127.0.0.1" }, {}],
 ] as const;
 for (const [field, first, second] of disagreements) {
   Deno.test(`listeners that disagree about ${field} are an error`, () => {
@@ -81,6 +80,73 @@ for (const [field, first, second] of disagreements) {
     });
     assert.deepEqual(diagnosticLines(compiled), [
       `error Gateway/default/gw spec.listeners.1.${field}: Cannot use another "${field}" than listener "default/gw/a": both are on port 80`,
+    ]);
+  });
+}
+
+/** Two gateways of port 80 at these addresses; `undefined` is all. */
+function gatewaysAt(...addresses: readonly (readonly string[] | undefined)[]) {
+  return addresses.map((values, index) => {
+    const { spec, ...resource } = gateway(`gw${index}`);
+    const addresses = values?.map((value) => ({
+      type: "IPAddress" as const,
+      value,
+    }));
+    return { ...resource, spec: { ...spec, ...(addresses && { addresses }) } };
+  });
+}
+
+Deno.test("gateways share a port at different addresses, each with its own socket", () => {
+  const compiled = compileAll({
+    gateways: gatewaysAt(["10.0.0.1", "10.0.0.2"], ["10.0.0.3"]),
+  });
+  assert.deepEqual(diagnosticLines(compiled), []);
+  assert.deepEqual(
+    compiled.snapshot.ports.map(({ key, port, address, listeners }) => [
+      key,
+      port,
+      address,
+      ...listeners.map(({ key }) => key),
+    ]),
+    [
+      ["10.0.0.1:80", 80, "10.0.0.1", "default/gw0/http"],
+      ["10.0.0.2:80", 80, "10.0.0.2", "default/gw0/http"],
+      ["10.0.0.3:80", 80, "10.0.0.3", "default/gw1/http"],
+    ],
+  );
+});
+
+Deno.test("a listener's own address replaces those of its gateway", () => {
+  const [resource] = gatewaysAt(["10.0.0.1"]);
+  const [listener] = resource?.spec.listeners ?? [];
+  assert.ok(resource !== undefined && listener !== undefined);
+  const { snapshot } = compileAll({
+    gateways: [{
+      ...resource,
+      spec: {
+        ...resource.spec,
+        listeners: [{ ...listener, address: "0:0::1" }],
+      },
+    }],
+  });
+  assert.deepEqual(snapshot.ports.map(({ key }) => key), ["[::1]:80"]);
+});
+
+const overlaps = [
+  [undefined, "10.0.0.1", "spec.addresses"],
+  ["10.0.0.1", undefined, "spec.listeners.0.port"],
+  ["0.0.0.0", "10.0.0.1", "spec.addresses"],
+  ["localhost", "127.0.0.1", "spec.addresses"],
+  ["::", "0.0.0.0", "spec.addresses"],
+] as const;
+for (const [first, second, path] of overlaps) {
+  const [one, two] = [first ?? "all addresses", second ?? "all addresses"];
+  Deno.test(`${one} and ${two} cannot both have a listener on one port`, () => {
+    const compiled = compileAll({
+      gateways: gatewaysAt(first && [first], second && [second]),
+    });
+    assert.deepEqual(diagnosticLines(compiled), [
+      `error Gateway/default/gw1 ${path}: Cannot listen on port 80 of ${two}: listener "default/gw0/http" listens on ${one}, and one includes the other; use the same address for both`,
     ]);
   });
 }
