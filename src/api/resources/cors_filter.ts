@@ -26,34 +26,34 @@ const headerNames = s.refine(
 /** Cross-origin resource sharing; Gateway API `HTTPCORSFilter`. */
 export const corsSchema = s.object({
   allowOrigins: s.field(
-    "Origins that may read answers, such as `https://app.example.com` or `https://*.example.com`; `*` is all of them.",
+    "Allowed origins, such as `https://app.example.com` or `https://*.example.com`; `*` allows all.",
     s.optional(s.refine(
       s.list(origin, { max: 64 }),
       s.rule(wildcardAlone, ALONE_MESSAGE),
     )),
   ),
   allowCredentials: s.field(
-    "Whether pages may send cookies and credentials.",
+    "Allows cookies and other credentials.",
     s.optional(s.boolean()),
     false,
   ),
   allowMethods: s.field(
-    "Methods that pages may use besides `GET`, `HEAD` and `POST`; `*` is all of them.",
+    "Allowed methods besides `GET`, `HEAD` and `POST`; `*` allows all.",
     s.optional(s.refine(
       s.list(s.oneOf([...httpMethods, "*"]), { max: 9 }),
       s.rule(wildcardAlone, ALONE_MESSAGE),
     )),
   ),
   allowHeaders: s.field(
-    "Request headers that pages may set; `*` is all of them.",
+    "Allowed request headers; `*` allows all.",
     s.optional(headerNames),
   ),
   exposeHeaders: s.field(
-    "Response headers that pages may read, such as `Mcp-Session-Id`; `*` is all of them.",
+    "Response headers that scripts may read, such as `Mcp-Session-Id`; `*` exposes all.",
     s.optional(headerNames),
   ),
   maxAge: s.field(
-    "Seconds a browser may remember a preflight.",
+    "Lifetime of a cached preflight response, in seconds.",
     s.withDefault(s.integer(1, 2 ** 31 - 1), 5),
   ),
 });

@@ -14,11 +14,11 @@ export const policyBackendRefSchema = s.object({
   ),
   name: s.field("Name of the backend.", referenceName),
   namespace: s.field(
-    "Namespace of the backend; that of the policy when left out.",
+    "Namespace of the backend. Default: that of the policy.",
     s.optional(namespace),
   ),
   port: s.field(
-    "Port of the backend; the backend itself decides.",
+    "Port of the backend, for verification; the gateway uses the backend's own.",
     s.optional(port),
   ),
 });

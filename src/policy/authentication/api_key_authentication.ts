@@ -17,7 +17,7 @@ const apiKey = s.refine(
   s.object({
     key: s.field("The key itself.", s.optional(s.secret())),
     keyHash: s.field(
-      "In place of the key: `sha256:` and the digest of the key in lower-case hexadecimal digits.",
+      "Hash of the key, in place of it: `sha256:` and the digest in lower-case hexadecimal digits.",
       s.optional(
         s.pattern(
           /^sha256:[0-9a-f]{64}$/,
@@ -26,7 +26,7 @@ const apiKey = s.refine(
       ),
     ),
     metadata: s.field(
-      "What expressions see as `apiKey`.",
+      "Metadata of the caller: `apiKey` in expressions.",
       s.optional(s.map(s.string(), s.unknown())),
     ),
   }),
@@ -36,15 +36,15 @@ const apiKey = s.refine(
 /** Clients identified by a key of their own. */
 export const apiKeyAuthenticationSchema = s.object({
   mode: s.field(
-    "`Strict`: a key is required. `Optional`: a request without passes. `Permissive`: one with an unknown key passes too.",
+    "`Strict`: requests need a known key. `Optional`: requests without a key pass. `Permissive`: requests with an unknown key pass too.",
     s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
   ),
   keys: s.field(
-    "The keys that are known.",
+    "Accepted keys.",
     s.withPrivacy("secret", s.list(apiKey, { min: 1, max: 1024 })),
   ),
   location: s.field(
-    "Where the key stands; after `Authorization: Bearer` when left out.",
+    "Place of the key. Default: `Authorization: Bearer`.",
     s.optional(credentialLocationSchema),
   ),
 });

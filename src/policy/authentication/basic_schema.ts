@@ -4,11 +4,11 @@ import * as s from "../../api/schema/schema.ts";
 export const basicAuthenticationSchema = s.refine(
   s.object({
     mode: s.field(
-      "`Strict`: user name and password are required. `Optional`: a request without passes.",
+      "`Strict`: requests need user name and password. `Optional`: requests without them pass.",
       s.withDefault(s.oneOf(["Strict", "Optional"]), "Strict"),
     ),
     realm: s.field(
-      "What browsers call the place that asks.",
+      "Realm, which browsers show when they ask for the password.",
       s.optional(
         s.pattern(
           /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/,
@@ -18,13 +18,13 @@ export const basicAuthenticationSchema = s.refine(
       "Restricted",
     ),
     users: s.field(
-      "Users as `htpasswd -B -C 10` prints them: bcrypt up to cost 10, or SHA-1.",
+      "Users in the format of `htpasswd -B -C 10`: bcrypt up to cost 10, or SHA-1.",
       s.optional(
         s.withPrivacy("secret", s.list(s.secret(), { min: 1, max: 256 })),
       ),
     ),
     file: s.field(
-      "In place of `users`: path of a file with such lines.",
+      "File with such lines, in place of `users`.",
       s.optional(s.text(4096)),
     ),
   }),

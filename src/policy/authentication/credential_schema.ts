@@ -9,7 +9,7 @@ export const credentialLocationSchema = s.refine(
       s.optional(s.object({
         name: s.field("Name of the header.", headerName),
         prefix: s.field(
-          "What comes before the credential, such as `Bearer` and a blank; in any case.",
+          "Prefix of the credential, such as `Bearer` and a space; case-insensitive.",
           s.optional(s.string()),
         ),
       })),

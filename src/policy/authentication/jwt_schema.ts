@@ -8,7 +8,7 @@ import { credentialLocationSchema } from "./credential_schema.ts";
 const jwks = s.refine(
   s.object({
     remote: s.field(
-      "On a backend, called with its TLS policy.",
+      "A backend that serves the keys; its TLS policy applies.",
       s.optional(
         s.object({
           backendRef: s.field("The backend.", policyBackendRefSchema),
@@ -19,7 +19,7 @@ const jwks = s.refine(
     url: s.field("At a URL, called directly.", s.optional(httpUrl)),
     inline: s.field("The document itself.", s.optional(s.text(1 << 20))),
     file: s.field(
-      "In a file; it is read again each minute.",
+      "File with the document; the gateway reads it again each minute.",
       s.optional(s.text(4096)),
     ),
   }),
@@ -28,11 +28,11 @@ const jwks = s.refine(
 
 const tokenProvider = s.object({
   issuer: s.field(
-    "Equal to the `iss` claim, character by character.",
+    "Issuer; must equal the `iss` claim exactly.",
     s.text(2048),
   ),
   audiences: s.field(
-    "One of them must be in the `aud` claim; any audience when left out.",
+    "Accepted audiences: the `aud` claim must contain one. Default: any audience.",
     s.optional(s.list(s.text(2048), { min: 1, max: 64 })),
   ),
   jwks: s.field("Keys of the provider (JWKS).", jwks),
@@ -52,11 +52,11 @@ const resourceMetadata = s.refine(
         s.optional(httpUrl),
       ),
       scopesSupported: s.field(
-        "Scopes that clients may ask for.",
+        "Scopes that clients may request.",
         s.optional(s.list(s.text(256))),
       ),
       bearerMethodsSupported: s.field(
-        "How tokens are sent.",
+        "Ways to send tokens.",
         s.optional(s.list(s.text(64))),
       ),
     },
@@ -78,15 +78,15 @@ function unknownMetadata(metadata: object): string | undefined {
 
 const mcp = s.object({
   provider: s.field(
-    "Identity provider whose peculiarities are met; none when left out. `Auth0` is `IdpA`, `Descope` is `IdpB`.",
+    "Identity provider that the gateway adapts to. Default: none. `Auth0` is `IdpA`, `Descope` is `IdpB`.",
     s.optional(s.oneOf(providerNames)),
   ),
   clientId: s.field(
-    "Client that is registered at the provider; the gateway answers registrations with it.",
+    "Client id registered at the provider; the gateway returns it to every client that registers.",
     s.optional(s.text(2048)),
   ),
   resourceMetadata: s.field(
-    "Members of the protected-resource metadata; they replace what is computed.",
+    "Members of the protected-resource metadata; they replace the computed ones.",
     s.optional(resourceMetadata),
   ),
   issuerMode: s.field(
@@ -122,7 +122,7 @@ const mcp = s.object({
     s.optional(s.oneOf(["Gateway", "Upstream"])),
   ),
   forwardToken: s.field(
-    "Whether the MCP server gets the token, which MCP forbids.",
+    "Forwards the token to the MCP server, which MCP forbids.",
     s.withDefault(s.boolean(), false),
   ),
 });
@@ -130,26 +130,26 @@ const mcp = s.object({
 /** Verification of JSON Web Tokens, with the OAuth endpoints of an MCP server as an option. */
 export const jwtAuthenticationSchema = s.object({
   mode: s.field(
-    "`Strict` demands a token, `Optional` lets requests without one pass, `Permissive` also those with a bad one, without claims.",
+    "`Strict`: requests need a valid token. `Optional`: requests without a token pass. `Permissive`: requests with an invalid token pass too, without claims.",
     s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
   ),
   providers: s.field(
-    "Whose tokens are accepted; the `iss` claim chooses.",
+    "Issuers of accepted tokens; the `iss` claim selects one.",
     s.refine(
       s.list(tokenProvider, { min: 1, max: 64 }),
       s.unique((provider) => provider.issuer, "issuer"),
     ),
   ),
   location: s.field(
-    "Where the token is; `Authorization: Bearer` when left out.",
+    "Place of the token. Default: `Authorization: Bearer`.",
     s.optional(credentialLocationSchema),
   ),
   clockSkew: s.field(
-    "By how much clocks may differ.",
+    "Tolerated difference between clocks.",
     s.withDefault(duration, "60s"),
   ),
   mcp: s.field(
-    "Serves the OAuth endpoints of an MCP server, which has one provider.",
+    "Serves the OAuth endpoints of an MCP server; requires exactly one provider.",
     s.optional(mcp),
   ),
 });

@@ -4,7 +4,7 @@ import * as s from "../../api/schema/schema.ts";
 /** Rules over the verified token and the request. `Allow`: every rule must hold; `Deny`: none may. */
 export const authorizationSchema = s.object({
   action: s.field(
-    "`Allow`: every rule must hold. `Deny`: none may. A rule that cannot be evaluated refuses in both.",
+    "`Allow`: every rule must be true. `Deny`: no rule may be true. A rule that cannot be evaluated denies the request in both.",
     s.withDefault(s.oneOf(["Allow", "Deny"]), "Allow"),
   ),
   policy: s.field(

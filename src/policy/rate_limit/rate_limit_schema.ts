@@ -7,20 +7,20 @@ const amount = s.integer(1, 2 ** 31 - 1);
 const budgetEntries = {
   requests: s.field("Requests for each `unit`.", s.optional(amount)),
   tokens: s.field(
-    "LLM tokens for each `unit`: input, with what the provider cached, and output.",
+    "LLM tokens for each `unit`: input, including cached input, and output.",
     s.optional(amount),
   ),
   unit: s.field(
-    "How long a window is. It opens with the first request that is counted.",
+    "Length of a window. A window opens with the first request that it counts.",
     s.oneOf(["Seconds", "Minutes", "Hours"]),
   ),
   burst: s.field(
-    "What may be used beyond that in one window: at first, and when it was left over before.",
+    "Additional budget for one window: available at first, and when earlier windows left it over.",
     s.optional(s.integer(0, 2 ** 31 - 1)),
     0,
   ),
   when: s.field(
-    "Expression; the limit applies to a request unless it is false.",
+    "Condition (CEL): the limit applies to a request unless it is false.",
     s.optional(celExpression),
   ),
 };
@@ -30,11 +30,11 @@ const localLimit = s.refine(
   s.object({
     ...budgetEntries,
     key: s.field(
-      "Expression; each value has a budget of its own, such as `jwt.sub`. Requests without a value share one.",
+      "Key (CEL), such as `jwt.sub`: each value has its own budget. Requests without a value share one.",
       s.optional(celExpression),
     ),
     overshoot: s.field(
-      "What becomes of tokens used beyond the budget: forgotten at the reset, or taken from the windows that follow.",
+      "Tokens used beyond the budget: `Forgive` drops them at the reset, `Carry` charges them to later windows.",
       s.withDefault(s.oneOf(["Forgive", "Carry"]), "Forgive"),
     ),
   }),
@@ -45,15 +45,15 @@ const descriptor = s.refine(
   s.object({
     ...budgetEntries,
     entries: s.field(
-      "Whose budget a request counts against: each combination of values has one.",
+      "Key of the budget: each combination of values has its own.",
       s.list(
         s.object({
           key: s.field(
-            "What `value` is, such as `user`.",
+            "Name of the value, such as `user`.",
             s.withPrivacy("text", s.text(256)),
           ),
           value: s.field(
-            "Expression of a text, a number or a boolean.",
+            "Value (CEL): a string, a number or a boolean.",
             celExpression,
           ),
         }),
@@ -77,18 +77,18 @@ const rateLimitService = s.refine(
 
 const globalRateLimit = s.object({
   domain: s.field(
-    "Budgets of different domains are different budgets.",
+    "Namespace of the budgets.",
     s.text(256),
   ),
   store: s.field(
-    "Who counts: processes among themselves over the store in `config.kv`, or a service that speaks Envoy's rate limit protocol.",
+    "Counter of the budgets: the store in `config.kv`, or a service that implements Envoy's rate limit protocol.",
     s.withDefault(
       s.union(
         [
           s.literal("KV"),
           s.object({
             service: s.field(
-              "Where the service is, one of two.",
+              "Address of the service.",
               rateLimitService,
             ),
           }),
@@ -99,7 +99,7 @@ const globalRateLimit = s.object({
     ),
   ),
   failureMode: s.field(
-    "What becomes of requests while nobody can say what is left: refused with 503, or forwarded.",
+    "Requests while the store or service is unavailable: `Closed` rejects them with 503, `Open` forwards them.",
     s.withDefault(s.oneOf(["Closed", "Open"]), "Closed"),
   ),
   descriptors: s.field(
@@ -112,20 +112,20 @@ const globalRateLimit = s.object({
 export const rateLimitSchema = s.refine(
   s.object({
     local: s.field(
-      "Limits that each process counts for itself; a request must pass all.",
+      "Limits per process; a request must pass all of them.",
       s.optional(s.list(localLimit, { min: 1, max: 16 })),
     ),
     global: s.field(
-      "Limits that several processes share; a request must pass all.",
+      "Limits shared by several processes; a request must pass all of them.",
       s.optional(globalRateLimit),
     ),
     includeUsage: s.field(
-      "Whether streamed OpenAI chats ask the provider for their usage. With `false` they go on as they are, and tokens are estimated when the provider does not say them.",
+      "Requests the usage of streamed OpenAI chats from the provider. With `false` the gateway forwards them unchanged, and estimates tokens when the provider does not report them.",
       s.optional(s.boolean()),
       true,
     ),
     headers: s.field(
-      "`Standard`: answers also have the fields `RateLimit` and `RateLimit-Policy` of the IETF draft.",
+      "`Standard`: adds the fields `RateLimit` and `RateLimit-Policy` of the IETF draft to responses.",
       s.optional(s.oneOf(["Standard"])),
     ),
   }),
