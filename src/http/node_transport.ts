@@ -10,6 +10,8 @@ import type { Transport } from "./transport.ts";
 export class NodeTransport implements Transport {
   readonly #stream: Duplex;
   #wakeReader: (() => void) | undefined;
+  /** Rejects the write that is under way. */
+  #failWrite: ((reason: Error) => void) | undefined;
   #error: Error | undefined;
   #ended = false;
   #closed = false;
@@ -26,7 +28,10 @@ export class NodeTransport implements Transport {
       this.#error ??= error;
       wake();
     });
-    stream.on("close", wake);
+    stream.on("close", () => {
+      this.#failWrite?.(this.#error ?? connectionReset());
+      wake();
+    });
   }
 
   async read(into: Uint8Array): Promise<number | null> {
@@ -48,10 +53,9 @@ export class NodeTransport implements Transport {
     if (this.#error !== undefined) return Promise.reject(this.#error);
     if (this.#stream.destroyed) return Promise.reject(connectionReset());
     return new Promise((resolve, reject) => {
-      const fail = () => reject(this.#error ?? connectionReset());
-      this.#stream.once("close", fail);
+      this.#failWrite = reject;
       this.#stream.write(bytes, (error) => {
-        this.#stream.off("close", fail);
+        this.#failWrite = undefined;
         if (error) reject(this.#error ?? error);
         else resolve(bytes.length);
       });
