@@ -130,18 +130,16 @@ export class Http2Client implements Disposable {
     await writeAll(this.transport, Buffer.concat(frames));
   }
 
+  /** Drops bytes in front of the frames, such as the preface that a server gets. */
+  async skip(count: number): Promise<void> {
+    while (this.#input.length < count && await this.#fill());
+    this.#input = this.#input.subarray(count);
+  }
+
   /** The next frame; `undefined` at the end of the connection. */
   async next(): Promise<Frame | undefined> {
     while (this.#input.length < 9 || this.#input.length < 9 + this.#length()) {
-      const chunk = Buffer.alloc(65_536);
-      let count: number | null = null;
-      try {
-        count = await this.transport.read(chunk);
-      } catch {
-        // A reset ends the connection as well.
-      }
-      if (count === null) return undefined;
-      this.#input = Buffer.concat([this.#input, chunk.subarray(0, count)]);
+      if (!await this.#fill()) return undefined;
     }
     const end = 9 + this.#length();
     const bytes = this.#input.subarray(0, end);
@@ -200,6 +198,19 @@ export class Http2Client implements Disposable {
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  async #fill(): Promise<boolean> {
+    const chunk = Buffer.alloc(65_536);
+    let count: number | null = null;
+    try {
+      count = await this.transport.read(chunk);
+    } catch {
+      // A reset ends the connection as well.
+    }
+    if (count === null) return false;
+    this.#input = Buffer.concat([this.#input, chunk.subarray(0, count)]);
+    return true;
   }
 
   #length(): number {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   FRAME_TYPES,
+  PREFACE,
   SETTINGS,
 } from "../../../../src/http/http2/http2_protocol.ts";
 import {
@@ -53,11 +54,8 @@ async function serve(
   respond: (stream: number) => readonly Uint8Array[],
   own: readonly (readonly [number, number])[],
 ): Promise<void> {
-  const preface = new Uint8Array(24);
-  for (let read = 0; read < 24;) {
-    read += await connection.read(preface.subarray(read)) ?? 24;
-  }
   const peer = new Http2Client(connection);
+  await peer.skip(PREFACE.length);
   await peer.send(settings(...own));
   for (let next: Frame | undefined; (next = await peer.next()) !== undefined;) {
     if (next.type === FRAME_TYPES.headers) {
