@@ -1,4 +1,5 @@
 import { describeError } from "../base/errors.ts";
+import type { JsonShape } from "../base/json_shape.ts";
 import { checkNames, type Usage } from "./check.ts";
 import { environment } from "./environment.ts";
 import { EvaluationFailure } from "./evaluation_failure.ts";
@@ -10,6 +11,7 @@ import {
 } from "./library.ts";
 import { findMistake } from "./mistakes.ts";
 import { membershipsOf } from "./membership.ts";
+import { type FieldPath, fieldPathsOf, shapeAt } from "./paths.ts";
 import { type ResultType, resultTypeOf, typeName } from "./result_type.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";
 
@@ -33,6 +35,7 @@ export class Expression {
   /** The variables that it reads, if it gets to them. */
   readonly variables: ReadonlySet<VariableName>;
   readonly #fields: ReadonlySet<FieldName>;
+  readonly #paths: readonly FieldPath[];
   readonly #ast: Ast;
   readonly #evaluate: ReturnType<Environment["plan"]>;
 
@@ -41,6 +44,7 @@ export class Expression {
     this.variables = variables;
     this.#fields = fields;
     this.#ast = ast;
+    this.#paths = fieldPathsOf(ast);
     this.#evaluate = environment().plan(ast);
   }
 
@@ -52,6 +56,11 @@ export class Expression {
   /** Whether it reads that field, by its name: `toJson(request)` names none. */
   reads(field: FieldName): boolean {
     return this.#fields.has(field);
+  }
+
+  /** Returns what it reads of a field, such as `{ "path": "whole" }` of the arguments of a tool; `undefined` when it reads nothing. */
+  shapeAt(field: FieldPath): JsonShape | undefined {
+    return shapeAt(this.#paths, field);
   }
 
   /** The type of its values; `undefined` when that depends on the request. */

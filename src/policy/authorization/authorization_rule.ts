@@ -30,7 +30,7 @@ export class AuthorizationRule {
     const expression = compileChecked(text, hide);
     this.shown = expression.shown;
     this.requiredScopes = expression.requiredScopes;
-    this.bodyUse = bodyUseOf(expression.variables);
+    this.bodyUse = bodyUseOf(expression);
     this.#expression = expression;
     this.#decided = expression.readsOnlyClaims ? new WeakMap() : undefined;
   }

@@ -1,28 +1,37 @@
-import type { VariableName } from "../../cel/variables.ts";
+import { joinShapes, type JsonShape } from "../../base/json_shape.ts";
+import type { Expression } from "../../cel/expression.ts";
+import type { PolicyContext } from "../policy.ts";
 import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { readLlmRequest } from "./llm_variable.ts";
-import { readMcpMessage } from "./mcp_variable.ts";
-import type { PolicyContext } from "../policy.ts";
-import { assertReadableContent } from "./readable_content.ts";
+import { McpReader } from "./mcp_variable.ts";
 
-/** Which variables that come from the body an expression reads, or any of several expressions. */
+/** The variables that an expression reads from the body, or any of several expressions. */
 export interface BodyUse {
-  readonly readsMcp: boolean;
   readonly readsLlm: boolean;
+  /** Set when `mcp` is read. */
+  readonly mcp: McpReader | undefined;
 }
 
-/** What an expression with those variables reads. */
-export function bodyUseOf(variables: ReadonlySet<VariableName>): BodyUse {
-  return { readsMcp: variables.has("mcp"), readsLlm: variables.has("llm") };
+/** Returns what an expression reads. */
+export function bodyUseOf(expression: Expression): BodyUse {
+  return {
+    readsLlm: expression.variables.has("llm"),
+    mcp: expression.variables.has("mcp")
+      ? new McpReader(expression.shapeAt(["mcp", "tool", "arguments"]) ?? {})
+      : undefined,
+  };
 }
 
-/** What all of them read together; `undefined` when it is nothing. */
+/** Returns what all of them read together; `undefined` when it is nothing. */
 export function joinBodyUses(
   uses: readonly (BodyUse | undefined)[],
 ): BodyUse | undefined {
-  const readsMcp = uses.some((use) => use?.readsMcp);
   const readsLlm = uses.some((use) => use?.readsLlm);
-  return readsMcp || readsLlm ? { readsMcp, readsLlm } : undefined;
+  const shapes = uses.flatMap((use) => use?.mcp?.argumentShape ?? []);
+  const mcp = shapes.length === 0
+    ? undefined
+    : new McpReader(shapes.reduce<JsonShape>(joinShapes, {}));
+  return readsLlm || mcp !== undefined ? { readsLlm, mcp } : undefined;
 }
 
 /**
@@ -31,12 +40,10 @@ export function joinBodyUses(
  * @throws {GatewayError} When the backend may read another body.
  */
 export async function readBodyVariables(
-  context: PolicyContext,
-  { readsMcp, readsLlm }: BodyUse,
+  { request, slots }: PolicyContext,
+  { readsLlm, mcp }: BodyUse,
 ): Promise<void> {
-  const { request, slots } = context;
   if (request.upgrade !== undefined) return;
-  if (request.body !== undefined) assertReadableContent(request.headers);
   if (readsLlm) slots.set(llmRequest, await readLlmRequest(request));
-  if (readsMcp) slots.set(mcpMessage, await readMcpMessage(request));
+  if (mcp !== undefined) slots.set(mcpMessage, await mcp.read(request));
 }

@@ -1,4 +1,5 @@
-import { isJsonObject } from "../../base/json.ts";
+import { JsonSelection } from "../../base/json_reader.ts";
+import { WHOLE } from "../../base/json_shape.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import {
   detectLlmApi,
@@ -6,9 +7,7 @@ import {
   type LlmApi,
   readPathModel,
 } from "../../llm/llm_api.ts";
-import { peekBody } from "./peeked_body.ts";
-import { isForm } from "./readable_content.ts";
-import { ownField, parseUnambiguous } from "./unambiguous_json.ts";
+import { readJsonBody } from "./json_body.ts";
 
 /** Longer bodies are not looked into. Images make them long, but few are longer than this. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
@@ -45,17 +44,11 @@ async function readAsked(
   request: RequestMessage,
   pathModel: string | undefined,
 ): Promise<Asked | undefined> {
-  const bytes = await peekBody(request, MAX_REQUEST_BYTES);
-  if (bytes === undefined) return undefined;
-  if (bytes.length === 0) return { model: pathModel, streaming: false };
-  if (isForm(request.headers)) return undefined;
-  try {
-    const body = parseUnambiguous(bytes);
-    if (!isJsonObject(body)) return undefined;
-    const model = pathModel ?? ownField(body, "model");
-    if (model !== undefined && typeof model !== "string") return undefined;
-    return { model, streaming: ownField(body, "stream") === true };
-  } catch {
-    return undefined;
-  }
+  const body = await readJsonBody(request, MAX_REQUEST_BYTES, selection);
+  if (body === undefined) return undefined;
+  const model = pathModel ?? body?.["model"];
+  if (model !== undefined && typeof model !== "string") return undefined;
+  return { model, streaming: body?.["stream"] === true };
 }
+
+const selection = new JsonSelection({ model: WHOLE, stream: WHOLE });

@@ -51,7 +51,7 @@ export class LimitExpression<T extends string | boolean | undefined> {
     options: LimitExpressionOptions<T>,
   ) {
     const expression = compileChecked(text, surroundings.hide);
-    this.bodyUse = bodyUseOf(expression.variables);
+    this.bodyUse = bodyUseOf(expression);
     this.#expression = expression;
     this.#surroundings = surroundings;
     this.#options = options;

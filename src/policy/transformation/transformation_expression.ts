@@ -27,7 +27,7 @@ export class TransformationExpression<T extends string | Uint8Array> {
     convert: (value: string | Uint8Array) => T | EvaluationFailure,
   ) {
     this.shown = expression.shown;
-    this.bodyUse = bodyUseOf(expression.variables);
+    this.bodyUse = bodyUseOf(expression);
     this.readsRequestBody = expression.reads("request.body");
     this.readsResponseBody = expression.reads("response.body");
     this.#expression = expression;

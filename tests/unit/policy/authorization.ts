@@ -3,6 +3,7 @@ import {
   protectedResource,
 } from "../../../src/policy/authentication/request_identity.ts";
 import type { Authorization } from "../../../src/policy/authorization/authorization_schema.ts";
+import { GatewayError } from "../../../src/base/errors.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import { createAuthorization } from "../../../src/policy/authorization/authorization_policy.ts";
 import { context, headersOf, responseOf } from "./exchange.ts";
@@ -18,7 +19,7 @@ export function authorization(
   return createAuthorization(config, { hide: (text) => text });
 }
 
-/** `pass`, or status, error code and challenge of the refusal. */
+/** `pass`, or status, error code and challenge of the refusal; `bad_request` for a body that servers may read in two ways. */
 export async function decide(
   policy: ReturnType<typeof authorization>,
   {
@@ -40,7 +41,13 @@ export async function decide(
   if (body !== undefined) {
     on.request.body = typeof body === "string" ? textBody(body) : body;
   }
-  const verdict = responseOf(await policy.onRequest?.(on));
+  let verdict: ReturnType<typeof responseOf>;
+  try {
+    verdict = responseOf(await policy.onRequest?.(on));
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return error.code;
+  }
   if (verdict === undefined) return "pass";
   const { error } = JSON.parse(
     new TextDecoder().decode(await verdict.body?.read()),

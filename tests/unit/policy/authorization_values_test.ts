@@ -44,7 +44,7 @@ for (
     [',"arguments":null', "pass"],
     [',"arguments":[]', refused],
     [',"arguments":"x"', refused],
-    [',"Arguments":{}', refused],
+    [',"Arguments":{}', "bad_request"],
   ] as const
 ) {
   Deno.test(`a tool call with ${args || "no arguments"} is judged as having none, or refused`, async () => {

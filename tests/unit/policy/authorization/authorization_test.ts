@@ -211,20 +211,30 @@ const messages: [string, string, string][] = [
   [
     "!has(mcp.tool)",
     '{"method":"ping","Method":"tools/call","params":{"name":"drop"}}',
-    refused,
+    "bad_request",
   ],
   [
     "mcp.tool.name == 'search'",
     '{"method":"tools/call","params":{"name":"search"},"paramſ":{"name":"drop"}}',
-    refused,
+    "bad_request",
   ],
   [
     "mcp.tool.name == 'search'",
     '{"method":"tools/call","params":{"name":"drop","name":"search"}}',
-    refused,
+    "bad_request",
   ],
   ["!has(mcp.tool)", '{"jsonrpc":"2.0","id":1,"result":{}}', "pass"],
   ["!has(mcp.tool)", call("x", "__proto__"), "pass"],
+  [
+    "mcp.tool.arguments.path == '/a'",
+    '{"method":"tools/call","params":{"name":"x","arguments":{"path":"/a","path":"/b"}}}',
+    "bad_request",
+  ],
+  [
+    "mcp.tool.arguments.path == '/a'",
+    '{"method":"tools/call","params":{"name":"x","arguments":{"path":"/a","x":1,"x":2}}}',
+    "pass",
+  ],
   ["mcp.prompt.name == 'p'", call("p", "prompts/get"), "pass"],
   [
     "mcp.resource.name == 'file:///a'",

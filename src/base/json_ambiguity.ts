@@ -1,0 +1,71 @@
+import { foldName } from "./json_shape.ts";
+
+/** Why a text is not read. */
+export class JsonProblem extends Error {
+  override readonly name = "JsonProblem";
+
+  /** @param isAmbiguous Whether servers would read the text, each in its own way. */
+  constructor(message: string, readonly isAmbiguous: boolean) {
+    super(message);
+  }
+}
+
+/**
+ * Counts the names of all objects in a parsed value. Without recursion: a client decides how deep it would go.
+ * @throws {JsonProblem} When servers would read one of its strings in another way.
+ */
+export function countNames(value: unknown): number {
+  let names = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === "string") assertUnicode(next);
+    if (typeof next !== "object" || next === null) continue;
+    if (!Array.isArray(next)) names += countDistinct(Object.keys(next));
+    for (const item of Object.values(next)) open.push(item);
+  }
+  return names;
+}
+
+function countDistinct(names: readonly string[]): number {
+  const folded = new Set<string>();
+  for (const name of names) {
+    assertName(name);
+    const fold = lowerCase.test(name) ? name : foldName(name);
+    if (folded.has(fold)) throw otherCase(name);
+    folded.add(fold);
+  }
+  return names.length;
+}
+
+const lowerCase = /^[a-z0-9_-]*$/;
+
+/**
+ * Rejects a name that some servers read in another way, such as up to its first NUL.
+ * @throws {JsonProblem}
+ */
+export function assertName(name: string): void {
+  assertUnicode(name);
+  if (name.includes("\0")) throw ambiguous("a name has a NUL");
+}
+
+function assertUnicode(text: string): void {
+  if (text.isWellFormed()) return;
+  throw ambiguous("a string has half a surrogate pair");
+}
+
+/** The error for a name that servers which ignore case take for another. */
+export function otherCase(name: string): JsonProblem {
+  const quoted = JSON.stringify(name.slice(0, 64));
+  return ambiguous(`the member ${quoted} is spelled in another case`);
+}
+
+/** The error for a text that servers would read, each in its own way. */
+export function ambiguous(message: string): JsonProblem {
+  return new JsonProblem(message, true);
+}
+
+/** The error for a text that is no JSON. */
+export function malformed(): JsonProblem {
+  return new JsonProblem("it is not JSON", false);
+}

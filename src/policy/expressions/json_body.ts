@@ -1,0 +1,41 @@
+import { GatewayError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { JsonProblem } from "../../base/json_ambiguity.ts";
+import { type JsonSelection, readJson } from "../../base/json_reader.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import { peekBody } from "./peeked_body.ts";
+import { assertReadableContent, isForm } from "./readable_content.ts";
+
+/**
+ * Reads members of the JSON object in a request's body, as every backend would read them; the body goes on unchanged. `null` without
+ * a body, `undefined` for a body that is no JSON object, or longer than `maxBytes`.
+ * @throws {GatewayError} `unsupported_media_type` or `bad_request` when backends may read another object.
+ */
+export async function readJsonBody(
+  request: RequestMessage,
+  maxBytes: number,
+  selection: JsonSelection,
+): Promise<JsonObject | null | undefined> {
+  if (request.body === undefined) return null;
+  assertReadableContent(request.headers);
+  const bytes = await peekBody(request, maxBytes);
+  if (bytes?.length === 0) return null;
+  if (bytes === undefined || isForm(request.headers)) return undefined;
+  try {
+    const value = await readJson(bytes, selection);
+    return isJsonObject(value) ? value : undefined;
+  } catch (error) {
+    if (!(error instanceof JsonProblem)) throw error;
+    if (error.isAmbiguous) throw ambiguousBody(error.message);
+    return undefined;
+  }
+}
+
+/** The error for a body that servers may read in two ways. */
+export function ambiguousBody(problem: string): GatewayError {
+  return new GatewayError(
+    "bad_request",
+    "downstream",
+    `Cannot read the body in one way only: ${problem}`,
+  );
+}

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { JsonProblem } from "../../../src/base/json_ambiguity.ts";
+import { JsonSelection, readJson } from "../../../src/base/json_reader.ts";
+import { type JsonShape, WHOLE } from "../../../src/base/json_shape.ts";
+import { fc } from "../../harness/properties.ts";
+
+const encoder = new TextEncoder();
+
+async function read(
+  text: string | Uint8Array,
+  shape: JsonShape,
+): Promise<unknown> {
+  const bytes = typeof text === "string" ? encoder.encode(text) : text;
+  return await readJson(bytes, new JsonSelection(shape));
+}
+
+/** Reads at once; `undefined` for what is no JSON. */
+function readOrNot(text: string, shape: JsonShape): unknown {
+  try {
+    return readJson(encoder.encode(text), new JsonSelection(shape));
+  } catch (error) {
+    assert.ok(error instanceof JsonProblem);
+    return undefined;
+  }
+}
+
+function parseOrNot(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const names = fc.constantFrom("a", "b", "é", "ab", "__proto__", '"', "\n", "");
+/** JSON in which no name is ambiguous. */
+const json = fc.jsonValue({ maxDepth: 4 }).chain((value) =>
+  fc.dictionary(names, fc.constantFrom(value, { a: value, b: [value] }, 1.5))
+);
+
+Deno.test("readJson reads the members of an object that JSON.parse reads", () => {
+  const shape = { a: { a: WHOLE, "é": WHOLE }, "é": WHOLE, ab: WHOLE } as const;
+  fc.assert(
+    fc.property(json, fc.constantFrom("", " ", "\n\t"), (value, gap) => {
+      const text = JSON.stringify(value, undefined, gap);
+      const got = readOrNot(text, { "é": shape["é"], ab: WHOLE });
+      if (got === undefined) return;
+      const { é, ab } = JSON.parse(text);
+      const expected = {
+        ...("é" in value && { é }),
+        ...("ab" in value && { ab }),
+      };
+      assert.deepEqual(got, expected);
+    }),
+  );
+});
+
+Deno.test("readJson accepts the texts that JSON.parse accepts", () => {
+  const pieces = [...'{}[],:"\\ \n0123.eE-+tfnu', "true", '"a":', "\u0001"];
+  const mutation = fc.record({
+    at: fc.nat(),
+    length: fc.nat(2),
+    piece: fc.constantFrom("", ...pieces),
+  });
+  fc.assert(
+    fc.property(
+      fc.json(),
+      fc.array(mutation, { maxLength: 3 }),
+      (text, all) => {
+        let changed = text.toWellFormed();
+        for (const { at, length, piece } of all) {
+          const start = at % (changed.length + 1);
+          changed = changed.slice(0, start) + piece +
+            changed.slice(start + length);
+        }
+        const sane = changed.toWellFormed();
+        const isJson = parseOrNot(`[${sane}]`) !== undefined;
+        assert.equal(readOrNot(`[${sane}]`, {}) !== undefined, isJson, sane);
+      },
+    ),
+    { numRuns: 3000 },
+  );
+});
+
+const READ: readonly [string, JsonShape, unknown][] = [
+  ['{"a":1,"b":{"c":[2]}}', { b: { c: WHOLE } }, { b: { c: [2] } }],
+  ['{"a":1}', { b: WHOLE }, {}],
+  ['{"\\u0061":"\\u0062"}', { a: WHOLE }, { a: "b" }],
+  ['{"a":[1]}', { a: { b: WHOLE } }, { a: [] }],
+  ['{"a":"x"}', { a: { b: WHOLE } }, { a: "x" }],
+  ["[1]", {}, []],
+  [" null\n", {}, null],
+  ['{"x":1,"x":2,"X":3,"a":1}', { a: WHOLE }, { a: 1 }],
+  ['{"x":{"a":1,"a":2},"a":"é😀"}', { a: WHOLE }, { a: "é😀" }],
+  ['{"x":1e999,"y":"\\ud800","a":0.1}', { a: WHOLE }, { a: 0.1 }],
+  [
+    '{"a":[9007199254740991,1e20,0.30000000000000004,-0.5]}',
+    { a: WHOLE },
+    { a: [9007199254740991, 1e20, 0.30000000000000004, -0.5] },
+  ],
+];
+for (const [text, shape, expected] of READ) {
+  Deno.test(`readJson reads ${JSON.stringify(shape)} of ${text}`, async () => {
+    assert.deepEqual(await read(text, shape), expected);
+  });
+}
+
+Deno.test("readJson reads a member called __proto__ as any other", async () => {
+  const value = await read(
+    '{"__proto__":1}',
+    Object.fromEntries([["__proto__", WHOLE]]),
+  );
+
+  assert.deepEqual(Object.entries(value ?? {}), [["__proto__", 1]]);
+});
+
+const shape = { a: WHOLE, k: { s: WHOLE } } as const;
+for (
+  const text of [
+    '{"a":1,"a":1}',
+    '{"a":1,"\\u0061":2}',
+    '{"a":1,"A":2}',
+    '{"A":1}',
+    '{"\\u0041":1}',
+    '{"k":{},"k":{}}',
+    '{"\u212a":{"s":1}}',
+    '{"k":{"\u017f":1}}',
+    '{"a\\u0000":1}',
+    '{"a\\ud800":1}',
+    '{"a":{"b":1,"b":1}}',
+    '{"a":[{"b":1,"\\u0062":1}]}',
+    '{"a":{"b":1,"B":1}}',
+    '{"a":{"b\\u0000":1}}',
+    '{"a":"\\udc00"}',
+    '{"a":{"\\ud800":1}}',
+    '{"a":9007199254740993}',
+    '{"a":[1e400]}',
+    '{"a":1e-400}',
+    '{"a":0.3000000000000000444}',
+  ]
+) {
+  Deno.test(`readJson finds ${text} ambiguous`, async () => {
+    await assert.rejects(
+      () => read(text, shape),
+      (error) => error instanceof JsonProblem && error.isAmbiguous,
+    );
+  });
+}
+
+for (
+  const [what, text] of [
+    ["a byte order mark", '\ufeff{"a":1}'],
+    ["bytes that are no UTF-8", new Uint8Array([0x22, 0xff, 0x22])],
+    ["an overlong quote", new Uint8Array([0x22, 0xc0, 0xa2, 0x22])],
+    ["UTF-16", new Uint8Array([0x7b, 0, 0x7d, 0])],
+    ["a comment", '{"a":1/**/}'],
+    ["a second value", '{"a":1}{"a":2}'],
+    ["NaN", '{"x":NaN}'],
+    ["Infinity", '{"x":-Infinity}'],
+    ["single quotes", "{'a':1}"],
+    ["a comma at the end", '{"a":1,}'],
+    ["a line break in a string", '{"x":"\n"}'],
+    ["a NUL", '{"a":1}\0'],
+    ["a number in hexadecimal", '{"x":0x1}'],
+    ["a leading zero", '{"x":01}'],
+    ["nothing", ""],
+    ["513 lists in one another", "[".repeat(513) + "]".repeat(513)],
+    ["too many values", `{"a":[${"1,".repeat(10_000)}1]}`],
+    ["too long a value", `{"a":"${"x".repeat(1 << 20)}"}`],
+    ["too many names with escapes", `{${'"\\u0062":1,'.repeat(1001)}"b":1}`],
+  ] as const
+) {
+  Deno.test(`readJson rejects ${what}`, async () => {
+    await assert.rejects(
+      () => read(text, shape),
+      (error) => error instanceof JsonProblem && !error.isAmbiguous,
+    );
+  });
+}
+
+const MEGABYTES = 8;
+const size = MEGABYTES * 1024 * 1024;
+/** What a client can make longest for its bytes. */
+const hostile: Readonly<Record<string, string>> = {
+  members: '"k":1,',
+  "names that are nearly read": '"modeL_":0,',
+  strings: '"x":["",""],',
+  lists: '"x":[[],[]],',
+  objects: '"x":{"":{}},',
+  numbers: '"x":[1,2,3],',
+  literals: '"x":[null,true],',
+  blanks: "  ",
+  escapes: '"x":"\\u0041\\n",',
+};
+for (const [what, piece] of Object.entries(hostile)) {
+  Deno.test(`readJson lets others go on while it reads ${MEGABYTES} MiB of ${what}`, async () => {
+    const text = `{${piece.repeat(size / piece.length)}"model":"a"}`;
+    const bytes = encoder.encode(text);
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+
+    const value = await readJson(bytes, new JsonSelection({ model: WHOLE }));
+
+    clearInterval(timer);
+    assert.deepEqual(value, { model: "a" });
+    assert.ok(turns >= MEGABYTES, `${turns} turns`);
+  });
+}
