@@ -107,7 +107,11 @@ class BasicAuthenticationPolicy implements Policy<"basic_auth"> {
     if (username === undefined || password === undefined) {
       return this.#refuse("the credentials are malformed");
     }
-    const verdict = await this.#verifier.verify(username, password);
+    const verdict = await this.#verifier.verify(
+      username,
+      password,
+      request.source.address,
+    );
     if (verdict === "busy") return refuseForNow();
     if (verdict === "wrong") {
       return this.#refuse("user name or password is wrong");

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { PasswordCheck } from "./htpasswd.ts";
+import { TurnQueue } from "./turn_queue.ts";
 
 /** How long a password is not computed again; one that is right and in use, not before it was not used for so long. */
 const REMEMBERED_MS = 5 * 60_000;
 /** How many credentials are remembered that were right, and as many that were wrong. */
 const MAX_REMEMBERED = 1024;
-/** How many requests wait for a slow computation. */
-const MAX_WAITING = 32;
 
 /** `busy`: too many passwords are waiting to be checked. */
 export type Verdict = "right" | "wrong" | "busy";
@@ -15,8 +14,8 @@ export type Verdict = "right" | "wrong" | "busy";
 /**
  * Checks names and passwords, the slow ones one after the other and seldom: what was right or wrong is remembered by its hash.
  *
- * After each slow check comes a pause as long as the check, so that whoever guesses passwords leaves half of the time to other requests.
- * A name that nobody has costs what a wrong password of a slow user costs, so that names cannot be found out.
+ * Users and clients take turns, so that whoever guesses passwords of one user does not lock out the others. After each slow check comes
+ * a pause as long as the check, which leaves half of the time to other requests. A name that nobody has costs what a wrong password of a slow user costs, so that names cannot be found out.
  */
 export class PasswordVerifier {
   readonly #users: ReadonlyMap<string, PasswordCheck>;
@@ -26,11 +25,17 @@ export class PasswordVerifier {
   readonly #right: VerdictMemory;
   /** Apart from those that were right: they are anybody's to add, and must not push those out. */
   readonly #wrong: VerdictMemory;
-  #waiting = 0;
+  /** By the hash of name and password. */
+  readonly #pending = new Map<string, Promise<Verdict>>();
+  readonly #turns: TurnQueue;
   #restUntil = 0;
-  #last: Promise<unknown> = Promise.resolve();
 
-  constructor(users: ReadonlyMap<string, PasswordCheck>, clock: Clock) {
+  constructor(
+    users: ReadonlyMap<string, PasswordCheck>,
+    clock: Clock,
+    turns = new TurnQueue(),
+  ) {
+    this.#turns = turns;
     this.#users = users;
     this.#clock = clock;
     this.#right = new VerdictMemory(clock);
@@ -39,7 +44,12 @@ export class PasswordVerifier {
     this.#decoy = checks.find(({ isSlow }) => isSlow) ?? checks[0];
   }
 
-  verify(username: string, password: string): Verdict | Promise<Verdict> {
+  /** @param address IP address of the client. */
+  verify(
+    username: string,
+    password: string,
+    address: string,
+  ): Verdict | Promise<Verdict> {
     const user = this.#users.get(username);
     const check = user ?? this.#decoy;
     if (check === undefined) return "wrong";
@@ -47,29 +57,19 @@ export class PasswordVerifier {
       .update(JSON.stringify([username, password])).digest("base64");
     const known = this.#recall(key);
     if (known !== undefined) return verdictOf(known);
-    if (this.#waiting >= MAX_WAITING) return "busy";
-    return this.#verifyInTurn(check, password, key, user !== undefined);
-  }
-
-  async #verifyInTurn(
-    check: PasswordCheck,
-    password: string,
-    key: string,
-    exists: boolean,
-  ): Promise<Verdict> {
-    this.#waiting++;
-    const turn = this.#last.then(async () => {
-      // Whoever asked the same before may have found out.
-      const known = this.#recall(key);
-      if (known !== undefined) return known;
+    const pending = this.#pending.get(key);
+    if (pending !== undefined) return pending;
+    // Names that nobody has share a lane: a client can invent as many as it likes.
+    const lane = `${networkOf(address)} ${user === undefined ? "" : username}`;
+    const verdict = this.#turns.run(lane, async () => {
       const matches = await this.#check(check, password);
-      const right = matches && exists;
-      if (right) this.#right.add(key);
-      else this.#wrong.add(key);
-      return right;
-    }).finally(() => this.#waiting--);
-    this.#last = turn.catch(() => {});
-    return verdictOf(await turn);
+      const isRight = matches && user !== undefined;
+      (isRight ? this.#right : this.#wrong).add(key);
+      return verdictOf(isRight);
+    }).then((result) => result ?? "busy")
+      .finally(() => this.#pending.delete(key));
+    this.#pending.set(key, verdict);
+    return verdict;
   }
 
   async #check(check: PasswordCheck, password: string): Promise<boolean> {
@@ -124,6 +124,13 @@ class VerdictMemory {
     }
     this.#until.set(key, this.#clock.monotonic() + REMEMBERED_MS);
   }
+}
+
+/** What one client has for itself: an IPv4 address, or the first half of one of IPv6. */
+function networkOf(address: string): string {
+  return address.includes(".")
+    ? address
+    : address.split(":").slice(0, 4).join(":");
 }
 
 function verdictOf(right: boolean): Verdict {

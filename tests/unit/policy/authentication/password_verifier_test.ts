@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { PasswordVerifier } from "../../../../src/policy/authentication/password_verifier.ts";
+import { TurnQueue } from "../../../../src/policy/authentication/turn_queue.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
+
+const client = "192.0.2.1";
 
 /** A slow check that is done when told. */
 function slowCheck() {
@@ -21,9 +24,9 @@ Deno.test("PasswordVerifier checks one password at a time and each once", async 
   const { pending, check } = slowCheck();
   const verifier = new PasswordVerifier(new Map([["anna", check]]), clock);
 
-  const first = verifier.verify("anna", "secret");
-  const same = verifier.verify("anna", "secret");
-  const other = verifier.verify("anna", "wrong");
+  const first = verifier.verify("anna", "secret", client);
+  const same = verifier.verify("anna", "secret", client);
+  const other = verifier.verify("anna", "wrong", client);
   await settle();
   assert.equal(pending.length, 1);
   pending[0]?.(true);
@@ -36,33 +39,80 @@ Deno.test("PasswordVerifier checks one password at a time and each once", async 
     "right",
     "wrong",
   ]);
-  assert.equal(verifier.verify("anna", "secret"), "right");
-  assert.equal(verifier.verify("anna", "wrong"), "wrong");
+  assert.equal(verifier.verify("anna", "secret", client), "right");
+  assert.equal(verifier.verify("anna", "wrong", client), "wrong");
   clock.advance(5 * 60_000 + 1);
-  const again = verifier.verify("anna", "secret");
+  const again = verifier.verify("anna", "secret", client);
   await settle();
   assert.equal(pending.length, 3);
   pending[2]?.(true);
   assert.equal(await again, "right");
 });
 
-Deno.test("PasswordVerifier turns requests away when too many wait", async () => {
-  const { pending, check } = slowCheck();
-  const verifier = new PasswordVerifier(
-    new Map([["anna", check]]),
-    new FakeClock(),
-  );
-  const waiting = Array.from(
-    { length: 32 },
-    (_, index) => verifier.verify("anna", String(index)),
-  );
-  assert.equal(verifier.verify("anna", "one more"), "busy");
-  for (let i = 0; i < 32; i++) {
-    await settle();
-    pending[i]?.(false);
-  }
-  assert.ok((await Promise.all(waiting)).every((each) => each === "wrong"));
-});
+for (
+  const [which, random] of [["the newest", 0.999], ["the first", 0]] as const
+) {
+  Deno.test(`PasswordVerifier turns ${which} away when too many wait and chance says so`, async () => {
+    const { pending, check } = slowCheck();
+    const verifier = new PasswordVerifier(
+      new Map([["anna", check]]),
+      new FakeClock(),
+      new TurnQueue(() => random),
+    );
+    const inTurn = verifier.verify("anna", "in turn", client);
+    const all = Array.from(
+      { length: 33 },
+      (_, index) => verifier.verify("anna", String(index), client),
+    );
+    const [turnedAway] = all.splice(random === 0 ? 0 : -1, 1);
+
+    assert.equal(await turnedAway, "busy");
+    for (let i = 0; i < 33; i++) {
+      await settle();
+      pending[i]?.(false);
+    }
+    assert.equal(await inTurn, "wrong");
+    assert.ok((await Promise.all(all)).every((each) => each === "wrong"));
+  });
+}
+
+for (
+  const [what, crowd, someone] of [
+    ["another user", ["anna", "192.0.2.1"], ["otto", "192.0.2.1"]],
+    ["invented names", ["nobody", "192.0.2.1"], ["anna", "192.0.2.1"]],
+    ["another address", ["anna", "192.0.2.1"], ["anna", "192.0.2.2"]],
+    [
+      "many addresses of one client",
+      ["anna", "2001:db8:0:1::1"],
+      ["anna", "2001:db8:0:2::1"],
+    ],
+  ] as const
+) {
+  Deno.test(`PasswordVerifier gives somebody the next turn but one, whatever a crowd that guesses for ${what} does`, async () => {
+    const { pending, check } = slowCheck();
+    const verifier = new PasswordVerifier(
+      new Map([["anna", check], ["otto", check]]),
+      new FakeClock(),
+    );
+    const guesses = Array.from({ length: 100 }, (_, index) => {
+      const [name, address] = crowd;
+      const of = address.includes(".") ? address : `${address}${index}`;
+      return verifier.verify(name, String(index), of);
+    });
+    const right = verifier.verify(someone[0], "secret", someone[1]);
+    for (const matches of [false, false, true]) {
+      await settle();
+      pending.shift()?.(matches);
+    }
+
+    assert.equal(await right, "right");
+    for (let i = 0; i < 40; i++) {
+      await settle();
+      pending.shift()?.(false);
+    }
+    await Promise.all(guesses);
+  });
+}
 
 Deno.test("PasswordVerifier takes as long for a name that nobody has", async () => {
   const { pending, check } = slowCheck();
@@ -70,7 +120,7 @@ Deno.test("PasswordVerifier takes as long for a name that nobody has", async () 
     new Map([["anna", check]]),
     new FakeClock(),
   );
-  const verdict = verifier.verify("nobody", "secret");
+  const verdict = verifier.verify("nobody", "secret", client);
   await settle();
   pending[0]?.(true);
   assert.equal(await verdict, "wrong");
@@ -87,14 +137,14 @@ Deno.test("PasswordVerifier remembers who is known, whatever strangers try, for 
     },
   };
   const verifier = new PasswordVerifier(new Map([["anna", check]]), clock);
-  assert.equal(await verifier.verify("anna", "secret"), "right");
+  assert.equal(await verifier.verify("anna", "secret", client), "right");
 
   for (let i = 0; i < 1100; i++) {
-    assert.equal(await verifier.verify("anna", `guess ${i}`), "wrong");
+    assert.equal(await verifier.verify("anna", `guess ${i}`, client), "wrong");
   }
   for (let minute = 0; minute < 20; minute += 4) {
     clock.advance(4 * 60_000);
-    assert.equal(verifier.verify("anna", "secret"), "right");
+    assert.equal(verifier.verify("anna", "secret", client), "right");
   }
   assert.equal(checks, 1101);
 });
@@ -111,9 +161,9 @@ Deno.test("PasswordVerifier rests after a slow check for as long as that took", 
     },
   };
   const verifier = new PasswordVerifier(new Map([["anna", check]]), clock);
-  assert.equal(await verifier.verify("anna", "first"), "wrong");
+  assert.equal(await verifier.verify("anna", "first", client), "wrong");
 
-  const second = verifier.verify("anna", "second");
+  const second = verifier.verify("anna", "second", client);
   clock.advance(49);
   await settle();
   assert.equal(checks, 1);
@@ -133,7 +183,9 @@ Deno.test("PasswordVerifier goes on after a check that failed", async () => {
     new Map([["anna", check]]),
     new FakeClock(),
   );
-  await assert.rejects(async () => await verifier.verify("anna", "secret"));
+  await assert.rejects(async () =>
+    await verifier.verify("anna", "secret", client)
+  );
   failing = false;
-  assert.equal(await verifier.verify("anna", "secret"), "right");
+  assert.equal(await verifier.verify("anna", "secret", client), "right");
 });
