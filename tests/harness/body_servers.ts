@@ -25,6 +25,23 @@ export interface BodyServer extends AsyncDisposable {
 /** What `express.json()` makes of a request. */
 type ExpressRequest = IncomingMessage & { readonly body: unknown };
 
+/** What servers respond with: the tool or model, and the argument `n` of a tool; `readSaw` reads it. */
+function sawText(name: string, argument?: unknown): string {
+  const json = JSON.stringify([name, argument ?? null]);
+  return `saw:${new TextEncoder().encode(json).toBase64()}:`;
+}
+
+/** Reads what a server says that it saw; `undefined` when it saw nothing. */
+export function readSaw(
+  responseBody: string,
+): readonly [name: string, argument: unknown] | undefined {
+  const [, encoded] = /saw:([\w+/=]+):/.exec(responseBody) ?? [];
+  if (encoded === undefined) return undefined;
+  const text = new TextDecoder().decode(Uint8Array.fromBase64(encoded));
+  const [name, argument]: unknown[] = JSON.parse(text);
+  return [String(name), argument];
+}
+
 /** Starts the official MCP SDK behind `express.json()`, as its own examples do; it offers every tool. */
 export function startOfficialMcpServer(): Promise<BodyServer> {
   const seen: string[] = [];
@@ -35,7 +52,8 @@ export function startOfficialMcpServer(): Promise<BodyServer> {
     });
     server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
       seen.push(params.name);
-      return { content: [] };
+      const { name, arguments: args } = params;
+      return { content: [{ type: "text", text: sawText(name, args?.["n"]) }] };
     });
     const transport = new StreamableHTTPServerTransport({
       enableJsonResponse: true,
@@ -54,10 +72,10 @@ export function startExpressLlm(): Promise<BodyServer> {
   const app = express();
   app.use(express.json());
   const handle = ({ body }: ExpressRequest, response: ServerResponse) => {
-    if (isJsonObject(body) && typeof body["model"] === "string") {
-      seen.push(body["model"]);
-    }
-    response.end("{}");
+    const model = isJsonObject(body) ? body["model"] : undefined;
+    if (typeof model !== "string") return void response.writeHead(400).end();
+    seen.push(model);
+    response.end(sawText(model));
   };
   app.post("/v1/chat/completions", handle);
   return listen(app, seen);

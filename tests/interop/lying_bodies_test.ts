@@ -4,6 +4,7 @@ import {
   startExpressLlm,
   startOfficialMcpServer,
 } from "../harness/body_servers.ts";
+import { compareBodies } from "../harness/body_comparison.ts";
 import { startTestGateway, type TestGateway } from "../harness/gateway.ts";
 
 const accept = "application/json, text/event-stream";
@@ -112,5 +113,34 @@ for (
     assert.deepEqual(server.seen, []);
     assert.equal(await chat("application/json"), 200);
     assert.deepEqual(server.seen, ["small"]);
+  });
+}
+
+for (
+  const [name, start, path, field] of [
+    [
+      "the official MCP server",
+      startOfficialMcpServer,
+      "/mcp",
+      "mcp.tool.name",
+    ],
+    [
+      "Express",
+      startExpressLlm,
+      "/v1/chat/completions",
+      "llm.requestModel",
+    ],
+  ] as const
+) {
+  Deno.test(`${name} sees in generated bodies what the gateway saw, or nothing`, async () => {
+    await using server = await start();
+
+    const { compared, agreed } = await compareBodies({
+      port: server.port,
+      path,
+      field,
+    });
+
+    assert.ok(compared > 500 && agreed > 20, `${agreed} of ${compared}`);
   });
 }
