@@ -30,9 +30,9 @@ export function countNames(value: unknown): number {
 function countDistinct(names: readonly string[]): number {
   const folded = new Set<string>();
   for (const name of names) {
-    assertName(name);
+    if (withoutIgnored(name) !== name) throw otherSpelling(name);
     const fold = lowerCase.test(name) ? name : foldName(name);
-    if (folded.has(fold)) throw otherCase(name);
+    if (folded.has(fold)) throw otherSpelling(name);
     folded.add(fold);
   }
   return names.length;
@@ -40,13 +40,9 @@ function countDistinct(names: readonly string[]): number {
 
 const lowerCase = /^[a-z0-9_-]*$/;
 
-/**
- * Rejects a name that some servers read in another way, such as up to its first NUL.
- * @throws {JsonProblem}
- */
-export function assertName(name: string): void {
-  assertUnicode(name);
-  if (name.includes("\0")) throw ambiguous("a name has a NUL");
+/** Returns the part of a name that all servers read: some read up to the first NUL, and some leave out halves of surrogate pairs. */
+export function withoutIgnored(name: string): string {
+  return name.replace(/\0.*$/s, "").replace(/\p{Surrogate}/gu, "");
 }
 
 function assertUnicode(text: string): void {
@@ -54,10 +50,10 @@ function assertUnicode(text: string): void {
   throw ambiguous("a string has half a surrogate pair");
 }
 
-/** The error for a name that servers which ignore case take for another. */
-export function otherCase(name: string): JsonProblem {
+/** The error for a name that lenient servers take for another. */
+export function otherSpelling(name: string): JsonProblem {
   const quoted = JSON.stringify(name.slice(0, 64));
-  return ambiguous(`the member ${quoted} is spelled in another case`);
+  return ambiguous(`the member ${quoted} is spelled in another way`);
 }
 
 /** The error for a text that servers would read, each in its own way. */

@@ -32,7 +32,7 @@ export interface WantedMember {
 }
 
 /** Makes the members of a shape ready to be looked up. */
-export function wantedMembers(shape: JsonShape): WantedMember["members"] {
+function wantedMembers(shape: JsonShape): WantedMember["members"] {
   if (shape === WHOLE) return WHOLE;
   return Object.entries(shape).map(([name, inner]) => ({
     name,
@@ -40,6 +40,15 @@ export function wantedMembers(shape: JsonShape): WantedMember["members"] {
     folded: Buffer.from(name.toLowerCase()),
     members: wantedMembers(inner),
   }));
+}
+
+/** The values that `readJson` reads, compiled once. */
+export class JsonSelection {
+  readonly wanted: WantedMember["members"];
+
+  constructor(shape: JsonShape) {
+    this.wanted = wantedMembers(shape);
+  }
 }
 
 /** Bytes of ASCII in lower case; 0 for those that make a name one to decode: backslashes and all beyond ASCII. */

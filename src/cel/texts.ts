@@ -6,10 +6,13 @@
 /** Texts that expressions make are not longer: a few short ones, which a client chooses, can multiply. */
 const MAX_LENGTH = 8 * 1024 * 1024;
 
+/** How many parts a text may have: to split it into so many takes 5 ms. */
+const MAX_PARTS = 100_000;
+
 /**
  * `'a-b-c'.replace('-', '+', 1)` is `a+b-c`. The empty text stands before and after each character.
  * @param limit Negative for all.
- * @throws {RangeError} When the result is too long.
+ * @throws {RangeError} When the result is too long, or has too many parts.
  */
 export function replaceText(
   text: string,
@@ -18,7 +21,8 @@ export function replaceText(
   limit: bigint = -1n,
 ): string {
   if (limit === 0n) return text;
-  const pieces = old === "" ? ["", ...text, ""] : text.split(old);
+  const parts = partsOf(text, old);
+  const pieces = old === "" ? ["", ...parts, ""] : parts;
   const places = pieces.length - 1;
   const count = limit < 0n ? places : Math.min(Number(limit), places);
   const length = text.length + count * (replacement.length - old.length);
@@ -32,17 +36,27 @@ export function replaceText(
 /**
  * `'a,b,c'.split(',', 2)` is `['a', 'b,c']`: the last part is all that is left.
  * @param limit Negative for all.
+ * @throws {RangeError} When there are too many parts.
  */
 export function splitText(
   text: string,
   separator: string,
   limit: bigint = -1n,
 ): string[] {
-  const parts = separator === "" ? [...text] : text.split(separator);
+  const parts = partsOf(text, separator);
   if (limit < 0n || limit >= BigInt(parts.length)) return parts;
   if (limit === 0n) return [];
   const last = Number(limit) - 1;
   return [...parts.slice(0, last), parts.slice(last).join(separator)];
+}
+
+/** All parts, or the characters where the separator is empty. */
+function partsOf(text: string, separator: string): string[] {
+  const parts = separator === ""
+    ? [...text.slice(0, 2 * MAX_PARTS + 1)]
+    : text.split(separator, MAX_PARTS + 1);
+  if (parts.length <= MAX_PARTS) return parts;
+  throw new RangeError("the text has too many parts");
 }
 
 /**

@@ -23,16 +23,16 @@ export function textSizeOf(body: Uint8Array): number {
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.length);
   let size = body.length;
   let start = 0;
-  // Between two quotes there is a string or what separates strings; escapes do not occur in Base64.
-  for (;;) {
-    const quote = buffer.indexOf(QUOTE, start);
-    const end = quote < 0 ? body.length : quote;
+  // Between two quotes there is a string or what separates strings; escapes do not occur in Base64. `indexOf` would take longer for
+  // short strings, of which a client may send millions.
+  for (let end = 0; end <= body.length; end++) {
+    if (end < body.length && body[end] !== QUOTE) continue;
     if (end - start >= MIN_MEDIA_BYTES && isMedia(buffer, start, end)) {
       size -= Math.max(0, end - start - BYTES_PER_MEDIUM);
     }
-    if (quote < 0) return size;
-    start = quote + 1;
+    start = end + 1;
   }
+  return size;
 }
 
 /** Judges by the name and by the beginning, the middle and the end: text has blanks and punctuation. */

@@ -6,7 +6,7 @@ export interface JsonVisitor {
   /** An object on the path to a wanted value was opened; `offset` is after its brace. The path of the document is empty. */
   open?(path: string, offset: number): void;
   /** A wanted value is complete: `text` is its JSON including surrounding whitespace. */
-  member(path: string, text: string, start: number, end: number): void;
+  member(path: string, text: string): void;
   /** A document ended; `offset` is after its last brace. */
   end?(offset: number): void;
 }
@@ -52,7 +52,6 @@ export class JsonScanner {
   #path: string | undefined;
   #isTaking = false;
   #value = "";
-  #valueStart = 0;
 
   constructor(wanted: ReadonlySet<string>, visitor: JsonVisitor) {
     this.#wanted = wanted;
@@ -88,7 +87,7 @@ export class JsonScanner {
         this.#openString();
       } else if (this.#depth === this.#level && this.#level > 0) {
         if (byte === COLON) {
-          if (this.#startValue(i)) pieceStart = i + 1;
+          if (this.#startValue()) pieceStart = i + 1;
         } else {
           this.#endValue(buffer, pieceStart, i);
           this.#expectsKey = true;
@@ -172,7 +171,7 @@ export class JsonScanner {
   }
 
   /** Begins the value after a colon; reports whether it is wanted. */
-  #startValue(index: number): boolean {
+  #startValue(): boolean {
     if (!this.#expectsKey) return false;
     this.#expectsKey = false;
     const path = `${this.#prefixes.at(-1) ?? ""}${unescapeKey(this.#key)}`;
@@ -180,7 +179,6 @@ export class JsonScanner {
     this.#path = path;
     this.#isTaking = this.#wanted.has(path);
     this.#value = "";
-    this.#valueStart = this.#before + index + 1;
     return this.#isTaking;
   }
 
@@ -203,7 +201,7 @@ export class JsonScanner {
     this.#path = undefined;
     if (path === undefined || !this.#isTaking) return;
     const text = Buffer.from(this.#value, "latin1").toString();
-    this.#visitor.member(path, text, this.#valueStart, this.#before + end);
+    this.#visitor.member(path, text);
     this.#stopTaking();
   }
 }

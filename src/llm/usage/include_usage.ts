@@ -1,99 +1,63 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
-import { JsonScanner } from "../format/json_scanner.ts";
+import { JsonProblem } from "../../base/json_ambiguity.ts";
+import { type JsonSpan, readJson } from "../../base/json_reader.ts";
+import { JsonSelection, WHOLE } from "../../base/json_shape.ts";
 
-const INCLUDE_USAGE_PATH = "stream_options.include_usage";
-const streamPaths: ReadonlySet<string> = new Set([
-  "stream",
-  "stream_options",
-  INCLUDE_USAGE_PATH,
-]);
+const selection = new JsonSelection({
+  stream: WHOLE,
+  stream_options: { include_usage: WHOLE },
+});
 
 /**
  * Sets `stream_options.include_usage` in the body of a streamed OpenAI chat or completions request; all other bytes are kept.
  *
- * Returns `undefined` when no change is needed or possible: not streamed, set already, or not understood. For a changed body,
- * `UsageChunkFilter` removes the usage from the response, as the client did not request it.
+ * Returns `undefined` when no change is needed or possible: not streamed, set already, or JSON that servers read in different ways. For
+ * a changed body, `UsageChunkFilter` removes the usage from the response, as the client did not request it.
  */
-export function withIncludeUsage(body: Uint8Array): Uint8Array | undefined {
-  const found = findStreamOptions(body);
-  if (found.documents !== 1 || !isTrue.test(found.stream ?? "")) {
+export async function withIncludeUsage(
+  body: Uint8Array,
+): Promise<Uint8Array | undefined> {
+  const spans = new Map<string, JsonSpan>();
+  const request = await readJson(body, selection, spans).catch(ignoreProblem);
+  const stream = textAt(body, spans.get("stream"));
+  const root = spans.get("");
+  if (!isJsonObject(request) || root === undefined || !isTrue.test(stream)) {
     return undefined;
   }
-  const { root, options, includeUsage, nonObject } = found;
-  if (nonObject !== undefined) {
-    const isNull = nonObject.text === "null";
-    return isNull
-      ? splice(body, nonObject, '{"include_usage":true}')
-      : undefined;
+  const options = spans.get("stream_options");
+  if (options === undefined) {
+    return insertMember(
+      body,
+      root.start + 1,
+      '"stream_options":{"include_usage":true}',
+    );
   }
-  if (includeUsage !== undefined) {
-    return isFalse.test(includeUsage.text)
-      ? splice(body, includeUsage, "true")
-      : undefined;
+  if (request["stream_options"] === null) {
+    return splice(body, options, '{"include_usage":true}');
   }
-  return options === undefined
-    ? insertMember(body, root, '"stream_options":{"include_usage":true}')
-    : insertMember(body, options, '"include_usage":true');
+  if (!isJsonObject(request["stream_options"])) return undefined;
+  const flag = spans.get("stream_options.include_usage");
+  if (flag === undefined) {
+    return insertMember(body, options.start + 1, '"include_usage":true');
+  }
+  return isFalse.test(textAt(body, flag))
+    ? splice(body, flag, "true")
+    : undefined;
+}
+
+function ignoreProblem(error: unknown): undefined {
+  if (!(error instanceof JsonProblem)) throw error;
+}
+
+function textAt(body: Uint8Array, span: JsonSpan | undefined): string {
+  return span === undefined
+    ? ""
+    : new TextDecoder().decode(body.subarray(span.start, span.end));
 }
 
 /** Values that servers accept as `true` and `false`; many, such as those using Pydantic, are lenient. */
 const isTrue = /^(?:true|1(?:\.0+)?|"(?:true|t|yes|y|on|1)")$/i;
 const isFalse = /^(?:false|null|0(?:\.0+)?|"(?:false|f|no|n|off|0)")$/i;
-
-/** A value in a body without surrounding whitespace. */
-interface Span {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
-/** Positions of the options; the last of duplicate members counts, as in JSON parsers. */
-interface StreamOptions {
-  documents: number;
-  /** Start of the body's members. */
-  root: number;
-  stream: string | undefined;
-  /** Start of the members of `stream_options`. */
-  options: number | undefined;
-  includeUsage: Span | undefined;
-  nonObject: Span | undefined;
-}
-
-function findStreamOptions(body: Uint8Array): Readonly<StreamOptions> {
-  const found: StreamOptions = {
-    documents: 0,
-    root: 0,
-    stream: undefined,
-    options: undefined,
-    includeUsage: undefined,
-    nonObject: undefined,
-  };
-  const setOptions = (options: number | undefined, nonObject?: Span) =>
-    Object.assign(found, { options, nonObject, includeUsage: undefined });
-  new JsonScanner(streamPaths, {
-    open(path, offset) {
-      if (path === "") found.root = offset;
-      else setOptions(offset);
-    },
-    member(path, text, start) {
-      const span = trim(text, start);
-      if (path === "stream") found.stream = span.text;
-      else if (path === INCLUDE_USAGE_PATH) found.includeUsage = span;
-      else setOptions(undefined, span);
-    },
-    end() {
-      found.documents++;
-    },
-  }).push(body);
-  return found;
-}
-
-function trim(text: string, start: number): Span {
-  const leading = Math.max(0, text.search(/[^\t\n\r ]/));
-  const trimmed = text.slice(leading).trimEnd();
-  const from = start + leading;
-  return { text: trimmed, start: from, end: from + trimmed.length };
-}
 
 function insertMember(
   body: Uint8Array,
@@ -113,7 +77,7 @@ function textFrom(body: Uint8Array, at: number): string {
 
 function splice(
   body: Uint8Array,
-  { start, end }: { readonly start: number; readonly end: number },
+  { start, end }: JsonSpan,
   text: string,
 ): Uint8Array {
   const inserted = new TextEncoder().encode(text);

@@ -1,5 +1,4 @@
-import { JsonSelection } from "../../base/json_reader.ts";
-import { WHOLE } from "../../base/json_shape.ts";
+import { JsonSelection, WHOLE } from "../../base/json_shape.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import {
   detectLlmApi,

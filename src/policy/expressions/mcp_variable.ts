@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { JsonSelection } from "../../base/json_reader.ts";
-import { type JsonShape, WHOLE } from "../../base/json_shape.ts";
+import { JsonSelection, type JsonShape, WHOLE } from "../../base/json_shape.ts";
 import { mapValue, type Value } from "../../cel/library.ts";
 import { claimsValue, lazyMap } from "../../cel/values.ts";
 import type { HeaderList } from "../../http/header_list.ts";

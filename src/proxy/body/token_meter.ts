@@ -80,7 +80,7 @@ export class TokenMeter {
     if (!this.#mayAsk || bytes === undefined) return;
     if (!mayChangeBody(request.headers)) return;
     if (!llmApiFacts(this.api).needsIncludeUsage) return;
-    const asking = withIncludeUsage(bytes);
+    const asking = await withIncludeUsage(bytes);
     if (asking === undefined) return;
     request.body = new BytesBody(asking);
     // What is compressed cannot be hidden from the client again.

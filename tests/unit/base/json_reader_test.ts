@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { JsonProblem } from "../../../src/base/json_ambiguity.ts";
-import { JsonSelection, readJson } from "../../../src/base/json_reader.ts";
-import { type JsonShape, WHOLE } from "../../../src/base/json_shape.ts";
+import { type JsonSpan, readJson } from "../../../src/base/json_reader.ts";
+import {
+  JsonSelection,
+  type JsonShape,
+  WHOLE,
+} from "../../../src/base/json_shape.ts";
 import { fc } from "../../harness/properties.ts";
 
 const encoder = new TextEncoder();
@@ -14,10 +18,10 @@ async function read(
   return await readJson(bytes, new JsonSelection(shape));
 }
 
-/** Reads at once; `undefined` for what is no JSON. */
-function readOrNot(text: string, shape: JsonShape): unknown {
+/** `undefined` for what is no JSON. */
+async function readOrNot(text: string, shape: JsonShape): Promise<unknown> {
   try {
-    return readJson(encoder.encode(text), new JsonSelection(shape));
+    return await readJson(encoder.encode(text), new JsonSelection(shape));
   } catch (error) {
     assert.ok(error instanceof JsonProblem);
     return undefined;
@@ -38,35 +42,39 @@ const json = fc.jsonValue({ maxDepth: 4 }).chain((value) =>
   fc.dictionary(names, fc.constantFrom(value, { a: value, b: [value] }, 1.5))
 );
 
-Deno.test("readJson reads the members of an object that JSON.parse reads", () => {
+Deno.test("readJson reads the members of an object that JSON.parse reads", async () => {
   const shape = { a: { a: WHOLE, "é": WHOLE }, "é": WHOLE, ab: WHOLE } as const;
-  fc.assert(
-    fc.property(json, fc.constantFrom("", " ", "\n\t"), (value, gap) => {
-      const text = JSON.stringify(value, undefined, gap);
-      const got = readOrNot(text, { "é": shape["é"], ab: WHOLE });
-      if (got === undefined) return;
-      const { é, ab } = JSON.parse(text);
-      const expected = {
-        ...("é" in value && { é }),
-        ...("ab" in value && { ab }),
-      };
-      assert.deepEqual(got, expected);
-    }),
+  await fc.assert(
+    fc.asyncProperty(
+      json,
+      fc.constantFrom("", " ", "\n\t"),
+      async (value, gap) => {
+        const text = JSON.stringify(value, undefined, gap);
+        const got = await readOrNot(text, { "é": shape["é"], ab: WHOLE });
+        if (got === undefined) return;
+        const { é, ab } = JSON.parse(text);
+        const expected = {
+          ...("é" in value && { é }),
+          ...("ab" in value && { ab }),
+        };
+        assert.deepEqual(got, expected);
+      },
+    ),
   );
 });
 
-Deno.test("readJson accepts the texts that JSON.parse accepts", () => {
+Deno.test("readJson accepts the texts that JSON.parse accepts", async () => {
   const pieces = [...'{}[],:"\\ \n0123.eE-+tfnu', "true", '"a":', "\u0001"];
   const mutation = fc.record({
     at: fc.nat(),
     length: fc.nat(2),
     piece: fc.constantFrom("", ...pieces),
   });
-  fc.assert(
-    fc.property(
+  await fc.assert(
+    fc.asyncProperty(
       fc.json(),
       fc.array(mutation, { maxLength: 3 }),
-      (text, all) => {
+      async (text, all) => {
         let changed = text.toWellFormed();
         for (const { at, length, piece } of all) {
           const start = at % (changed.length + 1);
@@ -75,7 +83,8 @@ Deno.test("readJson accepts the texts that JSON.parse accepts", () => {
         }
         const sane = changed.toWellFormed();
         const isJson = parseOrNot(`[${sane}]`) !== undefined;
-        assert.equal(readOrNot(`[${sane}]`, {}) !== undefined, isJson, sane);
+        const got = await readOrNot(`[${sane}]`, {});
+        assert.equal(got !== undefined, isJson, sane);
       },
     ),
     { numRuns: 3000 },
@@ -85,6 +94,7 @@ Deno.test("readJson accepts the texts that JSON.parse accepts", () => {
 const READ: readonly [string, JsonShape, unknown][] = [
   ['{"a":1,"b":{"c":[2]}}', { b: { c: WHOLE } }, { b: { c: [2] } }],
   ['{"a":1}', { b: WHOLE }, {}],
+  ['{"x\\u0000":1,"x\\ud800":2,"a":1}', { a: WHOLE }, { a: 1 }],
   ['{"\\u0061":"\\u0062"}', { a: WHOLE }, { a: "b" }],
   ['{"a":[1]}', { a: { b: WHOLE } }, { a: [] }],
   ['{"a":"x"}', { a: { b: WHOLE } }, { a: "x" }],
@@ -177,6 +187,30 @@ for (
     );
   });
 }
+
+Deno.test("readJson says where values are, without the blanks around them", async () => {
+  const text = ' {"é":{"b": [1] ,"c":{}}, "d" : "x"} ';
+  const bytes = encoder.encode(text);
+  const spans = new Map<string, JsonSpan>();
+
+  await readJson(
+    bytes,
+    new JsonSelection({ "é": { b: WHOLE, c: {} }, d: WHOLE }),
+    spans,
+  );
+
+  const texts = [...spans].map(([path, { start, end }]) => [
+    path,
+    new TextDecoder().decode(bytes.subarray(start, end)),
+  ]);
+  assert.deepEqual(Object.fromEntries(texts), {
+    "": text.trim(),
+    "é": '{"b": [1] ,"c":{}}',
+    "é.b": "[1]",
+    "é.c": "{}",
+    d: '"x"',
+  });
+});
 
 const MEGABYTES = 8;
 const size = MEGABYTES * 1024 * 1024;

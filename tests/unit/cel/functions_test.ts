@@ -30,6 +30,8 @@ for (
   const text of [
     "json('{') == 1",
     "json(1) == 1",
+    `json('{"a":1,"b":{"c":1,"c":2}}').a == 1`,
+    `json('{"a":1,"\\\\u0061":2}').a == 1`,
     "json(b'\\xff') == 1",
     "json('[' + strings.quote(jwt.a) + ']')[1] == 'x'",
     "'a' in json('{\"b\":{\"a\":false}}').b",
@@ -50,4 +52,6 @@ Deno.test("JSON that is nested too deep, or has too many values, fails", () => {
   const many = JSON.stringify(Array.from({ length: 30_000 }, () => 1));
   assert.equal(test("json(jwt.a) != 1", { a: deep }), "failure");
   assert.equal(test("json(jwt.a) != 1", { a: many }), "failure");
+  const names = Array.from({ length: 10_001 }, (_, i) => `"${i}":1`).join(",");
+  assert.equal(test("json(jwt.a) != 1", { a: `{${names}}` }), "failure");
 });

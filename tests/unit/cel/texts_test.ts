@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { compileExpression, Expression } from "../../../src/cel/expression.ts";
+import { EvaluationFailure } from "../../../src/cel/evaluation_failure.ts";
 import { claimsValue } from "../../../src/cel/values.ts";
 import { processorTime } from "../../harness/processor_time.ts";
 import { fc } from "../../harness/properties.ts";
@@ -62,3 +63,22 @@ Deno.test("short texts do not make one that fills the memory", () => {
   const result = evaluate("jwt.value.replace('a', jwt.value) == ''", { value });
   assert.match(String(Reflect.get(Object(result), "message")), /too long/);
 });
+
+for (
+  const text of [
+    "jwt.text.split(',').size() > 0",
+    "jwt.text.split('').size() > 0",
+    "jwt.text.replace(',', '-') != ''",
+    "jwt.text.replace('', '-') != ''",
+  ]
+) {
+  Deno.test(`${text} fails for 100,001 parts or more`, () => {
+    const compiled = compileExpression(text);
+    assert.ok(compiled instanceof Expression);
+    const result = (length: number) =>
+      compiled.test({ jwt: claimsValue({ text: ",".repeat(length) }) });
+
+    assert.equal(result(90_000), true);
+    assert.ok(result(200_001) instanceof EvaluationFailure);
+  });
+}

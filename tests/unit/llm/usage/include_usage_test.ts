@@ -39,13 +39,6 @@ for (
       changed: '{"stream_options":{"include_usage": true },"stream":true}',
     },
     {
-      name: "duplicate options, of which the last counts",
-      body:
-        '{"stream":true,"stream_options":{"include_usage":true},"stream_options":{"a":1}}',
-      changed:
-        '{"stream":true,"stream_options":{"include_usage":true},"stream_options":{"include_usage":true,"a":1}}',
-    },
-    {
       name: "escaped keys",
       body:
         '{"str\\u0065am":true,"stream\\u005foptions":{"include\\u005fusage":false}}',
@@ -66,8 +59,8 @@ for (
     },
   ]
 ) {
-  Deno.test(`include_usage is set in a request with ${name}`, () => {
-    const body_ = withIncludeUsage(bytesOf(body));
+  Deno.test(`include_usage is set in a request with ${name}`, async () => {
+    const body_ = await withIncludeUsage(bytesOf(body));
 
     assert(body_ !== undefined);
     assert.equal(new TextDecoder().decode(body_), changed);
@@ -96,20 +89,29 @@ for (
       name: "has include_usage of a wrong type",
       body: '{"stream":true,"stream_options":{"include_usage":"never"}}',
     },
+    {
+      name: "has duplicate options",
+      body:
+        '{"stream":true,"stream_options":{"include_usage":true},"stream_options":{"a":1}}',
+    },
+    {
+      name: "has a list of options",
+      body: '{"stream":true,"stream_options":[]}',
+    },
     { name: "is truncated", body: '{"stream":true' },
     { name: "is two documents", body: '{"stream":true}{"stream":true}' },
     { name: "is empty", body: "" },
   ]
 ) {
-  Deno.test(`a request that ${name} is not changed`, () => {
-    assert.equal(withIncludeUsage(bytesOf(body)), undefined);
+  Deno.test(`a request that ${name} is not changed`, async () => {
+    assert.equal(await withIncludeUsage(bytesOf(body)), undefined);
   });
 }
 
-Deno.test("setting include_usage changes nothing else in arbitrary requests", () => {
+Deno.test("setting include_usage changes nothing else in arbitrary requests", async () => {
   const extra = fc.dictionary(
     fc.string({ unit: "binary" }).filter((key) =>
-      !/^(__proto__|stream.*)$/.test(key)
+      !/^(__proto__|stream.*)$/i.test(key)
     ),
     fc.jsonValue(),
   );
@@ -118,19 +120,19 @@ Deno.test("setting include_usage changes nothing else in arbitrary requests", ()
     { b: [{}], include_usage: null },
   );
   const blanks = fc.constantFrom(0, 1, "\t");
-  fc.assert(
-    fc.property(
+  await fc.assert(
+    fc.asyncProperty(
       extra,
       options,
       blanks,
       fc.boolean(),
-      (extra, options, blanks, first) => {
+      async (extra, options, blanks, first) => {
         const own = {
           stream: true,
           ...options !== undefined && { stream_options: options },
         };
         const request = first ? { ...own, ...extra } : { ...extra, ...own };
-        const changed = withIncludeUsage(
+        const changed = await withIncludeUsage(
           bytesOf(JSON.stringify(request, null, blanks)),
         );
 
@@ -144,12 +146,12 @@ Deno.test("setting include_usage changes nothing else in arbitrary requests", ()
   );
 });
 
-Deno.test("arbitrary bytes of a request are handled", () => {
-  fc.assert(
-    fc.property(
+Deno.test("arbitrary bytes of a request are handled", async () => {
+  await fc.assert(
+    fc.asyncProperty(
       fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(bytesOf)),
-      (body) => {
-        withIncludeUsage(body);
+      async (body) => {
+        await withIncludeUsage(body);
       },
     ),
     { numRuns: 1000 },
