@@ -15,6 +15,10 @@ const alwaysSensitive = [
   "x-goog-api-key",
   "ocp-apim-subscription-key",
   "x-amz-security-token",
+  "x-auth-token",
+  "x-access-token",
+  "x-csrf-token",
+  "x-xsrf-token",
 ];
 
 /** Lower-case names of headers whose values must not be shown. */
@@ -29,6 +33,49 @@ export function createSensitiveHeaders(
     ...Array.from(configured, (name) => name.toLowerCase()),
   ]);
 }
+
+/** Returns the members of an object with their values redacted: metadata of an API key may hold a secret, such as one for a backend. */
+export function redactValues(
+  object: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.keys(object).map((name) => [name, REDACTION_MARKER]),
+  );
+}
+
+/** Returns the names of the headers that an expression reads, in lower case: `["x-door"]` for `request.headers['x-door'] == 'a'`. */
+export function headersReadBy(expression: string): readonly string[] {
+  return Array.from(
+    expression.matchAll(headerInExpression),
+    ([, field, index]) => (field ?? index ?? "").toLowerCase(),
+  );
+}
+
+const headerInExpression =
+  /\brequest\s*\.\s*headers\s*(?:\.\s*(\w+)|\[\s*["']([^"'\\]+)["']\s*\])/g;
+
+/** Shorter strings, quotes included, are separators and the like. */
+const MIN_COMPARED_LENGTH = 8;
+
+/** Redacts the strings of an expression that reads a sensitive header: what it compares the header with is a secret as well. */
+export function hideCompared(
+  expression: string,
+  sensitiveHeaders: SensitiveHeaders = createSensitiveHeaders([]),
+): string {
+  const headers = headersReadBy(expression);
+  if (!headers.some((name) => sensitiveHeaders.has(name))) return expression;
+  return expression.replace(
+    stringInExpression,
+    (text, index: string | undefined) =>
+      index === undefined && text.length >= MIN_COMPARED_LENGTH
+        ? `'${REDACTION_MARKER}'`
+        : text,
+  );
+}
+
+/** A string, and what is before it if it is the name of a header. */
+const stringInExpression =
+  /(headers\s*\[\s*)?(?:"""[^]*?"""|\'\'\'[^]*?\'\'\'|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/g;
 
 /** Redacts user, password and secret query parameters of a URL. */
 export function redactUrl(url: string): string {

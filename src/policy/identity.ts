@@ -7,9 +7,15 @@ export type Claims = Readonly<Record<string, unknown>>;
 export interface Identity extends Slot<Claims> {
   /** Names the claims where they are not shown themselves: `claims`, `metadata`, `username`. */
   readonly holds: string;
+  /** Whether traces show the names of the claims only. */
+  readonly isPrivate: boolean;
 }
 
 /** Defines an identity, as a constant of a module. */
-export function defineIdentity(name: string, holds = "claims"): Identity {
-  return { ...defineSlot<Claims>(name), holds };
+export function defineIdentity(
+  name: string,
+  holds = "claims",
+  isPrivate = false,
+): Identity {
+  return { ...defineSlot<Claims>(name), holds, isPrivate };
 }

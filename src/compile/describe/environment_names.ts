@@ -1,10 +1,11 @@
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { CredentialNames } from "../../snapshot/snapshot.ts";
+import { headersReadBy } from "../../base/redaction.ts";
 import { isHideable } from "./redact_configuration.ts";
 
 /**
- * The headers and query parameters whose values the environment gave, in routes and policies: a key for a backend, or one that a
- * route is matched by.
+ * The headers and query parameters whose values the environment gave, in routes and policies: a key for a backend, one that a route is
+ * matched by, or one that an expression compares.
  */
 export function environmentNames(
   { environment = [], httpRoutes, gatewayPolicies }: ResourceSet,
@@ -13,6 +14,11 @@ export function environmentNames(
   const parameters = new Set<string>();
   const given = environment.filter(isHideable);
   const visit = (value: unknown, names: Set<string>): void => {
+    if (
+      typeof value === "string" && given.some((each) => value.includes(each))
+    ) {
+      for (const name of headersReadBy(value)) headers.add(name);
+    }
     if (typeof value !== "object" || value === null) return;
     const field = nameAndValue(value);
     if (field !== undefined && given.some((text) => field[1].includes(text))) {

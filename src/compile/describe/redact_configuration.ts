@@ -6,6 +6,7 @@ import {
 } from "../../api/schema/privacy.ts";
 import {
   type Hide,
+  hideCompared,
   REDACTION_MARKER,
   redactUrl,
   type SensitiveHeaders,
@@ -49,7 +50,9 @@ export function createRedaction(
   const hide = createHiding(environment);
   const redactText = (text: string, privacy: Privacy | undefined) => {
     if (privacy === undefined) return text;
-    return privacy === "url" ? redactUrl(text) : hide(text);
+    return privacy === "url"
+      ? redactUrl(text)
+      : hide(hideCompared(text, sensitiveHeaders));
   };
   const isSensitive = (privacy: Privacy | undefined, holder: object) => {
     if (privacy === "secret") return true;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as s from "../../api/schema/schema.ts";
-import { toJson } from "../../base/json.ts";
+import { redactValues } from "../../base/redaction.ts";
 import { refuseWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { bearerLocation, credentialPlace } from "./credential.ts";
@@ -124,7 +124,7 @@ export function createApiKeyAuthentication(
         return undefined;
       }
       slots.set(apiKeyMetadata, metadata);
-      trace?.apply({ apiKey: toJson(metadata) });
+      trace?.apply({ apiKey: redactValues(metadata) });
       place.remove(request);
     },
   };

@@ -6,7 +6,7 @@ import { defineSlot } from "../slot.ts";
 export const jwtClaims = defineIdentity("jwt");
 
 /** Metadata of the API key, and never the key itself: `apiKey` in expressions. */
-export const apiKeyMetadata = defineIdentity("apiKey", "metadata");
+export const apiKeyMetadata = defineIdentity("apiKey", "metadata", true);
 
 /** `{ username }` of the verified user: `basicAuth` in expressions. */
 export const basicAuthUser = defineIdentity("basicAuth", "username");

@@ -1,5 +1,5 @@
 import { nearest } from "../../api/schema/suggest.ts";
-import type { Hide } from "../../base/redaction.ts";
+import { type Hide, hideCompared } from "../../base/redaction.ts";
 import {
   compileExpression,
   Expression,
@@ -21,7 +21,7 @@ export function compileOnce(text: string, hide: Hide): CompiledExpression {
   const compiled = compiledBy.getOrInsertComputed(hide, () => new Map());
   return compiled.getOrInsertComputed(
     text,
-    () => compileExpression(text, hide(text)),
+    () => compileExpression(text, hide(hideCompared(text))),
   );
 }
 

@@ -1,3 +1,4 @@
+import { redactValues } from "../../base/redaction.ts";
 import { type JsonValue, toJson } from "../../base/json.ts";
 import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
 import {
@@ -113,9 +114,14 @@ export function readIdentities(
 ): Pick<RequestState, "jwt" | "apiKey" | "basicAuth"> {
   const known = identities.flatMap((slot) => {
     const claims = slots.get(slot);
-    return claims === undefined
-      ? []
-      : [[slot.name, readClaims(claims, redactor)] as const];
+    return claims === undefined ? [] : [
+      [
+        slot.name,
+        slot.isPrivate
+          ? redactValues(claims)
+          : readClaims(claims, redactor),
+      ] as const,
+    ];
   });
   return Object.fromEntries(known);
 }

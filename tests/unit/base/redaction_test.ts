@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   createSensitiveHeaders,
+  hideCompared,
   redactUrl,
 } from "../../../src/base/redaction.ts";
 
@@ -14,10 +15,14 @@ Deno.test("createSensitiveHeaders adds configured names in any case to the built
     "ocp-apim-subscription-key",
     "proxy-authorization",
     "set-cookie",
+    "x-access-token",
     "x-amz-security-token",
     "x-api-key",
+    "x-auth-token",
+    "x-csrf-token",
     "x-goog-api-key",
     "x-session",
+    "x-xsrf-token",
   ]);
 });
 
@@ -37,5 +42,30 @@ const urls = [
 for (const { url, shown } of urls) {
   Deno.test(`redactUrl shows ${url} without secrets`, () => {
     assert.equal(redactUrl(url), shown);
+  });
+}
+
+for (
+  const [expression, shown] of [
+    [
+      "request.headers['X-Api-Key'] == 'secret\\'1' || jwt.sub == \"secret\"",
+      "request.headers['X-Api-Key'] == '<redacted>' || jwt.sub == '<redacted>'",
+    ],
+    [
+      'request . headers [ "cookie" ] != """se"cret"""',
+      "request . headers [ \"cookie\" ] != '<redacted>'",
+    ],
+    [
+      "request.headers.cookie.split('; ') in ['secret']",
+      "request.headers.cookie.split('; ') in ['<redacted>']",
+    ],
+    [
+      "request.headers['x-team'] == 'secret'",
+      "request.headers['x-team'] == 'secret'",
+    ],
+  ] as const
+) {
+  Deno.test(`hideCompared shows ${expression} as ${shown}`, () => {
+    assert.equal(hideCompared(expression), shown);
   });
 }
