@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden bench build clean interop-ratelimit interop-python screenshots
+.PHONY: help run test check fmt hooks e2e golden bench build clean interop-ratelimit interop-python interop-bodies screenshots
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -44,6 +44,9 @@ interop-python: ## log in with real Python MCP clients; needs Python
 
 interop-h2spec: ## run h2spec against a gateway with TLS; needs Go
 	@sh .ci/interop_h2spec $(ARGS)
+
+interop-bodies: ## compare what servers in Python and Go read; needs both
+	@sh .ci/interop_bodies $(ARGS)
 
 clean: ## remove build output and downloads
 	rm -rf dist .tools
