@@ -1,22 +1,20 @@
 /**
- * Returns the first value of a query parameter, decoded as in HTML forms (`+` is a space); `undefined` when it is absent.
+ * Reads the first value of each query parameter, decoded as in HTML forms (`+` is a space): `{ a: "1", b: " " }` for `a=1&b=%20`.
  *
  * Invalid escapes are kept.
- * @param query Without `?`, such as `a=1&b=%20`.
+ * @param query Without `?`.
  */
-export function queryParam(query: string, name: string): string | undefined {
-  let start = 0;
-  while (start <= query.length) {
-    const next = query.indexOf("&", start);
-    const end = next < 0 ? query.length : next;
-    const sign = query.indexOf("=", start);
-    const nameEnd = sign < 0 || sign > end ? end : sign;
-    if (nameEnd > start && decode(query.slice(start, nameEnd)) === name) {
-      return decode(query.slice(nameEnd + 1, end));
+export function readQuery(query: string): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  for (const pair of query.split("&")) {
+    const sign = pair.indexOf("=");
+    const nameEnd = sign < 0 ? pair.length : sign;
+    const name = decode(pair.slice(0, nameEnd));
+    if (nameEnd > 0 && !values.has(name)) {
+      values.set(name, decode(pair.slice(nameEnd + 1)));
     }
-    start = end + 1;
   }
-  return undefined;
+  return values;
 }
 
 function decode(text: string): string {

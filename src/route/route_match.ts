@@ -4,7 +4,7 @@ import type {
   QueryParamMatch,
 } from "../api/resources/http_match.ts";
 import { Pattern } from "../base/pattern.ts";
-import { queryParam } from "./query_parameter.ts";
+import { readQuery } from "./query_parameter.ts";
 import { normalizePath, pathEnd } from "./normalize_target.ts";
 
 /** The parts of a request that routing reads. */
@@ -104,17 +104,25 @@ function compileHeader({ name, type, value }: HeaderMatch): Condition {
 
 function compileQueryParam({ name, type, value }: QueryParamMatch): Condition {
   if (type === "Exact") {
-    return ({ target }) => queryParam(queryOf(target), name) === value;
+    return (request) => queryOf(request).get(name) === value;
   }
   const pattern = new Pattern(value);
-  return ({ target }) => {
-    const actual = queryParam(queryOf(target), name);
+  return (request) => {
+    const actual = queryOf(request).get(name);
     return actual !== undefined && pattern.test(actual);
   };
 }
 
-function queryOf(target: string): string {
-  return target.slice(pathEnd(target) + 1);
+/** The target that was read last, and its parameters: thousands of routes may look at the same one. */
+let lastTarget = "";
+let lastQuery: ReadonlyMap<string, string> = new Map();
+
+function queryOf({ target }: RoutableRequest): ReadonlyMap<string, string> {
+  if (target !== lastTarget) {
+    lastQuery = readQuery(target.slice(pathEnd(target) + 1));
+    lastTarget = target;
+  }
+  return lastQuery;
 }
 
 function firstOfEach<T>(items: readonly T[], keyOf: (item: T) => string): T[] {

@@ -117,9 +117,7 @@ export function readIdentities(
     return claims === undefined ? [] : [
       [
         slot.name,
-        slot.isPrivate
-          ? redactValues(claims)
-          : readClaims(claims, redactor),
+        slot.isPrivate ? redactValues(claims) : readClaims(claims, redactor),
       ] as const,
     ];
   });

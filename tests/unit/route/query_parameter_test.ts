@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { queryParam } from "../../../src/route/query_parameter.ts";
+import { readQuery } from "../../../src/route/query_parameter.ts";
 
 const cases = [
   ["a=1", "a", "1"],
@@ -18,7 +18,7 @@ const cases = [
   ["b&a=1", "a", "1"],
 ] as const;
 for (const [query, name, expected] of cases) {
-  Deno.test(`queryParam returns ${JSON.stringify(expected)} for ${name} in "${query}"`, () => {
-    assert.equal(queryParam(query, name), expected);
+  Deno.test(`readQuery returns ${JSON.stringify(expected)} for ${name} in "${query}"`, () => {
+    assert.equal(readQuery(query).get(name), expected);
   });
 }

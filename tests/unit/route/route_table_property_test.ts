@@ -4,7 +4,7 @@ import {
   compareHostnames,
   matchesHostname,
 } from "../../../src/route/hostname.ts";
-import { queryParam } from "../../../src/route/query_parameter.ts";
+import { readQuery } from "../../../src/route/query_parameter.ts";
 import {
   createRouteTable,
   type RouteEntry,
@@ -113,7 +113,7 @@ function satisfies(
       candidate.header(name) === value
     ) &&
     (queryParams ?? []).every(({ name, value }) =>
-      queryParam(query, name) === value
+      readQuery(query).get(name) === value
     );
 }
 
