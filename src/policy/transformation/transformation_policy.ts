@@ -141,6 +141,9 @@ class TransformationPolicy implements Policy<never> {
     if (bytes !== undefined) replaceBody(request, bytes);
     setPseudoHeaders(request, pseudo);
     changes.apply(request.headers, headers);
+    // The client's Content-Type describes its own body: the backend would read the new one in its charset.
+    const isTyped = headers.some(({ change }) => change.key === "content-type");
+    if (bytes !== undefined && !isTyped) assertReadableContent(request.headers);
     logFailures(this.#services.log, context.requestId, headers);
     trace?.apply(
       describeChanges(

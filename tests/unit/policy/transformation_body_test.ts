@@ -298,3 +298,35 @@ Deno.test("a body that breaks off is an error of whoever sent it", async () => {
     failure,
   );
 });
+
+for (
+  const [charset, headers] of [
+    ["utf-8", {}],
+    ["utf-7", { "content-type": "'application/json; charset=utf-8'" }],
+  ] as const
+) {
+  Deno.test(`a new body goes on where the client's charset was ${charset} and ${Object.keys(headers).length} headers are set`, async () => {
+    const { body } = await changeRequest(
+      { body: "'+ACI-'", set: set(headers) },
+      {
+        method: "POST",
+        body: "a",
+        headers: { "content-type": `application/json; charset=${charset}` },
+      },
+    );
+
+    assert.equal(body, "+ACI-");
+  });
+}
+
+Deno.test("a new body is not sent in the charset of the client's", async () => {
+  await assert.rejects(
+    () =>
+      changeRequest({ body: "'+ACI-'" }, {
+        method: "POST",
+        body: "a",
+        headers: { "content-type": "application/json; charset=utf-7" },
+      }),
+    { code: "unsupported_media_type" },
+  );
+});
