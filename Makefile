@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden bench build clean interop-ratelimit interop-python interop-bodies screenshots
+.PHONY: help run test check fmt hooks e2e golden bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec screenshots
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
