@@ -7,7 +7,7 @@ import {
 } from "../telemetry/trace/trace_watchers.ts";
 import type { BoundedStore } from "./data_plane.ts";
 
-/** What is read to tell what is kept in memory. */
+/** Fill levels of everything that is kept in memory. */
 export interface StoreReadings {
   readonly ports: readonly {
     readonly port: number;
@@ -27,7 +27,7 @@ export interface StoreReadings {
   readonly watchers: readonly WatcherState[];
 }
 
-/** What is kept in memory, one entry for each store. */
+/** Describes what is kept in memory, one entry per store. */
 export function describeStores(
   { ports, upstreams, limits, failures, verifiers, watchers }: StoreReadings,
 ): readonly BoundedStore[] {

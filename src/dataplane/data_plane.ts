@@ -8,57 +8,56 @@ import type {
 } from "../telemetry/trace/trace_watchers.ts";
 
 /**
- * The part that carries traffic, as seen by everything that does not: plain data in, plain data out, so that it may
- * run in this thread or in workers.
+ * Carries the traffic. Its interface is plain data in both directions, so that it can run in this thread or in workers.
  */
 export interface DataPlane {
-  /** Compiles and puts into force; on any error nothing changes. */
+  /** Compiles and applies a configuration; on any error nothing changes. */
   apply(resources: ResourceSet): Promise<ApplyResult>;
-  /** The configuration in force, as `/config_dump` shows it, secrets redacted. */
+  /** Describes the current configuration for `/config_dump`; secrets are redacted. */
   describe(): Promise<DataPlaneDescription>;
-  /** Of it, what changes while the configuration stays. */
+  /** Describes the part of `describe` that changes without a reload. */
   describeState(): Promise<PolicyStateDescription>;
-  /** Where requests are accepted now. */
+  /** Lists the addresses that accept requests. */
   addresses(): Promise<readonly PortAddress[]>;
-  /** Metrics in the Prometheus text format; only those of `names`, where it is given. */
+  /** Returns the metrics in the Prometheus text format; only those in `names`, if given. */
   collectMetrics(names?: ReadonlySet<string>): Promise<string>;
   /** Replaces the log filter; see `LogFilter`. */
   setLogLevel(filter: string): Promise<void>;
-  /** Shows what happens to the next requests. Streams end when the data plane is drained. */
+  /** Traces the next requests. Streams end when the data plane is drained. */
   traceNext(query: TraceQuery): Promise<TraceAnswer>;
-  /** The requests that failed last, as far as they are remembered; the newest first. */
+  /** Lists the failed requests that are remembered, newest first. */
   failures(): Promise<readonly FailureSummary[]>;
-  /** What is known of the newest failed request with that id. */
+  /** Explains the newest failed request with this id. */
   failure(id: string): Promise<FailureReport | undefined>;
-  /** What is going on now. */
+  /** Describes connections and requests under way. */
   tasks(limit: number): Promise<TaskTree>;
-  /** What is kept in memory, and how much of the room for it is taken. */
+  /** Lists what is kept in memory, with its capacity. */
   stores(): Promise<readonly BoundedStore[]>;
-  /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when all is closed. */
+  /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when everything is closed. */
   drain(timeoutMs: number): Promise<DrainResult>;
 }
 
-/** Which requests to trace. */
+/** Selects the requests to trace. */
 export interface TraceQuery {
   /** CEL over the request as it arrives. */
   readonly filter?: string | undefined;
-  /** Only those of this gateway. */
+  /** Only requests to this gateway. */
   readonly gateway?: string | undefined;
-  /** Only those that arrive at this port, as configured. */
+  /** Only requests to this port, as configured. */
   readonly port?: number | undefined;
-  /** How many, one after the other; 1 when left out. */
+  /** Number of requests, one after the other; default 1. */
   readonly count?: number;
 }
 
-/** The traces, or why there are none: the filter is no expression, or too many watch already. */
+/** The traces, or why there are none: the filter is invalid, or there are too many watchers. */
 export type TraceAnswer = { readonly stream: TraceStream } | {
   readonly refusal: "filter" | "watchers";
   readonly message: string;
 };
 
-/** A request that failed, in one line. */
+/** One line about a failed request. */
 export interface FailureSummary {
-  /** Value of `x-request-id`; `refused-<n>` for what was refused before it was a request. */
+  /** Value of `x-request-id`; `refused-<n>` for a request rejected before it could be read. */
   readonly id: string;
   /** RFC 3339. */
   readonly time: string;
@@ -75,48 +74,48 @@ export interface FailureSummary {
   readonly cause: string;
 }
 
-/** All that is known of a request that failed. */
+/** Everything known about a failed request. */
 export interface FailureReport extends FailureSummary {
   readonly failing: FailingPart | null;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly advice: string;
   readonly durationMs: number | null;
   readonly retries: number;
-  /** As much of its trace as is remembered. */
+  /** The remembered part of its trace. */
   readonly events: readonly TraceEvent[];
 }
 
-/** What is going on, as `/debug/tasks` shows it. */
+/** Everything under way, for `/debug/tasks`. */
 export interface TaskTree {
   /** RFC 3339. */
   readonly takenAt: string;
-  /** All of them, also those that are left out below. */
+  /** Total numbers, omitted ones included. */
   readonly connections: number;
   readonly requests: number;
-  /** Connections and requests that are left out because there are more than `limit`. */
+  /** Connections and requests beyond `limit`. */
   readonly omitted: number;
   readonly listeners: readonly ListenerTask[];
   readonly upstreams: readonly UpstreamTask[];
-  /** Keys of identity providers, each with `fetchingMs` while it is being fetched. */
+  /** Keys of identity providers; `fetchingMs` is set during a fetch. */
   readonly keySets: readonly unknown[];
-  /** Metadata of authorization servers, likewise. */
+  /** Metadata of authorization servers; `fetchingMs` is set during a fetch. */
   readonly providerMetadata: readonly unknown[];
-  /** Global limits, with what this process holds of them. */
+  /** Global limits, with the share that this process holds. */
   readonly leases: readonly unknown[];
-  /** Who waits for traces. */
+  /** Readers of traces. */
   readonly watchers: readonly WatcherState[];
 }
 
-/** A port that is open, or drains. */
+/** A port that is open or draining. */
 export interface ListenerTask {
   /** As configured. */
   readonly port: number;
   readonly state: "accepting" | "draining";
-  /** Those with requests first. */
+  /** Connections with requests first. */
   readonly connections: readonly ConnectionTask[];
 }
 
-/** A client's connection. */
+/** A downstream connection. */
 export interface ConnectionTask {
   readonly peer: string;
   /** `http/1.1` or `h2`. */
@@ -125,7 +124,7 @@ export interface ConnectionTask {
   readonly requests: readonly RequestTask[];
 }
 
-/** A request that is under way. */
+/** A request under way. */
 export interface RequestTask {
   /** Value of `x-request-id`. */
   readonly id: string;
@@ -143,7 +142,7 @@ export interface RequestTask {
   readonly retries: number;
 }
 
-/** How far a request has come: `upstream` until the head of the response is here, `response` while it is passed on. */
+/** The stage of a request: `upstream` until the response head arrives, `response` until the last byte is sent. */
 export type RequestPhase =
   | "gateway policies"
   | "route policies"
@@ -162,30 +161,30 @@ export interface UpstreamTask {
   readonly waiting: number;
 }
 
-/** Something that is kept in memory, never more than its capacity. */
+/** A bounded store in memory. */
 export interface BoundedStore {
   /** Such as `rateLimitKeys`. */
   readonly name: string;
-  /** Which one, where there are several, such as a port. */
+  /** Identifies one of several, such as a port. */
   readonly scope?: string;
-  /** What is counted, such as `keys`. */
+  /** Unit of the counts, such as `keys`. */
   readonly unit: string;
   readonly used: number;
   readonly capacity: number;
 }
 
-/** Requests that were under way at the stop. */
+/** Requests under way when the gateway stopped. */
 export interface DrainResult {
   readonly drained: number;
-  /** Still running when the time was over. */
+  /** Still running at the time-out. */
   readonly cut: number;
 }
 
-/** What became of a configuration. */
+/** The result of applying a configuration. */
 export interface ApplyResult {
   readonly applied: boolean;
   readonly diagnostics: readonly ResourceDiagnostic[];
-  /** Why it was not applied although nothing is wrong with the resources, such as a port that is taken. */
+  /** Why valid resources were not applied, such as a port in use. */
   readonly reason?: string;
   /** The port, as configured, that `reason` is about. */
   readonly port?: number;
@@ -201,7 +200,7 @@ export interface PortAddress {
   readonly port: number;
 }
 
-/** Top-level keys of `/config_dump` that the data plane knows. */
+/** Top-level keys of `/config_dump` that come from the data plane. */
 export interface DataPlaneDescription extends PolicyStateDescription {
   readonly binds: readonly unknown[];
   readonly listeners: readonly unknown[];
@@ -210,24 +209,24 @@ export interface DataPlaneDescription extends PolicyStateDescription {
   readonly policies: readonly unknown[];
 }
 
-/** What policies remember and fetch. */
+/** State that policies keep and fetch. */
 export interface PolicyStateDescription {
   /** State of the keys of identity providers: source, age, last error. */
   readonly keySets: readonly unknown[];
-  /** The same of the metadata of their authorization servers. */
+  /** State of the metadata of authorization servers. */
   readonly providerMetadata: readonly unknown[];
-  /** Limits of this process, then those it shares: what is left of each. */
+  /** Local limits, then shared ones, each with what is left. */
   readonly budgets: readonly BudgetDescription[];
 }
 
-/** A limit, and more about it than every limit has. */
+/** A limit; fields beyond these depend on its kind. */
 export interface BudgetDescription {
   /** Where it is configured, such as `HTTPRoute/default/chat`. */
   readonly scope: string;
   /** Its definition in words. */
   readonly entry: string;
   readonly limit: number;
-  /** Left of the budget that has least; `undefined` where only a service knows. */
+  /** Smallest remaining budget; `undefined` when only a service knows it. */
   readonly remaining?: number;
   readonly [more: string]: unknown;
 }

@@ -7,11 +7,11 @@ import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Exchange } from "../proxy/exchange.ts";
 import {
   describeFailure,
-  describeRefused,
+  describeRejected,
   hasFailed,
 } from "../proxy/trace/remembered_failures.ts";
 import { Tracing } from "../proxy/trace/tracing.ts";
-import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
+import type { SnapshotStore } from "../snapshot/snapshot.ts";
 import { explainFailure } from "../telemetry/failures/explain_failure.ts";
 import type { Explanation } from "../telemetry/failures/explanation.ts";
 import type { FailedRequest } from "../telemetry/failures/failed_request.ts";
@@ -25,7 +25,7 @@ import type {
   TraceQuery,
 } from "./data_plane.ts";
 
-/** What debugging needs of its process. */
+/** Dependencies of debugging. */
 export interface DebuggingOptions {
   readonly policies: PolicyRegistry;
   readonly settings: Settings;
@@ -33,14 +33,14 @@ export interface DebuggingOptions {
   readonly snapshots: SnapshotStore;
 }
 
-/** What tells why a request failed: traces for those who watch, a memory for those who come later. */
+/** Explains failed requests: traces for watchers, and a memory of recent failures. */
 export class Debugging {
   readonly tracing: Tracing;
   readonly #policies: PolicyRegistry;
   readonly #snapshots: SnapshotStore;
   readonly #memory: FailureMemory;
-  /** So far, of those that were refused before they were requests. */
-  #refused = 0;
+  /** Requests rejected so far before they could be read. */
+  #rejected = 0;
 
   constructor({ settings, clock, snapshots, policies }: DebuggingOptions) {
     this.#policies = policies;
@@ -65,30 +65,30 @@ export class Debugging {
     const wanted = { filter: compiled, gateway, port, count };
     const stream = this.tracing.watch(wanted);
     if (stream !== undefined) return { stream };
-    return { refusal: "watchers", message: "too many are watching already" };
+    return { refusal: "watchers", message: "too many watchers" };
   }
 
-  /** A request is over. */
+  /** Remembers a finished request if it failed. */
   finished(request: FinishedRequest, exchange: Exchange): void {
     if (!this.#memory.isOn || !hasFailed(request)) return;
     const redactor = this.tracing.createRedactor(exchange.snapshot);
     this.#memory.remember(describeFailure(exchange, request, redactor));
   }
 
-  /** Something was refused before it was a request. */
-  refused(request: FinishedRequest): void {
+  /** Remembers a request rejected before it could be read. */
+  rejected(request: FinishedRequest): void {
     if (!this.#memory.isOn) return;
     const redactor = this.tracing.createRedactor(this.#snapshots.current);
-    const id = `refused-${++this.#refused}`;
-    this.#memory.remember(describeRefused(id, request, redactor));
+    const id = `refused-${++this.#rejected}`;
+    this.#memory.remember(describeRejected(id, request, redactor));
   }
 
-  /** How much is remembered, and how much could be. */
+  /** Number of remembered failures, and how many fit. */
   get memoryFill(): FailureMemory["fill"] {
     return this.#memory.fill;
   }
 
-  /** The newest first. */
+  /** Lists failures, newest first. */
   failures(): readonly FailureSummary[] {
     return this.#memory.list().map((failed) => this.#summarize(failed));
   }
@@ -131,7 +131,7 @@ export class Debugging {
   }
 }
 
-/** Loads what evaluates expressions when somebody needs it first. */
+/** Compiles a filter; loads the expression library on first use. */
 async function compileFilter(text: string): Promise<RequestFilter> {
   const { compileRequestFilter } = await import(
     "../policy/http/request_filter.ts"

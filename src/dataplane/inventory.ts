@@ -7,7 +7,7 @@ import type { Debugging } from "./debugging.ts";
 import { describeGlobalBudget, type PolicyState } from "./policy_state.ts";
 import { describeClients } from "./task_tree.ts";
 
-/** The parts of a data plane that have something to show. */
+/** Parts of a data plane that the inventory describes. */
 export interface InventoryOptions {
   readonly clock: Clock;
   readonly listeners: Listeners;
@@ -16,7 +16,7 @@ export interface InventoryOptions {
   readonly debugging: Debugging;
 }
 
-/** Tells what is going on and what is kept, from what is there anyway. */
+/** Describes what is under way and what is kept, without state of its own. */
 export class Inventory {
   readonly #parts: InventoryOptions;
 

@@ -9,7 +9,7 @@ import type { ServiceAddress } from "../ratelimit/service/service_address.ts";
 import type { GlobalLimit } from "../ratelimit/global_limit.ts";
 import type { LimiterPlace } from "../ratelimit/global_limiters.ts";
 
-/** Who keeps the budgets of a `global` block; `undefined` without a store, or for a backend that cannot be used. */
+/** Returns where the budgets of a `global` block are kept; `undefined` without a store, or for an unusable backend. */
 export function limiterPlace(
   { domain, store }: GlobalRateLimit,
   kv: Settings["kv"],
@@ -39,7 +39,7 @@ function plainService(text: string): ServiceAddress | undefined {
   return address && { ...address, tls: undefined };
 }
 
-/** The descriptors of a `global` block, as its limiter describes them. */
+/** Returns the limits of a `global` block, one per descriptor. */
 export function globalLimits(
   global: GlobalRateLimit,
   hide: Hide,

@@ -17,7 +17,7 @@ import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
-import { SnapshotStore } from "../snapshot/snapshot_store.ts";
+import { SnapshotStore } from "../snapshot/snapshot.ts";
 import type { AccessLog } from "../telemetry/log/access_log.ts";
 import { addConnectionMetrics } from "../telemetry/metrics/connection_metrics.ts";
 import { type GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
@@ -43,7 +43,7 @@ import type {
 } from "./data_plane.ts";
 import { PolicyState, type PolicyStateLease } from "./policy_state.ts";
 
-/** What the data plane needs of its process. */
+/** Dependencies of the data plane. */
 export interface LocalDataPlaneOptions {
   /** The kinds of policies that resources can have. */
   readonly policies: PolicyRegistry;
@@ -54,7 +54,7 @@ export interface LocalDataPlaneOptions {
   readonly accessLog: AccessLog;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Answers what gateways are asked of the web UI. */
+  /** Handles requests to the web UI on gateways. */
   readonly webUi?: WebUiHandler | undefined;
 }
 
@@ -72,10 +72,10 @@ export class LocalDataPlane implements DataPlane {
   readonly #listeners: Listeners;
   readonly #state: PolicyState;
   readonly #inventory: Inventory;
-  /** What the configuration in force uses of `#state`. */
+  /** State that the current configuration uses. */
   #lease: PolicyStateLease | undefined;
   #compiled: Compiled | undefined;
-  /** One change at a time. */
+  /** Serializes changes. */
   #applying: Promise<unknown> = Promise.resolve();
 
   constructor(options: LocalDataPlaneOptions) {
@@ -167,7 +167,7 @@ export class LocalDataPlane implements DataPlane {
     return result;
   }
 
-  /** Compile, open, swap, retire: what can fail comes before the swap. */
+  /** Compiles, opens ports, swaps, retires: every step that can fail comes before the swap. */
   async #apply(resources: ResourceSet): Promise<ApplyResult> {
     const { policies } = this.#options;
     await loadPolicies(resources, policies);

@@ -13,12 +13,12 @@ import {
   type LoginState,
 } from "../oauth/login_state.ts";
 import type { PolicyServices } from "../policy/policy_services.ts";
-import { trustedProxies } from "../proxy/trusted_proxies.ts";
+import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type {
+  CounterStore,
   LimitCounts,
   LimitReading,
 } from "../ratelimit/local/counter_store.ts";
-import type { CounterStore } from "../ratelimit/local/counter_store.ts";
 import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
 import type { GlobalLimitReading } from "../ratelimit/global_limit.ts";
 import type { LimiterCounts } from "../ratelimit/limiter_handle.ts";
@@ -26,20 +26,20 @@ import { GlobalLimiters } from "../ratelimit/global_limiters.ts";
 import type { PolicyStateDescription } from "./data_plane.ts";
 import { globalLimits, limiterPlace } from "./limiter_place.ts";
 
-/** What the state of policies needs of its process. */
+/** Dependencies of the policy state. */
 export interface PolicyStateOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What the policies of a configuration use, until it gives it back. */
+/** State that the policies of one configuration use, until released. */
 export interface PolicyStateLease {
   readonly services: PolicyServices;
   release(): void;
 }
 
-/** What policies know that outlives their configuration: keys of identity providers, budgets. */
+/** State of policies that outlives their configuration: keys of identity providers, logins, budgets. */
 export class PolicyState {
   readonly #options: PolicyStateOptions;
   readonly #identity: IdentityStore;
@@ -90,13 +90,13 @@ export class PolicyState {
     };
   }
 
-  /** Fetches ahead what the first request would have to wait for. */
+  /** Fetches in advance what the first request would wait for. */
   warmUp(): void {
     this.#identity.warmUp();
     this.#limiters.open();
   }
 
-  /** All of it, without secrets. */
+  /** Describes the state without secrets. */
   describe(): PolicyStateDescription {
     return {
       keySets: this.#identity.describe(),
@@ -141,7 +141,7 @@ export class PolicyState {
   }
 }
 
-/** A limit as `/config_dump` shows it. */
+/** Describes a local limit for `/config_dump`. */
 function describeBudget(
   { name, resetMs, windowMs, ...reading }: LimitReading,
 ) {
@@ -153,7 +153,7 @@ function describeBudget(
   };
 }
 
-/** The same of a limit that processes share; numbers that only a service knows are left out. */
+/** Describes a shared limit for `/config_dump`; numbers that only a service knows are omitted. */
 export function describeGlobalBudget(
   { store, domain, name, resetMs, windowMs, ...reading }: GlobalLimitReading,
 ) {

@@ -7,16 +7,15 @@ import { Listeners } from "../proxy/ports/listeners.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import { ServerWatch } from "../proxy/ports/server_watch.ts";
-import { trustedProxies } from "../proxy/trusted_proxies.ts";
+import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
-import type { PortId, Snapshot } from "../snapshot/snapshot.ts";
-import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
+import type { PortId, Snapshot, SnapshotStore } from "../snapshot/snapshot.ts";
 import type { AccessLog } from "../telemetry/log/access_log.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
 import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 import type { Debugging } from "./debugging.ts";
 
-/** What requests meet on their way. */
+/** Dependencies of the request path. */
 export interface RequestPathOptions {
   readonly settings: Settings;
   readonly clock: Clock;
@@ -30,7 +29,7 @@ export interface RequestPathOptions {
   readonly debugging: Debugging;
 }
 
-/** Connects what handles requests: from the listeners, which have no port yet, to what is told when one is over. */
+/** Creates the listeners, still without ports, and connects them with everything that handles and records requests. */
 export function createListeners(options: RequestPathOptions): Listeners {
   const { clock, logger, settings, debugging } = options;
   const record = recorder(options);
@@ -90,7 +89,7 @@ function watchPort(
     metrics,
     record: (request) => {
       record(request);
-      debugging.refused(request);
+      debugging.rejected(request);
     },
   });
 }
@@ -102,7 +101,7 @@ function recorder({ accessLog, metrics }: RequestPathOptions) {
   };
 }
 
-/** The gateway whose port it is, unless several share it. */
+/** Returns the gateway that owns a port, unless several share it. */
 function gatewayOf({ ports }: Snapshot, key: string): string | undefined {
   const listeners = ports.find((port) => port.key === key)?.listeners ?? [];
   const [name, ...others] = new Set(listeners.map(({ gateway }) => gateway));

@@ -13,15 +13,15 @@ import type {
 
 const SWITCHING_PROTOCOLS = 101;
 
-/** The connections of clients and the requests on them. */
+/** Downstream connections and the requests on them. */
 export type ClientTasks = Pick<
   TaskTree,
   "connections" | "requests" | "omitted" | "listeners"
 >;
 
 /**
- * Describes what clients are having done. Nothing is kept for it while nobody asks.
- * @param limit Connections and requests together; those with requests are shown first.
+ * Describes downstream connections and requests under way, from state that exists anyway.
+ * @param limit Maximum of connections and requests together; connections with requests come first.
  * @param now Monotonic milliseconds.
  */
 export function describeClients(

@@ -5,8 +5,12 @@ import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import { detectLlmApi } from "../llm/llm_api.ts";
 import type { Slots } from "../policy/slot.ts";
 import { usageListeners } from "../policy/usage_listeners.ts";
-import type { Listener, PortId, Snapshot } from "../snapshot/snapshot.ts";
-import type { SnapshotStore } from "../snapshot/snapshot_store.ts";
+import type {
+  Listener,
+  PortId,
+  Snapshot,
+  SnapshotStore,
+} from "../snapshot/snapshot.ts";
 import type { Attempts } from "./attempts.ts";
 import { TokenMeter } from "./body/token_meter.ts";
 import { requestIdOf } from "./forwarding_headers.ts";
@@ -44,7 +48,7 @@ export class Exchange implements RequestFacts {
   readonly routed: RoutedRequest;
   /** Set once the request goes upstream. */
   attempts: Attempts | undefined;
-  /** Counts the tokens of the request; `undefined` before it goes upstream, and when nobody needs them. */
+  /** Counts the tokens of the request; `undefined` before it goes upstream, and when they are not needed. */
   meter: TokenMeter | undefined;
   /** Why the gateway responded in place of the upstream. */
   error: GatewayError | undefined;
@@ -89,7 +93,7 @@ export class Exchange implements RequestFacts {
     return this.#context ??= new RequestContext(this);
   }
 
-  /** What policies left for each other; `undefined` when nothing has needed the context. */
+  /** Values that policies left for each other; `undefined` while the context is not needed. */
   get slots(): Slots | undefined {
     return this.#context?.slots;
   }

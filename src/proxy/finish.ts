@@ -83,7 +83,7 @@ function describe(
     status: response.status,
     bytesSent: outcome.bytesSent,
     requestId: exchange.requestId,
-    answerId: providerIdOf(exchange, response),
+    upstreamRequestId: providerIdOf(exchange, response),
     upstreamDurationMs: attempts?.durationMs,
     reason: reasonOf(exchange, outcome),
     error: errorOf(exchange, response, outcome),

@@ -1,3 +1,4 @@
+import { BlockList, isIPv6 } from "node:net";
 import type { HeaderList } from "../http/header_list.ts";
 import type { RequestMessage } from "../http/message.ts";
 import type { Peer } from "../http/transport.ts";
@@ -8,13 +9,13 @@ const identityFields =
   /^(?:x-real-ip|x-forwarded-.*|x-request-id|forwarded|via|authorization)$/i;
 const saneId = /^[\x21-\x7e]+$/;
 
-/** Name under which the gateway stands in `Via`. */
+/** Name of the gateway in `Via`. */
 const VIA_NAME = "gateway";
 
-/** Whether an address belongs to a proxy whose `X-Forwarded-*` fields can be believed. */
+/** Returns whether a peer is a proxy whose `X-Forwarded-*` fields are trusted. */
 export type TrustsPeer = (peer: Peer) => boolean;
 
-/** The client's `x-request-id` when it is sane (visible ASCII, at most 128), else a new random one. */
+/** Returns the client's `x-request-id` when it is visible ASCII of at most 128 characters, else a random one. */
 export function requestIdOf(headers: HeaderList): string {
   const given = headers.get("x-request-id");
   const sane = given !== undefined && given.length <= MAX_REQUEST_ID_LENGTH &&
@@ -23,9 +24,9 @@ export function requestIdOf(headers: HeaderList): string {
 }
 
 /**
- * Tells the upstream who is asking: `X-Forwarded-For`, `-Proto`, `-Host`, `Forwarded` (RFC 7239), `Via` and `x-request-id`.
+ * Adds `X-Forwarded-For`, `-Proto`, `-Host`, `Forwarded` (RFC 7239), `Via` and `x-request-id`.
  *
- * What a peer says of itself is kept only when it is a trusted proxy; anybody else's is replaced, so that it cannot be forged.
+ * Fields from a trusted proxy are extended; those from any other peer are replaced, so that they cannot be forged.
  */
 export function addForwardingHeaders(
   request: RequestMessage,
@@ -52,8 +53,8 @@ export function addForwardingHeaders(
 }
 
 /**
- * Fields by which a client could pass for somebody else: those that we do not replace, `Proxy`, which CGI takes for a setting
- * (httpoxy), and names with an underscore, which CGI and WSGI cannot tell from ours.
+ * Returns whether a client could impersonate another with a field: those that the gateway does not replace, `Proxy`, which CGI
+ * reads as a setting (httpoxy), and names with an underscore, which CGI and WSGI confuse with ours.
  */
 function claimsIdentity(name: string): boolean {
   if (name.includes("_")) return identityFields.test(name.replaceAll("_", "-"));
@@ -65,7 +66,7 @@ export function addVia(headers: HeaderList, version: string): void {
   appendToList(headers, "via", `${version} ${VIA_NAME}`);
 }
 
-/** Such as `for="[::1]";host="example.com:80";proto=http`. */
+/** Returns an element such as `for="[::1]";host="example.com:80";proto=http`. */
 function forwardedElement(
   address: string,
   authority: string,
@@ -86,11 +87,32 @@ function appendToList(headers: HeaderList, name: string, item: string): void {
   );
 }
 
-/** Adds the field unless the message has it. */
+/** Adds a field unless the message has it. */
 export function setIfAbsent(
   headers: HeaderList,
   name: string,
   value: string,
 ): void {
   if (!headers.has(name)) headers.append(name, value);
+}
+
+/**
+ * Recognizes trusted proxies by their address.
+ * @param ranges Valid CIDR ranges or addresses, such as `10.0.0.0/8` or `::1`; an empty list trusts no peer.
+ */
+export function trustedProxies(ranges: readonly string[]): TrustsPeer {
+  if (ranges.length === 0) return () => false;
+  const list = new BlockList();
+  for (const range of ranges) addRange(list, range);
+  return ({ address }) => list.check(address, familyOf(address));
+}
+
+function addRange(list: BlockList, range: string): void {
+  const [address = "", bits] = range.split("/");
+  if (bits === undefined) list.addAddress(address, familyOf(address));
+  else list.addSubnet(address, Number(bits), familyOf(address));
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIPv6(address) ? "ipv6" : "ipv4";
 }

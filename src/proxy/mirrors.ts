@@ -9,26 +9,26 @@ import { mirrorBody } from "./body/mirrored_body.ts";
 import { withinLimit } from "./time_limit.ts";
 import type { Sender, Upstreams } from "./upstreams.ts";
 
-/** How long a mirror may take, its answer included. */
+/** How long a copy may take, its response included. */
 const LIMIT_MS = 30_000;
 
-/** How much of a mirror's answer is read, so that its connection can be used again. */
-const MAX_ANSWER_BYTES = 1024 * 1024;
+/** How much of a mirror's response is read, so that its connection can be reused. */
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Copies under way at a time: each may hold a body that its mirror is slow to take. */
+/** Concurrent copies: each may buffer a body that its mirror is slow to read. */
 const MAX_COPIES = 256;
 
-/** What the mirrors need of their surroundings. */
+/** Dependencies of the mirrors. */
 export interface MirrorsOptions {
   readonly upstreams: Pick<Upstreams, "get">;
   readonly clock: Clock;
   /** Uniform in [0, 1); decides which requests are mirrored. */
   readonly random: () => number;
-  /** Hears why a copy was lost; the client never does. */
+  /** Called when a copy fails; the client never notices. */
   readonly onFailure: (backend: Backend, error: unknown) => void;
 }
 
-/** Sends copies of requests to other backends and drops the answers. A mirror never delays or fails the request itself. */
+/** Sends copies of requests to other backends and drops the responses. A mirror never delays or fails the request itself. */
 export class Mirrors {
   readonly #options: MirrorsOptions;
   #underWay = 0;
@@ -99,7 +99,7 @@ function copyBody(request: RequestMessage): Body | undefined {
   return copy;
 }
 
-/** Sends the copy and reads its answer to nowhere; a long one, such as a stream of events, is cut. */
+/** Sends a copy and discards the response; a long one, such as an event stream, is cut. */
 async function sendAndDrop(
   upstream: Sender,
   head: UpstreamRequest,
@@ -110,6 +110,6 @@ async function sendAndDrop(
   let bytes = 0;
   for (let chunk = await body?.read(); chunk; chunk = await body?.read()) {
     bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) return body?.cancel("long enough");
+    if (bytes > MAX_RESPONSE_BYTES) return body?.cancel("long enough");
   }
 }

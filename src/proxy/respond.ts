@@ -3,15 +3,15 @@ import { textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
 
-/** What a client is told. */
-interface ErrorAnswer {
+/** The response to an error. */
+interface ErrorResponse {
   readonly status: number;
-  /** Body, as plain text; the details are for log and trace. */
+  /** Plain text body; details are for log and trace. */
   readonly text: string;
 }
 
-/** The only table from error to status. */
-const answers: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
+/** The only table from error code to status. */
+const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   bad_request: { status: 400, text: "bad request" },
   head_too_large: { status: 431, text: "request header fields too large" },
   body_too_large: { status: 413, text: "request body too large" },
@@ -38,18 +38,18 @@ const answers: Readonly<Record<GatewayErrorCode, ErrorAnswer>> = {
   internal: { status: 500, text: "internal error" },
 };
 
-/** The status that clients get for an error. */
+/** Returns the status of an error. */
 export function statusOf(code: GatewayErrorCode): number {
-  return answers[code].status;
+  return responses[code].status;
 }
 
 /**
- * The answer to a failed request: `text/plain`, with the code in `x-gateway-error`.
+ * Creates the response to a failed request: `text/plain`, with the code in `x-gateway-error`.
  *
- * Says what kind of failure, never why: messages may name hosts and paths.
+ * It has the kind of failure, never the message, which may contain hosts and paths.
  */
 export function respondToError(error: GatewayError): ResponseMessage {
-  const { status, text } = answers[error.code];
+  const { status, text } = responses[error.code];
   const headers = HeaderList.from([
     ["content-type", "text/plain"],
     ["x-gateway-error", error.code],
@@ -58,7 +58,7 @@ export function respondToError(error: GatewayError): ResponseMessage {
   return { status, headers, body: textBody(text) };
 }
 
-/** Whatever was thrown as a `GatewayError`; what we did not foresee is `internal`. */
+/** Converts anything thrown to a `GatewayError`; unexpected errors become `internal`. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new GatewayError("internal", "gateway", "Cannot handle the request", {

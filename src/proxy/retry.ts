@@ -59,13 +59,13 @@ export async function sendUntilGood(
   const replay = body && new ReplayableBody(body, MAX_REPLAY_BYTES);
   try {
     for (;;) {
-      const outcome = await send(replay?.nextTry()).catch(toGatewayError);
+      const outcome = await send(replay?.nextAttempt()).catch(toGatewayError);
       const mayRetry = attempts.retries < retry.attempts &&
         (replay?.replayable ?? true);
       if (!mayRetry || !isWorthRetrying(outcome, retry, method)) {
         return resultOf(outcome);
       }
-      replay?.endTry();
+      replay?.endAttempt();
       if (!(outcome instanceof GatewayError)) outcome.body?.cancel("retried");
       const delayMs = retry.backoffMs * 2 ** attempts.retries;
       reportRetry(retried, outcome, delayMs, log);

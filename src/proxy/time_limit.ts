@@ -2,10 +2,10 @@ import { type Cancellation, createDeadline } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
 
-/** How long something may take, and what it is called when it took longer. */
+/** A time limit, and the error when it is exceeded. */
 export interface TimeLimit {
   readonly clock: Clock;
-  /** 0 is no limit. */
+  /** 0 is unlimited. */
   readonly limitMs: number;
   readonly code: GatewayErrorCode;
   /** Name of the backend, for the message. */
@@ -13,9 +13,7 @@ export interface TimeLimit {
 }
 
 /**
- * Runs `task` with a cancellation that follows `cancellation` and also ends after the limit, until the task's promise settles.
- *
- * No limit costs nothing.
+ * Runs `task` with a cancellation that follows `cancellation` and also fires at the limit. Without a limit it costs nothing.
  */
 export function withinLimit<T>(
   cancellation: Cancellation,

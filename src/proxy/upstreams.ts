@@ -14,7 +14,7 @@ import { createWebUi, type WebUiHandler } from "./web_ui_upstream.ts";
 export type Sender = Pick<Upstream, "send">;
 
 /**
- * The upstreams in use: connections outlive the configuration that named them.
+ * The upstreams in use; their connections outlive the configuration.
  *
  * Backends that connect in the same way share one upstream, so a reload that does not touch a backend keeps its connections.
  */
@@ -25,11 +25,11 @@ export class Upstreams {
     string,
     { readonly endpoint: string; readonly upstream: Upstream }
   >();
-  /** Saves the look-up by text for each request; dies with its snapshot. */
+  /** Saves the look-up by string for each request; garbage-collected with the snapshot. */
   #byBackend = new WeakMap<Backend, Sender>();
   readonly #webUi: WebUiHandler | undefined;
 
-  /** @param webUi Left out where there is no web UI. */
+  /** @param webUi `undefined` where there is no web UI. */
   constructor(clock: Clock, log: Log, webUi?: WebUiHandler) {
     this.#clock = clock;
     this.#log = log;
@@ -37,8 +37,8 @@ export class Upstreams {
   }
 
   /**
-   * The upstream of a backend.
-   * @throws {GatewayError} `upstream_tls_failed` when its TLS settings are invalid: it is never spoken to in plain text instead.
+   * Returns the upstream of a backend.
+   * @throws {GatewayError} `upstream_tls_failed` when its TLS policy is invalid; the gateway never falls back to plain text.
    */
   get(backend: Backend): Sender {
     const known = this.#byBackend.get(backend);
@@ -50,7 +50,7 @@ export class Upstreams {
     return upstream;
   }
 
-  /** Retires the upstreams that `snapshot` no longer names; requests under way finish. */
+  /** Retires the upstreams that are not in `snapshot`; requests under way finish. */
   retainOnly(snapshot: Snapshot): void {
     const wanted = new Set([...snapshot.backends.values()].map(connectionKey));
     for (const [key, { upstream }] of this.#byConnection) {
@@ -60,7 +60,7 @@ export class Upstreams {
     }
   }
 
-  /** Connection counts over all upstreams. */
+  /** Sums the connections of all upstreams. */
   stats(): Pick<UpstreamStats, "active" | "idle" | "connects"> {
     const total = { active: 0, idle: 0, connects: 0 };
     for (const { stats } of this.describe()) {
@@ -71,7 +71,7 @@ export class Upstreams {
     return total;
   }
 
-  /** Every upstream with its endpoint, `host:port`. */
+  /** Lists the upstreams, each with its endpoint `host:port`. */
   *describe(): Iterable<
     { endpoint: string; stats: UpstreamStats; bounds: UpstreamBounds }
   > {
@@ -81,7 +81,7 @@ export class Upstreams {
     }
   }
 
-  /** Cuts every connection. */
+  /** Closes every connection. */
   close(): void {
     for (const { upstream } of this.#byConnection.values()) upstream.close();
     this.#byConnection.clear();
@@ -111,7 +111,7 @@ export class Upstreams {
   }
 }
 
-/** Equal for backends that connect in the same way, whatever they are called. */
+/** Returns a key that is equal for backends that connect in the same way. */
 function connectionKey(backend: Backend): string {
   const { key: _key, name: _name, ...connection } = backend;
   return JSON.stringify(connection);

@@ -5,16 +5,16 @@ import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { WebUiAccess } from "../snapshot/snapshot.ts";
 
-/** Answers what a gateway is asked of the web UI; `signal` of the request aborts when the client is gone. */
+/** Handles requests to the web UI on a gateway; `signal` of the request aborts when the client leaves. */
 export type WebUiHandler = (
   request: Request,
   access: WebUiAccess,
 ) => Promise<Response>;
 
 /**
- * The web UI as if it were an upstream, so that policies stand in front of it as they do of any other.
- * Bodies are not read: the page asks with queries.
- * @throws {GatewayError} `invalid_backend` where there is no web UI.
+ * Creates an upstream that serves the web UI, so that policies apply to it as to any other.
+ * Request bodies are not read: the page sends queries.
+ * @throws {GatewayError} `invalid_backend` when this process has no web UI.
  */
 export function createWebUi(
   handler: WebUiHandler | undefined,
@@ -68,7 +68,8 @@ function toRequest(
       signal,
     });
   } catch (cause) {
-    const message = "Cannot ask the web UI: the request is none that it knows";
+    const message =
+      "Cannot send the request to the web UI: it is not a valid request for it";
     throw new GatewayError("bad_request", "downstream", message, { cause });
   }
 }
@@ -100,7 +101,7 @@ class StreamBody implements Body {
 
   cancel(reason: unknown): void {
     this.#finished();
-    // Whoever feeds the stream has nothing to say about its end.
+    // The source of the stream cannot report an error any more.
     this.#reader.cancel(reason).catch(() => {});
   }
 }

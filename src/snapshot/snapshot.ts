@@ -5,10 +5,10 @@ import type { RunningPolicy } from "../policy/policy.ts";
 import type { RouteTable } from "../route/route_table.ts";
 
 /**
- * A configuration compiled whole: what a request needs, in the form in which it is needed.
+ * A compiled configuration: everything that requests need, in the form in which they need it.
  *
- * Immutable. A request uses the snapshot that was in force when it was accepted, to its end. State that outlives a
- * configuration (connections, budgets, keys) is elsewhere, under the `key`s found here.
+ * Immutable. A request uses the snapshot that was current when it was accepted, to its end. State that outlives a configuration
+ * (connections, budgets, keys) is stored elsewhere, under the `key`s of this snapshot.
  */
 export interface Snapshot {
   readonly ports: readonly Port[];
@@ -19,24 +19,24 @@ export interface Snapshot {
   readonly identities: readonly Identity[];
 }
 
-/** Where requests carry credentials because policies look there; in lower case. */
+/** Header fields and query parameters that carry credentials because a policy reads them there; in lower case. */
 export interface CredentialNames {
   readonly headers: ReadonlySet<string>;
   /** Query parameters. */
   readonly parameters: ReadonlySet<string>;
 }
 
-/** The policies of a phase as traces show them, such as `{"cors": {…}, "jwt": null}`: merged, without secrets. */
+/** Describes the policies of a phase for traces, such as `{"cors": {…}, "jwt": null}`: merged, without secrets. */
 export type DescribePolicies = (
   sensitiveHeaders: ReadonlySet<string>,
 ) => Readonly<Record<string, JsonValue>>;
 
-/** One socket to listen on, shared by the listeners of that port and address. */
+/** A port at one address, shared by its listeners. */
 export interface Port {
   /** Such as `80`, or `127.0.0.1:80`; the same as long as the socket can stay. */
   readonly key: string;
   readonly port: number;
-  /** IP address or host name to bind to; `undefined` for every interface. */
+  /** IP address or hostname to bind to; `undefined` for every interface. */
   readonly address: string | undefined;
   readonly maxConnections: number | undefined;
   readonly timeouts: ListenerTimeouts;
@@ -49,14 +49,14 @@ export interface Port {
 /** The part of a port that stays the same while it is open. */
 export type PortId = Pick<Port, "key" | "port" | "address">;
 
-/** In milliseconds; `undefined` is the engine's default. */
+/** In milliseconds; `undefined` for the default of the server. */
 export interface ListenerTimeouts {
   readonly requestHeadersMs?: number;
   readonly requestBodyMs?: number;
   readonly idleMs?: number;
 }
 
-/** Certificates of a port; the first is used when none fits the client's server name. */
+/** Certificates of a port; the first is used when none matches the client's server name. */
 export interface PortTls {
   readonly certificates: readonly Certificate[];
   readonly clientCa: string | undefined;
@@ -64,14 +64,14 @@ export interface PortTls {
   readonly minVersion: "TLSv1.2" | "TLSv1.3";
 }
 
-/** PEM texts of a certificate chain and its key, and the names it is for; empty is every name. */
+/** A certificate chain and its key in PEM, and its hostnames; empty for every hostname. */
 export interface Certificate {
   readonly hostnames: readonly string[];
   readonly cert: string;
   readonly key: string;
 }
 
-/** What answers for one hostname of a port. */
+/** A listener of a port: one hostname. */
 export interface Listener {
   /** Such as `default/default/http`: namespace, gateway, listener. */
   readonly key: string;
@@ -85,7 +85,7 @@ export interface Listener {
   readonly routes: RouteTable<Route>;
 }
 
-/** One rule of an HTTPRoute with everything that is attached to it. */
+/** One rule of an HTTPRoute with everything attached to it. */
 export interface Route {
   /** Such as `default/mcp/0`: namespace, route, rule. */
   readonly key: string;
@@ -97,12 +97,12 @@ export interface Route {
   readonly policies: readonly RunningPolicy[];
   readonly describePolicies: DescribePolicies;
   readonly backends: readonly WeightedBackend[];
-  /** Sum of the backends' weights. */
+  /** Sum of the weights of the backends. */
   readonly totalWeight: number;
   readonly mirrors: readonly Mirror[];
-  /** From the request's acceptance to the end of the response's head; 0 and `undefined` are no limit. */
+  /** From the acceptance of the request to the end of the response head; 0 and `undefined` are unlimited. */
   readonly requestTimeoutMs: number | undefined;
-  /** For each try. */
+  /** For each attempt. */
   readonly backendTimeoutMs: number | undefined;
   readonly retry: Retry | undefined;
 }
@@ -110,32 +110,32 @@ export interface Route {
 /** A backend with its share of the requests. */
 export interface WeightedBackend {
   readonly weight: number;
-  /** `undefined` when the reference does not resolve: its share is answered with 500. */
+  /** `undefined` when the reference does not resolve: its share of requests gets 500. */
   readonly backend: Backend | undefined;
-  /** Why not, for log and trace, such as `Backend "default/x" not found`. */
+  /** Why the reference does not resolve, for log and trace, such as `Backend "default/x" not found`. */
   readonly problem: string | undefined;
   /** Filters of the reference, then backend-phase policies. */
   readonly policies: readonly RunningPolicy[];
   readonly describePolicies: DescribePolicies;
 }
 
-/** A copy of requests that goes to another backend; its answer is dropped. */
+/** A backend that gets copies of requests; its responses are dropped. */
 export interface Mirror {
   readonly backend: Backend;
   /** 0 to 1. */
   readonly fraction: number;
 }
 
-/** When to try again, as `HTTPRouteRetry` defines it. */
+/** When to retry, as `HTTPRouteRetry` defines it. */
 export interface Retry {
-  /** Tries after the first. */
+  /** Attempts after the first. */
   readonly attempts: number;
-  /** Statuses of the upstream that are worth another try; connection failures always are. */
+  /** Statuses of the upstream that are retried; connection failures always are. */
   readonly codes: ReadonlySet<number>;
   readonly backoffMs: number;
 }
 
-/** What the page of the web UI may do on a gateway. */
+/** Access of the web UI page on a gateway. */
 export type WebUiAccess = "read-only" | "read-write";
 
 /** An upstream address and how to connect to it; every limit that is not set is unlimited or a default of the client. */
@@ -147,4 +147,22 @@ export interface Backend extends Omit<UpstreamOptions, "tls"> {
   readonly webUi?: WebUiAccess;
   /** `invalid` when its TLS policy cannot be applied: nothing connects to it, least of all in plain text. */
   readonly tls: UpstreamTls | "invalid" | undefined;
+}
+
+/** Holds the current snapshot; a request reads it once. */
+export class SnapshotStore {
+  #current: Snapshot;
+
+  constructor(initial: Snapshot) {
+    this.#current = initial;
+  }
+
+  get current(): Snapshot {
+    return this.#current;
+  }
+
+  /** Makes `next` current for requests accepted from now on. */
+  swap(next: Snapshot): void {
+    this.#current = next;
+  }
 }

@@ -319,7 +319,7 @@ Deno.test("more than 100 watchers are refused", async () => {
   const response = await fetch(`${gateway.admin}/debug/trace`);
 
   assert.equal(response.status, 503);
-  assert.equal(await response.text(), "too many are watching already\n");
+  assert.equal(await response.text(), "too many watchers\n");
 });
 
 Deno.test("a stop ends the streams of those who wait", async () => {

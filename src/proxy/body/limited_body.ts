@@ -4,7 +4,7 @@ import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 
 /**
- * Holds a request's body to `maxBytes`: at once when it states its length, else as soon as it exceeds it.
+ * Limits a request's body to `maxBytes`: at once when its length is known, else as soon as it is longer.
  * @throws {GatewayError} `body_too_large`; also thrown by the body's `read`.
  */
 export function limitBody(

@@ -1,19 +1,19 @@
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 
-/** Who reads along. */
+/** Observes a body while it is read. */
 export interface Metering {
-  /** Gets every byte that arrives. */
+  /** Receives every byte that arrives. */
   readonly sink: { push(bytes: Uint8Array): void };
-  /** Takes something out of what the reader gets; may hold bytes back. */
+  /** Removes bytes before the reader gets them; may hold bytes back. */
   readonly filter:
     | { push(bytes: Uint8Array): Uint8Array; finish(): Uint8Array }
     | undefined;
-  /** Called once: after the last byte, or when the body is given up or fails. */
+  /** Called once: after the last byte, or when the body is cancelled or fails. */
   end(isComplete: boolean): void;
 }
 
-/** A body that somebody else reads along with. */
+/** A body that is observed while it is read. */
 export class MeteredBody implements Body {
   readonly length: number | undefined;
   readonly #source: Body;

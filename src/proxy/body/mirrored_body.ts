@@ -2,13 +2,13 @@ import { GrowingBuffer } from "../../base/bytes.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 
-/** How far a copy may lag behind before it is given up. */
+/** A copy that lags further behind is dropped. */
 const MAX_LAG_BYTES = 1024 * 1024;
 
 /**
- * Reads `source` once for two: the original at its own pace, the copy from what the original has read.
+ * Reads `source` once for two bodies: the original at its own pace, the copy from what the original has read.
  *
- * The copy never slows the original down; a mirror that is more than 1 MiB behind loses the rest.
+ * The copy never slows the original down: it fails when it is more than 1 MiB behind.
  */
 export function mirrorBody(
   source: Body,

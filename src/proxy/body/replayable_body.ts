@@ -3,19 +3,19 @@ import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 
 /**
- * A request body that can be sent again, as long as what was sent fits into memory.
+ * A request body that can be sent again, as long as it fits into memory.
  *
- * Each try has a body of its own. One that fails cancels it; the client's is given up only by `settle`, when there is no further try.
+ * Each attempt has a body of its own, which it may cancel. The client's body is cancelled only by `settle`, after the last attempt.
  */
 export class ReplayableBody {
   readonly #source: Body;
   readonly #maxBytes: number;
-  /** Everything that was read while there may be a further try. */
+  /** Everything that was read while there may be another attempt. */
   readonly #saved = new GrowingBuffer();
   #overflowed = false;
   #ended = false;
-  #try: TryBody | undefined;
-  /** A read of the source, which goes to `#saved`: the try that asked for it may be over by then. */
+  #attempt: AttemptBody | undefined;
+  /** A read of the source, which goes to `#saved`: the attempt that began it may have ended. */
   #pending: Promise<void> | undefined;
   #cancelled: { readonly reason: unknown } | undefined;
 
@@ -24,28 +24,28 @@ export class ReplayableBody {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether everything sent so far can be sent once more. */
+  /** Returns whether everything sent so far can be sent again. */
   get replayable(): boolean {
     return !this.#overflowed;
   }
 
-  /** The body for the next try, from the beginning. */
-  nextTry(): Body {
+  /** Returns the body for the next attempt, from the beginning. */
+  nextAttempt(): Body {
     this.#cancelled = undefined;
-    this.#try = new TryBody(
+    this.#attempt = new AttemptBody(
       this.#source,
       (reader) => this.#read(reader),
       (reader, reason) => this.#cancel(reader, reason),
     );
-    return this.#try;
+    return this.#attempt;
   }
 
-  /** Whoever still reads for the last try gets nothing any more: it would be missing from the next. */
-  endTry(): void {
-    this.#try = undefined;
+  /** Ends the body of the current attempt: what it read now would be missing from the next. */
+  endAttempt(): void {
+    this.#attempt = undefined;
   }
 
-  /** There will be no further try: stops saving and passes a cancellation on. */
+  /** Called after the last attempt: stops saving and passes a cancellation on. */
   settle(): void {
     this.#overflowed = true;
     if (this.#cancelled !== undefined) {
@@ -54,14 +54,14 @@ export class ReplayableBody {
   }
 
   #read(
-    reader: TryBody,
+    reader: AttemptBody,
   ): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    if (reader !== this.#try) {
-      return Promise.reject(new Error("The try is over"));
+    if (reader !== this.#attempt) {
+      return Promise.reject(new Error("The attempt is over"));
     }
     if (reader.position < this.#saved.length) return this.#takeSaved(reader);
     if (this.#ended) return undefined;
-    // A failed try may have left a read under way; the body has one reader at a time.
+    // A failed attempt may have left a read under way; the body has one reader at a time.
     if (this.#pending !== undefined) return this.#awaitPending(reader);
     const next = this.#source.read();
     if (this.#overflowed) return next;
@@ -74,12 +74,12 @@ export class ReplayableBody {
     return this.#read(reader);
   }
 
-  async #awaitPending(reader: TryBody): Promise<Uint8Array | undefined> {
+  async #awaitPending(reader: AttemptBody): Promise<Uint8Array | undefined> {
     await this.#pending;
     return this.#read(reader);
   }
 
-  #takeSaved(reader: TryBody): Uint8Array {
+  #takeSaved(reader: AttemptBody): Uint8Array {
     const unread = this.#saved.view.subarray(reader.position);
     reader.position = this.#saved.length;
     if (this.#overflowed) {
@@ -98,26 +98,26 @@ export class ReplayableBody {
     if (this.#saved.length > this.#maxBytes) this.#overflowed = true;
   }
 
-  #cancel(reader: TryBody, reason: unknown): void {
-    if (reader !== this.#try) return;
+  #cancel(reader: AttemptBody, reason: unknown): void {
+    if (reader !== this.#attempt) return;
     this.#cancelled ??= { reason };
     if (this.#overflowed) this.#source.cancel(reason);
   }
 }
 
-/** What one try sends. */
-class TryBody implements Body {
+/** The body of one attempt. */
+class AttemptBody implements Body {
   readonly length: number | undefined;
-  /** How much of what is saved it has read. */
+  /** Saved bytes that it has read. */
   position = 0;
   readonly #source: Body;
-  readonly #read: (reader: TryBody) => ReturnType<Body["read"]>;
-  readonly #cancel: (reader: TryBody, reason: unknown) => void;
+  readonly #read: (reader: AttemptBody) => ReturnType<Body["read"]>;
+  readonly #cancel: (reader: AttemptBody, reason: unknown) => void;
 
   constructor(
     source: Body,
-    read: (reader: TryBody) => ReturnType<Body["read"]>,
-    cancel: (reader: TryBody, reason: unknown) => void,
+    read: (reader: AttemptBody) => ReturnType<Body["read"]>,
+    cancel: (reader: AttemptBody, reason: unknown) => void,
   ) {
     this.length = source.length;
     this.#source = source;

@@ -25,9 +25,9 @@ import type {
 import { assertReadableContent } from "../../policy/expressions/readable_content.ts";
 import { MeteredBody } from "./metered_body.ts";
 
-const nobody = { listeners: [], mayAsk: true };
+const noListeners = { listeners: [], mayAsk: true };
 
-/** Counts the tokens of one request: reads the response while it streams by, and asks the provider for usage that it would not report. */
+/** Counts the tokens of one request: reads the response while it streams, and asks the provider for usage that it reports only on request. */
 export class TokenMeter {
   #api: LlmApi | undefined;
   readonly #listeners: readonly UsageListener[];
@@ -35,7 +35,7 @@ export class TokenMeter {
   #requestBytes = 0;
   #hidesUsage = false;
   #isOver = false;
-  /** What the head of the answer says. */
+  /** Usage in the head of the response. */
   #stated: TokenUsage | undefined;
   #usage: TokenUsage | undefined;
   #decoding: Promise<void> | undefined;
@@ -43,7 +43,7 @@ export class TokenMeter {
   constructor(
     api: LlmApi | undefined,
     { listeners, mayAsk }: Pick<UsageListeners, "listeners" | "mayAsk"> =
-      nobody,
+      noListeners,
   ) {
     this.#api = api;
     this.#listeners = listeners;
@@ -55,24 +55,24 @@ export class TokenMeter {
     return this.#api;
   }
 
-  /** What the request used, once it is over. */
+  /** Returns the usage of the request once it is over. */
   get usage(): TokenUsage | undefined {
     return this.#usage;
   }
 
-  /** Pending while a compressed answer, which the client has already, is still being read. */
+  /** Pending while a compressed response that the client already has is still being read. */
   get decoding(): Promise<void> | undefined {
     return this.#decoding;
   }
 
   /**
-   * Sees to it that the answer will tell the usage, where somebody wants to know: a streamed OpenAI chat does only when asked.
-   * @param maxBytes Longer bodies go on as they are, and count as so many bytes in an estimate.
+   * Prepares a request whose usage is needed: a streamed OpenAI chat reports usage only on request.
+   * @param maxBytes Longer bodies are not changed, and count as this many bytes in an estimate.
    */
   async prepare(request: RequestMessage, maxBytes: number): Promise<void> {
     // The path may have been rewritten to the one that the provider knows.
     this.#api ??= detectLlmApi(request.method, request.target);
-    // Where no interface is known, an estimate is never charged.
+    // Without a known API, an estimate is never charged.
     if (this.#listeners.length === 0 || this.api === undefined) return;
     if (mayChangeBody(request.headers)) assertReadableContent(request.headers);
     const bytes = await peekBody(request, maxBytes);
@@ -83,12 +83,12 @@ export class TokenMeter {
     const asking = await withIncludeUsage(bytes);
     if (asking === undefined) return;
     request.body = new BytesBody(asking);
-    // What is compressed cannot be hidden from the client again.
+    // Usage in a compressed response could not be hidden from the client.
     request.headers.set("accept-encoding", "identity");
     this.#hidesUsage = true;
   }
 
-  /** Reads along with whoever reads the body of `response`. */
+  /** Counts the tokens of `response` while it is read. */
   watch(response: ResponseMessage): void {
     const { body, headers, status } = response;
     if (body === undefined || status >= 300) return void (this.#isOver = true);
@@ -97,7 +97,7 @@ export class TokenMeter {
     const coding = headers.getJoined("content-encoding") ?? "identity";
     const sink = (bytes: Uint8Array) => scanner?.push(bytes);
     const known = createDecoder(coding, sink);
-    // What is charged must not be free because it cannot be read: formats and codings that we do not know.
+    // A response in an unknown format or coding must not be free where usage is charged.
     const readsAnything = this.#listeners.length > 0 && this.api !== undefined;
     const decoder = known ??
       (readsAnything ? createDecoder("identity", sink) : undefined);
@@ -116,7 +116,7 @@ export class TokenMeter {
     response.body = new MeteredBody(body, { sink: decoder, filter, end });
   }
 
-  /** The client left before there was an answer; what it sent is charged, since the provider had it. */
+  /** Charges what a client sent that left before the response: the provider received it. */
   abandon(): void {
     if (this.#isOver || this.#requestBytes === 0) return;
     const options = { api: this.api, contentType: "application/json" };
@@ -154,7 +154,7 @@ export class TokenMeter {
       this.#stated;
     if (stated !== undefined) return stated;
     const usage = scanner.estimate(this.#requestBytes);
-    // A provider that never says what it used, or is not heard out, must not be free; what is no LLM must be.
+    // A provider that reports no usage, or was cut short, must not be free; anything but an LLM must be.
     const isLlm = this.api !== undefined || !usage.estimated ||
       (!isComplete && usage.responseModel !== undefined);
     return isLlm ? usage : undefined;
@@ -169,7 +169,7 @@ export class TokenMeter {
   }
 }
 
-/** Whether nothing in the head depends on the bytes of the body: a coding, a checksum or a signature, as AWS demands one. */
+/** Returns whether nothing in the head depends on the bytes of the body: a coding, a checksum, or a signature as AWS requires. */
 function mayChangeBody(headers: HeaderList): boolean {
   return !bodyFields.some((name) => headers.has(name)) &&
     headers.getJoined("authorization")?.startsWith("AWS4-") !== true;

@@ -13,14 +13,14 @@ import { respondToError } from "../respond.ts";
 import { openPort } from "./open_port.ts";
 import { limitsOf, tlsOf } from "./server_settings.ts";
 
-/** What the listeners need of their surroundings. */
+/** Dependencies of the listeners. */
 export interface ListenersOptions {
   readonly pipeline: Pipeline;
   readonly clock: Clock;
   readonly log: Log;
-  /** Makes who hears what happens on a port apart from requests. */
+  /** Creates the observer of a port: events other than requests. */
   readonly observe: (port: PortId) => ServerObserver;
-  /** For every port; a port's own timeouts and connections come on top. */
+  /** Limits of every port; a port may set its own timeouts and connections. */
   readonly limits: Pick<ServerLimits, "maxHeaderBytes" | "maxHeaderCount">;
 }
 
@@ -38,25 +38,25 @@ export interface PortConnections {
   readonly open: Iterable<OpenConnection>;
 }
 
-/** Requests under way at a stop: how many finished, and how many did not in time. */
+/** Requests under way when the gateway stopped: how many finished, and how many were cut. */
 export interface DrainCounts {
   readonly drained: number;
   readonly cut: number;
 }
 
-/** The sockets in use: a port that stays in the configuration keeps its socket and its connections. */
+/** The open ports. A port that stays in the configuration keeps its socket and its connections. */
 export class Listeners {
   readonly #options: ListenersOptions;
   /** By `Port.key`. */
   readonly #open = new Map<string, OpenPort>();
-  /** With the port that each one had. */
+  /** The port that each server had. */
   readonly #draining = new Map<HttpServer, number>();
 
   constructor(options: ListenersOptions) {
     this.#options = options;
   }
 
-  /** The addresses that accept now. */
+  /** Lists the addresses that accept connections. */
   addresses(): { configuredPort: number; hostname: string; port: number }[] {
     return [...this.#open.values()].flatMap(({ server, port }) =>
       server.addresses.map((address) => ({
@@ -83,7 +83,7 @@ export class Listeners {
     return [...counts.values()];
   }
 
-  /** The connections of every port, also of those that only finish what is under way. */
+  /** Lists the connections of every port, draining ones included. */
   *connections(): Iterable<PortConnections> {
     for (const { server: { open }, port: { port } } of this.#open.values()) {
       yield { port, state: "accepting", open };
@@ -94,8 +94,8 @@ export class Listeners {
   }
 
   /**
-   * Opens what is new. What it answers adopts all settings and drains the ports that are gone.
-   * @throws When a port cannot be opened or its certificates cannot be read; nothing has changed then.
+   * Opens new ports. Call the returned function to adopt all settings and drain the ports that are gone.
+   * @throws When a port cannot be opened or its certificates cannot be read; then nothing has changed.
    */
   async prepare(ports: readonly Port[]): Promise<() => void> {
     await using undo = new AsyncDisposableStack();
@@ -110,7 +110,7 @@ export class Listeners {
     };
   }
 
-  /** Lets requests finish for `timeoutMs`, then cuts what is left; answers how many there were of both. */
+  /** Lets requests finish for `timeoutMs`, then cuts the rest; returns how many there were of both. */
   async drain(timeoutMs: number): Promise<DrainCounts> {
     for (const { server, port: { port } } of this.#open.values()) {
       this.#draining.set(server, port);
@@ -143,9 +143,9 @@ export class Listeners {
     for (const rival of this.#open.values()) {
       const isStopped = rival.server.addresses.length === 0;
       if (isStopped || !sharesSocket(rival.port, port)) continue;
-      // An address cannot be opened twice, so there is a moment without.
+      // An address cannot be opened twice, so it is closed for a moment.
       await rival.server.stopAccepting();
-      undo.defer(() => this.#takeUpAgain(rival));
+      undo.defer(() => this.#reopen(rival));
     }
     const server = this.#createServer(port);
     undo.defer(() => server.close());
@@ -163,7 +163,7 @@ export class Listeners {
     };
   }
 
-  /** The socket stays, and so do its connections. */
+  /** Prepares new settings for a socket that stays open with its connections. */
   #prepareChange({ server, port: before }: OpenPort, port: Port): () => void {
     const adoptTls = port.tls === undefined || isSame(before.tls, port.tls)
       ? () => {}
@@ -175,7 +175,7 @@ export class Listeners {
     };
   }
 
-  async #takeUpAgain({ server, port }: OpenPort): Promise<void> {
+  async #reopen({ server, port }: OpenPort): Promise<void> {
     try {
       await openPort(server, port);
     } catch (error) {
@@ -218,10 +218,10 @@ function countRequests(servers: readonly HttpServer[]): number {
   return servers.reduce((sum, { activeRequests }) => sum + activeRequests, 0);
 }
 
-/** Why a request ends that outlasts the draining. */
+/** Returns the error of requests that outlast the drain timeout. */
 function drainTimeout(timeoutMs: number): GatewayError {
   const message =
-    `Cut off: still running ${timeoutMs} ms after the gateway was told to stop`;
+    `Cut off: still running ${timeoutMs} ms after the gateway began to stop`;
   return new GatewayError("drain_timeout", "gateway", message);
 }
 

@@ -13,7 +13,7 @@ export class PortError extends Error {
 }
 
 /**
- * Has the server accept at a port.
+ * Starts the server on a port.
  * @throws {PortError} Such as `Cannot listen on port 80: permission denied`.
  */
 export async function openPort(server: HttpServer, port: Port): Promise<void> {

@@ -3,12 +3,12 @@ import type { TlsConfig } from "../../http/server/accept/certificate_table.ts";
 import type { ServerLimits } from "../../http/server/server_options.ts";
 import type { Port, PortTls } from "../../snapshot/snapshot.ts";
 
-/** Where a port listens. */
+/** Returns the address of a port. */
 export function addressOf({ address, port }: Port): ListenAddress {
   return address === undefined ? { port } : { hostname: address, port };
 }
 
-/** What a port sets itself; the server has defaults for the rest. */
+/** Returns the limits that a port sets; the server has defaults for the others. */
 export function limitsOf(
   { maxConnections, timeouts }: Pick<Port, "maxConnections" | "timeouts">,
 ): Partial<ServerLimits> {
@@ -23,12 +23,12 @@ export function limitsOf(
   };
 }
 
-/** `0s` in a configuration is no limit. */
+/** `0s` in a configuration is unlimited. */
 function orUnlimited(timeoutMs: number): number {
   return timeoutMs === 0 ? Infinity : timeoutMs;
 }
 
-/** How a port proves who it is; a certificate that is for every name is shown to those who ask for an unknown one. */
+/** Returns the TLS settings of a port; a certificate without hostnames serves clients that send an unknown server name. */
 export function tlsOf(tls: PortTls): TlsConfig {
   const { certificates, clientCa, clientCertificate, minVersion } = tls;
   const isForAll = certificates.filter(({ hostnames }) =>

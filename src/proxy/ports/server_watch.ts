@@ -13,11 +13,11 @@ import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts"
 
 const QUIET_MS = 1000;
 
-/** What watching a port needs of its surroundings. */
+/** Dependencies of a server watch. */
 export interface ServerWatchOptions {
   /** As configured. */
   readonly port: number;
-  /** Name of the gateway that the port belongs to; `undefined` when there are several. */
+  /** Returns the gateway that owns the port; `undefined` when several share it. */
   readonly gateway: () => string | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -28,10 +28,10 @@ export interface ServerWatchOptions {
   readonly record: (request: FinishedRequest) => void;
 }
 
-/** Turns what happens on a port apart from handled requests into log lines and metrics. */
+/** Logs and counts the events of a port other than handled requests. */
 export class ServerWatch implements ServerObserver {
   readonly #options: ServerWatchOptions;
-  /** By kind: when the last warning was written, and how many were not since. */
+  /** By kind: time of the last warning, and warnings dropped since. */
   readonly #warnings = new Map<string, { at: number; unwritten: number }>();
 
   constructor(options: ServerWatchOptions) {
@@ -71,7 +71,7 @@ export class ServerWatch implements ServerObserver {
     const { log, port, metrics } = this.#options;
     metrics.handshakeFailures.labels(String(port), reason).inc();
     const fields = { "src.addr": peer && toText(peer), error: message };
-    // A health check that opens the port and closes it again is nothing to warn of.
+    // A health check may open the port and close it again.
     if (reason !== "client_closed") {
       this.#warn("TLS handshake failed", reason, fields);
     } else log.debug("TLS handshake failed", { port, reason, ...fields });
@@ -92,10 +92,10 @@ export class ServerWatch implements ServerObserver {
       endpoint: undefined,
       source: toText(source),
       host: authority,
-      // A whole URL may hold a password.
+      // An absolute URL may contain a password.
       path: target.startsWith("/") ? pathOf(target) : "",
       requestId: "",
-      answerId: undefined,
+      upstreamRequestId: undefined,
       failedExpressions: undefined,
       upstreamDurationMs: undefined,
       reason: error.code,
@@ -105,7 +105,7 @@ export class ServerWatch implements ServerObserver {
     });
   }
 
-  /** At most one line a second of each kind, which says how many were not written; the metrics have them all. */
+  /** Writes at most one warning per second and kind, with the number of warnings dropped; metrics count all. */
   #warn(message: string, reason: string, fields: LogFields): void {
     const { clock, log, port } = this.#options;
     const now = clock.monotonic();

@@ -109,9 +109,9 @@ export class PolicyRecorder implements PolicyTrace {
     }
   }
 
-  waitsFor<T>(whom: string, answer: Promise<T>): Promise<T> {
+  waitsFor<T>(whom: string, value: Promise<T>): Promise<T> {
     const kind = this.#running?.kind.trace.event;
-    return kind === undefined ? answer : this.#waits.follow(kind, whom, answer);
+    return kind === undefined ? value : this.#waits.follow(kind, whom, value);
   }
 
   #emitRules({ rules }: AuthorizationResult): void {

@@ -20,12 +20,12 @@ export class PolicyWaits {
   async follow<T>(
     kind: string,
     whom: string,
-    answer: Promise<T>,
+    pending: Promise<T>,
   ): Promise<T> {
     const wait = { kind, whom, startedAt: this.#recorder.now() };
     this.#current = wait;
     try {
-      const value = await answer;
+      const value = await pending;
       this.#end(wait, undefined);
       return value;
     } catch (error) {

@@ -72,7 +72,7 @@ export function describeFailure(
 }
 
 /** Describes a request that was rejected before it could be handled. */
-export function describeRefused(
+export function describeRejected(
   id: string,
   finished: FinishedRequest,
   redactor: TraceRedactor,
@@ -107,11 +107,11 @@ function shorten(
   finished: FinishedRequest,
   redactor: TraceRedactor,
 ): FinishedRequest {
-  const { answerId, error, host, path, method } = finished;
+  const { upstreamRequestId, error, host, path, method } = finished;
   const short = (text: string) => shortText(text, redactor);
   return {
     ...finished,
-    answerId: answerId?.slice(0, MAX_TEXT),
+    upstreamRequestId: upstreamRequestId?.slice(0, MAX_TEXT),
     error: error === undefined ? undefined : short(error),
     host: short(host),
     path: short(path),

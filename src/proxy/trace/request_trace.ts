@@ -1,9 +1,13 @@
+import { llmApiFacts } from "../../llm/llm_api.ts";
+import type { TokenMeter } from "../body/token_meter.ts";
 import { describeError } from "../../base/errors.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Backend, Listener, Route } from "../../snapshot/snapshot.ts";
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
-import type { PolicySelection } from "../../telemetry/trace/trace_event.ts";
-import { llmUsageOf } from "../body/llm_usage.ts";
+import type {
+  LlmUsage,
+  PolicySelection,
+} from "../../telemetry/trace/trace_event.ts";
 import { PolicyRecorder } from "./policy_recorder.ts";
 import { describeMirrors, type TracedRequest } from "./request_state.ts";
 import { TraceRecorder, type TraceRecorderOptions } from "./trace_recorder.ts";
@@ -123,7 +127,7 @@ export class RequestTrace {
   /** Called after the last byte, or when the client left. */
   finished({ status, reason, error }: FinishedRequest): void {
     this.#recorder.endBodies();
-    const usage = llmUsageOf(this.#exchange.meter);
+    const usage = describeUsage(this.#exchange.meter);
     if (usage !== undefined) this.#recorder.emit(usage);
     this.#recorder.emit({
       type: "requestFinished",
@@ -132,4 +136,22 @@ export class RequestTrace {
       reason,
     });
   }
+}
+
+/** Describes the token usage of a request; `undefined` when no LLM responded. The provider is known by its API. */
+function describeUsage(
+  meter: TokenMeter | undefined,
+): LlmUsage | undefined {
+  const usage = meter?.usage;
+  if (usage === undefined) return undefined;
+  return {
+    type: "llmUsage",
+    provider: meter?.api === undefined
+      ? "unknown"
+      : llmApiFacts(meter.api).provider,
+    model: usage.responseModel ?? null,
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    debit: usage.totalTokens,
+  };
 }

@@ -146,11 +146,13 @@ const explanations: ReadonlyMap<string, Explain> = new Map(
   Object.entries(byReason),
 );
 
-function adviceOnAnswer({ id, finished: { answerId } }: FailedRequest): string {
+function adviceOnAnswer(
+  { id, finished: { upstreamRequestId } }: FailedRequest,
+): string {
   const advice = `Look into the backend's log; it got x-request-id "${id}"`;
-  return answerId === undefined
+  return upstreamRequestId === undefined
     ? `${advice}.`
-    : `${advice} and calls the request "${answerId}".`;
+    : `${advice} and calls the request "${upstreamRequestId}".`;
 }
 
 function refused(advice: string): Explain {

@@ -36,8 +36,8 @@ export class FailureMemory {
 
   /** The newest of that id, which clients may choose, or whose answer had it. */
   find(id: string): FailedRequest | undefined {
-    return this.list().find(({ id: own, finished: { answerId } }) =>
-      own === id || answerId === id
+    return this.list().find(({ id: own, finished: { upstreamRequestId } }) =>
+      own === id || upstreamRequestId === id
     );
   }
 }

@@ -8,7 +8,7 @@ import {
 import { hideSignatures } from "../../base/redaction.ts";
 import type { FinishedRequest, FinishedUsage } from "./finished_request.ts";
 
-/** Where access log lines go. */
+/** Dependencies of the access log. */
 export interface AccessLogOptions {
   /** Receives one line, its line break included; see `LineWriter`. */
   readonly write: (line: string) => void;
@@ -17,10 +17,10 @@ export interface AccessLogOptions {
   readonly log: Log;
 }
 
-/** Writes one line per finished request, as a warning when it is the gateway that failed. */
+/** Writes one line per finished request: a warning when the gateway failed, else info. */
 export type AccessLog = (request: FinishedRequest) => void;
 
-/** An access log; its lines are safe from what clients send. */
+/** Creates an access log; it escapes everything that clients send. */
 export function createAccessLog(
   { write, format, log }: AccessLogOptions,
 ): AccessLog {
@@ -43,7 +43,7 @@ type Add = (key: string, value: string | number) => void;
 
 type Level = "info" | "warn";
 
-/** An error that an upstream or a policy answers is not the gateway's. */
+/** Returns the level of a line: an error response of an upstream or a policy is not a failure of the gateway. */
 function levelOf({ status, reason }: FinishedRequest): Level {
   if (status < 500 || reason === "upstream") return "info";
   return reason === "direct_response" ? "info" : "warn";
@@ -86,8 +86,8 @@ function eachField(request: FinishedRequest, add: Add): void {
   add("http.status", request.status);
   add("bytes", request.bytesSent);
   if (request.requestId !== "") add("request.id", request.requestId);
-  if (request.answerId !== undefined) {
-    add("upstream.request.id", request.answerId);
+  if (request.upstreamRequestId !== undefined) {
+    add("upstream.request.id", request.upstreamRequestId);
   }
   add("reason", request.reason);
   if (request.error !== undefined) add("error", request.error);
@@ -101,7 +101,7 @@ function eachField(request: FinishedRequest, add: Add): void {
   }
 }
 
-/** Names of the OpenTelemetry conventions for generative AI. */
+/** Adds token usage under the names of the OpenTelemetry conventions for generative AI. */
 function addUsage(usage: FinishedUsage, add: Add): void {
   if (usage.responseModel !== undefined) {
     add("gen_ai.response.model", usage.responseModel);

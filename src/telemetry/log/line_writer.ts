@@ -1,12 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 
-/** How lines are gathered. */
+/** Dependencies and limits of a line writer. */
 export interface LineWriterOptions {
-  /** Writes some of the bytes and answers how many, as `Deno.stdout.write` does. */
+  /** Writes some of the bytes and returns how many, as `Deno.stdout.write` does. */
   readonly write: (bytes: Uint8Array) => Promise<number>;
   readonly clock: Clock;
-  /** How long a line may wait for others. */
+  /** How long a line may be buffered. */
   readonly maxDelayMs: number;
 }
 
@@ -16,10 +16,10 @@ const QUIET_MS = 60_000;
 const encoder = new TextEncoder();
 
 /**
- * Gathers lines and writes them in batches, one write at a time.
+ * Buffers lines and writes them in batches, one write at a time.
  *
- * A reader that is slower than we are costs lines, never memory: what does not fit in 1 MiB is dropped and counted. A failed
- * write, such as to a closed pipe, drops its batch.
+ * A slow reader costs lines, never memory: lines beyond a buffer of 1 MiB are dropped and counted. A failed write, such as to a
+ * closed pipe, drops its batch.
  */
 export class LineWriter {
   readonly #options: LineWriterOptions;
@@ -40,12 +40,12 @@ export class LineWriter {
     return this.#droppedLines;
   }
 
-  /** Characters that wait to be written, and how many may. */
+  /** Buffered characters, and the capacity. */
   get waiting(): { readonly used: number; readonly capacity: number } {
     return { used: this.#pending.length, capacity: MAX_PENDING_CHARS };
   }
 
-  /** Lets `report` know why lines are lost, at most once a minute. */
+  /** Calls `report` with the reason when lines are lost, at most once a minute. */
   onLoss(report: (reason: string) => void): void {
     this.#reportLoss = report;
   }
@@ -69,7 +69,7 @@ export class LineWriter {
     );
   }
 
-  /** Resolves when everything written so far is out or lost. */
+  /** Resolves when all lines so far are written or lost. */
   async flush(): Promise<void> {
     while (this.#pending !== "" || this.#writing !== undefined) {
       if (this.#writing === undefined) this.#start();
@@ -82,7 +82,7 @@ export class LineWriter {
     this.#cancelTimer = undefined;
     this.#writing = this.#writePending().then(() => {
       this.#writing = undefined;
-      // A line that came since the last look found us still writing.
+      // A line may have been added while the last write ended.
       if (this.#pending !== "") this.#start();
     });
   }

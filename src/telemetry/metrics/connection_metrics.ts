@@ -1,6 +1,6 @@
 import type { MetricRegistry } from "./metrics.ts";
 
-/** Connections that are open, and how many were opened since the start. */
+/** Reads the connections: open now, and opened since the start. */
 export interface ConnectionReadings {
   readonly downstream: () => readonly {
     readonly port: number;
@@ -14,7 +14,7 @@ export interface ConnectionReadings {
   };
 }
 
-/** The connections, counted where they are kept. */
+/** Adds the metrics of connections, read at each collection. */
 export function addConnectionMetrics(
   registry: MetricRegistry,
   { downstream, upstream }: ConnectionReadings,
@@ -35,14 +35,14 @@ function addDownstreamMetrics(
   registry.computed({
     type: "gauge",
     name: "gateway_downstream_connections_active",
-    help: "Connections of clients now open",
+    help: "Open downstream connections",
     labelNames: ["port"],
     read: ofPorts("active"),
   });
   registry.computed({
     type: "counter",
     name: "gateway_downstream_connections_total",
-    help: "Connections accepted from clients",
+    help: "Downstream connections accepted",
     labelNames: ["port"],
     read: ofPorts("accepted"),
   });
@@ -55,7 +55,7 @@ function addUpstreamMetrics(
   registry.computed({
     type: "gauge",
     name: "gateway_upstream_connections",
-    help: "Connections to upstreams now open",
+    help: "Open upstream connections",
     labelNames: ["state"],
     read: () => {
       const { active, idle } = read();
@@ -68,7 +68,7 @@ function addUpstreamMetrics(
   registry.computed({
     type: "counter",
     name: "gateway_upstream_connects_total",
-    help: "Connections opened to upstreams",
+    help: "Upstream connections opened",
     read: () => [{ labels: [], value: read().connects }],
   });
 }

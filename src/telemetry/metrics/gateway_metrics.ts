@@ -4,22 +4,22 @@ import { MetricRegistry } from "./metrics.ts";
 import { addProcessMetrics } from "./process_metrics.ts";
 import { RequestMetrics } from "./request_metrics.ts";
 
-/** What the metrics tell of the process itself. */
+/** Facts about the process. */
 export interface MetricsEnvironment {
   readonly clock: Clock;
   readonly version: string;
 }
 
-/** Every metric of the gateway. */
+/** All metrics of the gateway. */
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
-/** The metrics, all at zero; `collect()` of the registry is what `/metrics` answers. */
+/** Creates the metrics; `collect()` of the registry returns the body of `/metrics`. */
 export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
   const registry = new MetricRegistry();
   const requests = new RequestMetrics(registry);
   const metrics = {
     registry,
-    /** Counts a finished request in every metric that it concerns. */
+    /** Counts a finished request. */
     recordRequest: (request: FinishedRequest) => requests.record(request),
     handshakeFailures: registry.counter(
       "gateway_downstream_handshake_failures_total",
@@ -28,7 +28,7 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
     ),
     rejectedConnections: registry.counter(
       "gateway_downstream_connections_rejected_total",
-      "Connections of clients turned away",
+      "Downstream connections rejected",
       ["port", "reason"],
     ),
     mirrorFailures: registry.counter(
@@ -43,7 +43,7 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
     ),
     configSynchronized: registry.gauge(
       "gateway_config_synchronized",
-      "1 while the configuration in force is the latest one given, 0 after a rejected one",
+      "1 while the latest configuration is applied, 0 after a rejected one",
     ).labels(),
   };
   registry.gauge("gateway_build_info", "Version of the gateway; always 1", [

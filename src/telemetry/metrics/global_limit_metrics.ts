@@ -1,6 +1,6 @@
 import type { MetricRegistry } from "./metrics.ts";
 
-/** Who keeps global limits, and what came of asking. */
+/** Counters of one store or service of global limits. */
 export interface GlobalLimiterReading {
   readonly domain: string;
   /** `KV`, or the address of a service. */
@@ -10,12 +10,12 @@ export interface GlobalLimiterReading {
   readonly refused: number;
   readonly failed: number;
   readonly waits: number;
-  /** By what became of them. */
+  /** By result. */
   readonly exchanges: Readonly<Record<string, number>>;
   readonly lostTokens: number;
 }
 
-/** The limits that processes share, as far as this process asked for them. */
+/** Adds the metrics of global limits, as this process used them. */
 export function addGlobalLimitMetrics(
   registry: MetricRegistry,
   read: () => readonly GlobalLimiterReading[],
@@ -30,8 +30,7 @@ export function addGlobalLimitMetrics(
   registry.computed({
     type: "counter",
     name: "gateway_rate_limit_shared_waits_total",
-    help:
-      "Requests that waited for the store or service that keeps global limits",
+    help: "Requests that waited for the store or service of global limits",
     labelNames: ["store", "domain"],
     read: perLimiter(({ waits }) => waits),
   });
@@ -45,14 +44,13 @@ export function addGlobalLimitMetrics(
   registry.computed({
     type: "gauge",
     name: "gateway_rate_limit_shared_failing",
-    help:
-      "1 while the store or service that keeps global limits cannot be asked",
+    help: "1 while the store or service of global limits is unavailable",
     labelNames: ["store", "domain"],
     read: perLimiter(({ state }) => state === "failing" ? 1 : 0),
   });
 }
 
-/** What is counted by what became of it. */
+/** Adds the metrics with a label `result`. */
 function addResultMetrics(
   registry: MetricRegistry,
   read: () => readonly GlobalLimiterReading[],
@@ -62,7 +60,7 @@ function addResultMetrics(
     type: "counter",
     name: "gateway_rate_limit_shared_requests_total",
     help:
-      "Requests that global limits admitted or refused, or about which nobody could say anything",
+      "Requests that global limits admitted or refused, or that got no verdict",
     labelNames,
     read: () =>
       read().flatMap((limiter) =>
@@ -75,7 +73,7 @@ function addResultMetrics(
   registry.computed({
     type: "counter",
     name: "gateway_rate_limit_shared_exchanges_total",
-    help: "Exchanges with the store or service that keeps global limits",
+    help: "Exchanges with the store or service of global limits",
     labelNames,
     read: () =>
       read().flatMap(({ store, domain, exchanges }) =>

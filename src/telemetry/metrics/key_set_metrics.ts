@@ -1,6 +1,6 @@
 import type { MetricRegistry } from "./metrics.ts";
 
-/** State of the keys of an identity provider. */
+/** State of the key set of an identity provider. */
 export interface KeySetReading {
   readonly source: string;
   readonly ageSeconds: number | null;
@@ -8,7 +8,7 @@ export interface KeySetReading {
   readonly failures: number;
 }
 
-/** The keys of identity providers, as they are where they are kept. */
+/** Adds the metrics of key sets, read at each collection. */
 export function addKeySetMetrics(
   registry: MetricRegistry,
   read: () => readonly KeySetReading[],
@@ -17,7 +17,7 @@ export function addKeySetMetrics(
     type: "gauge",
     name: "gateway_jwks_age_seconds",
     help:
-      "Since the keys of an identity provider were fetched; none while there are none",
+      "Time since the keys of an identity provider were fetched; no series before the first fetch",
     labelNames: ["source"],
     read: () =>
       read().flatMap(({ source, ageSeconds }) =>

@@ -1,6 +1,6 @@
 import type { MetricRegistry, Reading } from "./metrics.ts";
 
-/** A local limit and what it did so far. */
+/** Counters of a local limit. */
 export interface LimitCounts {
   readonly scope: string;
   /** Its definition in words. */
@@ -12,7 +12,7 @@ export interface LimitCounts {
   readonly evictedKeys: number;
 }
 
-/** The local limits, counted where their budgets are kept. */
+/** Adds the metrics of local limits, read at each collection. */
 export function addLocalLimitMetrics(
   registry: MetricRegistry,
   read: () => Iterable<LimitCounts>,
@@ -47,15 +47,14 @@ function addKeyMetrics(
   registry.computed({
     type: "gauge",
     name: "gateway_rate_limit_keys",
-    help: "Keys of a local limit that have a budget now",
+    help: "Keys of a local limit with a budget",
     labelNames,
     read: () => perLimit(read(), ({ keys }) => keys),
   });
   registry.computed({
     type: "counter",
     name: "gateway_rate_limit_evicted_keys_total",
-    help:
-      "Keys of a local limit that were forgotten while their budget was in use",
+    help: "Keys of a local limit evicted while their budget was in use",
     labelNames,
     read: () => perLimit(read(), ({ evictedKeys }) => evictedKeys),
   });

@@ -11,7 +11,7 @@ export interface Gauge {
   set(value: number): void;
 }
 
-/** How values are distributed. */
+/** A distribution of values. */
 export interface Histogram {
   /** @param value In the base unit: seconds, bytes. */
   observe(value: number): void;
@@ -20,24 +20,24 @@ export interface Histogram {
 /** The metrics of one name: one series for each combination of label values. */
 export interface Family<Series> {
   /**
-   * The series of these values, in the order of the label names; keep it where it is used often.
+   * Returns the series of these values, in the order of the label names; keep it where it is used often.
    *
    * A family holds 2,000 series at most; the rest share one whose labels are all `other`.
    */
   labels(...values: readonly string[]): Series;
 }
 
-/** A metric kept elsewhere. */
+/** A metric whose values are read at each collection. */
 export interface ComputedMetric {
   readonly type: "counter" | "gauge";
   readonly name: string;
   readonly help: string;
   readonly labelNames?: readonly string[];
-  /** Runs at each collection; one reading for each series. */
+  /** Returns one reading per series. */
   readonly read: () => Iterable<Reading>;
 }
 
-/** A value that is looked up when somebody asks. */
+/** The value of one series. */
 export interface Reading {
   readonly labels: readonly string[];
   readonly value: number;
@@ -46,7 +46,7 @@ export interface Reading {
 const MAX_SERIES = 2000;
 const OVERFLOW_VALUE = "other";
 
-/** Metrics under their names, and their text for Prometheus. */
+/** Metrics by name, and their Prometheus text. */
 export class MetricRegistry {
   readonly #families = new Map<
     string,
@@ -93,7 +93,7 @@ export class MetricRegistry {
   }
 
   /**
-   * Everything in the Prometheus text format, version 0.0.4.
+   * Returns the metrics in the Prometheus text format, version 0.0.4.
    * @param names Only the metrics of these names.
    */
   collect(names?: ReadonlySet<string>): string {
@@ -148,7 +148,7 @@ class SeriesFamily<Series extends Sampled> implements Family<Series> {
     this.#name = name;
     this.#labelNames = labelNames;
     this.#create = create;
-    // A metric without labels is there from the start, so that its first increase can be seen.
+    // A metric without labels exists from the start, so that its first increase is visible.
     if (labelNames.length === 0) this.labels();
   }
 
@@ -198,7 +198,7 @@ class Scalar implements Counter, Gauge, Sampled {
 
 class Distribution implements Histogram, Sampled {
   readonly #bounds: readonly number[];
-  /** One more than bounds: the last is for what exceeds them all. */
+  /** One more than bounds: the last counts larger values. */
   readonly #counts: Float64Array;
   #sum = 0;
 

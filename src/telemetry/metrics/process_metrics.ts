@@ -2,7 +2,7 @@ import process from "node:process";
 import type { Clock } from "../../base/clock.ts";
 import type { MetricRegistry, Reading } from "./metrics.ts";
 
-/** Adds what is known of the process, under the names that dashboards for any process look for. */
+/** Adds metrics of the process, under the names that common dashboards use. */
 export function addProcessMetrics(
   registry: MetricRegistry,
   clock: Clock,
@@ -55,7 +55,7 @@ function addMemoryMetrics(registry: MetricRegistry): void {
   });
 }
 
-/** The reading of a metric without labels. */
+/** Returns the reading of a metric without labels. */
 function one(value: number): readonly Reading[] {
   return [{ labels: [], value }];
 }

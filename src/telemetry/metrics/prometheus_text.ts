@@ -1,16 +1,16 @@
-/** The comment lines that introduce a metric. */
+/** Returns the comment lines of a metric. */
 export function toHead(type: string, name: string, help: string): string {
   return `# HELP ${name} ${
     help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")
   }\n# TYPE ${name} ${type}\n`;
 }
 
-/** One line; `labels` is such as `method="GET"`, or empty. */
+/** Returns one line; `labels` is such as `method="GET"`, or empty. */
 export function toSample(name: string, labels: string, value: number): string {
   return `${name}${labels === "" ? "" : `{${labels}}`} ${toNumber(value)}\n`;
 }
 
-/** Such as `method="GET",status="200"`. */
+/** Returns labels such as `method="GET",status="200"`. */
 export function toLabelText(
   names: readonly string[],
   values: readonly string[],
@@ -29,7 +29,7 @@ function escapeValue(value: string): string {
     : value;
 }
 
-/** A number as Prometheus spells it. */
+/** Formats a number for Prometheus. */
 export function toNumber(value: number): string {
   if (value === Infinity) return "+Inf";
   return value === -Infinity ? "-Inf" : String(value);

@@ -1,9 +1,8 @@
 import { httpMethods } from "../../api/resources/http_method.ts";
 import type { FinishedRequest } from "../log/finished_request.ts";
-import { addLlmMetrics } from "./llm_metrics.ts";
 import type { Counter, Histogram, MetricRegistry } from "./metrics.ts";
 
-/** Seconds; fine where a proxy's own time shows, reaching to the minutes of an LLM's answer. */
+/** Seconds; fine-grained for the overhead of a proxy, up to the minutes of an LLM response. */
 // deno-fmt-ignore
 const durationBounds = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
@@ -11,18 +10,18 @@ const durationBounds = [
 ];
 
 const knownMethods: ReadonlySet<string> = new Set(httpMethods);
-const MAX_KNOWN_WAYS = 2000;
+const MAX_KNOWN_SERIES = 2000;
 
-/** The series that one request adds to. */
+/** Series of requests that share labels. */
 interface RequestSeries {
   readonly requests: Counter;
   readonly requestDuration: Histogram;
   readonly responseBytes: Counter;
-  /** None for requests that no backend was chosen for. */
+  /** `undefined` for requests without a backend. */
   readonly upstreamDuration: Histogram | undefined;
 }
 
-/** What is counted of every request that is over. */
+/** Counts finished requests. */
 export class RequestMetrics {
   readonly #families: ReturnType<typeof createFamilies>;
   readonly #recordTokens: (request: FinishedRequest) => void;
@@ -33,7 +32,7 @@ export class RequestMetrics {
     this.#recordTokens = addLlmMetrics(registry);
   }
 
-  /** Counts a finished request in every metric that it concerns. */
+  /** Counts a finished request. */
   record(request: FinishedRequest): void {
     const series = this.#seriesOf(request);
     series.requests.inc();
@@ -55,7 +54,7 @@ export class RequestMetrics {
     }
   }
 
-  /** One look-up for requests that went the same way, in place of one for each metric. */
+  /** Returns the series of a request: one look-up in place of one per metric. */
   #seriesOf(request: FinishedRequest): RequestSeries {
     const { gateway = "", listener = "", route = "", backend = "" } = request;
     const method = knownMethods.has(request.method) ? request.method : "other";
@@ -64,22 +63,22 @@ export class RequestMetrics {
       `${route}\0${backend}\0${listener}\0${gateway}\0${method}\0${status}\0${reason}`;
     const found = this.#known.get(key);
     if (found !== undefined) return found;
-    const way = [gateway, listener, route, backend];
+    const path = [gateway, listener, route, backend];
     const families = this.#families;
     const series = {
       requests: families.requests.labels(
-        ...way,
+        ...path,
         method,
         String(status),
         reason,
       ),
-      requestDuration: families.requestDuration.labels(...way),
-      responseBytes: families.responseBytes.labels(...way),
+      requestDuration: families.requestDuration.labels(...path),
+      responseBytes: families.responseBytes.labels(...path),
       upstreamDuration: request.backend === undefined
         ? undefined
         : families.upstreamDuration.labels(backend),
     };
-    if (this.#known.size >= MAX_KNOWN_WAYS) this.#known.clear();
+    if (this.#known.size >= MAX_KNOWN_SERIES) this.#known.clear();
     this.#known.set(key, series);
     return series;
   }
@@ -90,7 +89,7 @@ function createFamilies(registry: MetricRegistry) {
   return {
     requests: registry.counter(
       "gateway_requests_total",
-      "Requests answered",
+      "Requests finished",
       [...served, "method", "status", "reason"],
     ),
     requestDuration: registry.histogram(
@@ -101,7 +100,7 @@ function createFamilies(registry: MetricRegistry) {
     ),
     upstreamDuration: registry.histogram(
       "gateway_upstream_duration_seconds",
-      "From sending a request upstream to the head of the response, over all tries",
+      "From sending a request upstream to the head of the response, over all attempts",
       ["backend"],
       durationBounds,
     ),
@@ -120,5 +119,33 @@ function createFamilies(registry: MetricRegistry) {
       "Requests sent upstream again",
       ["backend"],
     ),
+  };
+}
+
+/** Adds the token metrics; the returned function counts a request in them. */
+function addLlmMetrics(
+  registry: MetricRegistry,
+): (request: FinishedRequest) => void {
+  const served = ["route", "backend"];
+  const tokens = registry.counter(
+    "gateway_llm_tokens_total",
+    "Tokens that LLM responses used; input includes tokens from the prompt cache",
+    [...served, "model", "type"],
+  );
+  const responses = registry.counter(
+    "gateway_llm_answers_total",
+    "LLM responses by source of their token counts: the provider, or an estimate",
+    [...served, "usage_source"],
+  );
+  return ({ route = "", backend = "", usage }) => {
+    if (usage === undefined) return;
+    const { responseModel = "", cachedInputTokens = 0 } = usage;
+    const count = (type: string, amount: number) =>
+      tokens.labels(route, backend, responseModel, type).inc(amount);
+    count("input", usage.inputTokens);
+    count("output", usage.outputTokens);
+    if (cachedInputTokens > 0) count("cached_input", cachedInputTokens);
+    const source = usage.estimated ? "estimated" : "reported";
+    responses.labels(route, backend, source).inc();
   };
 }

@@ -1,7 +1,7 @@
 import * as s from "../../api/schema/schema.ts";
 import { requestState } from "./trace_state.ts";
 
-/** How a reader should take an event; `success` where something was checked and passed. */
+/** Severity for readers; `success` when a check passed. */
 const severity = s.oneOf(["success", "info", "warn", "error"]);
 
 /** Severity of an event. */
@@ -105,7 +105,7 @@ export const traceMessage = s.variant("type", [
     status: s.nullable(s.number()),
     error: nullableText,
   }),
-  /** The response as it is at this stage, with the request it answers. */
+  /** The response as it is at this stage, with its request. */
   event("responseSnapshot", {
     stage: s.string(),
     requestState,

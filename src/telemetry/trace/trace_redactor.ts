@@ -1,12 +1,11 @@
 import { hideSignatures, REDACTION_MARKER } from "../../base/redaction.ts";
-import { secretsOf } from "./header_secrets.ts";
-import { formsOf, fromUtf8 } from "../log/text_forms.ts";
+import { formsOf, fromUtf8, secretsOf } from "./secret_forms.ts";
 import type { TraceHeaders } from "./trace_state.ts";
 import type { JsonValue } from "../../base/json.ts";
 
-/** Under which names secrets travel. */
+/** Names of header fields and query parameters that carry secrets. */
 export class SensitiveNames {
-  /** Finds a parameter and its value. */
+  /** Matches a parameter and its value. */
   readonly pattern: RegExp;
 
   /**
@@ -26,13 +25,13 @@ export interface Fields {
   forEach(visit: (name: string, value: string) => void): void;
 }
 
-/** Shorter secrets are hidden under their own name only: their text occurs elsewhere by chance. */
+/** Shorter secrets are redacted under their own name only: their value occurs elsewhere by chance. */
 const MIN_LENGTH = 6;
 
-/** A copy of a secret in more than so many places is enough; whoever sends more distinct ones hides only some of them by value. */
+/** Bounds the values that are searched for; a request with more secrets has only some of them redacted by value. */
 const MAX_SECRETS = 256;
 
-/** Says what an event is, not what a request holds. */
+/** Fields that describe the event, not the request. */
 const structure: ReadonlySet<string> = new Set([
   "type",
   "stage",
@@ -41,22 +40,22 @@ const structure: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Takes the secrets of one request out of what is shown of it.
+ * Redacts the secrets of one request.
  *
- * A secret is known by where it stands (a sensitive header, a sensitive query parameter, the user of a URL), by its looks (the
- * signature of a JWT), and, once seen in such a place, by its value wherever that turns up: a header that a transformation made of it,
+ * A secret is recognized by its place (a sensitive header, a sensitive query parameter, the user of a URL), by its form (the
+ * signature of a JWT), and, once seen in such a place, by its value anywhere else: a header that a transformation copied it to,
  * the body of an echo, an error.
  */
 export class TraceRedactor {
   readonly #names: SensitiveNames;
-  /** Longest first, so that what holds another goes as a whole. */
+  /** Longest first, so that a secret that contains another is redacted whole. */
   #secrets: string[] = [];
 
   constructor(names: SensitiveNames) {
     this.#names = names;
   }
 
-  /** Remembers the values that stand in places for secrets. */
+  /** Remembers the values in sensitive places. */
   learn(headers: Fields, target = ""): void {
     headers.forEach((name, value) => {
       if (!this.#names.headers.has(name.toLowerCase())) return;
@@ -71,7 +70,7 @@ export class TraceRedactor {
     }
   }
 
-  /** The fields, sensitive ones redacted. */
+  /** Redacts fields. */
   headers(fields: Fields): TraceHeaders {
     const shown: Record<string, string | string[]> = Object.create(null);
     fields.forEach((spelled, value) => {
@@ -85,13 +84,13 @@ export class TraceRedactor {
     return { ...shown };
   }
 
-  /** The value of a field, whose name is in lower case; readable where it is UTF-8. */
+  /** Redacts the value of a field, whose name is in lower case; UTF-8 is decoded. */
   header(name: string, value: string): string {
     if (this.#names.headers.has(name)) return REDACTION_MARKER;
     return fromUtf8(this.text(value));
   }
 
-  /** Path and query, the values of sensitive parameters redacted. */
+  /** Redacts path and query. */
   target(target: string): string {
     const start = target.indexOf("?");
     if (start < 0) return this.text(target);
@@ -103,7 +102,7 @@ export class TraceRedactor {
     return this.text(`${target.slice(0, start)}?${query.join("&")}`);
   }
 
-  /** The text without what is known to be secret. */
+  /** Redacts known secrets in a string. */
   text(text: string): string {
     let shown = text;
     for (const secret of this.#secrets) {
@@ -123,12 +122,12 @@ export class TraceRedactor {
       : shown;
   }
 
-  /** As `text`, and without the members of JSON that OAuth and APIs hold secrets in. Bytes are Latin-1, one character each. */
+  /** Redacts as `text`, and also the JSON members of OAuth and APIs that hold secrets. Bytes are Latin-1, one character each. */
   body(bytes: string): string {
     return this.text(bytes).replace(secretMember, `$1"${REDACTION_MARKER}"`);
   }
 
-  /** A copy of plain data, every text in it redacted. */
+  /** Copies plain data with every string redacted. */
   json<T>(value: T): T;
   json(value: JsonValue): JsonValue {
     if (typeof value === "string") return this.text(value);
@@ -155,7 +154,7 @@ export class TraceRedactor {
   }
 }
 
-/** Before the key that browsers offer as a subprotocol, as they can set no header of a WebSocket (OpenAI's Realtime API). */
+/** Prefix of the key that browsers send as a subprotocol, because they cannot set headers of a WebSocket (OpenAI's Realtime API). */
 const REALTIME_KEY_START = "openai-insecure-api-key.";
 const realtimeKey = /(openai-insecure-api-key\.)[^\s,"]+/g;
 const userInfo = /:\/\/[^/?#\s"'@]*@/g;

@@ -5,7 +5,7 @@ import type {
   TraceSeverity,
 } from "./trace_event.ts";
 
-/** How a reader should take an event. */
+/** Returns the severity of an event. */
 export function severityOf(message: TraceMessage): TraceSeverity {
   switch (message.type) {
     case "routeSelection":

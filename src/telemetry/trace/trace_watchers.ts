@@ -1,49 +1,48 @@
 import type { TraceEvent } from "./trace_event.ts";
 
-/** More at a time are refused. */
+/** Concurrent watchers; more are rejected. */
 export const MAX_WATCHERS = 100;
 
-/** What may wait for a reader; the rest is dropped and counted. */
+/** Events buffered for a reader; more are dropped and counted. */
 const MAX_EVENTS = 512;
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** How far somebody who watches has come. */
+/** State of a watcher. */
 export interface WatcherState {
-  /** A request is traced now. */
+  /** Whether a request is being traced. */
   readonly isBusy: boolean;
-  /** Requests that are still to come. */
+  /** Requests still to trace. */
   readonly left: number;
-  /** Events that wait for the reader. */
+  /** Events buffered for the reader. */
   readonly events: number;
 }
 
-/** What somebody wants to see; `R` is a request. */
+/** Selects requests of type `R`. */
 export interface Watching<R> {
-  /** What it throws ends the watching. */
+  /** An error ends the stream. */
   readonly wants: (request: R) => boolean;
-  /** How many requests, one after the other. */
+  /** Number of requests, one after the other. */
   readonly count: number;
 }
 
-/** The traces that somebody asked for, event by event; ends when the last request is over, and throws what `wants` threw. */
+/** Traces, event by event; ends with the last request, and throws the error of `wants`. */
 export interface TraceStream extends AsyncIterable<TraceEvent> {
-  /** Nobody reads on: makes room for others, also while a request is under way. */
+  /** Ends the stream, also while a request is under way. */
   stop(): void;
 }
 
 /**
- * Whoever waits for a request to trace, first come, first served: a request goes to the one that waits longest and wants it, and
- * to nobody else.
+ * Watchers that wait for a request to trace. A request goes to the first watcher in line that wants it, and to no other.
  */
 export class TraceWatchers<R> {
   readonly #watchers = new Set<Watcher<R>>();
 
-  /** Whether a request may have to be traced. */
+  /** Returns whether a request may have to be traced. */
   get isWatched(): boolean {
     return this.#watchers.size > 0;
   }
 
-  /** `undefined` when there are too many already. */
+  /** Adds a watcher; returns `undefined` when there are too many. */
   watch(watching: Watching<R>): TraceStream | undefined {
     if (this.#watchers.size >= MAX_WATCHERS) return undefined;
     const watcher = new Watcher(
@@ -54,7 +53,7 @@ export class TraceWatchers<R> {
     return watcher;
   }
 
-  /** Where the events of this request go; `undefined` when nobody waits for it. */
+  /** Returns the receiver of the events of a request; `undefined` when no watcher wants it. */
   take(request: R): ((event: TraceEvent) => void) | undefined {
     for (const watcher of this.#watchers) {
       if (watcher.wants(request)) return watcher.take();
@@ -62,12 +61,12 @@ export class TraceWatchers<R> {
     return undefined;
   }
 
-  /** Those who watch now; at most 100. */
+  /** Lists the watchers; at most 100. */
   describe(): readonly WatcherState[] {
     return [...this.#watchers].map((watcher) => watcher.describe());
   }
 
-  /** Ends the streams of those whose request has not come; the others end with theirs. */
+  /** Ends the streams that wait for a request; the others end with their request. */
   stopAccepting(): void {
     for (const watcher of this.#watchers) watcher.stopAccepting();
   }
@@ -85,7 +84,7 @@ class Watcher<R> implements TraceStream {
   #characters = 0;
   #dropped = 0;
   #left: number;
-  /** A request is under way. */
+  /** Whether a request is under way. */
   #isBusy = false;
   #isOver = false;
   #failure: unknown;
@@ -152,7 +151,7 @@ class Watcher<R> implements TraceStream {
     }
   }
 
-  /** @param isLast The end is always told, so that nobody waits for it. */
+  /** @param isLast The last event is never dropped. */
   #push(event: TraceEvent, isLast: boolean): void {
     const size = sizeOf(event);
     const isFull = this.#buffer.length >= MAX_EVENTS ||

@@ -39,7 +39,7 @@ function forwardingHeadersOf(request: RequestMessage): Record<string, string> {
   );
 }
 
-Deno.test("addForwardingHeaders replaces what an untrusted client says of itself", () => {
+Deno.test("addForwardingHeaders replaces the fields of an untrusted client", () => {
   const request = requestFrom("192.0.2.7", [
     ["X-Forwarded-For", "10.0.0.1"],
     ["X-Forwarded-Proto", "https"],
@@ -60,7 +60,7 @@ Deno.test("addForwardingHeaders replaces what an untrusted client says of itself
   });
 });
 
-Deno.test("addForwardingHeaders removes what would pass for the word of a proxy", () => {
+Deno.test("addForwardingHeaders removes fields that impersonate a proxy", () => {
   const request = requestFrom("192.0.2.7", [
     ["X-Real-IP", "10.0.0.1"],
     ["X_Forwarded_For", "10.0.0.1"],
@@ -77,7 +77,7 @@ Deno.test("addForwardingHeaders removes what would pass for the word of a proxy"
   );
 });
 
-Deno.test("addForwardingHeaders extends what a trusted proxy says", () => {
+Deno.test("addForwardingHeaders extends the fields of a trusted proxy", () => {
   const request = requestFrom("10.0.0.2", [
     ["x-forwarded-for", "203.0.113.9"],
     ["x-forwarded-for", "10.0.0.1"],
@@ -110,7 +110,7 @@ Deno.test("addForwardingHeaders quotes an IPv6 address in Forwarded", () => {
   );
 });
 
-Deno.test("requestIdOf keeps a sane id of the client", () => {
+Deno.test("requestIdOf keeps a valid id of the client", () => {
   strictEqual(
     requestIdOf(HeaderList.from([["X-Request-ID", "abc-123"]])),
     "abc-123",

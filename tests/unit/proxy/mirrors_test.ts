@@ -61,7 +61,7 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-Deno.test("Mirrors drop copies that are too many at a time", async () => {
+Deno.test("Mirrors drop copies beyond the concurrency limit", async () => {
   const { failures, mirrors } = startMirrors();
 
   for (let i = 0; i < 260; i++) {
@@ -72,7 +72,7 @@ Deno.test("Mirrors drop copies that are too many at a time", async () => {
   assert.deepEqual(failures, Array(4).fill("More than 256 copies under way"));
 });
 
-Deno.test("Mirrors give a copy up that takes too long, and then have room again", async () => {
+Deno.test("Mirrors cancel a copy that takes too long, and then accept others", async () => {
   const { clock, failures, mirrors } = startMirrors();
   mirrors.send(request(), [{ backend: shadow, fraction: 1 }]);
 
@@ -84,7 +84,7 @@ Deno.test("Mirrors give a copy up that takes too long, and then have room again"
   ]);
 });
 
-Deno.test("Mirrors copy the fraction of requests that is asked for", async () => {
+Deno.test("Mirrors copy the configured fraction of requests", async () => {
   const { clock, failures, mirrors } = startMirrors();
 
   mirrors.send(request(), [

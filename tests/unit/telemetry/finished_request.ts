@@ -17,7 +17,7 @@ export const finishedRequest: FinishedRequest = {
   version: "1.1",
   status: 200,
   bytesSent: 300,
-  answerId: undefined,
+  upstreamRequestId: undefined,
   failedExpressions: undefined,
   requestId: "id-1",
   upstreamDurationMs: 2.5,

@@ -49,10 +49,10 @@ Deno.test("a body that comes byte by byte takes no more memory to replay than an
   const body = new ReplayableBody(new DrippingBody(), size);
   const before = usedBytes();
 
-  const length = await lengthOf(body.nextTry());
+  const length = await lengthOf(body.nextAttempt());
 
   ok(usedBytes() - before < allowedBytes);
-  strictEqual(await lengthOf(body.nextTry()), length);
+  strictEqual(await lengthOf(body.nextAttempt()), length);
 });
 
 Deno.test("a body that comes byte by byte takes no more memory to mirror than any other", async () => {

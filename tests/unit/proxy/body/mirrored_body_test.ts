@@ -19,7 +19,7 @@ Deno.test("mirrorBody gives both readers the whole body", async () => {
   strictEqual(second, "hello");
 });
 
-Deno.test("mirrorBody gives up a copy that is more than 1 MiB behind, not the original", async () => {
+Deno.test("mirrorBody fails a copy that is more than 1 MiB behind, not the original", async () => {
   const large: Body = {
     length: 2 * 1024 * 1024,
     trailers: undefined,

@@ -11,74 +11,74 @@ async function textOf(body: Body): Promise<string> {
   return text;
 }
 
-Deno.test("ReplayableBody gives the same bytes again to the next try", async () => {
+Deno.test("ReplayableBody returns the same bytes to the next attempt", async () => {
   const source = new ChunkedBody("one ", "two ", "three");
   const body = new ReplayableBody(source, 1024);
 
-  const first = await textOf(body.nextTry());
+  const first = await textOf(body.nextAttempt());
 
   strictEqual(first, "one two three");
-  strictEqual(await textOf(body.nextTry()), "one two three");
+  strictEqual(await textOf(body.nextAttempt()), "one two three");
 });
 
-Deno.test("ReplayableBody goes on with the rest when a try stopped half way", async () => {
+Deno.test("ReplayableBody continues with the rest when an attempt stopped half way", async () => {
   const source = new ChunkedBody("one ", "two ", "three");
   const body = new ReplayableBody(source, 1024);
-  const failed = body.nextTry();
+  const failed = body.nextAttempt();
   await failed.read();
   failed.cancel("try failed");
 
-  strictEqual(await textOf(body.nextTry()), "one two three");
+  strictEqual(await textOf(body.nextAttempt()), "one two three");
 });
 
-Deno.test("ReplayableBody gives the next try what a failed one was still waiting for", async () => {
+Deno.test("ReplayableBody gives the next attempt what a failed one was still waiting for", async () => {
   const source = new ChunkedBody("one ", "two");
   const body = new ReplayableBody(source, 1024);
-  const left = body.nextTry().read();
+  const left = body.nextAttempt().read();
 
-  const text = textOf(body.nextTry());
+  const text = textOf(body.nextAttempt());
 
-  await rejects(async () => await left, /^Error: The try is over$/);
+  await rejects(async () => await left, /^Error: The attempt is over$/);
   strictEqual(await text, "one two");
 });
 
-Deno.test("ReplayableBody loses nothing that comes while the next try is still connecting", async () => {
+Deno.test("ReplayableBody loses nothing that arrives while the next attempt connects", async () => {
   const source = new ChunkedBody("one ", "two ", "three");
   const body = new ReplayableBody(source, 1024);
-  const failed = body.nextTry();
+  const failed = body.nextAttempt();
   await failed.read();
   const left = failed.read();
-  const next = body.nextTry();
+  const next = body.nextAttempt();
 
   await rejects(async () => await left);
 
   strictEqual(await textOf(next), "one two three");
 });
 
-Deno.test("ReplayableBody loses nothing that comes between two tries and is too much for a third", async () => {
+Deno.test("ReplayableBody loses nothing that arrives between two attempts and exceeds the limit for a third", async () => {
   const source = new ChunkedBody("one ", "two ", "three ", "four");
   const body = new ReplayableBody(source, 8);
-  const failed = body.nextTry();
+  const failed = body.nextAttempt();
   await failed.read();
   await failed.read();
   const left = failed.read();
-  body.endTry();
+  body.endAttempt();
 
   await rejects(async () => await left);
   failed.cancel("late news");
 
-  strictEqual(await textOf(body.nextTry()), "one two three four");
+  strictEqual(await textOf(body.nextAttempt()), "one two three four");
   strictEqual(body.replayable, false);
   deepStrictEqual(source.cancelledWith, []);
 });
 
-Deno.test("ReplayableBody loses nothing of the last try", async () => {
+Deno.test("ReplayableBody loses nothing of the last attempt", async () => {
   const source = new ChunkedBody("one ", "two ", "three");
   const body = new ReplayableBody(source, 1024);
-  const failed = body.nextTry();
+  const failed = body.nextAttempt();
   await failed.read();
   const left = failed.read();
-  const last = body.nextTry();
+  const last = body.nextAttempt();
   body.settle();
 
   await rejects(async () => await left);
@@ -86,19 +86,19 @@ Deno.test("ReplayableBody loses nothing of the last try", async () => {
   strictEqual(await textOf(last), "one two three");
 });
 
-Deno.test("ReplayableBody is not replayable once more was sent than it may keep", async () => {
+Deno.test("ReplayableBody is not replayable beyond its limit", async () => {
   const body = new ReplayableBody(new ChunkedBody("12345", "67890"), 8);
 
-  strictEqual(await textOf(body.nextTry()), "1234567890");
+  strictEqual(await textOf(body.nextAttempt()), "1234567890");
   strictEqual(body.replayable, false);
 });
 
-Deno.test("ReplayableBody spares the client's body while another try may follow", () => {
+Deno.test("ReplayableBody does not cancel the client's body while another attempt may follow", () => {
   const source = new ChunkedBody("one");
   const body = new ReplayableBody(source, 1024);
 
-  body.nextTry().cancel("first try failed");
-  body.endTry();
+  body.nextAttempt().cancel("first try failed");
+  body.endAttempt();
   deepStrictEqual(source.cancelledWith, []);
 
   body.settle();

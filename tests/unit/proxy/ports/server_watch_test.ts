@@ -31,7 +31,7 @@ function createWatch(filter = "info") {
   return { watch, clock, lines, records, metrics };
 }
 
-Deno.test("ServerWatch warns of each kind once a second, with the number of those it left out", () => {
+Deno.test("ServerWatch warns of each kind once a second, with the number of dropped warnings", () => {
   const { watch, clock, lines, metrics } = createWatch();
   const failure = { reason: "not_tls", message: "no TLS" } as const;
 
@@ -59,7 +59,7 @@ Deno.test("ServerWatch warns of each kind once a second, with the number of thos
   );
 });
 
-Deno.test("ServerWatch counts clients that leave without a word, and warns of none", () => {
+Deno.test("ServerWatch counts clients that send nothing, without a warning", () => {
   const { watch, lines, metrics } = createWatch();
 
   watch.handshakeFailed(peer, { reason: "client_closed", message: "left" });
@@ -68,7 +68,7 @@ Deno.test("ServerWatch counts clients that leave without a word, and warns of no
   assert.match(metrics.registry.collect(), /reason="client_closed"\} 1$/m);
 });
 
-Deno.test("ServerWatch logs connections for those who debug", () => {
+Deno.test("ServerWatch logs connections at level debug", () => {
   const quiet = createWatch();
   const chatty = createWatch("info,http=debug");
 
@@ -84,7 +84,7 @@ Deno.test("ServerWatch logs connections for those who debug", () => {
   ]);
 });
 
-Deno.test("ServerWatch records refused requests, without what may be secret", () => {
+Deno.test("ServerWatch records rejected requests without possible secrets", () => {
   const { watch, records } = createWatch();
   const error = new GatewayError("bad_request", "downstream", "No Host");
   const refused = {

@@ -59,14 +59,14 @@ async function readAll(body: Body): Promise<string> {
   return text;
 }
 
-Deno.test("BodyCapture keeps what the reader gets, and says so at the end", async () => {
+Deno.test("BodyCapture captures what the reader gets, and reports it at the end", async () => {
   const { body, captured } = capture(["one", "two"]);
 
   assert.equal(await readAll(body), "onetwo");
   assert.deepEqual(captured, [{ body: btoa("onetwo") }]);
 });
 
-Deno.test("BodyCapture is done when the last byte was read, without being asked for more", async () => {
+Deno.test("BodyCapture ends with the last byte of a known length", async () => {
   const { body, captured } = capture(["one", "two"], 6);
 
   await body.read();
@@ -76,7 +76,7 @@ Deno.test("BodyCapture is done when the last byte was read, without being asked 
   assert.deepEqual(captured, [{ body: btoa("onetwo") }]);
 });
 
-Deno.test("BodyCapture shows what was read of a body that is given up, and nothing of an empty one", async () => {
+Deno.test("BodyCapture reports the read part of a cancelled body, and nothing for an empty one", async () => {
   const { body, captured } = capture(["one", "two"]);
   await body.read();
   body.cancel("enough");

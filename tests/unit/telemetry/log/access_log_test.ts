@@ -35,7 +35,7 @@ Deno.test("AccessLog writes a request as one line of text", () => {
   ]);
 });
 
-Deno.test("AccessLog leaves the signature of a token out of the path", () => {
+Deno.test("AccessLog redacts the signature of a token in the path", () => {
   const { accessLog, lines } = createTestLog();
 
   accessLog({
@@ -77,7 +77,7 @@ Deno.test("AccessLog writes a request as one line of JSON", () => {
   }]);
 });
 
-Deno.test("AccessLog leaves out what a rejected request did not reach and says why", () => {
+Deno.test("AccessLog omits the fields that a rejected request did not reach, and has the reason", () => {
   const { accessLog, lines } = createTestLog();
 
   accessLog({
@@ -107,17 +107,17 @@ for (
       fields: { status: 503, reason: "upstream_connect_failed" },
     },
     {
-      name: "a failure that the upstream answered as information",
+      name: "an error response of the upstream as information",
       level: "info",
       fields: { status: 503, reason: "upstream" },
     },
     {
-      name: "a failure that a policy answered as information",
+      name: "an error response of a policy as information",
       level: "info",
       fields: { status: 503, reason: "direct_response" },
     },
     {
-      name: "a refused client as information",
+      name: "a denied client as information",
       level: "info",
       fields: { status: 404, reason: "route_not_found" },
     },
@@ -135,7 +135,7 @@ for (
   });
 }
 
-Deno.test("AccessLog knows a request that reached no gateway by its port", () => {
+Deno.test("AccessLog has the port of a request that reached no gateway", () => {
   const { accessLog, lines } = createTestLog();
 
   accessLog({
@@ -194,7 +194,7 @@ Deno.test("AccessLog prints the time of each request", () => {
   ]);
 });
 
-Deno.test("AccessLog is silent when the log filter says so", () => {
+Deno.test("AccessLog obeys the log filter", () => {
   const { accessLog, lines, logger } = createTestLog();
 
   logger.setFilter(parseLogFilter("info,request=off"));

@@ -39,7 +39,7 @@ async function microtasks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await Promise.resolve();
 }
 
-Deno.test("LineWriter gathers lines and writes them together when their time has come", async () => {
+Deno.test("LineWriter buffers lines and writes them together after the delay", async () => {
   const { writer, writes, clock } = createOutput();
 
   writer.write("a\n");
@@ -54,7 +54,7 @@ Deno.test("LineWriter gathers lines and writes them together when their time has
   assert.equal(clock.pending, 0);
 });
 
-Deno.test("LineWriter does not wait once there is enough for a write", async () => {
+Deno.test("LineWriter writes at once when the buffer is large enough", async () => {
   const { writer, writes, clock } = createOutput();
 
   writer.write("x".repeat(16 * 1024));
@@ -64,7 +64,7 @@ Deno.test("LineWriter does not wait once there is enough for a write", async () 
   assert.equal(clock.pending, 0);
 });
 
-Deno.test("LineWriter goes on after a partial write", async () => {
+Deno.test("LineWriter continues after a partial write", async () => {
   const { writer, writes } = createOutput(3);
 
   writer.write("abcdefgh");
@@ -73,7 +73,7 @@ Deno.test("LineWriter goes on after a partial write", async () => {
   assert.deepEqual(writes, ["abc", "def", "gh"]);
 });
 
-Deno.test("LineWriter drops and counts lines that a blocked output leaves no room for", async () => {
+Deno.test("LineWriter drops and counts lines beyond its buffer while the output is blocked", async () => {
   const { writer, writes, open } = createBlockedOutput();
   const line = "x".repeat(1023) + "\n";
 
@@ -86,7 +86,7 @@ Deno.test("LineWriter drops and counts lines that a blocked output leaves no roo
   assert.ok(dropped > 900 && dropped < 1000, `${dropped} dropped`);
 });
 
-Deno.test("LineWriter writes again what comes after a block", async () => {
+Deno.test("LineWriter writes again after a block", async () => {
   const { writer, writes, open } = createBlockedOutput();
   writer.write("x".repeat(20_000));
   writer.write("late\n");
@@ -97,7 +97,7 @@ Deno.test("LineWriter writes again what comes after a block", async () => {
   assert.equal(writes.at(-1), "late\n");
 });
 
-Deno.test("LineWriter writes a line that comes the moment a write ends", async () => {
+Deno.test("LineWriter writes a line that is added while a write ends", async () => {
   for (let turns = 0; turns < 10; turns++) {
     const { writer, writes, clock } = createOutput();
     writer.write("x".repeat(20_000));
@@ -111,7 +111,7 @@ Deno.test("LineWriter writes a line that comes the moment a write ends", async (
   }
 });
 
-Deno.test("LineWriter counts the lines of a failed write and goes on", async () => {
+Deno.test("LineWriter counts the lines of a failed write and continues", async () => {
   const writes: string[] = [];
   let isBroken = true;
   const writer = new LineWriter({
@@ -135,7 +135,7 @@ Deno.test("LineWriter counts the lines of a failed write and goes on", async () 
   assert.deepEqual(writes, ["c\n"]);
 });
 
-Deno.test("LineWriter flush has nothing to wait for when nothing was written", async () => {
+Deno.test("LineWriter flush resolves at once when nothing was written", async () => {
   const { writer, writes } = createOutput();
 
   await writer.flush();
@@ -143,7 +143,7 @@ Deno.test("LineWriter flush has nothing to wait for when nothing was written", a
   assert.deepEqual(writes, []);
 });
 
-Deno.test("LineWriter tells once a minute why it loses lines", async () => {
+Deno.test("LineWriter reports once a minute why it loses lines", async () => {
   const clock = new FakeClock();
   const reasons: string[] = [];
   const writer = new LineWriter({
@@ -166,7 +166,7 @@ Deno.test("LineWriter tells once a minute why it loses lines", async () => {
   assert.equal(writer.droppedLines, 3);
 });
 
-Deno.test("LineWriter tells that its lines are not taken fast enough", async () => {
+Deno.test("LineWriter reports a reader that is too slow", async () => {
   const { writer, open } = createBlockedOutput();
   const reasons: string[] = [];
   writer.onLoss((reason) => reasons.push(reason));

@@ -11,7 +11,7 @@ function createTestMetrics() {
   return { clock, metrics: createGatewayMetrics({ clock, version: "1.2.3" }) };
 }
 
-Deno.test("GatewayMetrics count a finished request in every metric that it concerns", () => {
+Deno.test("GatewayMetrics count a finished request in all its metrics", () => {
   const { metrics } = createTestMetrics();
 
   metrics.recordRequest({ ...finishedRequest, retries: 2 });
@@ -64,7 +64,7 @@ Deno.test("GatewayMetrics count a request that no route served", () => {
   assert.doesNotMatch(text, /^gateway_upstream_duration_seconds_count/m);
 });
 
-Deno.test("GatewayMetrics tell about process and build", () => {
+Deno.test("GatewayMetrics describe process and build", () => {
   const { metrics, clock } = createTestMetrics();
 
   clock.advance(1500);
@@ -78,7 +78,7 @@ Deno.test("GatewayMetrics tell about process and build", () => {
   assert.match(text, /^gateway_heap_bytes\{state="used"\} [1-9][0-9]+$/m);
 });
 
-Deno.test("addConnectionMetrics tells how many connections are open", () => {
+Deno.test("addConnectionMetrics counts open connections", () => {
   const { metrics } = createTestMetrics();
 
   addConnectionMetrics(metrics.registry, {
@@ -100,7 +100,7 @@ Deno.test("addConnectionMetrics tells how many connections are open", () => {
   assert.match(text, /^gateway_upstream_connects_total 7$/m);
 });
 
-Deno.test("GatewayMetrics print only lines that a Prometheus server can read", () => {
+Deno.test("GatewayMetrics print valid Prometheus lines", () => {
   const { metrics } = createTestMetrics();
   metrics.recordRequest({ ...finishedRequest, route: 'a"b\\c' });
 

@@ -79,7 +79,7 @@ Deno.test("MetricRegistry escapes label values and help", () => {
   );
 });
 
-Deno.test("MetricRegistry looks a computed metric up at each collection", () => {
+Deno.test("MetricRegistry reads a computed metric at each collection", () => {
   const registry = new MetricRegistry();
   let idle = 1;
   registry.computed({
@@ -98,7 +98,7 @@ Deno.test("MetricRegistry looks a computed metric up at each collection", () => 
   assert.match(after, /^pool\{state="idle"\} 2$/m);
 });
 
-Deno.test("MetricRegistry puts what exceeds the bound of a family into one series", () => {
+Deno.test("MetricRegistry counts series beyond the bound of a family as one", () => {
   const registry = new MetricRegistry();
   const requests = registry.counter("requests_total", "Requests", ["id"]);
 
@@ -111,7 +111,7 @@ Deno.test("MetricRegistry puts what exceeds the bound of a family into one serie
   assert.equal(samples.at(-1), 'requests_total{id="other"} 500');
 });
 
-Deno.test("MetricRegistry refuses a second metric of a name and a wrong number of labels", () => {
+Deno.test("MetricRegistry rejects a second metric of one name and a wrong number of labels", () => {
   const registry = new MetricRegistry();
   const requests = registry.counter("requests_total", "Requests", ["method"]);
 

@@ -50,7 +50,7 @@ function bytesOf(text: string): string {
   return String.fromCharCode(...new TextEncoder().encode(text));
 }
 
-Deno.test("TraceRedactor shows headers in UTF-8 as the text that they are, others as they came", () => {
+Deno.test("TraceRedactor decodes headers in UTF-8 and leaves others unchanged", () => {
   const fields = HeaderList.from([
     ["x-name", bytesOf("你好 🎉 שלום")],
     ["x-latin", "caf\u00e9"],
@@ -63,7 +63,7 @@ Deno.test("TraceRedactor shows headers in UTF-8 as the text that they are, other
   });
 });
 
-Deno.test("TraceRedactor finds a secret in UTF-8 in a header, a text and a body", () => {
+Deno.test("TraceRedactor redacts a secret in UTF-8 in a header, a string and a body", () => {
   const secret = "geheim-schlüssel-你好";
   const redactor = createRedactor({ "x-session": bytesOf(secret) });
   const fields = HeaderList.from([["x-copy", bytesOf(`is ${secret}`)]]);
@@ -95,7 +95,7 @@ for (const [target, shown] of targets) {
   });
 }
 
-Deno.test("TraceRedactor hides the signature of a JWT wherever it stands, and not its claims", () => {
+Deno.test("TraceRedactor redacts the signature of a JWT anywhere, and not its claims", () => {
   const token = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2lnbmF0dXJl";
 
   assert.equal(
@@ -104,7 +104,7 @@ Deno.test("TraceRedactor hides the signature of a JWT wherever it stands, and no
   );
 });
 
-Deno.test("TraceRedactor hides a key that a browser offers as a subprotocol, and not the other subprotocols", () => {
+Deno.test("TraceRedactor redacts a key that a browser sends as a subprotocol, and not the other subprotocols", () => {
   assert.equal(
     createRedactor().text(
       "realtime, openai-insecure-api-key.sk-a, openai-beta.realtime-v1",
@@ -113,7 +113,7 @@ Deno.test("TraceRedactor hides a key that a browser offers as a subprotocol, and
   );
 });
 
-Deno.test("TraceRedactor takes the parts of credentials for secrets of their own", () => {
+Deno.test("TraceRedactor redacts the parts of credentials separately", () => {
   const redactor = createRedactor({
     authorization: `Basic ${btoa("anna:planted-1")}`,
     cookie: 'a=planted-2; b="planted-3"',
@@ -128,7 +128,7 @@ Deno.test("TraceRedactor takes the parts of credentials for secrets of their own
   );
 });
 
-Deno.test("TraceRedactor hides a secret that went into a URL", () => {
+Deno.test("TraceRedactor redacts a secret in a URL", () => {
   const redactor = createRedactor({ "x-session": "s3cr3t/val+ue=" });
 
   assert.equal(
@@ -137,11 +137,11 @@ Deno.test("TraceRedactor hides a secret that went into a URL", () => {
   );
 });
 
-Deno.test("TraceRedactor hides nothing that has the letters of a short secret", () => {
+Deno.test("TraceRedactor does not redact short secrets by value", () => {
   assert.equal(createRedactor({ "x-session": "GET" }).text("GET /"), "GET /");
 });
 
-Deno.test("TraceRedactor keeps what an event is, whatever a secret says", () => {
+Deno.test("TraceRedactor keeps the type of an event that equals a secret", () => {
   const redactor = createRedactor({ "x-session": "policy" });
 
   assert.deepEqual(
@@ -150,7 +150,7 @@ Deno.test("TraceRedactor keeps what an event is, whatever a secret says", () => 
   );
 });
 
-Deno.test("TraceRedactor hides members of JSON in a body that hold secrets", () => {
+Deno.test("TraceRedactor redacts JSON members in a body that hold secrets", () => {
   assert.equal(
     createRedactor().body(
       '{"access_token":"a\\"b","expires_in":1,"code":"E1","Password" : "x',
@@ -159,7 +159,7 @@ Deno.test("TraceRedactor hides members of JSON in a body that hold secrets", () 
   );
 });
 
-Deno.test("TraceRedactor shows no secret that it learned, whatever is around it", () => {
+Deno.test("TraceRedactor redacts a learned secret in any context", () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 6, unit: "grapheme-ascii" }).filter((secret) =>
@@ -176,7 +176,7 @@ Deno.test("TraceRedactor shows no secret that it learned, whatever is around it"
   );
 });
 
-Deno.test("TraceRedactor takes no more time for hostile texts than their length", () => {
+Deno.test("TraceRedactor takes linear time for hostile strings", () => {
   const redactor = createRedactor();
   for (const part of ["eyJ-", "eyJaa.", "://a", "?token=", '"secret":"\\']) {
     const took = processorTime(() => redactor.body(part.repeat(20_000)));

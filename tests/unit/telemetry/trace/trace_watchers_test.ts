@@ -44,7 +44,7 @@ async function typesOf(stream: TraceStream): Promise<string[]> {
   return types;
 }
 
-Deno.test("TraceWatchers give a request to whoever waits longest and wants it, and to nobody else", async () => {
+Deno.test("TraceWatchers assign a request to the first watcher that wants it, and to no other", async () => {
   const watchers = new TraceWatchers<string>();
   const picky = watch(watchers, { wants: (request) => request === "b" });
   const first = watch(watchers);
@@ -62,7 +62,7 @@ Deno.test("TraceWatchers give a request to whoever waits longest and wants it, a
   }
 });
 
-Deno.test("TraceWatchers keep the turn of who wants several requests, one at a time", () => {
+Deno.test("TraceWatchers keep the place of a watcher of several requests, one at a time", () => {
   const watchers = new TraceWatchers<string>();
   watch(watchers, { count: 2 });
   const emit = watchers.take("a");
@@ -73,7 +73,7 @@ Deno.test("TraceWatchers keep the turn of who wants several requests, one at a t
   assert.equal(watchers.take("d"), undefined);
 });
 
-Deno.test("TraceWatchers count the events that a slow reader misses, where they are missing", async () => {
+Deno.test("TraceWatchers count the events that a slow reader misses, in their place", async () => {
   const watchers = new TraceWatchers<string>();
   const stream = watch(watchers);
   const emit = watchers.take("a");
@@ -93,7 +93,7 @@ Deno.test("TraceWatchers count the events that a slow reader misses, where they 
   ]);
 });
 
-Deno.test("TraceWatchers give events again to a reader that is back", async () => {
+Deno.test("TraceWatchers resume events when a reader catches up", async () => {
   const watchers = new TraceWatchers<string>();
   const stream = watch(watchers);
   const emit = watchers.take("a");
@@ -112,7 +112,7 @@ Deno.test("TraceWatchers give events again to a reader that is back", async () =
   assert.deepEqual(rest, ["eventsDropped", "bodySnapshot", "requestFinished"]);
 });
 
-Deno.test("TraceWatchers have room again when a reader leaves in the middle of a request", async () => {
+Deno.test("TraceWatchers free the place of a reader that leaves during a request", async () => {
   const watchers = new TraceWatchers<string>();
   const stream = watch(watchers, { count: 2 });
   const emit = watchers.take("a");
@@ -125,7 +125,7 @@ Deno.test("TraceWatchers have room again when a reader leaves in the middle of a
   assert.deepEqual(await typesOf(stream), []);
 });
 
-Deno.test("TraceWatchers stops waiting watchers and lets traces under way end", async () => {
+Deno.test("TraceWatchers stop waiting watchers and let traces under way end", async () => {
   const watchers = new TraceWatchers<string>();
   const busy = watch(watchers, { count: 5 });
   const waiting = watch(watchers);
