@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import { detectLlmApi } from "../llm/llm_api.ts";
+import type { Policy } from "../policy/policy.ts";
 import type { Slots } from "../policy/slot.ts";
 import { usageListeners } from "../policy/usage_listeners.ts";
 import type {
@@ -46,6 +47,8 @@ export class Exchange implements RequestFacts {
     Pick<RequestMessage, "method" | "authority" | "target">
   >;
   readonly routed: RoutedRequest;
+  /** Set once a policy has seen the request. */
+  policyRun: PolicyRun | undefined;
   /** Set once the request goes upstream. */
   attempts: Attempts | undefined;
   /** Counts the tokens of the request; `undefined` before it goes upstream, and when they are not needed. */
@@ -56,7 +59,6 @@ export class Exchange implements RequestFacts {
   response: ResponseMessage | undefined;
   #trace: RequestTrace | undefined;
   #context: RequestContext | undefined;
-  #policyRun: PolicyRun | undefined;
 
   constructor(
     request: RequestMessage,
@@ -98,16 +100,6 @@ export class Exchange implements RequestFacts {
     return this.#context?.slots;
   }
 
-  /** Runs the policies of this request. */
-  get policies(): PolicyRun {
-    return this.#policyRun ??= new PolicyRun(this.context, this.#trace);
-  }
-
-  /** The policies that saw the request; `undefined` when there were none. */
-  get policyRun(): PolicyRun | undefined {
-    return this.#policyRun;
-  }
-
   /** Set while the request is traced. */
   get trace(): RequestTrace | undefined {
     return this.#trace;
@@ -116,6 +108,14 @@ export class Exchange implements RequestFacts {
   set trace(trace: RequestTrace | undefined) {
     this.#trace = trace;
     if (trace !== undefined) this.context.trace = trace.policies;
+  }
+
+  /** Runs the request hooks of a phase; see `PolicyRun.handleRequest`. */
+  runPolicies(
+    policies: readonly Policy[],
+  ): Promise<ResponseMessage | undefined> {
+    this.policyRun ??= new PolicyRun(this.context, this.#trace);
+    return this.policyRun.handleRequest(policies);
   }
 
   /** Starts to count the tokens of a request to an LLM, also when no policy needs them. */

@@ -79,7 +79,7 @@ export class Pipeline {
     limitBody(request, maxBodyBytes);
     trace?.phaseStarts("gateway", listener);
     if (listener.policies.length > 0) {
-      const early = await exchange.policies.handleRequest(listener.policies);
+      const early = await exchange.runPolicies(listener.policies);
       if (early !== undefined) return early;
     }
     trace?.phaseEnds("gateway policies");
@@ -89,7 +89,7 @@ export class Pipeline {
     const route = routed.enterRoute(match);
     trace?.phaseStarts("route", route);
     if (route.policies.length > 0) {
-      const early = await exchange.policies.handleRequest(route.policies);
+      const early = await exchange.runPolicies(route.policies);
       if (early !== undefined) return early;
     }
     trace?.phaseEnds("route policies");
@@ -98,7 +98,7 @@ export class Pipeline {
     this.#logTarget(exchange, route, target);
     trace?.phaseStarts("backend", target);
     if (target.policies.length > 0) {
-      const early = await exchange.policies.handleRequest(target.policies);
+      const early = await exchange.runPolicies(target.policies);
       if (early !== undefined) return early;
     }
     return await this.#forward(exchange, route, target);
