@@ -36,18 +36,14 @@ export class LogOutput implements AsyncDisposable {
 
   /** Shows lines that are lost in the metrics and the log of the gateway. */
   reportLossesTo(gateway: Gateway): void {
-    gateway.metrics.registry.computed({
-      type: "counter",
-      name: "gateway_log_lines_dropped_total",
-      help:
-        "Lines of the log that were lost: not read fast enough, or impossible to write, as to a full disk",
-      labelNames: ["log"],
-      read: () =>
-        this.#writers().map(([name, { droppedLines }]) => ({
-          labels: [name],
-          value: droppedLines,
-        })),
-    });
+    gateway.metrics.registry.computed(
+      "counter",
+      "gateway_log_lines_dropped_total",
+      "Log lines dropped because the output was too slow or failed, such as a full disk",
+      ["log"],
+      () =>
+        this.#writers().map(([name, { droppedLines }]) => [droppedLines, name]),
+    );
     // Of the log itself there is nobody left to tell.
     this.access.onLoss((error) =>
       gateway.log("process").warn("Access log is losing lines", { error })

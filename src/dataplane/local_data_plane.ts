@@ -19,11 +19,8 @@ import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot.ts";
 import type { AccessLog } from "../telemetry/log/access_log.ts";
-import { addConnectionMetrics } from "../telemetry/metrics/connection_metrics.ts";
-import { type GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
-import { addGlobalLimitMetrics } from "../telemetry/metrics/global_limit_metrics.ts";
-import { addKeySetMetrics } from "../telemetry/metrics/key_set_metrics.ts";
-import { addLocalLimitMetrics } from "../telemetry/metrics/local_limit_metrics.ts";
+import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
+import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
 import { createListeners } from "./request_path.ts";
@@ -103,7 +100,13 @@ export class LocalDataPlane implements DataPlane {
       state: this.#state,
       debugging: this.#debugging,
     });
-    this.#exposeMetrics();
+    addStateMetrics(options.metrics.registry, {
+      downstream: () => this.#listeners.stats(),
+      upstream: () => this.#upstreams.stats(),
+      keySets: () => this.#state.keySets(),
+      localLimits: () => this.#state.limits(),
+      globalLimiters: () => this.#state.globalLimiters(),
+    });
   }
 
   apply(resources: ResourceSet): Promise<ApplyResult> {
@@ -201,24 +204,5 @@ export class LocalDataPlane implements DataPlane {
         : { applied: false, diagnostics, reason };
     }
     return { applied: true, diagnostics };
-  }
-
-  #exposeMetrics(): void {
-    addKeySetMetrics(
-      this.#options.metrics.registry,
-      () => this.#state.keySets(),
-    );
-    addLocalLimitMetrics(
-      this.#options.metrics.registry,
-      () => this.#state.limits(),
-    );
-    addGlobalLimitMetrics(
-      this.#options.metrics.registry,
-      () => this.#state.globalLimiters(),
-    );
-    addConnectionMetrics(this.#options.metrics.registry, {
-      downstream: () => this.#listeners.stats(),
-      upstream: () => this.#upstreams.stats(),
-    });
   }
 }

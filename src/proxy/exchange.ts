@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import { detectLlmApi } from "../llm/llm_api.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { RunningPolicy } from "../policy/policy.ts";
 import type { Slots } from "../policy/slot.ts";
 import { usageListeners } from "../policy/usage_listeners.ts";
 import type {
@@ -112,7 +112,7 @@ export class Exchange implements RequestFacts {
 
   /** Runs the request hooks of a phase; see `PolicyRun.handleRequest`. */
   runPolicies(
-    policies: readonly Policy[],
+    policies: readonly RunningPolicy[],
   ): Promise<ResponseMessage | undefined> {
     this.policyRun ??= new PolicyRun(this.context, this.#trace);
     return this.policyRun.handleRequest(policies);

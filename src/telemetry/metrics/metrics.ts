@@ -27,21 +27,8 @@ export interface Family<Series> {
   labels(...values: readonly string[]): Series;
 }
 
-/** A metric whose values are read at each collection. */
-export interface ComputedMetric {
-  readonly type: "counter" | "gauge";
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames?: readonly string[];
-  /** Returns one reading per series. */
-  readonly read: () => Iterable<Reading>;
-}
-
-/** The value of one series. */
-export interface Reading {
-  readonly labels: readonly string[];
-  readonly value: number;
-}
+/** The value of one series of a computed metric, with the values of its labels: `[3, "idle"]`. */
+export type Reading = readonly [value: number, ...labels: string[]];
 
 const MAX_SERIES = 2000;
 const OVERFLOW_VALUE = "other";
@@ -82,11 +69,16 @@ export class MetricRegistry {
     return this.#add(name, head, labelNames, () => new Distribution(bounds));
   }
 
+  /** Adds a metric whose values are read at each collection. */
   computed(
-    { type, name, help, labelNames = [], read }: ComputedMetric,
+    type: "counter" | "gauge",
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Iterable<Reading>,
   ): void {
     this.#register(name, toHead(type, name, help), function* () {
-      for (const { labels, value } of read()) {
+      for (const [value, ...labels] of read()) {
         yield toSample(name, toLabelText(labelNames, labels), value);
       }
     });

@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Clock } from "../../base/clock.ts";
-import type { MetricRegistry, Reading } from "./metrics.ts";
+import type { MetricRegistry } from "./metrics.ts";
 
 /** Adds metrics of the process, under the names that common dashboards use. */
 export function addProcessMetrics(
@@ -9,53 +9,52 @@ export function addProcessMetrics(
 ): void {
   const startedAt = clock.now();
   const start = clock.monotonic();
-  registry.computed({
-    type: "gauge",
-    name: "process_start_time_seconds",
-    help: "Start time since the epoch",
-    read: () => one(startedAt / 1000),
-  });
-  registry.computed({
-    type: "gauge",
-    name: "gateway_uptime_seconds",
-    help: "Time since the start",
-    read: () => one((clock.monotonic() - start) / 1000),
-  });
-  registry.computed({
-    type: "counter",
-    name: "process_cpu_seconds_total",
-    help: "Processor time used",
-    read: () => {
+  registry.computed(
+    "gauge",
+    "process_start_time_seconds",
+    "Start time since the epoch",
+    [],
+    () => [[startedAt / 1000]],
+  );
+  registry.computed(
+    "gauge",
+    "gateway_uptime_seconds",
+    "Time since the start",
+    [],
+    () => [[(clock.monotonic() - start) / 1000]],
+  );
+  registry.computed(
+    "counter",
+    "process_cpu_seconds_total",
+    "Processor time used",
+    [],
+    () => {
       const { user, system } = process.cpuUsage();
-      return one((user + system) / 1e6);
+      return [[(user + system) / 1e6]];
     },
-  });
+  );
   addMemoryMetrics(registry);
 }
 
 function addMemoryMetrics(registry: MetricRegistry): void {
-  registry.computed({
-    type: "gauge",
-    name: "process_resident_memory_bytes",
-    help: "Memory in use",
-    read: () => one(Deno.memoryUsage().rss),
-  });
-  registry.computed({
-    type: "gauge",
-    name: "gateway_heap_bytes",
-    help: "Memory of the JavaScript heap",
-    labelNames: ["state"],
-    read: () => {
+  registry.computed(
+    "gauge",
+    "process_resident_memory_bytes",
+    "Memory in use",
+    [],
+    () => [[Deno.memoryUsage().rss]],
+  );
+  registry.computed(
+    "gauge",
+    "gateway_heap_bytes",
+    "Memory of the JavaScript heap",
+    ["state"],
+    () => {
       const { heapTotal, heapUsed } = Deno.memoryUsage();
       return [
-        { labels: ["total"], value: heapTotal },
-        { labels: ["used"], value: heapUsed },
+        [heapTotal, "total"],
+        [heapUsed, "used"],
       ];
     },
-  });
-}
-
-/** Returns the reading of a metric without labels. */
-function one(value: number): readonly Reading[] {
-  return [{ labels: [], value }];
+  );
 }

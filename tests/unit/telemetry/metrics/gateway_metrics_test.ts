@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { addConnectionMetrics } from "../../../../src/telemetry/metrics/connection_metrics.ts";
+import { addStateMetrics } from "../../../../src/telemetry/metrics/state_metrics.ts";
 import {
   createGatewayMetrics,
 } from "../../../../src/telemetry/metrics/gateway_metrics.ts";
@@ -78,12 +78,15 @@ Deno.test("GatewayMetrics describe process and build", () => {
   assert.match(text, /^gateway_heap_bytes\{state="used"\} [1-9][0-9]+$/m);
 });
 
-Deno.test("addConnectionMetrics counts open connections", () => {
+Deno.test("addStateMetrics counts open connections", () => {
   const { metrics } = createTestMetrics();
 
-  addConnectionMetrics(metrics.registry, {
+  addStateMetrics(metrics.registry, {
     downstream: () => [{ port: 3000, active: 4, accepted: 9 }],
     upstream: () => ({ active: 2, idle: 3, connects: 7 }),
+    keySets: () => [],
+    localLimits: () => [],
+    globalLimiters: () => [],
   });
 
   const text = metrics.registry.collect();

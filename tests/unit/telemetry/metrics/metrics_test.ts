@@ -82,13 +82,13 @@ Deno.test("MetricRegistry escapes label values and help", () => {
 Deno.test("MetricRegistry reads a computed metric at each collection", () => {
   const registry = new MetricRegistry();
   let idle = 1;
-  registry.computed({
-    type: "gauge",
-    name: "pool",
-    help: "Connections",
-    labelNames: ["state"],
-    read: () => [{ labels: ["idle"], value: idle }],
-  });
+  registry.computed(
+    "gauge",
+    "pool",
+    "Connections",
+    ["state"],
+    () => [[idle, "idle"]],
+  );
 
   const before = registry.collect();
   idle = 2;

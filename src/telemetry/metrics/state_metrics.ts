@@ -1,0 +1,226 @@
+import type { MetricRegistry } from "./metrics.ts";
+
+/** State of the data plane that metrics read at each collection. */
+export interface StateReadings {
+  /** Connections by port. */
+  downstream(): readonly {
+    readonly port: number;
+    readonly active: number;
+    readonly accepted: number;
+  }[];
+  upstream(): {
+    readonly active: number;
+    readonly idle: number;
+    readonly connects: number;
+  };
+  /** Key sets of identity providers. */
+  keySets(): readonly {
+    readonly source: string;
+    readonly ageSeconds: number | null;
+    readonly refreshes: number;
+    readonly failures: number;
+  }[];
+  localLimits(): Iterable<LocalLimitReading>;
+  /** Stores and services of global limits, as this process used them. */
+  globalLimiters(): readonly GlobalLimiterReading[];
+}
+
+interface LocalLimitReading {
+  readonly scope: string;
+  /** Definition in words. */
+  readonly name: string;
+  readonly admitted: number;
+  readonly refused: number;
+  readonly tokens: number;
+  readonly keys: number;
+  readonly evictedKeys: number;
+}
+
+interface GlobalLimiterReading {
+  readonly domain: string;
+  /** `KV`, or the address of a service. */
+  readonly store: string;
+  readonly state: string;
+  readonly admitted: number;
+  readonly refused: number;
+  readonly failed: number;
+  readonly waits: number;
+  /** By result. */
+  readonly exchanges: Readonly<Record<string, number>>;
+  readonly lostTokens: number;
+}
+
+/** Adds the metrics of connections, key sets and limits. */
+export function addStateMetrics(
+  registry: MetricRegistry,
+  state: StateReadings,
+): void {
+  addConnectionMetrics(registry, state);
+  addKeySetMetrics(registry, state);
+  addLocalLimitMetrics(registry, state);
+  addGlobalLimitMetrics(registry, state);
+}
+
+function addConnectionMetrics(
+  registry: MetricRegistry,
+  { downstream, upstream }: StateReadings,
+): void {
+  registry.computed(
+    "gauge",
+    "gateway_downstream_connections_active",
+    "Open downstream connections",
+    ["port"],
+    () => downstream().map(({ port, active }) => [active, String(port)]),
+  );
+  registry.computed(
+    "counter",
+    "gateway_downstream_connections_total",
+    "Downstream connections accepted",
+    ["port"],
+    () => downstream().map(({ port, accepted }) => [accepted, String(port)]),
+  );
+  registry.computed(
+    "gauge",
+    "gateway_upstream_connections",
+    "Open upstream connections",
+    ["state"],
+    () => {
+      const { active, idle } = upstream();
+      return [[active, "active"], [idle, "idle"]];
+    },
+  );
+  registry.computed(
+    "counter",
+    "gateway_upstream_connects_total",
+    "Upstream connections opened",
+    [],
+    () => [[upstream().connects]],
+  );
+}
+
+function addKeySetMetrics(
+  registry: MetricRegistry,
+  { keySets }: StateReadings,
+): void {
+  registry.computed(
+    "gauge",
+    "gateway_jwks_age_seconds",
+    "Time since the keys of an identity provider were fetched; no series before the first fetch",
+    ["source"],
+    () =>
+      keySets().flatMap(({ source, ageSeconds }) =>
+        ageSeconds === null ? [] : [[ageSeconds, source]]
+      ),
+  );
+  registry.computed(
+    "counter",
+    "gateway_jwks_refreshes_total",
+    "Fetches of the keys of an identity provider",
+    ["source", "result"],
+    () =>
+      keySets().flatMap(({ source, refreshes, failures }) => [
+        [refreshes - failures, source, "success"],
+        [failures, source, "failure"],
+      ]),
+  );
+}
+
+function addLocalLimitMetrics(
+  registry: MetricRegistry,
+  { localLimits }: StateReadings,
+): void {
+  const labelNames = ["scope", "limit"];
+  const perLimit = (valueOf: (limit: LocalLimitReading) => number) => () =>
+    Iterator.from(localLimits()).map((limit) =>
+      [valueOf(limit), limit.scope, limit.name] as const
+    );
+  registry.computed(
+    "counter",
+    "gateway_rate_limit_requests_total",
+    "Requests that a local limit admitted or refused",
+    [...labelNames, "result"],
+    () =>
+      Iterator.from(localLimits()).flatMap((limit) =>
+        (["admitted", "refused"] as const).map((result) =>
+          [limit[result], limit.scope, limit.name, result] as const
+        )
+      ),
+  );
+  registry.computed(
+    "counter",
+    "gateway_rate_limit_tokens_total",
+    "LLM tokens charged to a local limit",
+    labelNames,
+    perLimit(({ tokens }) => tokens),
+  );
+  registry.computed(
+    "gauge",
+    "gateway_rate_limit_keys",
+    "Keys of a local limit with a budget",
+    labelNames,
+    perLimit(({ keys }) => keys),
+  );
+  registry.computed(
+    "counter",
+    "gateway_rate_limit_evicted_keys_total",
+    "Keys of a local limit evicted while their budget was in use",
+    labelNames,
+    perLimit(({ evictedKeys }) => evictedKeys),
+  );
+}
+
+function addGlobalLimitMetrics(
+  registry: MetricRegistry,
+  { globalLimiters }: StateReadings,
+): void {
+  const labelNames = ["store", "domain"];
+  const perLimiter = (valueOf: (each: GlobalLimiterReading) => number) => () =>
+    globalLimiters().map((each) =>
+      [valueOf(each), each.store, each.domain] as const
+    );
+  registry.computed(
+    "counter",
+    "gateway_rate_limit_shared_requests_total",
+    "Requests that global limits admitted or refused, or that got no verdict",
+    [...labelNames, "result"],
+    () =>
+      globalLimiters().flatMap((each) =>
+        (["admitted", "refused", "failed"] as const).map((result) =>
+          [each[result], each.store, each.domain, result] as const
+        )
+      ),
+  );
+  registry.computed(
+    "counter",
+    "gateway_rate_limit_shared_exchanges_total",
+    "Exchanges with the store or service of global limits",
+    [...labelNames, "result"],
+    () =>
+      globalLimiters().flatMap(({ store, domain, exchanges }) =>
+        Object.entries(exchanges).map(([result, value]) =>
+          [value, store, domain, result] as const
+        )
+      ),
+  );
+  registry.computed(
+    "counter",
+    "gateway_rate_limit_shared_waits_total",
+    "Requests that waited for the store or service of global limits",
+    labelNames,
+    perLimiter(({ waits }) => waits),
+  );
+  registry.computed(
+    "counter",
+    "gateway_rate_limit_shared_lost_tokens_total",
+    "LLM tokens that were never charged to global limits",
+    labelNames,
+    perLimiter(({ lostTokens }) => lostTokens),
+  );
+  registry.computed(
+    "gauge",
+    "gateway_rate_limit_shared_failing",
+    "1 while the store or service of global limits is unavailable",
+    labelNames,
+    perLimiter(({ state }) => state === "failing" ? 1 : 0),
+  );
+}
