@@ -1,5 +1,6 @@
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+import type { Description } from "../compile/describe/describe.ts";
 import type { FailingPart } from "../telemetry/failures/explanation.ts";
 import type { TraceEvent } from "../telemetry/trace/trace_event.ts";
 import type {
@@ -192,7 +193,7 @@ export interface ApplyResult {
 
 /** An address that accepts requests. */
 export interface PortAddress {
-  /** As configured; 0 asked for any. */
+  /** As configured; 0 for any free port. */
   readonly configuredPort: number;
   /** IP address that the socket is bound to. */
   readonly hostname: string;
@@ -201,13 +202,7 @@ export interface PortAddress {
 }
 
 /** Top-level keys of `/config_dump` that come from the data plane. */
-export interface DataPlaneDescription extends PolicyStateDescription {
-  readonly binds: readonly unknown[];
-  readonly listeners: readonly unknown[];
-  readonly routes: readonly unknown[];
-  readonly backends: readonly unknown[];
-  readonly policies: readonly unknown[];
-}
+export type DataPlaneDescription = Description & PolicyStateDescription;
 
 /** State that policies keep and fetch. */
 export interface PolicyStateDescription {

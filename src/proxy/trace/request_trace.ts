@@ -21,7 +21,7 @@ export interface RequestTraceOptions extends TraceRecorderOptions {
 }
 
 /**
- * Records what happens to one request while somebody watches it. Everything is read and redacted at once, so later changes do
+ * Records one request for a watcher. Everything is read and redacted at once, so later changes do
  * not show in earlier events.
  */
 export class RequestTrace {

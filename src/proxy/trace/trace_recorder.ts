@@ -130,7 +130,7 @@ export class TraceRecorder {
     return capture.body;
   }
 
-  /** Ends all captures: nobody reads on. */
+  /** Ends all captures: the bodies will not be read further. */
   endBodies(): void {
     for (const body of this.#bodies) body.end();
   }

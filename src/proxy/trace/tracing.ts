@@ -42,7 +42,7 @@ export class Tracing {
     this.#options = options;
   }
 
-  /** Starts the trace of a request that has just arrived; returns `undefined` when nobody watches it. */
+  /** Starts the trace of a request that has just arrived; returns `undefined` when no watcher wants it. */
   begin(exchange: Exchange): RequestTrace | undefined {
     if (!this.#watchers.isWatched) return undefined;
     const emit = this.#watchers.take(exchange);
