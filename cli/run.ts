@@ -21,11 +21,15 @@ export async function run(file: string): Promise<number> {
   }
 }
 
-/** Prints everything that is wrong with the configuration; answers the exit code. */
-export async function validate(file: string): Promise<number> {
+/** Prints all problems of the configuration and returns the exit code; with `strict`, warnings are errors. */
+export async function validate(
+  file: string,
+  options: { readonly strict?: boolean } = {},
+): Promise<number> {
   const { diagnostics, text } = await validateConfiguration(
     fileSource(file),
     Deno.env.toObject(),
+    options,
   );
   await printError(text);
   const warnings = diagnostics.filter(({ severity }) => severity === "warning");

@@ -10,6 +10,12 @@ import {
 import { addControlCommands } from "./control_commands.ts";
 import * as help from "./help.ts";
 
+interface RunOptions {
+  readonly file?: string;
+  readonly validateOnly?: boolean;
+  readonly strict?: boolean;
+}
+
 /** Makes `program` what runs a gateway, with the commands below it. */
 export function addGatewayCommands(program: Command, call: Call): void {
   program
@@ -22,17 +28,21 @@ export function addGatewayCommands(program: Command, call: Call): void {
       ).argParser(once),
     )
     .option("--validate-only", "check the configuration and exit")
+    .option("--strict", "with --validate-only: warnings are errors")
     .addHelpText("after", help.GATEWAY_EXAMPLES)
-    .action(async (options: { file?: string; validateOnly?: boolean }) => {
+    .action(async (options: RunOptions) => {
       const [unknown] = program.args;
       if (unknown !== undefined) {
         refuseCommand(program, unknown, whatWasMeant(program, unknown));
       }
       if (options.file === undefined) program.help({ error: true });
+      if (options.strict && !options.validateOnly) {
+        program.error("error: --strict requires --validate-only");
+      }
       const { run, validate } = await import("../run.ts");
       call.finish(
         options.validateOnly === true
-          ? await validate(options.file)
+          ? await validate(options.file, options)
           : await run(options.file),
       );
     });

@@ -8,6 +8,7 @@ import {
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { attachPolicies } from "./policies/attach_policies.ts";
+import { reportUnreachableMatches } from "./routes/unreachable_matches.ts";
 import { checkPatterns } from "./routes/check_patterns.ts";
 import { compileBackends } from "./routes/compile_backends.ts";
 import type { ReadFile } from "./listeners/certificates.ts";
@@ -88,6 +89,7 @@ export function compile(
     environment: resources.environment,
   });
   checkWebUi(listeners, report);
+  reportUnreachableMatches(listeners, report);
   const ports = compilePorts(listeners, { ...options, readFile, report });
   const credentials = unite(
     environmentNames(resources),

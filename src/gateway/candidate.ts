@@ -94,15 +94,20 @@ async function sha256(text: string): Promise<string> {
 }
 
 /**
- * Everything there is to say about a configuration, without applying it.
+ * Returns all problems of a configuration, without applying it.
+ * @param options `strict` makes errors of warnings.
  * @throws {ConfigReadError} When it cannot be read.
  */
 export async function validateConfiguration(
   source: ConfigurationSource,
   environment: Environment,
+  { strict = false }: { readonly strict?: boolean } = {},
 ): Promise<{ diagnostics: readonly Diagnostic[]; text: string }> {
   const candidate = await loadCandidate(source, { environment });
-  const diagnostics = checkCandidate(candidate);
+  const found = checkCandidate(candidate);
+  const diagnostics = strict
+    ? found.map((each) => ({ ...each, severity: "error" as const }))
+    : found;
   return {
     diagnostics,
     text: formatDiagnostics(diagnostics, candidate.sources),

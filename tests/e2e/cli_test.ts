@@ -381,6 +381,29 @@ for (
   });
 }
 
+Deno.test("gateway --validate-only --strict reports warnings as errors", async () => {
+  const text = configuration(8080, 15000) + "\n" + strayRoutes(1);
+  await withFile(text, async (file) => {
+    const { code, stdout, stderr } = await gateway([
+      "-f",
+      file,
+      "--validate-only",
+      "--strict",
+    ]);
+
+    assert.equal(stdout, "");
+    assert.match(stderr, /: error: .*gateway "default\/nobody" not found/);
+    assert.equal(code, 1);
+  });
+});
+
+Deno.test("gateway rejects --strict without --validate-only", async () => {
+  const { code, stderr } = await gateway(["-f", "gateway.yaml", "--strict"]);
+
+  assert.match(stderr, /--strict requires --validate-only/);
+  assert.equal(code, 2);
+});
+
 Deno.test("gateway that cannot start says each warning once, the place first", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const text = configuration(taken.addr.port, freePort()) + "\n" +

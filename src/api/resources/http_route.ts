@@ -227,6 +227,7 @@ export const httpRouteSchema = resource(
             rules.reduce((sum, rule) => sum + rule.matches.length, 0) <= 128,
           "the rules of a route can have at most 128 matches in total",
         ),
+        s.unique(({ name }, index) => name ?? index, "rule name"),
       ),
     ),
   }),

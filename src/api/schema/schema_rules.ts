@@ -66,7 +66,7 @@ export function bothOrNeither(first: string, second: string): Rule<object> {
 
 /** Requires items with distinct keys; messages call the key `noun`. */
 export function unique<T>(
-  keyOf: (item: T) => string,
+  keyOf: (item: T, index: number) => string | number,
   noun: string,
 ): Rule<readonly T[]> {
   const repeated = (items: readonly T[]) => {
@@ -76,9 +76,10 @@ export function unique<T>(
   return rule<readonly T[]>(
     (items) => repeated(items) < 0,
     (items) => {
-      const item = items[repeated(items)];
+      const index = repeated(items);
+      const item = items[index];
       return `${noun}${
-        item === undefined ? "" : ` ${JSON.stringify(keyOf(item))}`
+        item === undefined ? "" : ` ${JSON.stringify(keyOf(item, index))}`
       } appears twice`;
     },
     (items) => [repeated(items)],
