@@ -74,7 +74,7 @@ export interface PolicyAccess<C> {
   credentials(config: C): readonly CredentialLocation[];
 }
 
-/** How traces show a kind. */
+/** Facts of a kind for traces. */
 export interface PolicyTraceFacts<C> {
   /** `kind` of its events, such as `api_key`; `undefined` for kinds that report with events of their own. */
   readonly event: string | undefined;
@@ -86,7 +86,7 @@ export interface PolicyTraceFacts<C> {
     | Readonly<Record<string, (config: C) => unknown>>;
 }
 
-/** Why a policy rejects requests. */
+/** Facts of one reason for which a policy rejects requests. */
 export interface RefusalFacts {
   /** Explains a rejected request, for `gwctl explain`. */
   readonly explain: Explain;
@@ -113,7 +113,7 @@ export interface PolicyFacts<C, Reason extends string> {
   readonly respondsAlways?: true;
   /** Finds problems of references to other resources. */
   checkReferences?(config: C, references: References): readonly PolicyProblem[];
-  /** Where clients look for documents about a path that the policy protects (RFC 8615); `undefined` for configurations without. */
+  /** Returns the places of documents about a path that the policy protects (RFC 8615); `undefined` for configurations without. */
   wellKnown?(config: C): WellKnown | undefined;
 }
 
@@ -141,7 +141,7 @@ export interface CombinedCode<C, Reason extends string> {
 
 /** One of several configurations that make a policy together. */
 export interface CombinedLayer<C> {
-  /** What it is attached to, such as `HTTPRoute/default/llm`. */
+  /** Target of the policy, such as `HTTPRoute/default/llm`. */
   readonly scope: string;
   readonly config: C;
   readonly options: PolicyOptions;

@@ -18,7 +18,7 @@ import type { CounterLease } from "../ratelimit/local/counter_store.ts";
 import type { GlobalLimiter } from "../ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
 
-/** How a policy calls a backend of its own, and shows what it says of it. */
+/** Access of a policy to backends that it calls itself. */
 export interface BackendAccess {
   /** Removes secrets of the configuration from a string before log, trace or metrics show it. */
   readonly hide: Hide;
@@ -26,13 +26,13 @@ export interface BackendAccess {
   connectionOf(ref: PolicyBackendRef): UpstreamOptions | undefined;
 }
 
-/** What policies use while they run; its state outlives the configuration. */
+/** Dependencies of running policies; their state outlives the configuration. */
 export interface PolicyServices {
   readonly clock: Clock;
   readonly log: Log;
-  /** How much of a body is held in memory where something has to be read in it. */
+  /** Largest part of a body that is buffered where its content has to be read. */
   readonly maxBufferBytes: number;
-  /** Whether an address belongs to a proxy whose `X-Forwarded-*` fields can be believed. */
+  /** Reports whether an address belongs to a proxy whose `X-Forwarded-*` fields are trusted. */
   trustsPeer(peer: Peer): boolean;
   /** Keys and metadata of identity providers. */
   readonly identity: Pick<IdentityLease, "keys" | "metadata" | "verifier">;

@@ -5,11 +5,11 @@ import type {
   RateLimitResult,
 } from "../telemetry/trace/trace_event.ts";
 
-/** What policies tell about a request that somebody watches. Secrets are taken out on the way: tell what you have. */
+/** Receives reports of policies on a traced request. It redacts secrets: policies report values as they are. */
 export interface PolicyTrace {
   /** The policy that runs leaves the request alone; `reason` is a few words such as `no Origin header`. */
   skip(reason: string): void;
-  /** What the policy that runs did with the request; without this call its event has no details. */
+  /** Reports the effect of the running policy on the request; without this call its event has no details. */
   apply(details: JsonValue): void;
   /** An expression was evaluated; the result is its value or `{"error": "…"}`. */
   evaluated(expression: string, result: JsonValue): void;
@@ -18,7 +18,7 @@ export interface PolicyTrace {
   waitsFor<T>(whom: string, answer: Promise<T>): Promise<T>;
 }
 
-/** What comes of an answer that a request has to wait for, unless it is at hand; whoever watches the request is told. */
+/** Awaits a pending value and records the wait in the trace; returns a value that is at hand at once. */
 export function waitFor<T>(
   trace: PolicyTrace | undefined,
   whom: string,

@@ -2,7 +2,7 @@ import type { CredentialLocation } from "../../policy/authentication/credential_
 import type { CredentialNames } from "../../snapshot/snapshot.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
 
-/** Where the policies look for credentials, so that what stands there is not shown. */
+/** Returns the headers and parameters that carry credentials, so that nobody shows their values. */
 export function credentialNames(
   effective: Iterable<EffectivePolicy>,
 ): CredentialNames {

@@ -15,7 +15,7 @@ import { fullName } from "../precedence.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
 import { createRedaction, type Redact } from "./redact_configuration.ts";
 
-/** What `/config_dump` says about the data plane, as plain JSON. */
+/** Description of the data plane in `/config_dump`, as plain JSON. */
 export interface Description {
   readonly binds: readonly unknown[];
   readonly listeners: readonly unknown[];
@@ -24,7 +24,7 @@ export interface Description {
   readonly policies: readonly unknown[];
 }
 
-/** What is said while no configuration is in force. */
+/** Description while no configuration is in force. */
 export const emptyDescription: Description = {
   binds: [],
   listeners: [],

@@ -23,7 +23,7 @@ export interface Secrets {
   readonly environment: readonly string[];
 }
 
-/** Whether the environment may have meant it to be secret: shorter texts occur elsewhere by chance. */
+/** Reports whether a string from the environment may be a secret: shorter ones occur elsewhere by chance. */
 export function isHideable(text: string): boolean {
   return text.length >= 6;
 }

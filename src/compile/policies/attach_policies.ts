@@ -8,7 +8,7 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { compareAge, fullName } from "../precedence.ts";
 import type { Report } from "../report.ts";
 
-/** Where policies can be attached: a resource, or a named section (listener, rule) of it. */
+/** Target of a policy: a resource, or a named section (listener, rule) of it. */
 export interface PolicyTarget {
   readonly kind: PolicyTargetRef["kind"];
   readonly resource: {
@@ -19,13 +19,13 @@ export interface PolicyTarget {
 
 /** Policies by what they are attached to, the winner of a conflict first. */
 export interface PolicyAttachments {
-  /** Those of one level; `phase` is that of `spec.phase`. */
+  /** Returns the policies of one level; `phase` is that of `spec.phase`. */
   at(target: PolicyTarget, phase?: "PreRouting"): readonly GatewayPolicy[];
-  /** Those that were written inside a route. */
+  /** Returns the inline policies of a route. */
   inlineOf(route: PolicyTarget["resource"]): readonly GatewayPolicy[];
 }
 
-/** What names a target: `HTTPRoute/default/llm`, or `HTTPRoute/default/llm#chat` for a section of it. */
+/** Names a target: `HTTPRoute/default/llm`, or `HTTPRoute/default/llm#chat` for a section of it. */
 export function nameOfTarget(
   { kind, resource, section }: PolicyTarget,
 ): string {

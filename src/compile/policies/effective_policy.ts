@@ -7,14 +7,14 @@ export interface PolicyLayer {
   /** The `GatewayPolicy`, or the `HTTPRoute` whose rule has it as a filter. */
   readonly resource: Named;
   readonly traffic: TrafficPolicy;
-  /** What it is attached to, such as `HTTPRoute/default/llm`; its budgets belong to that. */
+  /** Target of the configuration, such as `HTTPRoute/default/llm`; its budgets belong to it. */
   readonly scope: string;
 }
 
 /** The layers of one level of attachment, the winner of a conflict first. */
 export type PolicyLevel = readonly PolicyLayer[];
 
-/** What applies of one kind after merging. */
+/** Merged configurations of one kind. */
 export interface EffectivePolicy {
   readonly kind: PolicyKind;
   /** One for kinds that replace; else those of every level, the least specific first. */
@@ -49,7 +49,7 @@ export function mergePolicies(
   return effective;
 }
 
-/** What applies of a field that is no policy of its own, such as `timeouts`: the winner of each level, the most specific first. */
+/** Returns the configurations of a field that is no policy of its own, such as `timeouts`: the winner of each level, the most specific first. */
 export function layersWith(
   levels: readonly PolicyLevel[],
   field: string,

@@ -48,7 +48,7 @@ function wellKnownOf({ effective }: ServedRule): WellKnown | undefined {
 
 type Hosts = Pick<ServedRule, "hostnames">;
 
-/** Whether a rule has its hosts to itself; one that names no host, or a wildcard, has them when it is the only rule. */
+/** Tests whether a rule has its hosts to itself; one that names no host, or a wildcard, has them when it is the only rule. */
 function whetherOnly(rules: readonly Hosts[]): (rule: Hosts) => boolean {
   if (rules.length === 1) return () => true;
   if (rules.some(isForManyHosts)) return () => false;

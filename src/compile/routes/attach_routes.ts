@@ -64,7 +64,7 @@ function listenersFor(
 
 interface Resolution {
   readonly sites: readonly ListenerSite[];
-  /** Why there are none. */
+  /** Error that explains why there are none. */
   readonly problem?: string;
   readonly suggestion?: string | undefined;
 }

@@ -15,7 +15,7 @@ const statuses = {
   temporarily_unavailable: 503,
 } as const;
 
-/** Why a policy turns a request down. */
+/** Error code of a response that rejects a request. */
 export type AuthRefusal = keyof typeof statuses;
 
 /**

@@ -11,7 +11,7 @@ export function bcryptCost(hash: string): number | undefined {
   return cost === undefined ? undefined : Number(cost);
 }
 
-/** Whether the password is the one that was hashed. Passwords over 72 bytes, whose rest bcrypt ignores, never are. */
+/** Reports whether the password matches the hash. Passwords over 72 bytes never match: bcrypt ignores the rest. */
 export async function matchesBcrypt(
   password: string,
   hash: string,

@@ -1,4 +1,4 @@
-/** What a `WWW-Authenticate: Bearer` field says; members that are `undefined` are left out. */
+/** Parameters of a `WWW-Authenticate: Bearer` field; members that are `undefined` are left out. */
 export interface BearerChallenge {
   /** URL of the protected-resource metadata (RFC 9728 section 5.1). */
   readonly resourceMetadata?: string | undefined;

@@ -16,7 +16,7 @@ export interface CredentialPlace {
   remove(request: Carrier): void;
 }
 
-/** Where OAuth puts tokens: `Authorization: Bearer …`. */
+/** Place of OAuth tokens: `Authorization: Bearer …`. */
 export const bearerLocation: CredentialLocation = {
   header: { name: "authorization", prefix: "Bearer " },
 };

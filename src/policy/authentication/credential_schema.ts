@@ -1,7 +1,7 @@
 import { headerName } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 
-/** Where a credential is found in a request. */
+/** Place of a credential in a request. */
 export const credentialLocationSchema = s.refine(
   s.object({
     header: s.field(
@@ -30,5 +30,5 @@ export const credentialLocationSchema = s.refine(
   s.exactlyOne("header", "queryParameter", "cookie"),
 );
 
-/** Where a credential is found in a request. */
+/** Place of a credential in a request. */
 export type CredentialLocation = s.Infer<typeof credentialLocationSchema>;

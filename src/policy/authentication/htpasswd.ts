@@ -2,9 +2,9 @@ import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { bcryptCost, matchesBcrypt, MAX_BCRYPT_COST } from "./bcrypt.ts";
 
-/** Tells whether a password is that of a user. */
+/** Checks the password of a user. */
 export interface PasswordCheck {
-  /** Whether checking takes so long that it should be done seldom. */
+  /** Whether the check is slow, so that its result should be cached. */
   readonly isSlow: boolean;
   matches(password: string): boolean | Promise<boolean>;
 }

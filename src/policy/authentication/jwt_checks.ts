@@ -8,7 +8,7 @@ import type { PolicyProblem, ReadFile } from "../policy_kind.ts";
 type Provider = JwtAuthentication["providers"][number];
 type Mcp = NonNullable<JwtAuthentication["mcp"]>;
 
-/** What the schema cannot see: key sets that are no key sets, and what an MCP server cannot or should not have. */
+/** Finds invalid key sets, and settings that an MCP server cannot or should not have. */
 export function checkJwtAuthentication(
   { providers, mcp, location }: JwtAuthentication,
   readFile: ReadFile,
@@ -38,7 +38,7 @@ export function checkJwtAuthentication(
   return [...problems, ...checkMcp(mcp), ...checkLogin(mcp, readFile)];
 }
 
-/** What the provider of an MCP server has to have besides, and what it should. */
+/** Finds settings that the provider of an MCP server lacks. */
 function checkProvider(
   { issuer, audiences }: Provider,
   { provider }: Mcp,

@@ -9,7 +9,7 @@ import type { PolicyOptions } from "../policy_kind.ts";
 
 type Jwks = JwtAuthentication["providers"][number]["jwks"];
 
-/** Where the keys of a provider come from. */
+/** Returns the source of the keys of a provider. */
 export function keySource(jwks: Jwks, options: PolicyOptions): KeySource {
   const { keys } = options.services.identity;
   const { remote, url, inline, file } = jwks;

@@ -49,7 +49,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRefusal> {
   readonly #verifier: TokenVerifier;
   readonly #mcp: McpOAuth | undefined;
   readonly #place: CredentialPlace;
-  /** Whether the token does not go upstream. */
+  /** Whether the gateway removes the token before the request goes upstream. */
   readonly #keepsToken: boolean;
 
   constructor(
@@ -138,7 +138,7 @@ function createMcpOAuth(
   });
 }
 
-/** Of issuer mode `Proxied`. The check of the configuration has read the files before. */
+/** Reads the secrets of issuer mode `Proxied`. The check of the configuration has read the files before. */
 function loginSecrets(
   { clientSecret, clientSecretFile, stateSecret, stateSecretFile }: NonNullable<
     JwtAuthentication["mcp"]

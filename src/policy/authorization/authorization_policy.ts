@@ -99,10 +99,10 @@ export function createAuthorization(
   };
 }
 
-/** Whether rules have to hold, or must not. */
+/** Mode of the rules: all must be true, or none may be. */
 type Mode = AuthorizationResult["rules"][number]["mode"];
 
-/** What every rule said, for the trace. */
+/** Describes the result of every rule for the trace. */
 function verdictOf(
   evaluated: readonly EvaluatedRule[],
   mode: Mode,

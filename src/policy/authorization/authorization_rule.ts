@@ -6,7 +6,7 @@ import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
 import type { Claims } from "../identity.ts";
 
-/** What a rule says about a request; a failure is neither true nor false. */
+/** Result of a rule for a request; a failure is neither true nor false. */
 export type RuleResult = boolean | EvaluationFailure;
 
 /** A rule and what it says about a request, for whoever wants to know why. */
@@ -49,7 +49,7 @@ export class AuthorizationRule {
   }
 }
 
-/** What every rule says about a request. */
+/** Evaluates every rule for a request. */
 export function evaluateRules(
   rules: readonly AuthorizationRule[],
   variables: Variables,

@@ -4,10 +4,10 @@ import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import type { PolicyContext } from "../policy.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
-/** Whether a request is one of those that are looked for; throws when the expression gives something else than a boolean. */
+/** Reports whether a request matches; throws when the value of the expression is no boolean. */
 export type RequestFilter = (context: PolicyContext) => boolean;
 
-/** What there is before anything has happened to a request. */
+/** State of a request before any policy has run. */
 const known: ReadonlySet<string> = new Set(["request", "source", "env"]);
 
 /**

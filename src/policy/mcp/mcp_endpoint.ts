@@ -11,7 +11,7 @@ const SERVER_PREFIX = "/.well-known/oauth-authorization-server";
 const OPEN_ID_PREFIX = "/.well-known/openid-configuration";
 const prefixes = [PROTECTED_RESOURCE_PREFIX, SERVER_PREFIX, OPEN_ID_PREFIX];
 
-/** Where MCP clients look for the metadata of a server and of its authorization server. */
+/** Places where MCP clients look for the metadata of a server and of its authorization server. */
 export const wellKnownMetadata = {
   prefixes,
   root: PROTECTED_RESOURCE_PREFIX,
@@ -37,7 +37,7 @@ export function findEndpoint(path: string): McpEndpoint | undefined {
     : undefined;
 }
 
-/** What follows the prefix, without a slash at its end; `undefined` when the path is not below it. */
+/** Returns the path after the prefix, without a slash at its end; `undefined` when the path is not below it. */
 function restOf(path: string, prefix: string): string | undefined {
   if (path !== prefix && !path.startsWith(`${prefix}/`)) return undefined;
   return path.slice(prefix.length).replace(/\/$/, "");

@@ -25,7 +25,7 @@ type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
 
 /** Secrets of the configuration; those in files are read already. */
 export interface LoginSecrets {
-  /** Of the gateway's client at the provider. */
+  /** Secret of the gateway's client at the provider. */
   readonly clientSecret: string | undefined;
   /** Seals the logins, the current one first; the process or its store has one where there is none. */
   readonly stateSecrets: readonly string[];
@@ -185,7 +185,7 @@ function readLoginPath(path: string): LoginPath | undefined {
     : undefined;
 }
 
-/** How the provider is asked for tokens that this MCP server accepts. */
+/** Returns the parameters of requests for tokens that this MCP server accepts. */
 function audienceParameters(
   provider: McpConfig["provider"],
   audience: string | undefined,

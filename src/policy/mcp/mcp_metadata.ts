@@ -30,7 +30,7 @@ export function protectedResourceMetadata(
   );
 }
 
-/** What the provider's document is adapted to. */
+/** Settings that the provider's document is adapted to. */
 export interface MetadataAdaptation {
   readonly adapter: ProviderAdapter | undefined;
   readonly provider: ProviderSettings;

@@ -55,7 +55,7 @@ export class McpOAuth implements ProtectedResource {
   readonly #provider: McpProvider;
   readonly #adapter: ProviderAdapter | undefined;
   readonly #metadata: RemoteMetadata;
-  /** Whether the gateway stands in as the authorization server. */
+  /** Whether the gateway is the authorization server for clients. */
   readonly #isIssuer: boolean;
   readonly #configuredOrigin: string | undefined;
   readonly #registration: ProviderRegistration | undefined;
@@ -97,7 +97,7 @@ export class McpOAuth implements ProtectedResource {
     return resourceMetadataUrl(this.#origin(context), pathOfResource(context));
   }
 
-  /** The answer of an endpoint; `undefined` when the request is for the MCP server itself. */
+  /** Responds for an endpoint; returns `undefined` when the request is for the MCP server itself. */
   answer(
     context: PolicyContext,
   ):

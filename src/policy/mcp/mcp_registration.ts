@@ -14,9 +14,9 @@ import { Refusal } from "../refusal.ts";
 
 const MAX_REQUEST_BYTES = 64 * 1024;
 
-/** How clients are registered. */
+/** Dependencies of client registration. */
 export interface Registration {
-  /** Of a client that is registered at the provider already: every client becomes that one. */
+  /** Client id that is registered at the provider already: every client gets that one. */
   readonly clientId: string | undefined;
   readonly clock: Clock;
   /** The provider's own registration; `undefined` when there is none. */
@@ -106,7 +106,7 @@ function hasRedirectUris({ redirect_uris: uris = [] }: JsonObject): boolean {
   return Array.isArray(uris) && uris.every((uri) => typeof uri === "string");
 }
 
-/** What the client said of itself, and what it is now. Public clients have no secret. */
+/** Returns the client's own metadata with its registration. Public clients have no secret. */
 function asClient(
   metadata: JsonObject,
   clientId: string,

@@ -11,7 +11,7 @@ import { Refusal } from "../refusal.ts";
 /** For documents that any page may read: there is nothing secret in them. A CORS policy of the route replaces it. */
 export const publicHeaders = { "access-control-allow-origin": "*" } as const;
 
-/** What only some refusals have. */
+/** Optional parts of a rejection. */
 export interface PublicRefusalDetails {
   /** For the log only. */
   readonly cause?: string;
@@ -46,7 +46,7 @@ export function publicJson(document: JsonObject): ResponseMessage {
   };
 }
 
-/** The answer to a browser that asks whether it may. */
+/** Responds to a CORS preflight. */
 export function publicPreflight(methods: string): ResponseMessage {
   return {
     status: 204,

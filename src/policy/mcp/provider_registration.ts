@@ -24,7 +24,7 @@ export class ProviderRegistration {
     this.#clock = clock;
   }
 
-  /** Whether another client would be one too many now. */
+  /** Whether the limit of concurrent or recent registrations is reached. */
   get isBusy(): boolean {
     const [earliest = 0] = this.#begunAt;
     return this.#underWay >= MAX_FORWARDED ||

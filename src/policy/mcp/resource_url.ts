@@ -2,10 +2,10 @@ import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { isAuthority } from "../../http/server/request_target.ts";
 
-/** What of a request says under which address the client knows us. */
+/** Parts of a request that tell under which address the client reached the gateway. */
 type Addressed = Pick<RequestMessage, "scheme" | "authority" | "headers">;
 
-/** Where the metadata of protected resources lies, before the path of the resource (RFC 9728 section 3.1). */
+/** Path prefix of the metadata of protected resources (RFC 9728 section 3.1). */
 export const PROTECTED_RESOURCE_PREFIX =
   "/.well-known/oauth-protected-resource";
 

@@ -7,7 +7,7 @@ import {
 import type { FailedRequest } from "../../telemetry/failures/failed_request.ts";
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 
-/** Why a limit refused a request. */
+/** Explains why a limit rejected a request. */
 export function explainLimit(failed: FailedRequest): Explanation {
   if (failed.finished.status === 503) return explainUnknownLimit(failed);
   return {

@@ -35,7 +35,7 @@ export function checkRateLimit(
   ];
 }
 
-/** What a rate limit service cannot do as configured. */
+/** Finds descriptors that a rate limit service cannot enforce. */
 function serviceProblems(
   { store, descriptors }: GlobalRateLimit,
 ): readonly PolicyProblem[] {

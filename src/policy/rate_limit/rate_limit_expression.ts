@@ -12,27 +12,27 @@ import { compileChecked } from "../expressions/expression_checks.ts";
 import { noteFailedExpression } from "../expressions/expression_slots.ts";
 import type { PolicyContext } from "../policy.ts";
 
-/** What a limit makes of the value of an expression. */
+/** Use of the value of an expression by a limit. */
 interface LimitExpressionOptions<T> {
   /** `undefined` for a value that the limit cannot use. */
   readonly accept: (value: unknown) => T | undefined;
   /** Such as `a boolean`. */
   readonly expected: string;
-  /** What holds in place of a value that cannot be used. */
+  /** Replaces a value that cannot be used. */
   readonly fallback: T;
-  /** What then happens to the request, for the log. */
+  /** Consequence for the request, for the log. */
   readonly consequence: string;
-  /** Whether that is nothing to warn of. */
+  /** Whether this is usual, so that the log has no warning. */
   readonly isUsual: boolean;
 }
 
-/** How log and trace are told of the expressions of limits. */
+/** Dependencies of the expressions of limits. */
 export interface LimitSurroundings {
   readonly log: Log;
   readonly hide: Hide;
 }
 
-/** What an expression of a limit says of a request. Without a value that can be used, log and trace tell why. */
+/** Evaluates an expression of a limit. Log and trace report why a value cannot be used. */
 export class LimitExpression<T extends string | boolean | undefined> {
   readonly bodyUse: BodyUse;
   readonly #expression: Expression;
@@ -40,7 +40,7 @@ export class LimitExpression<T extends string | boolean | undefined> {
   readonly #options: LimitExpressionOptions<T>;
   readonly #subjectOf: SubjectOf | undefined;
   readonly #bySubject = new WeakMap<object, T>();
-  /** Whether its value may be shown. */
+  /** Whether traces may show its value. */
   readonly #isOpen: boolean;
   #hasWarned: boolean;
 
@@ -107,7 +107,7 @@ export class LimitExpression<T extends string | boolean | undefined> {
 const secretFields = ["headers", "uri", "pathAndQuery", "body"] as const;
 const openFields = ["method", "host", "scheme", "path", "version"] as const;
 
-/** Whether the value of an expression can hold nothing secret. Claims are shown as they are: they are no credentials. */
+/** Reports whether the value of an expression cannot hold a secret. Claims are shown as they are: they are no credentials. */
 function isOpen(expression: Expression): boolean {
   const reads = (field: string) => expression.reads(`request.${field}`);
   return !expression.variables.has("request") ||
@@ -127,7 +127,7 @@ const subjects: { readonly [name in VariableName]?: SubjectOf } = {
   source: ({ request }) => request.source,
 };
 
-/** What the result of an expression can be remembered with. */
+/** Returns the object that the result of an expression can be cached with. */
 function subjectOf(expression: Expression): SubjectOf | undefined {
   const [variable, ...others] = expression.variables;
   if (variable === undefined) return () => expression;
@@ -151,7 +151,7 @@ export function compileKey(
   });
 }
 
-/** Whether a limit applies; it does when the expression fails or is no boolean. */
+/** Compiles the condition of a limit. A limit applies when its condition cannot be evaluated or is no boolean. */
 export function compileCondition(
   text: string,
   surroundings: LimitSurroundings,

@@ -23,7 +23,7 @@ import { nameDescriptors } from "./rate_limit_names.ts";
 /** The request may go on. */
 export interface GlobalAdmission extends Omit<LimiterAdmission, "verdict"> {
   readonly verdict: "admitted";
-  /** Why nobody could say whether it may; the failure mode then let it pass. */
+  /** Error that left the limit undecided; the failure mode then admitted the request. */
   readonly error?: string;
   /** Charges the tokens that the request turned out to use. */
   debit(tokens: number): void;

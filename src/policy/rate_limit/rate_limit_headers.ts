@@ -1,7 +1,7 @@
 import type { HeaderList } from "../../http/header_list.ts";
 import type { BudgetReading } from "../../ratelimit/budget.ts";
 
-/** What clients are told about limits, in lower case. */
+/** Headers that report limits to clients, in lower case. */
 export const limitHeaders: readonly string[] = [
   "x-ratelimit-limit",
   "x-ratelimit-remaining",
@@ -12,7 +12,7 @@ export const limitHeaders: readonly string[] = [
   "x-ext-ratelimited",
 ];
 
-/** Says on a response what is left of budgets, in place of what the upstream may have said. */
+/** Writes the state of the budgets to a response, in place of what the upstream may have written. */
 export type WriteLimits = (
   headers: HeaderList,
   readings: readonly BudgetReading[],

@@ -76,7 +76,7 @@ interface RateLimitOptions {
   readonly clock: Clock;
   readonly local: LocalLimits;
   readonly global: readonly GlobalLimits[];
-  /** Whether streamed chats may be changed so that the provider says their usage. */
+  /** Whether the gateway may change streamed chats so that the provider reports their usage. */
   readonly mayAskForUsage: boolean;
   readonly writeLimits: WriteLimits;
 }
@@ -87,7 +87,7 @@ interface PendingAdmission {
   readonly variables: RequestVariables;
   /** Charges of local budgets, and when they were made. */
   readonly taken: { readonly local: Admission; readonly at: number };
-  /** Of the global limits decided so far. */
+  /** Admissions by the global limits decided so far. */
   readonly admissions: GlobalAdmission[];
 }
 
@@ -97,7 +97,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
   readonly #options: RateLimitOptions;
   readonly #bodyUse: BodyUse | undefined;
   readonly #countsTokens: boolean;
-  /** Of every request, where its admission does not depend on it. */
+  /** Admission of every request, where it does not depend on the request. */
   readonly #fixed: Admission | undefined;
 
   constructor(options: RateLimitOptions) {

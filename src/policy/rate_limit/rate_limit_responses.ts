@@ -13,7 +13,7 @@ export function tooManyRequests(body?: Uint8Array): ResponseMessage {
   };
 }
 
-/** The answer when nobody can say whether a limit is used up. */
+/** Responds to a request whose limits could not be decided. */
 export function limitUnknown(): ResponseMessage {
   return {
     status: 503,

@@ -27,13 +27,13 @@ export function localVerdict(
   return resultOf("local", entries);
 }
 
-/** What budgets that processes share said of a request, for the trace; the one that refused comes first. */
+/** Describes the verdict of shared budgets for the trace; the one that denied comes first. */
 export function globalVerdict(
   limits: Pick<GlobalLimits, "nameOf">,
   { readings, refusedBy, error }: {
     readonly readings: readonly DescriptorReading[];
     readonly refusedBy?: DescriptorReading | undefined;
-    /** Why there are none. */
+    /** Error that explains why there are none. */
     readonly error?: string;
   },
 ): RateLimitResult {

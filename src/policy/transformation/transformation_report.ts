@@ -3,7 +3,7 @@ import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { EvaluatedHeader } from "./transformation_changes.ts";
 
-/** What a transformation changed besides headers. */
+/** Changes of a transformation besides headers. */
 export interface ContentChanges {
   /** Names of the pseudo headers that were set, such as `[":path"]`. */
   readonly pseudo: readonly string[];
@@ -27,7 +27,7 @@ export function describeChanges(
   return { set: [...pseudo, ...set], failed, body };
 }
 
-/** Tells the log which headers were removed. Never the expressions: one for a sensitive header may hold a secret. */
+/** Logs which headers were removed. Never the expressions: one for a sensitive header may hold a secret. */
 export function logFailures(
   log: Log,
   requestId: string,

@@ -19,7 +19,7 @@ export function expectHeld(
     : new GatewayError("transformation_failed", "upstream", message);
 }
 
-/** Whether a body can be set: not where there was none and none is expected, nor where the connection is about to leave HTTP. */
+/** Reports whether a body can be set: not where there was none and none is expected, nor where the connection is about to leave HTTP. */
 export function takesBody(
   { body, upgrade, method }: RequestMessage,
   newMethod: string | undefined,
@@ -30,7 +30,7 @@ export function takesBody(
 
 const contentMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-/** Whether a response to that method, with that status, has no content whatever its headers say (RFC 9110 section 6.4.1). */
+/** Reports whether a response to that method, with that status, has no content whatever its headers say (RFC 9110 section 6.4.1). */
 export function hasNoContent(method: string, status: number): boolean {
   return method === "HEAD" || status === 204 || status === 304;
 }

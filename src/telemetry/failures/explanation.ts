@@ -1,25 +1,25 @@
 import type { FailedRequest } from "./failed_request.ts";
 
-/** Why a request failed, for people. */
+/** Explanation of a failed request, for people. */
 export interface Explanation {
   /** One sentence. */
   readonly cause: string;
-  /** What decided, where it has a name: the text of a rule, a header, a budget, a route, a backend. */
+  /** Deciding part, where it has a name: the text of a rule, a header, a budget, a route, a backend. */
   readonly failing: FailingPart | undefined;
-  /** What to do, in one or two sentences. */
+  /** How to fix it, in one or two sentences. */
   readonly advice: string;
 }
 
 /** Explains why a request failed. */
 export type Explain = (failed: FailedRequest) => Explanation;
 
-/** What decided over a request. */
+/** Part of the configuration or of the request that decided. */
 export interface FailingPart {
   readonly kind: "rule" | "header" | "budget" | "route" | "backend";
   readonly name: string;
 }
 
-/** What went wrong, in the words of whoever found it. */
+/** Returns the error of a failed request, without its full stop. */
 export function errorOf(
   { finished: { error, reason } }: FailedRequest,
 ): string {

@@ -5,7 +5,7 @@ import type {
 } from "../trace/trace_event.ts";
 import type { RequestState, TraceHeaders } from "../trace/trace_state.ts";
 
-/** What is remembered of a request that failed: no bodies, no credentials, and every text is short. */
+/** Record of a request that failed: no bodies, no credentials, and every string is short. */
 export interface FailedRequest {
   /** Value of `x-request-id` that the upstream got; `refused-<n>` for what was refused before it was a request. */
   readonly id: string;
@@ -26,13 +26,13 @@ export interface FailedRequest {
   readonly backend: RequestState["backend"];
   /** The first routes of the host, when none matched. */
   readonly candidates: readonly string[];
-  /** What the rules or budgets said that turned it down. */
+  /** Verdict of the rules or budgets that rejected it. */
   readonly verdict: AuthorizationResult | RateLimitResult | undefined;
   /** Calls of the upstream, in order. */
   readonly calls: readonly FailedCall[];
 }
 
-/** What came of one call of the upstream. */
+/** Outcome of one attempt at the upstream. */
 export interface FailedCall {
   readonly status: number | null;
   readonly error: string | null;

@@ -4,7 +4,7 @@ import type { FailedRequest } from "./failed_request.ts";
 export class FailureMemory {
   readonly #size: number;
   readonly #requests: FailedRequest[] = [];
-  /** Where the next one goes, once there are `#size`. */
+  /** Index of the next record, once there are `#size`. */
   #next = 0;
 
   /** @param size How many are remembered; 0 is none. */
