@@ -54,17 +54,21 @@ export async function startAdminServer(
 }
 
 /**
- * Starts the server for monitoring, at `config.statsAddr`. It answers under any name: probes and scrapers use many, and
- * there is nothing to change here.
+ * Starts the server for monitoring, at `config.statsAddr`. On loopback, it rejects web pages of other sites as the admin server
+ * does; elsewhere it responds to any name, because probes and scrapers use many.
  * @throws {ListenError} When the address is taken or not ours.
  */
 export async function startStatsServer(
   { target, log, clock }: AdminOptions,
 ): Promise<RunningServer> {
+  const address = readAddress("statsAddr", target.settings.statsAddr);
+  const router = createRouter(statsEndpoints(target), log);
   return await listen({
     name: nameOf("statsAddr", target.settings.statsAddr),
-    address: readAddress("statsAddr", target.settings.statsAddr),
-    handler: createRouter(statsEndpoints(target), log),
+    address,
+    handler: address.kind === "tcp" && !isExposed(address)
+      ? guarded(router, address.hosts)
+      : router,
     clock,
     log,
     ours: {

@@ -39,11 +39,15 @@ function isOwnHost(host: string, boundHosts: readonly string[]): boolean {
     boundHosts.some((bound) => everyInterface.has(bound));
 }
 
-/** Following a link to here is fine; a page that a backend serves at another port of this machine must not stop the gateway. */
-function isFromOtherPage({ method, headers }: Request): boolean {
+/** Pages that other sites may link to; their responses start nothing, unlike a profile. */
+const linkedPages = new Set(["/", "/ui"]);
+
+/** Reports whether a page of another site or port causes the request, other than by a link to a page. */
+function isFromOtherPage({ method, headers, url }: Request): boolean {
   const site = headers.get("sec-fetch-site");
   if (site === null || site === "same-origin" || site === "none") return false;
-  return method !== "GET" || headers.get("sec-fetch-dest") !== "document";
+  return method !== "GET" || headers.get("sec-fetch-dest") !== "document" ||
+    !linkedPages.has(new URL(url).pathname);
 }
 
 function isOwnOrigin(origin: string, host: string): boolean {

@@ -400,13 +400,33 @@ Deno.test("admin dump shows a rejected change and keeps the configuration in for
   );
 });
 
-Deno.test("stats answers under any name and turns red while draining", async () => {
+Deno.test("stats on loopback responds to names of this machine alone", async () => {
   await using admin = await startAdmin({
     adminAddr: "off",
     statsAddr: "127.0.0.1:0",
   });
   const [, port] = await admin.process.waitFor(
     /stats="?http:\/\/127\.0\.0\.1:([0-9]+)/,
+  );
+  const address: Address = {
+    transport: "tcp",
+    hostname: "127.0.0.1",
+    port: Number(port),
+  };
+  const statusFor = async (headers: Record<string, string>) =>
+    (await ask(address, "GET", "/metrics", headers)).status;
+
+  assert.equal(await statusFor({ Host: "localhost" }), 200);
+  assert.equal(await statusFor({ Host: "rebound.example.com" }), 403);
+});
+
+Deno.test("stats on all addresses responds to any name", async () => {
+  await using admin = await startAdmin({
+    adminAddr: "off",
+    statsAddr: "0.0.0.0:0",
+  });
+  const [, port] = await admin.process.waitFor(
+    /stats="?http:\/\/0\.0\.0\.0:([0-9]+)/,
   );
   const address: Address = {
     transport: "tcp",

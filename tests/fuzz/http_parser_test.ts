@@ -23,12 +23,14 @@ import { createRandom } from "../harness/mutations.ts";
  *
  * - It knows a fixed list of methods; a gateway passes any token on.
  * - It has opinions on the target; ours come with the request's authority, behind the parser.
+ * - It rejects HTTP/1.2 to HTTP/1.9, which RFC 9110 section 2.5 has recipients process as HTTP/1.1.
  * - It refuses a tab behind the number in Content-Length, which is white space to RFC 9110 as anywhere else.
  */
 const STRICTER_ON_PURPOSE = [
   "HPE_INVALID_METHOD",
   "HPE_INVALID_URL",
   "HPE_INVALID_CONTENT_LENGTH",
+  "HPE_INVALID_VERSION",
 ];
 
 /** Reads requests until the bytes end or we refuse them. */

@@ -36,7 +36,7 @@ export const backendEntries = {
     "Time-outs of the backend.",
     s.optional(s.object({
       connect: s.field(
-        "Time limit to connect, including the TLS handshake; then 503.",
+        "Time limit to connect, including the TLS handshake; then 504.",
         s.optional(positiveDuration),
         "10s",
       ),

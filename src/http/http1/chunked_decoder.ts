@@ -1,4 +1,9 @@
-import { findHeadEnd, indexOfByte, parseTrailers } from "./head_parser.ts";
+import {
+  findHeadEnd,
+  hasBareLineFeed,
+  indexOfByte,
+  parseTrailers,
+} from "./head_parser.ts";
 import type { BodyDecoder } from "./framing.ts";
 import type { HeaderList } from "../header_list.ts";
 import { HttpSyntaxError, malformed } from "./http_syntax_error.ts";
@@ -84,8 +89,7 @@ export class ChunkedDecoder implements BodyDecoder {
 
   #readTrailers(input: InputBuffer): boolean {
     const { bytes, start, end } = input;
-    if (end - start < 2) return false;
-    if (bytes[start] === CR && bytes[start + 1] === LF) {
+    if (end - start >= 2 && bytes[start] === CR && bytes[start + 1] === LF) {
       input.start += 2;
       this.#state = "end";
       return true;
@@ -97,7 +101,13 @@ export class ChunkedDecoder implements BodyDecoder {
         "Cannot read the trailers: they are too large",
       );
     }
-    if (trailersEnd < 0) return false;
+    if (trailersEnd < 0) {
+      // The end of such trailers may never come.
+      if (hasBareLineFeed(bytes, start, end, 0)) {
+        throw malformed("Cannot read the trailers: a line ends without CR");
+      }
+      return false;
+    }
     this.trailers = parseTrailers(bytes, start, trailersEnd);
     input.start = trailersEnd;
     this.#state = "end";

@@ -197,6 +197,8 @@ function readFields(
 function parseVersion(text: string): number {
   if (text === "HTTP/1.1") return 1;
   if (text === "HTTP/1.0") return 0;
+  // RFC 9110 section 2.5: a higher minor version is processed as the highest known.
+  if (/^HTTP\/1\.[2-9]$/.test(text)) return 1;
   if (/^HTTP\/\d\.\d$/.test(text)) {
     throw new HttpSyntaxError(
       "version",

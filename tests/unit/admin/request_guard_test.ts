@@ -8,6 +8,7 @@ interface Case {
   /** `Sec-Fetch-Site` and `Sec-Fetch-Dest`. */
   readonly fetch?: readonly [site: string, destination: string];
   readonly method?: string;
+  readonly path?: string;
 }
 
 function isRefused(
@@ -17,6 +18,7 @@ function isRefused(
     bound = ["127.0.0.1", "::1"],
     fetch,
     method = "GET",
+    path = "/",
   }: Case,
 ): boolean {
   const headers = new Headers({ host });
@@ -26,7 +28,7 @@ function isRefused(
     headers.set("sec-fetch-dest", fetch[1]);
   }
   const response = guard(
-    new Request("http://localhost:15000/", { method, headers }),
+    new Request(`http://localhost:15000${path}`, { method, headers }),
     bound,
   );
   assert.ok(response === undefined || response.status === 403);
@@ -55,6 +57,8 @@ const passing: readonly Case[] = [
   { fetch: ["same-origin", "empty"] },
   { fetch: ["cross-site", "document"] },
   { fetch: ["same-site", "document"] },
+  { fetch: ["cross-site", "document"], path: "/ui" },
+  { fetch: ["none", "document"], path: "/debug/pprof/heap" },
   {
     origin: "http://localhost:15000",
     fetch: ["same-origin", "empty"],
@@ -95,6 +99,8 @@ const refused: readonly Case[] = [
   { fetch: ["cross-site", "iframe"] },
   { fetch: ["cross-site", "empty"] },
   { fetch: ["same-site", "image"] },
+  { fetch: ["cross-site", "document"], path: "/debug/pprof/heap" },
+  { fetch: ["same-site", "document"], path: "/debug/pprof/profile" },
   { origin: "https://evil.example.com", fetch: ["cross-site", "document"] },
   {
     origin: "http://localhost:3000",

@@ -48,6 +48,7 @@ Deno.test("parseResponseHead reads status lines", async (t) => {
     ["HTTP/1.1  200 OK", undefined],
     ["HTTP/1.1 200\tOK", undefined],
     ["HTTP/1.1 +20 OK", undefined],
+    ["HTTP/1.2 200 OK", 200],
     ["HTTP/2.0 200 OK", undefined],
     ["HTTP/1.1 200 O\0K", undefined],
     ["ICY 200 OK", undefined],
