@@ -5,12 +5,3 @@ import process from "node:process";
 export function nodeHttp2(): typeof Http2 {
   return process.getBuiltinModule("node:http2");
 }
-
-/** Error codes of streams and connections (RFC 9113 section 7). */
-export const http2Errors = {
-  noError: 0x0,
-  protocolError: 0x1,
-  refusedStream: 0x7,
-  cancel: 0x8,
-  enhanceYourCalm: 0xb,
-} as const;

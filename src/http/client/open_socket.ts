@@ -1,12 +1,11 @@
 import type { Socket } from "node:net";
 
 /**
- * Resolves when `socket`, which is connecting, emits `event`.
+ * Resolves when the TLS handshake of `socket`, which is connecting, is done.
  * @throws The socket's error, or the signal's reason; the socket is destroyed then.
  */
 export function openSocket(
   socket: Socket,
-  event: "connect" | "secureConnect",
   signal: AbortSignal,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -20,7 +19,7 @@ export function openSocket(
   socket.once("close", onClose);
   // Stays: a socket may fail more than once, and nobody else listens between its opening and its use.
   socket.on("error", fail);
-  socket.once(event, () => resolve());
+  socket.once("secureConnect", () => resolve());
   return promise.finally(() => {
     signal.removeEventListener("abort", onAbort);
     socket.off("close", onClose);

@@ -40,7 +40,7 @@ export function createTlsDialer(
         checkServerIdentity: verifyIdentity,
         ...(isIP(tls.hostname) === 0 && { servername: tls.hostname }),
       });
-      await openSocket(socket, "secureConnect", signal);
+      await openSocket(socket, signal);
       socket.setNoDelay(true);
       return expectVerified(socket, protocol);
     } catch (error) {
