@@ -1,6 +1,6 @@
 import { foldName } from "./json_shape.ts";
 
-/** Why a text is not read. */
+/** The reason why a JSON text is not read. */
 export class JsonProblem extends Error {
   override readonly name = "JsonProblem";
 

@@ -37,7 +37,7 @@ const MAX_DECODED_NAMES = 1000;
 /** So much is read at a time: 5 ms at most. */
 const STEP_BYTES = 512 * 1024;
 
-/** What may come next: for instance, after `[` there is `VALUE_OR_END`. */
+/** Kinds of tokens that may come next: `VALUE_OR_END` after `[`. */
 const VALUE = 0;
 const VALUE_OR_END = 1;
 const NAME = 2;
@@ -75,7 +75,7 @@ export interface JsonSpan {
  * @param spans Gets where each value is that was read, by its path: `""` is the whole text, `params.name` a member.
  * @throws {JsonProblem} When it is not JSON in UTF-8 without a byte order mark, or too large; or when it is ambiguous: beside or
  * within what is read, a name occurs twice, also in another case, or has a NUL; a number is none that a double holds exactly; a
- * string is no Unicode.
+ * string is not valid Unicode.
  */
 export async function readJson(
   bytes: Uint8Array,
@@ -98,7 +98,7 @@ class JsonReader {
   #depth = 0;
   /** By depth: 1 for an object, 0 for a list. */
   readonly #isObject: number[] = [];
-  /** What is to be read of the next value. */
+  /** Members to read of the next value. */
   #next: WantedMember["members"] | undefined;
   readonly #objects: OpenObject[] = [];
   #object: OpenObject | undefined;

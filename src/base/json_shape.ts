@@ -57,7 +57,7 @@ const folding = Uint8Array.from({ length: 256 }, (_, byte) => {
   return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
 });
 
-/** Whether the bytes of a name between its quotes have to be decoded before it can be compared. */
+/** Reports whether the bytes of a name between its quotes have to be decoded before it can be compared. */
 export function needsDecoding(
   bytes: Uint8Array,
   start: number,
@@ -95,7 +95,7 @@ function matches(
   return true;
 }
 
-/** Whether the bytes at `start` are the name of the member as it is, in the same case. */
+/** Reports whether the bytes at `start` are the name of the member as it is, in the same case. */
 export function isSpelled(
   { bytes: name }: WantedMember,
   bytes: Uint8Array,

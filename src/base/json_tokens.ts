@@ -18,7 +18,7 @@ const escapes = tableOf('"\\/bfnrt');
 const digits = tableOf("0123456789");
 const hexDigits = tableOf("0123456789abcdefABCDEF");
 
-/** What a byte begins outside of strings. */
+/** Kinds of tokens, by their first byte. */
 export const KIND = {
   OTHER: 0,
   BLANK: 1,
@@ -133,7 +133,7 @@ const MAX_NUMBER_LENGTH = 40;
 const MAX_DIGITS = 17;
 
 /**
- * Whether a double holds the number as written, so that servers with doubles, with 64-bit integers and with decimals read the same:
+ * Reports whether a double holds the number as written, so that servers with doubles, with 64-bit integers and with decimals read the same:
  * not for `9007199254740993` or `1e999`.
  */
 export function isExactNumber(text: string): boolean {

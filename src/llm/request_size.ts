@@ -5,7 +5,7 @@ const QUOTE = 0x22;
 const MIN_BODY_BYTES = 16 * 1024;
 const MIN_MEDIA_BYTES = 4096;
 const SAMPLE_BYTES = 256;
-/** What an image or a page costs at most providers, as so many bytes of text: about 1,000 tokens. */
+/** Cost of an image or a page at most providers, in bytes of text: about 1,000 tokens. */
 const BYTES_PER_MEDIUM = 4000;
 const dataUrl = /^data:[\w.+/;=-]*,/;
 const base64 = /^[\w+/=-]*$/;
@@ -15,7 +15,7 @@ const mediaKey =
 const MAX_KEY_BYTES = 64;
 
 /**
- * The size of a request's body with images and other media as Base64 counted like 4,000 bytes of text each, whatever their size:
+ * Returns the size of a request's body with images and other media as Base64 counted like 4,000 bytes of text each, whatever their size:
  * providers do not bill them by the byte.
  */
 export function textSizeOf(body: Uint8Array): number {

@@ -126,7 +126,7 @@ class VerdictMemory {
   }
 }
 
-/** What one client has for itself: an IPv4 address, or the first half of one of IPv6. */
+/** Returns the network that one client has for itself: an IPv4 address, or the first half of an IPv6 address. */
 function networkOf(address: string): string {
   return address.includes(".")
     ? address

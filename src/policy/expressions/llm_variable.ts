@@ -11,7 +11,7 @@ import { readJsonBody } from "./json_body.ts";
 /** Longer bodies are not looked into. Images make them long, but few are longer than this. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
-/** What a request asks of an LLM, such as `{"provider": "chat", "requestModel": "gpt-4o-mini", "streaming": true}`. */
+/** Model and mode that a request to an LLM has, such as `{"provider": "chat", "requestModel": "gpt-4o-mini", "streaming": true}`. */
 export interface LlmRequest {
   readonly provider?: LlmApi;
   readonly requestModel?: string;
@@ -24,25 +24,25 @@ export async function readLlmRequest(
 ): Promise<LlmRequest | undefined> {
   const { method, target } = request;
   const provider = detectLlmApi(method, target);
-  const asked = await readAsked(request, readPathModel(target));
-  if (asked === undefined) return undefined;
+  const read = await readModel(request, readPathModel(target));
+  if (read === undefined) return undefined;
   return {
     ...(provider !== undefined && { provider }),
-    ...(asked.model !== undefined && { requestModel: asked.model }),
-    streaming: asked.streaming || isStreamingPath(target),
+    ...(read.model !== undefined && { requestModel: read.model }),
+    streaming: read.streaming || isStreamingPath(target),
   };
 }
 
-interface Asked {
+interface ReadBody {
   readonly model: string | undefined;
   readonly streaming: boolean;
 }
 
 /** The model of the path, where there is one, is the one that the provider takes. */
-async function readAsked(
+async function readModel(
   request: RequestMessage,
   pathModel: string | undefined,
-): Promise<Asked | undefined> {
+): Promise<ReadBody | undefined> {
   const body = await readJsonBody(request, MAX_REQUEST_BYTES, selection);
   if (body === undefined) return undefined;
   const model = pathModel ?? body?.["model"];

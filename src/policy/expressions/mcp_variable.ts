@@ -10,7 +10,7 @@ import { ambiguousBody, readJsonBody } from "./json_body.ts";
 const MAX_MESSAGE_BYTES = 1 << 20;
 
 /**
- * What the JSON-RPC message in the body asks for, such as
+ * The method of the JSON-RPC message in the body and its target, such as
  * `{"methodName": "tools/call", "sessionId": "s1", "tool": {"name": "search", "arguments": {"query": "a"}}}`.
  */
 export interface McpMessage {
@@ -21,7 +21,7 @@ export interface McpMessage {
   readonly resource?: McpTarget;
 }
 
-/** What a message asks for by name. */
+/** A tool, prompt or resource that a message names. */
 interface McpTarget {
   readonly name: string;
   /** Of a tool. */
@@ -30,7 +30,7 @@ interface McpTarget {
 
 /** Reads the variable `mcp`. */
 export class McpReader {
-  /** What is read of the arguments of tools. */
+  /** Members to read of the arguments of tools. */
   readonly argumentShape: JsonShape;
   readonly #selection: JsonSelection;
 
@@ -104,7 +104,7 @@ export function mcpValue(message: McpMessage): Value {
   return mapValue(new Map(fields));
 }
 
-/** By method: the field of `mcp`, and the parameter that names what is asked for. */
+/** By method: the field of `mcp`, and the parameter with the name of the target. */
 const targets: Readonly<
   Record<string, readonly ["tool" | "prompt" | "resource", string] | undefined>
 > = {

@@ -9,10 +9,10 @@ interface Message {
   body: Body | undefined;
 }
 
-/** Why an expression cannot read a body. */
+/** The reason why an expression cannot read a body. */
 export class UnreadableBody {
   constructor(
-    /** Such as `the body is compressed`; it tells nothing of the content. */
+    /** Such as `the body is compressed`; never has content of the body. */
     readonly message: string,
     readonly isTooLong: boolean,
   ) {}
@@ -66,7 +66,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const endless = /^(?:text\/event-stream|application\/grpc)/i;
 
 const stream = new UnreadableBody("the body is a stream", false);
-const noText = new UnreadableBody("the body is no UTF-8 text", false);
+const noText = new UnreadableBody("the body is not UTF-8", false);
 
 /** True of the exact bytes only; RFC 9110 section 8 and RFC 9530. */
 const describingContent = [

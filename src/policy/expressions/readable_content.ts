@@ -34,7 +34,7 @@ export function assertReadableContent(headers: HeaderList): void {
   );
 }
 
-/** Whether the body is a form, in which a server finds other fields than in the same bytes read as JSON. */
+/** Reports whether the body is a form: a server finds other fields in a form than in the same bytes read as JSON. */
 export function isForm(headers: HeaderList): boolean {
   return formType.test(headers.get("content-type") ?? "");
 }

@@ -14,7 +14,7 @@ import { mcpValue } from "./mcp_variable.ts";
 import { type BodyText, UnreadableBody } from "./message_body.ts";
 import type { PolicyContext } from "../policy.ts";
 
-/** What transformations see besides. The texts are there when an expression reads them. */
+/** Messages that only transformations see. The texts are set when an expression reads them. */
 export interface TransformedMessages {
   readonly requestText?: BodyText | undefined;
   /** On its way back. */
@@ -118,7 +118,7 @@ const requestFields: Fields = {
   startTime: ({ acceptedAt }) => timestampValue(acceptedAt),
 };
 
-/** What a deployment tells its pods about themselves, and where the request came in. */
+/** Names of the pod, from the environment of a deployment, and of the gateway that accepted the request. */
 const environmentFields: Fields = {
   podName: () => Deno.env.get("POD_NAME"),
   namespace: () => Deno.env.get("POD_NAMESPACE"),
