@@ -84,6 +84,8 @@ class Loader {
       diagnostics.length === 0 && documents.every(({ value }) => value === null)
     ) {
       this.#diagnostics.push(emptyFile(source.name));
+    } else if (source.expectsLastLineEnd) {
+      this.#diagnostics.push(...unfinishedLine(source));
     }
     for (const document of documents) {
       const { value } = document;
@@ -184,6 +186,16 @@ class Loader {
       this.#diagnostics.push(diagnoseAt(document, path, { ...problem, path }));
     };
   }
+}
+
+/** Warns of YAML that ends inside a line; JSON that is cut is a syntax error. */
+function unfinishedLine({ name, text }: ConfigText): readonly Diagnostic[] {
+  if (/\n$/.test(text) || /^\s*[{[]/.test(text)) return [];
+  const message =
+    "the last line has no end, so the file may be cut off; end it with a line break";
+  // Not at the last line: its excerpt could show a secret that is cut.
+  const place = { file: name, line: 1, column: 1, path: "" };
+  return [{ ...place, severity: "warning", message }];
 }
 
 function emptyFile(file: string): Diagnostic {

@@ -68,7 +68,8 @@ function notReadable(path: string, found: Deno.FileInfo): ConfigReadError {
 
 async function readFile(path: string): Promise<ConfigText> {
   try {
-    return { name: path, text: decode(await readFileBytes(path)) };
+    const text = decode(await readFileBytes(path));
+    return { name: path, text, expectsLastLineEnd: true };
   } catch (error) {
     throw readError(path, error);
   }

@@ -26,14 +26,14 @@ async function finish(command: GatewayCommand): Promise<Finished> {
   };
 }
 
-async function withFile(
+async function withFile<T>(
   text: string,
-  run: (file: string) => Promise<void>,
-): Promise<void> {
+  run: (file: string) => Promise<T>,
+): Promise<T> {
   const file = await Deno.makeTempFile({ suffix: ".yaml" });
   try {
     await Deno.writeTextFile(file, text);
-    await run(file);
+    return await run(file);
   } finally {
     await Deno.remove(file);
   }
@@ -380,6 +380,20 @@ for (
     });
   });
 }
+
+Deno.test("gateway --validate-only warns of a file that is cut off inside a line", async () => {
+  const whole = `gateways: { default: { port: 8080 } }
+routes: [{ name: all, backends: [{ host: "127.0.0.1:9000" }] }]
+`;
+  const stderrOf = (text: string) =>
+    withFile(
+      text,
+      async (file) => (await gateway(["-f", file, "--validate-only"])).stderr,
+    );
+
+  assert.match(await stderrOf(whole + "policies:"), /may be cut off/);
+  assert.equal(await stderrOf(whole), "");
+});
 
 Deno.test("gateway --validate-only --strict reports warnings as errors", async () => {
   const text = configuration(8080, 15000) + "\n" + strayRoutes(1);

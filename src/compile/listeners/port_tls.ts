@@ -37,6 +37,9 @@ export function compilePortTls(
     ({ tls }) => tls?.clientCertificate,
   );
   shared("tls.clientCa", ({ tls }) => tls?.clientCa);
+  if (mode === "Require" && owner !== undefined) {
+    warnOfSharedDemand(owner, sites, context.report);
+  }
   return {
     certificates: sites.flatMap((site) => certificatesOf(site, context)),
     clientCa: owner && loadClientCa(owner, context),
@@ -44,6 +47,20 @@ export function compilePortTls(
     minVersion: shared("tls.minVersion", ({ tls }) => tls?.minVersion) ??
       "TLSv1.2",
   };
+}
+
+/** Warns listeners that do not ask for client certificates, but share the port with one that requires them. */
+function warnOfSharedDemand(
+  owner: ListenerSite,
+  sites: readonly ListenerSite[],
+  report: Report,
+): void {
+  for (const site of sites) {
+    if (site.spec.tls?.clientCertificate !== undefined) continue;
+    const message =
+      `Clients need a certificate here too: listener "${owner.key}" requires one on port ${site.spec.port}, and TLS asks before the host is known; use another port or address`;
+    report.warning(site.gateway, { path: [...pathOf(site), "tls"], message });
+  }
 }
 
 /** Empty when it cannot be read: then no client certificate is trusted. */

@@ -40,6 +40,8 @@ export interface ConfigText {
   readonly name: string;
   /** Contents, YAML or JSON. */
   readonly text: string;
+  /** Warns when the last line has no end: the file may be written only in part. */
+  readonly expectsLastLineEnd?: boolean;
 }
 
 /** Converts a problem to a diagnostic; `path` is the path in the user's document. */

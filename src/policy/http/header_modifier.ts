@@ -5,6 +5,7 @@ import {
 import { protectedHeaders } from "../../base/protected_headers.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type { HeaderList } from "../../http/header_list.ts";
+import { lookAlikeRemover } from "../../http/look_alikes.ts";
 import { isAuthority } from "../../http/server/request_target.ts";
 import type { Policy } from "../policy.ts";
 import { definePolicy } from "../define_policy.ts";
@@ -53,9 +54,13 @@ export function createRequestHeaderModifier(
   const host = config.set?.find(({ name }) => isHost(name))?.value;
   const set = config.set?.filter(({ name }) => !isHost(name));
   const modify = compileModifier({ ...config, ...(set && { set }) });
+  const removeLookAlikes = lookAlikeRemover(
+    namesOf(config).map(({ name }) => name),
+  );
   return {
     onRequest({ request }) {
       if (host !== undefined) request.authority = host;
+      removeLookAlikes(request.headers);
       modify(request.headers);
     },
   };

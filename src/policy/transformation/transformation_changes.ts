@@ -8,6 +8,7 @@ import type { Hide } from "../../base/redaction.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import type { Variables } from "../../cel/variables.ts";
 import type { HeaderList } from "../../http/header_list.ts";
+import { lookAlikeRemover } from "../../http/look_alikes.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
 import { noteFailedExpression } from "../expressions/expression_slots.ts";
@@ -49,6 +50,7 @@ export class CompiledChanges {
   readonly #pseudo: readonly PseudoChange[];
   readonly #headers: readonly HeaderChange[];
   readonly #removed: readonly string[];
+  readonly #removeLookAlikes: (headers: HeaderList) => void;
 
   constructor(
     { set = [], add = [], remove = [], body }: MessageChanges,
@@ -69,6 +71,10 @@ export class CompiledChanges {
       ...add.map((each) => compileChange("add", each, hide)),
     ];
     this.#removed = remove.map((name) => name.toLowerCase());
+    this.#removeLookAlikes = lookAlikeRemover([
+      ...this.#headers.map(({ key }) => key),
+      ...this.#removed,
+    ]);
     this.body = body === undefined
       ? undefined
       : compileBody(compileChecked(body, hide));
@@ -125,6 +131,7 @@ export class CompiledChanges {
 
   /** Writes the values; a header without one goes, so that nobody else can have given it. */
   apply(headers: HeaderList, changes: readonly EvaluatedHeader[]): void {
+    this.#removeLookAlikes(headers);
     for (const { change: { action, name, key }, value } of changes) {
       if (value instanceof EvaluationFailure) headers.delete(key);
       else if (action === "set" && headers.has(key)) headers.set(key, value);

@@ -231,6 +231,22 @@ Deno.test("client certificates are asked for as configured", () => {
   ]);
 });
 
+Deno.test("a listener whose port requires client certificates for another gets a warning", () => {
+  const tls = { clientCa: "ca.pem", clientCertificate: "Require" };
+  const compiled = compileAll({
+    gateways: [
+      gateway("gw", [
+        https({ name: "a", hostname: "a.example" }, tls),
+        https({ name: "b", hostname: "b.example" }),
+      ]),
+    ],
+  }, files);
+  assert.equal(compiled.snapshot.ports[0]?.tls?.clientCertificate, "require");
+  assert.deepEqual(diagnosticLines(compiled), [
+    'warning Gateway/default/gw spec.listeners.1.tls: Clients need a certificate here too: listener "default/gw/a" requires one on port 443, and TLS asks before the host is known; use another port or address',
+  ]);
+});
+
 const broken = [
   ["cert", { cert: "none.pem", key: "one.key" }, 'No such file "none.pem"'],
   [

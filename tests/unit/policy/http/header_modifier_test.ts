@@ -58,6 +58,40 @@ for (const { quote, input, config, output } of cases) {
   });
 }
 
+// CGI and WSGI read `X_User` as `X-User`.
+const spellings: {
+  title: string;
+  input: Record<string, string>;
+  config: HeaderModifier;
+  output: Record<string, string>;
+}[] = [
+  {
+    title: "leaves no other spelling of a header that it sets",
+    input: { "x_user": "mallory", "x-team": "kept", "my_other": "kept" },
+    config: { set: [{ name: "X-User", value: "anna" }] },
+    output: { "x-user": "anna", "x-team": "kept", "my_other": "kept" },
+  },
+  {
+    title: "removes other spellings of a header",
+    input: { "x_user-id": "mallory" },
+    config: { remove: ["X-User-ID"] },
+    output: {},
+  },
+  {
+    title: "replaces a dash by its own underscore",
+    input: { "x-user": "mallory" },
+    config: { set: [{ name: "x_user", value: "anna" }] },
+    output: { "x_user": "anna" },
+  },
+];
+for (const { title, input, config, output } of spellings) {
+  Deno.test(`request header modifier ${title}`, async () => {
+    const on = context({ headers: input });
+    await createRequestHeaderModifier(config).onRequest?.(on);
+    assert.deepEqual(headersOf(on.request), output);
+  });
+}
+
 Deno.test("request header modifier takes Host for the authority", async () => {
   const on = context({});
   const config = {

@@ -80,6 +80,14 @@ for (const expression of failing) {
   }
 }
 
+Deno.test("a transformation leaves no other spelling of a header that it sets or removes", async () => {
+  const { headers } = await changeRequest(
+    { set: set({ "x-user": "jwt.sub" }), remove: ["x-a-b"] },
+    { claims, headers: { "X_User": "mallory", "x_a-b": "1", "x_c": "2" } },
+  );
+  assert.deepEqual(headers, { "x-user": "anna", "x_c": "2" });
+});
+
 Deno.test("a value that no server would take is no value", async () => {
   const long = { set: set({ "x-out": "jwt.text" }) };
   const fits = { claims: { text: "a".repeat(16_384) } };
