@@ -21,7 +21,7 @@ const usual = {
   usageInMetadata: false,
 } as const;
 
-/** LLM APIs with known usage formats. Of paths with the same end, the longer end comes first. */
+/** LLM APIs with known usage formats. */
 const llmApis = {
   /** OpenAI, and compatible APIs. */
   chat: {
@@ -99,16 +99,16 @@ export function detectLlmApi(method: string, path: string): LlmApi | undefined {
   return undefined;
 }
 
+/** The longest first: of `/chat/completions` and `/completions`, the former decides. */
 const endings = Object.keys(llmApis).filter(isLlmApi).flatMap((api) =>
   llmApiFacts(api).endings.map((ending) => [ending, api] as const)
-);
+).sort(([one], [other]) => other.length - one.length);
+
+const longestEnding = Math.max(...endings.map(([ending]) => ending.length));
 
 function isLlmApi(name: string): name is LlmApi {
   return Object.hasOwn(llmApis, name);
 }
-
-/** Exceeds the length of all suffixes. */
-const MAX_END_LENGTH = 32;
 
 /** Returns the end of a path, lower-cased, without trailing slashes and parameters after `;`, which many servers ignore. */
 function endOfPath(path: string): string {
@@ -117,7 +117,7 @@ function endOfPath(path: string): string {
   while (path[end - 1] === "/") end--;
   const parameters = path.indexOf(";", path.lastIndexOf("/", end - 1));
   if (parameters >= 0 && parameters < end) end = parameters;
-  return path.slice(Math.max(0, end - MAX_END_LENGTH), end).toLowerCase();
+  return path.slice(Math.max(0, end - longestEnding), end).toLowerCase();
 }
 
 /**
