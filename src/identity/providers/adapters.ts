@@ -11,6 +11,11 @@ export const providerNames: readonly string[] = [
   ...adapters.flatMap(({ names: [, ...others] }) => others),
 ];
 
+/** Describes the other names: "`Auth0` is `IdpA`, `Descope` is `IdpB`". */
+export const describedAliases: string = adapters.flatMap((
+  { names: [name, ...others] },
+) => others.map((other) => `\`${other}\` is \`${name}\``)).join(", ");
+
 /** Returns the adapter that `mcp.provider` selects with this name, such as `IdpA`. */
 export function adapterOf(name: string): ProviderAdapter | undefined {
   return adapters.find(({ names }) => names.includes(name));

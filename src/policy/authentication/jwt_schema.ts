@@ -2,7 +2,10 @@ import { duration } from "../../api/schema/duration.ts";
 import { policyBackendRefSchema } from "../../api/resources/policy_backend_ref.ts";
 import { httpUrl, urlPath } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
-import { providerNames } from "../../identity/providers/adapters.ts";
+import {
+  describedAliases,
+  providerNames,
+} from "../../identity/providers/adapters.ts";
 import { credentialLocationSchema } from "./credential_schema.ts";
 
 const jwks = s.refine(
@@ -78,7 +81,7 @@ function unknownMetadata(metadata: object): string | undefined {
 
 const mcp = s.object({
   provider: s.field(
-    "Identity provider that the gateway adapts to. Default: none. `Auth0` is `IdpA`, `Descope` is `IdpB`.",
+    `Identity provider that the gateway adapts to. Default: none. ${describedAliases}.`,
     s.optional(s.oneOf(providerNames)),
   ),
   clientId: s.field(
