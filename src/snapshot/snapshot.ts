@@ -39,6 +39,8 @@ export interface Port {
   /** IP address or hostname to bind to; `undefined` for every interface. */
   readonly address: string | undefined;
   readonly maxConnections: number | undefined;
+  /** Of one client address; `undefined` is half of `maxConnections`. */
+  readonly maxConnectionsPerAddress: number | undefined;
   readonly timeouts: ListenerTimeouts;
   /** Set when the port speaks TLS. */
   readonly tls: PortTls | undefined;

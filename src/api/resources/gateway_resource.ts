@@ -117,6 +117,10 @@ export const listenerEntries = {
     s.optional(s.integer(1, 1_000_000)),
     10000,
   ),
+  maxConnectionsPerAddress: s.field(
+    "Maximum number of connections of one client address, or of one /64 network for IPv6. Default: half of `maxConnections`.",
+    s.optional(s.integer(1, 1_000_000)),
+  ),
   allowedRoutes: s.field(
     "Routes that may attach to the listener.",
     s.optional(s.object({

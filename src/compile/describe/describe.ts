@@ -91,6 +91,7 @@ function describePort({ key, port, address, tls, listeners, ...limits }: Port) {
     address: formatHostPort(address ?? "::", port),
     protocol: tls === undefined ? "http" : "tls",
     maxConnections: limits.maxConnections,
+    maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
     timeouts: limits.timeouts,
     tls: tls && {
       certificates: tls.certificates.map(({ hostnames }) => ({

@@ -112,6 +112,10 @@ function compilePort(
     port: first.site.spec.port,
     address: first.address,
     maxConnections: shared("maxConnections", (spec) => spec.maxConnections),
+    maxConnectionsPerAddress: shared(
+      "maxConnectionsPerAddress",
+      (spec) => spec.maxConnectionsPerAddress,
+    ),
     timeouts: compileTimeouts(shared("timeouts", (spec) => spec.timeouts)),
     tls,
     listeners: group.map(({ listener }) => listener).sort((a, b) =>

@@ -88,6 +88,7 @@ function listenerField(gateway: object): string | undefined {
     "address",
     "timeouts",
     "maxConnections",
+    "maxConnectionsPerAddress",
     "allowedRoutes",
   ]
     .find((key) => Object.hasOwn(gateway, key));

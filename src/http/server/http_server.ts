@@ -9,6 +9,7 @@ import {
   openAll,
   TcpAcceptor,
 } from "./accept/acceptor.ts";
+import { ClientCounts } from "./client_counts.ts";
 import type { TlsConfig } from "./accept/certificate_table.ts";
 import {
   type Client,
@@ -50,6 +51,7 @@ export interface ConnectionCounts {
 export class HttpServer {
   readonly #context: ServerContext;
   readonly #connections = new Set<ServedConnection>();
+  readonly #clients = new ClientCounts();
   #acceptors: Acceptor[] = [];
   #accepted = 0;
   #refused = 0;
@@ -201,9 +203,15 @@ export class HttpServer {
     this.#accepted++;
     let count = this.#connections.size;
     for (const { handshakes } of this.#acceptors) count += handshakes;
-    if (count < this.#context.limits.maxConnections) return true;
+    const { maxConnections, maxConnectionsPerAddress } = this.#context.limits;
+    const share = maxConnectionsPerAddress ?? Math.ceil(maxConnections / 2);
+    const isFull = count >= maxConnections;
+    if (!isFull && this.#clients.of(peer.address) < share) return true;
     this.#refused++;
-    this.#context.observer.connectionRejected(peer);
+    this.#context.observer.connectionRejected(
+      peer,
+      isFull ? "max_connections" : "max_connections_per_address",
+    );
     return false;
   }
 
@@ -232,11 +240,13 @@ export class HttpServer {
     end: Promise<T>,
   ): Promise<T> {
     this.#connections.add(connection);
+    const release = this.#clients.add(peer.address);
     if (this.#draining) connection.retire();
     try {
       return await end;
     } finally {
       this.#connections.delete(connection);
+      release();
       this.#context.observer.connectionClosed(peer, connection.endReason);
       if (this.#connections.size === 0) this.#idle?.resolve();
     }

@@ -35,12 +35,17 @@ export type HandshakeFailureReason =
   | "client_alert"
   | "other";
 
+/** The limit that a connection exceeds. */
+export type RejectedConnection =
+  | "max_connections"
+  | "max_connections_per_address";
+
 /** Hears what happens on a port apart from the requests that the handler sees. */
 export interface ServerObserver {
   connectionOpened(peer: Peer, protocol: "http/1.1" | "h2"): void;
   connectionClosed(peer: Peer, reason: string): void;
-  /** There were too many connections. */
-  connectionRejected(peer: Peer): void;
+  /** There were too many connections, of all clients or of this one. */
+  connectionRejected(peer: Peer, reason: RejectedConnection): void;
   /** Clients have to wait for a connection, as when there are no file descriptors. */
   acceptStalled(error: unknown): void;
   handshakeFailed(peer: Peer | undefined, failure: HandshakeFailure): void;

@@ -8,6 +8,8 @@ import type { TimerWheel } from "../timer_wheel.ts";
 /** What a server allows its clients; sizes in bytes, times in milliseconds, `Infinity` for no bound. */
 export interface ServerLimits {
   readonly maxConnections: number;
+  /** Of one client, as `clientKey` identifies it; `undefined` is half of `maxConnections`. */
+  readonly maxConnectionsPerAddress: number | undefined;
   /** Request line and fields together. */
   readonly maxHeaderBytes: number;
   readonly maxHeaderCount: number;
@@ -37,6 +39,7 @@ export interface ServerLimits {
 /** What holds where a server sets no limit of its own. */
 export const defaultLimits: ServerLimits = {
   maxConnections: 10_000,
+  maxConnectionsPerAddress: undefined,
   maxHeaderBytes: 64 * 1024,
   maxHeaderCount: 200,
   maxDrainBytes: 256 * 1024,

@@ -10,11 +10,14 @@ export function addressOf({ address, port }: Port): ListenAddress {
 
 /** Returns the limits that a port sets; the server has defaults for the others. */
 export function limitsOf(
-  { maxConnections, timeouts }: Pick<Port, "maxConnections" | "timeouts">,
+  { maxConnections, maxConnectionsPerAddress, timeouts }:
+    & Pick<Port, "maxConnections" | "timeouts">
+    & Partial<Pick<Port, "maxConnectionsPerAddress">>,
 ): Partial<ServerLimits> {
   const { requestHeadersMs, requestBodyMs, idleMs } = timeouts;
   return {
     ...(maxConnections !== undefined && { maxConnections }),
+    ...(maxConnectionsPerAddress !== undefined && { maxConnectionsPerAddress }),
     ...(requestHeadersMs !== undefined &&
       { requestHeadersTimeoutMs: orUnlimited(requestHeadersMs) }),
     ...(requestBodyMs !== undefined &&

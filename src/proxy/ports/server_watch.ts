@@ -4,6 +4,7 @@ import type { Log, LogFields } from "../../base/log.ts";
 import type {
   HandshakeFailure,
   RefusedRequest,
+  RejectedConnection,
   ServerObserver,
 } from "../../http/server/observer.ts";
 import type { Peer } from "../../http/transport.ts";
@@ -52,8 +53,7 @@ export class ServerWatch implements ServerObserver {
     log.debug("Connection closed", { port, "src.addr": source, reason });
   }
 
-  connectionRejected(peer: Peer): void {
-    const reason = "max_connections";
+  connectionRejected(peer: Peer, reason: RejectedConnection): void {
     const { port, metrics } = this.#options;
     metrics.rejectedConnections.labels(String(port), reason).inc();
     this.#warn("Connection rejected", reason, { "src.addr": toText(peer) });

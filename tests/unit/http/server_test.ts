@@ -62,6 +62,27 @@ Deno.test("HttpServer turns clients away when there are too many", async () => {
   });
 });
 
+Deno.test("HttpServer rejects more connections of one address than its share", async () => {
+  await using test = await TestServer.start({
+    limits: { maxConnections: 4 },
+  });
+  using first = await RawClient.connect(test.port);
+  using second = await RawClient.connect(test.port);
+  for (const client of [first, second]) {
+    await client.send(GET);
+    assert.equal((await client.receive())?.status, 200);
+  }
+  using third = await RawClient.connect(test.port);
+
+  assert.equal(await third.receive().catch(() => undefined), undefined);
+  assert.equal(test.server.connections.refused, 1);
+
+  test.server.configure({ maxConnections: 4, maxConnectionsPerAddress: 3 });
+  using fourth = await RawClient.connect(test.port);
+  await fourth.send(GET);
+  assert.equal((await fourth.receive())?.status, 200);
+});
+
 Deno.test("HttpServer drains: in-flight requests are answered, the rest is closed", async () => {
   const reply = Promise.withResolvers<ResponseMessage>();
   const seen = Promise.withResolvers<void>();

@@ -36,7 +36,7 @@ Deno.test("ServerWatch warns of each kind once a second, with the number of drop
   const failure = { reason: "not_tls", message: "no TLS" } as const;
 
   for (let i = 0; i < 3; i++) watch.handshakeFailed(peer, failure);
-  watch.connectionRejected(peer);
+  watch.connectionRejected(peer, "max_connections");
   clock.advance(1000);
   watch.handshakeFailed(undefined, failure);
   clock.advance(1000);
