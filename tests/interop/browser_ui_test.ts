@@ -1,3 +1,4 @@
+import { VERSION } from "../../src/base/version.ts";
 import assert from "node:assert/strict";
 import type { Route } from "playwright-core";
 import { configFor, GatewayProcess } from "../harness/gateway_process.ts";
@@ -83,7 +84,7 @@ Deno.test("overview shows version, configuration and traffic", async () => {
   await facts.locator("div", { hasText: /^Requests so far1$/ }).waitFor();
 
   const text = await facts.innerText();
-  assert.match(text, /Version\s+0\.1\.0/);
+  assert.match(text, new RegExp(`Version\\s+${RegExp.escape(VERSION)}`));
   assert.match(text, /Readiness\s+ready/);
   assert.match(text, /Configuration\s+[0-9a-f]{12}/);
   assert.match(text, /Uptime\s+[0-9]+ s/);
