@@ -1,9 +1,14 @@
 import { idpA } from "./idp_a.ts";
 import { idpB } from "./idp_b.ts";
+import { openIdProviders } from "./openid_providers.ts";
 import type { ProviderAdapter } from "./provider.ts";
 
-/** All adapters: a new one is a file and an entry here. */
-const adapters: readonly ProviderAdapter[] = [idpA, idpB];
+/** All adapters: a new one is a file, or an entry of `openIdProviders`, and an entry here. */
+const adapters: readonly ProviderAdapter[] = [
+  idpA,
+  idpB,
+  ...openIdProviders,
+];
 
 /** Every value of `mcp.provider`: the name of each adapter, then the other names. */
 export const providerNames: readonly string[] = [

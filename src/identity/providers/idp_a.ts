@@ -14,6 +14,8 @@ export const idpA: ProviderAdapter = {
   names: ["IdpA", "Auth0"],
   issuerProblem: (issuer) =>
     issuer.endsWith("/") ? undefined : 'expected a trailing "/"',
+  defaultIssuerMode: "Gateway",
+  audienceParameter: "audience",
   metadataUrls: (issuer) => [
     insertedMetadataUrl(issuer),
     appendedMetadataUrl(issuer),

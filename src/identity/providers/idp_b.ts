@@ -12,6 +12,8 @@ export const idpB: ProviderAdapter = {
     readAgenticIssuer(issuer) === undefined
       ? 'expected a path such as "/v1/apps/agentic/PROJECT/SERVER"'
       : undefined,
+  defaultIssuerMode: "Gateway",
+  audienceParameter: "resource",
   metadataUrls: (issuer) => [appendedMetadataUrl(issuer)],
   adaptMetadata(metadata, { issuer }) {
     const agentic = readAgenticIssuer(issuer);

@@ -14,6 +14,13 @@ export interface ProviderAdapter {
   readonly names: readonly [string, ...string[]];
   /** Describes why an issuer URL cannot belong to this provider; `undefined` when it can. */
   issuerProblem(issuer: string): string | undefined;
+  /** Issuer mode of configurations that set none. */
+  readonly defaultIssuerMode: "Gateway" | "Upstream";
+  /**
+   * Parameter by which a client requests tokens for an audience: `audience`, or `resource` (RFC 8707); `undefined` for providers
+   * that decide by scopes or by the client's settings, and that may reject an unknown parameter.
+   */
+  readonly audienceParameter: "audience" | "resource" | undefined;
   /** Returns candidate URLs of the authorization server metadata in order of preference. */
   metadataUrls(issuer: string): readonly string[];
   /** Adapts the provider's metadata for MCP clients. */

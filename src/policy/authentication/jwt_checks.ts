@@ -57,15 +57,14 @@ function checkProvider(
   }
   if (audiences === undefined) {
     const message =
-      "Cannot tell tokens for this MCP server from those for others: expected audiences";
+      "`audiences` is not set: tokens issued for other servers would be accepted";
     problems.push({ path: ["providers", 0], message, isWarning: true });
   }
   return problems;
 }
 
-function checkMcp(
-  { provider, clientId, registration, resourceMetadata }: Mcp,
-): readonly PolicyProblem[] {
+function checkMcp(mcp: Mcp): readonly PolicyProblem[] {
+  const { provider, clientId, registration, resourceMetadata } = mcp;
   const problems: PolicyProblem[] = [];
   if (resourceMetadata?.resource?.includes("#")) {
     const message =
@@ -79,11 +78,42 @@ function checkMcp(
       `Cannot leave registration to the provider: clients of ${provider} register at the gateway`;
     problems.push({ path: ["mcp", "registration"], message });
   }
+  problems.push(...checkEffect(mcp, isAlwaysHere));
   if (!isAlwaysHere && registration === "Gateway" && clientId === undefined) {
     const message = "Cannot register clients: expected clientId beside it";
     problems.push({ path: ["mcp", "registration"], message });
   }
   return problems;
+}
+
+/** Warns of settings that the issuer mode ignores, with the fix. */
+function checkEffect(
+  { provider, issuerMode, clientId, registration }: Mcp,
+  registersAtGateway: boolean,
+): readonly PolicyProblem[] {
+  const adapter = provider === undefined ? undefined : adapterOf(provider);
+  const mode = issuerMode ?? adapter?.defaultIssuerMode ?? "Upstream";
+  if (mode === "Upstream") {
+    return [
+      ...(clientId === undefined ? [] : ["clientId"]),
+      ...(registration === "Gateway" ? ["registration"] : []),
+    ].map((field) => ({
+      path: ["mcp", field],
+      message:
+        `"${field}" has no effect: with issuerMode "Upstream", clients get their ID from the provider; use issuerMode "Proxied" to have the gateway log in with clientId`,
+      isWarning: true as const,
+    }));
+  }
+  const isUnused = mode === "Gateway" && clientId !== undefined &&
+    !registersAtGateway && registration !== "Gateway";
+  return isUnused
+    ? [{
+      path: ["mcp", "clientId"],
+      message:
+        '"clientId" has no effect: set registration "Gateway" beside it, so that clients get this ID when they register',
+      isWarning: true,
+    }]
+    : [];
 }
 
 /** Settings of issuer mode `Proxied`. */

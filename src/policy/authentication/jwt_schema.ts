@@ -81,7 +81,7 @@ function unknownMetadata(metadata: object): string | undefined {
 
 const mcp = s.object({
   provider: s.field(
-    `Identity provider that the gateway adapts to. Default: none. ${describedAliases}.`,
+    `Identity provider that the gateway adapts to. Leave it out for providers that are not listed. ${describedAliases}.`,
     s.optional(s.oneOf(providerNames)),
   ),
   clientId: s.field(

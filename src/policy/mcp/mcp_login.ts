@@ -4,6 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import type { DocumentAddress } from "../../identity/documents/document_client.ts";
 import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
+import type { ProviderAdapter } from "../../identity/providers/provider.ts";
 import {
   AuthorizationServer,
   isOAuthEndpoint,
@@ -35,6 +36,7 @@ export interface LoginSecrets {
 export interface McpLoginOptions {
   readonly issuer: string;
   readonly audience: string | undefined;
+  readonly audienceParameter: ProviderAdapter["audienceParameter"];
   readonly secrets: LoginSecrets;
   readonly metadata: RemoteMetadata;
   readonly services: PolicyServices;
@@ -56,8 +58,8 @@ export class McpLogin {
   #server: Promise<AuthorizationServer> | undefined;
 
   constructor(config: McpConfig, options: McpLoginOptions) {
-    const { issuer, audience, secrets, metadata, services, addressOf } =
-      options;
+    const { issuer, audience, audienceParameter, secrets, services } = options;
+    const { metadata, addressOf } = options;
     const { clock } = services;
     this.#config = config;
     this.#options = options;
@@ -66,7 +68,9 @@ export class McpLogin {
       clientId: config.clientId ?? "",
       clientSecret: secrets.clientSecret,
       scopes: config.scopes ?? [],
-      parameters: audienceParameters(config.provider, audience),
+      parameters: audienceParameter === undefined || audience === undefined
+        ? {}
+        : { [audienceParameter]: audience },
       metadata,
       addressOf,
       clock,
@@ -183,15 +187,4 @@ function readLoginPath(path: string): LoginPath | undefined {
   return isOAuthEndpoint(name)
     ? { endpoint: name, path: path.slice(0, at) }
     : undefined;
-}
-
-/** Returns the parameters of requests for tokens that this MCP server accepts. */
-function audienceParameters(
-  provider: McpConfig["provider"],
-  audience: string | undefined,
-): Readonly<Record<string, string>> {
-  if (audience === undefined) return {};
-  return provider === "IdpA" || provider === "Auth0"
-    ? { audience }
-    : { resource: audience };
 }

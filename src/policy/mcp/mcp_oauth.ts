@@ -77,11 +77,14 @@ export class McpOAuth implements ProtectedResource {
       urls.map((url) => this.#addressOf(url)),
     );
     const mode = config.issuerMode ??
-      (adapter === undefined ? "Upstream" : "Gateway");
+      adapter?.defaultIssuerMode ?? "Upstream";
     this.#isIssuer = mode !== "Upstream";
     this.#login = mode === "Proxied"
       ? new McpLogin(config, {
         ...provider,
+        audienceParameter: adapter === undefined
+          ? "resource"
+          : adapter.audienceParameter,
         metadata: this.#metadata,
         addressOf: (url) => this.#addressOf(url),
       })
