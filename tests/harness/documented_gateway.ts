@@ -30,20 +30,25 @@ export function sectionOf(heading: string): string {
 }
 
 /**
- * Starts the configuration of a provider's section, in front of an MCP server; disposing also stops `idp`.
+ * Starts the configuration of a provider's section, in front of an MCP server; disposing also stops the provider.
+ * @param startIdp The provider, or a function that starts it with the callback URL of the gateway.
  * @throws {Error} If the configuration does not contain a string that an edit replaces.
  */
 export async function startDocumentedGateway(
   provider: "Auth0" | "Descope",
-  idp: Idp,
+  startIdp: Idp | ((redirectUris: readonly string[]) => Promise<Idp>),
   edits: Edits = {},
 ): Promise<DocumentedGateway> {
   await using opening = new AsyncDisposableStack();
-  opening.use(idp);
   const server = opening.adopt(startMcpServer(), (server) => server.close());
   const port = freePort();
   const origin = `http://127.0.0.1:${port}`;
   const url = `${origin}/mcp`;
+  const callback =
+    `${origin}/.well-known/oauth-authorization-server/mcp/callback`;
+  const idp = opening.use(
+    typeof startIdp === "function" ? await startIdp([callback]) : startIdp,
+  );
   const [, , project = "", appOfProject = ""] = /(\/agentic\/([^/]+)\/([^/]+))$/
     .exec(idp.issuer) ?? [];
   const here = {
@@ -54,6 +59,9 @@ export async function startDocumentedGateway(
     "PROJECT": project,
     "SERVER": appOfProject,
     "my-client": idp.clientId,
+    // The client of the mock provider is public.
+    '          clientSecret: "${CLIENT_SECRET}"\n': "",
+    "${STATE_SECRET}": "seals the logins of a test, 32 characters or more",
     "127.0.0.1:9000": new URL(server.origin).host,
   };
   const [, shown = ""] = /```yaml\n(.*?)```/s.exec(

@@ -16,9 +16,8 @@ import { createTokenIssuer, jwksOf } from "../harness/tokens.ts";
 
 const permissions = ["call:mcp"];
 const roles = ["editor"];
-const upstream = {
-  "provider: Descope": "provider: Descope\n          issuerMode: Upstream",
-};
+const upstream = { "issuerMode: Proxied": "issuerMode: Upstream" };
+const underOurName = { "issuerMode: Proxied": "issuerMode: Gateway" };
 const resourceMetadata =
   '          resourceMetadata: { resource: "https://mcp.example.com/mcp" }\n';
 const wellKnown = "/.well-known/oauth-authorization-server/mcp";
@@ -26,8 +25,20 @@ const symptoms = sectionOf("Troubleshooting");
 
 for (const client of mcpClients) {
   Deno.test(`${client.name} logs in at Auth0 with the documented configuration`, async () => {
-    const idp = await startIdpA({ permissions, registration: false });
-    await using gateway = await startDocumentedGateway("Auth0", idp);
+    await using gateway = await startDocumentedGateway(
+      "Auth0",
+      (redirectUris) =>
+        startIdpA({ permissions, registration: false, redirectUris }),
+    );
+
+    assert((await visit(client, gateway)).includes("echo"));
+  });
+
+  Deno.test(`${client.name} logs in at Descope with the documented configuration`, async () => {
+    await using gateway = await startDocumentedGateway(
+      "Descope",
+      (redirectUris) => startIdpB({ roles, redirectUris }),
+    );
 
     assert((await visit(client, gateway)).includes("echo"));
   });
@@ -45,19 +56,11 @@ for (const client of mcpClients) {
   });
 }
 
-Deno.test("MCP SDK v1 logs in at Descope with the documented configuration", async () => {
-  await using gateway = await startDocumentedGateway(
-    "Descope",
-    await startIdpB({ roles }),
-  );
-
-  assert((await visit(sdkV1, gateway)).includes("echo"));
-});
-
 Deno.test("MCP client v2 reports the documented error for a provider that sends iss", async () => {
   await using gateway = await startDocumentedGateway(
     "Descope",
     await startIdpB({ roles }),
+    underOurName,
   );
 
   const error: Error = await visit(clientV2, gateway).then(
@@ -263,7 +266,7 @@ Deno.test("without the CORS filter every page may read the metadata, and none th
 });
 
 Deno.test("registration without clientId fails as documented", async () => {
-  const without = { "          clientId: my-client\n": "" };
+  const without = { ...underOurName, "          clientId: my-client\n": "" };
   await using b = await startDocumentedGateway(
     "Descope",
     await startIdpB(),
@@ -272,7 +275,7 @@ Deno.test("registration without clientId fails as documented", async () => {
   await using a = await startDocumentedGateway(
     "Auth0",
     await startIdpA({ registration: false }),
-    { ...without, "          registration: Gateway\n": "" },
+    without,
   );
   const register = async ({ origin }: DocumentedGateway) => {
     const response = await fetch(`${origin}${wellKnown}/client-registration`, {

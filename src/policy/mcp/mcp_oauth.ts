@@ -187,10 +187,14 @@ export class McpOAuth implements ProtectedResource {
       );
     } catch (error) {
       if (error instanceof OAuthError) {
-        return refusePublicly("temporarily_unavailable", error.description, {
-          cause: error.detail ?? "",
-          headers: { "retry-after": String(error.retryAfter ?? 5) },
-        });
+        return refusePublicly(
+          "temporarily_unavailable",
+          "the metadata of the identity provider is not available",
+          {
+            cause: error.detail ?? error.description,
+            headers: { "retry-after": String(error.retryAfter ?? 5) },
+          },
+        );
       }
       if (!(error instanceof DocumentUnavailableError)) throw error;
       return refusePublicly(
