@@ -35,6 +35,48 @@ export async function runInSlices<Result>(
   }
 }
 
+/** Items of a long list per step; shorter lists are mapped at once. */
+const ITEMS_PER_STEP = 16;
+
+/**
+ * Lets a recursive function over nested lists run in steps: it maps short lists at once and leaves the items of long ones for `run`.
+ *
+ * The result is complete when `run` has ended; until then long lists lack items.
+ */
+export class DeferredLists {
+  readonly #pending: (() => Generator<void>)[] = [];
+
+  /** Appends the mapped items to `target`, now or while `run` runs. */
+  fill<Item, Result>(
+    target: Result[],
+    items: readonly Item[],
+    map: (item: Item, index: number) => Result,
+  ): Result[] {
+    if (items.length < ITEMS_PER_STEP) {
+      for (const [index, item] of items.entries()) {
+        target.push(map(item, index));
+      }
+    } else {
+      this.#pending.push(function* () {
+        for (const [index, item] of items.entries()) {
+          target.push(map(item, index));
+          if (index % ITEMS_PER_STEP === 0) yield;
+        }
+      });
+    }
+    return target;
+  }
+
+  /** Maps deferred lists in steps, also those that are added meanwhile. */
+  *run(): Generator<void> {
+    for (
+      let next = this.#pending.shift();
+      next !== undefined;
+      next = this.#pending.shift()
+    ) yield* next();
+  }
+}
+
 /** Runs stepwise work without yielding. */
 export function runToEnd<Result>(steps: Iterator<void, Result>): Result {
   for (;;) {

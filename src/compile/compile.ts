@@ -1,6 +1,8 @@
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
+import type { Clock } from "../base/clock.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+import { runInSlices, runToEnd } from "../base/slices.ts";
 import {
   inertServices,
   type PolicyServices,
@@ -20,6 +22,7 @@ import { describe, type Description } from "./describe/describe.ts";
 import type { CompiledListener } from "./compiled_model.ts";
 import type { EffectivePolicy } from "./policies/effective_policy.ts";
 import { environmentNames } from "./describe/environment_names.ts";
+import { loadPolicies } from "./policies/load_policies.ts";
 import { PolicyChecks } from "./policies/policy_checks.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
@@ -29,57 +32,78 @@ import { checkWebUi } from "./routes/compile_web_ui.ts";
 
 export { emptyDescription } from "./describe/describe.ts";
 
-/** What compiling needs from outside. */
+/** Dependencies of compilation. */
 export interface CompileOptions {
-  /** The kinds of policies that there are; loaded where the resources have them (`loadPolicies`). */
+  /** The kinds of policies; `loadPolicies` loads those that the resources have. */
   readonly policies: PolicyRegistry;
-  /** Reads the PEM files that resources name; throws when it cannot. */
+  /** Reads the files that resources name; throws when it cannot. */
   readonly readFile: ReadFile;
-  /** For policies that will run; left out when the result is only looked at. */
+  /** Needed for policies that run; omitted for checks. */
   readonly services?: PolicyServices;
-  /** The store that the process has for policies; none when left out. */
+  /** The KV store of the process; omitted when it has none. */
   readonly kv?: Settings["kv"];
-  /** Wall-clock time in milliseconds, to tell certificates that have expired; left out, none has. */
+  /** Wall-clock time in milliseconds, to find expired certificates; without it, none is. */
   readonly now?: number;
 }
 
-/** A configuration made ready for requests, and what is wrong with it. */
+/** A compiled configuration and its problems. */
 export interface Compiled {
-  /** To be put into force when no diagnostic is an error; invalid policies in it refuse all the same. */
+  /** Can be put into force unless a diagnostic is an error. Invalid policies in it deny every request. */
   readonly snapshot: Snapshot;
   readonly diagnostics: readonly ResourceDiagnostic[];
-  /** Those that hold whatever other resources say: problems of policies, filters and patterns. */
+  /** The diagnostics that do not depend on other resources: problems of policies, filters and patterns. */
   readonly independentDiagnostics: readonly ResourceDiagnostic[];
   /**
-   * The configuration as `/config_dump` shows it, without secrets.
-   * @param sensitiveHeaders Names of headers to redact besides those that always are.
+   * Describes the configuration for `/config_dump`, without secrets.
+   * @param sensitiveHeaders Names of headers to redact besides the usual ones.
    */
   describe(sensitiveHeaders?: Iterable<string>): Promise<Description>;
 }
 
+/** Loads the code that the resources need, then compiles them while the process serves requests. */
+export async function compileInSlices(
+  resources: ResourceSet,
+  { clock, ...options }: CompileOptions & { readonly clock: Clock },
+): Promise<Compiled> {
+  await loadPolicies(resources, options.policies);
+  return await runInSlices(compileInSteps(resources, options), clock);
+}
+
 /**
- * Compiles resources whole: attaches routes and policies, resolves references, decides every precedence.
- *
- * Pure but for `options.readFile`; never throws. Everything that is wrong is reported at once.
+ * Compiles without yielding.
+ * @throws {TypeError} Unless `loadPolicies` has loaded the code that the resources need.
  */
 export function compile(
   resources: ResourceSet,
   options: CompileOptions,
 ): Compiled {
+  return runToEnd(compileInSteps(resources, options));
+}
+
+/**
+ * Attaches routes and policies, resolves references and decides every precedence; a step takes less than a millisecond.
+ *
+ * Pure but for `options.readFile`. Reports all errors at once.
+ */
+function* compileInSteps(
+  resources: ResourceSet,
+  options: CompileOptions,
+): Generator<void, Compiled> {
   const { policies } = options;
   const report = new Report();
   const readFile = readOnce(options.readFile);
   const hide = createHiding(resources.environment);
   const checks = new PolicyChecks({ readFile, hide });
-  checkPolicies(resources, { policies, checks, report });
-  checkPatterns(resources, report);
+  yield* checkPolicies(resources, { policies, checks, report });
+  yield* checkPatterns(resources, report);
   const independentDiagnostics = report.diagnostics;
-  const backends = compileBackends(resources, readFile, report);
+  const backends = yield* compileBackends(resources, readFile, report);
   checkReferences(resources, { policies, backends, kv: options.kv, report });
-  const listeners = compileListeners(resources, {
+  yield;
+  const listeners = yield* compileListeners(resources, {
     policies,
     backends,
-    attachments: attachPolicies(resources, report),
+    attachments: yield* attachPolicies(resources, report),
     factory: new PolicyFactory({
       checks,
       services: options.services ?? inertServices(),
@@ -89,12 +113,17 @@ export function compile(
     environment: resources.environment,
   });
   checkWebUi(listeners, report);
-  reportUnreachableMatches(listeners, report);
+  yield;
+  yield* reportUnreachableMatches(listeners, report);
   const ports = compilePorts(listeners, { ...options, readFile, report });
+  yield;
+  const fromEnvironment = environmentNames(resources);
+  yield;
   const credentials = unite(
-    environmentNames(resources),
+    fromEnvironment,
     credentialNames(listeners.flatMap(policiesOf)),
   );
+  yield;
   return {
     snapshot: {
       ports,
@@ -128,7 +157,7 @@ function readOnce(readFile: ReadFile): ReadFile {
   return (path) => results.getOrInsertComputed(path, read)();
 }
 
-/** Of the listener itself and of all that it serves. */
+/** Returns the policies of a listener and of its routes. */
 function policiesOf(
   { effective, rules }: CompiledListener,
 ): readonly EffectivePolicy[] {

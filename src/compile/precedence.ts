@@ -1,24 +1,24 @@
 import type { Metadata } from "../api/resources/resource.ts";
 
-/** What decides between resources of equal rank. */
-interface Aged {
+interface Ranked {
   readonly metadata: Pick<Metadata, "creationTimestamp" | "namespace" | "name">;
 }
 
 /**
- * Orders resources by age, then by `namespace/name`: the Gateway API's rule for every conflict.
- * Those without a timestamp, as they stand in files, are the oldest.
+ * Orders resources for conflicts as the Gateway API does: the oldest first, then by `namespace/name`.
+ * Resources without a timestamp, as in files, are the oldest.
  */
-export function compareAge(a: Aged, b: Aged): number {
-  return createdAt(a) - createdAt(b) || compareText(fullName(a), fullName(b));
+export function comparePrecedence(a: Ranked, b: Ranked): number {
+  return createdAt(a) - createdAt(b) ||
+    compareText(namespacedName(a), namespacedName(b));
 }
 
-/** `namespace/name` of a resource, as messages and keys write it. */
-export function fullName({ metadata }: Aged): string {
+/** Returns `namespace/name`, which messages and keys contain. */
+export function namespacedName({ metadata }: Ranked): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-function createdAt({ metadata }: Aged): number {
+function createdAt({ metadata }: Ranked): number {
   const time = Date.parse(metadata.creationTimestamp ?? "");
   return Number.isNaN(time) ? 0 : time;
 }

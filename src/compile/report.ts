@@ -5,25 +5,25 @@ import type {
   ResourceName,
 } from "../base/diagnostic.ts";
 
-/** What a diagnostic needs to know of a resource. */
+/** The parts of a resource that a diagnostic names. */
 export interface Named {
   readonly kind: string;
   readonly metadata: { readonly namespace: string; readonly name: string };
 }
 
-/** What is wrong with a resource, and where in it. */
+/** A problem of a resource, at a path in it. */
 export interface Problem {
   readonly path: DiagnosticPath;
   readonly message: string;
-  /** A value that may have been meant. */
+  /** The value that was probably intended. */
   readonly suggestion?: string | undefined;
-  /** Where in the text at `path` it is. */
+  /** Position in the string at `path`, in UTF-16 units. */
   readonly offset?: number | undefined;
 }
 
-/** Collects what is wrong while compiling goes on; what is found twice is reported once. */
+/** Collects the problems that compilation finds; drops duplicates. */
 export class Report {
-  /** What may have been meant by a name. */
+  /** Suggests a name that was probably intended. */
   readonly suggest: Suggest = createSuggest();
   readonly #diagnostics = new Map<string, ResourceDiagnostic>();
 

@@ -4,6 +4,7 @@ import type {
   Diagnostic,
   Location,
 } from "./diagnostics/located_diagnostic.ts";
+import { DeferredLists } from "../base/slices.ts";
 import { type Environment, substitute } from "./yaml/substitute.ts";
 import { parseYaml } from "./yaml/yaml.ts";
 import type { YamlMap, YamlNode, YamlScalar } from "./yaml/yaml_node.ts";
@@ -44,7 +45,9 @@ export function* readDocuments(
   const readers: DocumentReader[] = [];
   for (const root of roots) {
     yield;
-    readers.push(new DocumentReader(root, environment, source.text, locate));
+    const reader = new DocumentReader(root, environment, source.text, locate);
+    yield* reader.finish();
+    readers.push(reader);
   }
   return {
     documents: readers.filter(({ stopped }) => !stopped),
@@ -71,6 +74,7 @@ class DocumentReader implements ConfigDocument {
   readonly #locate: (offset: number) => Location;
   readonly #substituted = new Map<YamlNode, readonly string[]>();
   readonly #broken = new Set<YamlNode>();
+  readonly #lists = new DeferredLists();
   readonly #maxNodes: number;
   #nodeCount = 0;
   #stopped = false;
@@ -87,6 +91,11 @@ class DocumentReader implements ConfigDocument {
     this.#maxNodes = Math.max(MAX_NODES, text.length);
     this.#locate = locate;
     this.value = this.#read(root, []);
+  }
+
+  /** Reads the items of long lists, which the constructor leaves out. */
+  finish(): Generator<void> {
+    return this.#lists.run();
   }
 
   /** Reports whether reading stopped because the document is too large. */
@@ -149,8 +158,10 @@ class DocumentReader implements ConfigDocument {
       case "scalar":
         return this.#readScalar(node, path);
       case "list":
-        return node.items.map((item, index) =>
-          this.#read(item, [...path, index])
+        return this.#lists.fill<YamlNode, unknown>(
+          [],
+          node.items,
+          (item, index) => this.#read(item, [...path, index]),
         );
       case "map":
         return this.#readMap(node, path);

@@ -29,24 +29,36 @@ export interface KubernetesReading {
   readonly report: Report;
 }
 
-/** Returns the valid resource of a Kubernetes document, or the valid resources of a `List`. */
-export function readKubernetes(
+/** Returns the valid resource of a Kubernetes document, or the valid resources of a `List`, in steps. */
+export function* readKubernetes(
+  document: ConfigDocument,
+  value: JsonObject,
+  reading: KubernetesReading,
+): Generator<void, readonly Placed[]> {
+  const { report } = reading;
+  if (value["kind"] !== "List") {
+    return placeResource(document, value, reading, []);
+  }
+  const placed: Placed[] = [];
+  for (const [index, item] of listOf(value, "items", report).entries()) {
+    const path = ["items", index];
+    if (isJsonObject(item)) {
+      placed.push(...placeResource(document, item, reading, path));
+    } else {
+      const message = "expected a mapping";
+      report(path, { at: "value", message, got: show(item) });
+    }
+    yield;
+  }
+  return placed;
+}
+
+function placeResource(
   document: ConfigDocument,
   value: JsonObject,
   { kinds, report }: KubernetesReading,
-  path: Path = [],
+  path: Path,
 ): readonly Placed[] {
-  if (value["kind"] === "List" && path.length === 0) {
-    return listOf(value, "items", report).flatMap((item, index) =>
-      isJsonObject(item)
-        ? readKubernetes(document, item, { kinds, report }, ["items", index])
-        : reject(report, ["items", index], {
-          at: "value",
-          message: "expected a mapping",
-          got: show(item),
-        })
-    );
-  }
   const resource = readResource(
     value,
     kinds,
@@ -93,13 +105,4 @@ function unknownKind(kind: unknown, schemas: KindSchemas): Problem {
     got: show(kind),
     ...(suggestion !== undefined && { suggestion }),
   };
-}
-
-function reject(
-  report: Report,
-  path: Path,
-  problem: Omit<Problem, "path">,
-): [] {
-  report(path, problem);
-  return [];
 }

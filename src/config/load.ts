@@ -18,7 +18,7 @@ import {
 import { expandAll } from "./short_form/expand.ts";
 import { createLoadedConfig, type LoadedConfig } from "./loaded_config.ts";
 import { isKubernetes, readKubernetes } from "./kubernetes_document.ts";
-import { directoryOf, normalize } from "./short_form/normalize.ts";
+import { directoryOf, normalizeInSteps } from "./short_form/normalize.ts";
 import { diagnose, diagnoseAt, isGenerated, type Placed } from "./placed.ts";
 import { checkReferences, declaredNames } from "./diagnostics/references.ts";
 import {
@@ -108,12 +108,13 @@ class Loader {
     const { placed, shorts, values } = yield* this.#readForms();
     const declared = declaredNames(values);
     const suggest = createSuggest();
+    yield;
     for (const short of shorts) {
       const report = this.#report(short.document);
       checkReferences(short, { declared, suggest }, report);
+      yield;
     }
-    yield;
-    for (const item of expandAll(shorts, placed)) {
+    for (const item of yield* expandAll(shorts, placed)) {
       placed.push(...this.#validated(item));
       yield;
     }
@@ -123,7 +124,8 @@ class Loader {
     if (!this.#diagnostics.some(isError)) {
       this.#diagnostics.push(...lint(placed));
     }
-    return createLoadedConfig({
+    yield;
+    return yield* createLoadedConfig({
       placed,
       settings,
       sources,
@@ -144,15 +146,21 @@ class Loader {
     const values: JsonObject[] = [];
     for (const { document, value: written, directory } of this.#raw) {
       yield;
-      const conventions = { directory, policyApiGroup };
-      const value = normalize(written, conventions, this.#files);
+      const conventions = { directory, policyApiGroup, files: this.#files };
+      const value = yield* normalizeInSteps(written, conventions);
       if (!isJsonObject(value)) continue;
       values.push(value);
       yield;
       const report = this.#report(document);
       if (isKubernetes(value)) {
-        placed.push(...readKubernetes(document, value, { kinds, report }));
-      } else shorts.push(readShortDocument(document, value, short, report));
+        const resources = yield* readKubernetes(document, value, {
+          kinds,
+          report,
+        });
+        for (const resource of resources) placed.push(resource);
+      } else {
+        shorts.push(yield* readShortDocument(document, value, short, report));
+      }
     }
     return { placed, shorts, values };
   }

@@ -38,11 +38,12 @@ interface LoaderResult {
   readonly environment: readonly string[];
 }
 
-/** Assembles the results of the loader and keeps the source positions of resources. */
-export function createLoadedConfig(
+/** Assembles the results of the loader and keeps the source positions of resources, in steps. */
+export function* createLoadedConfig(
   { placed, settings, sources, diagnostics, files, environment }: LoaderResult,
-): LoadedConfig {
+): Generator<void, LoadedConfig> {
   const byKey = new Map(placed.map((item) => [placedKey(item), item]));
+  yield;
   const start = { file: sources[0]?.name ?? "", line: 1, column: 1 };
   return {
     resources: {

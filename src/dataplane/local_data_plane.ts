@@ -6,11 +6,10 @@ import { readFileTextSync } from "../base/regular_file.ts";
 import type { Logger } from "../base/log.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import {
-  compile,
   type Compiled,
+  compileInSlices,
   emptyDescription,
 } from "../compile/compile.ts";
-import { loadPolicies } from "../compile/policies/load_policies.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
@@ -172,15 +171,15 @@ export class LocalDataPlane implements DataPlane {
 
   /** Compiles, opens ports, swaps, retires: every step that can fail comes before the swap. */
   async #apply(resources: ResourceSet): Promise<ApplyResult> {
-    const { policies } = this.#options;
-    await loadPolicies(resources, policies);
+    const { clock, policies, settings } = this.#options;
     const lease = this.#state.lease();
-    const compiled = compile(resources, {
+    const compiled = await compileInSlices(resources, {
       policies,
       readFile: readFileTextSync,
       services: lease.services,
-      kv: this.#options.settings.kv,
-      now: this.#options.clock.now(),
+      kv: settings.kv,
+      now: clock.now(),
+      clock,
     });
     const { diagnostics, snapshot } = compiled;
     if (diagnostics.some(isError)) {

@@ -3,8 +3,7 @@ import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { systemClock } from "../base/clock.ts";
 import { readFileText, readFileTextSync } from "../base/regular_file.ts";
 import { runInSlices } from "../base/slices.ts";
-import { compile, type Compiled } from "../compile/compile.ts";
-import { loadPolicies } from "../compile/policies/load_policies.ts";
+import { type Compiled, compileInSlices } from "../compile/compile.ts";
 import type { ConfigurationSource } from "../config/configuration_source.ts";
 import {
   type ConfigText,
@@ -21,18 +20,18 @@ import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
 import type { ApplyResult } from "../dataplane/data_plane.ts";
 
-/** A configuration that was read and not yet applied. */
+/** A configuration that was read but not applied. */
 export interface Candidate {
   readonly policies: PolicyRegistry;
   readonly sources: readonly ConfigText[];
   readonly loaded: LoadedConfig;
-  /** SHA-256 of the texts, hexadecimal. */
+  /** SHA-256 of the sources, hexadecimal. */
   readonly hash: string;
-  /** SHA-256 of the texts and of the files that they refer to, hexadecimal: the same when nothing has changed. */
+  /** SHA-256 of the sources and the files that they refer to, hexadecimal: equal when nothing has changed. */
   readonly fingerprint: string;
 }
 
-/** A configuration that cannot be started with; the message shows every diagnostic at its place. */
+/** The configuration is invalid; the message lists all diagnostics with their lines. */
 export class ConfigurationError extends Error {
   /** Always `ConfigurationError`. */
   override readonly name = "ConfigurationError";
@@ -76,14 +75,13 @@ export async function loadCandidate(
     loadInSteps(sources, environment, schemasOf(policies)),
     systemClock,
   );
-  await loadPolicies(loaded.resources, policies);
   const hash = await sha256(JSON.stringify(sources));
   const files = await Promise.all(loaded.files.map(readOrNothing));
   const fingerprint = await sha256(JSON.stringify([hash, ...files]));
   return { sources, policies, loaded, hash, fingerprint };
 }
 
-/** What cannot be read is reported where it is used. */
+/** Returns `null` for an unreadable file; the compiler reports it. */
 async function readOrNothing(path: string): Promise<string | null> {
   return await readFileText(path).catch(() => null);
 }
@@ -94,8 +92,8 @@ async function sha256(text: string): Promise<string> {
 }
 
 /**
- * Returns all problems of a configuration, without applying it.
- * @param options `strict` makes errors of warnings.
+ * Returns all diagnostics of a configuration without applying it.
+ * @param options `strict` turns warnings into errors.
  * @throws {ConfigReadError} When it cannot be read.
  */
 export async function validateConfiguration(
@@ -104,7 +102,7 @@ export async function validateConfiguration(
   { strict = false }: { readonly strict?: boolean } = {},
 ): Promise<{ diagnostics: readonly Diagnostic[]; text: string }> {
   const candidate = await loadCandidate(source, { environment });
-  const found = checkCandidate(candidate);
+  const found = await checkCandidate(candidate);
   const diagnostics = strict
     ? found.map((each) => ({ ...each, severity: "error" as const }))
     : found;
@@ -114,14 +112,17 @@ export async function validateConfiguration(
   };
 }
 
-/** Everything that is wrong with a configuration, as far as it can be told without opening its ports. */
-export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
+/** Returns all diagnostics that can be found without opening ports. */
+export async function checkCandidate(
+  candidate: Candidate,
+): Promise<readonly Diagnostic[]> {
   const { resources, settings, diagnostics } = candidate.loaded;
-  const compiled = compile(resources, {
+  const compiled = await compileInSlices(resources, {
     policies: candidate.policies,
     readFile: readFileTextSync,
     kv: settings.kv,
     now: systemClock.now(),
+    clock: systemClock,
   });
   const found = diagnostics.some(isError)
     ? independentErrors(compiled)
@@ -129,18 +130,18 @@ export function checkCandidate(candidate: Candidate): readonly Diagnostic[] {
   return locateDiagnostics(candidate, { diagnostics: found });
 }
 
-/** Selects the errors that hold whatever the invalid resources say, which are left out; also those of gateways' own files. */
+/** Selects the diagnostics that do not depend on invalid resources, which the compiler never sees. */
 function independentErrors(
   { diagnostics, independentDiagnostics }: Compiled,
 ): readonly ResourceDiagnostic[] {
-  // An error of a whole listener is a conflict with another, which the loader has reported.
+  // The errors of files; an error of a whole listener is a conflict, which the loader has reported.
   const ofGateways = diagnostics.filter(isError).filter(({ resource, path }) =>
     resource.kind === "Gateway" && path.length > 3
   );
   return [...ofGateways, ...independentDiagnostics];
 }
 
-/** What was found when reading, and by the data plane, at its places in the files and in their order. */
+/** Returns the diagnostics of the loader and of the data plane with their locations, in the order of the files. */
 export function locateDiagnostics(
   { loaded, sources }: Candidate,
   { diagnostics, reason, port }: Pick<
@@ -149,19 +150,19 @@ export function locateDiagnostics(
   >,
 ): readonly Diagnostic[] {
   const located = diagnostics.map((diagnostic) => locate(loaded, diagnostic));
-  const refusal = reason === undefined ? [] : [
+  const portError = reason === undefined ? [] : [
     locatePort(loaded, port, reason) ?? {
       ...{ file: sources[0]?.name ?? "", line: 1, column: 1, path: "" },
       ...{ severity: "error" as const, message: reason },
     },
   ];
   return sortDiagnostics(
-    [...loaded.diagnostics, ...located, ...refusal],
+    [...loaded.diagnostics, ...located, ...portError],
     sources,
   );
 }
 
-/** The diagnostic at the first listener of a port that cannot be opened. */
+/** Locates a port that cannot be opened at its first listener. */
 function locatePort(
   { resources, diagnose }: LoadedConfig,
   port: number | undefined,

@@ -35,28 +35,28 @@ import {
   type GatewayMetrics,
 } from "../telemetry/metrics/gateway_metrics.ts";
 
-/** What a gateway is made from. */
+/** Dependencies of a gateway. */
 export interface GatewayOptions {
   readonly config: ConfigurationSource;
-  /** The kinds of policies that the configuration can have; default those that are built in. */
+  /** The kinds of policies that the configuration can have; default the built-in ones. */
   readonly policies?: PolicyRegistry;
-  /** For `${NAME}` in the configuration; default none. */
+  /** Values for `${NAME}` in the configuration; default none. */
   readonly environment?: Environment;
-  /** Receives log lines, each with its line break; default nobody. */
+  /** Receives log lines, each with its line break; default: discarded. */
   readonly writeLog?: (line: string) => void;
-  /** Receives one line per request; default nobody. */
+  /** Receives one line per request; default: discarded. */
   readonly writeAccessLog?: (line: string) => void;
   readonly clock?: Clock;
-  /** Answers what gateways are asked of the web UI; without it they answer 500. */
+  /** Serves the web UI; without it, gateways respond with 500 where they would show it. */
   readonly webUi?: WebUiHandler;
-  /** Runs once the configuration is read and before a port is opened; what it throws ends the start. */
+  /** Runs after the configuration is read and before a port is opened; an error aborts the start. */
   readonly beforeListening?: (gateway: Gateway) => Promise<void>;
 }
 
 /**
- * A running gateway: keeps a data plane in step with a configuration source.
+ * A running gateway: applies the configuration and its changes to a data plane.
  *
- * A configuration that is not good is reported and the running one stays.
+ * Reports an invalid configuration and keeps the running one.
  */
 export class Gateway {
   readonly settings: Settings;
@@ -69,10 +69,10 @@ export class Gateway {
   readonly #stopWatching: AbortController;
   readonly #record: ConfigurationRecord;
   #files: readonly string[] = [];
-  /** Of the configuration that was last tried, applied or not. */
+  /** Fingerprint of the last configuration, applied or rejected. */
   #fingerprint = "";
   #watching: Promise<void> = Promise.resolve();
-  /** One reading after the other, so that the last one read is the last one applied. */
+  /** Serializes reloads, so that the last configuration read is the last one applied. */
   #reloading: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
@@ -105,14 +105,14 @@ export class Gateway {
   }
 
   /**
-   * Starts listening as the configuration says, and follows its changes.
+   * Starts listening and follows changes of the configuration.
    * @throws {ConfigurationError} When the configuration is invalid or a port cannot be opened.
    * @throws {ConfigReadError} When it cannot be read.
    */
   static async start(options: GatewayOptions): Promise<Gateway> {
     const stopWatching = new AbortController();
     let gateway: Gateway | undefined = undefined;
-    // Before the first reading, so that no change falls in between.
+    // Before the configuration is read, so that no change is missed.
     const changes = await options.config.watch({
       clock: options.clock ?? systemClock,
       signal: stopWatching.signal,
@@ -141,12 +141,12 @@ export class Gateway {
     return this.#record.isRunning ? "ready" : "starting";
   }
 
-  /** Such as `info,proxy=debug`. */
+  /** Returns the log filter: `info,proxy=debug`. */
   logFilter(): string {
     return formatLogFilter(this.#logger.filter);
   }
 
-  /** The log of a module of the process, such as `admin`. */
+  /** Returns the log of a module, such as `admin`. */
   log(module: string): Log {
     return this.#logger.module(module);
   }
@@ -155,7 +155,7 @@ export class Gateway {
     return this.dataPlane.addresses();
   }
 
-  /** Stops accepting and lets requests finish for `timeoutMs`; `config.drainTimeout` unless given. Safe to call twice. */
+  /** Stops accepting and waits up to `timeoutMs`, by default `config.drainTimeout`, for requests to finish. Idempotent. */
   stop(
     timeoutMs: number = parseDuration(this.settings.drainTimeout),
   ): Promise<void> {
@@ -178,24 +178,24 @@ export class Gateway {
     this.#log.info("Stopped", { drained, cut, duration: `${durationMs}ms` });
   }
 
-  /** Reads and applies the configuration again now, changed or not; does nothing once the gateway is stopping. */
+  /** Reads and applies the configuration, changed or not; does nothing while the gateway stops. */
   reload(): Promise<void> {
     return this.#reloadIf(() => true);
   }
 
-  #reloadIf(isWanted: (candidate: Candidate) => boolean): Promise<void> {
-    this.#reloading = this.#reloading.then(() => this.#reload(isWanted));
+  #reloadIf(isNeeded: (candidate: Candidate) => boolean): Promise<void> {
+    this.#reloading = this.#reloading.then(() => this.#reload(isNeeded));
     return this.#reloading;
   }
 
-  async #reload(isWanted: (candidate: Candidate) => boolean): Promise<void> {
+  async #reload(isNeeded: (candidate: Candidate) => boolean): Promise<void> {
     if (this.#stopping !== undefined) return;
     try {
       const candidate = await loadCandidate(
         this.#options.config,
         this.#options,
       );
-      if (isWanted(candidate)) await this.#apply(candidate);
+      if (isNeeded(candidate)) await this.#apply(candidate);
     } catch (error) {
       this.#fingerprint = "";
       this.#log.error("Cannot read the configuration", { error });
@@ -211,7 +211,7 @@ export class Gateway {
     }
   }
 
-  /** Applies a configuration if it is good; answers everything there is to say about it. */
+  /** Applies a configuration unless it has errors; returns all its diagnostics. */
   async #apply(candidate: Candidate): Promise<readonly Diagnostic[]> {
     const { loaded, hash, fingerprint } = candidate;
     this.#files = loaded.files;
@@ -219,17 +219,17 @@ export class Gateway {
     let applied = false;
     let diagnostics: readonly Diagnostic[];
     if (loaded.diagnostics.some(isError)) {
-      diagnostics = checkCandidate(candidate);
+      diagnostics = await checkCandidate(candidate);
     } else {
       const result = await this.dataPlane.apply(loaded.resources);
       applied = result.applied;
       diagnostics = locateDiagnostics(candidate, result);
     }
-    // A first configuration that is refused is for the caller to show.
+    // The caller of `start` reports a first configuration that is rejected.
     if (applied || this.#record.isRunning) this.#logDiagnostics(diagnostics);
     if (applied) {
       this.#record.applied(candidate);
-      this.#warnOfNewSettings(loaded.settings);
+      this.#warnAboutNewSettings(loaded.settings);
     } else {
       const errors = diagnostics.filter(isError).length;
       this.#record.rejected(hash, diagnostics.map(formatDiagnostic), errors);
@@ -237,7 +237,7 @@ export class Gateway {
     return diagnostics;
   }
 
-  #warnOfNewSettings(settings: Settings): void {
+  #warnAboutNewSettings(settings: Settings): void {
     if (JSON.stringify(settings) === JSON.stringify(this.settings)) return;
     this.#log.warn('A change of "config" takes effect after a restart');
   }

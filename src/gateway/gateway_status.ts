@@ -4,9 +4,9 @@ import { formatTime } from "../base/log_text.ts";
 import type { Candidate } from "./candidate.ts";
 import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 
-/** The configuration in force, and the last one that was not good enough. */
+/** The configuration in force and the last rejected one. */
 export interface GatewayStatus {
-  /** SHA-256 of the configuration's text, hexadecimal; empty while none is in force. */
+  /** SHA-256 of the configuration, hexadecimal; empty before the first one is in force. */
   readonly hash: string;
   /** RFC 3339. */
   readonly appliedAt: string;
@@ -14,20 +14,20 @@ export interface GatewayStatus {
   readonly lastRejected: RejectedConfiguration | undefined;
 }
 
-/** A configuration that was not applied; it is gone once a later one is. */
+/** A rejected configuration; forgotten when a later one is applied. */
 export interface RejectedConfiguration {
   /** SHA-256 of the text of the configuration, hexadecimal. */
   readonly hash: string;
   /** RFC 3339. */
   readonly at: string;
-  /** One line each: `file:line:column: error: …`. */
+  /** Lines: `file:line:column: error: …`. */
   readonly diagnostics: readonly string[];
 }
 
-/** Whether traffic should be sent here. */
+/** Readiness for traffic. */
 export type Readiness = "starting" | "ready" | "draining";
 
-/** Keeps the status, and tells log and metrics what became of each configuration. */
+/** Keeps the status; logs and counts applied and rejected configurations. */
 export class ConfigurationRecord {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -44,7 +44,7 @@ export class ConfigurationRecord {
     return this.#status;
   }
 
-  /** Whether a configuration is in force. */
+  /** Reports whether a configuration is in force. */
   get isRunning(): boolean {
     return this.#status.hash !== "";
   }

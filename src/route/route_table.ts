@@ -1,4 +1,5 @@
 import type { HttpMatch } from "../api/resources/http_match.ts";
+import { runToEnd } from "../base/slices.ts";
 import { isWildcard } from "./hostname.ts";
 import { type Candidate, PathIndex, type RouteMatch } from "./path_index.ts";
 import { pathOf } from "./normalize_target.ts";
@@ -31,7 +32,14 @@ export interface RouteEntry<T> {
 export function createRouteTable<T>(
   entries: readonly RouteEntry<T>[],
 ): RouteTable<T> {
-  const byHostname = indexByHostname(entries);
+  return runToEnd(createRouteTableInSteps(entries));
+}
+
+/** Does the same as `createRouteTable`, in steps; see `runInSlices`. */
+export function* createRouteTableInSteps<T>(
+  entries: readonly RouteEntry<T>[],
+): Generator<void, RouteTable<T>> {
+  const byHostname = yield* indexByHostname(entries);
   const everyHost = byHostname.get("*");
   const hasWildcards = byHostname.keys().some((name) =>
     name !== "*" && isWildcard(name)
@@ -84,9 +92,9 @@ function* patternsOf(hostname: string): Generator<string> {
   yield "*";
 }
 
-function indexByHostname<T>(
+function* indexByHostname<T>(
   entries: readonly RouteEntry<T>[],
-): Map<string, PathIndex<T>> {
+): Generator<void, ReadonlyMap<string, PathIndex<T>>> {
   const candidates = new Map<string, Candidate<T>[]>();
   for (const { hostnames, matches, value } of entries) {
     const own = matches.map((match) => createCandidate(match, value));
@@ -95,12 +103,14 @@ function indexByHostname<T>(
       if (known === undefined) candidates.set(hostname, [...own]);
       else known.push(...own);
     }
+    yield;
   }
-  return new Map(
-    candidates.entries().map(([hostname, list]) =>
-      [hostname, new PathIndex(list)] as const
-    ),
-  );
+  const byHostname = new Map<string, PathIndex<T>>();
+  for (const [hostname, list] of candidates) {
+    byHostname.set(hostname, new PathIndex(list));
+    yield;
+  }
+  return byHostname;
 }
 
 function createCandidate<T>(source: HttpMatch, value: T): Candidate<T> {

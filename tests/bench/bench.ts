@@ -23,6 +23,7 @@ import {
 } from "./neighbours.ts";
 import { observationRows } from "./observation.ts";
 import { profilingRows } from "./profiling.ts";
+import { reloadRows } from "./reload.ts";
 import { type Row, row } from "./row.ts";
 import { tokenRows } from "./tokens.ts";
 
@@ -208,6 +209,7 @@ async function main(): Promise<void> {
       rounds: ROUNDS,
       seconds: SECONDS,
     }),
+    ...await reloadRows(upstream.port, { rounds: ROUNDS, seconds: SECONDS }),
     ...await startUpRows(),
   );
   await print(

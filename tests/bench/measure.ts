@@ -45,8 +45,8 @@ export async function requestsPerCpuSecond(
   return rate * seconds / (await cpuSeconds(pid) - before);
 }
 
-/** Of all threads, in user and kernel mode; see proc_pid_stat(5). */
-async function cpuSeconds(pid: number): Promise<number> {
+/** Processor time of all threads of a process, in user and kernel mode; see proc_pid_stat(5). */
+export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
   // The name of the process is the second field, in parentheses, and may hold anything.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

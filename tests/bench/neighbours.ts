@@ -76,6 +76,14 @@ export async function startGateway(
   };
   const file = await Deno.makeTempFile({ suffix: ".json" });
   await Deno.writeTextFile(file, JSON.stringify(config));
+  return await startGatewayFrom(file, port);
+}
+
+/** The gateway with the configuration of a file, which listens on `port`. */
+export async function startGatewayFrom(
+  file: string,
+  port: number,
+): Promise<Neighbour> {
   const [command, ...prefix] = gatewayCommand();
   return await startProcess(command, [...prefix, "-f", file], port);
 }
@@ -145,7 +153,7 @@ async function startProcess(
 }
 
 async function untilListening(port: number): Promise<void> {
-  const giveUpAt = Date.now() + 10_000;
+  const giveUpAt = Date.now() + 60_000;
   for (;;) {
     try {
       (await Deno.connect({ hostname: "127.0.0.1", port })).close();

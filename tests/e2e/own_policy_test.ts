@@ -120,7 +120,7 @@ Deno.test("a policy of one's own runs before routing", async () => {
 async function errorsOf(text: string): Promise<readonly string[]> {
   const source = textSource(text, "gateway.yaml");
   const candidate = await loadCandidate(source, { policies });
-  return checkCandidate(candidate).map(formatDiagnostic);
+  return (await checkCandidate(candidate)).map(formatDiagnostic);
 }
 
 Deno.test("mistakes in a policy of one's own have their place, in both forms of configuration", async () => {

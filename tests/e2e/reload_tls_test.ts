@@ -110,7 +110,7 @@ Deno.test("gateway warns of a certificate that has expired, and shows it", async
   await replaceFile(join(test.folder, "cert.pem"), expired.cert);
 
   await test.log.next(
-    /warn\t.*gateways\.default\.tls\.cert: The certificate expired at \d{4}-.*Z: clients refuse it/,
+    /warn\t.*gateways\.default\.tls\.cert: The certificate expired at \d{4}-.*Z: clients reject it/,
   );
   await test.log.next(applied);
   assert.match(await namesShown(test.port, "localhost"), /old\.example/);

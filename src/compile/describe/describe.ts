@@ -11,7 +11,7 @@ import type {
   CompiledModel,
   ServedRule,
 } from "../compiled_model.ts";
-import { fullName } from "../precedence.ts";
+import { namespacedName } from "../precedence.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
 import { createRedaction, type Redact } from "./redact_configuration.ts";
 
@@ -65,7 +65,7 @@ export async function describe(
     policies: await mapInSlices(
       resources.gatewayPolicies,
       (policy) => ({
-        key: fullName(policy),
+        key: namespacedName(policy),
         targetRefs: policy.spec.targetRefs,
         phase: policy.spec.phase,
         traffic: redact(schemas.traffic, policy.spec.traffic),

@@ -2,10 +2,10 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate } from "../../snapshot/snapshot.ts";
 
-/** Reads a text file whose path is as it stands in the configuration; throws when it cannot. */
+/** Reads a text file by its path in the configuration; throws when it cannot. */
 export type ReadFile = (path: string) => string;
 
-/** The PEM text itself, or that of the file that `pathOrPem` names. @throws When the file cannot be read. */
+/** Returns inline PEM as it is, or reads it from a file. @throws When the file cannot be read. */
 export function loadPem(pathOrPem: string, readFile: ReadFile): string {
   if (isPem(pathOrPem)) return pathOrPem;
   try {
@@ -16,7 +16,7 @@ export function loadPem(pathOrPem: string, readFile: ReadFile): string {
   }
 }
 
-/** What messages call a PEM text: the file that it comes from, if it does. */
+/** Names PEM in messages: by its file, or as inline text. */
 export function nameOfPem(pathOrPem: string): string {
   return isPem(pathOrPem) ? "the text" : `"${pathOrPem}"`;
 }
@@ -25,7 +25,7 @@ function isPem(pathOrPem: string): boolean {
   return pathOrPem.includes("-----BEGIN ");
 }
 
-/** The first certificate of a chain that messages call `name`. @throws {TypeError} When there is none or it is broken. */
+/** Parses the first certificate of a chain, which messages call `name`. @throws {TypeError} When it is missing or invalid. */
 export function parseLeaf(cert: string, name: string): X509Certificate {
   const [leaf] = parseCertificates(cert, name);
   if (leaf === undefined) throw new TypeError(`${name} holds no certificate`);
@@ -33,8 +33,8 @@ export function parseLeaf(cert: string, name: string): X509Certificate {
 }
 
 /**
- * The certificate chain `cert`, which begins with `leaf`, with its key, for the host names that `leaf` states.
- * @throws {TypeError} When the key is not what it should be or belongs to another certificate.
+ * Pairs the chain `cert`, which begins with `leaf`, with its private key, for the hostnames of `leaf`.
+ * @throws {TypeError} When the key is invalid or belongs to another certificate.
  */
 export function pairWithKey(
   leaf: X509Certificate,
@@ -47,7 +47,7 @@ export function pairWithKey(
   return { hostnames: dnsNames(leaf), cert, key };
 }
 
-/** The certificates of a PEM text that messages call `name`. @throws {TypeError} When there are none or one is broken. */
+/** Parses all certificates of a PEM text, which messages call `name`. @throws {TypeError} When one is invalid, or none is found. */
 export function parseCertificates(
   pem: string,
   name: string,
@@ -66,7 +66,7 @@ export function parseCertificates(
 const certificateBlock =
   /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-// The cause of a failure is left out: it might quote the key.
+// Without the cause, which might quote the key.
 function parseKey(key: string) {
   try {
     return createPrivateKey(key);
@@ -75,7 +75,7 @@ function parseKey(key: string) {
   }
 }
 
-/** Host names in the subject alternative names, such as `["example.com", "*.example.com"]`. */
+/** Returns the hostnames in the subject alternative names: `["example.com", "*.example.com"]`. */
 function dnsNames({ subjectAltName }: X509Certificate): string[] {
   const names = (subjectAltName ?? "").split(", ");
   return names.filter((name) => name.startsWith("DNS:")).map((name) =>

@@ -1,6 +1,6 @@
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import { createRouteTable } from "../../route/route_table.ts";
+import { createRouteTableInSteps } from "../../route/route_table.ts";
 import type { Listener } from "../../snapshot/snapshot.ts";
 import { type AttachedRoute, attachRoutes } from "../routes/attach_routes.ts";
 import type { CompiledListener, Rule, ServedRule } from "../compiled_model.ts";
@@ -19,41 +19,54 @@ import {
   reportConflict,
 } from "../routes/route_rules.ts";
 
-/** Every listener, with the routes that are attached to it and the policies of its gateway phase. */
-export function compileListeners(
+/** Compiles every listener with its attached routes and gateway-phase policies, in steps. */
+export function* compileListeners(
   { gateways, httpRoutes }: ResourceSet,
   context: ForwardingContext,
-): readonly CompiledListener[] {
-  const rules = new Map(
-    httpRoutes.map((route) => [route, prepareRules(route, context)]),
-  );
+): Generator<void, readonly CompiledListener[]> {
+  const rules = new Map<HttpRoute, readonly Rule[]>();
+  for (const route of httpRoutes) {
+    rules.set(route, prepareRules(route, context));
+    yield;
+  }
   const sites = listListeners(gateways, context.report);
-  const attached = attachRoutes(httpRoutes, sites, context.report);
-  return sites.map((site) => {
-    const served = serve(site, attached.get(site) ?? [], { rules, context });
+  const attached = yield* attachRoutes(httpRoutes, sites, context.report);
+  const listeners: CompiledListener[] = [];
+  for (const site of sites) {
+    const served = yield* compileRules(
+      site,
+      attached.get(site) ?? [],
+      { rules, context },
+    );
     const effective = gatewayPolicies(site, context);
-    const listener = createListener(site, { served, effective, context });
-    return { site, effective, rules: served, listener };
-  });
+    const listener = yield* createListener(
+      site,
+      { served, effective, context },
+    );
+    listeners.push({ site, effective, rules: served, listener });
+  }
+  return listeners;
 }
 
-function serve(
+function* compileRules(
   site: ListenerSite,
   attached: readonly AttachedRoute[],
   { rules, context }: {
     readonly rules: ReadonlyMap<HttpRoute, readonly Rule[]>;
     readonly context: ForwardingContext;
   },
-): readonly ServedRule[] {
-  return attached.flatMap(({ route, hostnames }) =>
-    (rules.get(route) ?? []).map((rule) => ({
-      ...compileRule(rule, site, context),
-      hostnames,
-    }))
-  );
+): Generator<void, readonly ServedRule[]> {
+  const served: ServedRule[] = [];
+  for (const { route, hostnames } of attached) {
+    for (const rule of rules.get(route) ?? []) {
+      served.push({ ...compileRule(rule, site, context), hostnames });
+      yield;
+    }
+  }
+  return served;
 }
 
-/** Those that run before the route is known; what a listener has itself is more specific. */
+/** Merges the policies that run before routing: those of the listener are more specific than those of its gateway. */
 function gatewayPolicies(
   { gateway, spec }: ListenerSite,
   context: ForwardingContext,
@@ -70,14 +83,14 @@ function gatewayPolicies(
   );
 }
 
-function createListener(
+function* createListener(
   { gateway, spec, key, hostname }: ListenerSite,
   { served, effective, context }: {
     readonly served: readonly ServedRule[];
     readonly effective: readonly EffectivePolicy[];
     readonly context: ForwardingContext;
   },
-): Listener {
+): Generator<void, Listener> {
   return {
     key,
     gateway: gateway.metadata.name,
@@ -89,7 +102,7 @@ function createListener(
       context.policies.running("gateway"),
       context.environment,
     ),
-    routes: createRouteTable([
+    routes: yield* createRouteTableInSteps([
       ...served.map(({ rule, route, hostnames }) => ({
         hostnames,
         matches: rule.spec.matches,

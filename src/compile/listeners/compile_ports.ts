@@ -16,7 +16,7 @@ import {
 import { compilePortTls, type TlsContext } from "./port_tls.ts";
 import type { Report } from "../report.ts";
 
-/** A listener and where it comes from. */
+/** A compiled listener and its resource. */
 export interface CompiledSite {
   readonly site: ListenerSite;
   readonly listener: Listener;
@@ -91,7 +91,7 @@ function nameOfAddress(address: string | undefined): string {
   return address ?? "all addresses";
 }
 
-/** Nothing for a port of two protocols, or of TLS without a certificate: it could not answer as it should. */
+/** Returns nothing for a port with two protocols, or with TLS and no valid certificate: every request on it would fail. */
 function compilePort(
   key: string,
   group: readonly BoundListener[],

@@ -3,18 +3,18 @@ import {
   type Gateway,
   type Listener as ListenerSpec,
 } from "../../api/resources/gateway_resource.ts";
-import { fullName } from "../precedence.ts";
+import { namespacedName } from "../precedence.ts";
 import type { Report } from "../report.ts";
 
-/** A listener of a gateway, with the way to it. */
+/** A listener and its position in its gateway. */
 export interface ListenerSite {
   readonly gateway: Gateway;
   readonly spec: ListenerSpec;
-  /** Place in `spec.listeners`. */
+  /** Index in `spec.listeners`. */
   readonly index: number;
-  /** Such as `default/default/http`: namespace, gateway, listener. */
+  /** Namespace, gateway and listener: `default/default/http`. */
   readonly key: string;
-  /** `*` for any. */
+  /** `*` for every hostname. */
   readonly hostname: string;
   /** Addresses to listen on; `undefined` is all addresses. */
   readonly addresses: readonly (string | undefined)[];
@@ -26,25 +26,25 @@ export type SharedSetting = <T>(
   valueOf: (spec: ListenerSpec) => T | undefined,
 ) => T | undefined;
 
-/** Every listener of every gateway; of those that cannot be told apart none is used, as the Gateway API says. */
+/** Returns the listeners of all gateways, without those that conflict: indistinct listeners are not used (Gateway API). */
 export function listListeners(
   gateways: readonly Gateway[],
   report: Report,
 ): ListenerSite[] {
   const sites = gateways.flatMap(sitesOf);
   return sites.filter((site) => {
-    const rival = sites.find((other) =>
-      other !== site && areIndistinct(site, other)
+    const other = sites.find((each) =>
+      each !== site && areIndistinct(site, each)
     );
-    if (rival === undefined) return true;
+    if (other === undefined) return true;
     const message =
-      `Cannot tell the listener from "${rival.key}": both accept hostname "${site.hostname}" on port ${site.spec.port}`;
+      `The listener conflicts with "${other.key}": both accept hostname "${site.hostname}" on port ${site.spec.port}`;
     report.error(site.gateway, { path: pathOf(site), message });
     return false;
   });
 }
 
-/** Where a listener stands in its gateway. */
+/** Returns the path of a listener in its gateway. */
 export function pathOf({ index }: ListenerSite): (string | number)[] {
   return ["spec", "listeners", index];
 }
@@ -54,7 +54,7 @@ function sitesOf(gateway: Gateway): ListenerSite[] {
     gateway,
     spec,
     index,
-    key: `${fullName(gateway)}/${spec.name}`,
+    key: `${namespacedName(gateway)}/${spec.name}`,
     hostname: spec.hostname ?? "*",
     addresses: bindAddressesOf(gateway, spec),
   }));

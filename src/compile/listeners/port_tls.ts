@@ -15,17 +15,17 @@ import {
 } from "./listener_sites.ts";
 import type { Report } from "../report.ts";
 
-/** What certificates are read with, and where it is told what is wrong with them. */
+/** Dependencies of reading certificates. */
 export interface TlsContext {
   readonly readFile: ReadFile;
   readonly report: Report;
-  /** Wall-clock time in milliseconds; left out, no certificate has expired. */
+  /** Wall-clock time in milliseconds; without it, no certificate counts as expired. */
   readonly now?: number;
 }
 
 const clientCertificates = { Request: "request", Require: "require" } as const;
 
-/** TLS of a port: the certificates of all its listeners, and how clients show theirs. */
+/** Compiles the TLS settings of a port: server certificates of all its listeners, and client certificates. */
 export function compilePortTls(
   sites: readonly ListenerSite[],
   shared: SharedSetting,
@@ -63,7 +63,7 @@ function warnOfSharedDemand(
   }
 }
 
-/** Empty when it cannot be read: then no client certificate is trusted. */
+/** Returns an empty string when the CA cannot be read; then no client certificate is trusted. */
 function loadClientCa(
   site: ListenerSite,
   { readFile, report }: TlsContext,
@@ -110,7 +110,7 @@ function certificatesOf(
       const parsed = pairWithKey(leaf, chain, privateKey);
       if (now !== undefined && now > leaf.validToDate.getTime()) {
         const message =
-          `The certificate expired at ${leaf.validToDate.toISOString()}: clients refuse it`;
+          `The certificate expired at ${leaf.validToDate.toISOString()}: clients reject it`;
         report.warning(site.gateway, { path: [...at, "cert"], message });
       }
       return [{
@@ -125,7 +125,7 @@ function certificatesOf(
   });
 }
 
-/** A listener's only certificate is for whatever the listener is for; several say themselves. */
+/** Returns the hostnames that a certificate serves: those of the listener if it is its only one, else its own. */
 function namesFor(
   { hostnames }: Certificate,
   { hostname }: ListenerSite,

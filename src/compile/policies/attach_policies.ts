@@ -5,7 +5,7 @@ import {
 } from "../../api/resources/gateway_policy_schema.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { compareAge, fullName } from "../precedence.ts";
+import { comparePrecedence, namespacedName } from "../precedence.ts";
 import type { Report } from "../report.ts";
 
 /** Target of a policy: a resource, or a named section (listener, rule) of it. */
@@ -34,13 +34,13 @@ export function nameOfTarget(
 }
 
 /** Finds the target of every policy; a target that is not there gets a warning. */
-export function attachPolicies(
+export function* attachPolicies(
   resources: ResourceSet,
   report: Report,
-): PolicyAttachments {
-  const known = listTargets(resources);
+): Generator<void, PolicyAttachments> {
+  const known = yield* listTargets(resources);
   const attached = new Map<string, GatewayPolicy[]>();
-  for (const policy of resources.gatewayPolicies.toSorted(compareAge)) {
+  for (const policy of resources.gatewayPolicies.toSorted(comparePrecedence)) {
     for (const [index, ref] of policy.spec.targetRefs.entries()) {
       const target = targetKey(ref.kind, policy.metadata.namespace, ref);
       if (!known.has(target)) {
@@ -54,6 +54,7 @@ export function attachPolicies(
       if (level === undefined) attached.set(key, [policy]);
       else if (!level.includes(policy)) level.push(policy);
     }
+    yield;
   }
   return {
     at(target, phase) {
@@ -89,7 +90,9 @@ function levelKey(
   return `${isInline ? "inline" : phase ?? ""}:${target}`;
 }
 
-function listTargets(resources: ResourceSet): ReadonlySet<string> {
+function* listTargets(
+  resources: ResourceSet,
+): Generator<void, ReadonlySet<string>> {
   const keys = new Set<string>();
   const add = (
     { kind, metadata }: { kind: string; metadata: GatewayPolicy["metadata"] },
@@ -105,8 +108,12 @@ function listTargets(resources: ResourceSet): ReadonlySet<string> {
   }
   for (const route of resources.httpRoutes) {
     add(route, route.spec.rules.map(({ name }) => name));
+    yield;
   }
-  for (const backend of resources.gatewayBackends) add(backend, []);
+  for (const backend of resources.gatewayBackends) {
+    add(backend, []);
+    yield;
+  }
   return keys;
 }
 
@@ -117,7 +124,7 @@ function reportMissing(
   { known, report }: { known: ReadonlySet<string>; report: Report },
 ): void {
   const { namespace } = policy.metadata;
-  const name = fullName({ metadata: { namespace, name: ref.name } });
+  const name = namespacedName({ metadata: { namespace, name: ref.name } });
   const whole = targetKey(ref.kind, namespace, { name: ref.name });
   const hasResource = known.has(whole);
   const message = hasResource

@@ -23,10 +23,10 @@ export interface Site {
 }
 
 /** Reports the problems of policies and filters, attached or not. */
-export function checkPolicies(
+export function* checkPolicies(
   resources: ResourceSet,
   context: CheckContext,
-): void {
+): Generator<void> {
   const { policies } = context;
   for (const policy of resources.gatewayPolicies) {
     const { traffic = {}, backend = {}, phase } = policy.spec;
@@ -39,6 +39,7 @@ export function checkPolicies(
     });
     check(site("traffic"), traffic, kinds, context);
     check(site("backend"), backend, policies.running("backend"), context);
+    yield;
   }
   for (const route of resources.httpRoutes) {
     for (const [index, rule] of route.spec.rules.entries()) {
@@ -48,6 +49,7 @@ export function checkPolicies(
         const at = [...path, "backendRefs", number];
         checkFilters({ resource: route, path: at }, filters, context);
       }
+      yield;
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Backend } from "../../snapshot/snapshot.ts";
 import type { EffectivePolicy, PolicyLayer } from "./effective_policy.ts";
 import type { PolicyChecks } from "./policy_checks.ts";
 
-/** Listener port where a policy runs, and namespace of the resource that configures it. */
+/** The listener port where a policy runs, and the namespace of the resource that configures it. */
 interface PolicySite {
   readonly listenerPort: number;
   readonly namespace: string;
@@ -25,7 +25,7 @@ export interface PolicyFactoryOptions {
 export class PolicyFactory {
   readonly #options: PolicyFactoryOptions;
   readonly #created = new Map<string, RunningPolicy | undefined>();
-  /** Numbers that stand for the parts of a key of `#created`. */
+  /** By part of a key of `#created`: a number that stands for it. */
   readonly #ids = new Map<unknown, number>();
 
   constructor(options: PolicyFactoryOptions) {

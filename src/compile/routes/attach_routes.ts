@@ -2,45 +2,53 @@ import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
 import type { HttpRoute, ParentRef } from "../../api/resources/http_route.ts";
 import { nearest } from "../../api/schema/suggest.ts";
 import { intersectHostnames } from "../../route/hostname.ts";
-import { compareAge, fullName } from "../precedence.ts";
+import { comparePrecedence, namespacedName } from "../precedence.ts";
 import type { ListenerSite } from "../listeners/listener_sites.ts";
 import type { Report } from "../report.ts";
 
 /** A route as one listener sees it. */
 export interface AttachedRoute {
   readonly route: HttpRoute;
-  /** Those of the route that the listener accepts too; empty for every host of the listener. */
+  /** Hostnames of the route that the listener accepts; empty for all hostnames of the listener. */
   readonly hostnames: readonly string[];
 }
 
 /**
- * The routes of each listener, in order of precedence: oldest first, then by namespace and name.
+ * Returns the routes of each listener in order of precedence, in steps.
  *
- * A host name stays as the route writes it and is not narrowed to the listener's: requests for other hosts never come here, and
- * "the largest number of characters in a matching hostname" is counted on the route's own (Gateway API, `HTTPRouteSpec.hostnames`).
+ * Hostnames of routes are not narrowed to those of the listener: requests for other hosts never reach the route, and "the largest
+ * number of characters in a matching hostname" refers to the hostname of the route (Gateway API, `HTTPRouteSpec.hostnames`).
  */
-export function attachRoutes(
+export function* attachRoutes(
   routes: readonly HttpRoute[],
   sites: readonly ListenerSite[],
   report: Report,
-): ReadonlyMap<ListenerSite, readonly AttachedRoute[]> {
+): Generator<void, ReadonlyMap<ListenerSite, readonly AttachedRoute[]>> {
   const attached = new Map<ListenerSite, AttachedRoute[]>(
     sites.map((site) => [site, []]),
   );
-  for (const route of routes.toSorted(compareAge)) {
-    for (const site of listenersFor(route, sites, report)) {
+  const byGateway = Map.groupBy(
+    sites,
+    ({ gateway }) => namespacedName(gateway),
+  );
+  for (const route of routes.toSorted(comparePrecedence)) {
+    for (const site of listenersFor(route, byGateway, report)) {
       const hostnames = acceptedHostnames(route, site);
       if (hostnames !== undefined) {
         attached.get(site)?.push({ route, hostnames });
       }
     }
+    yield;
   }
   return attached;
 }
 
+/** By `namespace/name` of their gateway. */
+type Sites = ReadonlyMap<string, readonly ListenerSite[]>;
+
 function listenersFor(
   route: HttpRoute,
-  sites: readonly ListenerSite[],
+  sites: Sites,
   report: Report,
 ): ReadonlySet<ListenerSite> {
   const { parentRefs } = route.spec;
@@ -54,7 +62,7 @@ function listenersFor(
     report.warning(route, { path, message, suggestion: result.suggestion });
   }
   if (parentRefs.length === 0) {
-    const message = sites.length === 0
+    const message = sites.size === 0
       ? "Cannot attach the route: there is no gateway, so nothing listens"
       : "Cannot attach the route: it names no gateway";
     report.warning(route, { path: ["spec", "parentRefs"], message });
@@ -72,16 +80,18 @@ interface Resolution {
 function resolveParent(
   route: HttpRoute,
   parentRef: ParentRef,
-  sites: readonly ListenerSite[],
+  sites: Sites,
 ): Resolution {
   const { group, kind, name, sectionName, port } = parentRef;
   if (group !== GATEWAY_API_GROUP || kind !== "Gateway") {
     return { sites: [], problem: `kind "${kind}" cannot have routes` };
   }
   const gateway = `${parentRef.namespace ?? route.metadata.namespace}/${name}`;
-  const all = sites.filter((site) => fullName(site.gateway) === gateway);
-  if (all.length === 0) {
-    const known = sites.map((site) => site.gateway.metadata.name);
+  const all = sites.get(gateway);
+  if (all === undefined) {
+    const known = sites.values().flatMap((own) =>
+      own.slice(0, 1).map((site) => site.gateway.metadata.name)
+    ).toArray();
     return {
       sites: [],
       problem: `gateway "${gateway}" not found`,
@@ -126,7 +136,7 @@ function noSuchListener(
   };
 }
 
-/** Gateway API, `AllowedRoutes`. A selector of namespaces selects none: there are no Namespace resources to look at. */
+/** Implements `AllowedRoutes` of the Gateway API. A namespace selector matches nothing: there are no Namespace resources. */
 function allowsRoute(
   { gateway, spec }: ListenerSite,
   route: HttpRoute,
@@ -143,7 +153,7 @@ function allowsRoute(
   return isKindAllowed && isNamespaceAllowed;
 }
 
-/** `undefined` when the route has host names and the listener accepts none of them. */
+/** Returns `undefined` when the route has hostnames and the listener accepts none of them. */
 function acceptedHostnames(
   { spec }: HttpRoute,
   { hostname }: ListenerSite,

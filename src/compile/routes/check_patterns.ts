@@ -13,9 +13,13 @@ export async function loadPatternsOf(
 }
 
 /** Reports invalid regular expressions in the matches of routes, attached or not. */
-export function checkPatterns(resources: ResourceSet, report: Report): void {
+export function* checkPatterns(
+  resources: ResourceSet,
+  report: Report,
+): Generator<void> {
   const hide = createHiding(resources.environment);
   for (const { route, path, source } of patternsOf(resources)) {
+    yield;
     const { problem } = new Pattern(source);
     if (problem === undefined) continue;
     const message = hide(`invalid regular expression: ${problem}`);

@@ -6,7 +6,7 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import { compareAge, fullName } from "../precedence.ts";
+import { comparePrecedence, namespacedName } from "../precedence.ts";
 import {
   loadPem,
   nameOfPem,
@@ -15,24 +15,24 @@ import {
 } from "../listeners/certificates.ts";
 import type { Report } from "../report.ts";
 
-/** Every backend by its key, each with the TLS policy that applies to it. */
-export function compileBackends(
+/** Compiles every backend with the TLS policy that applies to it, in steps; returns them by their key. */
+export function* compileBackends(
   { gatewayBackends, backendTlsPolicies }: ResourceSet,
   readFile: ReadFile,
   report: Report,
-): ReadonlyMap<string, Backend> {
+): Generator<void, ReadonlyMap<string, Backend>> {
   const known = new Map(
-    gatewayBackends.map((backend) => [fullName(backend), backend]),
+    gatewayBackends.map((backend) => [namespacedName(backend), backend]),
   );
   const owners = new Map<string, BackendTlsPolicy>();
   const tls = new Map<string, Backend["tls"]>();
-  for (const policy of backendTlsPolicies.toSorted(compareAge)) {
+  for (const policy of backendTlsPolicies.toSorted(comparePrecedence)) {
     const compiled = compileTls(policy, readFile, report);
     for (const { key, path } of targetsOf(policy, known, report)) {
       const owner = owners.get(key);
       if (owner !== undefined) {
         const message = `Cannot apply to backend "${key}": BackendTLSPolicy "${
-          fullName(owner)
+          namespacedName(owner)
         }" takes precedence`;
         report.warning(policy, { path, message });
         continue;
@@ -40,15 +40,17 @@ export function compileBackends(
       owners.set(key, policy);
       tls.set(key, compiled);
     }
+    yield;
   }
-  return new Map(
-    known.entries().map(([key, resource]) =>
-      [key, compileBackend(resource, tls.get(key))] as const
-    ),
-  );
+  const backends = new Map<string, Backend>();
+  for (const [key, resource] of known) {
+    backends.set(key, compileBackend(resource, tls.get(key)));
+    yield;
+  }
+  return backends;
 }
 
-/** A backend that may have been meant by a name that none has. */
+/** Suggests the backend that was probably intended by an unknown name. */
 export function suggestBackend(
   name: string,
   backends: ReadonlyMap<string, Backend>,
@@ -70,7 +72,7 @@ function compileBackend(
   tls: Backend["tls"],
 ): Backend {
   return {
-    key: fullName({ metadata }),
+    key: namespacedName({ metadata }),
     name: metadata.name,
     host: spec.static.host,
     port: spec.static.port,
@@ -79,14 +81,14 @@ function compileBackend(
     maxConnections: spec.limits?.maxConnections,
     maxPendingRequests: spec.limits?.maxPendingRequests,
     connectTimeoutMs: optionalDuration(spec.timeouts?.connect),
-    // `0s` is no limit.
+    // `0s` means unlimited.
     idleTimeoutMs: optionalDuration(spec.timeouts?.idle) || undefined,
   };
 }
 
 const protocols = { HTTP1: "http1", HTTP2: "http2" } as const;
 
-/** Keys of the backends that a policy is for, each with where it says so. */
+/** Returns the keys of the backends that a policy targets, with the paths of the references. */
 function targetsOf(
   policy: BackendTlsPolicy,
   known: ReadonlyMap<string, GatewayBackend>,
@@ -116,7 +118,7 @@ function targetsOf(
   });
 }
 
-/** "Connections using an invalid CACertificateRef MUST fail" (Gateway API): so one bad reference spoils the policy. */
+/** One invalid reference invalidates the policy: "Connections using an invalid CACertificateRef MUST fail" (Gateway API). */
 function compileTls(
   policy: BackendTlsPolicy,
   readFile: ReadFile,

@@ -24,7 +24,7 @@ import type { Forwarding } from "../compiled_model.ts";
 import type { Report } from "../report.ts";
 import { findWebUi } from "./compile_web_ui.ts";
 
-/** What references are resolved with. */
+/** Dependencies of resolving references. */
 export interface ForwardingContext {
   readonly policies: PolicyRegistry;
   readonly backends: ReadonlyMap<string, Backend>;
@@ -36,9 +36,8 @@ export interface ForwardingContext {
 }
 
 /**
- * Resolves the backends of a rule. One that does not resolve keeps its weight: "the proportion of requests that would otherwise
- * have been routed to an invalid backend MUST receive a 500" (Gateway API, `HTTPRouteRule.backendRefs`). A mirror that does not
- * resolve is dropped.
+ * Resolves the backends of a rule. An unresolved reference keeps its weight: "the proportion of requests that would otherwise have
+ * been routed to an invalid backend MUST receive a 500" (Gateway API, `HTTPRouteRule.backendRefs`). An unresolved mirror is dropped.
  */
 export function compileForwarding(
   route: HttpRoute,
@@ -74,8 +73,7 @@ function compileBackendRef(
     ? resolveBackend(route, ref, context)
     : { backend: webUi };
   if (resolved.backend === undefined) {
-    const message =
-      `${resolved.problem}; its share of requests is answered with 500`;
+    const message = `${resolved.problem}; its share of requests gets 500`;
     const { field, suggestion } = resolved;
     context.report.warning(route, {
       path: [...path, field],
@@ -156,12 +154,12 @@ function fractionOf({ percent, fraction }: RequestMirror): number {
 type Resolved = { readonly backend: Backend } | {
   readonly backend: undefined;
   readonly problem: string;
-  /** Field of the reference that is at fault. */
+  /** The invalid field of the reference. */
   readonly field: keyof BackendRef;
   readonly suggestion?: string | undefined;
 };
 
-/** Gateway API, `HTTPBackendRef`: unknown kind, missing resource, or one of another namespace (no ReferenceGrant here). */
+/** Rejects unknown kinds, missing resources and other namespaces: there is no ReferenceGrant (Gateway API, `HTTPBackendRef`). */
 function resolveBackend(
   route: HttpRoute,
   ref: RequestMirror["backendRef"],

@@ -6,7 +6,7 @@ import type { CompiledListener } from "../compiled_model.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
 import type { Report } from "../report.ts";
 
-/** The web UI, when a reference means it: the backend of kind `WebUI` is called by what the page may do. */
+/** Returns the web UI when a reference of kind `WebUI` names it by its access, `read-only` or `read-write`. */
 export function findWebUi({ group, kind, name }: BackendRef) {
   if (kind !== WEB_UI_KIND || group !== POLICY_API_GROUP) return undefined;
   return webUis.find((backend) => backend.webUi === name);
@@ -26,7 +26,7 @@ function createWebUi(webUi: WebUiAccess): Backend {
   };
 }
 
-/** Warns of a web UI that anybody can use who reaches its gateway. */
+/** Warns about a web UI without authentication and authorization. */
 export function checkWebUi(
   listeners: readonly CompiledListener[],
   report: Report,

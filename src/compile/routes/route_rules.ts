@@ -10,7 +10,7 @@ import type {
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
-import { fullName } from "../precedence.ts";
+import { namespacedName } from "../precedence.ts";
 import {
   nameOfTarget,
   type PolicyAttachments,
@@ -33,7 +33,7 @@ import {
 } from "./compile_forwarding.ts";
 import type { ListenerSite } from "../listeners/listener_sites.ts";
 
-/** The rules of a route, their backends resolved. */
+/** Resolves the backends of the rules of a route. */
 export function prepareRules(
   route: HttpRoute,
   context: ForwardingContext,
@@ -45,7 +45,7 @@ export function prepareRules(
   });
 }
 
-/** Merges everything that is attached to a rule of a listener: gateway < listener < route < rule < inline < filters. */
+/** Merges the policies of a rule of a listener, the least specific first: gateway, listener, route, rule, inline, filters. */
 export function compileRule(
   rule: Rule,
   site: ListenerSite,
@@ -63,14 +63,14 @@ export function compileRule(
     rule,
     effective,
     route: {
-      key: `${fullName(route)}/${index}`,
+      key: `${namespacedName(route)}/${index}`,
       name: route.metadata.name,
       policies: context.factory.createAll(effective, site.spec.port),
       describePolicies: describeLater(
         [
           ...effective.map(({ kind: { name }, layers }) => ({ name, layers })),
-          { name: "timeouts", layers: having({ timeouts }) },
-          { name: "retry", layers: having({ retry }) },
+          { name: "timeouts", layers: layersOf({ timeouts }) },
+          { name: "retry", layers: layersOf({ retry }) },
         ],
         [...kinds, ...routeFields],
         context.environment,
@@ -83,7 +83,7 @@ export function compileRule(
   };
 }
 
-/** The policies of one level of attachment; `phase` is that of `spec.phase`. */
+/** Returns the policies that are attached to a target; `phase` is `spec.phase`. */
 export function levelAt(
   attachments: PolicyAttachments,
   target: PolicyTarget,
@@ -104,7 +104,7 @@ function levelOf(
   }));
 }
 
-/** Warns that a policy has no effect. */
+/** Returns a function that warns about policies without effect. */
 export function reportConflict(
   { report }: Pick<ForwardingContext, "report">,
 ): OnConflict {
@@ -129,7 +129,7 @@ function trafficOfRule(
   });
 }
 
-/** The most specific first. */
+/** Returns the levels of policies, the most specific first. */
 function levelsOf(
   { route, spec, own }: Rule,
   { gateway, spec: listener }: ListenerSite,
@@ -170,8 +170,8 @@ function mergeRetry(
   );
 }
 
-/** What was merged of a field, if anything. */
-function having(
+/** Describes merged time-outs or retries as a layer; returns nothing when none are set. */
+function layersOf(
   merged: {
     readonly timeouts?: RouteTimeouts;
     readonly retry?: RouteRetry | undefined;
@@ -184,7 +184,7 @@ function having(
     : [];
 }
 
-/** Gateway API leaves `attempts` and `backoff` to us when they are left out: one more try, after 25 ms. */
+/** Fills in defaults, which the Gateway API leaves to implementations: one more attempt, after 25 ms. */
 function compileRetry({ attempts, codes, backoff }: RouteRetry): Retry {
   return {
     attempts: attempts ?? 1,
@@ -198,12 +198,11 @@ function warnWithoutBackend(
   effective: readonly EffectivePolicy[],
   { report }: ForwardingContext,
 ): void {
-  const answers = effective.some(({ kind }) => kind.respondsAlways);
-  if (answers || forwarding.totalWeight > 0) return;
+  const responds = effective.some(({ kind }) => kind.respondsAlways);
+  if (responds || forwarding.totalWeight > 0) return;
   const cause = forwarding.backends.length === 0
     ? "the route has no backends"
     : "no backend has a weight above 0";
-  const message =
-    `Cannot forward requests: ${cause}, so they are answered with 500`;
+  const message = `Cannot forward requests: ${cause}, so they get 500`;
   report.warning(route, { path: ["spec", "rules", index], message });
 }

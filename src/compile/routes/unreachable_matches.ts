@@ -3,13 +3,17 @@ import type { CompiledListener, Rule, ServedRule } from "../compiled_model.ts";
 import type { Report } from "../report.ts";
 
 /** Warns of matches that no request reaches at any listener, because another rule takes precedence. */
-export function reportUnreachableMatches(
+export function* reportUnreachableMatches(
   listeners: readonly CompiledListener[],
   report: Report,
-): void {
+): Generator<void> {
   const winners = new Map<Rule, Map<number, Winner | undefined>>();
   for (const { rules } of listeners) {
-    const uses = rules.flatMap(usesOf);
+    const uses: Use[] = [];
+    for (const rule of rules) {
+      uses.push(...usesOf(rule));
+      yield;
+    }
     const first = new Map<string, Rule>();
     for (const { key, rule } of uses) {
       if (!first.has(key)) first.set(key, rule);
@@ -20,6 +24,7 @@ export function reportUnreachableMatches(
       const ofRule = winners.getOrInsertComputed(rule, () => new Map());
       // A match that some listener or hostname reaches is not reported.
       if (winner === undefined || !ofRule.has(index)) ofRule.set(index, winner);
+      yield;
     }
   }
   for (const [{ route, index }, matches] of winners) {

@@ -6,11 +6,11 @@ import { expandUi } from "./expand_ui.ts";
 import type { Placed } from "../placed.ts";
 import { listOf, type ShortDocument } from "./short_document.ts";
 
-/** Expands all documents in the short form to resources; `kubernetes` are the resources of other documents. */
-export function expandAll(
+/** Expands all documents in the short form to resources, in steps; `kubernetes` are the resources of other documents. */
+export function* expandAll(
   shorts: readonly ShortDocument[],
   kubernetes: readonly Placed[],
-): readonly Placed[] {
+): Generator<void, readonly Placed[]> {
   const own = shorts.flatMap(({ gateways }) => gateways.map(expandGateway));
   const names: GatewayName[] = [...own, ...kubernetes]
     .filter(({ resource }) => resource.kind === "Gateway")
@@ -25,10 +25,16 @@ export function expandAll(
       name: item.value.name ?? `route${before + Number(item.path[1])}`,
     }));
   });
+  const backends = shorts.flatMap(({ backends }) =>
+    backends.flatMap(expandBackend)
+  );
+  const placed = [...own, ...backends];
+  for (const { item, name } of routes) {
+    placed.push(...expandRoute(item, name, names));
+    yield;
+  }
   return [
-    ...own,
-    ...shorts.flatMap(({ backends }) => backends.flatMap(expandBackend)),
-    ...routes.flatMap(({ item, name }) => expandRoute(item, name, names)),
+    ...placed,
     ...shorts.flatMap(({ invalidRoutes }, number) =>
       invalidRoutes.flatMap((item) =>
         expandInlinePolicy(item, `${number}/${item.path.join("/")}`)

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { DeferredLists } from "../../base/slices.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 
 /** Conventions of a file that are normalized for a `ResourceSet`. */
@@ -7,6 +8,8 @@ export interface Conventions {
   readonly directory: string | undefined;
   /** The user's API group for the project's own kinds; `undefined` for the default. */
   readonly policyApiGroup: string | undefined;
+  /** Receives the paths of files. */
+  readonly files: Set<string>;
 }
 
 /** Returns the directory of a source; `undefined` for standard input and strings. */
@@ -14,17 +17,28 @@ export function directoryOf(sourceName: string): string | undefined {
   return sourceName.startsWith("<") ? undefined : dirname(sourceName);
 }
 
-/**
- * Makes file paths in `value` relative to the working directory and replaces the user's API group by the default one.
- * Adds the paths to `files`.
- */
-export function normalize(
+/** Copies a document in steps, with file paths relative to the working directory and the default API group for the user's. */
+export function* normalizeInSteps(
   value: unknown,
   conventions: Conventions,
-  files: Set<string>,
+): Generator<void, unknown> {
+  const lists = new DeferredLists();
+  const normalized = normalize(value, conventions, lists);
+  yield* lists.run();
+  return normalized;
+}
+
+function normalize(
+  value: unknown,
+  conventions: Conventions,
+  lists: DeferredLists,
 ): unknown {
   if (Array.isArray(value)) {
-    return value.map((item) => normalize(item, conventions, files));
+    return lists.fill<unknown, unknown>(
+      [],
+      value,
+      (item) => normalize(item, conventions, lists),
+    );
   }
   if (typeof value !== "object" || value === null) return value;
   const isCertificate = Object.hasOwn(value, "cert");
@@ -32,13 +46,13 @@ export function normalize(
     Object.entries(value).map(([key, item]) => {
       if (key === "metadata") return [key, item];
       if (typeof item !== "string") {
-        return [key, normalize(item, conventions, files)];
+        return [key, normalize(item, conventions, lists)];
       }
       if (
         key === "file" || key === "cert" || key === "clientCa" ||
         (key === "key" && isCertificate)
       ) {
-        return [key, resolveFile(item, conventions.directory, files)];
+        return [key, resolveFile(item, conventions)];
       }
       return [
         key,
@@ -64,8 +78,7 @@ function replaceGroup(text: string, userGroup: string | undefined): string {
 
 function resolveFile(
   text: string,
-  directory: string | undefined,
-  files: Set<string>,
+  { directory, files }: Conventions,
 ): string {
   if (text === "" || isPem(text)) return text;
   const path = directory === undefined || text.startsWith("/")

@@ -51,76 +51,107 @@ const sections = s.object({
   ui: s.optional(s.unknown()),
 });
 
-/** Validates items one by one, so that a mistake in one does not hide those in others. */
-export function readShortDocument(
+/** Validates items one by one, in steps, so that a mistake in one does not hide those in others. */
+export function* readShortDocument(
   document: ConfigDocument,
   value: JsonObject,
   schemas: ShortFormSchemas,
   report: Report,
-): ShortDocument {
+): Generator<void, ShortDocument> {
   const top = validate(sections, value);
   if (!top.ok) {
     for (const problem of top.problems) report(problem.path, problem);
   }
+  const reader = new ItemReader(document, report);
+  const section = <S extends s.GenericSchema>(schema: S, name: string) =>
+    Object.hasOwn(value, name) ? reader.read(schema, [name], value[name]) : [];
+  const list = <S extends s.GenericSchema>(schema: S, name: string) =>
+    reader.readAll(schema, name, listOf(value, name, report));
 
-  const readItem = <S extends s.GenericSchema>(
-    schema: S,
-    path: Path,
-    item: unknown,
-  ): ShortItem<s.Infer<S>>[] => {
-    const result = validate(schema, item);
-    if (result.ok) return [{ value: result.value, path, document }];
-    for (const problem of result.problems) {
-      report([...path, ...problem.path], problem);
+  const [settings] = section(settingsSchema, "config");
+  const gateways = mappingOf(value, "gateways", report);
+  const routes: ShortItem<ShortRoute>[] = [];
+  const invalidRoutes: ShortItem<ShortRoute>[] = [];
+  for (const [index, item] of listOf(value, "routes", report).entries()) {
+    const path = ["routes", index];
+    const result = validate(schemas.route, item);
+    if (result.ok) routes.push({ value: result.value, path, document });
+    else {
+      reader.report(path, result.problems);
+      const policies = validPoliciesOf(item, result.problems, schemas.route);
+      if (policies) invalidRoutes.push({ value: policies, path, document });
     }
-    return [];
-  };
-  const readList = <S extends s.GenericSchema>(schema: S, section: string) =>
-    listOf(value, section, report).flatMap((item, index) =>
-      readItem(schema, [section, index], item)
-    );
-
-  const readSection = <S extends s.GenericSchema>(schema: S, name: string) =>
-    Object.hasOwn(value, name) ? readItem(schema, [name], value[name]) : [];
-
-  const [settings] = readSection(settingsSchema, "config");
-  const routes = readList(schemas.route, "routes");
-  const valid = new Set(routes.map(({ path: [_, index] }) => index));
+    yield;
+  }
   const short: ShortDocument = {
     document,
     value,
     settings: settings?.value,
-    gateways: Object.entries(mappingOf(value, "gateways", report)).flatMap((
-      [name, gateway],
-    ) => readItem(shortGatewaySchema, ["gateways", name], gateway)),
-    backends: readList(shortBackendSchema, "backends"),
-    routes,
-    invalidRoutes: listOf(value, "routes").flatMap((item, index) =>
-      valid.has(index) ? [] : validPoliciesOf(item, ["routes", index], {
-        document,
-        schema: schemas.route,
-      })
+    gateways: Object.entries(gateways).flatMap(([name, gateway]) =>
+      reader.read(shortGatewaySchema, ["gateways", name], gateway)
     ),
-    policies: readList(schemas.policy, "policies"),
-    ui: readSection(schemas.ui, "ui"),
+    backends: yield* list(shortBackendSchema, "backends"),
+    routes,
+    invalidRoutes,
+    policies: yield* list(schemas.policy, "policies"),
+    ui: section(schemas.ui, "ui"),
   };
   checkTlsHostnames(short, report);
   return short;
 }
 
+class ItemReader {
+  readonly #document: ConfigDocument;
+  readonly #report: Report;
+
+  constructor(document: ConfigDocument, report: Report) {
+    this.#document = document;
+    this.#report = report;
+  }
+
+  report(path: Path, problems: readonly Problem[]): void {
+    for (const problem of problems) {
+      this.#report([...path, ...problem.path], problem);
+    }
+  }
+
+  /** Returns the item; reports an invalid one and returns nothing. */
+  read<S extends s.GenericSchema>(
+    schema: S,
+    path: Path,
+    item: unknown,
+  ): ShortItem<s.Infer<S>>[] {
+    const result = validate(schema, item);
+    if (result.ok) {
+      return [{ value: result.value, path, document: this.#document }];
+    }
+    this.report(path, result.problems);
+    return [];
+  }
+
+  *readAll<S extends s.GenericSchema>(
+    schema: S,
+    section: string,
+    items: readonly unknown[],
+  ): Generator<void, ShortItem<s.Infer<S>>[]> {
+    const read: ShortItem<s.Infer<S>>[] = [];
+    for (const [index, item] of items.entries()) {
+      read.push(...this.read(schema, [section, index], item));
+      yield;
+    }
+    return read;
+  }
+}
+
 /** Reduces an invalid route to its valid policies. */
 function validPoliciesOf(
   item: unknown,
-  path: Path,
-  { document, schema }: {
-    readonly document: ConfigDocument;
-    readonly schema: ShortFormSchemas["route"];
-  },
-): readonly ShortItem<ShortRoute>[] {
-  const whole = validate(schema, item);
-  if (whole.ok || !isJsonObject(item)) return [];
+  problems: readonly Problem[],
+  schema: ShortFormSchemas["route"],
+): ShortRoute | undefined {
+  if (!isJsonObject(item)) return undefined;
   const invalid = new Set(
-    whole.problems.map(({ path: [first, kind] }) =>
+    problems.map(({ path: [first, kind] }) =>
       first === "policies" ? kind : undefined
     ),
   );
@@ -129,7 +160,7 @@ function validPoliciesOf(
   const result = validate(schema, {
     policies: Object.fromEntries(policies),
   });
-  return result.ok ? [{ value: result.value, path, document }] : [];
+  return result.ok ? result.value : undefined;
 }
 
 /** Returns the items of a list section; empty when it is absent or not a list. */

@@ -1,22 +1,21 @@
-import {
-  Composer,
-  Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  type Node,
-  Parser,
-  visit,
-  type YAMLError,
-} from "yaml";
+import { DeferredLists } from "../../base/slices.ts";
 import type {
   ConfigText,
   Diagnostic,
   Location,
 } from "../diagnostics/located_diagnostic.ts";
+import {
+  compose,
+  Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  visit,
+  type YAMLError,
+} from "./yaml_library.ts";
 import type { YamlEntry, YamlNode } from "./yaml_node.ts";
 import {
   missingTerminator,
@@ -43,14 +42,15 @@ export function* parseYaml(
   };
   try {
     const documents = yield* compose(text, lineCounter);
-    yield;
-    const valid = documents.filter((document) =>
-      independentErrors(document).length === 0
-    );
+    const lists = new DeferredLists();
+    const roots = documents
+      .filter((document) => independentErrors(document).length === 0)
+      .map((document) => convertDocument(document, lists));
+    yield* lists.run();
     const diagnostics = documents.flatMap((document) =>
       syntaxErrors(document, text, locate)
     );
-    return { roots: valid.map(convertDocument), diagnostics, locate };
+    return { roots, diagnostics, locate };
   } catch (error) {
     // The parser is recursive; ten thousand brackets exhaust the stack.
     if (!(error instanceof RangeError)) throw error;
@@ -63,29 +63,6 @@ export function* parseYaml(
     };
     return { roots: [], diagnostics: [diagnostic], locate };
   }
-}
-
-const TOKENS_PER_STEP = 256;
-
-/** Parses like the package's `parseAllDocuments`, but in steps. */
-function* compose(
-  text: string,
-  lineCounter: LineCounter,
-): Generator<void, readonly Document.Parsed[]> {
-  const parser = new Parser(lineCounter.addNewLine);
-  const composer = new Composer({ prettyErrors: false, merge: true });
-  const documents: Document.Parsed[] = [];
-  let tokens = 0;
-  lineCounter.addNewLine(0);
-  for (const token of new Lexer().lex(text)) {
-    for (const part of parser.next(token)) {
-      documents.push(...composer.next(part));
-    }
-    if (++tokens % TOKENS_PER_STEP === 0) yield;
-  }
-  for (const part of parser.end()) documents.push(...composer.next(part));
-  documents.push(...composer.end());
-  return documents;
 }
 
 /** Formats plain data as YAML. Escapes invisible characters, which a terminal might interpret. */
@@ -198,21 +175,28 @@ function openerOf(
   return found;
 }
 
-function convertDocument(document: Document): YamlNode | undefined {
+function convertDocument(
+  document: Document,
+  lists: DeferredLists,
+): YamlNode | undefined {
   const { contents } = document;
-  return contents === null ? undefined : convert(contents, document, new Map());
+  if (contents === null) return undefined;
+  return convert(contents, { document, lists, known: new Map() });
 }
 
-/** Converts a node. `known` contains nodes whose conversion has begun: an alias can refer to an enclosing node. */
-function convert(
-  node: Node,
-  document: Document,
-  known: Map<Node, YamlNode>,
-): YamlNode {
+interface Conversion {
+  readonly document: Document;
+  readonly lists: DeferredLists;
+  /** Nodes whose conversion has begun: an alias can refer to an enclosing node. */
+  readonly known: Map<Node, YamlNode>;
+}
+
+function convert(node: Node, conversion: Conversion): YamlNode {
+  const { document, lists, known } = conversion;
   const before = known.get(node);
   if (before !== undefined) return before;
   const start = startOf(node, 0);
-  const next = (child: Node) => convert(child, document, known);
+  const next = (child: Node) => convert(child, conversion);
   if (isAlias(node)) {
     const target = node.resolve(document);
     return {
@@ -225,7 +209,7 @@ function convert(
   if (isSeq<Node>(node)) {
     const items: YamlNode[] = [];
     known.set(node, { kind: "list", start, flow: node.flow === true, items });
-    for (const item of node.items) items.push(next(item));
+    lists.fill(items, node.items, next);
   } else if (isMap<Node, Node | null>(node)) {
     const entries: YamlEntry[] = [];
     known.set(node, { kind: "map", start, flow: node.flow === true, entries });

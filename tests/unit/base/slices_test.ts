@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  DeferredLists,
   mapInSlices,
   runInSlices,
   runToEnd,
@@ -80,4 +81,25 @@ Deno.test("runInSlices lets network input be read between slices", async () => {
   await exchanging;
 
   assert.ok(exchanges > 50, `${exchanges} exchanges in 200 slices`);
+});
+
+Deno.test("DeferredLists maps short lists at once and long ones later, also those that turn up then", () => {
+  const lists = new DeferredLists();
+  const double = (value: number): number => 2 * value;
+  const short = lists.fill([], [1, 2, 3], double);
+  const inner: number[] = [];
+  const long = lists.fill<number, number>(
+    [],
+    Array(100).keys().toArray(),
+    (value, index) => {
+      if (index === 99) lists.fill(inner, Array(50).fill(1), double);
+      return value + 1;
+    },
+  );
+
+  assert.deepEqual([short, long, inner], [[2, 4, 6], [], []]);
+  const steps = [...lists.run()].length;
+  assert.ok(steps >= 150 / 16, `${steps} steps`);
+  assert.deepEqual(long, Array(100).keys().map((value) => value + 1).toArray());
+  assert.deepEqual(inner, Array(50).fill(2));
 });

@@ -172,7 +172,7 @@ Deno.test('"ALL indistinct Listeners must not be accepted for processing"', () =
   assert.deepEqual(
     diagnosticLines(compiled),
     ["a", "b"].map((name) =>
-      `error Gateway/default/${name} spec.listeners.0: Cannot tell the listener from "default/${
+      `error Gateway/default/${name} spec.listeners.0: The listener conflicts with "default/${
         name === "a" ? "b" : "a"
       }/http": both accept hostname "*" on port 80`
     ),
@@ -273,7 +273,7 @@ Deno.test("a certificate is warned of once it has expired", () => {
 
   assert.deepEqual(linesAt(expiry.getTime()), []);
   assert.deepEqual(linesAt(expiry.getTime() + 1), [
-    `warning Gateway/default/gw spec.listeners.0.tls.certificates.0.cert: The certificate expired at ${expiry.toISOString()}: clients refuse it`,
+    `warning Gateway/default/gw spec.listeners.0.tls.certificates.0.cert: The certificate expired at ${expiry.toISOString()}: clients reject it`,
   ]);
 });
 

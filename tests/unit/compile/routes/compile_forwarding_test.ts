@@ -78,7 +78,7 @@ for (const { quote, ref, field, problem, hint } of invalid) {
       policies: [],
     });
     assert.deepEqual(diagnosticLines(compiled), [
-      `warning HTTPRoute/default/r spec.rules.0.backendRefs.1.${field}: ${problem}; its share of requests is answered with 500${hint}`,
+      `warning HTTPRoute/default/r spec.rules.0.backendRefs.1.${field}: ${problem}; its share of requests gets 500${hint}`,
     ]);
   });
 }
@@ -96,7 +96,7 @@ for (
     const compiled = compileRule(rule);
     assert.equal(routeFor(compiled)?.totalWeight, 0);
     assert.deepEqual(diagnosticLines(compiled), [
-      `warning HTTPRoute/default/r spec.rules.0: Cannot forward requests: ${cause}, so they are answered with 500`,
+      `warning HTTPRoute/default/r spec.rules.0: Cannot forward requests: ${cause}, so they get 500`,
     ]);
   });
 }
