@@ -180,6 +180,9 @@ export class LocalDataPlane implements DataPlane {
       kv: settings.kv,
       now: clock.now(),
       clock,
+    }).catch((error) => {
+      lease.release();
+      throw error;
     });
     const { diagnostics, snapshot } = compiled;
     if (diagnostics.some(isError)) {

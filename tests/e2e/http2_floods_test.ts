@@ -108,7 +108,7 @@ for (const tls of [true, false]) {
       }
       const grown = await residentBytes(gateway.pid) - before;
 
-      assert(grown < 80 * MIB, `grew by ${Math.round(grown / MIB)} MiB`);
+      assert(grown < 160 * MIB, `grew by ${Math.round(grown / MIB)} MiB`);
     } finally {
       for (const client of clients) client.close();
     }

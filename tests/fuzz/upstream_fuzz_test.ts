@@ -21,7 +21,8 @@ const SEED = Number(Deno.env.get("FUZZ_SEED") ?? 20251125);
 const CASES = Number(Deno.env.get("FUZZ_CASES") ?? 1000);
 
 /** Where llhttp refuses more: chunk extensions are dropped by us; interim responses cannot end the connection. */
-const STRICTER = /chunk extensions|Upgrade|Data after `Connection: close`/;
+const STRICTER =
+  /chunk extensions|Upgrade|Data after `Connection: close`|Invalid HTTP version/;
 
 /** Blanks that may stand there (RFC 9112 section 5.1), but confuse llhttp. */
 const BLANK_BEHIND_FRAMING = /(chunked|\d)[ \t]+\r\n/i;
