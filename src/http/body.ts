@@ -1,33 +1,32 @@
 import type { HeaderList } from "./header_list.ts";
 
 /**
- * A message body that is pulled: nothing is read from the sender before somebody asks, which is all the back-pressure there is.
+ * A message body that is pulled: the gateway reads from the sender only on demand, which provides back-pressure.
  *
- * Read by one reader, to the end or until `cancel`.
+ * It has one reader, which reads to the end or calls `cancel`.
  */
 export interface Body {
-  /** Bytes in all, when the message says so; `undefined` for chunked bodies. */
+  /** Total length in bytes, if the message declares it; `undefined` for chunked bodies. */
   readonly length: number | undefined;
-  /** Trailer fields; known once `read` answered `undefined`. */
+  /** Trailer fields; available once `read` has returned `undefined`. */
   readonly trailers: HeaderList | undefined;
   /**
-   * Whether the bytes before a chunk, in its `ArrayBuffer`, are nobody's any more: what is sent ahead of the chunk may be put
-   * there, to go out with it in one write. Not unless it says so.
+   * The bytes before a chunk in its `ArrayBuffer` are free: a writer may put a prefix there, to send it with the chunk in one
+   * write. Default: false.
    */
   readonly hasHeadroom?: boolean;
   /**
-   * The next bytes, never empty; `undefined` at the end.
+   * Returns the next bytes, never empty; `undefined` at the end.
    *
-   * A chunk is valid until the next call: it is a view into a buffer that is filled again. Answers
-   * without a promise when bytes are at hand. Never throws: rejects with a `GatewayError` when the body is malformed, cut short
-   * or late.
+   * A chunk is a view into a reused buffer, valid until the next call. Returns without a promise when bytes are buffered. Never
+   * throws: rejects with a `GatewayError` when the body is malformed, truncated or late.
    */
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined>;
-  /** Gives up: the rest is not wanted and the sender may be disconnected. */
+  /** Discards the rest; the sender may be disconnected. */
   cancel(reason: unknown): void;
 }
 
-/** A body that is in memory already. */
+/** A body in memory. */
 export class BytesBody implements Body {
   readonly length: number;
   readonly trailers = undefined;
@@ -49,7 +48,7 @@ export class BytesBody implements Body {
   }
 }
 
-/** A body of that text, encoded as UTF-8. */
+/** Creates a body from a string, encoded as UTF-8. */
 export function textBody(text: string): BytesBody {
   return new BytesBody(new TextEncoder().encode(text));
 }

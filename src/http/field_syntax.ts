@@ -1,29 +1,29 @@
-/** Byte classes of RFC 9110 section 5.6.2 and 5.5, as tables: one look-up per byte. */
+/** Byte classes of RFC 9110 sections 5.5 and 5.6.2, as look-up tables. */
 const TOKEN_PUNCTUATION = "!#$%&'*+-.^_`|~";
 
-/** 1 for bytes that may stand in a token: methods and field names. */
+/** 1 for bytes that are allowed in tokens: methods and field names. */
 export const tokenBytes: Uint8Array = tableOf((code) =>
   (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) ||
   (code >= 0x61 && code <= 0x7a) ||
   TOKEN_PUNCTUATION.includes(String.fromCharCode(code))
 );
 
-/** 1 for bytes that may stand in a field value: no control characters but tab, obs-text allowed. */
+/** 1 for bytes that are allowed in field values: no control characters except tab; obs-text is allowed. */
 export const valueBytes: Uint8Array = tableOf((code) =>
   code === 0x09 || (code >= 0x20 && code !== 0x7f)
 );
 
-/** 1 for bytes that may stand in a request target: visible ASCII. */
+/** 1 for bytes that are allowed in request targets: visible ASCII. */
 export const targetBytes: Uint8Array = tableOf((code) =>
   code > 0x20 && code < 0x7f
 );
 
-/** Whether `name` is a valid field name (RFC 9110 section 5.1). */
+/** Reports whether `name` is a valid field name (RFC 9110 section 5.1). */
 export function isFieldName(name: string): boolean {
   return name !== "" && every(name, tokenBytes);
 }
 
-/** Whether `value` may be sent as it is: no line breaks, NUL or other controls, nothing beyond Latin-1. */
+/** Reports whether `value` is a valid field value: Latin-1 without line breaks, NUL and other control characters. */
 export function isFieldValue(value: string): boolean {
   return every(value, valueBytes);
 }

@@ -1,36 +1,36 @@
 /**
- * Header fields in the order and spelling in which they arrived.
+ * Header fields in their original order and spelling.
  *
- * Look-ups ignore case; every `name` argument is given in lower case. Fields of one name may repeat.
- * A flat array, because a request has a dozen fields: scanning beats a map and keeps order for free.
+ * Look-ups ignore case; `name` arguments are lower-case. Fields may repeat.
+ * Uses a flat array: for the dozen fields of a request, scanning is faster than a map, and it keeps the order.
  */
 export class HeaderList {
   readonly #fields: string[];
 
-  /** @param fields Name, value, name, value…; taken over, not copied. */
+  /** @param fields Name, value, name, value…; not copied. */
   constructor(fields: string[] = []) {
     this.#fields = fields;
   }
 
-  /** From pairs such as `[["content-type", "text/plain"]]`. */
+  /** Creates a list from pairs such as `[["content-type", "text/plain"]]`. */
   static from(pairs: Iterable<readonly [string, string]>): HeaderList {
     const list = new HeaderList();
     for (const [name, value] of pairs) list.append(name, value);
     return list;
   }
 
-  /** Number of fields, repeated ones counted each time. */
+  /** Number of fields, including repeated ones. */
   get size(): number {
     return this.#fields.length / 2;
   }
 
-  /** The first value of the field. */
+  /** Returns the first value of the field. */
   get(name: string): string | undefined {
     const index = this.#find(name, 0);
     return index < 0 ? undefined : this.#fields[index + 1];
   }
 
-  /** Every value of the field, in order. */
+  /** Returns all values of the field in order. */
   getAll(name: string): string[] {
     const values: string[] = [];
     for (let i = this.#find(name, 0); i >= 0; i = this.#find(name, i + 2)) {
@@ -39,7 +39,7 @@ export class HeaderList {
     return values;
   }
 
-  /** All values joined by a comma, as RFC 9110 section 5.3 reads a repeated field. */
+  /** Returns all values joined by commas (RFC 9110 section 5.3). */
   getJoined(name: string): string | undefined {
     const first = this.#find(name, 0);
     if (first < 0) return undefined;
@@ -51,7 +51,7 @@ export class HeaderList {
     return this.#find(name, 0) >= 0;
   }
 
-  /** How often the field occurs. */
+  /** Returns the number of occurrences of the field. */
   count(name: string): number {
     let count = 0;
     for (let i = this.#find(name, 0); i >= 0; i = this.#find(name, i + 2)) {
@@ -60,12 +60,12 @@ export class HeaderList {
     return count;
   }
 
-  /** Adds a field at the end. The caller vouches that name and value are valid (see `field_syntax.ts`). */
+  /** Appends a field. The caller guarantees that name and value are valid (see `field_syntax.ts`). */
   append(name: string, value: string): void {
     this.#fields.push(name, value);
   }
 
-  /** Makes `value` the only value of the field, at the place where it first stood. */
+  /** Makes `value` the only value of the field, at its first position. */
   set(name: string, value: string): void {
     const index = this.#find(name, 0);
     if (index < 0) {
@@ -76,12 +76,12 @@ export class HeaderList {
     this.#deleteFrom(name, index + 2);
   }
 
-  /** Removes every field of that name. */
+  /** Removes all occurrences of the field. */
   delete(name: string): void {
     this.#deleteFrom(name, 0);
   }
 
-  /** Removes every field whose name, as spelled, `matches`; answers whether there was one. */
+  /** Removes all fields whose name, in its original spelling, matches; returns whether there were any. */
   deleteWhere(matches: (name: string) => boolean): boolean {
     const fields = this.#fields;
     let kept = 0;
@@ -103,7 +103,7 @@ export class HeaderList {
     return new HeaderList(this.#fields.slice());
   }
 
-  /** Calls `visit` for each field in order; the names keep their spelling. Cheaper than iterating. */
+  /** Calls `visit` for each field in order, with its original spelling. Cheaper than iterating. */
   forEach(visit: (name: string, value: string) => void): void {
     const fields = this.#fields;
     for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -118,7 +118,7 @@ export class HeaderList {
     }
   }
 
-  /** The fields as they stand in a message head: `name: value` lines, each ended by CRLF. */
+  /** Formats the fields for a message head: `name: value` lines, each terminated by CRLF. */
   serialize(): string {
     const fields = this.#fields;
     let text = "";
@@ -146,7 +146,7 @@ export class HeaderList {
   }
 }
 
-/** Compares letter by letter: names mostly differ in the first one, and a lower-case copy of each would cost more. */
+/** Compares character by character: most names differ in the first one, and lower-casing each would cost more. */
 function equalsIgnoringCase(candidate: string, lower: string): boolean {
   const { length } = candidate;
   if (length !== lower.length) return false;

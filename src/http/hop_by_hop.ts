@@ -1,18 +1,18 @@
 import type { HeaderList } from "./header_list.ts";
 
-/** What the sender said about this connection alone. */
+/** Connection-specific options of a message. */
 export interface ConnectionFields {
   /** `Connection: close`: the sender ends the connection after this message. */
   readonly close: boolean;
-  /** `Connection: keep-alive`, which an HTTP/1.0 sender has to say. */
+  /** `Connection: keep-alive`, which HTTP/1.0 requires for a persistent connection. */
   readonly keepAlive: boolean;
-  /** `TE: trailers`: the sender reads trailer fields. */
+  /** `TE: trailers`: the sender accepts trailer fields. */
   readonly acceptsTrailers: boolean;
   /** Value of `Upgrade` if `Connection` names it, such as `websocket`. */
   readonly upgrade: string | undefined;
 }
 
-const nothingSaid: ConnectionFields = {
+const noFields: ConnectionFields = {
   close: false,
   keepAlive: false,
   acceptsTrailers: false,
@@ -20,10 +20,10 @@ const nothingSaid: ConnectionFields = {
 };
 
 /**
- * Fields that stay although `Connection` names them.
+ * Fields that are kept even if `Connection` names them.
  *
- * They are meant for every recipient, so naming them is the sender's mistake (RFC 9110 section 7.6.1). Obeying would let a
- * client strip what a backend decides by: who is calling, or what a trusted proxy before us found out.
+ * They are meant for all recipients, so naming them is the sender's mistake (RFC 9110 section 7.6.1). Removing them would let
+ * clients strip fields that backends rely on, such as credentials or those of a trusted proxy.
  */
 const endToEnd = new RegExp(
   "^(?:(?:proxy-)?authorization|(?:www|proxy)-authenticate|(?:set-)?cookie|host|via|forwarded|origin|referer|range|vary" +
@@ -32,16 +32,16 @@ const endToEnd = new RegExp(
 );
 
 /**
- * Reads the fields that concern one connection only and removes them: the standard ones and those that
- * `Connection` names (RFC 9110 section 7.6.1), except fields that must reach every recipient.
+ * Reads and removes hop-by-hop fields: the standard ones and those that `Connection` names (RFC 9110 section 7.6.1), except
+ * end-to-end fields.
  *
- * Determine the framing before: `Transfer-Encoding` goes as well.
+ * Call it after determining the framing: it also removes `Transfer-Encoding`.
  */
 export function takeConnectionFields(headers: HeaderList): ConnectionFields {
   const connection = headers.getJoined("connection");
   const te = headers.getJoined("te");
   const upgrade = headers.getJoined("upgrade");
-  if (!headers.deleteWhere(isHopByHop)) return nothingSaid;
+  if (!headers.deleteWhere(isHopByHop)) return noFields;
   const options = listOf(connection);
   for (const name of options) {
     if (!endToEnd.test(name)) headers.delete(name);
@@ -54,7 +54,7 @@ export function takeConnectionFields(headers: HeaderList): ConnectionFields {
   };
 }
 
-/** Tells by the length first: it is asked for each field of each message. */
+/** Reports whether a field is hop-by-hop. Compares the length first: it runs for each field of each message. */
 function isHopByHop(name: string): boolean {
   switch (name.length) {
     case 2:
@@ -74,7 +74,7 @@ function isHopByHop(name: string): boolean {
   }
 }
 
-/** Members of a comma-separated list, in lower case. */
+/** Splits a comma-separated list into lower-case members. */
 function listOf(value: string | undefined): string[] {
   if (value === undefined) return [];
   return value.toLowerCase().split(",").map((member) => member.trim())

@@ -3,72 +3,86 @@ import type { Cancellation } from "../base/cancellation.ts";
 import type { HeaderList } from "./header_list.ts";
 import type { Peer, Transport } from "./transport.ts";
 
-/** Version in which a message arrived, as it stands in `Via`. */
+/** HTTP version of a message as in `Via`. */
 export type HttpVersion = "1.0" | "1.1" | "2";
 
-/** A request on its way through the gateway; policies change it in place. */
+/** A request in the gateway; policies modify it in place. */
 export interface RequestMessage {
   readonly version: HttpVersion;
   /** Case-sensitive, such as `GET`. */
   method: string;
-  /** `http` or `https`: how the client reached us. */
+  /** `http` or `https`: scheme of the client's connection. */
   scheme: string;
-  /** `host` or `host:port` as the client sent it; there is no `Host` field in `headers`. */
+  /** `host` or `host:port` as the client sent it; `headers` has no `Host` field. */
   authority: string;
   /** Path and query exactly as sent, such as `/a%20b?c=1`; `*` for a server-wide OPTIONS. */
   target: string;
-  /** Without `Host` and without hop-by-hop fields; those are read by the connection and gone. */
+  /** Fields without `Host` and hop-by-hop fields, which the connection has consumed. */
   headers: HeaderList;
   body: Body | undefined;
-  /** Value of `Upgrade` when the client asked to leave HTTP, such as `websocket`. */
+  /** Value of `Upgrade` if the client requests another protocol, such as `websocket`. */
   readonly upgrade: string | undefined;
-  /** True for `Expect: 100-continue`: the client holds its body back until the first `body.read()`. */
+  /** `Expect: 100-continue`: the client sends its body after the first `body.read()`. */
   readonly expectsContinue: boolean;
   readonly source: Peer;
-  /** The name that the client asked for when it opened TLS (SNI); `undefined` without one. */
+  /** Server name of the TLS handshake (SNI); `undefined` without one. */
   readonly serverName: string | undefined;
-  /** Cancelled when the client is gone. */
+  /** Cancelled when the client disconnects. */
   readonly cancellation: Cancellation;
-  /** Set by who handles the request, for those who ask what is under way. */
+  /** Set by the handler, for `/debug/tasks`. */
   handledBy?: unknown;
-  /** Sends an interim response such as 103 to the client; does nothing once the final one started. */
+  /** Sends an interim response such as 103 to the client; ignored once the final response has started. */
   sendInformational(status: number, headers: HeaderList): void;
 }
 
-/** A response on its way back; policies change it in place. */
+/** A response in the gateway; policies modify it in place. */
 export interface ResponseMessage {
   /** 200–599, or 101 together with `tunnel`. */
   status: number;
-  /** Without hop-by-hop fields; framing (`Content-Length`, `Transfer-Encoding`) follows from `body`. */
+  /** Fields without hop-by-hop fields; framing (`Content-Length`, `Transfer-Encoding`) is derived from `body`. */
   headers: HeaderList;
   body: Body | undefined;
-  /** Set on a 101: the bytes that follow on both sides are passed on as they are. */
+  /** Set for 101: the following bytes of both sides are forwarded unchanged. */
   tunnel?: Tunnel;
 }
 
-/** An upstream connection that has left HTTP. */
+/** An upstream connection that has switched to another protocol. */
 export interface Tunnel {
   readonly transport: Transport;
-  /** Bytes that came together with the head of the 101. */
+  /** Bytes that arrived with the head of the 101 response. */
   readonly early: Uint8Array;
 }
 
-/** How delivering a response ended. */
+/** Result of sending a response. */
 export interface Outcome {
-  /** Body bytes handed to the client's connection. */
+  /** Body bytes written to the client's connection. */
   readonly bytesSent: number;
-  /** Why the response was cut short, if it was. */
+  /** Error that truncated the response, if any. */
   readonly error: unknown;
 }
 
-/** What a request handler answers: the response, and who wants to hear how its delivery ended. */
+/** Result of a request handler: the response, and a callback for its end. */
 export interface Reply {
   readonly response: ResponseMessage;
-  /** Called exactly once, after the last byte or when the client left. */
+  /** Called exactly once, after the last byte or when the client disconnected. */
   finished(outcome: Outcome): void;
 }
 
-/** Answers requests; never throws: failures are responses. */
+/** Handles requests; never throws: failures are responses. */
 export type RequestHandler = (
   request: RequestMessage,
 ) => Reply | Promise<Reply>;
+
+const idempotentMethods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "PUT",
+  "DELETE",
+  "TRACE",
+]);
+
+/** Reports whether a request may be sent again when it is unknown if the first one arrived (RFC 9110 section 9.2.2). */
+export function isIdempotent(method: string): boolean {
+  return idempotentMethods.has(method);
+}

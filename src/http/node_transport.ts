@@ -2,10 +2,10 @@ import type { Duplex } from "node:stream";
 import type { Transport } from "./transport.ts";
 
 /**
- * Makes a byte stream of Node's, such as a TLS socket, a `Transport`.
+ * Adapts a Node byte stream, such as a TLS socket, to `Transport`.
  *
  * The stream stays paused: Node buffers up to its high-water mark and then stops reading from the network.
- * Takes over the stream's `error` event: what it says is thrown by the next read or write.
+ * Handles the stream's `error` event: the next read or write throws the error.
  */
 export class NodeTransport implements Transport {
   readonly #stream: Duplex;
@@ -48,7 +48,7 @@ export class NodeTransport implements Transport {
     }
   }
 
-  /** Resolves once the operating system has the bytes, so they may be overwritten then. */
+  /** Resolves when the operating system has taken the bytes, so that they may be overwritten. */
   write(bytes: Uint8Array): Promise<number> {
     if (this.#error !== undefined) return Promise.reject(this.#error);
     if (this.#stream.destroyed) return Promise.reject(connectionReset());
@@ -65,7 +65,7 @@ export class NodeTransport implements Transport {
   closeWrite(): Promise<void> {
     if (this.#stream.destroyed) return Promise.resolve();
     return new Promise((resolve) => {
-      // A peer that is gone already has what it gets.
+      // After a disconnection there is nothing to wait for.
       this.#stream.once("close", resolve);
       this.#stream.end(() => {
         this.#stream.off("close", resolve);
@@ -82,7 +82,7 @@ export class NodeTransport implements Transport {
 
   #take(limit: number): Uint8Array | undefined {
     const count = Math.min(limit, this.#stream.readableLength);
-    // Asking for nothing makes the stream fetch more, and tells it that the end may be announced.
+    // `read(0)` makes the stream fetch more and allows it to emit `end`.
     const chunk: unknown = this.#stream.read(count);
     return chunk instanceof Uint8Array && chunk.length > 0 ? chunk : undefined;
   }

@@ -1,18 +1,18 @@
 import type { Clock } from "../base/clock.ts";
 
-/** A limit on how long something may take. */
+/** A time limit. */
 export interface Deadline {
-  /** Monotonic time in milliseconds; `Infinity` while nothing is limited. Set it through `TimerWheel`, or to `Infinity`. */
+  /** Monotonic time in milliseconds; `Infinity` for none. Set it through `TimerWheel`, or to `Infinity`. */
   dueAt: number;
-  /** Called once when the time has come; may set the next deadline. */
+  /** Called once when the deadline is due; may set the next deadline. */
   onDue(): void;
 }
 
 /**
- * One timer for many wheel.
+ * One timer for many deadlines.
  *
- * A timer per request would cost more than many requests do, and nearly every deadline is moved before it is due. So moving one
- * is an assignment, and the timer, set for the earliest deadline it knew, looks again when it fires.
+ * A timer per request would cost more than many requests do, and nearly every deadline is moved before it is due. Moving a
+ * deadline is an assignment; the timer, set for the earliest known deadline, checks all of them when it fires.
  */
 export class TimerWheel {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class TimerWheel {
   #wakesAt = Infinity;
   #stopTimer: (() => void) | undefined;
 
-  /** @param resolutionMs How late a deadline may be due; none is early. The timer fires at most once in this time. */
+  /** @param resolutionMs Maximum delay of a deadline; the timer fires at most once in this time. */
   constructor(clock: Clock, resolutionMs = 1) {
     this.#clock = clock;
     this.#resolutionMs = resolutionMs;
@@ -70,7 +70,7 @@ export class TimerWheel {
 
   #wake(): void {
     const now = this.#clock.monotonic();
-    // A callback may set or delete any deadline, its own included.
+    // A callback may set or delete any deadline, including its own.
     this.#wakesAt = Infinity;
     let next = Infinity;
     for (const member of [...this.#members]) {

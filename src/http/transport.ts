@@ -1,16 +1,16 @@
 /**
- * A duplex byte stream: `Deno.TcpConn` fits as it is, a TLS socket through `node_transport.ts`.
+ * A duplex byte stream: `Deno.TcpConn` implements it; `node_transport.ts` adapts TLS sockets.
  *
- * At most one read and one write are under way at a time.
+ * At most one read and one write may be in progress at a time.
  */
 export interface Transport {
   /** Fills the start of `into`; resolves with the number of bytes, `null` at the end of the stream. */
   read(into: Uint8Array): Promise<number | null>;
-  /** Writes at least one byte; resolves with how many. */
+  /** Writes at least one byte; resolves with the number of bytes. */
   write(bytes: Uint8Array): Promise<number>;
-  /** Ends our side after what was written; the peer's bytes can still be read. */
+  /** Closes the sending side after pending writes; the peer's bytes can still be read. */
   closeWrite(): Promise<void>;
-  /** Releases the stream; a read under way rejects or resolves with `null`. Safe to call twice. */
+  /** Releases the stream; a pending read rejects or resolves with `null`. May be called twice. */
   close(): void;
 }
 

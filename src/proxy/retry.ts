@@ -3,13 +3,16 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Body } from "../http/body.ts";
-import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import {
+  isIdempotent,
+  type RequestMessage,
+  type ResponseMessage,
+} from "../http/message.ts";
 import type { Retry } from "../snapshot/snapshot.ts";
 import type { PolicyTrace } from "../policy/policy_trace.ts";
 import type { Attempts } from "./attempts.ts";
 import { ReplayableBody } from "./body/replayable_body.ts";
 import { toGatewayError } from "./respond.ts";
-import { isIdempotent } from "../http/idempotent.ts";
 
 /** Larger bodies are not kept, so they cannot be retried. */
 const MAX_REPLAY_BYTES = 64 * 1024;

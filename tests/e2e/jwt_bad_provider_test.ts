@@ -48,7 +48,7 @@ for (
       "HTTP/1.1 204 No Content\r\n\r\n",
       "expected status 200, got 204",
     ],
-    ["closes without an answer", "", "closed before an answer"],
+    ["closes without a response", "", "closed before a response"],
   ] as const
 ) {
   Deno.test(`keys and metadata of a provider that ${what} are not there: the server is closed and the log says why`, async () => {

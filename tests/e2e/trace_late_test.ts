@@ -59,6 +59,6 @@ Deno.test("a request that is given up tells whom it waited for, and nothing afte
   assert.equal(types[end + 1], "requestStarted", types.join());
   assert.deepEqual(waits[0], ["warn", {
     waitedFor: `metadata of ${issuer}`,
-    error: "Cannot answer: the client is gone",
+    error: "Cannot respond: the client disconnected",
   }]);
 });

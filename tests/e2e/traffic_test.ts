@@ -89,7 +89,7 @@ for (
     { method: "POST", tries: 1 },
   ]
 ) {
-  Deno.test(`gateway sends a ${method} ${tries} times when the connection breaks before an answer`, async () => {
+  Deno.test(`gateway sends a ${method} ${tries} times when the connection fails before a response`, async () => {
     await using upstream = upstreamThatDoes(
       () => Promise.resolve(),
       (connection) => connection.send(answer("good", "Connection: close")),

@@ -37,7 +37,7 @@ function gatewayTo(
   );
 }
 
-async function assertRefused(gateway: TestGateway): Promise<void> {
+async function assertRejected(gateway: TestGateway): Promise<void> {
   const response = await fetch(gateway.origin);
   assert.equal(response.status, 503);
   assert.equal(response.headers.get("x-gateway-error"), "upstream_tls_failed");
@@ -96,7 +96,7 @@ for (
     await using upstream = await NodeUpstream.overTls(pair);
     await using gateway = await gatewayTo(upstream, validation);
 
-    await assertRefused(gateway);
+    await assertRejected(gateway);
   });
 }
 
@@ -108,7 +108,7 @@ Deno.test("gateway never falls back to plain text", async () => {
   });
   await using gateway = await gatewayTo(upstream);
 
-  await assertRefused(gateway);
+  await assertRejected(gateway);
 
   // The first byte of a TLS record that begins a handshake, never of a request.
   assert.deepEqual(received, ["\x16"]);

@@ -9,7 +9,7 @@ import type {
 } from "../../src/http/message.ts";
 import type { TlsConfig } from "../../src/http/server/accept/certificate_table.ts";
 import type {
-  RefusedRequest,
+  RejectedRequest,
   ServerObserver,
 } from "../../src/http/server/observer.ts";
 import type { ServerOptions } from "../../src/http/server/server_options.ts";
@@ -54,7 +54,7 @@ export const silentObserver: ServerObserver = {
   connectionRejected: () => {},
   acceptStalled: () => {},
   handshakeFailed: () => {},
-  requestRefused: () => {},
+  requestRejected: () => {},
 };
 
 /** A server for one test; cut off at its end. */
@@ -64,7 +64,7 @@ export class TestServer implements AsyncDisposable {
   readonly reports: unknown[] = [];
   /** What was seen apart from requests, in the order in which it happened. */
   readonly events: string[] = [];
-  readonly refused: RefusedRequest[] = [];
+  readonly refused: RejectedRequest[] = [];
   readonly observer: ServerObserver = {
     connectionOpened: (_peer, protocol) =>
       this.events.push(`opened ${protocol}`),
@@ -72,7 +72,7 @@ export class TestServer implements AsyncDisposable {
     connectionRejected: () => this.#add("rejected"),
     acceptStalled: () => this.#add("stalled"),
     handshakeFailed: (_peer, { reason }) => this.#add(`handshake: ${reason}`),
-    requestRefused: (request) => this.refused.push(request),
+    requestRejected: (request) => this.refused.push(request),
   };
   readonly #waiting = new Map<string, () => void>();
 

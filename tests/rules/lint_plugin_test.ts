@@ -163,7 +163,7 @@ const rejected = [
   },
   {
     rule: "capital-constants",
-    path: "src/http/idempotent.ts",
+    path: "src/http/message.ts",
     source: "const METHODS = new Set(['GET']);",
   },
 ] as const;

@@ -7,52 +7,52 @@ import type { UpstreamOptions, UpstreamRequest } from "./upstream.ts";
 
 /** An open connection to an upstream: one request at a time in HTTP/1.1, several in HTTP/2. */
 export interface Connection {
-  /** Whether it may serve several requests at a time. */
+  /** The connection may serve several requests at a time. */
   readonly isShared: boolean;
-  /** Requests on it now. */
+  /** Requests in progress. */
   readonly active: number;
   /** Requests sent so far. */
   readonly served: number;
-  /** Promises the connection to a request, whose `send` follows at once; answers whether there is room for another. */
+  /** Reserves the connection for a request, whose `send` follows immediately; returns whether there is room for another. */
   reserve(): boolean;
-  /** As `Upstream.send`, but never a second time. */
+  /** Sends a request once; otherwise like `Upstream.send`. */
   send(
     request: UpstreamRequest,
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage>;
-  /** Takes no more requests and ends after those it has. */
+  /** Accepts no further requests and closes after those in progress. */
   retire(): void;
-  /** Ends it and every request on it. */
+  /** Closes the connection and aborts its requests. */
   close(): void;
 }
 
-/** What a connection needs to know of its surroundings. */
+/** Dependencies of a connection. */
 export interface ConnectionContext {
   readonly options: UpstreamOptions;
-  /** Such as `10.0.0.1:80`, for error messages. */
+  /** Address for error messages, such as `10.0.0.1:80`. */
   readonly endpoint: string;
   readonly clock: Clock;
   readonly wheel: TimerWheel;
-  /** Called when the connection, full before, takes a request again. */
+  /** Called when a full connection accepts requests again. */
   onAvailable(connection: Connection): void;
-  /** Called when the connection takes no more requests, but finishes those it has. */
+  /** Called when the connection accepts no further requests, but finishes those in progress. */
   onDraining(connection: Connection): void;
   /** Called once. */
   onClosed(connection: Connection): void;
 }
 
-/** How long a connection without requests is kept. */
+/** Time that a connection without requests is kept. */
 export const MAX_IDLE_MS = 60_000;
 
-/** Largest head of a response. */
+/** Maximum size of a response head. */
 export const MAX_HEAD_BYTES = 64 * 1024;
 
-/** Most fields in the head of a response. */
+/** Maximum number of fields in a response head. */
 export const MAX_HEAD_FIELDS = 256;
 
-/** More interim responses than this are taken for an attack on the client. */
+/** Maximum number of interim responses; more count as an attack on the client. */
 export const MAX_INTERIM_RESPONSES = 64;
 
-/** Silence after which a body goes out although the upstream has not asked for it (RFC 9110 section 10.1.1). */
+/** Time to wait for a 100 response before sending the body anyway (RFC 9110 section 10.1.1). */
 export const CONTINUE_WAIT_MS = 1000;

@@ -24,11 +24,11 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 const MAX_READY = 256;
 
 /**
- * The connections to one upstream.
+ * A pool of connections to one upstream.
  *
- * Ready ones are a stack: the last one used is the least likely to be stale, and the others time out. Whoever finds none
- * waits while one is opened, and gets the first that becomes ready, new or not. As long as the upstream may speak HTTP/2,
- * one connection is opened at a time, because it may serve everybody who waits.
+ * Available connections form a stack: the last used one is the least likely to be stale, and the others time out. A request that
+ * finds none waits while one is opened, and gets the first that becomes available. While the upstream may support HTTP/2, only
+ * one connection is opened at a time, as it may serve all waiting requests.
  */
 export class ConnectionPool {
   readonly #dial: Dialer;
@@ -86,7 +86,7 @@ export class ConnectionPool {
     return { connections: this.#maxConnections, pending: this.#maxPending };
   }
 
-  /** A connection that takes a request now, reserved for the caller. */
+  /** Returns an available connection, reserved for the caller. */
   takeReady(): Connection | undefined {
     const connection = this.#ready.at(-1);
     if (connection !== undefined && !this.#reserve(connection)) {
@@ -96,7 +96,7 @@ export class ConnectionPool {
   }
 
   /**
-   * The next connection that becomes ready, reserved for the caller.
+   * Waits for the next connection that becomes available, reserved for the caller.
    * @throws {GatewayError} `upstream_connect_failed`, `upstream_tls_failed`, `upstream_timeout`, `upstream_overloaded`.
    */
   async nextReady(cancellation: Cancellation): Promise<Connection> {
@@ -105,7 +105,9 @@ export class ConnectionPool {
       !this.#mayDial() &&
       this.#waiters.length - this.#dials.size >= this.#maxPending
     ) {
-      throw this.#overloaded(`${this.#maxPending} requests wait already`);
+      throw this.#overloaded(
+        `${this.#maxPending} requests are already waiting`,
+      );
     }
     const waiter = new Waiter(cancellation, {
       leave: () => this.#leave(waiter),
@@ -118,13 +120,13 @@ export class ConnectionPool {
     return await waiter.connection;
   }
 
-  /** Keeps no connection without requests from now on. */
+  /** Closes connections without requests, now and later. */
   retire(): void {
     this.#retired = true;
     for (const connection of this.#all) connection.retire();
   }
 
-  /** Closes everything now. */
+  /** Closes all connections. */
   close(): void {
     this.#retired = true;
     const closed = new GatewayError(
@@ -186,7 +188,7 @@ export class ConnectionPool {
     for (const waiter of affected) waiter.fail(error);
   }
 
-  /** Gives the connection to those who wait, else keeps it at hand. */
+  /** Assigns the connection to waiting requests, else adds it to the available ones. */
   #offer(connection: Connection): void {
     for (
       let waiter = this.#waiters[0];
@@ -220,7 +222,7 @@ export class ConnectionPool {
     this.#dialAsNeeded();
   }
 
-  /** A waiter is served or gave up; nobody connects for those who gave up. */
+  /** Removes a waiter; cancels a surplus dial if the waiter gave up. */
   #leave(waiter: Waiter): void {
     this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
     this.#context.wheel.delete(waiter);
@@ -246,7 +248,7 @@ export class ConnectionPool {
   }
 }
 
-/** Whether connections to that upstream may turn out to be HTTP/2. */
+/** Reports whether connections to an upstream may use HTTP/2. */
 export function maySpeakHttp2({ protocol, tls }: UpstreamOptions): boolean {
   return protocol === "http2" || (protocol === "auto" && tls !== undefined);
 }

@@ -1,21 +1,20 @@
 import { NodeTransport } from "../node_transport.ts";
 import type { Connection, ConnectionContext } from "./connection.ts";
-import { Http1Connection } from "./http1/http1_client_connection.ts";
+import { Http1ClientConnection } from "./http1/http1_client_connection.ts";
 import { connectHttp2 } from "./http2/http2_client_connection.ts";
 import { createTlsDialer } from "./tls_client.ts";
 import type { UpstreamOptions } from "./upstream.ts";
 
-/** Opens a connection, ready to use; rejects when it cannot, or `signal` says not to. */
+/** Opens a connection; rejects on failure or when `signal` aborts. */
 export type Dialer = (
   context: ConnectionContext,
   signal: AbortSignal,
 ) => Promise<Connection>;
 
 /**
- * The way to connect to that upstream; which protocol it speaks may turn out on each connection.
+ * Creates the dialer of an upstream; with TLS, each connection negotiates its protocol.
  *
- * What is written is sent at once: a system that waits for the rest of a packet waits for an acknowledgement, which the other
- * side may hold back for 40 ms.
+ * Disables Nagle's algorithm: with it, small writes wait for an acknowledgement, which the peer may delay by 40 ms.
  */
 export function createDialer(options: UpstreamOptions): Dialer {
   const { host, port, protocol, tls } = options;
@@ -26,15 +25,15 @@ export function createDialer(options: UpstreamOptions): Dialer {
       const transport = new NodeTransport(socket);
       return socket.alpnProtocol === "h2"
         ? await connectHttp2(transport, context, signal)
-        : new Http1Connection(transport, context);
+        : new Http1ClientConnection(transport, context);
     };
   }
   return async (context, signal) => {
-    // Tries the addresses of the host one after the other (RFC 8305).
+    // Tries the addresses of the host in turn (RFC 8305).
     const transport = await Deno.connect({ hostname: host, port, signal });
     transport.setNoDelay(true);
     return protocol === "http2"
       ? await connectHttp2(transport, context, signal)
-      : new Http1Connection(transport, context);
+      : new Http1ClientConnection(transport, context);
   };
 }

@@ -1,11 +1,11 @@
 import type { ConnectionFields } from "../hop_by_hop.ts";
 import { MAX_IDLE_MS } from "./connection.ts";
 
-/** Less than what the upstream promises: our next request must get there before it closes. */
+/** Safety margin: the next request must arrive before the upstream closes the connection. */
 const MARGIN_MS = 1000;
 
 /**
- * How long the connection may be kept for another request after this response; `undefined` when it may not.
+ * Returns how long the connection may be kept for another request after this response; `undefined` when it may not.
  * @param keepAlive Value of `Keep-Alive`, such as `timeout=5, max=100`.
  */
 export function keepAliveMs(

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 
 /**
- * Resolves when the TLS handshake of `socket`, which is connecting, is done.
- * @throws The socket's error, or the signal's reason; the socket is destroyed then.
+ * Resolves when the TLS handshake of a connecting socket is complete.
+ * @throws The socket's error or the signal's reason, after destroying the socket.
  */
 export function openSocket(
   socket: Socket,
@@ -17,7 +17,7 @@ export function openSocket(
   const onClose = () => fail(new Error("The connection was closed"));
   signal.addEventListener("abort", onAbort);
   socket.once("close", onClose);
-  // Stays: a socket may fail more than once, and nobody else listens between its opening and its use.
+  // Kept: a socket may fail more than once, and has no other listener until it is used.
   socket.on("error", fail);
   socket.once("secureConnect", () => resolve());
   return promise.finally(() => {

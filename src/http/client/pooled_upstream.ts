@@ -2,7 +2,7 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Body } from "../body.ts";
-import type { ResponseMessage } from "../message.ts";
+import { isIdempotent, type ResponseMessage } from "../message.ts";
 import { ConnectionPool, maySpeakHttp2 } from "./connection_pool.ts";
 import { createDialer } from "./dialer.ts";
 import { cancellationError, UnansweredError } from "./upstream_errors.ts";
@@ -13,10 +13,9 @@ import type {
   UpstreamRequest,
   UpstreamStats,
 } from "./upstream.ts";
-import { isIdempotent } from "../idempotent.ts";
 
 /**
- * Creates an upstream, which connects when the first request comes.
+ * Creates an upstream, which connects on the first request.
  * @param log Receives debug entries about its connections.
  */
 export function createUpstream(
@@ -30,7 +29,7 @@ export function createUpstream(
 /** An upstream over pooled connections of one or both protocol versions. */
 class PooledUpstream implements Upstream {
   readonly #pool: ConnectionPool;
-  /** For requests that leave HTTP, which only HTTP/1.1 can: the same pool unless that may speak HTTP/2. */
+  /** For protocol upgrades, which require HTTP/1.1; the same pool unless that may use HTTP/2. */
   readonly #upgradePool: ConnectionPool;
 
   constructor(options: UpstreamOptions, clock: Clock, log?: Log) {
@@ -79,7 +78,7 @@ class PooledUpstream implements Upstream {
     try {
       return await connection.send(request, body, cancellation);
     } catch (error) {
-      if (!isWorthAnother(error, isReused, request)) throw error;
+      if (!mayResend(error, isReused, request)) throw error;
     }
     const fresh = await pool.nextReady(cancellation);
     return await fresh.send(request, body, cancellation);
@@ -96,8 +95,8 @@ class PooledUpstream implements Upstream {
   }
 }
 
-/** RFC 9110 section 9.2.2 and RFC 9112 section 9.3.1. */
-function isWorthAnother(
+/** Reports whether a request may be sent again (RFC 9110 section 9.2.2, RFC 9112 section 9.3.1). */
+function mayResend(
   error: unknown,
   isReused: boolean,
   request: UpstreamRequest,

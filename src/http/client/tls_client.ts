@@ -17,9 +17,7 @@ import type { UpstreamOptions, UpstreamTls } from "./upstream.ts";
 export type TlsDialer = (signal: AbortSignal) => Promise<TLSSocket>;
 
 /**
- * The way to connect to an upstream over TLS 1.2 or 1.3.
- *
- * There is no connection but one whose certificate was verified: chain, dates and name.
+ * Creates a dialer for TLS 1.2 and 1.3. It always verifies the certificate: chain, validity period and name.
  */
 export function createTlsDialer(
   { host, port, protocol }: UpstreamOptions,
@@ -30,7 +28,7 @@ export function createTlsDialer(
     verifyNames(tls, certificate);
   return async (signal) => {
     try {
-      // Once for all connections: reading the roots takes longer than a handshake.
+      // Shared by all connections: loading the root CAs takes longer than a handshake.
       context ??= createContext(tls);
       const socket = connect({
         host,
@@ -42,7 +40,7 @@ export function createTlsDialer(
       });
       await openSocket(socket, signal);
       socket.setNoDelay(true);
-      return expectVerified(socket, protocol);
+      return assertVerified(socket, protocol);
     } catch (error) {
       throw asTlsError(formatHostPort(host, port), error);
     }
@@ -59,15 +57,15 @@ function createContext(tls: UpstreamTls): SecureContext {
 }
 
 /**
- * The operating system's trusted roots, or those that `SSL_CERT_FILE` or `SSL_CERT_DIR` names.
+ * Returns the operating system's root CAs, or those of `SSL_CERT_FILE` or `SSL_CERT_DIR`.
  *
- * Deno would use a list of its own: what the operator removed from the system must not be trusted.
+ * Deno's built-in list is not used: CAs that the operator has removed from the system must not be trusted.
  */
 function systemRoots(): string[] {
   try {
     return getCACertificates("system");
   } catch (cause) {
-    throw new Error("Cannot read the system's trusted certificates", { cause });
+    throw new Error("Cannot read the system's root CAs", { cause });
   }
 }
 
@@ -76,8 +74,8 @@ function applicationProtocols(protocol: UpstreamOptions["protocol"]): string[] {
   return protocol === "http2" ? ["h2"] : ["h2", "http/1.1"];
 }
 
-/** Checks twice what must never go wrong: the socket says itself whether it was verified. */
-function expectVerified(
+/** Double-checks verification: the socket reports its result. */
+function assertVerified(
   socket: TLSSocket,
   protocol: UpstreamOptions["protocol"],
 ): TLSSocket {
@@ -91,7 +89,7 @@ function expectVerified(
   throw new Error(problem, { cause: socket.authorizationError });
 }
 
-/** Gateway API, `BackendTLSPolicyValidation`: one of `subjectAltNames` when there are any, else `hostname`. */
+/** Verifies one of `subjectAltNames` if set, else `hostname` (Gateway API, `BackendTLSPolicyValidation`). */
 function verifyNames(
   { hostname, subjectAltNames }: UpstreamTls,
   certificate: PeerCertificate,
@@ -106,7 +104,7 @@ function verifyNames(
   );
   if (matches) return undefined;
   return new Error(
-    `Certificate is for other names: ${certificate.subjectaltname}`,
+    `Certificate does not match: its names are ${certificate.subjectaltname}`,
   );
 }
 
@@ -114,7 +112,7 @@ function alternativeNames({ subjectaltname }: PeerCertificate): string[] {
   return subjectaltname?.split(", ") ?? [];
 }
 
-/** Who cannot be reached is told apart from who cannot be trusted. */
+/** Wraps TLS errors; returns errors of an unreachable upstream unchanged. */
 function asTlsError(endpoint: string, cause: unknown): unknown {
   if (isUnreachable(cause)) return cause;
   const [message, options] = speaksNoTls(cause)
@@ -128,7 +126,7 @@ function asTlsError(endpoint: string, cause: unknown): unknown {
   );
 }
 
-/** Whether the first bytes of the answer were not TLS. */
+/** Reports whether the first bytes of the response were not TLS. */
 function speaksNoTls(error: unknown): boolean {
   return error instanceof Error && "code" in error &&
     error.code === "ERR_SSL_WRONG_VERSION_NUMBER";

@@ -14,33 +14,33 @@ export type UpstreamRequest = Pick<
   | "sendInformational"
 >;
 
-/** One backend address, the connections to it and how they are used. */
+/** A backend address with its connections. */
 export interface Upstream {
   /**
-   * Sends the request; resolves with the response as soon as its head is here.
+   * Sends the request; resolves with the response when its head has arrived.
    *
-   * The response's body must be read to the end or cancelled: it holds a connection. When it rejects, `body` was either not
-   * touched or has been cancelled. A request is sent a second time, on another connection, only when the first one cannot have
-   * been acted on, or is idempotent and went to a pooled connection that ended without a byte of an answer.
-   * @throws {GatewayError} `upstream_*`, `client_closed`, or whatever `cancellation` or `body` gave as the reason.
+   * The response's body must be read to the end or cancelled: it occupies a connection. If `send` rejects, `body` was either not
+   * read or has been cancelled. A request is sent again, on another connection, only if the upstream cannot have processed it,
+   * or if it is idempotent and its pooled connection ended without a byte of a response.
+   * @throws {GatewayError} `upstream_*`, `client_closed`, or the reason of `cancellation` or `body`.
    */
   send(
     request: UpstreamRequest,
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage>;
-  /** Closes idle connections now and the others after their request; still sends, without pooling. */
+  /** Closes idle connections now and the others after their requests; still sends, without pooling. */
   retire(): void;
-  /** Closes everything now. */
+  /** Closes all connections. */
   close(): void;
   readonly stats: UpstreamStats;
   readonly bounds: UpstreamBounds;
 }
 
-/** What an upstream never exceeds. */
+/** Limits of an upstream. */
 export interface UpstreamBounds {
   readonly connections: number;
-  /** Requests that wait for a connection. */
+  /** Requests waiting for a connection. */
   readonly pending: number;
 }
 
@@ -54,37 +54,37 @@ export interface UpstreamStats {
   readonly pending: number;
   /** Connections opened since the start. */
   readonly connects: number;
-  /** Requests that went to a connection which had served one before. */
+  /** Requests sent on a connection that had served another before. */
   readonly reuses: number;
 }
 
-/** Where and how to connect; limits in milliseconds. */
+/** Address and connection settings of an upstream; limits in milliseconds. */
 export interface UpstreamOptions {
   readonly host: string;
   readonly port: number;
-  /** `auto` is whatever TLS negotiates, and HTTP/1.1 without TLS. */
+  /** `auto`: negotiated with TLS, HTTP/1.1 without. */
   readonly protocol: "auto" | "http1" | "http2";
   readonly tls: UpstreamTls | undefined;
   /** Default 1024. */
   readonly maxConnections?: number | undefined;
   /** Requests that may wait for a connection; default 1024. */
   readonly maxPendingRequests?: number | undefined;
-  /** For getting a connection, from the pool or new with its TLS handshake; default 10 s. */
+  /** Time limit to get a connection, from the pool or a new one including its TLS handshake; default 10 s. */
   readonly connectTimeoutMs?: number | undefined;
-  /** From the last byte of the request to the end of the response's head; default none. */
+  /** Time limit from the last byte of the request to the end of the response head; default unlimited. */
   readonly firstByteTimeoutMs?: number | undefined;
-  /** Between two reads of a response's body, or writes of a request's; default none. */
+  /** Time limit between two reads of a response body, or writes of a request body; default unlimited. */
   readonly idleTimeoutMs?: number | undefined;
 }
 
-/** How an upstream's certificate is verified; there is no way to switch that off. */
+/** Verification of an upstream's certificate, which cannot be disabled. */
 export interface UpstreamTls {
-  /** Sent as the server name and verified, in place of the host that is connected to. */
+  /** Server name (SNI) that is sent and verified, instead of the connected host. */
   readonly hostname: string;
-  /** Names of which the certificate must have one, in place of `hostname`: host names or URIs. */
+  /** The certificate must have one of these hostnames or URIs, instead of `hostname`. */
   readonly subjectAltNames: readonly string[];
-  /** PEM certificates that replace the trusted roots; `undefined` for those of the operating system. */
+  /** Trusted CAs, PEM; `undefined` for those of the operating system. */
   readonly caCertificates: readonly string[] | undefined;
-  /** What we show to an upstream that asks, PEM. */
+  /** Client certificate for upstreams that request one, PEM. */
   readonly clientCertificate?: { readonly cert: string; readonly key: string };
 }

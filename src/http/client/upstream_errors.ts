@@ -2,11 +2,11 @@ import { GatewayError } from "../../base/errors.ts";
 import { HttpSyntaxError } from "../http1/http_syntax_error.ts";
 
 /**
- * A connection ended before a byte of the answer: either the upstream failed, or it closed a pooled connection in the very
- * moment when the request was sent.
+ * The connection ended without a byte of a response: the upstream failed, or it closed a pooled connection just when the request
+ * was sent.
  */
 export class UnansweredError extends GatewayError {
-  /** @param refused Whether the upstream said that it did not act on the request. */
+  /** @param refused The upstream declared that it did not process the request. */
   constructor(
     readonly refused: boolean,
     message: string,
@@ -16,7 +16,7 @@ export class UnansweredError extends GatewayError {
   }
 }
 
-/** What went wrong on a connection, as the error of the request that used it. `endpoint` is such as `10.0.0.1:80`. */
+/** Converts an error of a connection to one of its request. @param endpoint Such as `10.0.0.1:80`. */
 export function connectionError(
   endpoint: string,
   cause: unknown,
@@ -38,18 +38,18 @@ export function connectionError(
   );
 }
 
-/** Why a request ends when its client is gone: the given reason if it is an error of ours. */
+/** Converts the reason of a cancellation to the request's error; returns a `GatewayError` unchanged. */
 export function cancellationError(reason: unknown): GatewayError {
   if (reason instanceof GatewayError) return reason;
   return new GatewayError(
     "client_closed",
     "downstream",
-    "Gave up the upstream request",
+    "Upstream request cancelled",
     { cause: reason },
   );
 }
 
-/** Why there is no connection: as the dialer says, or because it could not be opened. */
+/** Converts a dialer's error to the request's error; returns a `GatewayError` unchanged. */
 export function connectFailed(endpoint: string, cause: unknown): GatewayError {
   if (cause instanceof GatewayError) return cause;
   return new GatewayError(
@@ -60,7 +60,7 @@ export function connectFailed(endpoint: string, cause: unknown): GatewayError {
   );
 }
 
-/** A time limit was reached; `message` says which. */
+/** Creates the error for a time limit; `message` names it. */
 export function timedOut(message: string): GatewayError {
   return new GatewayError("upstream_timeout", "upstream", message);
 }

@@ -4,15 +4,15 @@ import type { Connection } from "./connection.ts";
 import type { Deadline } from "../timer_wheel.ts";
 import { cancellationError } from "./upstream_errors.ts";
 
-/** Where a waiter waits. */
+/** The queue of a waiter. */
 export interface Queue {
-  /** Called once, when the wait is over for whatever reason. */
+  /** Called once, when the wait ends for any reason. */
   leave(): void;
-  /** Why it takes that long. */
+  /** Returns the error for a wait that takes too long. */
   timeout(): GatewayError;
 }
 
-/** A request that waits for a connection. */
+/** A request waiting for a connection. */
 export class Waiter implements Deadline {
   dueAt = Infinity;
   readonly #queue: Queue;
@@ -32,7 +32,7 @@ export class Waiter implements Deadline {
     return this.#result.promise;
   }
 
-  /** Whether it left without a connection. */
+  /** The wait ended without a connection. */
   get gaveUp(): boolean {
     return this.#gaveUp;
   }

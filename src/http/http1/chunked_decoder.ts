@@ -15,15 +15,15 @@ const SEMICOLON = 0x3b;
 const MAX_SIZE_LINE_BYTES = 1024;
 const MAX_SIZE_DIGITS = 12;
 const latin1 = new TextDecoder("latin1");
-/** `;name`, `;name=value` or `;name="value"`, without blanks (RFC 9112 section 7.1.1). */
+/** `;name`, `;name=value` or `;name="value"`, without whitespace (RFC 9112 section 7.1.1). */
 const chunkExtensions =
   /^(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)+$/;
 
 /**
- * Reads the chunked transfer coding (RFC 9112 section 7.1).
+ * Decodes the chunked transfer coding (RFC 9112 section 7.1).
  *
- * Strict: CRLF only, no white space around the size, at most 1 KiB of size line. Chunk extensions are checked and
- * dropped, as that section allows.
+ * Strict: CRLF only, no whitespace around the size, size lines of at most 1 KiB. Validates and drops chunk extensions, as the RFC
+ * allows.
  */
 export class ChunkedDecoder implements BodyDecoder {
   readonly mayEndHere = false;
@@ -54,7 +54,7 @@ export class ChunkedDecoder implements BodyDecoder {
     return bytes;
   }
 
-  /** Consumes what stands between data; `false` when it has not arrived whole. */
+  /** Consumes the bytes between chunks of data; returns `false` when they are incomplete. */
   #advance(input: InputBuffer): boolean {
     if (this.#state === "size") return this.#readSize(input);
     if (this.#state === "data-end") return this.#readDataEnd(input);
@@ -115,7 +115,7 @@ export class ChunkedDecoder implements BodyDecoder {
   }
 }
 
-/** Size in bytes from `[start, lineFeed]`, such as `1a;name=value CR LF`. */
+/** Parses the size in `[start, lineFeed]`, such as `1a;name=value CR LF`. */
 function parseSizeLine(
   bytes: Uint8Array,
   start: number,
@@ -141,7 +141,7 @@ function parseSizeLine(
   }
   if (bytes[position] === SEMICOLON) {
     const extensions = bytes.subarray(position, lineFeed - 1);
-    // Latin-1 is one character per byte, whatever the sender meant.
+    // Latin-1 yields one character per byte, regardless of the actual encoding.
     if (chunkExtensions.test(latin1.decode(extensions))) {
       position = lineFeed - 1;
     }

@@ -5,19 +5,19 @@ import type { HeaderList } from "../header_list.ts";
 import { HttpSyntaxError } from "./http_syntax_error.ts";
 import type { InputBuffer } from "./input_buffer.ts";
 
-/** The connection that a body is read from. */
+/** The connection of a body. */
 export interface BodyOwner {
-  /** Called before each wait for bytes: set a deadline, ask the client to go on. May be asynchronous. */
+  /** Called before each wait for bytes, to set a deadline or send a 100 response. May be asynchronous. */
   waitingForBody(): void | Promise<void>;
-  /** Called once when the last byte was handed out: the connection may be used for the next message. */
+  /** Called once after the last byte was returned: the connection may be used for the next message. */
   bodyEnded(): void;
-  /** Called once when the body failed or is not wanted: the connection cannot be used again. */
+  /** Called once when the body failed or was cancelled: the connection cannot be reused. */
   bodyAbandoned(reason: unknown): void;
-  /** The error to throw at the reader, saying whose fault it was. */
+  /** Returns the error for the reader, which attributes the failure. */
   translateBodyError(error: unknown): Error;
 }
 
-/** A body that is read from a connection as it is asked for. */
+/** A body that is read from a connection on demand. */
 export class FramedBody implements Body {
   readonly length: number | undefined;
   readonly hasHeadroom = true;
@@ -44,14 +44,14 @@ export class FramedBody implements Body {
     return this.#decoder.trailers;
   }
 
-  /** Whether anybody has read from it. */
+  /** The body has been read from. */
   get started(): boolean {
     return this.#started;
   }
 
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     if (this.#cancelled !== undefined) {
-      // Never the end: what was read so far would pass for the whole body.
+      // Never `undefined`: a truncated body must not appear complete.
       return Promise.reject(this.#cancelled.reason);
     }
     if (this.#done) return undefined;

@@ -2,14 +2,14 @@ import type { HeaderList } from "../header_list.ts";
 import { HttpSyntaxError, malformed } from "./http_syntax_error.ts";
 import type { InputBuffer } from "./input_buffer.ts";
 
-/** How a body is delimited: by its length in bytes, by chunks, by the end of the connection. */
+/** Framing of a body: its length in bytes, chunked, or terminated by the end of the connection. */
 export type BodyFraming = number | "chunked" | "until-close";
 
-/** Reads a body of one framing from the input of a connection. */
+/** Decodes a body with one framing from the input of a connection. */
 export interface BodyDecoder {
-  /** Returns the next bytes of the body as a view; `more` when the buffer must be filled first; `end` after the last byte. */
+  /** Returns the next bytes as a view; `more` when the buffer must be filled first; `end` after the last byte. */
   decode(input: InputBuffer): Uint8Array | "more" | "end";
-  /** Whether the body is complete when the connection ends here. */
+  /** The body is complete if the connection ends here. */
   readonly mayEndHere: boolean;
   readonly trailers: HeaderList | undefined;
 }
@@ -17,10 +17,10 @@ export interface BodyDecoder {
 const MAX_SAFE_DIGITS = 15;
 
 /**
- * How the body of a request is delimited; 0 when there is none (RFC 9112 section 6.3).
+ * Determines the framing of a request's body; 0 without a body (RFC 9112 section 6.3).
  *
- * Refuses everything that two implementations could read differently: `Content-Length` together with
- * `Transfer-Encoding`, repeated or odd values of either, any transfer coding but `chunked`.
+ * Rejects everything that implementations could interpret differently: `Content-Length` together with `Transfer-Encoding`,
+ * repeated or unusual values of either, transfer codings other than `chunked`.
  * @throws {HttpSyntaxError} `malformed`.
  */
 export function requestFraming(
@@ -37,12 +37,12 @@ export function requestFraming(
   if (minorVersion === 0) {
     throw malformed("Cannot accept Transfer-Encoding in HTTP/1.0");
   }
-  expectChunked(headers);
+  assertChunked(headers);
   return "chunked";
 }
 
 /**
- * How the body of a response is delimited, given the request's method.
+ * Determines the framing of a response's body, given the request's method.
  * @throws {HttpSyntaxError} `malformed`.
  */
 export function responseFraming(
@@ -51,7 +51,7 @@ export function responseFraming(
   method: string,
   minorVersion: number,
 ): BodyFraming {
-  // Checked also where no body comes: the client reads the field all the same.
+  // Validated also for responses without body, as the client reads the field.
   const length = contentLength(headers);
   if (method === "HEAD" || status === 204 || status === 304 || status < 200) {
     return 0;
@@ -62,7 +62,7 @@ export function responseFraming(
       "Cannot accept this combination of Content-Length and Transfer-Encoding",
     );
   }
-  expectChunked(headers);
+  assertChunked(headers);
   return "chunked";
 }
 
@@ -84,7 +84,7 @@ function contentLength(headers: HeaderList): number | undefined {
   return Number(value);
 }
 
-function expectChunked(headers: HeaderList): void {
+function assertChunked(headers: HeaderList): void {
   const value = headers.get("transfer-encoding");
   const isChunked = value?.toLowerCase() === "chunked" &&
     headers.count("transfer-encoding") === 1;

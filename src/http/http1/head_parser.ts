@@ -10,16 +10,16 @@ const SP = 0x20;
 const TAB = 0x09;
 const COLON = 0x3a;
 
-/** First line and fields of a request, nothing interpreted yet. */
+/** First line and fields of a request, not interpreted yet. */
 export interface RequestHead {
   readonly method: string;
   readonly target: string;
-  /** 0 or 1, of HTTP/1.x. */
+  /** 0 or 1, for HTTP/1.0 and HTTP/1.1. */
   readonly minorVersion: number;
   readonly headers: HeaderList;
 }
 
-/** First line and fields of a response, nothing interpreted yet. */
+/** First line and fields of a response, not interpreted yet. */
 export interface ResponseHead {
   readonly status: number;
   readonly minorVersion: number;
@@ -27,8 +27,8 @@ export interface ResponseHead {
 }
 
 /**
- * Position after the blank line that ends a head, or -1 when it is not there yet.
- * @param from Where to start; pass the end of what was searched before, less 3.
+ * Returns the position after the empty line that ends a head, or -1 if it has not arrived yet.
+ * @param from Start of the search: the end of the previous search, less 3.
  */
 export function findHeadEnd(
   bytes: Uint8Array,
@@ -46,8 +46,8 @@ export function findHeadEnd(
 }
 
 /**
- * Whether a line of what has arrived of a head, `bytes[start, end)`, ends without CR: its end may then never come.
- * @param searched How many of the bytes were searched before.
+ * Reports whether a line of a partial head, `bytes[start, end)`, ends without CR; such a head may never end.
+ * @param searched Number of bytes that were searched before.
  */
 export function hasBareLineFeed(
   bytes: Uint8Array,
@@ -65,7 +65,7 @@ export function hasBareLineFeed(
   return false;
 }
 
-/** Where `byte` first stands in `bytes[from, end)`; -1 when it does not. `indexOf` would search the stale rest of the buffer. */
+/** Returns the first index of `byte` in `bytes[from, end)`, or -1. `indexOf` would also search the stale rest of the buffer. */
 export function indexOfByte(
   bytes: Uint8Array,
   byte: number,
@@ -77,9 +77,9 @@ export function indexOfByte(
 }
 
 /**
- * Reads a request head of `bytes[start, end)`, which ends with its blank line (RFC 9112 sections 2–5).
+ * Parses the request head `bytes[start, end)`, which includes its empty line (RFC 9112 sections 2–5).
  *
- * Strict: CRLF only, no white space before a colon, no folding, no control characters, visible ASCII in the target.
+ * Strict: CRLF only, no whitespace before a colon, no line folding, no control characters, only visible ASCII in the target.
  * @throws {HttpSyntaxError} `malformed` or `version`.
  */
 export function parseRequestHead(
@@ -113,7 +113,7 @@ export function parseRequestHead(
 }
 
 /**
- * Reads a response head of `bytes[start, end)`, which ends with its blank line.
+ * Parses the response head `bytes[start, end)`, which includes its empty line.
  * @throws {HttpSyntaxError} `malformed` or `version`.
  */
 export function parseResponseHead(
@@ -138,10 +138,10 @@ export function parseResponseHead(
 }
 
 /**
- * Reads the trailer fields of `bytes[start, end)`, which ends with a blank line.
+ * Parses the trailer fields `bytes[start, end)`, which include the empty line.
  *
- * Refuses those about framing: whoever merges trailers into headers would read another message (RFC 9110 section 6.5.1). Drops
- * those about the connection.
+ * Rejects framing fields: a recipient that merges trailers into headers would read a different message (RFC 9110 section 6.5.1).
+ * Drops hop-by-hop fields.
  * @throws {HttpSyntaxError} `malformed`.
  */
 export function parseTrailers(
@@ -152,13 +152,13 @@ export function parseTrailers(
   const text = bytes.toString("latin1", start, end);
   const trailers = readFields(bytes, text, start, start, end);
   if (trailers.has("content-length") || trailers.has("transfer-encoding")) {
-    throw malformed("Cannot accept trailers about the length of the body");
+    throw malformed("Cannot accept framing fields in trailers");
   }
   takeConnectionFields(trailers);
   return trailers;
 }
 
-/** Checks bytes, cuts strings: `text` is the head decoded once, its first character is byte `base`. */
+/** Checks bytes and slices strings: `text` is the decoded head; its first character is byte `base`. */
 function readFields(
   bytes: Buffer,
   text: string,
@@ -178,7 +178,7 @@ function readFields(
     const lineEnd = skip(bytes, valueStart, valueBytes);
     if (bytes[lineEnd] !== CR || bytes[lineEnd + 1] !== LF) {
       throw malformed(
-        "Cannot read a header value: it holds a control character",
+        "Cannot read a header value: it contains a control character",
       );
     }
     const valueEnd = trimBlanks(bytes, valueStart, lineEnd);
@@ -202,7 +202,7 @@ function parseVersion(text: string): number {
   if (/^HTTP\/\d\.\d$/.test(text)) {
     throw new HttpSyntaxError(
       "version",
-      `Cannot speak this version of HTTP: "${text}"`,
+      `HTTP version not supported: "${text}"`,
     );
   }
   throw malformed("Cannot read the HTTP version");

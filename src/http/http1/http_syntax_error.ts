@@ -1,11 +1,11 @@
-/** Which rule of the message syntax was broken; callers turn it into a 400, 431, 505 or a 502. */
+/** Kinds of syntax errors; callers map them to 400, 431, 505 or 502. */
 export type SyntaxErrorKind =
   | "malformed"
   | "too_large"
   | "version"
   | "truncated";
 
-/** A message that breaks HTTP's syntax or our limits. */
+/** A message that violates HTTP's syntax or the gateway's limits. */
 export class HttpSyntaxError extends Error {
   override readonly name = "HttpSyntaxError";
 
@@ -18,7 +18,7 @@ export class HttpSyntaxError extends Error {
   }
 }
 
-/** Shorthand for the common kind. */
+/** Creates an error of the common kind. */
 export function malformed(message: string): HttpSyntaxError {
   return new HttpSyntaxError("malformed", message);
 }

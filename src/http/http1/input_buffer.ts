@@ -2,15 +2,15 @@ import { Buffer } from "node:buffer";
 import type { Transport } from "../transport.ts";
 
 const INITIAL_BYTES = 4 * 1024;
-/** A body of 64 KiB, as many servers cut theirs, and the head in front of it. */
+/** A chunk of 64 KiB, common for servers, and the head before it. */
 const BODY_BYTES = 68 * 1024;
-/** Left free in front of what is read: a head that goes out is mostly longer than the one that came in. */
+/** Free space before the data: an outgoing head is usually longer than the incoming one. */
 const HEADROOM_BYTES = 512;
 
 /**
- * What was read from a transport and not consumed yet: `bytes[start, end)`.
+ * Buffers data that was read from a transport and not consumed yet: `bytes[start, end)`.
  *
- * The buffer starts small, because most connections idle, and grows with what the connection carries.
+ * The buffer starts small, because most connections are idle, and grows on demand.
  */
 export class InputBuffer {
   bytes: Buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
@@ -27,16 +27,16 @@ export class InputBuffer {
     return this.end - this.start;
   }
 
-  /** Whether a `fill` waits for bytes. */
+  /** A `fill` is in progress. */
   get isFilling(): boolean {
     return this.#filling !== undefined;
   }
 
   /**
-   * Reads more bytes behind those at hand; `false` at the end of the stream.
+   * Appends more bytes; returns `false` at the end of the stream.
    *
-   * Moves or reallocates the buffer when it is full: views taken before are void. While a read is under way everybody waits
-   * for that one: a client's next request may arrive before the answer to the last is out.
+   * Moves or reallocates a full buffer, which invalidates earlier views. Concurrent callers share one read: a client's next
+   * request may arrive before the previous response is sent.
    */
   fill(): Promise<boolean> {
     return this.#filling ??= this.#fill();
@@ -46,7 +46,7 @@ export class InputBuffer {
   take(limit: number): Uint8Array {
     const end = Math.min(this.end, this.start + limit);
     const { buffer, byteOffset } = this.bytes;
-    // No `Buffer`: the `slice` of one does not copy, and readers keep bytes with it.
+    // Not a `Buffer`, whose `slice` does not copy: readers use it to keep bytes.
     const view = new Uint8Array(
       buffer,
       byteOffset + this.start,
@@ -56,14 +56,14 @@ export class InputBuffer {
     return view;
   }
 
-  /** Makes the buffer large enough for relaying a body of `length` bytes, if that is known, with few reads. */
+  /** Enlarges the buffer to forward a body of `length` bytes, if known, with few reads. */
   growForBody(length = BODY_BYTES): void {
     const size = Math.min(BODY_BYTES, sizeForBody(length));
     if (this.isFilling || this.bytes.length >= size) return;
     this.#reallocate(size);
   }
 
-  /** Gives back what a large body needed, provided that nothing is at hand. */
+  /** Releases the memory for a large body if the buffer is empty. */
   shrink(): void {
     const isInUse = this.isFilling || this.start < this.end;
     if (isInUse || this.bytes.length === INITIAL_BYTES) return;
@@ -107,7 +107,7 @@ export class InputBuffer {
   }
 }
 
-/** With room for a short head, so that the next message like this one is read at once; rounded, so that few are larger. */
+/** Adds room for a short head, so that a similar message is read at once; rounds up to limit reallocations. */
 function sizeForBody(length: number): number {
   const needed = 2 * HEADROOM_BYTES + length;
   return Math.ceil(needed / INITIAL_BYTES) * INITIAL_BYTES;

@@ -4,18 +4,18 @@ import type { HeaderList } from "../header_list.ts";
 import { type Transport, writeAll } from "../transport.ts";
 
 const INITIAL_BYTES = 2 * 1024;
-/** A chunk of 16 KiB, as many servers cut theirs, and what is written in front of it. */
+/** A chunk of 16 KiB, common for servers, and the bytes before it. */
 const COALESCE_BYTES = 20 * 1024;
 const encoder = new TextEncoder();
 
-/** How a body is delimited on the way out: not at all, as it says itself, by chunks, or by closing. */
+/** Framing of an outgoing body: no body, its declared length, chunked, or terminated by closing the connection. */
 export type OutgoingFraming = "none" | "length" | "chunked" | "until-close";
 
 /**
- * Writes messages to one connection, in as few writes as possible.
+ * Writes messages to a connection in as few writes as possible.
  *
- * What is at hand is gathered, and sent before the first wait: a small answer is one write, and an event of a stream is
- * never held back.
+ * It gathers available bytes and flushes before each wait: a small response is one write, and events of a stream are never
+ * delayed.
  */
 export class MessageWriter {
   readonly #transport: Transport;
@@ -28,8 +28,8 @@ export class MessageWriter {
 
   /**
    * Writes head and body; resolves with the number of body bytes.
-   * @param onProgress Called with the body bytes so far each time that bytes went out.
-   * @throws What the transport or the body throws; the connection is then in an unknown state.
+   * @param onProgress Called with the number of body bytes so far whenever bytes were written.
+   * @throws Errors of the transport or the body; the connection is then in an undefined state.
    */
   async writeMessage(
     head: string,
@@ -67,7 +67,7 @@ export class MessageWriter {
       onProgress?.(sent);
     }
     if (framing === "chunked") this.#putText(lastChunk(body.trailers));
-    expectLength(body, framing, sent);
+    assertLength(body, framing, sent);
     return sent;
   }
 
@@ -77,7 +77,7 @@ export class MessageWriter {
     try {
       await this.#flush();
     } catch (error) {
-      // The failed write is the news; what becomes of the chunk no longer matters.
+      // The failed write is reported; the result of `next` no longer matters.
       next.catch(() => {});
       throw error;
     }
@@ -92,7 +92,7 @@ export class MessageWriter {
       this.#used += written;
       return;
     }
-    // Heads are Latin-1; UTF-8 writes the same bytes only for ASCII.
+    // Heads are Latin-1, which equals UTF-8 only for ASCII.
     this.#used += this.#out.write(text, this.#used, "latin1");
   }
 
@@ -150,8 +150,8 @@ function lastChunk(trailers: HeaderList | undefined): string {
     : `0\r\n${trailers.serialize()}\r\n`;
 }
 
-/** A message that ends early must not look complete: the caller closes the connection. */
-function expectLength(
+/** Throws for a truncated message, so that the caller closes the connection and it does not appear complete. */
+function assertLength(
   body: Body,
   framing: OutgoingFraming,
   sent: number,

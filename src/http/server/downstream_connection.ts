@@ -10,22 +10,22 @@ import {
 import type { Client, ServerContext } from "./server_options.ts";
 import { prepareResponse } from "./http1/response_head.ts";
 
-/** What a refused client was answered. */
+/** The response to a rejected request. */
 export interface Rejection {
   readonly status: number;
   readonly bytesSent: number;
 }
 
-/** A client's connection: what the requests on it have in common. */
-export class ClientLink {
+/** A client's connection: the parts that its requests share. */
+export class DownstreamConnection {
   readonly client: Client;
   readonly context: ServerContext;
   readonly transport: GuardedTransport;
   readonly input: ClientInput;
   readonly writer: MessageWriter;
-  /** Whether the response under way is to be the last. */
+  /** The current response is the last one. */
   retiring = false;
-  /** Body bytes of the present response that went out so far. */
+  /** Body bytes of the current response sent so far. */
   bytesSent = 0;
 
   constructor(
@@ -52,12 +52,12 @@ export class ClientLink {
     this.bytesSent = bytesSent;
   };
 
-  /** Cuts the connection. */
+  /** Closes the connection. */
   close(): void {
     this.transport.close();
   }
 
-  /** Refuses what the client sent; the connection is good for nothing else then. */
+  /** Responds to an invalid request; the connection cannot be used afterwards. */
   async reject(error: GatewayError): Promise<Rejection> {
     const response = this.context.reject(error);
     const { head, body, framing } = prepareResponse(response, {
@@ -70,12 +70,12 @@ export class ClientLink {
       const bytesSent = await this.writer.writeMessage(head, body, framing);
       return { status, bytesSent };
     } catch {
-      // A client that is gone need not be told.
+      // The client has disconnected.
       return { status, bytesSent: 0 };
     }
   }
 
-  /** Reads a body that nobody wants, up to a bound; resolves with whether its end was reached. */
+  /** Discards an unread body up to a limit; resolves with whether its end was reached. */
   async skip(body: FramedBody): Promise<boolean> {
     const { transport, context: { limits, wheel } } = this;
     const deadline = wheel.after(limits.lingerTimeoutMs);
@@ -89,12 +89,12 @@ export class ClientLink {
         budget -= chunk.length;
       }
     } catch {
-      // Malformed or broken off: nobody asked for it, and the connection ends in any case.
+      // Malformed or truncated: irrelevant for a discarded body; the connection is closed.
     }
     return false;
   }
 
-  /** Ends our side and waits until the client did the same, so that it can read all before the connection is gone. */
+  /** Closes the sending side and waits for the client to close its own, so that it can read the whole response. */
   async linger(): Promise<void> {
     const { transport, input, context } = this;
     if (transport.closed || !input.open) return;

@@ -18,35 +18,35 @@ import {
   type ServerLimits,
   type ServerOptions,
 } from "./server_options.ts";
-import { Http1Connection } from "./http1/http1_server_connection.ts";
+import { Http1ServerConnection } from "./http1/http1_server_connection.ts";
 import { Http2Connection } from "./http2/http2_server_connection.ts";
 import { createDateSource } from "./http1/response_head.ts";
 import type { OpenConnection } from "./open_connection.ts";
 import { TlsAcceptor } from "./accept/tls_acceptor.ts";
 
-/** Clients get half a second more than their limits, so that ten thousand of them cost few timers. */
+/** Precision of client deadlines, which keeps the number of timers low for ten thousand clients. */
 const DEADLINE_RESOLUTION_MS = 500;
 
-/** A connection that is being served, in whichever version of HTTP. */
+/** A connection of any HTTP version. */
 interface ServedConnection extends OpenConnection {
-  /** Lets the requests under way be the last. */
+  /** Makes the requests in progress the last ones. */
   retire(): void;
-  /** Cuts the connection; requests under way fail with `reason`. */
+  /** Closes the connection; requests in progress fail with `reason`. */
   close(reason?: GatewayError): void;
-  /** Why it ended, for the log. */
+  /** Reason why it ended, for the log. */
   readonly endReason: string;
 }
 
-/** How many connections a server has seen. */
+/** Connection counts of a server. */
 export interface ConnectionCounts {
   readonly accepted: number;
-  /** Turned away because there were too many. */
+  /** Rejected because there were too many. */
   readonly refused: number;
   readonly active: number;
 }
 
 /**
- * Serves HTTP on one port: HTTP/1.1 and 1.0, over TLS also HTTP/2 by ALPN, without TLS also HTTP/2 to those who begin with it.
+ * Serves HTTP on one port: HTTP/1.1 and 1.0, and HTTP/2 by ALPN over TLS or by prior knowledge without TLS.
  */
 export class HttpServer {
   readonly #context: ServerContext;
@@ -67,7 +67,7 @@ export class HttpServer {
     };
   }
 
-  /** Where the server listens; the real port even if it was asked for 0. */
+  /** Listen addresses with the actual ports. */
   get addresses(): { readonly hostname: string; readonly port: number }[] {
     return this.#acceptors.map(({ address }) => address);
   }
@@ -84,12 +84,12 @@ export class HttpServer {
     return this.#context.limits.maxConnections;
   }
 
-  /** The connections that are open, in no order. */
+  /** Open connections, unordered. */
   get open(): Iterable<OpenConnection> {
     return this.#connections;
   }
 
-  /** Requests under way. */
+  /** Number of requests in progress. */
   get activeRequests(): number {
     let count = 0;
     for (const { activeRequests } of this.#connections) count += activeRequests;
@@ -98,8 +98,8 @@ export class HttpServer {
 
   /**
    * Opens the port.
-   * @param tls Serves `https` with it, `http` if it is left out.
-   * @throws When the address cannot be listened on, or a certificate cannot be read.
+   * @param tls Serves `https` if set, else `http`.
+   * @throws When the port cannot be opened or a certificate cannot be read.
    */
   async start(address: ListenAddress, tls?: TlsConfig): Promise<void> {
     this.#acceptors = await openAll(
@@ -111,13 +111,13 @@ export class HttpServer {
     );
   }
 
-  /** Sets limits as the constructor does; open connections follow them from their next wait. */
+  /** Changes the limits; open connections apply them from their next wait. */
   configure(limits: Partial<ServerLimits>): void {
     this.#context.limits = { ...defaultLimits, ...limits };
   }
 
   /**
-   * Reads other TLS settings. What it answers puts them into force for new connections; those that are open stay.
+   * Loads other TLS settings. The returned function activates them for new connections; open ones are not affected.
    * @throws {TypeError} When a certificate cannot be read.
    */
   prepareTls(tls: TlsConfig): () => void {
@@ -127,14 +127,14 @@ export class HttpServer {
     return () => changes.forEach((change) => change());
   }
 
-  /** Takes no further connections until the next `start`; those that are open go on. */
+  /** Accepts no further connections until the next `start`; open ones continue. */
   async stopAccepting(): Promise<void> {
     const acceptors = this.#acceptors;
     this.#acceptors = [];
     await Promise.all(acceptors.map((acceptor) => acceptor.close()));
   }
 
-  /** Takes no further connections or requests; resolves when those under way are answered. */
+  /** Accepts no further connections and requests; resolves when those in progress have finished. */
   async drain(): Promise<void> {
     this.#draining = true;
     await this.stopAccepting();
@@ -142,7 +142,7 @@ export class HttpServer {
     await this.#untilIdle();
   }
 
-  /** Cuts all connections; requests under way fail with `reason`. */
+  /** Closes all connections; requests in progress fail with `reason`. */
   async close(reason?: GatewayError): Promise<void> {
     this.#draining = true;
     await this.stopAccepting();
@@ -219,7 +219,11 @@ export class HttpServer {
     transport: Transport,
     client: Client,
   ): Promise<Uint8Array | undefined> {
-    const connection = new Http1Connection(transport, client, this.#context);
+    const connection = new Http1ServerConnection(
+      transport,
+      client,
+      this.#context,
+    );
     this.#context.observer.connectionOpened(client.peer, "http/1.1");
     return this.#whileOpen(client, connection, connection.run());
   }

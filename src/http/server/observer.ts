@@ -2,8 +2,8 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { HttpVersion } from "../message.ts";
 import type { Peer } from "../transport.ts";
 
-/** A request that never reached the handler, with as much of it as could be read; texts are empty where nothing could. */
-export interface RefusedRequest {
+/** A request that was rejected before the handler; strings are empty for parts that could not be parsed. */
+export interface RejectedRequest {
   readonly error: GatewayError;
   readonly source: Peer;
   readonly version: HttpVersion | "";
@@ -11,19 +11,19 @@ export interface RefusedRequest {
   readonly authority: string;
   /** Path and query as sent. */
   readonly target: string;
-  /** What the client was answered. */
+  /** Status of the response. */
   readonly status: number;
-  /** Bytes of that answer's body. */
+  /** Body bytes of the response. */
   readonly bytesSent: number;
 }
 
-/** Why TLS with a client could not be established. */
+/** Reason why a TLS handshake with a client failed. */
 export interface HandshakeFailure {
   readonly reason: HandshakeFailureReason;
   readonly message: string;
 }
 
-/** `client_closed`: it left without a word, as port checks do. */
+/** Reasons of failed handshakes. `client_closed`: the client disconnected without sending anything, like a port check. */
 export type HandshakeFailureReason =
   | "client_closed"
   | "broken_off"
@@ -40,14 +40,14 @@ export type RejectedConnection =
   | "max_connections"
   | "max_connections_per_address";
 
-/** Hears what happens on a port apart from the requests that the handler sees. */
+/** Observes events of a server other than handled requests. */
 export interface ServerObserver {
   connectionOpened(peer: Peer, protocol: "http/1.1" | "h2"): void;
   connectionClosed(peer: Peer, reason: string): void;
-  /** There were too many connections, of all clients or of this one. */
+  /** A connection limit was reached, of the listener or of this client address. */
   connectionRejected(peer: Peer, reason: RejectedConnection): void;
-  /** Clients have to wait for a connection, as when there are no file descriptors. */
+  /** Connections cannot be accepted, for example for lack of file descriptors. */
   acceptStalled(error: unknown): void;
   handshakeFailed(peer: Peer | undefined, failure: HandshakeFailure): void;
-  requestRefused(request: RefusedRequest): void;
+  requestRejected(request: RejectedRequest): void;
 }

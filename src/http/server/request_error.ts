@@ -11,11 +11,11 @@ const codeOfSyntaxError: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {
   version: "version_not_supported",
 };
 
-/** What went wrong while reading from a client, as the client's fault. */
+/** Converts an error while reading from a client to one attributed to the client. */
 export function toRequestError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof HttpSyntaxError) {
-    // Not as the cause: it would be told twice.
+    // Without a cause: the message would be repeated.
     return new GatewayError(
       codeOfSyntaxError[error.kind],
       "downstream",
@@ -25,55 +25,55 @@ export function toRequestError(error: unknown): GatewayError {
   return new GatewayError(
     "client_closed",
     "downstream",
-    "Cannot read from the client: the connection broke",
+    "Cannot read from the client: connection lost",
     { cause: error },
   );
 }
 
-/** Why a response could not be written; an error of ours stays what it is. */
+/** Converts an error while writing a response; returns a `GatewayError` unchanged. */
 export function clientGone(cause: unknown): GatewayError {
   if (cause instanceof GatewayError) return cause;
   return new GatewayError(
     "client_closed",
     "downstream",
-    "Cannot answer: the connection broke",
+    "Cannot respond: connection lost",
     { cause },
   );
 }
 
-/** The client has not left but takes nothing of its response: unlike one that leaves, it did not choose to end it. */
+/** The client is connected but does not read its response; unlike a client that disconnects, it did not end the request. */
 export class StalledClientError extends GatewayError {
   constructor() {
     super(
       "client_closed",
       "downstream",
-      "Cannot answer: the client does not read",
+      "Cannot respond: the client does not read",
     );
   }
 }
 
-/** A request that breaks a rule of HTTP. */
+/** Creates the error for a request that violates HTTP. */
 export function badRequest(message: string): GatewayError {
   return new GatewayError("bad_request", "downstream", message);
 }
 
-/** Whoever sends CONNECT asks for a tunnel. */
-export function tunnelRefused(): GatewayError {
+/** Creates the error for CONNECT requests. */
+export function connectNotSupported(): GatewayError {
   return new GatewayError(
     "method_not_supported",
     "downstream",
-    "Cannot act as a tunnel: CONNECT is not supported",
+    "CONNECT is not supported",
   );
 }
 
-/** A bug of ours: the handler threw. */
+/** Creates the error for a handler that threw, which is a bug. */
 export function handlerFailed(cause: unknown): GatewayError {
   return new GatewayError("internal", "gateway", "Cannot handle the request", {
     cause,
   });
 }
 
-/** Why a body is not read any further. */
+/** Creates the reason to stop reading a body. */
 export function responseComplete(): GatewayError {
   return new GatewayError(
     "client_closed",

@@ -1,9 +1,9 @@
 import type { RequestHead } from "../http1/head_parser.ts";
-import { badRequest, tunnelRefused } from "./request_error.ts";
+import { badRequest, connectNotSupported } from "./request_error.ts";
 
-/** Where a request goes. */
+/** Authority and target of a request. */
 export interface RequestTarget {
-  /** `host` or `host:port`; empty for an HTTP/1.0 request that names none. */
+  /** `host` or `host:port`; empty for an HTTP/1.0 request without host. */
   readonly authority: string;
   /** Path and query, or `*`. */
   readonly target: string;
@@ -13,8 +13,8 @@ const absoluteForm = /^https?:\/\/([^/?]*)(.*)$/i;
 /**
  * Names, IPv4 and bracketed IPv6 addresses, with or without a port.
  *
- * Narrower than RFC 3986: no percent-encoding, no sub-delimiters, no user information. None is of use in a name and each is
- * read differently by somebody.
+ * Narrower than RFC 3986: no percent-encoding, sub-delimiters and user information. They are useless in names, and
+ * implementations interpret them differently.
  */
 const authorityForm =
   /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
@@ -22,11 +22,11 @@ const originForm = /^\/[!"$-~]*$/;
 const MAX_PORT = 65_535;
 
 /**
- * Authority and path of a request, by RFC 9112 section 3.2.
+ * Determines authority and path of a request (RFC 9112 section 3.2).
  * @throws {GatewayError} `bad_request`; `method_not_supported` for CONNECT.
  */
 export function resolveTarget(head: RequestHead): RequestTarget {
-  if (head.method === "CONNECT") throw tunnelRefused();
+  if (head.method === "CONNECT") throw connectNotSupported();
   const host = hostOf(head);
   const { target } = head;
   if (target.includes("#")) {
@@ -40,13 +40,13 @@ export function resolveTarget(head: RequestHead): RequestTarget {
   return fromAbsoluteForm(head.method, target);
 }
 
-/** Whether `target` is a path, or the `*` of OPTIONS, in visible ASCII and without a fragment. */
+/** Reports whether `target` is a path, or `*` for OPTIONS, in visible ASCII without a fragment. */
 export function isTarget(method: string, target: string): boolean {
   if (target === "*") return method === "OPTIONS";
   return originForm.test(target);
 }
 
-/** Whether `text` is a host, with or without a port, that can be routed by. */
+/** Reports whether `text` is a valid host with an optional port. */
 export function isAuthority(text: string): boolean {
   const match = authorityForm.exec(text);
   return match !== null && Number(match[1] ?? 0) <= MAX_PORT;
@@ -67,7 +67,7 @@ function hostOf(head: RequestHead): string {
   return host;
 }
 
-/** The target outranks `Host`, which had to be valid all the same (RFC 9112 section 3.2.2). */
+/** Parses the absolute form, which takes precedence over `Host` (RFC 9112 section 3.2.2). */
 function fromAbsoluteForm(method: string, target: string): RequestTarget {
   const [, authority = "", rest = ""] = absoluteForm.exec(target) ?? [];
   if (!isAuthority(authority)) {

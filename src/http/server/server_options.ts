@@ -5,7 +5,7 @@ import type { Peer } from "../transport.ts";
 import type { ServerObserver } from "./observer.ts";
 import type { TimerWheel } from "../timer_wheel.ts";
 
-/** What a server allows its clients; sizes in bytes, times in milliseconds, `Infinity` for no bound. */
+/** Limits for clients; sizes in bytes, times in milliseconds, `Infinity` means unlimited. */
 export interface ServerLimits {
   readonly maxConnections: number;
   /** Of one client, as `clientKey` identifies it; `undefined` is half of `maxConnections`. */
@@ -13,9 +13,9 @@ export interface ServerLimits {
   /** Request line and fields together. */
   readonly maxHeaderBytes: number;
   readonly maxHeaderCount: number;
-  /** How much of a body that nobody read is skipped to keep the connection. */
+  /** Maximum size of an unread body that is discarded to keep the connection. */
   readonly maxDrainBytes: number;
-  /** From the first byte of a head to its last; on a new connection from the accept. */
+  /** From the first byte of a head to its last; on a new connection, from accepting it. */
   readonly requestHeadersTimeoutMs: number;
   /** Between two reads of a request body. */
   readonly bodyIdleTimeoutMs: number;
@@ -23,20 +23,20 @@ export interface ServerLimits {
   readonly keepAliveTimeoutMs: number;
   /** For one write to a client that does not read. */
   readonly writeTimeoutMs: number;
-  /** How long a closed connection waits for the client to have read what it was sent. */
+  /** Time that a closed connection waits for the client to read the response. */
   readonly lingerTimeoutMs: number;
-  /** How long a client that ended its side is believed to be still interested. */
+  /** Time that a client may wait for the response after closing its side. */
   readonly halfCloseGraceMs: number;
-  /** How long a tunnel lives on after one side ended. */
+  /** Time that a tunnel stays open after one side has ended. */
   readonly halfOpenTunnelMs: number;
   readonly tlsHandshakeTimeoutMs: number;
-  /** Requests at a time on one HTTP/2 connection. */
+  /** Concurrent requests on an HTTP/2 connection. */
   readonly maxConcurrentStreams: number;
   /** Streams that an HTTP/2 client may reset within ten seconds before it is disconnected. */
   readonly maxStreamResets: number;
 }
 
-/** What holds where a server sets no limit of its own. */
+/** Limits when none are set. */
 export const defaultLimits: ServerLimits = {
   maxConnections: 10_000,
   maxConnectionsPerAddress: undefined,
@@ -55,28 +55,28 @@ export const defaultLimits: ServerLimits = {
   maxStreamResets: 200,
 };
 
-/** What a server needs from the rest of the program. */
+/** Dependencies of a server. */
 export interface ServerOptions {
   readonly handler: RequestHandler;
-  /** The answer to what is not a request we accept: the one who knows statuses decides. */
+  /** Returns the response to a rejected request. */
   readonly reject: (error: GatewayError) => ResponseMessage;
-  /** Told what should never happen, such as a handler that throws. */
+  /** Receives errors that should never happen, such as those thrown by a handler. */
   readonly report: (error: unknown) => void;
   readonly observer: ServerObserver;
   readonly clock: Clock;
   readonly limits?: Partial<ServerLimits>;
 }
 
-/** What all connections of a server share. */
+/** State that all connections of a server share. */
 export interface ServerContext extends Omit<ServerOptions, "limits"> {
-  /** Those in force; they may change while connections are open. */
+  /** Current limits; they may change while connections are open. */
   limits: ServerLimits;
   readonly wheel: TimerWheel;
   /** Value for `Date`. */
   date(): string;
 }
 
-/** The client of a connection, and how it reached the gateway. */
+/** The client of a connection. */
 export interface Client {
   readonly peer: Peer;
   readonly scheme: "http" | "https";

@@ -3,8 +3,8 @@ import { describeError } from "../../base/errors.ts";
 import type { Log, LogFields } from "../../base/log.ts";
 import type {
   HandshakeFailure,
-  RefusedRequest,
   RejectedConnection,
+  RejectedRequest,
   ServerObserver,
 } from "../../http/server/observer.ts";
 import type { Peer } from "../../http/transport.ts";
@@ -77,7 +77,7 @@ export class ServerWatch implements ServerObserver {
     } else log.debug("TLS handshake failed", { port, reason, ...fields });
   }
 
-  requestRefused(request: RefusedRequest): void {
+  requestRejected(request: RejectedRequest): void {
     const { port, gateway, clock, record } = this.#options;
     const { error, target, authority, source, ...known } = request;
     record({

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { TcpAcceptor } from "../../../src/http/server/accept/acceptor.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
-Deno.test("TcpAcceptor takes the next client at once when others left the queue", async () => {
+Deno.test("TcpAcceptor takes the next client immediately when others left the queue", async () => {
   const clock = new FakeClock();
   const accepted = Promise.withResolvers<void>();
   const acceptor = new TcpAcceptor(

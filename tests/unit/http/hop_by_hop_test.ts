@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { HeaderList } from "../../../src/http/header_list.ts";
 import { takeConnectionFields } from "../../../src/http/hop_by_hop.ts";
 
-Deno.test("takeConnectionFields leaves a message without such fields alone", () => {
+Deno.test("takeConnectionFields keeps a message without hop-by-hop fields", () => {
   const headers = HeaderList.from([["Accept", "a"], ["X-Trailing", "b"]]);
 
   const fields = takeConnectionFields(headers);
@@ -46,7 +46,7 @@ Deno.test("takeConnectionFields reads and removes", async (t) => {
       said: { upgrade: "WebSocket" },
     },
     {
-      name: "upgrade that is not named",
+      name: "upgrade without Connection",
       fields: [["Upgrade", "websocket"]],
       left: [],
       said: { upgrade: undefined },

@@ -10,7 +10,7 @@ import { createAuthority } from "../../harness/certificates.ts";
 const authority = await createAuthority();
 const pair = await authority.issueServer(["localhost", "127.0.0.1"]);
 
-/** A connected pair of TLS sockets: what one writes the other reads. */
+/** Creates a connected pair of TLS sockets. */
 async function connect(): Promise<
   { client: tls.TLSSocket; server: NodeTransport; end: () => Promise<void> }
 > {
@@ -58,7 +58,7 @@ async function readText(transport: NodeTransport): Promise<string | null> {
     : new TextDecoder().decode(into.subarray(0, count));
 }
 
-Deno.test("NodeTransport reads no more than it is given room for", async () => {
+Deno.test("NodeTransport reads no more than the buffer holds", async () => {
   const { client, server, end } = await connect();
   client.write("hello");
 
@@ -73,7 +73,7 @@ Deno.test("NodeTransport reads no more than it is given room for", async () => {
   await end();
 });
 
-Deno.test("NodeTransport answers null at the end and can still write", async () => {
+Deno.test("NodeTransport returns null at the end and can still write", async () => {
   const { client, server, end } = await connect();
   client.end("bye");
 
@@ -109,7 +109,7 @@ Deno.test("NodeTransport ends a waiting read when it is closed", async () => {
   await end();
 });
 
-Deno.test("NodeTransport throws what broke the stream", async () => {
+Deno.test("NodeTransport throws the error of the stream", async () => {
   const stream = new PassThrough();
   const transport = new NodeTransport(stream);
 
@@ -120,7 +120,7 @@ Deno.test("NodeTransport throws what broke the stream", async () => {
   await assert.rejects(transport.write(new Uint8Array(1)), /reset by peer/);
 });
 
-Deno.test("NodeTransport holds a writer back until the peer reads", async () => {
+Deno.test("NodeTransport applies back-pressure to the writer", async () => {
   const { client, server, end } = await connect();
   let written = 0;
   const total = 32 * 1024 * 1024;

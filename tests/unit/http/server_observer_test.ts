@@ -42,7 +42,7 @@ const refusals = [
   },
 ] as const;
 for (const { name, request, code, seen } of refusals) {
-  Deno.test(`HttpServer tells that it refused ${name}`, async () => {
+  Deno.test(`HttpServer reports a rejected request: ${name}`, async () => {
     await using test = await TestServer.start({
       limits: { maxHeaderBytes: 2048 },
     });
@@ -63,7 +63,7 @@ for (const { name, request, code, seen } of refusals) {
   });
 }
 
-Deno.test("HttpServer tells that a client speaks TLS to a plain port", async () => {
+Deno.test("HttpServer reports a client that uses TLS on a plain port", async () => {
   await using test = await TestServer.start();
   const socket = tls.connect({ port: test.port, host: "127.0.0.1" });
 
@@ -72,12 +72,12 @@ Deno.test("HttpServer tells that a client speaks TLS to a plain port", async () 
 
   assert.equal(
     test.refused[0]?.error.message,
-    "Cannot read the request: the client speaks TLS, this port is plain HTTP",
+    "Cannot read the request: the client uses TLS, but this port is plain HTTP",
   );
   socket.destroy();
 });
 
-Deno.test("HttpServer tells that it refused a request of HTTP/2", async () => {
+Deno.test("HttpServer reports a rejected HTTP/2 request", async () => {
   await using test = await TestServer.start();
   const session = connectHttp2(`http://127.0.0.1:${test.port}`);
   const stream = session.request({ ":path": "/a", expect: "wonders" });
@@ -107,7 +107,7 @@ Deno.test("HttpServer tells that it refused a request of HTTP/2", async () => {
   );
 });
 
-Deno.test("HttpServer tells of connections: opened, closed, rejected", async () => {
+Deno.test("HttpServer reports connections: opened, closed, rejected", async () => {
   await using test = await TestServer.start({ limits: { maxConnections: 1 } });
   const first = await RawClient.connect(test.port);
   await first.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -162,7 +162,7 @@ const handshakes: readonly {
   },
 ];
 for (const { name, reason, config, client } of handshakes) {
-  Deno.test(`HttpServer tells that the handshake failed with a client ${name}`, async () => {
+  Deno.test(`HttpServer reports a failed handshake with a client ${name}`, async () => {
     await using test = await TestServer.start({}, { certificates, ...config });
     const socket = tls.connect({
       port: test.port,
@@ -192,7 +192,7 @@ for (
     { name: "nothing", text: "", reason: "client_closed" },
   ]
 ) {
-  Deno.test(`HttpServer tells that the handshake failed with a client that sends ${name}`, async () => {
+  Deno.test(`HttpServer reports a failed handshake with a client that sends ${name}`, async () => {
     await using test = await TestServer.start({
       limits: { tlsHandshakeTimeoutMs: 50 },
     }, { certificates });
@@ -211,14 +211,14 @@ for (
 }
 
 for (const version of ["http/1.1", "h2"] as const) {
-  Deno.test(`HttpServer that is closed for a reason gives it to requests of ${version}`, async () => {
+  Deno.test(`HttpServer passes the reason of its closing to requests of ${version}`, async () => {
     const reason = new GatewayError("drain_timeout", "gateway", "too late");
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     const outcome = Promise.withResolvers<Outcome>();
     let cancelledWith: unknown;
     await using test = await TestServer.start({
       handler: async ({ cancellation }) => {
-        asked.resolve();
+        requested.resolve();
         await new Promise<void>((resolve) =>
           cancellation.onCancel((why) => {
             cancelledWith = why;
@@ -238,7 +238,7 @@ for (const version of ["http/1.1", "h2"] as const) {
       socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
       socket.resume();
     } else socket.request({ ":path": "/" }).on("error", () => {});
-    await asked.promise;
+    await requested.promise;
     assert.equal(test.server.activeRequests, 1);
 
     await test.server.close(reason);

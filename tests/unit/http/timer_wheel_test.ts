@@ -20,7 +20,7 @@ Deno.test("TimerWheel calls each deadline in time, with one timer", () => {
   assert.equal(clock.pending, 0);
 });
 
-Deno.test("TimerWheel does not call a deadline that was moved or lifted", () => {
+Deno.test("TimerWheel does not call a deadline that was moved or removed", () => {
   const { clock, wheel, due, add } = setUp();
   const [a, b] = [add("a"), add("b")];
   wheel.set(a, 100);

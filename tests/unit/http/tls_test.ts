@@ -34,7 +34,7 @@ async function handshake(
   }
 }
 
-/** Whether a client with that certificate gets an answer. */
+/** Whether a client with that certificate gets a response. */
 async function isServed(port: number, pair?: KeyPair): Promise<boolean> {
   const socket = tls.connect({
     port,
@@ -123,7 +123,7 @@ Deno.test("HttpServer asks clients for certificates", async (t) => {
   }
 });
 
-Deno.test("HttpServer refuses TLS below the minimum", async () => {
+Deno.test("HttpServer rejects TLS below the minimum", async () => {
   await using test = await TestServer.start({}, {
     certificates: [first],
     minVersion: "TLSv1.3",
@@ -180,7 +180,7 @@ Deno.test("HttpServer counts those who shake hands as connections", async () => 
   assert.equal(test.server.connections.refused, 1);
 });
 
-Deno.test("HttpServer without TLS refuses a TLS client", async () => {
+Deno.test("HttpServer without TLS rejects a TLS client", async () => {
   await using test = await TestServer.start();
 
   await assert.rejects(handshake(test.port, "localhost"));

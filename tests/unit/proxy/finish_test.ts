@@ -31,7 +31,7 @@ function recordOf(status: number, error: unknown) {
 const left = new GatewayError(
   "client_closed",
   "downstream",
-  "Cannot answer: the connection broke",
+  "Cannot respond: connection lost",
 );
 
 Deno.test("the record of a response that the client closed has no error", () => {
@@ -50,10 +50,10 @@ Deno.test("the record of a response that something else ended has the error", ()
   });
   assert.deepEqual(recordOf(200, new StalledClientError()), {
     reason: "client_closed",
-    error: "Cannot answer: the client does not read",
+    error: "Cannot respond: the client does not read",
   });
   assert.deepEqual(recordOf(499, left), {
     reason: "client_closed",
-    error: "Cannot answer: the connection broke",
+    error: "Cannot respond: connection lost",
   });
 });

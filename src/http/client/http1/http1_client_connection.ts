@@ -12,18 +12,17 @@ import {
 import type { Deadline } from "../../timer_wheel.ts";
 import {
   type ExchangeConnection,
-  Http1Exchange,
+  Http1ClientExchange,
 } from "./http1_client_exchange.ts";
-import { TunnelTransport } from "./tunnel_transport.ts";
 import type { UpstreamRequest } from "../upstream.ts";
 
 /**
- * An HTTP/1.1 connection that serves one request after the other.
+ * An HTTP/1.1 connection that serves one request at a time.
  *
- * A read is under way all the time, also between requests: it becomes the read of the next response, so it costs nothing,
- * and a connection that the upstream closes, or on which it says something unasked, is known before it is used.
+ * A read is always pending, also between requests, where it becomes the read of the next response. It detects a connection that
+ * the upstream has closed, or on which it sent unexpected data, before the connection is used.
  */
-export class Http1Connection
+export class Http1ClientConnection
   implements Connection, ExchangeConnection, Deadline {
   readonly isShared = false;
   dueAt = Infinity;
@@ -34,7 +33,7 @@ export class Http1Connection
   readonly #transport: Transport;
   readonly #onIdleRead = () => this.#idleReadSettled();
   #idleRead: Promise<boolean> | undefined;
-  #exchange: Http1Exchange | undefined;
+  #exchange: Http1ClientExchange | undefined;
   #reserved = false;
   #closed = false;
 
@@ -63,7 +62,7 @@ export class Http1Connection
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     this.served++;
-    this.#exchange = new Http1Exchange(this, request, body, cancellation);
+    this.#exchange = new Http1ClientExchange(this, request, body, cancellation);
     return this.#exchange.run();
   }
 
@@ -117,5 +116,33 @@ export class Http1Connection
 
   #idleReadSettled(): void {
     if (!this.#reserved) this.close();
+  }
+}
+
+/** A transport with a callback for `close`. */
+class TunnelTransport implements Transport {
+  readonly #transport: Transport;
+  readonly #onClose: () => void;
+
+  /** @param onClose Must also close `transport`. */
+  constructor(transport: Transport, onClose: () => void) {
+    this.#transport = transport;
+    this.#onClose = onClose;
+  }
+
+  read(into: Uint8Array): Promise<number | null> {
+    return this.#transport.read(into);
+  }
+
+  write(bytes: Uint8Array): Promise<number> {
+    return this.#transport.write(bytes);
+  }
+
+  closeWrite(): Promise<void> {
+    return this.#transport.closeWrite();
+  }
+
+  close(): void {
+    this.#onClose();
   }
 }

@@ -33,22 +33,21 @@ import type { UpstreamRequest } from "../upstream.ts";
 export interface ExchangeConnection extends ResponseSource {
   readonly context: ConnectionContext;
   readonly writer: MessageWriter;
-  /** Sets when the present wait of the exchange has lasted too long; `undefined` for never. */
+  /** Sets the time limit of the current wait; `undefined` removes it. */
   setDeadline(delayMs: number | undefined): void;
-  /** The exchange is complete; the connection may serve another request within `keepMs`. */
+  /** Completes the exchange; the connection may be reused within `keepMs`. */
   release(keepMs: number): void;
-  /** The connection leaves HTTP; it stays open until the tunnel is closed. */
+  /** Converts the connection to a tunnel; it stays open until the tunnel is closed. */
   detach(): Tunnel;
   close(): void;
 }
 
 /**
- * One request and its response on an HTTP/1.1 connection.
+ * A request and its response on an HTTP/1.1 connection.
  *
- * Both directions run at the same time: the response is read while the request is written, so that an upstream may answer
- * before it has read the body.
+ * Reads the response while it writes the request, as an upstream may respond before it has read the body.
  */
-export class Http1Exchange implements BodyOwner, UploadObserver {
+export class Http1ClientExchange implements BodyOwner, UploadObserver {
   readonly #connection: ExchangeConnection;
   readonly #request: UpstreamRequest;
   readonly #upload: Upload | undefined;
@@ -57,7 +56,7 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
   #sending: Promise<void> | undefined;
   #sent = false;
   /** The final head has arrived. */
-  #answered = false;
+  #responded = false;
   #keepMs: number | undefined;
   #stopWaiting: (() => void) | undefined;
   #failure: Error | undefined;
@@ -91,10 +90,10 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
 
   onDue(): void {
     const { input } = this.#connection;
-    // A body that nobody reads at the moment is not late.
-    if (this.#answered && !input.isFilling) return;
-    const what = this.#answered ? "rest of the response" : "response";
-    this.#abort(timedOut(`No ${what} from "${this.#endpoint}" in time`));
+    // The body is not late while nobody reads it.
+    if (this.#responded && !input.isFilling) return;
+    const missing = this.#responded ? "rest of the response" : "response";
+    this.#abort(timedOut(`No ${missing} from "${this.#endpoint}" in time`));
   }
 
   connectionClosed(): void {
@@ -104,11 +103,11 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
   }
 
   awaitingClient(): void {
-    if (!this.#answered) this.#connection.setDeadline(undefined);
+    if (!this.#responded) this.#connection.setDeadline(undefined);
   }
 
   awaitingUpstream(): void {
-    if (!this.#answered) {
+    if (!this.#responded) {
       this.#connection.setDeadline(this.#limits.idleTimeoutMs);
     }
   }
@@ -124,7 +123,7 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
     if (this.#sent) {
       this.#complete();
     } else if (this.#upload?.ended ?? true) {
-      // The last bytes are on their way: the write just has not been heard of yet.
+      // The last write is in progress.
       this.#sending?.then(() => this.#complete());
     } else {
       this.#connection.close();
@@ -155,13 +154,13 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
     try {
       await this.#connection.writer.writeMessage(text, this.#upload, framing);
       this.#sent = true;
-      if (this.#upload !== undefined && !this.#answered) this.#awaitHead();
+      if (this.#upload !== undefined && !this.#responded) this.#awaitHead();
     } catch (error) {
       this.#sendFailed(error);
     }
   }
 
-  /** A fault of the body ends the exchange. One of the upstream may come with an answer that says why, so the read decides. */
+  /** Handles a failed write. An error of the body ends the exchange; after one of the upstream, a response may still explain it. */
   #sendFailed(error: unknown): void {
     if (this.#upload?.failure !== undefined) {
       this.#abort(cancellationError(this.#upload.failure));
@@ -179,7 +178,7 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
 
   #awaitHead(): void {
     const { firstByteTimeoutMs } = this.#limits;
-    if (!this.#answered) this.#connection.setDeadline(firstByteTimeoutMs);
+    if (!this.#responded) this.#connection.setDeadline(firstByteTimeoutMs);
   }
 
   #awaitContinue(upload: Upload): void {
@@ -208,7 +207,7 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
 
   #respond(head: ResponseHead): ResponseMessage {
     const { status, headers, minorVersion } = head;
-    this.#answered = true;
+    this.#responded = true;
     this.#stopWaiting?.();
     this.#connection.setDeadline(undefined);
     if (status === 101) return this.#openTunnel(head);
@@ -237,16 +236,18 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
     return { status, headers, body };
   }
 
-  /** Whoever refuses a request has no use for the rest of it (RFC 9112 section 9.6). */
+  /** Stops the upload: an upstream that rejects a request ignores the rest of it (RFC 9112 section 9.6). */
   #stopSending(): void {
     if (this.#upload?.ended === false) {
-      this.#upload.cancel("The upstream has answered");
+      this.#upload.cancel("The upstream has responded");
     }
   }
 
   #openTunnel({ status, headers }: ResponseHead): ResponseMessage {
     if (this.#request.upgrade === undefined) {
-      throw malformed("The upstream switched protocols unasked");
+      throw malformed(
+        "The upstream switched protocols without a request to upgrade",
+      );
     }
     takeConnectionFields(headers);
     const tunnel = this.#connection.detach();
@@ -267,7 +268,7 @@ export class Http1Exchange implements BodyOwner, UploadObserver {
 
   #fail(error: unknown): Error {
     this.#failure ??= this.#isUnanswered(error)
-      ? new UnansweredError(false, `No answer from "${this.#endpoint}"`, {
+      ? new UnansweredError(false, `No response from "${this.#endpoint}"`, {
         cause: error,
       })
       : connectionError(this.#endpoint, error);

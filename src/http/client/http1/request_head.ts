@@ -3,10 +3,10 @@ import { HeaderList } from "../../header_list.ts";
 import type { OutgoingFraming } from "../../http1/message_writer.ts";
 import type { UpstreamRequest } from "../upstream.ts";
 
-/** Methods whose requests usually have content: without any they say so (RFC 9110 section 8.6). */
+/** Methods whose requests usually have content; without content, they declare it (RFC 9110 section 8.6). */
 const contentMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-/** Head of the request in HTTP/1.1, and how its body is to be sent. */
+/** Formats the HTTP/1.1 head of a request and selects the framing of its body. */
 export function requestHead(
   request: UpstreamRequest,
   body: Body | undefined,
@@ -29,16 +29,16 @@ function framingOf(body: Body | undefined): OutgoingFraming {
   return body.length === undefined ? "chunked" : "length";
 }
 
-/** The request's fields, with those about the body's length true; the list itself when they are. */
+/** Returns the request's fields with correct framing fields; the same list if they are correct already. */
 function withFraming(
   { method, headers }: UpstreamRequest,
   body: Body | undefined,
 ): HeaderList {
   const length = lengthField(method, body);
-  const isTrue = headers.get("content-length") === length &&
+  const isCorrect = headers.get("content-length") === length &&
     headers.count("content-length") <= 1 &&
     !headers.has("transfer-encoding");
-  if (isTrue && framingOf(body) !== "chunked") return headers;
+  if (isCorrect && framingOf(body) !== "chunked") return headers;
   const framed = headers.copy();
   framed.delete("transfer-encoding");
   framed.delete("content-length");

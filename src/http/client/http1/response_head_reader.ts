@@ -10,14 +10,14 @@ import { MAX_HEAD_BYTES, MAX_HEAD_FIELDS } from "../connection.ts";
 
 const BEGINNING = "HTTP/";
 
-/** Where response heads come from. */
+/** Source of response heads. */
 export interface ResponseSource {
   readonly input: InputBuffer;
-  /** Reads more into `input`; `false` when the upstream closed its side. */
+  /** Reads more into `input`; returns `false` when the upstream closed its side. */
   fill(): Promise<boolean>;
 }
 
-/** Reads the heads that answer one request, interim ones included. */
+/** Reads the response heads of one request, including interim responses. */
 export class ResponseHeadReader {
   readonly #source: ResponseSource;
   #started = false;
@@ -26,14 +26,15 @@ export class ResponseHeadReader {
     this.#source = source;
   }
 
-  /** Whether a byte of the answer has arrived. */
+  /** A byte of the response has arrived. */
   get started(): boolean {
     return this.#started;
   }
 
   /**
-   * The next head.
-   * @throws {HttpSyntaxError} Also when the connection ends inside it; an `UnexpectedEof` when it ends before.
+   * Reads the next head.
+   * @throws {HttpSyntaxError} When the head is invalid or truncated.
+   * @throws {Deno.errors.UnexpectedEof} When the connection ends before the head.
    */
   async read(): Promise<ResponseHead> {
     const { input } = this.#source;
@@ -43,7 +44,7 @@ export class ResponseHeadReader {
       const end = headEnd < 0 ? input.end : headEnd;
       if (end - input.start > MAX_HEAD_BYTES) throw tooLarge();
       if (headEnd >= 0) return this.#parse(headEnd);
-      if (input.available > searched) expectBeginning(input, searched);
+      if (input.available > searched) checkPartialHead(input, searched);
       searched = input.available;
       if (!await this.#source.fill()) throw this.#closed();
       this.#started = true;
@@ -61,7 +62,7 @@ export class ResponseHeadReader {
   #closed(): Error {
     if (!this.#started) {
       return new Deno.errors.UnexpectedEof(
-        "The connection was closed before an answer",
+        "The connection was closed before a response",
       );
     }
     return new HttpSyntaxError(
@@ -71,18 +72,18 @@ export class ResponseHeadReader {
   }
 }
 
-/** Gives up on what can no longer become a head, rather than to wait for an end that will not come. */
-function expectBeginning(
+/** Rejects bytes that cannot become a valid head, instead of waiting for its end. */
+function checkPartialHead(
   { bytes, start, end, available }: InputBuffer,
   searched: number,
 ): void {
   const seen = Math.min(available, BEGINNING.length);
   const beginning = bytes.toString("latin1", start, start + seen);
   if (!BEGINNING.startsWith(beginning)) {
-    throw malformed("Cannot read the answer: it does not begin with HTTP/");
+    throw malformed("Cannot read the response: it does not begin with HTTP/");
   }
   if (hasBareLineFeed(bytes, start, end, searched)) {
-    throw malformed("Cannot read the answer: a line ends without CR");
+    throw malformed("Cannot read the response: a line ends without CR");
   }
 }
 

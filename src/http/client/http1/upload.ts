@@ -1,15 +1,15 @@
 import type { Body } from "../../body.ts";
 import type { HeaderList } from "../../header_list.ts";
 
-/** Hears how the sending of a body goes on. */
+/** Observes the progress of an upload. */
 export interface UploadObserver {
-  /** The next bytes are asked for: the client may take its time. */
+  /** The upload waits for the client. */
   awaitingClient(): void;
-  /** They are here, and to be written: the upstream has to take them. */
+  /** The upload waits for the upstream. */
   awaitingUpstream(): void;
 }
 
-/** A request's body on its way upstream: can be held back, given up, and knows whether it was touched. */
+/** A request body that is sent upstream: can be delayed and cancelled, and tracks whether it was read. */
 export class Upload implements Body {
   readonly length: number | undefined;
   readonly hasHeadroom: boolean;
@@ -22,7 +22,7 @@ export class Upload implements Body {
   #cancelled = false;
   #failure: unknown;
 
-  /** @param held Whether nothing is read before `release`. */
+  /** @param held Nothing is read before `release`. */
   constructor(body: Body, observer: UploadObserver, held: boolean) {
     this.length = body.length;
     this.hasHeadroom = body.hasHeadroom ?? false;
@@ -35,22 +35,22 @@ export class Upload implements Body {
     return this.#body.trailers;
   }
 
-  /** Whether part of the body was taken, so that it cannot be sent again. */
+  /** Part of the body was read, so it cannot be sent again. */
   get started(): boolean {
     return this.#started;
   }
 
-  /** Whether the body was taken whole. */
+  /** The body was read to its end. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** What the body's own end threw, such as the client's disconnection. */
+  /** Error of the body itself, such as the client's disconnection. */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** Lets the body go out. */
+  /** Allows the body to be sent. */
   release(): void {
     this.#held = false;
     this.#released.resolve();
@@ -58,14 +58,14 @@ export class Upload implements Body {
 
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     if (this.#held) return this.#released.promise.then(() => this.read());
-    if (this.#cancelled) return Promise.reject(new Error("No longer wanted"));
+    if (this.#cancelled) return Promise.reject(new Error("upload cancelled"));
     this.#started = true;
     this.#observer.awaitingClient();
     const next = this.#body.read();
     return next instanceof Promise ? this.#await(next) : this.#take(next);
   }
 
-  /** Nothing more is sent. A body that nobody touched stays as it is, for another try. */
+  /** Stops the upload. A body that was not read stays available for another attempt. */
   cancel(reason: unknown): void {
     if (this.#ended || this.#cancelled) return;
     this.#cancelled = true;

@@ -257,7 +257,7 @@ export class Http2Exchange
 
   /** Whoever refuses a request has no use for the rest of it. */
   #stopSending(): void {
-    this.#upload?.cancel("The upstream has answered");
+    this.#upload?.cancel("The upstream has responded");
   }
 
   #abort(failure: Error): void {

@@ -1,23 +1,23 @@
 import { InputBuffer } from "../../http1/input_buffer.ts";
 import type { Transport } from "../../transport.ts";
 
-/** Who wants to know what reading ahead found. */
+/** Receives events found by reading ahead. */
 export interface ReadAheadListener {
-  /** The client ended its side. */
+  /** The client closed its side. */
   clientEnded(): void;
-  /** The connection broke. */
+  /** The connection failed. */
   clientLost(error: unknown): void;
 }
 
 /**
- * What a client sends, read ahead of being asked for.
+ * Reads a client's data ahead of demand.
  *
- * While a request is handled the next read is under way already: it brings the next request, or the news that the client is
- * gone, which nothing else would tell. At most one buffer is read ahead.
+ * While a request is handled, the next read is already pending: it yields the next request, or detects that the client has
+ * disconnected. Reads at most one buffer ahead.
  */
 export class ClientInput {
   readonly buffer: InputBuffer;
-  /** False once the client ended its side. */
+  /** False once the client has closed its side. */
   open = true;
   readonly #listener: ReadAheadListener;
   #reading: Promise<void> | undefined;
@@ -30,8 +30,8 @@ export class ClientInput {
   }
 
   /**
-   * Waits for more bytes; `false` at the end.
-   * @throws What the transport throws.
+   * Waits for more bytes; returns `false` at the end.
+   * @throws Errors of the transport.
    */
   async fill(): Promise<boolean> {
     if (this.open) await (this.#reading ?? this.#read());
@@ -39,7 +39,7 @@ export class ClientInput {
     return this.open;
   }
 
-  /** Keeps reading, as far as there is room, until `stopReadingAhead`. Nobody else may read meanwhile. */
+  /** Keeps reading while there is room, until `stopReadingAhead`. There must be no other reader meanwhile. */
   readAhead(): void {
     this.#ahead = true;
     if (this.open && this.#reading === undefined && this.#hasRoom()) {
@@ -47,7 +47,7 @@ export class ClientInput {
     }
   }
 
-  /** Starts no further read; one that is under way goes on, for the next `fill`. */
+  /** Starts no further read; a pending one is kept for the next `fill`. */
   stopReadingAhead(): void {
     this.#ahead = false;
   }
@@ -63,7 +63,7 @@ export class ClientInput {
     );
   }
 
-  // Made once per connection, not per read.
+  // Created once per connection, not per read.
   readonly #onFilled = (open: boolean): void => {
     this.#reading = undefined;
     if (!open) {

@@ -2,8 +2,8 @@ import { GatewayError } from "../../../base/errors.ts";
 import type { HeaderList } from "../../header_list.ts";
 
 /**
- * Whether the client waits for a 100 before it sends the body (RFC 9110 section 10.1.1).
- * @throws {GatewayError} `expectation_failed`, when it expects something else.
+ * Reports whether the client waits for a 100 response before it sends the body (RFC 9110 section 10.1.1).
+ * @throws {GatewayError} `expectation_failed` for other expectations.
  */
 export function expectsContinue(headers: HeaderList): boolean {
   const expectation = headers.getJoined("expect");

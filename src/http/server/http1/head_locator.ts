@@ -11,10 +11,10 @@ const TLS_MAJOR_VERSION = 0x03;
 const PREFACE = "PRI * HTTP/2.0\r\n";
 
 /**
- * Where the request head at the start of `input` ends, or -1 when it has not arrived whole.
+ * Returns the end of the request head at the start of `input`, or -1 if it is incomplete.
  *
- * Gives up on what can no longer become a head, rather than to wait for an end that will not come.
- * @param searched How many of the bytes at hand were searched before.
+ * Rejects bytes that cannot become a valid head, instead of waiting for its end.
+ * @param searched Number of bytes that were searched before.
  * @throws {HttpSyntaxError} `malformed`, `too_large`.
  */
 export function locateHead(
@@ -31,18 +31,18 @@ export function locateHead(
       `Cannot read the request: its head is larger than ${maxBytes} bytes`,
     );
   }
-  if (headEnd < 0) expectBeginning(bytes, start, end, searched);
+  if (headEnd < 0) checkPartialHead(bytes, start, end, searched);
   return headEnd;
 }
 
-/** Skips one empty line, which some clients send behind a body (RFC 9112 section 2.2). */
+/** Skips an empty line, which some clients send after a body (RFC 9112 section 2.2). */
 export function skipEmptyLine(input: InputBuffer): void {
   const { bytes, start } = input;
   if (input.available < 2) return;
   if (bytes[start] === CR && bytes[start + 1] === LF) input.start += 2;
 }
 
-/** Whether the client speaks HTTP/2 without having been asked (RFC 9113 section 3.4). */
+/** Reports whether the client starts with HTTP/2 by prior knowledge (RFC 9113 section 3.4). */
 export function startsWithPreface(input: InputBuffer): boolean {
   const { bytes, start } = input;
   return bytes[start] === 0x50 && bytes[start + 1] === 0x52 &&
@@ -50,7 +50,7 @@ export function startsWithPreface(input: InputBuffer): boolean {
     bytes.toString("latin1", start, start + PREFACE.length) === PREFACE;
 }
 
-function expectBeginning(
+function checkPartialHead(
   bytes: Buffer,
   start: number,
   end: number,
@@ -59,7 +59,7 @@ function expectBeginning(
   const first = bytes[start] ?? 0;
   if (first === TLS_HANDSHAKE && bytes[start + 1] === TLS_MAJOR_VERSION) {
     throw malformed(
-      "Cannot read the request: the client speaks TLS, this port is plain HTTP",
+      "Cannot read the request: the client uses TLS, but this port is plain HTTP",
     );
   }
   if (tokenBytes[first] !== 1 && !(first === CR && end - start === 1)) {

@@ -9,8 +9,8 @@ import {
 } from "../../hop_by_hop.ts";
 import type { RequestMessage } from "../../message.ts";
 import type { Peer } from "../../transport.ts";
-import type { Client } from "../server_options.ts";
 import { expectsContinue } from "./expectation.ts";
+import type { Client } from "../server_options.ts";
 import { type RequestTarget, resolveTarget } from "../request_target.ts";
 
 /** Sends interim responses for a request. */
@@ -18,7 +18,7 @@ export interface InformationalSender {
   sendInformational(status: number, headers: HeaderList): void;
 }
 
-/** A request of HTTP/1.x, with what the connection wants to remember of it. */
+/** An HTTP/1.x request with the fields that its connection needs. */
 export class Http1Request implements RequestMessage {
   readonly version: "1.0" | "1.1";
   method: string;
@@ -33,25 +33,25 @@ export class Http1Request implements RequestMessage {
   readonly serverName: string | undefined;
   readonly cancellation = new Cancellation();
   handledBy: unknown;
-  /** The method as it was sent, by which the answer is framed. */
+  /** The original method, which determines the framing of the response. */
   readonly sentMethod: string;
-  /** Length of the body, 0 when there is none. */
+  /** Framing of the body; 0 without a body. */
   readonly framing: number | "chunked";
   readonly acceptsTrailers: boolean;
-  /** Whether the client may send another request behind this one. */
+  /** The client may send another request on the connection. */
   readonly persists: boolean;
   readonly #sender: InformationalSender;
 
   /**
-   * Interprets a head, which is used up.
+   * Interprets a head and consumes it.
    * @throws {HttpSyntaxError} When the framing is ambiguous.
-   * @throws {GatewayError} When the request breaks another rule of HTTP.
+   * @throws {GatewayError} When the request violates HTTP otherwise.
    */
   constructor(head: RequestHead, client: Client, sender: InformationalSender) {
     const { headers } = head;
     const resolved: RequestTarget = resolveTarget(head);
     this.framing = requestFraming(headers, head.minorVersion);
-    // HTTP/1.0 knows no expectations.
+    // HTTP/1.0 has no expectations.
     this.expectsContinue = head.minorVersion === 1 && expectsContinue(headers);
     headers.delete("host");
     const fields = takeConnectionFields(headers);
@@ -77,7 +77,7 @@ export class Http1Request implements RequestMessage {
   }
 }
 
-/** Never `h2c`: a backend that agreed would be reached past all policies. */
+/** Returns the requested protocol, but never `h2c`: requests to a backend that accepts it would bypass all policies. */
 function offeredUpgrade(
   head: RequestHead,
   fields: ConnectionFields,

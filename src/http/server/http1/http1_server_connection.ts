@@ -4,38 +4,39 @@ import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
 import type { RequestMessage } from "../../message.ts";
 import type { Peer, Transport } from "../../transport.ts";
 import type { ReadAheadListener } from "./client_input.ts";
-import { ClientLink } from "../downstream_connection.ts";
+import { DownstreamConnection } from "../downstream_connection.ts";
 import type { Client, ServerContext } from "../server_options.ts";
 import {
   locateHead,
   skipEmptyLine,
   startsWithPreface,
 } from "./head_locator.ts";
-import { Http1Exchange } from "./http1_server_exchange.ts";
-import type { RefusedRequest } from "../observer.ts";
+import { Http1ServerExchange } from "./http1_server_exchange.ts";
+import type { RejectedRequest } from "../observer.ts";
 import type { OpenConnection } from "../open_connection.ts";
 import { toRequestError } from "../request_error.ts";
 
-/** How long a request may be on its way that the client sent before it could know that the connection is closed. */
-const UNDER_WAY_MS = 100;
+/** Grace period for a request that the client sent before it noticed that the connection is being closed. */
+const IN_FLIGHT_MS = 100;
 
 /**
- * Serves one client's connection of HTTP/1.x: one request after the other, in order.
+ * Serves a client's HTTP/1.x connection: one request after another.
  *
- * A plain exchange is one read and one write.
+ * A simple exchange takes one read and one write.
  */
-export class Http1Connection implements OpenConnection, ReadAheadListener {
+export class Http1ServerConnection
+  implements OpenConnection, ReadAheadListener {
   readonly protocol = "http/1.1";
   readonly openedAt: number;
-  readonly #link: ClientLink;
+  readonly #downstream: DownstreamConnection;
   readonly #context: ServerContext;
-  /** The request and response under way. */
-  #exchange: Http1Exchange | undefined;
-  /** A head whose request has not begun. */
+  /** The request and response in progress. */
+  #exchange: Http1ServerExchange | undefined;
+  /** A parsed head whose exchange has not begun. */
   #head: RequestHead | undefined;
   #served = 0;
   #speaksHttp2 = false;
-  /** Whether no further request is taken. */
+  /** No further requests are accepted. */
   #leaving = false;
   #endReason: string | undefined;
   #stopWaiting: (() => void) | undefined;
@@ -43,7 +44,12 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
   constructor(transport: Transport, client: Client, context: ServerContext) {
     this.#context = context;
     this.openedAt = context.clock.monotonic();
-    this.#link = new ClientLink(transport, client, context, this);
+    this.#downstream = new DownstreamConnection(
+      transport,
+      client,
+      context,
+      this,
+    );
   }
 
   get endReason(): string {
@@ -51,7 +57,7 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
   }
 
   get peer(): Peer {
-    return this.#link.client.peer;
+    return this.#downstream.client.peer;
   }
 
   get activeRequests(): number {
@@ -65,40 +71,39 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
   /**
    * Serves until the connection is closed. Never throws.
    *
-   * A client that speaks HTTP/2 without having been asked is left alone: resolves with what it sent so far, and the connection is
-   * still open.
+   * If the client starts with HTTP/2, resolves with the bytes received so far and leaves the connection open.
    */
   async run(): Promise<Uint8Array | undefined> {
-    const { transport } = this.#link;
+    const { transport } = this.#downstream;
     transport.watch();
     try {
       await this.#serveAll();
       if (this.#speaksHttp2) return this.#takeInput();
       await this.#linger();
     } catch (error) {
-      await this.#refuse(error);
+      await this.#handleError(error);
     } finally {
       transport.unwatch();
       this.#stopWaiting?.();
-      if (!this.#speaksHttp2) this.#link.close();
+      if (!this.#speaksHttp2) this.#downstream.close();
     }
   }
 
-  /** Lets the request under way be the last, also one that has yet to arrive; a connection without one is closed. */
+  /** Makes the current request the last, including one in flight; closes an idle connection. */
   retire(): void {
-    this.#link.retiring = true;
+    this.#downstream.retiring = true;
     if (!this.#isIdle) return;
     this.#stopWaiting = this.#context.clock.setTimer(() => {
       if (this.#isIdle) this.#end("draining");
-    }, UNDER_WAY_MS);
+    }, IN_FLIGHT_MS);
   }
 
   get #isIdle(): boolean {
     return this.#exchange === undefined && !this.#leaving &&
-      this.#link.input.buffer.available === 0;
+      this.#downstream.input.buffer.available === 0;
   }
 
-  /** Cuts the connection; the request under way fails with `reason`. */
+  /** Closes the connection; the current request fails with `reason`. */
   close(reason?: GatewayError): void {
     if (reason !== undefined) this.#exchange?.cut(reason);
     this.#end("cut");
@@ -127,10 +132,10 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
       const head = await this.#readHead();
       if (head === undefined) return;
       this.#head = head;
-      this.#exchange = new Http1Exchange(head, this.#link);
+      this.#exchange = new Http1ServerExchange(head, this.#downstream);
       this.#head = undefined;
       const persists = await this.#exchange.run();
-      this.#link.input.stopReadingAhead();
+      this.#downstream.input.stopReadingAhead();
       this.#exchange = undefined;
       this.#served++;
       if (!persists) return this.#keepLastReason();
@@ -138,15 +143,15 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
   }
 
   #keepLastReason(): void {
-    const { transport, retiring } = this.#link;
+    const { transport, retiring } = this.#downstream;
     if (transport.closed) this.#endReason ??= "request cut";
     else this.#endReason ??= retiring ? "draining" : "last request";
   }
 
-  /** The next head; `undefined` when there is none that we are to answer. */
+  /** Reads the next head; `undefined` when the connection ends. */
   async #readHead(): Promise<RequestHead | undefined> {
     const { limits, wheel } = this.#context;
-    const { input, transport } = this.#link;
+    const { input, transport } = this.#downstream;
     const { buffer } = input;
     let searched = 0;
     let deadline = this.#served > 0
@@ -166,7 +171,7 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
   }
 
   #parseHead(headEnd: number): RequestHead | undefined {
-    const { client, input: { buffer } } = this.#link;
+    const { client, input: { buffer } } = this.#downstream;
     const mayBeHttp2 = this.#served === 0 && client.scheme === "http";
     if (mayBeHttp2 && startsWithPreface(buffer)) {
       this.#speaksHttp2 = true;
@@ -183,12 +188,12 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
   }
 
   #takeInput(): Uint8Array {
-    const { buffer } = this.#link.input;
+    const { buffer } = this.#downstream.input;
     return buffer.take(buffer.available);
   }
 
   #headExpired(): void {
-    if (this.#leaving || this.#link.input.buffer.available === 0) {
+    if (this.#leaving || this.#downstream.input.buffer.available === 0) {
       return this.#end("idle timeout");
     }
     this.#leaving = true;
@@ -197,20 +202,20 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
       "downstream",
       "Cannot read the request: its head did not arrive in time",
     );
-    void this.#reject(error).then(() => this.#link.close());
+    void this.#reject(error).then(() => this.#downstream.close());
   }
 
   #end(reason: string): void {
     this.#endReason ??= reason;
-    this.#link.close();
+    this.#downstream.close();
   }
 
-  /** Answers what is not a request; other errors mean that there is nobody to answer. */
-  async #refuse(error: unknown): Promise<void> {
-    const isRefusal = error instanceof HttpSyntaxError ||
+  /** Responds to an invalid request; other errors mean that the client has disconnected. */
+  async #handleError(error: unknown): Promise<void> {
+    const isRejection = error instanceof HttpSyntaxError ||
       error instanceof GatewayError;
-    if (!isRefusal) {
-      this.#endReason ??= "connection broke";
+    if (!isRejection) {
+      this.#endReason ??= "connection lost";
       return;
     }
     await this.#reject(toRequestError(error));
@@ -219,13 +224,13 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
 
   async #reject(error: GatewayError): Promise<void> {
     this.#endReason ??= error.code;
-    const rejection = await this.#link.reject(error);
-    const source = this.#link.client.peer;
-    const seen = describeHead(this.#head);
-    this.#context.observer.requestRefused({
+    const rejection = await this.#downstream.reject(error);
+    const source = this.#downstream.client.peer;
+    const request = describeHead(this.#head);
+    this.#context.observer.requestRejected({
       error,
       source,
-      ...seen,
+      ...request,
       ...rejection,
     });
   }
@@ -233,17 +238,17 @@ export class Http1Connection implements OpenConnection, ReadAheadListener {
   async #linger(): Promise<void> {
     this.#leaving = true;
     try {
-      await this.#link.linger();
+      await this.#downstream.linger();
     } catch {
-      // The client has hung up, which is what we waited for.
+      // The client has disconnected, as expected.
     }
   }
 }
 
-/** What can be told of a request that was refused. */
+/** Describes a rejected request as far as it is known. */
 function describeHead(
   head: RequestHead | undefined,
-): Pick<RefusedRequest, "version" | "method" | "authority" | "target"> {
+): Pick<RejectedRequest, "version" | "method" | "authority" | "target"> {
   if (head === undefined) {
     return { version: "", method: "", authority: "", target: "" };
   }

@@ -3,7 +3,7 @@ import { type BodyOwner, FramedBody } from "../../http1/framed_body.ts";
 import type { RequestHead } from "../../http1/head_parser.ts";
 import type { HeaderList } from "../../header_list.ts";
 import type { Reply, ResponseMessage } from "../../message.ts";
-import type { ClientLink } from "../downstream_connection.ts";
+import type { DownstreamConnection } from "../downstream_connection.ts";
 import { Http1Request } from "./http1_request.ts";
 import {
   clientGone,
@@ -17,10 +17,10 @@ import { SWITCHING_PROTOCOLS, switchProtocols } from "./switch_protocols.ts";
 
 const CONTINUE = 100;
 
-/** One request and its response on a connection of HTTP/1.x. */
-export class Http1Exchange implements BodyOwner {
+/** A request and its response on an HTTP/1.x connection. */
+export class Http1ServerExchange implements BodyOwner {
   readonly request: Http1Request;
-  readonly #link: ClientLink;
+  readonly #downstream: DownstreamConnection;
   readonly #body: FramedBody | undefined;
   #bodyState: "open" | "ended" | "abandoned" = "ended";
   #response: ResponseMessage | undefined;
@@ -28,37 +28,37 @@ export class Http1Exchange implements BodyOwner {
   #skipping = false;
   #finished = false;
   #interim: Promise<void> | undefined;
-  /** Why the exchange was given up. */
+  /** Reason why the exchange was aborted. */
   #failure: GatewayError | undefined;
   #stopGrace: (() => void) | undefined;
 
-  /** @throws {GatewayError | HttpSyntaxError} When the head is not a request we accept. */
-  constructor(head: RequestHead, link: ClientLink) {
-    this.#link = link;
-    this.request = new Http1Request(head, link.client, this);
+  /** @throws {GatewayError | HttpSyntaxError} When the request is invalid. */
+  constructor(head: RequestHead, downstream: DownstreamConnection) {
+    this.#downstream = downstream;
+    this.request = new Http1Request(head, downstream.client, this);
     const { framing } = this.request;
     if (framing === 0) return;
     this.#bodyState = "open";
     this.request.body = this.#body = new FramedBody(
-      link.input.buffer,
+      downstream.input.buffer,
       framing,
       this,
-      link.context.limits.maxHeaderBytes,
+      downstream.context.limits.maxHeaderBytes,
     );
   }
 
-  /** Has the request handled and delivers the reply; resolves with whether the connection can serve another one. */
+  /** Handles the request and sends the response; resolves with whether the connection can serve another request. */
   async run(): Promise<boolean> {
-    const link = this.#link;
-    link.bytesSent = 0;
-    if (this.#bodyState === "ended") link.input.readAhead();
+    const downstream = this.#downstream;
+    downstream.bytesSent = 0;
+    if (this.#bodyState === "ended") downstream.input.readAhead();
     let reply: Reply;
     try {
-      const answer = link.context.handler(this.request);
-      reply = answer instanceof Promise ? await answer : answer;
+      const handled = downstream.context.handler(this.request);
+      reply = handled instanceof Promise ? await handled : handled;
     } catch (error) {
-      link.context.report(error);
-      const response = link.context.reject(handlerFailed(error));
+      downstream.context.report(error);
+      const response = downstream.context.reject(handlerFailed(error));
       reply = { response, finished: () => {} };
     }
     let persists = false;
@@ -67,53 +67,55 @@ export class Http1Exchange implements BodyOwner {
       persists = await this.#send(reply.response);
     } catch (thrown) {
       error = this.#failure ??
-        (link.transport.broken ? clientGone(thrown) : thrown);
-      link.close();
+        (downstream.transport.broken ? clientGone(thrown) : thrown);
+      downstream.close();
       reply.response.body?.cancel(error);
       reply.response.tunnel?.transport.close();
     }
     this.#finished = true;
     this.#stopGrace?.();
-    reply.finished({ bytesSent: link.bytesSent, error });
+    reply.finished({ bytesSent: downstream.bytesSent, error });
     return persists && (this.#bodyState === "ended" || await this.#skipBody());
   }
 
-  /** The client ended its side; it may still read, so it is given a moment. */
+  /** Handles a half-closed connection: the client may still read the response, so it gets a grace period. */
   clientEnded(): void {
     if (this.#finished) return;
-    const { bytesSent, context } = this.#link;
+    const { bytesSent, context } = this.#downstream;
     this.#stopGrace = context.clock.setTimer(() => {
-      if (this.#link.bytesSent > bytesSent) this.clientEnded();
-      else this.#giveUp("Cannot answer: the client is gone");
+      if (this.#downstream.bytesSent > bytesSent) this.clientEnded();
+      else this.#giveUp("Cannot respond: the client disconnected");
     }, context.limits.halfCloseGraceMs);
   }
 
-  /** The client's connection broke. */
+  /** Handles a failed client connection. */
   clientLost(error: unknown): void {
     this.cut(toRequestError(error));
   }
 
-  /** Gives the exchange up: the handler, the body and the outcome get `failure` as the reason. */
+  /** Aborts the exchange: handler, body and outcome receive `failure` as the reason. */
   cut(failure: GatewayError): void {
     this.#failure ??= failure;
     this.request.cancellation.cancel(this.#failure);
-    this.#link.close();
+    this.#downstream.close();
     this.#response?.body?.cancel(this.#failure);
   }
 
-  /** The client did not send its body in time. */
+  /** Handles a client that did not send its body in time. */
   readExpired(): void {
     if (this.#skipping || this.#response !== undefined) {
-      return this.#link.close();
+      return this.#downstream.close();
     }
-    const failure = timedOut("Cannot read the body: the client sent nothing");
+    const failure = timedOut("Cannot read the body: no data in time");
     this.#failure = failure;
     this.request.cancellation.cancel(failure);
-    // The handler may be anywhere; the client is told at once.
-    void this.#link.reject(failure).finally(() => this.#link.close());
+    // Responds immediately, independent of the handler's progress.
+    void this.#downstream.reject(failure).finally(() =>
+      this.#downstream.close()
+    );
   }
 
-  /** The client did not take the response in time. */
+  /** Handles a client that did not read the response in time. */
   writeExpired(): void {
     this.cut(new StalledClientError());
   }
@@ -125,9 +127,9 @@ export class Http1Exchange implements BodyOwner {
   }
 
   waitingForBody(): void | Promise<void> {
-    // Behind an early response the client sends when it likes.
+    // After an early response the body has no deadline.
     if (this.#response !== undefined) return;
-    const { transport, context: { limits, wheel } } = this.#link;
+    const { transport, context: { limits, wheel } } = this.#downstream;
     transport.limitRead(wheel.after(limits.bodyIdleTimeoutMs));
     if (!this.request.expectsContinue || this.#continued) return;
     this.#continued = true;
@@ -136,8 +138,8 @@ export class Http1Exchange implements BodyOwner {
 
   bodyEnded(): void {
     this.#bodyState = "ended";
-    this.#link.input.buffer.shrink();
-    this.#link.input.readAhead();
+    this.#downstream.input.buffer.shrink();
+    this.#downstream.input.readAhead();
   }
 
   bodyAbandoned(): void {
@@ -149,50 +151,50 @@ export class Http1Exchange implements BodyOwner {
   }
 
   async #send(response: ResponseMessage): Promise<boolean> {
-    const link = this.#link;
+    const downstream = this.#downstream;
     if (this.#interim !== undefined) await this.#interim;
     if (this.#failure !== undefined) throw this.#failure;
     this.#response = response;
     if (response.status === SWITCHING_PROTOCOLS) {
-      await switchProtocols(link, this.request, response);
+      await switchProtocols(downstream, this.request, response);
       return false;
     }
     const { head, body, framing, persists } = prepareResponse(response, {
       request: this.request,
       persists: this.#mayPersist(),
-      date: link.context.date(),
+      date: downstream.context.date(),
     });
-    link.bytesSent = await link.writer.writeMessage(
+    downstream.bytesSent = await downstream.writer.writeMessage(
       head,
       body,
       framing,
-      link.countBytes,
+      downstream.countBytes,
     );
     if (framing === "none") body?.cancel("there is no body in this response");
     return persists;
   }
 
   #mayPersist(): boolean {
-    const { input, retiring, context } = this.#link;
+    const { input, retiring, context } = this.#downstream;
     if (!this.request.persists || retiring || !input.open) return false;
     if (this.#bodyState !== "open") return this.#bodyState === "ended";
-    // Without a 100 nobody knows whether the body will come.
+    // Without a 100 response, the client may or may not send the body.
     if (this.request.expectsContinue && !this.#continued) return false;
     const length = this.#body?.length ?? 0;
     return length <= context.limits.maxDrainBytes;
   }
 
-  /** Reads on to the next request, if that is not far. */
+  /** Discards the rest of a short body to reach the next request. */
   async #skipBody(): Promise<boolean> {
     const body = this.#body;
     if (body === undefined || this.#bodyState !== "open") return false;
     if (body.started) {
-      // Somebody may still be at it, holding a view of the buffer.
+      // A reader may still hold a view of the buffer.
       body.cancel(responseComplete());
       return false;
     }
     this.#skipping = true;
-    return await this.#link.skip(body);
+    return await this.#downstream.skip(body);
   }
 
   #sendInterim(head: string): Promise<void> {
@@ -200,9 +202,9 @@ export class Http1Exchange implements BodyOwner {
     if (this.#response !== undefined || this.#failure !== undefined) {
       return previous;
     }
-    // What fails here fails again with the response.
+    // An error here occurs again with the response.
     return this.#interim = previous
-      .then(() => this.#link.writer.writeMessage(head, undefined, "none"))
+      .then(() => this.#downstream.writer.writeMessage(head, undefined, "none"))
       .then(() => {}, () => {});
   }
 

@@ -9,21 +9,21 @@ import { statusLine } from "./status_text.ts";
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 
-/** A response as it goes to a client of HTTP/1.x. */
+/** A response prepared for an HTTP/1.x client. */
 export interface OutgoingResponse {
-  /** Status line and fields with the blank line. */
+  /** Status line and fields including the empty line. */
   readonly head: string;
   readonly framing: OutgoingFraming;
   readonly body: Body | undefined;
-  /** Whether the connection serves another request afterwards. */
+  /** The connection serves another request afterwards. */
   readonly persists: boolean;
 }
 
-/** Who asked, and what the connection has to say. */
+/** Request and connection state for a response. */
 export interface ResponseContext {
-  /** What is answered; `undefined` if it could not be read. */
+  /** The request; `undefined` if it could not be parsed. */
   readonly request: Http1Request | undefined;
-  /** Whether we are willing to go on with the connection. */
+  /** The gateway may keep the connection. */
   readonly persists: boolean;
   /** Value for `Date`. */
   readonly date: string;
@@ -43,7 +43,7 @@ export function createDateSource(clock: Clock): () => string {
   };
 }
 
-/** Decides how a response is framed and writes its head. Changes the framing fields in `response.headers`. */
+/** Determines the framing of a response and formats its head. Modifies the framing fields in `response.headers`. */
 export function prepareResponse(
   response: ResponseMessage,
   context: ResponseContext,
@@ -69,7 +69,7 @@ export function prepareResponse(
   };
 }
 
-/** The head of a 101 (RFC 9110 section 7.8). */
+/** Formats the head of a 101 response (RFC 9110 section 7.8). */
 export function switchingProtocolsHead(
   response: ResponseMessage,
   protocol: string,
@@ -79,7 +79,7 @@ export function switchingProtocolsHead(
   return head + "Connection: Upgrade\r\n\r\n";
 }
 
-/** The head of an interim response. */
+/** Formats the head of an interim response. */
 export function informationalHead(
   status: number,
   headers: HeaderList | undefined,
@@ -87,7 +87,7 @@ export function informationalHead(
   return statusLine(status) + (headers?.serialize() ?? "") + "\r\n";
 }
 
-/** Whether a response to that method has no body whatever its fields say (RFC 9110 section 6.4.1). */
+/** Reports whether a response never has a body, regardless of its fields (RFC 9110 section 6.4.1). */
 export function hasNoBody(
   { status }: ResponseMessage,
   method: string | undefined,
@@ -95,7 +95,7 @@ export function hasNoBody(
   return method === "HEAD" || status === NO_CONTENT || status === NOT_MODIFIED;
 }
 
-/** Makes `Content-Length` in the response's headers agree with its body. */
+/** Sets or removes `Content-Length` according to the body. */
 export function setFraming(
   response: ResponseMessage,
   method: string | undefined,
@@ -103,15 +103,15 @@ export function setFraming(
   const { status, headers, body } = response;
   headers.delete("transfer-encoding");
   const length = body === undefined ? 0 : body.length;
-  const isSilent = hasNoBody(response, method);
-  if (status === NO_CONTENT || (length === undefined && !isSilent)) {
+  const isBodiless = hasNoBody(response, method);
+  if (status === NO_CONTENT || (length === undefined && !isBodiless)) {
     headers.delete("content-length");
-  } else if (length !== undefined && (body !== undefined || !isSilent)) {
+  } else if (length !== undefined && (body !== undefined || !isBodiless)) {
     setLength(headers, length);
   }
 }
 
-/** RFC 9112 section 6.3, from the sender's side. */
+/** Selects the framing (RFC 9112 section 6.3, for senders). */
 function framingOf(
   response: ResponseMessage,
   method: string | undefined,

@@ -8,17 +8,17 @@ const BUFFER_BYTES = 16 * 1024;
 export interface TunnelClient {
   readonly transport: Transport;
   readonly input: ClientInput;
-  /** Called with all bytes so far whenever the client was sent some. */
+  /** Called with the total number of bytes whenever some were sent to the client. */
   onProgress(bytesSent: number): void;
-  /** Called when the first side ended. */
+  /** Called when one side has ended. */
   onHalfOpen(): void;
 }
 
 /**
- * Passes bytes both ways until both sides ended.
+ * Forwards bytes in both directions until both sides have ended.
  *
- * A side that ends is passed on as such, so that the other may still answer. Reads only what could be written.
- * @throws What either transport throws; both are closed then.
+ * Forwards the end of one side, so that the other may still respond. Reads only as fast as it writes.
+ * @throws Errors of either transport, after closing both.
  */
 export async function splice(
   client: TunnelClient,

@@ -64,7 +64,7 @@ const reasons: Readonly<Record<number, string>> = {
   511: "Network Authentication Required",
 };
 
-/** First line of a response, such as `HTTP/1.1 200 OK`, ended by CRLF. The reason may be empty, its space may not. */
+/** Formats a status line such as `HTTP/1.1 200 OK`, including CRLF. The reason may be empty, but the space is required. */
 export function statusLine(status: number): string {
   return `HTTP/1.1 ${status} ${reasons[status] ?? ""}\r\n`;
 }

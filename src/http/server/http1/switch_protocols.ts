@@ -1,6 +1,6 @@
 import { GatewayError } from "../../../base/errors.ts";
 import type { ResponseMessage } from "../../message.ts";
-import type { ClientLink } from "../downstream_connection.ts";
+import type { DownstreamConnection } from "../downstream_connection.ts";
 import type { Http1Request } from "./http1_request.ts";
 import { switchingProtocolsHead } from "./response_head.ts";
 import { splice } from "./splice.ts";
@@ -9,13 +9,13 @@ import { splice } from "./splice.ts";
 export const SWITCHING_PROTOCOLS = 101;
 
 /**
- * Answers with a 101 and lets client and upstream talk to each other until both ended.
+ * Responds with 101 and forwards bytes between client and upstream until both have ended.
  *
- * Uses up the connection.
- * @throws When either side breaks off, or there is nothing to switch to.
+ * The connection cannot be used for HTTP afterwards.
+ * @throws When either side fails, or there is no tunnel.
  */
 export async function switchProtocols(
-  link: ClientLink,
+  downstream: DownstreamConnection,
   request: Http1Request,
   response: ResponseMessage,
 ): Promise<void> {
@@ -27,7 +27,7 @@ export async function switchProtocols(
       "Cannot switch protocols: nothing to switch to",
     );
   }
-  const { transport, input, writer, countBytes, context } = link;
+  const { transport, input, writer, countBytes, context } = downstream;
   input.stopReadingAhead();
   const head = switchingProtocolsHead(response, request.upgrade);
   await writer.writeMessage(head, undefined, "none");
@@ -35,7 +35,7 @@ export async function switchProtocols(
   const onHalfOpen = () => {
     stopTimer ??= context.clock.setTimer(
       () => {
-        link.close();
+        downstream.close();
         tunnel.transport.close();
       },
       context.limits.halfOpenTunnelMs,

@@ -12,8 +12,8 @@ import type { Peer } from "../../transport.ts";
 import type { Client } from "../server_options.ts";
 import { expectsContinue } from "../http1/expectation.ts";
 import type { InformationalSender } from "../http1/http1_request.ts";
-import type { RefusedRequest } from "../observer.ts";
-import { badRequest, tunnelRefused } from "../request_error.ts";
+import type { RejectedRequest } from "../observer.ts";
+import { badRequest, connectNotSupported } from "../request_error.ts";
 import { isAuthority, isTarget } from "../request_target.ts";
 
 /** A request of HTTP/2. */
@@ -56,7 +56,9 @@ export class Http2Request implements RequestMessage {
     }
     const fields = readRequestFields(streamId, block);
     const { headers, method, path, protocol } = fields;
-    if (method === "CONNECT" && protocol !== "websocket") throw tunnelRefused();
+    if (method === "CONNECT" && protocol !== "websocket") {
+      throw connectNotSupported();
+    }
     if (!isFieldName(method) || !isTarget(method, path)) {
       throw badRequest("Cannot read the request target");
     }
@@ -87,7 +89,7 @@ export class Http2Request implements RequestMessage {
 /** Describes a header block that was rejected. */
 export function describeFields(
   fields: readonly string[],
-): Pick<RefusedRequest, "version" | "method" | "authority" | "target"> {
+): Pick<RejectedRequest, "version" | "method" | "authority" | "target"> {
   const valueOf = (name: string) => {
     const index = fields.indexOf(name);
     return index < 0 ? "" : fields[index + 1] ?? "";

@@ -123,7 +123,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
       new GatewayError(
         "request_timeout",
         "downstream",
-        "Cannot read the body: the client sent nothing",
+        "Cannot read the body: no data in time",
       ),
     );
   }
@@ -238,7 +238,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   }
 
   #reportRefusal(error: GatewayError, status: number, bytesSent: number): void {
-    this.#context.observer.requestRefused({
+    this.#context.observer.requestRejected({
       error,
       source: this.#client.peer,
       ...describeFields(this.#block.fields),

@@ -33,7 +33,7 @@ Deno.test("ConnectionPool stops connecting when the client leaves", async () => 
   assert.equal(pool.stats.pending, 0);
 });
 
-Deno.test("ConnectionPool goes on connecting for those who still wait", async () => {
+Deno.test("ConnectionPool keeps connecting for remaining waiters", async () => {
   const { dial, signals } = endlessDialer();
   const pool = new ConnectionPool(optionsOf(), dial, new FakeClock());
   const cancellation = new Cancellation();
@@ -48,7 +48,7 @@ Deno.test("ConnectionPool goes on connecting for those who still wait", async ()
   await stays;
 });
 
-Deno.test("ConnectionPool opens one connection when it may serve everybody", async () => {
+Deno.test("ConnectionPool opens one connection when it may serve all waiters", async () => {
   const { dial, signals } = endlessDialer();
   const options = optionsOf({ protocol: "http2" });
   const pool = new ConnectionPool(options, dial, new FakeClock());
@@ -61,7 +61,7 @@ Deno.test("ConnectionPool opens one connection when it may serve everybody", asy
   await Promise.all(waiting);
 });
 
-/** Never connects; `signals` are those of the attempts. */
+/** Creates a dialer that never connects; `signals` are those of its attempts. */
 function endlessDialer(): { dial: Dialer; signals: AbortSignal[] } {
   const signals: AbortSignal[] = [];
   const dial: Dialer = (_context, signal) => {

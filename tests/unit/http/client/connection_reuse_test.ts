@@ -14,8 +14,8 @@ import {
 } from "../../../harness/upstream_requests.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 
-Deno.test("Upstream sends one request after the other on one connection", async () => {
-  await using server = new RawUpstream(answerAll);
+Deno.test("Upstream sends requests in turn on one connection", async () => {
+  await using server = new RawUpstream(respondToAll);
   using upstream = upstreamAt(server.port);
 
   for (let i = 0; i < 5; i++) assert.equal(await exchange(upstream), "200 ok");
@@ -31,9 +31,9 @@ Deno.test("Upstream sends one request after the other on one connection", async 
 });
 
 const oneAnswer = [
-  { name: "says Connection: close", text: answer("ok", "Connection: close") },
+  { name: "sends Connection: close", text: answer("ok", "Connection: close") },
   {
-    name: "says close among others",
+    name: "sends close among other options",
     text: answer("ok", "Connection: x, Close"),
   },
   {
@@ -41,12 +41,12 @@ const oneAnswer = [
     text: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
   },
   { name: "is about to close", text: answer("ok", "Keep-Alive: timeout=1") },
-  { name: "says more than it announced", text: answer("ok") + "more" },
-  { name: "answers twice", text: answer("ok") + answer("twice") },
+  { name: "sends more than it declared", text: answer("ok") + "more" },
+  { name: "responds twice", text: answer("ok") + answer("twice") },
 ];
 
 for (const { name, text } of oneAnswer) {
-  Deno.test(`Upstream uses a connection once when the other side ${name}`, async () => {
+  Deno.test(`Upstream uses a connection once when the upstream ${name}`, async () => {
     await using server = new RawUpstream(async (connection) => {
       await connection.request();
       await connection.send(text);
@@ -62,7 +62,7 @@ for (const { name, text } of oneAnswer) {
   });
 }
 
-Deno.test("Upstream keeps a connection of HTTP/1.0 that asks for it", async () => {
+Deno.test("Upstream keeps an HTTP/1.0 connection with keep-alive", async () => {
   await using server = new RawUpstream(async (connection) => {
     for (;;) {
       await connection.request();
@@ -79,7 +79,7 @@ Deno.test("Upstream keeps a connection of HTTP/1.0 that asks for it", async () =
   assert.equal(server.accepted, 1);
 });
 
-Deno.test("Upstream reads a body to the close of the connection", async () => {
+Deno.test("Upstream reads a body until the connection closes", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send("HTTP/1.1 200 OK\r\n\r\n", "a", "b");
@@ -108,7 +108,7 @@ for (const status of [204, 304]) {
   });
 }
 
-Deno.test("Upstream expects no body with HEAD and passes the length on", async () => {
+Deno.test("Upstream expects no body with HEAD and forwards the length", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n");
@@ -123,7 +123,7 @@ Deno.test("Upstream expects no body with HEAD and passes the length on", async (
   assert.equal(upstream.stats.idle, 1);
 });
 
-Deno.test("Upstream closes the connection of a body that is given up", async () => {
+Deno.test("Upstream closes the connection of a cancelled body", async () => {
   const closed = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
@@ -140,7 +140,7 @@ Deno.test("Upstream closes the connection of a body that is given up", async () 
   assert.equal(upstream.stats.active, 0);
 });
 
-Deno.test("Upstream forgets a pooled connection that the other side closes", async () => {
+Deno.test("Upstream drops a pooled connection that the peer closes", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send(answer());
@@ -155,7 +155,7 @@ Deno.test("Upstream forgets a pooled connection that the other side closes", asy
   assert.equal(server.accepted, 3);
 });
 
-Deno.test("Upstream forgets a pooled connection on which the other side speaks unasked", async () => {
+Deno.test("Upstream drops a pooled connection with unexpected data", async () => {
   await using server = new RawUpstream(async (connection, index) => {
     await connection.request();
     if (index > 0) return await connection.send(answer("mine"));
@@ -171,7 +171,7 @@ Deno.test("Upstream forgets a pooled connection on which the other side speaks u
 });
 
 for (const method of ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]) {
-  Deno.test(`Upstream repeats ${method} when a pooled connection ends without an answer`, async () => {
+  Deno.test(`Upstream repeats ${method} when a pooled connection ends without a response`, async () => {
     await using server = new RawUpstream(endsOnSecondRequest);
     using upstream = upstreamAt(server.port);
 
@@ -192,14 +192,14 @@ const notRepeated = [
   },
   { name: "PATCH", request: { method: "PATCH" }, body: undefined },
   {
-    name: "PUT whose body went out",
+    name: "PUT whose body was sent",
     request: { method: "PUT" },
     body: textBody("x"),
   },
 ];
 
 for (const { name, request, body } of notRepeated) {
-  Deno.test(`Upstream does not repeat ${name} when a pooled connection ends without an answer`, async () => {
+  Deno.test(`Upstream does not repeat ${name} when a pooled connection ends without a response`, async () => {
     await using server = new RawUpstream(endsOnSecondRequest);
     using upstream = upstreamAt(server.port);
 
@@ -211,7 +211,7 @@ for (const { name, request, body } of notRepeated) {
   });
 }
 
-Deno.test("Upstream repeats a request once only", async () => {
+Deno.test("Upstream repeats a request only once", async () => {
   await using server = new RawUpstream(async (connection, index) => {
     await connection.request();
     if (index > 0) return;
@@ -227,7 +227,7 @@ Deno.test("Upstream repeats a request once only", async () => {
   assert.equal(server.accepted, 2);
 });
 
-Deno.test("Upstream does not repeat a request that was answered in part", async () => {
+Deno.test("Upstream does not repeat a request after a partial response", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send(answer());
@@ -242,14 +242,14 @@ Deno.test("Upstream does not repeat a request that was answered in part", async 
   assert.equal(server.accepted, 1);
 });
 
-Deno.test("Upstream connects again after the other side restarted", async () => {
-  const first = new RawUpstream(answerAll);
+Deno.test("Upstream connects again after a restart of the peer", async () => {
+  const first = new RawUpstream(respondToAll);
   using upstream = upstreamAt(first.port);
   await Promise.all(Array.from({ length: 8 }, () => exchange(upstream)));
   await first.stop();
   const refused = await failureOf(exchange(upstream));
 
-  await using _second = new RawUpstream(answerAll, first.port);
+  await using _second = new RawUpstream(respondToAll, first.port);
 
   assert.equal(refused.code, "upstream_connect_failed");
   assert.equal(await exchange(upstream), "200 ok");
@@ -276,7 +276,7 @@ Deno.test("Upstream closes an idle connection after a minute", async () => {
   assert.equal(clock.pending, 0);
 });
 
-Deno.test("Upstream closes an idle connection a second before the other side says it will", async () => {
+Deno.test("Upstream closes an idle connection a second before the announced time", async () => {
   const clock = new FakeClock();
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
@@ -292,7 +292,7 @@ Deno.test("Upstream closes an idle connection a second before the other side say
   assert.equal(upstream.stats.idle, 0);
 });
 
-Deno.test("Upstream that is retired finishes what is under way and keeps nothing", async () => {
+Deno.test("Upstream that is retired finishes requests and keeps no connections", async () => {
   const gate = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
     for (let first = true;; first = false) {
@@ -315,7 +315,7 @@ Deno.test("Upstream that is retired finishes what is under way and keeps nothing
   assert.equal(upstream.stats.idle, 0);
 });
 
-Deno.test("Upstream that is closed fails what is under way", async () => {
+Deno.test("Upstream that is closed fails requests in progress", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.closedByPeer();
@@ -329,25 +329,25 @@ Deno.test("Upstream that is closed fails what is under way", async () => {
   assert.equal((await pending).code, "upstream_closed");
 });
 
-async function answerAll(connection: RawConnection): Promise<void> {
+async function respondToAll(connection: RawConnection): Promise<void> {
   for (;;) {
     await connection.request();
     await connection.send(answer());
   }
 }
 
-/** Answers the first request of the first connection, and all of the others. */
+/** Responds to the first request of the first connection, and to all on later ones. */
 async function endsOnSecondRequest(
   connection: RawConnection,
   index: number,
 ): Promise<void> {
-  if (index > 0) return await answerAll(connection);
+  if (index > 0) return await respondToAll(connection);
   await connection.request();
   await connection.send(answer());
   await connection.request();
 }
 
-/** Lets the event loop go round. */
+/** Waits for a turn of the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -318,7 +318,7 @@ Deno.test("Upstream reads an HTTP/2 response no faster than it is consumed", asy
   await body?.read();
   for (let i = 0; i < 50; i++) await turn();
 
-  assert.ok(written < 40, `Took ${written} × 64 KiB that nobody asked for`);
+  assert.ok(written < 40, `Took ${written} × 64 KiB without demand`);
   body?.cancel("enough");
 });
 
@@ -364,7 +364,7 @@ Deno.test("Upstream uploads no faster than the HTTP/2 side reads", async () => {
   await failure;
 });
 
-Deno.test("Upstream repeats a request that the HTTP/2 side refused", async () => {
+Deno.test("Upstream repeats a request that the HTTP/2 side rejected", async () => {
   let count = 0;
   await using server = await NodeUpstream.http2((stream) => {
     if (++count === 1) return stream.close(7);
@@ -436,7 +436,7 @@ Deno.test("Upstream connects anew after an HTTP/2 connection was cut", async () 
   assert.equal(await exchange(upstream), "200 ok");
 });
 
-Deno.test("Upstream fails when the other side does not speak HTTP/2", async () => {
+Deno.test("Upstream fails when the upstream does not speak HTTP/2", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.take(24);
     await connection.send("HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -493,7 +493,7 @@ Deno.test("Upstream chooses HTTP/2 by ALPN, and HTTP/1.1 for upgrades", async ()
   assert.equal(await exchange(http2), "200 2 https");
 });
 
-Deno.test("Upstream refuses HTTP/1.1 where HTTP/2 is asked for", async () => {
+Deno.test("Upstream rejects HTTP/1.1 where HTTP/2 is asked for", async () => {
   const authority = await createAuthority();
   const keys = await authority.issueServer(["b.example"]);
   await using server = await NodeUpstream.overTls(keys);
@@ -546,7 +546,7 @@ async function requestFrame(connection: RawConnection): Promise<void> {
   }
 }
 
-/** Lets the event loop go round. */
+/** Waits for a turn of the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

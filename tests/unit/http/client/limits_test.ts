@@ -16,7 +16,7 @@ import {
   upstreamAt,
 } from "../../../harness/upstream_requests.ts";
 
-Deno.test("Upstream opens no more connections than allowed, and nobody is lost", async () => {
+Deno.test("Upstream respects the connection limit and serves every request", async () => {
   await using server = new RawUpstream(async (connection) => {
     for (;;) {
       const request = await connection.request();
@@ -41,7 +41,7 @@ Deno.test("Upstream opens no more connections than allowed, and nobody is lost",
   });
 });
 
-Deno.test("Upstream refuses a request when too many wait", async () => {
+Deno.test("Upstream rejects a request when too many are waiting", async () => {
   await using server = new RawUpstream(stall);
   const limits = { maxConnections: 1, maxPendingRequests: 1 };
   using upstream = upstreamAt(server.port, limits);
@@ -52,12 +52,12 @@ Deno.test("Upstream refuses a request when too many wait", async () => {
   const third = await failureOf(exchange(upstream));
 
   assert.equal(third.code, "upstream_overloaded");
-  assert.match(third.message, /1 requests wait already/);
+  assert.match(third.message, /1 requests are already waiting/);
   cancellation.cancel("done");
   await Promise.all([first, second]);
 });
 
-Deno.test("Upstream lets nobody wait when it must not, but opens what it may", async () => {
+Deno.test("Upstream opens connections but queues nothing when waiting is disabled", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send(answer());
@@ -94,7 +94,7 @@ Deno.test("Upstream fails a request that waited too long for a connection", asyn
   await first;
 });
 
-Deno.test("Upstream gives a freed connection to whoever waits longest", async () => {
+Deno.test("Upstream assigns a freed connection to the longest waiting request", async () => {
   const gate = Promise.withResolvers<void>();
   const order: string[] = [];
   await using server = new RawUpstream(async (connection) => {
@@ -114,7 +114,7 @@ Deno.test("Upstream gives a freed connection to whoever waits longest", async ()
   assert.deepEqual(order, targets);
 });
 
-Deno.test("Upstream says who refused the connection", async () => {
+Deno.test("Upstream reports the address that refused the connection", async () => {
   const port = abandonedPort();
   using upstream = upstreamAt(port);
 
@@ -126,7 +126,7 @@ Deno.test("Upstream says who refused the connection", async () => {
   assert.equal(upstream.stats.active, 0);
 });
 
-Deno.test("Upstream says which host is unknown", async () => {
+Deno.test("Upstream reports an unknown host", async () => {
   using upstream = upstreamAt(80, { host: "nowhere.invalid" });
 
   const failure = await failureOf(exchange(upstream));
@@ -135,12 +135,12 @@ Deno.test("Upstream says which host is unknown", async () => {
   assert.match(failure.message, /"nowhere\.invalid:80"/);
 });
 
-Deno.test("Upstream fails a request that is not answered in time", async () => {
+Deno.test("Upstream fails a request without a response in time", async () => {
   const clock = new FakeClock();
   const seen = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
-    // A head that drips in is no answer.
+    // A head that arrives too slowly is no response.
     await connection.send("HTTP/1.1 200 OK\r\n", "X-A: 1\r\n");
     seen.resolve();
     await connection.closedByPeer();
@@ -158,7 +158,7 @@ Deno.test("Upstream fails a request that is not answered in time", async () => {
   assert.equal(upstream.stats.active, 0);
 });
 
-Deno.test("Upstream does not blame the other side for a slow client", async () => {
+Deno.test("Upstream does not count a slow client as an upstream time-out", async () => {
   const clock = new FakeClock();
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
@@ -178,7 +178,7 @@ Deno.test("Upstream does not blame the other side for a slow client", async () =
   assert.equal(await result, "200 ok");
 });
 
-Deno.test("Upstream fails a body that stops coming", async () => {
+Deno.test("Upstream fails a body that stalls", async () => {
   const clock = new FakeClock();
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
@@ -198,7 +198,7 @@ Deno.test("Upstream fails a body that stops coming", async () => {
   assert.match((await failure).message, /No rest of the response/);
 });
 
-Deno.test("Upstream fails an upload that the other side does not take", async () => {
+Deno.test("Upstream fails an upload that the peer does not read", async () => {
   const clock = new FakeClock();
   const begun = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
@@ -217,7 +217,7 @@ Deno.test("Upstream fails an upload that the other side does not take", async ()
   assert.equal((await failure).code, "upstream_timeout");
 });
 
-Deno.test("Upstream keeps no timer behind", async () => {
+Deno.test("Upstream leaves no timers", async () => {
   const clock = new FakeClock();
   await using server = new RawUpstream(async (connection) => {
     for (;;) {
@@ -242,7 +242,7 @@ const phases = [
 ];
 
 for (const { name, pieces } of phases) {
-  Deno.test(`Upstream closes the connection when the client leaves: ${name}`, async () => {
+  Deno.test(`Upstream closes the connection when the client disconnects: ${name}`, async () => {
     const ready = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
     await using server = new RawUpstream(async (connection) => {
@@ -265,7 +265,7 @@ for (const { name, pieces } of phases) {
   });
 }
 
-Deno.test("Upstream closes the connection when the client leaves: streaming", async () => {
+Deno.test("Upstream closes the connection when the client disconnects: streaming", async () => {
   const closed = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
@@ -286,7 +286,7 @@ Deno.test("Upstream closes the connection when the client leaves: streaming", as
   assert.equal(upstream.stats.active, 0);
 });
 
-Deno.test("Upstream closes the connection when the client leaves: sending", async () => {
+Deno.test("Upstream closes the connection when the client disconnects: sending", async () => {
   const closed = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
     await connection.head();
@@ -309,7 +309,7 @@ Deno.test("Upstream closes the connection when the client leaves: sending", asyn
   assert.notEqual(body.cancelledWith, undefined);
 });
 
-Deno.test("Upstream forgets a request whose client leaves the queue", async () => {
+Deno.test("Upstream drops a queued request whose client disconnects", async () => {
   await using server = new RawUpstream(stall);
   using upstream = upstreamAt(server.port, { maxConnections: 1 });
   const first = new Cancellation();
@@ -325,7 +325,7 @@ Deno.test("Upstream forgets a request whose client leaves the queue", async () =
   await busy;
 });
 
-Deno.test("Upstream sends nothing for a client that left before", async () => {
+Deno.test("Upstream sends nothing for a disconnected client", async () => {
   await using server = new RawUpstream(stall);
   using upstream = upstreamAt(server.port);
   const cancellation = new Cancellation();
@@ -337,7 +337,7 @@ Deno.test("Upstream sends nothing for a client that left before", async () => {
   assert.equal(server.accepted, 0);
 });
 
-Deno.test("Upstream keeps a connection whose earlier client leaves", async () => {
+Deno.test("Upstream keeps a connection when an earlier client disconnects", async () => {
   const gate = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
@@ -363,18 +363,18 @@ function stall(connection: RawConnection): Promise<void> {
   return connection.closedByPeer();
 }
 
-/** Reads nothing, so that the sender cannot go on, and ends with the upstream. */
+/** Reads nothing, so that the sender blocks, until the upstream closes. */
 async function blockUntilClosed(connection: RawConnection): Promise<void> {
   while (!connection.isClosed) await turn();
 }
 
-/** A port at which nobody listens any more. */
+/** Returns a port without a listener. */
 function abandonedPort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
 }
 
-/** Lets the event loop go round. */
+/** Waits for a turn of the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -24,17 +24,17 @@ const heads = [
       "X-b: 1\r\nAccept: */*\r\nx-B: 2\r\n\r\n",
   },
   {
-    name: "says that a POST has no body",
+    name: "declares that a POST has no body",
     request: { method: "POST" },
     head: "POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 0\r\n\r\n",
   },
   {
-    name: "says nothing of the body of a bodiless DELETE",
+    name: "declares no body length for a bodiless DELETE",
     request: { method: "DELETE" },
     head: "DELETE / HTTP/1.1\r\nHost: a.example\r\n\r\n",
   },
   {
-    name: "leaves a true Content-Length where it stands",
+    name: "keeps a correct Content-Length in place",
     request: {
       method: "POST",
       headers: new HeaderList(["content-LENGTH", "2", "X-A", "1"]),
@@ -44,7 +44,7 @@ const heads = [
       "X-A: 1\r\n\r\nab",
   },
   {
-    name: "corrects a Content-Length that is no longer true",
+    name: "corrects a wrong Content-Length",
     request: {
       method: "POST",
       headers: new HeaderList(["Content-Length", "99", "X-A", "1"]),
@@ -59,7 +59,7 @@ const heads = [
     head: "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
   },
   {
-    name: "sends what is not ASCII in a header as it came",
+    name: "forwards non-ASCII header values unchanged",
     request: { headers: new HeaderList(["X-A", "caf\xe9"]) },
     head: "GET / HTTP/1.1\r\nHost: a.example\r\nX-A: caf\xe9\r\n\r\n",
   },
@@ -102,7 +102,7 @@ Deno.test("Upstream sends a body of unknown length in chunks, with its trailers"
   );
 });
 
-Deno.test("Upstream sends each part of a body as soon as it is here", async () => {
+Deno.test("Upstream sends each part of a body as soon unchanged here", async () => {
   const seen = Promise.withResolvers<string>();
   await using server = new RawUpstream(async (connection) => {
     await connection.head();
@@ -121,7 +121,7 @@ Deno.test("Upstream sends each part of a body as soon as it is here", async () =
   assert.equal(await done, "200 ok");
 });
 
-Deno.test("Upstream passes trailers of the response on", async () => {
+Deno.test("Upstream forwards trailers of the response", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send(
@@ -137,7 +137,7 @@ Deno.test("Upstream passes trailers of the response on", async () => {
   assert.deepEqual([...response.body?.trailers ?? []], [["Grpc-Status", "0"]]);
 });
 
-Deno.test("Upstream passes headers on but those of the connection", async () => {
+Deno.test("Upstream forwards all but hop-by-hop headers", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send(answer(
@@ -165,7 +165,7 @@ Deno.test("Upstream passes headers on but those of the connection", async () => 
   ]);
 });
 
-Deno.test("Upstream hands interim responses on and waits for the final one", async () => {
+Deno.test("Upstream forwards interim responses and waits for the final one", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send(
@@ -185,7 +185,7 @@ Deno.test("Upstream hands interim responses on and waits for the final one", asy
   assert.deepEqual(seen, [[102], [103, ["Link", "</a>"]]]);
 });
 
-Deno.test("Upstream holds a body back until the other side asks for it", async () => {
+Deno.test("Upstream delays a body until a 100 response", async () => {
   const body = new PushBody(4);
   body.push("body");
   body.end();
@@ -205,7 +205,7 @@ Deno.test("Upstream holds a body back until the other side asks for it", async (
   assert.equal(upstream.stats.idle, 1);
 });
 
-Deno.test("Upstream sends a body that nobody asked for after a second", async () => {
+Deno.test("Upstream sends a body without a 100 response after a second", async () => {
   const clock = new FakeClock();
   await using server = new RawUpstream(async (connection) => {
     await connection.head();
@@ -219,7 +219,7 @@ Deno.test("Upstream sends a body that nobody asked for after a second", async ()
   assert.equal(await exchange(upstream, request, textBody("body")), "200 ok");
 });
 
-Deno.test("Upstream never touches a body that the other side refused at once", async () => {
+Deno.test("Upstream does not read a body that the peer rejected immediately", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.head();
     await connection.send("HTTP/1.1 413 X\r\nContent-Length: 3\r\n\r\nbig");
@@ -236,7 +236,7 @@ Deno.test("Upstream never touches a body that the other side refused at once", a
   assert.equal(upstream.stats.idle + upstream.stats.active, 0);
 });
 
-Deno.test("Upstream stops sending a body when the other side refuses in the middle", async () => {
+Deno.test("Upstream stops sending a body when the peer rejects it midway", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.head();
     await connection.take(8);
@@ -253,7 +253,7 @@ Deno.test("Upstream stops sending a body when the other side refuses in the midd
   assert.equal(upstream.stats.idle + upstream.stats.active, 0);
 });
 
-Deno.test("Upstream streams in both directions at a time", async () => {
+Deno.test("Upstream streams in both directions concurrently", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.head();
     await connection.send(
@@ -283,7 +283,7 @@ Deno.test("Upstream streams in both directions at a time", async () => {
   assert.equal(upstream.stats.idle, 1);
 });
 
-Deno.test("Upstream gives the answer of a side that stopped reading and closed", async () => {
+Deno.test("Upstream returns the response of a peer that stopped reading and closed", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.head();
     await connection.send("HTTP/1.1 413 X\r\nContent-Length: 2\r\n\r\nno");
@@ -314,7 +314,7 @@ Deno.test("Upstream fails with the client's error when the client's body fails",
   assert.equal(upstream.stats.active, 0);
 });
 
-Deno.test("Upstream sends no complete request for a body that falls short", async () => {
+Deno.test("Upstream sends no complete request for a truncated body", async () => {
   await using server = new RawUpstream((connection) =>
     connection.closedByPeer()
   );
@@ -358,7 +358,7 @@ Deno.test("Upstream uploads 100 MB with little memory", async () => {
 
   assert.equal(result, "200 ok");
   assert.equal(pulled, total);
-  // What the sockets hold, and the mebibyte that is being received.
+  // Socket buffers and the mebibyte being received.
   assert.ok(mostOnTheWay < 40 * mebibyte, `${mostOnTheWay} bytes`);
 });
 
@@ -376,11 +376,11 @@ Deno.test("Upstream reads a response no faster than it is consumed", async () =>
   await response.body?.read();
   for (let i = 0; i < 20; i++) await new Promise((done) => setTimeout(done, 5));
 
-  assert.ok(written < 20, `Took ${written} MiB that nobody asked for`);
+  assert.ok(written < 20, `Took ${written} MiB without demand`);
   response.body?.cancel("enough");
 });
 
-/** So many zero bytes, out of one buffer. */
+/** Creates a body of zero bytes from one buffer. */
 function zeros(total: number) {
   const chunk = new Uint8Array(64 * 1024);
   let left = total;

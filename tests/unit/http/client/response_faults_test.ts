@@ -13,7 +13,7 @@ import {
 
 interface Fault {
   readonly name: string;
-  /** What the upstream writes after the request; then it closes. */
+  /** Bytes that the upstream writes after the request, before it closes. */
   readonly pieces: readonly string[];
   readonly error: readonly [code: string, text: RegExp];
 }
@@ -26,9 +26,9 @@ const INTERIM = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
 
 const faults: readonly Fault[] = [
   {
-    name: "closes before an answer",
+    name: "closes before a response",
     pieces: [],
-    error: [CLOSED, /No answer from "127\.0\.0\.1:\d+": .*closed before/],
+    error: [CLOSED, /No response from "127\.0\.0\.1:\d+": .*closed before/],
   },
   {
     name: "closes inside the status line",
@@ -78,7 +78,7 @@ const faults: readonly Fault[] = [
   {
     name: "speaks HTTP/2",
     pieces: ["HTTP/2.0 200 OK\r\n\r\n"],
-    error: [PROTOCOL, /version of HTTP/],
+    error: [PROTOCOL, /HTTP version not supported/],
   },
   {
     name: "sends a status of two digits",
@@ -106,7 +106,7 @@ const faults: readonly Fault[] = [
     error: [PROTOCOL, /control character/],
   },
   {
-    name: "ends lines with LF alone",
+    name: "ends lines with LF only",
     pieces: ["HTTP/1.1 200 OK\nContent-Length: 2\n\nok\r\n\r\n"],
     error: [PROTOCOL, /status line/],
   },
@@ -153,7 +153,7 @@ const faults: readonly Fault[] = [
     error: [PROTOCOL, /combination/],
   },
   {
-    name: "sends a chunk size that is no number",
+    name: "sends a chunk size that is not a number",
     pieces: [CHUNKED + "xyz\r\nab\r\n0\r\n\r\n"],
     error: [PROTOCOL, /not a hexadecimal number/],
   },
@@ -180,7 +180,7 @@ const faults: readonly Fault[] = [
   {
     name: "sends a length in the trailers",
     pieces: [CHUNKED + "0\r\nContent-Length: 3\r\n\r\n"],
-    error: [PROTOCOL, /trailers about the length/],
+    error: [PROTOCOL, /framing fields in trailers/],
   },
   {
     name: "sends 1000 interim responses",
@@ -188,16 +188,16 @@ const faults: readonly Fault[] = [
     error: [PROTOCOL, /Too many interim responses/],
   },
   {
-    name: "switches protocols unasked",
+    name: "switches protocols without a request",
     pieces: [
       "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
     ],
-    error: [PROTOCOL, /unasked/],
+    error: [PROTOCOL, /without a request to upgrade/],
   },
 ];
 
 for (const { name, pieces, error } of faults) {
-  Deno.test(`Upstream fails the request when the other side ${name}`, async () => {
+  Deno.test(`Upstream fails the request when the peer ${name}`, async () => {
     await using server = new RawUpstream(firstThen(pieces));
     using upstream = upstreamAt(server.port);
 
@@ -229,7 +229,7 @@ for (
     ["begins with an empty line", ["\n"], /does not begin with HTTP/],
   ] as const
 ) {
-  Deno.test(`Upstream fails the request at once when the other side ${name}, and stays open`, async () => {
+  Deno.test(`Upstream fails the request immediately when the peer ${name} and keeps the connection open`, async () => {
     await using server = new RawUpstream(async (connection) => {
       await connection.request();
       await connection.send(...pieces);
@@ -258,7 +258,7 @@ Deno.test("Upstream fails the request when the connection is reset", async () =>
   assert.equal(await exchange(upstream), "200 next");
 });
 
-Deno.test("Upstream reads a response that comes byte by byte", async () => {
+Deno.test("Upstream reads a response that arrives byte by byte", async () => {
   const bytes = `${INTERIM}${CHUNKED}3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n`;
   await using server = new RawUpstream(async (connection) => {
     await connection.request();
@@ -270,7 +270,7 @@ Deno.test("Upstream reads a response that comes byte by byte", async () => {
   assert.equal(await exchange(upstream), "200 abc");
 });
 
-/** The first connection gets the pieces, the others a good answer. */
+/** Sends the pieces on the first connection, a valid response on the others. */
 function firstThen(pieces: readonly string[]): Script {
   return async (connection, index) => {
     await connection.request();

@@ -9,10 +9,10 @@ import {
   upstreamAt,
 } from "../../../harness/upstream_requests.ts";
 
-/** Less than the least time for which Linux holds an acknowledgement back. */
+/** Less than the minimum delayed-acknowledgement time of Linux. */
 const HELD_BACK_MS = 35;
 
-/** The least time, in milliseconds, of some exchanges whose body comes in pieces; the first may differ. */
+/** Returns the minimum duration, in milliseconds, of several exchanges with a chunked body. */
 async function fastestExchange(upstream: Upstream): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < 10; i++) {
@@ -26,7 +26,7 @@ async function fastestExchange(upstream: Upstream): Promise<number> {
   return Math.min(...times.slice(1));
 }
 
-Deno.test("Upstream sends a body that comes in pieces without waiting for acknowledgements", async () => {
+Deno.test("Upstream sends a chunked body without waiting for acknowledgements", async () => {
   await using server = new RawUpstream(async (connection) => {
     for (;;) {
       await connection.request();
@@ -39,7 +39,7 @@ Deno.test("Upstream sends a body that comes in pieces without waiting for acknow
 });
 
 for (const protocol of ["http1", "http2"] as const) {
-  Deno.test(`Upstream sends such a body at once over TLS with ${protocol}`, async () => {
+  Deno.test(`Upstream does so over TLS with ${protocol}`, async () => {
     const authority = await createAuthority();
     const certificate = await authority.issueServer(["b.example"]);
     await using server = await NodeUpstream.http2OverTls(

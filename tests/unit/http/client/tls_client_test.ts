@@ -21,7 +21,7 @@ import {
 
 const NAME = "b.example";
 
-/** What the upstream is told to verify, for an authority that it is given. */
+/** Creates TLS options that trust the given authority. */
 function tlsOf(
   authority: CertificateAuthority,
   changes: Partial<UpstreamTls> = {},
@@ -60,12 +60,12 @@ const accepted: readonly {
     tls: { hostname: "127.0.0.1" },
   },
   {
-    name: "an alternative host name in place of the name",
+    name: "an alternative hostname instead of the name",
     certificate: ["c.example"],
     tls: { subjectAltNames: ["a.example", "c.example"] },
   },
   {
-    name: "an alternative URI in place of the name",
+    name: "an alternative URI instead of the name",
     certificate: ["spiffe://cluster/ns/a"],
     tls: { subjectAltNames: ["spiffe://cluster/ns/a"] },
   },
@@ -82,7 +82,7 @@ for (const { name, certificate, tls } of accepted) {
   });
 }
 
-const refused: readonly {
+const rejected: readonly {
   readonly name: string;
   readonly certificate: readonly string[];
   readonly tls: Partial<UpstreamTls>;
@@ -104,13 +104,13 @@ const refused: readonly {
     name: "for the name but none of the alternative names",
     certificate: [NAME],
     tls: { subjectAltNames: ["c.example"] },
-    message: /other names: DNS:b\.example/,
+    message: /names are DNS:b\.example/,
   },
   {
     name: "for another URI",
     certificate: ["spiffe://cluster/ns/b", NAME],
     tls: { subjectAltNames: ["spiffe://cluster/ns/a"] },
-    message: /other names/,
+    message: /Certificate does not match/,
   },
   {
     name: "that the system does not trust",
@@ -119,45 +119,45 @@ const refused: readonly {
     message: /verify/,
   },
   {
-    name: "when nobody is trusted",
+    name: "when no CA is trusted",
     certificate: [NAME],
     tls: { caCertificates: [] },
     message: /verify/,
   },
 ];
 
-for (const { name, certificate, tls, message } of refused) {
-  Deno.test(`Upstream refuses a certificate ${name}`, async () => {
+for (const { name, certificate, tls, message } of rejected) {
+  Deno.test(`Upstream rejects a certificate ${name}`, async () => {
     const authority = await createAuthority();
     await using server = await serverWith(authority, certificate);
     const settings = { tls: tlsOf(authority, tls) };
     using upstream = upstreamAt(server.port, settings);
 
-    assertRefused(await failureOf(exchange(upstream)), message);
+    assertRejected(await failureOf(exchange(upstream)), message);
     assert.equal(upstream.stats.idle + upstream.stats.active, 0);
   });
 }
 
-Deno.test("Upstream refuses a certificate of another authority", async () => {
+Deno.test("Upstream rejects a certificate of another authority", async () => {
   const authority = await createAuthority();
   const other = await createAuthority("Other CA");
   await using server = await serverWith(authority, [NAME]);
   using upstream = upstreamAt(server.port, { tls: tlsOf(other) });
 
-  assertRefused(await failureOf(exchange(upstream)), /verify/);
+  assertRejected(await failureOf(exchange(upstream)), /verify/);
 });
 
-Deno.test("Upstream refuses a certificate that expired", async () => {
+Deno.test("Upstream rejects a certificate that expired", async () => {
   const authority = await createAuthority();
   await using server = await NodeUpstream.overTls(
     await authority.issueExpired([NAME]),
   );
   using upstream = upstreamAt(server.port, { tls: tlsOf(authority) });
 
-  assertRefused(await failureOf(exchange(upstream)), /verify/);
+  assertRejected(await failureOf(exchange(upstream)), /verify/);
 });
 
-Deno.test("Upstream refuses to speak in plain text where TLS is asked for", async () => {
+Deno.test("Upstream never falls back to plain text", async () => {
   let received = "";
   await using server = new RawUpstream(async (connection) => {
     received = await connection.take(5);
@@ -169,21 +169,21 @@ Deno.test("Upstream refuses to speak in plain text where TLS is asked for", asyn
 
   const failure = await failureOf(exchange(upstream));
 
-  assertRefused(failure, /./);
+  assertRejected(failure, /./);
   assert.ok(received.startsWith("\x16\x03"), "Expected a ClientHello");
 });
 
-Deno.test("Upstream fails when the other side closes during the handshake", async () => {
+Deno.test("Upstream fails when the peer closes during the handshake", async () => {
   await using server = new RawUpstream(async (connection) => {
     await connection.take(5);
   });
   const authority = await createAuthority();
   using upstream = upstreamAt(server.port, { tls: tlsOf(authority) });
 
-  assertRefused(await failureOf(exchange(upstream)), /./);
+  assertRejected(await failureOf(exchange(upstream)), /./);
 });
 
-Deno.test("Upstream gives up a handshake that does not end", async () => {
+Deno.test("Upstream aborts a handshake that does not end", async () => {
   const clock = new FakeClock();
   const started = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
@@ -204,7 +204,7 @@ Deno.test("Upstream gives up a handshake that does not end", async () => {
   await closed.promise;
 });
 
-Deno.test("Upstream gives up a handshake when the client leaves", async () => {
+Deno.test("Upstream aborts a handshake when the client disconnects", async () => {
   const started = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
@@ -225,7 +225,7 @@ Deno.test("Upstream gives up a handshake when the client leaves", async () => {
   await closed.promise;
 });
 
-Deno.test("Upstream tells an unreachable port from a bad certificate", async () => {
+Deno.test("Upstream distinguishes an unreachable port from an invalid certificate", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
@@ -236,7 +236,7 @@ Deno.test("Upstream tells an unreachable port from a bad certificate", async () 
   assert.equal(failure.code, "upstream_connect_failed");
 });
 
-Deno.test("Upstream shows its certificate to a side that asks", async () => {
+Deno.test("Upstream presents its certificate on request", async () => {
   const authority = await createAuthority();
   await using server = await NodeUpstream.overTls({
     ...await authority.issueServer([NAME]),
@@ -254,7 +254,7 @@ Deno.test("Upstream shows its certificate to a side that asks", async () => {
   assert.match(failure.code, /^upstream_/);
 });
 
-Deno.test("Upstream says so when the server does not speak TLS", async () => {
+Deno.test("Upstream reports a server that does not speak TLS", async () => {
   const authority = await createAuthority();
   await using server = new RawUpstream(async (connection) => {
     await connection.send(answer("HTTP only"));
@@ -278,7 +278,7 @@ async function serverWith(
   return await NodeUpstream.overTls(await authority.issueServer(names));
 }
 
-function assertRefused(failure: GatewayError, message: RegExp): void {
+function assertRejected(failure: GatewayError, message: RegExp): void {
   assert.equal(failure.code, "upstream_tls_failed");
   assert.equal(failure.source, "upstream");
   assert.match(describeError(failure), message);

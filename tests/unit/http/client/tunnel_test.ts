@@ -12,7 +12,7 @@ import {
 const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\n" +
   "Connection: Upgrade\r\nX-A: 1\r\n\r\n";
 
-Deno.test("Upstream opens a tunnel when the other side switches protocols", async () => {
+Deno.test("Upstream opens a tunnel when the peer switches protocols", async () => {
   let request = "";
   await using server = new RawUpstream(async (connection) => {
     request = await connection.request();
@@ -37,7 +37,7 @@ Deno.test("Upstream opens a tunnel when the other side switches protocols", asyn
   assert.equal(upstream.stats.active, 0);
 });
 
-Deno.test("Upstream answers normally when the other side does not switch", async () => {
+Deno.test("Upstream responds normally when the peer does not switch", async () => {
   await using server = new RawUpstream(async (connection) => {
     for (;;) {
       await connection.request();
@@ -51,7 +51,7 @@ Deno.test("Upstream answers normally when the other side does not switch", async
   assert.equal(server.accepted, 1);
 });
 
-Deno.test("Upstream closes a tunnel whose client leaves", async () => {
+Deno.test("Upstream closes a tunnel when its client disconnects", async () => {
   const closed = Promise.withResolvers<void>();
   await using server = new RawUpstream(async (connection) => {
     await connection.request();

@@ -10,7 +10,7 @@ import { MessageWriter } from "../../../../src/http/http1/message_writer.ts";
 import { readText } from "../../../harness/echo_server.ts";
 import { MemoryTransport, settle } from "../../../harness/memory_transport.ts";
 
-/** A body, what its owner was told, and the connection behind it. */
+/** Creates a body with the calls of its owner and its connection. */
 function subject(framing: BodyFraming, maxTrailerBytes = 1024) {
   const transport = new MemoryTransport();
   const input = new InputBuffer(transport);
@@ -27,7 +27,7 @@ function subject(framing: BodyFraming, maxTrailerBytes = 1024) {
 
 const CHUNKED = '5\r\nhello\r\n6;a="b\\"c"\r\n world\r\n0\r\nX-Sum: 1\r\n\r\n';
 
-Deno.test("FramedBody ends where its framing says", async (t) => {
+Deno.test("FramedBody ends according to its framing", async (t) => {
   const cases: readonly [BodyFraming, string, string, string][] = [
     [5, "hello", "hello", "rest"],
     [0, "", "", "rest"],
@@ -60,7 +60,7 @@ Deno.test("FramedBody ends where its framing says", async (t) => {
   }
 });
 
-Deno.test("FramedBody knows trailers at its end", async () => {
+Deno.test("FramedBody has trailers at its end", async () => {
   const { transport, body } = subject("chunked");
   transport.give(CHUNKED);
 
@@ -69,7 +69,7 @@ Deno.test("FramedBody knows trailers at its end", async () => {
   assert.deepEqual([...body.trailers ?? []], [["X-Sum", "1"]]);
 });
 
-Deno.test("FramedBody answers without a promise when bytes are at hand", async () => {
+Deno.test("FramedBody returns without a promise when bytes are buffered", async () => {
   const { transport, input, events, body } = subject(5);
   transport.give("hello");
   await input.fill();
@@ -79,7 +79,7 @@ Deno.test("FramedBody answers without a promise when bytes are at hand", async (
   assert.deepEqual(events, ["ended"]);
 });
 
-Deno.test("FramedBody fails when the connection ends inside it", async () => {
+Deno.test("FramedBody fails when the connection ends prematurely", async () => {
   for (const framing of [6, "chunked"] as const) {
     const { transport, events, body } = subject(framing);
     transport.give("5\r\nhi");
@@ -92,7 +92,7 @@ Deno.test("FramedBody fails when the connection ends inside it", async () => {
   }
 });
 
-Deno.test("FramedBody does not pass for complete once it was cancelled", async () => {
+Deno.test("FramedBody does not appear complete after cancellation", async () => {
   const { transport, events, body } = subject("until-close");
   transport.give("hello");
   await body.read();
@@ -106,7 +106,7 @@ Deno.test("FramedBody does not pass for complete once it was cancelled", async (
   assert.deepEqual(events.slice(-1), ["abandoned: Error: enough"]);
 });
 
-/** What was written when a body is passed on as it comes, behind a head. */
+/** Returns the bytes written when a body is forwarded after a head. */
 async function relay(
   framing: "chunked" | number,
   pieces: readonly string[],
@@ -131,7 +131,7 @@ function chunked(chunks: readonly string[]): string {
   return [...chunks, ""].map(frame).join("");
 }
 
-Deno.test("FramedBody that arrived whole goes out in one write with the head", async () => {
+Deno.test("FramedBody that arrived completely is sent in one write with the head", async () => {
   const text = "x".repeat(64 * 1024);
   const { transport, input, body } = subject(text.length);
   const out = new MemoryTransport();
@@ -145,7 +145,7 @@ Deno.test("FramedBody that arrived whole goes out in one write with the head", a
   assert.equal(out.writes, 1);
 });
 
-Deno.test("FramedBody is passed on as it is, however it is cut", async () => {
+Deno.test("FramedBody is forwarded unchanged in any chunking", async () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 100_000 }), {
     maxLength: 5,
   });

@@ -8,7 +8,7 @@ for (
     { method: "GET", status: 304 },
   ]
 ) {
-  Deno.test(`responseFraming refuses two lengths of a body that does not come, ${method} ${status}`, () => {
+  Deno.test(`responseFraming rejects two lengths of an absent body, ${method} ${status}`, () => {
     const headers = HeaderList.from([
       ["content-length", "3"],
       ["content-length", "4"],

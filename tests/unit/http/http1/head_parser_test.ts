@@ -11,7 +11,7 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(text, "latin1");
 }
 
-Deno.test("findHeadEnd finds the end wherever the search was left", () => {
+Deno.test("findHeadEnd finds the end regardless of where the search resumes", () => {
   const bytes = bytesOf("GET / HTTP/1.1\r\nHost: a\r\n\r\nrest");
   const end = bytes.indexOf("rest");
 
@@ -23,7 +23,7 @@ Deno.test("findHeadEnd finds the end wherever the search was left", () => {
   assert.equal(findHeadEnd(bytes, 0, bytes.length), end);
 });
 
-Deno.test("parseRequestHead reads a head in the middle of a buffer", () => {
+Deno.test("parseRequestHead parses a head in the middle of a buffer", () => {
   const text = "PUT /a?b HTTP/1.0\r\nHost: a\r\nX-Y:\t z \r\n\r\n";
   const bytes = bytesOf(`before${text}after`);
 
@@ -35,7 +35,7 @@ Deno.test("parseRequestHead reads a head in the middle of a buffer", () => {
   assert.deepEqual([...head.headers], [["Host", "a"], ["X-Y", "z"]]);
 });
 
-Deno.test("parseResponseHead reads status lines", async (t) => {
+Deno.test("parseResponseHead parses status lines", async (t) => {
   const cases: readonly [string, number | undefined][] = [
     ["HTTP/1.1 200 OK", 200],
     ["HTTP/1.0 404 Not Found", 404],
@@ -63,7 +63,7 @@ Deno.test("parseResponseHead reads status lines", async (t) => {
   }
 });
 
-Deno.test("parseTrailers drops what is about the connection", () => {
+Deno.test("parseTrailers drops hop-by-hop fields", () => {
   const bytes = Buffer.from(
     "TE: x\r\nConnection: X-A\r\nX-A: 1\r\nX-B: 2\r\n\r\n",
   );
@@ -73,7 +73,7 @@ Deno.test("parseTrailers drops what is about the connection", () => {
   assert.deepEqual([...trailers], [["X-B", "2"]]);
 });
 
-Deno.test("parseTrailers reads fields alone", () => {
+Deno.test("parseTrailers parses only fields", () => {
   const bytes = bytesOf("X-A: 1\r\nX-B: 2\r\n\r\n");
 
   const trailers = parseTrailers(bytes, 0, bytes.length);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { InputBuffer } from "../../../../src/http/http1/input_buffer.ts";
 import type { Transport } from "../../../../src/http/transport.ts";
 
-/** A transport whose reads end when the test says so. */
+/** A transport whose reads the test completes. */
 class SlowTransport implements Transport {
   readonly #pending: { into: Uint8Array; done: (count: number) => void }[] = [];
 
@@ -14,7 +14,7 @@ class SlowTransport implements Transport {
     return new Promise((done) => this.#pending.push({ into, done }));
   }
 
-  /** Ends the first read that is under way. */
+  /** Completes the first pending read. */
   arrive(text: string): void {
     const read = this.#pending.shift();
     read?.into.set(new TextEncoder().encode(text));
@@ -32,7 +32,7 @@ class SlowTransport implements Transport {
   close(): void {}
 }
 
-Deno.test("InputBuffer has one read under way, for everybody who waits", async () => {
+Deno.test("InputBuffer shares one read among all callers", async () => {
   const transport = new SlowTransport();
   const input = new InputBuffer(transport);
 
@@ -44,7 +44,7 @@ Deno.test("InputBuffer has one read under way, for everybody who waits", async (
   assert.equal(new TextDecoder().decode(input.take(9)), "abc");
 });
 
-Deno.test("InputBuffer loses nothing that arrives while it is told to grow or shrink", async () => {
+Deno.test("InputBuffer loses no data while it grows or shrinks", async () => {
   const transport = new SlowTransport();
   const input = new InputBuffer(transport);
   input.growForBody();
@@ -63,7 +63,7 @@ Deno.test("InputBuffer loses nothing that arrives while it is told to grow or sh
   assert.equal(new TextDecoder().decode(input.take(9)), "def");
 });
 
-Deno.test("InputBuffer gives bytes that slice copies, so that they can be kept", async () => {
+Deno.test("InputBuffer returns bytes that slice copies", async () => {
   const transport = new SlowTransport();
   const input = new InputBuffer(transport);
   const filled = input.fill();
@@ -78,7 +78,7 @@ Deno.test("InputBuffer gives bytes that slice copies, so that they can be kept",
   assert.equal(new TextDecoder().decode(kept), "one");
 });
 
-Deno.test("InputBuffer grows as far as a body needs, and to a bound", () => {
+Deno.test("InputBuffer grows on demand up to a limit", () => {
   const sizes = [0, 1000, 10_000, 30_000, 64 * 1024, 1e9, undefined].map(
     (length) => {
       const input = new InputBuffer(new SlowTransport());

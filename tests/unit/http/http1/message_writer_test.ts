@@ -38,7 +38,7 @@ Deno.test("MessageWriter gathers head and body in one write", async () => {
   assert.equal(sent, 4);
 });
 
-Deno.test("MessageWriter writes Latin-1 heads as they are", async () => {
+Deno.test("MessageWriter writes Latin-1 heads", async () => {
   const transport = new MemoryTransport();
   const writer = new MessageWriter(transport);
 
@@ -47,7 +47,7 @@ Deno.test("MessageWriter writes Latin-1 heads as they are", async () => {
   assert.equal(transport.written, "X: \xe9\xff\r\n\r\n");
 });
 
-Deno.test("MessageWriter writes a Latin-1 head whole that just fits its buffer", async () => {
+Deno.test("MessageWriter writes a Latin-1 head that exactly fits its buffer", async () => {
   const head = "\u00e9" + "a".repeat(2047);
   const transport = new MemoryTransport();
 
@@ -56,7 +56,7 @@ Deno.test("MessageWriter writes a Latin-1 head whole that just fits its buffer",
   assert.equal(transport.written, head);
 });
 
-Deno.test("MessageWriter holds nothing back while it waits", async () => {
+Deno.test("MessageWriter flushes before it waits", async () => {
   const transport = new MemoryTransport();
   const writer = new MessageWriter(transport);
   const late = Promise.withResolvers<string>();
@@ -77,7 +77,7 @@ Deno.test("MessageWriter holds nothing back while it waits", async () => {
   assert.deepEqual(progress, [3, 6]);
 });
 
-Deno.test("MessageWriter writes trailers behind the last chunk", async () => {
+Deno.test("MessageWriter writes trailers after the last chunk", async () => {
   const transport = new MemoryTransport();
   const writer = new MessageWriter(transport);
   const trailers = HeaderList.from([["X-Sum", "1"]]);
@@ -87,7 +87,7 @@ Deno.test("MessageWriter writes trailers behind the last chunk", async () => {
   assert.equal(transport.written, "1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n");
 });
 
-Deno.test("MessageWriter passes large chunks on without gathering them", async () => {
+Deno.test("MessageWriter writes large chunks without copying them", async () => {
   const transport = new MemoryTransport();
   const writer = new MessageWriter(transport);
   const large = "x".repeat(100_000);
@@ -101,7 +101,7 @@ Deno.test("MessageWriter passes large chunks on without gathering them", async (
   assert.equal(transport.written, "HEAD\r\n\r\n" + large + large);
 });
 
-Deno.test("MessageWriter refuses a body that is not as long as it says", async () => {
+Deno.test("MessageWriter rejects a body with a wrong length", async () => {
   for (const length of [2, 4]) {
     const writer = new MessageWriter(new MemoryTransport());
     await assert.rejects(
@@ -111,7 +111,7 @@ Deno.test("MessageWriter refuses a body that is not as long as it says", async (
   }
 });
 
-/** A body of one chunk of 30 kB, behind `room` bytes of its buffer. */
+/** Creates a body with one chunk of 30 kB, `room` bytes into its buffer. */
 function behind(room: number, hasHeadroom: boolean) {
   const buffer = new TextEncoder().encode(".".repeat(room) + LARGE);
   const chunks = [buffer.subarray(room)];
@@ -140,7 +140,7 @@ Deno.test("MessageWriter writes a head together with a large chunk that has room
   }
 });
 
-Deno.test("MessageWriter touches no bytes before a chunk that are somebody's", async () => {
+Deno.test("MessageWriter does not overwrite used bytes before a chunk", async () => {
   for (const [room, hasHeadroom] of [[7, true], [500, false]] as const) {
     const transport = new MemoryTransport();
     const { buffer, body } = behind(room, hasHeadroom);

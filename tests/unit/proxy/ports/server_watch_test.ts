@@ -97,8 +97,8 @@ Deno.test("ServerWatch records rejected requests without possible secrets", () =
     bytesSent: 11,
   } as const;
 
-  watch.requestRefused({ ...refused, target: "/a?key=1" });
-  watch.requestRefused({ ...refused, target: "http://user:pw@a/" });
+  watch.requestRejected({ ...refused, target: "/a?key=1" });
+  watch.requestRejected({ ...refused, target: "http://user:pw@a/" });
 
   assert.deepEqual(
     records.map(({ gateway, port, status, reason, error, path }) => ({

@@ -8,7 +8,7 @@ import type {
   RequestMessage,
   ResponseMessage,
 } from "../../../src/http/message.ts";
-import { Http1Connection } from "../../../src/http/server/http1/http1_server_connection.ts";
+import { Http1ServerConnection } from "../../../src/http/server/http1/http1_server_connection.ts";
 import {
   defaultLimits,
   type ServerLimits,
@@ -23,14 +23,14 @@ import { MemoryTransport, settle } from "../../harness/memory_transport.ts";
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const DATE = "Date: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
 
-/** A connection in memory with everything that a test looks at. */
+/** A connection in memory with its observable effects. */
 class Subject {
   readonly clock = new FakeClock();
   readonly client = new MemoryTransport();
   readonly outcomes: Outcome[] = [];
   readonly requests: RequestMessage[] = [];
   readonly reports: unknown[] = [];
-  readonly connection: Http1Connection;
+  readonly connection: Http1ServerConnection;
   readonly done: Promise<Uint8Array | undefined>;
 
   constructor(
@@ -47,7 +47,7 @@ class Subject {
         finished: (outcome) => void this.outcomes.push(outcome),
       };
     };
-    this.connection = new Http1Connection(
+    this.connection = new Http1ServerConnection(
       this.client,
       {
         peer: { address: "192.0.2.1", port: 1 },
@@ -68,7 +68,7 @@ class Subject {
     this.done = this.connection.run();
   }
 
-  /** The client sends that and waits for what comes of it. */
+  /** Sends bytes as the client and waits for the result. */
   async send(text: string): Promise<string> {
     const before = this.client.written.length;
     this.client.give(text);
@@ -81,7 +81,7 @@ class Subject {
     await settle();
   }
 
-  /** The client hangs up; everything must come to an end. */
+  /** Disconnects the client; everything must end. */
   async hangUp(): Promise<void> {
     this.client.end();
     await settle();
@@ -96,7 +96,7 @@ function ok(body?: Body, ...fields: [string, string][]): ResponseMessage {
   return { status: 200, headers: HeaderList.from(fields), body };
 }
 
-/** A body that the test feeds. */
+/** A body that the test writes to. */
 class PushedBody implements Body {
   readonly length = undefined;
   trailers: HeaderList | undefined;
@@ -129,7 +129,7 @@ class PushedBody implements Body {
   }
 }
 
-Deno.test("Http1Connection answers a request in one write", async () => {
+Deno.test("Http1ServerConnection responds in one write", async () => {
   const subject = new Subject(() => ok(textBody("hi"), ["X-A", "b"]));
 
   const answer = await subject.send(GET);
@@ -143,7 +143,7 @@ Deno.test("Http1Connection answers a request in one write", async () => {
   await subject.hangUp();
 });
 
-Deno.test("Http1Connection answers pipelined requests in order", async () => {
+Deno.test("Http1ServerConnection responds to pipelined requests in order", async () => {
   const subject = new Subject((request) => ok(textBody(request.target)));
 
   const answer = await subject.send(
@@ -154,7 +154,7 @@ Deno.test("Http1Connection answers pipelined requests in order", async () => {
   await subject.hangUp();
 });
 
-Deno.test("Http1Connection reads a request byte by byte", async () => {
+Deno.test("Http1ServerConnection reads a request byte by byte", async () => {
   const subject = new Subject(async (request) =>
     ok(textBody(await readText(request.body)))
   );
@@ -169,7 +169,7 @@ Deno.test("Http1Connection reads a request byte by byte", async () => {
   await subject.hangUp();
 });
 
-Deno.test("Http1Connection frames by the body and the version", async (t) => {
+Deno.test("Http1ServerConnection selects the framing by body and version", async (t) => {
   const stream = () => {
     const body = new PushedBody();
     body.trailers = HeaderList.from([["X-Sum", "1"]]);
@@ -270,7 +270,7 @@ Deno.test("Http1Connection frames by the body and the version", async (t) => {
   }
 });
 
-Deno.test("Http1Connection passes each piece of a stream on at once", async () => {
+Deno.test("Http1ServerConnection forwards each chunk of a stream immediately", async () => {
   const body = new PushedBody();
   const subject = new Subject(() => ok(body));
 
@@ -285,7 +285,7 @@ Deno.test("Http1Connection passes each piece of a stream on at once", async () =
   await subject.hangUp();
 });
 
-Deno.test("Http1Connection cuts a response whose body fails", async () => {
+Deno.test("Http1ServerConnection aborts a response whose body fails", async () => {
   const body = new PushedBody();
   const subject = new Subject(() => ok(body));
   await subject.send(GET);
@@ -301,7 +301,7 @@ Deno.test("Http1Connection cuts a response whose body fails", async () => {
   assert.equal(subject.outcomes[0]?.bytesSent, 3);
 });
 
-Deno.test("Http1Connection cuts a response that is shorter than announced", async () => {
+Deno.test("Http1ServerConnection aborts a response that is shorter than declared", async () => {
   const body = {
     ...textBody("abc"),
     length: 5,
@@ -317,7 +317,7 @@ Deno.test("Http1Connection cuts a response that is shorter than announced", asyn
   assert.ok(subject.outcomes[0]?.error instanceof RangeError);
 });
 
-Deno.test("Http1Connection asks for a body only when it is wanted", async () => {
+Deno.test("Http1ServerConnection requests a body only when it is read", async () => {
   const head =
     "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n";
   const reading = new Subject(async (request) =>
@@ -327,7 +327,7 @@ Deno.test("Http1Connection asks for a body only when it is wanted", async () => 
 
   assert.equal(await reading.send(head), "HTTP/1.1 100 Continue\r\n\r\n");
   assert.match(await reading.send("abc"), /^HTTP\/1.1 200 OK\r\n.*abc$/s);
-  // Whether the body comes after all is up to the client, so the connection cannot be used further.
+  // The client may or may not send the body, so the connection cannot be reused.
   assert.match(
     await refusing.send(head),
     /^HTTP\/1.1 200 OK\r\n.*Connection: close/s,
@@ -337,7 +337,7 @@ Deno.test("Http1Connection asks for a body only when it is wanted", async () => 
   await refusing.hangUp();
 });
 
-Deno.test("Http1Connection sends interim responses before the final one only", async () => {
+Deno.test("Http1ServerConnection sends interim responses before the final one only", async () => {
   const subject = new Subject((request) => {
     request.sendInformational(103, HeaderList.from([["Link", "</a>"]]));
     setTimeout(() => request.sendInformational(103, new HeaderList()), 0);
@@ -355,7 +355,7 @@ Deno.test("Http1Connection sends interim responses before the final one only", a
   await subject.hangUp();
 });
 
-Deno.test("Http1Connection sends no interim response to HTTP/1.0", async () => {
+Deno.test("Http1ServerConnection sends no interim response to HTTP/1.0", async () => {
   const subject = new Subject((request) => {
     request.sendInformational(103, new HeaderList());
     return ok();
@@ -365,7 +365,7 @@ Deno.test("Http1Connection sends no interim response to HTTP/1.0", async () => {
   await subject.hangUp();
 });
 
-Deno.test("Http1Connection skips a small body that nobody read", async () => {
+Deno.test("Http1ServerConnection discards a small unread body", async () => {
   const subject = new Subject(() => ok());
 
   const answer = await subject.send(
@@ -378,7 +378,7 @@ Deno.test("Http1Connection skips a small body that nobody read", async () => {
   await subject.hangUp();
 });
 
-Deno.test("Http1Connection closes rather than to skip a large body", async () => {
+Deno.test("Http1ServerConnection closes instead of discarding a large body", async () => {
   const subject = new Subject(() => ok(), { maxDrainBytes: 10 });
 
   const known = await subject.send(
@@ -391,7 +391,7 @@ Deno.test("Http1Connection closes rather than to skip a large body", async () =>
   assert.equal(subject.requests.length, 1);
 });
 
-Deno.test("Http1Connection gives up skipping a body that does not come", async () => {
+Deno.test("Http1ServerConnection stops discarding a body that does not arrive", async () => {
   const subject = new Subject(() => ok());
   await subject.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n");
 
@@ -400,10 +400,10 @@ Deno.test("Http1Connection gives up skipping a body that does not come", async (
   await subject.done;
 });
 
-Deno.test("Http1Connection tells the handler when the client is gone", async (t) => {
+Deno.test("Http1ServerConnection cancels the handler when the client disconnects", async (t) => {
   const waiting = () => new Promise<ResponseMessage>(() => {});
 
-  await t.step("at once when the connection breaks", async () => {
+  await t.step("immediately when the connection fails", async () => {
     const subject = new Subject(waiting);
     await subject.send(GET);
     subject.client.break();
@@ -413,7 +413,7 @@ Deno.test("Http1Connection tells the handler when the client is gone", async (t)
     subject.connection.close();
   });
 
-  await t.step("after a while when it only ended its side", async () => {
+  await t.step("after a grace period when it half-closes", async () => {
     const subject = new Subject(waiting);
     await subject.send(GET);
     subject.client.end();
@@ -424,7 +424,7 @@ Deno.test("Http1Connection tells the handler when the client is gone", async (t)
   });
 });
 
-Deno.test("Http1Connection answers a client that ended its side in time", async () => {
+Deno.test("Http1ServerConnection responds to a half-closed client in time", async () => {
   const reply = Promise.withResolvers<ResponseMessage>();
   const subject = new Subject(() => reply.promise);
   await subject.send(GET);
@@ -439,7 +439,7 @@ Deno.test("Http1Connection answers a client that ended its side in time", async 
   assert.equal(subject.clock.pending, 0);
 });
 
-Deno.test("Http1Connection says that the client is gone when it cannot write", async () => {
+Deno.test("Http1ServerConnection reports a disconnected client when it cannot write", async () => {
   const subject = new Subject(() => ok(textBody("hello")));
   const broken = Promise.reject(new Deno.errors.BrokenPipe("gone"));
   broken.catch(() => {});
@@ -453,7 +453,7 @@ Deno.test("Http1Connection says that the client is gone when it cannot write", a
   assert.equal(error.code, "client_closed");
 });
 
-Deno.test("Http1Connection finishes a reply that comes too late", async () => {
+Deno.test("Http1ServerConnection finishes a late reply", async () => {
   const reply = Promise.withResolvers<ResponseMessage>();
   const body = new PushedBody();
   const subject = new Subject(() => reply.promise);
@@ -465,12 +465,12 @@ Deno.test("Http1Connection finishes a reply that comes too late", async () => {
   await subject.done;
 
   assert.equal(subject.outcomes.length, 1);
-  assert.match(String(subject.outcomes[0]?.error), /connection broke/);
+  assert.match(String(subject.outcomes[0]?.error), /connection lost/);
   assert.notEqual(body.cancelled, undefined);
   assert.equal(subject.client.written, "");
 });
 
-Deno.test("Http1Connection gives a stream up when the client leaves it", async () => {
+Deno.test("Http1ServerConnection aborts a stream when the client disconnects", async () => {
   const body = new PushedBody();
   const subject = new Subject(() => ok(body));
   await subject.send(GET);
@@ -483,7 +483,7 @@ Deno.test("Http1Connection gives a stream up when the client leaves it", async (
   assert.equal(subject.outcomes.length, 1);
 });
 
-Deno.test("Http1Connection survives a handler that throws", async () => {
+Deno.test("Http1ServerConnection survives a handler that throws", async () => {
   const subject = new Subject(() => {
     throw new Error("bug");
   });
@@ -495,7 +495,7 @@ Deno.test("Http1Connection survives a handler that throws", async () => {
   await subject.hangUp();
 });
 
-Deno.test("Http1Connection does not wait forever", async (t) => {
+Deno.test("Http1ServerConnection does not wait forever", async (t) => {
   const cases: readonly {
     name: string;
     sent: string;
@@ -546,7 +546,7 @@ Deno.test("Http1Connection does not wait forever", async (t) => {
   }
 });
 
-Deno.test("Http1Connection bounds a head that comes in drops", async () => {
+Deno.test("Http1ServerConnection limits the time of a slow head", async () => {
   const subject = new Subject(() => ok());
 
   for (let i = 0; i < 20; i++) {
@@ -558,7 +558,7 @@ Deno.test("Http1Connection bounds a head that comes in drops", async () => {
   assert.match(subject.client.written, /^HTTP\/1.1 408 /);
 });
 
-Deno.test("Http1Connection does not time a slow handler out", async () => {
+Deno.test("Http1ServerConnection has no time limit for handlers", async () => {
   const reply = Promise.withResolvers<ResponseMessage>();
   const subject = new Subject(() => reply.promise);
   await subject.send(GET);
@@ -571,7 +571,7 @@ Deno.test("Http1Connection does not time a slow handler out", async () => {
   await subject.hangUp();
 });
 
-Deno.test("Http1Connection cuts a client that does not read", async () => {
+Deno.test("Http1ServerConnection disconnects a client that does not read", async () => {
   const subject = new Subject(() => ok(textBody("x")));
   const blocked = Promise.withResolvers<void>();
   subject.client.writable = blocked.promise;
@@ -585,7 +585,7 @@ Deno.test("Http1Connection cuts a client that does not read", async () => {
   assert.match(String(subject.outcomes[0]?.error), /does not read/);
 });
 
-Deno.test("Http1Connection lets the request under way be the last when it retires", async () => {
+Deno.test("Http1ServerConnection finishes the request in progress when it retires", async () => {
   const reply = Promise.withResolvers<ResponseMessage>();
   const busy = new Subject(() => reply.promise);
   const idle = new Subject(() => ok());
@@ -604,7 +604,7 @@ Deno.test("Http1Connection lets the request under way be the last when it retire
   await busy.hangUp();
 });
 
-Deno.test("Http1Connection answers the request that was on its way when it retired", async () => {
+Deno.test("Http1ServerConnection serves a request in flight when it retires", async () => {
   const subject = new Subject(() => ok());
   await subject.send(GET);
   subject.connection.retire();
@@ -618,7 +618,7 @@ Deno.test("Http1Connection answers the request that was on its way when it retir
   assert.match(answers.at(-1) ?? "", /Connection: close/);
 });
 
-Deno.test("Http1Connection hands over to HTTP/2", async () => {
+Deno.test("Http1ServerConnection hands a connection over to HTTP/2", async () => {
   const subject = new Subject(() => ok());
   const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -629,7 +629,7 @@ Deno.test("Http1Connection hands over to HTTP/2", async () => {
   assert.equal(subject.client.closed, false);
 });
 
-Deno.test("Http1Connection splices a tunnel", async (t) => {
+Deno.test("Http1ServerConnection splices a tunnel", async (t) => {
   const request =
     "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
   const open = async () => {
@@ -669,7 +669,7 @@ Deno.test("Http1Connection splices a tunnel", async (t) => {
     assert.equal(subject.clock.pending, 0);
   });
 
-  await t.step("until one side breaks", async () => {
+  await t.step("until one side fails", async () => {
     const { upstream, subject } = await open();
     upstream.break();
     await subject.done;
@@ -677,7 +677,7 @@ Deno.test("Http1Connection splices a tunnel", async (t) => {
     assert.match(String(subject.outcomes[0]?.error), /reset/);
   });
 
-  await t.step("not for long when only one side ended", async () => {
+  await t.step("for a limited time after one side has ended", async () => {
     const { upstream, subject } = await open();
     upstream.end();
     await settle();
@@ -687,7 +687,7 @@ Deno.test("Http1Connection splices a tunnel", async (t) => {
   });
 });
 
-Deno.test("Http1Connection reads the body of a request that arrived before the last answer was out", async () => {
+Deno.test("Http1ServerConnection reads the body of a request that arrived before the previous response was sent", async () => {
   const subject = new Subject(async ({ body }) =>
     ok(textBody(`got ${await readText(body)}`))
   );
