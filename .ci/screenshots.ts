@@ -58,7 +58,7 @@ async function sendWaves(origin: string): Promise<void> {
 
 async function traceOne(page: Page, origin: string): Promise<void> {
   await page.getByLabel("Filter (CEL)").fill('request.path == "/mcp"');
-  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByRole("button", { name: "Trace" }).click();
   await page.getByText("Waiting").waitFor();
   await callTool(origin);
   await page.getByText("Done").waitFor();

@@ -7,7 +7,7 @@ const securityHeaders = {
   "x-content-type-options": "nosniff",
 };
 
-/** A plain-text answer; a line break is added. */
+/** Creates a plain-text response; adds a line break. */
 export function text(
   status: number,
   body: string,
@@ -16,7 +16,7 @@ export function text(
   return respond(status, "text/plain; charset=utf-8", body + "\n", headers);
 }
 
-/** An indented JSON answer, for eyes as well as programs. */
+/** Creates an indented JSON response. */
 export function json(value: unknown): Response {
   return respond(
     200,
@@ -25,7 +25,7 @@ export function json(value: unknown): Response {
   );
 }
 
-/** An answer with the headers that every admin answer has. */
+/** Creates a response with the security headers of the admin interface. */
 export function respond(
   status: number,
   contentType: string,

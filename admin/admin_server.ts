@@ -3,7 +3,12 @@ import type { Settings } from "../src/api/settings.ts";
 import type { Clock } from "../src/base/clock.ts";
 import type { Log } from "../src/base/log.ts";
 import { adminEndpoints } from "./endpoints/admin_endpoints.ts";
-import { listen, ListenError, nowhere, type RunningServer } from "./listen.ts";
+import {
+  disabledServer,
+  listen,
+  ListenError,
+  type RunningServer,
+} from "./listen.ts";
 import { type ProfileHandlers, Profiles } from "./profiles/profiles.ts";
 import { guard } from "./request_guard.ts";
 import { createRouter, type Handler } from "./router.ts";
@@ -15,7 +20,7 @@ import { createUi, isPageFile } from "./ui/ui.ts";
 export { ListenError } from "./listen.ts";
 export { AdminTokenError } from "./check_admin_token.ts";
 
-/** What the servers beside the data plane need. */
+/** Dependencies of the admin and stats servers. */
 export interface AdminOptions {
   readonly target: AdminTarget;
   readonly clock: Clock;
@@ -23,9 +28,9 @@ export interface AdminOptions {
 }
 
 /**
- * Starts the server for whoever debugs this process, at `config.adminAddr`.
- * @throws {ListenError} When the address is taken or not ours.
- * @throws {AdminTokenError} When the file of the token holds none.
+ * Starts the admin server at `config.adminAddr`.
+ * @throws {ListenError} When the address is in use or not local.
+ * @throws {AdminTokenError} When the token file contains no valid token.
  */
 export async function startAdminServer(
   options: AdminOptions,
@@ -35,9 +40,9 @@ export async function startAdminServer(
   const address = readAddress("adminAddr", settings.adminAddr);
   const token = await readAdminToken(settings);
   if (token === undefined && isExposed(address)) warnOfExposure(log, settings);
-  if (address.kind === "off") return nowhere;
-  await using unlessListening = new AsyncDisposableStack();
-  const profiles = unlessListening.use(new Profiles(clock));
+  if (address.kind === "off") return disabledServer;
+  await using cleanup = new AsyncDisposableStack();
+  const profiles = cleanup.use(new Profiles(clock));
   const next = adminHandler(options, profiles.handlers, token);
   const { addresses, close } = await listen({
     name: nameOf("adminAddr", settings.adminAddr),
@@ -46,7 +51,7 @@ export async function startAdminServer(
     clock,
     log,
   });
-  const owned = unlessListening.move();
+  const owned = cleanup.move();
   return {
     addresses,
     close: () => close().finally(() => owned.disposeAsync()),
@@ -56,7 +61,7 @@ export async function startAdminServer(
 /**
  * Starts the server for monitoring, at `config.statsAddr`. On loopback, it rejects web pages of other sites as the admin server
  * does; elsewhere it responds to any name, because probes and scrapers use many.
- * @throws {ListenError} When the address is taken or not ours.
+ * @throws {ListenError} When the address is in use or not local.
  */
 export async function startStatsServer(
   { target, log, clock }: AdminOptions,
@@ -71,13 +76,13 @@ export async function startStatsServer(
       : router,
     clock,
     log,
-    ours: {
+    ownAddresses: {
       "config.adminAddr": readAddress("adminAddr", target.settings.adminAddr),
     },
   });
 }
 
-/** Who has the token may ask everything; the page asks for the token itself, so its files, which hold nothing, are for everybody. */
+/** Requires the token for all paths except the static files of the web UI, which asks for the token itself. */
 function adminHandler(
   { target, log, clock }: AdminOptions,
   profiles: ProfileHandlers,
@@ -90,7 +95,7 @@ function adminHandler(
   return token === undefined ? route : withPage(ui, withToken(token, route));
 }
 
-/** What is below `/ui/` is for the page alone. */
+/** Routes paths below `/ui/` to the web UI. */
 function withUi(ui: Handler, next: Handler): Handler {
   return (request) =>
     new URL(request.url).pathname.startsWith("/ui/")
@@ -114,7 +119,7 @@ function isExposed(address: Address): boolean {
 
 function warnOfExposure(log: Log, { adminAddr }: Settings): void {
   log.warn(
-    'Whoever reaches the admin interface can read the configuration and stop the gateway: set "config.adminToken", or bind it to localhost',
+    'The admin interface is reachable from other machines without a token: set "config.adminToken" or bind it to localhost',
     { adminAddr },
   );
 }

@@ -6,15 +6,15 @@ import {
 import { text } from "./admin_responses.ts";
 import { createGatewayUi, type UiAccess } from "./ui/ui.ts";
 
-/** The admin and stats servers, beside the data plane. */
-export class SideServers implements AsyncDisposable {
-  /** Such as `http://127.0.0.1:15000`; empty when it is off. */
+/** The admin and stats servers. */
+export class AdminServers implements AsyncDisposable {
+  /** Addresses such as `http://127.0.0.1:15000`; empty when disabled. */
   admin: readonly string[] = [];
   stats: readonly string[] = [];
   #webUi: ReturnType<typeof createGatewayUi> | undefined;
   readonly #running = new AsyncDisposableStack();
 
-  /** @throws {ListenError} When an address is taken or not ours. */
+  /** @throws {ListenError} When an address is in use or not local. */
   async start(options: AdminOptions): Promise<void> {
     this.#webUi = createGatewayUi(options);
     const admin = await startAdminServer(options);
@@ -25,7 +25,7 @@ export class SideServers implements AsyncDisposable {
     this.stats = stats.addresses;
   }
 
-  /** Answers what a gateway is asked of the web UI. */
+  /** Handles requests to the web UI on a gateway. */
   async webUi(request: Request, access: UiAccess): Promise<Response> {
     return await this.#webUi?.(request, access) ??
       text(503, "the gateway is starting");

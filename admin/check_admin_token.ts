@@ -5,7 +5,7 @@ import { describeReadError, readFileText } from "../src/base/regular_file.ts";
 import { text } from "./admin_responses.ts";
 import type { Handler } from "./router.ts";
 
-/** The file that should hold the token does not. */
+/** The token file contains no valid token. */
 export class AdminTokenError extends Error {
   override readonly name = "AdminTokenError";
 
@@ -14,14 +14,14 @@ export class AdminTokenError extends Error {
   }
 }
 
-/** Whether the admin interface asks for a token. */
+/** Reports whether the admin interface requires a token. */
 export function hasToken({ adminToken, adminTokenFile }: Settings): boolean {
   return adminToken !== undefined || adminTokenFile !== undefined;
 }
 
 /**
- * The token that the admin interface asks for; `undefined` when it asks for none.
- * @throws {AdminTokenError} When the file is not there, or holds something else.
+ * Reads the token of the admin interface; returns `undefined` when none is required.
+ * @throws {AdminTokenError} When the file is missing or contains no valid token.
  */
 export async function readAdminToken(
   { adminToken, adminTokenFile }: Settings,
@@ -41,28 +41,28 @@ export async function readAdminToken(
   );
 }
 
-/** Lets requests pass that have the token; 401 for the others, whatever they ask for (RFC 6750 section 3). */
+/** Passes requests with the token to `next`; returns 401 for all others (RFC 6750 section 3). */
 export function withToken(token: string, next: Handler): Handler {
-  const wanted = digest(token);
+  const expected = digest(token);
   return (request) => {
     const [, given] =
       /^bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
-    // Digests have one length, so that the comparison takes the same time for all tokens.
-    if (given !== undefined && timingSafeEqual(digest(given), wanted)) {
+    // Digests have equal lengths, so that the comparison takes constant time.
+    if (given !== undefined && timingSafeEqual(digest(given), expected)) {
       return next(request);
     }
     const challenge = 'Bearer realm="gateway admin"';
     return given === undefined
-      ? refuse("asks for a bearer token", challenge)
-      : refuse(
-        "has another bearer token",
+      ? unauthorized("a bearer token is required", challenge)
+      : unauthorized(
+        "invalid bearer token",
         `${challenge}, error="invalid_token"`,
       );
   };
 }
 
-function refuse(reason: string, challenge: string): Response {
-  return text(401, `unauthorized: the admin interface ${reason}`, {
+function unauthorized(reason: string, challenge: string): Response {
+  return text(401, `unauthorized: ${reason}`, {
     "www-authenticate": challenge,
   });
 }

@@ -1,12 +1,12 @@
 import { yieldToEventLoop } from "../src/base/slices.ts";
 import { respond } from "./admin_responses.ts";
 
-/** So much is written at a time: a fraction of a millisecond. */
+/** Characters per slice: a fraction of a millisecond. */
 const SLICE_LENGTH = 32 * 1024;
 
 /**
- * As `json`, for an object with long lists: it is written a part at a time, so that megabytes do not hold up requests. All of it is
- * written before the answer begins, for its length stands there.
+ * Creates a JSON response like `json`, for an object with long lists: serializes in slices, so that megabytes do not delay requests.
+ * Serialization completes before the response begins, as its length is declared.
  */
 export async function largeJson(
   value: Readonly<Record<string, unknown>>,
@@ -25,7 +25,7 @@ export async function largeJson(
   });
 }
 
-/** Without copying it. */
+/** Streams the slices without copying them. */
 function bodyOf(slices: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   const rest = slices.values();
   return new ReadableStream({
@@ -48,7 +48,7 @@ function* inSlices(parts: Iterable<string>): Generator<string, void> {
   yield slice;
 }
 
-/** The text that `JSON.stringify(value, null, 2)` makes, and a line break. */
+/** Yields the output of `JSON.stringify(value, null, 2)` and a line break. */
 function* partsOf(value: Readonly<Record<string, unknown>>): Iterable<string> {
   const members = Object.entries(value).filter(([, item]) =>
     item !== undefined
@@ -74,7 +74,7 @@ function* itemsOf(items: readonly unknown[]): Iterable<string> {
 }
 
 function textOf(value: unknown, indent: string): string {
-  // Line breaks inside of texts are written as `\n`, so those that are here begin lines.
+  // Line breaks in strings are escaped, so all line breaks here begin lines.
   return (JSON.stringify(value, null, 2) ?? "null")
     .replaceAll("\n", `\n${indent}`);
 }

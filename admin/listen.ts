@@ -2,37 +2,37 @@ import type { Address } from "../src/api/schema/address.ts";
 import type { Clock } from "../src/base/clock.ts";
 import { describeError } from "../src/base/errors.ts";
 import type { Log } from "../src/base/log.ts";
-import { LastingServer } from "./restarting_server.ts";
+import { RestartingServer } from "./restarting_server.ts";
 import type { Handler } from "./router.ts";
 import { removeStaleSocket, servePrivately } from "./unix_socket.ts";
 
 /** A server that accepts requests. */
 export interface RunningServer {
-  /** Such as `http://127.0.0.1:15000` and `unix:/run/gateway.sock`; empty for `off`. */
+  /** Addresses such as `http://127.0.0.1:15000` and `unix:/run/gateway.sock`; empty for `off`. */
   readonly addresses: readonly string[];
-  /** Stops accepting; requests in progress have a second to end. */
+  /** Stops accepting; requests in progress have a second to finish. */
   close(): Promise<void>;
 }
 
-/** What `off` means. */
-export const nowhere: RunningServer = {
+/** The server for `off`. */
+export const disabledServer: RunningServer = {
   addresses: [],
   close: () => Promise.resolve(),
 };
 
-/** What is to be served where. */
+/** Options of `listen`. */
 export interface ServeOptions {
-  /** How messages name the address: `config.adminAddr "localhost:15000"`. */
+  /** Name of the address in messages: `config.adminAddr "localhost:15000"`. */
   readonly name: string;
   readonly address: Address;
   readonly handler: Handler;
   readonly clock: Clock;
   readonly log: Log;
-  /** Addresses that this process listens on already, by what messages call them. */
-  readonly ours?: Readonly<Record<string, Address>>;
+  /** Other listen addresses of this process by their name in messages. */
+  readonly ownAddresses?: Readonly<Record<string, Address>>;
 }
 
-/** An address that cannot be listened on. */
+/** The gateway cannot listen on an address. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
 
@@ -44,17 +44,17 @@ export class ListenError extends Error {
 const CLOSE_TIMEOUT_MS = 1000;
 const PORT_ATTEMPTS = 10;
 
-/** @throws {ListenError} When the address is taken or not ours. */
+/** Starts a server. @throws {ListenError} When the address is in use or not local. */
 export async function listen(options: ServeOptions): Promise<RunningServer> {
   const { address } = options;
-  if (address.kind === "off") return nowhere;
+  if (address.kind === "off") return disabledServer;
   if (address.kind === "unix") {
     return await listenOnSocket(options, address.path);
   }
   return await listenOnHosts(options, address.hosts, address.port);
 }
 
-/** All hosts on the same port; when any port will do, one that is free on each. */
+/** Listens on all hosts with the same port; for port 0, one that is free on each. */
 async function listenOnHosts(
   options: ServeOptions,
   hosts: readonly string[],
@@ -76,13 +76,13 @@ async function listenOnHosts(
   }
 }
 
-/** The hosts that this machine has; none is left open when one fails. */
+/** Opens the hosts that exist on this machine; closes all when one fails. */
 async function openHosts(
   options: ServeOptions,
   hosts: readonly string[],
   port: number,
-): Promise<readonly LastingServer<Deno.NetAddr>[]> {
-  const servers: LastingServer<Deno.NetAddr>[] = [];
+): Promise<readonly RestartingServer<Deno.NetAddr>[]> {
+  const servers: RestartingServer<Deno.NetAddr>[] = [];
   try {
     for (const hostname of hosts) {
       const server = openHost(options, hostname, servers[0]?.addr.port ?? port);
@@ -96,14 +96,14 @@ async function openHosts(
   }
 }
 
-/** `undefined` when this machine lacks the address, as it may one of `localhost` where IPv6 is off. */
+/** Opens a host; returns `undefined` when this machine lacks the address, such as `::1` without IPv6. */
 function openHost(
   { handler, clock, log }: ServeOptions,
   hostname: string,
   port: number,
-): LastingServer<Deno.NetAddr> | undefined {
+): RestartingServer<Deno.NetAddr> | undefined {
   try {
-    return new LastingServer({
+    return new RestartingServer({
       clock,
       log,
       open: (before) =>
@@ -126,11 +126,11 @@ async function listenOnSocket(
 ): Promise<RunningServer> {
   try {
     await removeStaleSocket(path);
-    const server = new LastingServer({
+    const server = new RestartingServer({
       ...options,
       open: () => servePrivately(path, options.handler),
     });
-    // Deno removes the socket as soon as it stops accepting; what is there when requests have ended is another process's.
+    // Deno removes the socket when it stops accepting; one that exists after the last request belongs to another process.
     return running([server], [`unix:${path}`], options.clock);
   } catch (error) {
     throw new ListenError(options.name, reasonOf(error));
@@ -138,13 +138,13 @@ async function listenOnSocket(
 }
 
 function running(
-  servers: readonly Pick<LastingServer<Deno.Addr>, "shutdown">[],
+  servers: readonly Pick<RestartingServer<Deno.Addr>, "shutdown">[],
   addresses: readonly string[],
   clock: Clock,
 ): RunningServer {
   return {
     addresses,
-    // Deno can not cut a connection after `shutdown`: one whose client reads nothing is left to the end of the process.
+    // Deno cannot close a connection after `shutdown`: one whose client does not read stays open until the process ends.
     close: () =>
       new Promise((resolve, reject) => {
         const cancelTimer = clock.setTimer(resolve, CLOSE_TIMEOUT_MS);
@@ -161,18 +161,18 @@ function toUrl({ hostname, port }: Deno.NetAddr): string {
   }:${port}`;
 }
 
-/** Who has the port, when it is this process itself. */
+/** Returns the reason if this process itself uses the port. */
 function ownerOf(
   port: number,
   error: unknown,
-  { ours = {} }: ServeOptions,
+  { ownAddresses = {} }: ServeOptions,
 ): string | undefined {
   if (!(error instanceof Deno.errors.AddrInUse)) return undefined;
   const [name] =
-    Object.entries(ours).find(([, address]) =>
+    Object.entries(ownAddresses).find(([, address]) =>
       address.kind === "tcp" && address.port === port
     ) ?? [];
-  return name === undefined ? undefined : `${name} has the same port`;
+  return name === undefined ? undefined : `${name} uses the same port`;
 }
 
 function reasonOf(error: unknown): string {

@@ -3,13 +3,13 @@ import { isIpAddress } from "../src/api/schema/scalars.ts";
 import { text } from "./admin_responses.ts";
 
 const loopback = new Set(["localhost", "127.0.0.1", "::1"]);
-const everyInterface = new Set(["0.0.0.0", "::"]);
+const wildcards = new Set(["0.0.0.0", "::"]);
 
 /**
- * Refuses, with 403, what a web page elsewhere could make a browser send to a server on this machine.
+ * Returns 403 for requests that a malicious web page could make a browser send to a local server; `undefined` for all others.
  *
- * A name that an attacker's DNS points at us shows in `Host` (DNS rebinding); a post from another site shows in `Origin`,
- * an image or a frame in another page, even of this machine, in `Sec-Fetch-Site`. `undefined` lets the request pass.
+ * Detects DNS rebinding by `Host`, cross-origin posts by `Origin`, and images and frames in other pages, even of this machine,
+ * by `Sec-Fetch-Site`.
  */
 export function guard(
   request: Request,
@@ -19,13 +19,13 @@ export function guard(
   if (!isOwnHost(host, boundHosts)) {
     return text(
       403,
-      "forbidden: the Host header must be localhost or the address that this server is bound to",
+      "forbidden: Host must be localhost or the address that this server is bound to",
     );
   }
   const origin = request.headers.get("origin");
-  const isForeign = origin !== null && !isOwnOrigin(origin, host);
-  if (isForeign || isFromOtherPage(request)) {
-    return text(403, "forbidden: requests from other sites are refused");
+  const isCrossOrigin = origin !== null && !isOwnOrigin(origin, host);
+  if (isCrossOrigin || isFromOtherPage(request)) {
+    return text(403, "forbidden: cross-origin request");
   }
   return undefined;
 }
@@ -34,9 +34,9 @@ function isOwnHost(host: string, boundHosts: readonly string[]): boolean {
   const name = hostnameOf(host);
   if (name === undefined) return false;
   if (loopback.has(name) || boundHosts.includes(name)) return true;
-  // Bound to every interface, any address of this machine is ours; rebinding needs a name.
+  // A server bound to all interfaces accepts any address; DNS rebinding requires a name.
   return isIpAddress(name) &&
-    boundHosts.some((bound) => everyInterface.has(bound));
+    boundHosts.some((bound) => wildcards.has(bound));
 }
 
 /** Pages that other sites may link to; their responses start nothing, unlike a profile. */
@@ -58,7 +58,7 @@ function isOwnOrigin(origin: string, host: string): boolean {
     loopback.has(hostnameOf(originHost) ?? "");
 }
 
-/** The lower-case name or address of `host[:port]`, an IPv6 address without brackets. */
+/** Extracts the lower-case name or address of `host[:port]`; IPv6 addresses have no brackets. */
 function hostnameOf(host: string): string | undefined {
   const hasPort = /:[0-9]+$/.test(host) &&
     (!host.startsWith("[") || host.includes("]:"));

@@ -3,31 +3,31 @@ import type { Log } from "../src/base/log.ts";
 
 const RETRY_MS = 1000;
 
-/** What a server that lasts needs of its surroundings. */
-export interface LastingServerOptions<A extends Deno.Addr> {
-  /** @param addr Where it listened before; `undefined` the first time. */
+/** Dependencies of a `RestartingServer`. */
+export interface RestartingServerOptions<A extends Deno.Addr> {
+  /** @param addr Previous address; `undefined` the first time. */
   readonly open: (addr: A | undefined) => Deno.HttpServer<A>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A server that is opened anew when it ends by itself: `Deno.serve` gives up for good when it runs out of file descriptors. */
-export class LastingServer<A extends Deno.Addr> {
+/** A server that reopens when it ends by itself: `Deno.serve` ends when it runs out of file descriptors. */
+export class RestartingServer<A extends Deno.Addr> {
   readonly addr: A;
-  readonly #options: LastingServerOptions<A>;
+  readonly #options: RestartingServerOptions<A>;
   #server: Deno.HttpServer<A>;
   #cancelRetry = () => {};
   #isClosed = false;
 
-  /** @throws What `open` throws. */
-  constructor(options: LastingServerOptions<A>) {
+  /** @throws Errors of `open`. */
+  constructor(options: RestartingServerOptions<A>) {
     this.#options = options;
     this.#server = options.open(undefined);
     this.addr = this.#server.addr;
     this.#reopenAfter(this.#server);
   }
 
-  /** Stops accepting; resolves when the requests in progress have ended. */
+  /** Stops accepting; resolves when the requests in progress have finished. */
   async shutdown(): Promise<void> {
     this.#isClosed = true;
     this.#cancelRetry();

@@ -1,22 +1,22 @@
 import { describeError } from "../src/base/errors.ts";
 import type { Log } from "../src/base/log.ts";
-import { InvalidParameter } from "./query_numbers.ts";
+import { InvalidParameter } from "./query_parameters.ts";
 import { text } from "./admin_responses.ts";
 
-/** Answers one method of one path. The body of the request is never read, so it has no limit to keep. */
+/** Handles one method of one path. Handlers never read the body of the request, so it needs no limit. */
 export type Handler = (request: Request) => Response | Promise<Response>;
 
-/** A path and what it answers. */
+/** A path with its handlers. */
 export interface Endpoint {
-  /** One that ends in `/*` is for each path with one more segment. */
+  /** A trailing `/*` matches one segment. */
   readonly path: string;
-  /** `GET` answers `HEAD` as well. */
+  /** `GET` also handles `HEAD`. */
   readonly methods: Readonly<Partial<Record<"GET" | "POST", Handler>>>;
-  /** The answer has no end of its own or costs too much for nothing, so there is no `HEAD` of it. */
+  /** The response is endless or expensive, so `HEAD` is not supported. */
   readonly isStream?: boolean;
 }
 
-/** Answers requests from a table of endpoints: unknown path 404, wrong method 405, a bad parameter 400, a failing handler 500. */
+/** Routes requests to endpoints. Returns 404 for unknown paths, 405 for wrong methods, 400 for invalid parameters, 500 for failing handlers. */
 export function createRouter(
   endpoints: readonly Endpoint[],
   log: Log,
@@ -45,13 +45,13 @@ export function createRouter(
       return isHead ? await withoutBody(response) : response;
     } catch (error) {
       if (error instanceof InvalidParameter) return text(400, error.message);
-      log.error("Cannot answer a request", { path: pathname, error });
+      log.error("Cannot handle a request", { path: pathname, error });
       return text(500, `internal error: ${describeError(error)}`);
     }
   };
 }
 
-/** The same with the length of what a `GET` would answer (RFC 9110 section 8.6). */
+/** Removes the body but declares the length of a `GET` response (RFC 9110 section 8.6). */
 async function withoutBody(response: Response): Promise<Response> {
   const { status, headers } = response;
   const { byteLength } = await response.arrayBuffer();
@@ -59,7 +59,7 @@ async function withoutBody(response: Response): Promise<Response> {
   return new Response(null, { status, headers });
 }
 
-/** Value of `Allow`, such as `GET, HEAD`. */
+/** Formats `Allow`, such as `GET, HEAD`. */
 export function allowedMethods({ methods, isStream }: Endpoint): string {
   return Object.keys(methods).flatMap((method) =>
     method === "GET" && isStream !== true ? ["GET", "HEAD"] : [method]

@@ -6,23 +6,23 @@ import type {
 } from "../src/gateway/gateway_status.ts";
 import type { SystemMemory } from "./endpoints/linux_memory.ts";
 
-/** What the admin and stats servers need of a gateway. */
+/** The gateway as seen by the admin and stats servers. */
 export interface AdminTarget {
   readonly dataPlane: DataPlane;
-  /** The `config` section in force. */
+  /** The active `config` section. */
   readonly settings: Settings;
-  /** Facts about the build, such as `{ version: "0.1.0" }`. */
+  /** Build information such as `{ version: "0.1.0" }`. */
   readonly version: Readonly<Record<string, string>>;
-  /** What Linux says about the memory of the process. */
+  /** Memory of the process as reported by Linux. */
   systemMemory(): SystemMemory;
-  /** What the process keeps in memory beside the data plane. */
+  /** Bounded stores outside of the data plane. */
   stores(): readonly BoundedStore[];
   status(): GatewayStatus;
-  /** The log filter in force, as `formatLogFilter` prints it. */
+  /** The active log filter, formatted by `formatLogFilter`. */
   logFilter(): string;
   /** @param filter Complete and valid. */
   setLogFilter(filter: string): Promise<void>;
-  /** Starts a graceful shutdown and returns at once. */
+  /** Starts a graceful shutdown and returns immediately. */
   shutdown(): void;
   readiness(): Readiness;
 }

@@ -1,8 +1,8 @@
 import type { Handler } from "./router.ts";
 
 /**
- * Serves at a socket that only its user can reach, with the mask from the first moment: one that is opened up and then closed off could be
- * caught in between.
+ * Serves at a socket that only its user can access. The mask applies from its creation, as changing permissions later would be a
+ * race.
  */
 export function servePrivately(
   path: string,
@@ -21,8 +21,8 @@ export function servePrivately(
 }
 
 /**
- * Makes room for a socket where a process that died left its own.
- * @throws {Error} When another process listens there, or there is something else.
+ * Removes the socket of a process that has died.
+ * @throws {Error} When another process listens at the path, or it is another type of file.
  */
 export async function removeStaleSocket(path: string): Promise<void> {
   let file: Deno.FileInfo;
@@ -33,13 +33,13 @@ export async function removeStaleSocket(path: string): Promise<void> {
     throw error;
   }
   if (file.isSocket !== true) {
-    throw new Error("there is a file that is not a socket");
+    throw new Error("the path exists and is not a socket");
   }
-  if (await answers(path)) throw new Error("another process is listening");
+  if (await accepts(path)) throw new Error("another process is listening");
   await removeIfThere(path);
 }
 
-async function answers(path: string): Promise<boolean> {
+async function accepts(path: string): Promise<boolean> {
   try {
     (await Deno.connect({ transport: "unix", path })).close();
     return true;

@@ -1,5 +1,5 @@
 import { MemoryFiles } from "../admin/endpoints/linux_memory.ts";
-import { SideServers } from "../admin/admin_servers.ts";
+import { AdminServers } from "../admin/admin_servers.ts";
 import type { AdminTarget } from "../admin/target.ts";
 import { systemClock } from "../src/base/clock.ts";
 import type { ConfigurationSource } from "../src/config/configuration_source.ts";
@@ -49,7 +49,7 @@ export async function serve(
   using hangups = hangup === "ends" ? undefined : listenForHangups();
   await using output = new LogOutput(clock);
   // Bound before the first request is accepted, closed after the last one is done: they say that we are draining.
-  await using servers = new SideServers();
+  await using servers = new AdminServers();
   const starting = Gateway.start({
     config,
     environment: Deno.env.toObject(),
@@ -76,7 +76,7 @@ export async function serve(
 
 async function serveUntilShutdown(
   gateway: Gateway,
-  { admin, stats }: SideServers,
+  { admin, stats }: AdminServers,
   shutdown: Shutdown,
   onStarted: ServeOptions["onStarted"],
 ): Promise<void> {

@@ -14,16 +14,16 @@ import { showTasks } from "./tasks_endpoint.ts";
 import { hasToken } from "../check_admin_token.ts";
 import { traceRequests } from "./trace_endpoint.ts";
 
-/** What the endpoints answer from. */
+/** Dependencies of the endpoints. */
 export interface EndpointOptions {
   readonly target: AdminTarget;
   readonly clock: Clock;
   readonly profiles: ProfileHandlers;
-  /** Answers the page of the web UI. */
+  /** Serves the web UI. */
   readonly ui: Handler;
 }
 
-/** What the admin interface answers. */
+/** Lists the endpoints of the admin interface. */
 export function adminEndpoints(
   { target, clock, profiles, ui }: EndpointOptions,
 ): readonly Endpoint[] {
@@ -64,7 +64,7 @@ export function adminEndpoints(
         GET: () =>
           json(describeApi({
             version: target.version["version"] ?? "",
-            asksForToken: hasToken(target.settings),
+            requiresToken: hasToken(target.settings),
             admin: endpoints,
             stats: statsEndpoints(target),
           })),

@@ -3,7 +3,7 @@ import { REDACTION_MARKER, redactUrl } from "../../src/base/redaction.ts";
 import { largeJson } from "../large_json.ts";
 import type { AdminTarget } from "../target.ts";
 
-/** Everything that is in force, as one JSON document without secrets. */
+/** Returns the active configuration as a JSON document without secrets. */
 export async function dumpConfig(target: AdminTarget): Promise<Response> {
   const { binds, listeners, routes, backends, policies, ...state } =
     await target.dataPlane.describe();
@@ -13,7 +13,7 @@ export async function dumpConfig(target: AdminTarget): Promise<Response> {
     listeners,
     routes,
     backends,
-    // Kinds that come from a cluster; there is none in a standalone configuration.
+    // Kinds that exist only in clusters.
     workloads: [],
     services: [],
     policies,

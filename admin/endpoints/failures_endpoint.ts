@@ -1,12 +1,12 @@
-import { type IntegerRange, readInteger } from "../query_numbers.ts";
+import { type IntegerRange, readInteger } from "../query_parameters.ts";
 import { json, text } from "../admin_responses.ts";
 import type { AdminTarget } from "../target.ts";
 
-/** How many failed requests `limit` shows. */
+/** Range of `limit`. */
 export const failureLimit: IntegerRange = { from: 0, to: 99_999, or: 10_000 };
 
 /**
- * The requests that failed last, the newest first; `limit` shows fewer.
+ * Lists recent failed requests, newest first, at most `limit`.
  * @throws {InvalidParameter}
  */
 export async function listFailures(
@@ -19,7 +19,7 @@ export async function listFailures(
   return json(failures.slice(0, limit));
 }
 
-/** What is known of a failed request; 404 when it is not remembered. */
+/** Returns the report on a failed request; 404 when there is none. */
 export async function showFailure(
   target: AdminTarget,
   request: Request,
@@ -33,8 +33,8 @@ export async function showFailure(
   return text(
     404,
     enabled
-      ? `no failed request has this id: only the last ${size} that ended with 4xx or 5xx are remembered`
-      : "failed requests are not remembered: config.failureMemory.enabled is false",
+      ? `no failed request with this id: the gateway keeps the last ${size} requests that ended with 4xx or 5xx`
+      : "failed requests are not recorded: config.failureMemory.enabled is false",
   );
 }
 

@@ -2,7 +2,7 @@ import { respond } from "../admin_responses.ts";
 import { allowedMethods, type Endpoint } from "../router.ts";
 import { operationOf } from "./operations.ts";
 
-/** A page that lists the endpoints; it needs nothing but itself. */
+/** Renders a self-contained page that lists the endpoints. */
 export function indexPage(endpoints: readonly Endpoint[]): Response {
   const rows = endpoints.map((endpoint) => {
     const { path, methods } = endpoint;
@@ -38,7 +38,7 @@ ${rows.join("\n")}
   );
 }
 
-/** What each method is for and takes: `Log level <code>?level</code>`. All of it is text of ours, so it is HTML as it is. */
+/** Describes each method with its parameters: `Log level <code>?level</code>`. All strings are constants and need no escaping. */
 function purposeOf(endpoint: Endpoint): string {
   const purposes = Object.keys(endpoint.methods).map((method) => {
     const { summary = "", parameters = [] } = operationOf(endpoint, method) ??

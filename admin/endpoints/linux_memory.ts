@@ -1,23 +1,23 @@
-/** Bytes by kind, such as `{ rss: 1, pss: 2, privateDirty: 3 }`, as proc(5) has them in `smaps_rollup`. */
+/** Sizes of `smaps_rollup` in bytes, such as `{ rssBytes: 1, pssBytes: 2 }`; see proc(5). */
 export type Smaps = Readonly<Record<string, number>>;
 
-/** What the control group of the process uses and may use, in bytes; `null` is no limit. */
+/** Memory usage and limit of the process's control group; `null`: unlimited. */
 export interface Cgroup {
   readonly version: 1 | 2;
   readonly usageBytes: number;
   readonly limitBytes: number | null;
 }
 
-/** What Linux says about the memory of the process; `null` is what it does not say. */
+/** Memory of the process as reported by Linux; `null`: not available. */
 export interface SystemMemory {
   readonly smaps: Smaps | null;
   readonly cgroup: Cgroup | null;
 }
 
 /**
- * The files of Linux about the memory of the process, opened ahead: Deno lets only programs open them that may do everything,
- * and the gateway gives that up before it serves. The executable never may, so it has none: a right to deny, such as
- * `--deny-ffi`, is enough to lose it, and links and file descriptors that lead there are refused as well.
+ * Linux files about the memory of the process, opened at startup: Deno requires full permissions for /proc and /sys, which the
+ * gateway drops before it serves. The executable runs without them (denying a single one, such as `--deny-ffi`, is enough), so
+ * there the values are null.
  */
 export class MemoryFiles implements Disposable {
   readonly #smaps = openIfAllowed("/proc/self/smaps_rollup");
@@ -39,7 +39,7 @@ export class MemoryFiles implements Disposable {
   }
 }
 
-/** Lines such as `Private_Dirty:   1024 kB`. */
+/** Parses lines such as `Private_Dirty:   1024 kB`. */
 export function parseSmaps(text: string): Smaps {
   const rows = text.matchAll(/^([A-Za-z_]+): +([0-9]+) kB$/gm);
   return Object.fromEntries(
@@ -47,7 +47,7 @@ export function parseSmaps(text: string): Smaps {
   );
 }
 
-/** `Private_Dirty` → `privateDirtyBytes`, `Rss` → `rssBytes`. */
+/** Converts `Private_Dirty` to `privateDirtyBytes`, `Rss` to `rssBytes`. */
 function nameOf(field: string): string {
   const joined = field.replace(/_([A-Za-z])/g, (_, next) => next.toUpperCase());
   const start = /^[A-Z]+(?![a-z])|^[A-Z]/;
@@ -68,7 +68,7 @@ function openCgroup(): CgroupFiles | undefined {
   const [, memory = ""] =
     /^[0-9]+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(own) ?? [];
   const root = "/sys/fs/cgroup";
-  // In a container, the group that it sees as its own is mounted at the root.
+  // In a container, its own group is mounted at the root.
   return openGroup(`${root}${unified}`, 2) ?? openGroup(root, 2) ??
     openGroup(`${root}/memory${memory}`, 1) ?? openGroup(`${root}/memory`, 1);
 }
@@ -88,7 +88,7 @@ function openGroup(path: string, version: 1 | 2): CgroupFiles | undefined {
 
 function readCgroup({ version, usage, limit }: CgroupFiles): Cgroup {
   const allowed = Number(readAgain(limit));
-  // "max" in version 2; version 1 has no word for it, it is the largest number of pages.
+  // Unlimited is "max" in version 2 and the largest number of pages in version 1.
   const isLimit = allowed < Number.MAX_SAFE_INTEGER;
   return {
     version,

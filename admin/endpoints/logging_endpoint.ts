@@ -5,29 +5,29 @@ import {
   parseLogFilter,
 } from "../../src/base/log_filter.ts";
 import { escapeControls } from "../../src/base/log_text.ts";
-import { requireKnown } from "../query_numbers.ts";
+import { requireKnown } from "../query_parameters.ts";
 import { text } from "../admin_responses.ts";
 import type { AdminTarget } from "../target.ts";
 
 const USAGE = `usage:
-  GET  /logging                            shows the log filter
-  POST /logging?level=<level>              sets the level of all modules without one of their own
-  POST /logging?level=<module>=<level>     sets the level of one module
+    GET  /logging                            shows the log filter
+    POST /logging?level=<level>              sets the default level
+    POST /logging?level=<module>=<level>     sets the level of a module
   POST /logging?level=<level>,<module>=<level>,...
-  POST /logging?reset[&level=...]          forgets what was set and returns to the configured filter first
+    POST /logging?reset[&level=...]          resets to the configured filter first
 levels: off, ${logLevels.join(", ")}`;
 
-/** Says which log filter is in force. */
+/** Returns the active log filter. */
 export function showLogFilter(target: AdminTarget, request: Request): Response {
   const { searchParams } = new URL(request.url);
   if (searchParams.size > 0) {
-    return text(400, `Reading the log level takes no parameters\n${USAGE}`);
+    return text(400, `GET /logging has no parameters\n${USAGE}`);
   }
   return current(target);
 }
 
 /**
- * Changes the log filter, keeping what is not named, and says which one is in force then.
+ * Changes the log filter for the given modules and returns the new filter.
  * @throws {InvalidParameter}
  */
 export async function changeLogFilter(

@@ -8,7 +8,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { json } from "../admin_responses.ts";
 import type { AdminTarget } from "../target.ts";
 
-/** Where the memory of the process is, in bytes, and how full our own bounded stores are. */
+/** Reports the memory of the process in bytes and the occupancy of bounded stores. */
 export async function showMemory(
   target: AdminTarget,
   clock: Clock,
@@ -39,7 +39,7 @@ function describeProcess() {
     peakResidentBytes: maxRSS * 1024,
     heapTotalBytes: heapTotal,
     heapUsedBytes: heapUsed,
-    // Of the engine's objects, but outside of its heap: most of it is buffers.
+    // Owned by engine objects, but outside of the heap: mostly buffers.
     externalBytes: external,
     arrayBuffersBytes: arrayBuffers,
     minorPageFaults: minorPageFault,
@@ -48,7 +48,7 @@ function describeProcess() {
   };
 }
 
-/** What the container allows; `null` when it sets no limit. */
+/** Returns the container's limit; `null` when it is unlimited. */
 function memoryLimit(): number | null {
   const limit = process.constrainedMemory();
   return limit > 0 && limit < Number.MAX_SAFE_INTEGER ? limit : null;

@@ -1,27 +1,27 @@
 import { operationOf, type OperationText, toTemplate } from "./operations.ts";
 import { allowedMethods, type Endpoint } from "../router.ts";
 
-/** What the document is about. */
-export interface ApiFacts {
-  /** Of the gateway. */
+/** Content of the document. */
+export interface ApiDescription {
+  /** Version of the gateway. */
   readonly version: string;
-  readonly asksForToken: boolean;
+  readonly requiresToken: boolean;
   readonly admin: readonly Endpoint[];
   readonly stats: readonly Endpoint[];
 }
 
-/** The OpenAPI 3.1 document of the admin and stats servers. What is answered comes from the endpoints themselves. */
+/** Generates the OpenAPI 3.1 document of the admin and stats servers from their endpoints. */
 export function describeApi(
-  { version, asksForToken, admin, stats }: ApiFacts,
+  { version, requiresToken, admin, stats }: ApiDescription,
 ) {
-  const security = asksForToken ? [{ adminToken: [] }] : [];
+  const security = requiresToken ? [{ adminToken: [] }] : [];
   return {
     openapi: "3.1.1",
     info: {
       title: "Gateway admin interface",
       version,
       description:
-        "The endpoints of config.adminAddr, and those of config.statsAddr, which name their own server. Paths that are not listed are a 404, but for the files of the web UI below /ui/; methods that are not listed are a 405.",
+        "Endpoints of config.adminAddr, and of config.statsAddr, which declare their own server. Other paths return 404, except files of the web UI below /ui/; other methods return 405.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "http://localhost:15000" }],
@@ -73,12 +73,12 @@ function describeOperation(
     readonly server: "admin" | "stats";
   },
 ) {
-  const { summary = "", parameters = [], answers = {}, type = TEXT_TYPE } =
+  const { summary = "", parameters = [], responses = {}, type = TEXT_TYPE } =
     operation ?? {};
   const all = {
-    ...answers,
-    ...(server === "admin" && refusals),
-    500: "A mistake of ours",
+    ...responses,
+    ...(server === "admin" && rejections),
+    500: "Internal error",
   };
   return {
     summary,
@@ -104,7 +104,7 @@ function describeOperation(
 
 const TEXT_TYPE = "text/plain";
 
-const refusals = {
-  401: "The token is missing or wrong",
-  403: "The request comes from another site, or under a name that is not ours",
+const rejections = {
+  401: "Missing or invalid token",
+  403: "Cross-origin request or unexpected Host",
 };

@@ -1,11 +1,11 @@
 import { failureLimit } from "./failures_endpoint.ts";
 import { cpuRanges } from "../profiles/profiles.ts";
-import type { IntegerRange } from "../query_numbers.ts";
+import type { IntegerRange } from "../query_parameters.ts";
 import type { Endpoint } from "../router.ts";
 import { taskLimit } from "./tasks_endpoint.ts";
 import { traceCount, tracePort } from "./trace_endpoint.ts";
 
-/** A parameter in the query. */
+/** A query parameter. */
 export interface ParameterText {
   readonly name: string;
   readonly description: string;
@@ -13,13 +13,13 @@ export interface ParameterText {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** What is to be said of a method of a path. */
+/** Description of a method of a path. */
 export interface OperationText {
   readonly summary: string;
   readonly parameters?: readonly ParameterText[];
-  /** By status, beside those that every endpoint has. */
-  readonly answers: Readonly<Record<number, string>>;
-  /** Of a 200; plain text when left out. */
+  /** Responses by status, without those that all endpoints share. */
+  readonly responses: Readonly<Record<number, string>>;
+  /** Content type of a 200 response; default plain text. */
   readonly type?: string;
 }
 
@@ -27,130 +27,131 @@ const JSON_TYPE = "application/json";
 const PPROF_TYPE = "application/octet-stream";
 
 const trace: OperationText = {
-  summary: "What happens to the next request, as server-sent events",
+  summary: "Traces the next requests as server-sent events",
   parameters: [
-    text("filter", "CEL: only requests for which it is true"),
-    text("expression", "The same as filter"),
-    integer("count", "How many requests", traceCount),
-    text("gateway", "Only those of this gateway"),
-    integer("port", "Only those that arrive at this port", tracePort),
+    text("filter", "CEL expression that selects requests"),
+    text("expression", "Alias of filter"),
+    integer("count", "Number of requests", traceCount),
+    text("gateway", "Only requests of this gateway"),
+    integer("port", "Only requests to this port", tracePort),
   ],
-  answers: {
-    200: "One event for each step; a comment every second; ends by itself",
-    400: "A parameter cannot be read",
-    503: "Too many watch already",
+  responses: {
+    200:
+      "An event per step and a comment every second; ends after the last request",
+    400: "Invalid parameter",
+    503: "Too many concurrent traces",
   },
   type: "text/event-stream",
 };
 
 const metrics: OperationText = {
-  summary: "Metrics for Prometheus",
-  answers: { 200: "The text format, version 0.0.4" },
+  summary: "Prometheus metrics",
+  responses: { 200: "Metrics in the text format, version 0.0.4" },
 };
 
-/** By method and path as OpenAPI writes them, such as `get /debug/requests/{id}`. */
+/** Operations by OpenAPI method and path, such as `get /debug/requests/{id}`. */
 export const operations: Readonly<Record<string, OperationText>> = {
   "get /": {
-    summary: "A page that lists the endpoints",
-    answers: { 200: "The page" },
+    summary: "Lists the endpoints as a page",
+    responses: { 200: "The page" },
     type: "text/html",
   },
   "get /ui": {
-    summary: "Web UI: all of this in a page",
-    answers: { 308: "The page is at ui/" },
+    summary: "Web UI",
+    responses: { 308: "The page is at ui/" },
   },
   "get /config_dump": {
-    summary: "Configuration in force, secrets redacted",
-    answers: { 200: "The configuration" },
+    summary: "Active configuration with redacted secrets",
+    responses: { 200: "The configuration" },
     type: JSON_TYPE,
   },
   "get /logging": {
-    summary: "Log level in force, as a whole and by module",
-    answers: { 200: "One line with the filter", 400: "There is a parameter" },
+    summary: "Active log level, default and per module",
+    responses: { 200: "One line with the filter", 400: "Unexpected parameter" },
   },
   "post /logging": {
-    summary: "Changes the log level; what is not named stays",
+    summary: "Changes the log level of the given modules",
     parameters: [
-      text("level", "Such as info,proxy=debug; may be repeated"),
-      text("reset", "Returns to the configured filter first"),
+      text("level", "Filter such as info,proxy=debug; may be repeated"),
+      text("reset", "Resets to the configured filter first"),
     ],
-    answers: {
+    responses: {
       200: "One line with the filter",
-      400: "A level or a parameter that there is not",
+      400: "Invalid level or parameter",
     },
   },
   "get /debug/trace": trace,
   "post /debug/trace": trace,
   "get /debug/requests": {
-    summary: "Requests that failed, the newest first",
-    parameters: [integer("limit", "How many", failureLimit)],
-    answers: { 200: "The requests", 400: "The limit is out of range" },
+    summary: "Recent failed requests, newest first",
+    parameters: [integer("limit", "Maximum number", failureLimit)],
+    responses: { 200: "The requests", 400: "Limit out of range" },
     type: JSON_TYPE,
   },
   "get /debug/requests/{id}": {
     summary:
-      "Why a request failed, by its x-request-id: cause, advice and trace",
-    answers: { 200: "The report", 404: "It is not remembered" },
+      "Explains why a request failed, by its x-request-id: cause, advice and trace",
+    responses: { 200: "The report", 404: "No report with this id" },
     type: JSON_TYPE,
   },
   "get /debug/tasks": {
     summary:
-      "What is going on now: connections, requests, upstreams, refreshes, leases, watchers",
+      "Current activity: connections, requests, upstreams, refreshes, leases, watchers",
     parameters: [
-      integer("limit", "Connections and requests to list", taskLimit),
+      integer("limit", "Maximum number of connections and requests", taskLimit),
     ],
-    answers: { 200: "The tasks", 400: "The limit is out of range" },
+    responses: { 200: "The tasks", 400: "Limit out of range" },
     type: JSON_TYPE,
   },
   "get /debug/pprof/profile": {
-    summary: "Where processor time goes, for go tool pprof",
+    summary: "CPU profile for go tool pprof",
     parameters: [
-      integer("seconds", "How long to sample", cpuRanges.seconds),
+      integer("seconds", "Sampling duration", cpuRanges.seconds),
       integer("frequency", "Samples per second", cpuRanges.frequency),
     ],
-    answers: {
-      200: "A gzipped profile, when the time is over",
-      400: "A parameter is out of range",
-      409: "Another profile is being taken",
+    responses: {
+      200: "A gzipped profile, after the sampling duration",
+      400: "Parameter out of range",
+      409: "Another profile is in progress",
     },
     type: PPROF_TYPE,
   },
   "get /debug/pprof/heap": {
     summary:
-      "Where memory in use was allocated, for go tool pprof; collects garbage first",
-    answers: { 200: "A gzipped profile" },
+      "Heap profile for go tool pprof: allocation sites of live memory, after a garbage collection",
+    responses: { 200: "A gzipped profile" },
     type: PPROF_TYPE,
   },
   "get /memory": {
-    summary: "Memory of the process, and how full our own stores are",
-    answers: {
+    summary: "Memory of the process and occupancy of bounded stores",
+    responses: {
       200:
-        "Bytes and counts. On Linux also smaps and cgroup, null where the runtime may not read /proc and /sys: in the executable",
+        "Bytes and counts. On Linux also smaps and cgroup, which are null in the executable: it may not read /proc and /sys",
     },
     type: JSON_TYPE,
   },
   "get /openapi.json": {
-    summary: "All of this as an OpenAPI document",
-    answers: { 200: "The document" },
+    summary: "OpenAPI document of these endpoints",
+    responses: { 200: "The document" },
     type: JSON_TYPE,
   },
   "post /quitquitquit": {
-    summary: "Shuts down gracefully: requests in progress are finished first",
-    answers: { 200: "It begins" },
+    summary: "Shuts down gracefully after the requests in progress",
+    responses: { 200: "Shutdown has started" },
   },
   "get /metrics": metrics,
   "get /stats/prometheus": metrics,
   "get /healthz/ready": {
-    summary: "Whether traffic should be sent here",
-    answers: { 200: "Yes", 503: "Not yet, or not any more" },
+    summary: "Readiness: whether to send traffic here",
+    responses: { 200: "Ready", 503: "Starting or stopping" },
   },
   "get /healthz/live": {
-    summary: "Whether the process works",
-    answers: { 200: "Yes" },
+    summary: "Liveness of the process",
+    responses: { 200: "Alive" },
   },
 };
 
-/** What is to be said of a method of an endpoint; nothing of one that the table lacks. */
+/** Returns the description of an endpoint's method, if any. */
 export function operationOf(
   { path }: Endpoint,
   method: string,
@@ -158,7 +159,7 @@ export function operationOf(
   return operations[`${method.toLowerCase()} ${toTemplate(path)}`];
 }
 
-/** `/debug/requests/*` as OpenAPI writes it. */
+/** Converts `/debug/requests/*` to an OpenAPI path. */
 export function toTemplate(path: string): string {
   return path.replace("*", "{id}");
 }

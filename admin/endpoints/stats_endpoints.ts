@@ -4,7 +4,7 @@ import type { AdminTarget } from "../target.ts";
 
 const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
-/** What monitoring asks for. */
+/** Lists the endpoints for monitoring. */
 export function statsEndpoints(
   target: AdminTarget,
 ): readonly Endpoint[] {

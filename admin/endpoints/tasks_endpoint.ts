@@ -1,12 +1,12 @@
-import { type IntegerRange, readInteger } from "../query_numbers.ts";
+import { type IntegerRange, readInteger } from "../query_parameters.ts";
 import { json } from "../admin_responses.ts";
 import type { AdminTarget } from "../target.ts";
 
-/** How many connections and requests `limit` lists. */
+/** Range of `limit`. */
 export const taskLimit: IntegerRange = { from: 1, to: 100_000, or: 1000 };
 
 /**
- * What is going on now: connections, requests, upstreams, refreshes, leases, watchers; `limit` bounds the list.
+ * Returns current activity: connections, requests, upstreams, refreshes, leases, watchers; `limit` bounds the lists.
  * @throws {InvalidParameter}
  */
 export async function showTasks(

@@ -9,20 +9,20 @@ import {
   InvalidParameter,
   readInteger,
   requireKnown,
-} from "../query_numbers.ts";
+} from "../query_parameters.ts";
 import { respond, text } from "../admin_responses.ts";
 import type { AdminTarget } from "../target.ts";
 
 const USAGE = `usage:
   GET or POST /debug/trace[?filter=<cel>][&count=<n>][&gateway=<name>][&port=<port>]
-traces the next request, or the next n; a filter such as request.path.startsWith("/mcp") chooses`;
+traces the next request, or the next n, optionally those selected by a filter such as request.path.startsWith("/mcp")`;
 
 const KEEPALIVE_MS = 1000;
 
-/** How many requests `count` traces. */
+/** Range of `count`. */
 export const traceCount: IntegerRange = { from: 1, to: 100_000, or: 1 };
 
-/** What `port` may be; every port without it. */
+/** Range of `port`; default every port. */
 export const tracePort: IntegerRange<undefined> = {
   from: 1,
   to: 65_535,
@@ -30,7 +30,7 @@ export const tracePort: IntegerRange<undefined> = {
 };
 
 /**
- * Shows what happens to the next requests, as server-sent events: one JSON object each, and a comment every second.
+ * Traces the next requests as server-sent events: JSON objects, and a comment every second.
  * @throws {InvalidParameter}
  */
 export async function traceRequests(
@@ -39,27 +39,27 @@ export async function traceRequests(
   request: Request,
 ): Promise<Response> {
   const query = readQuery(new URL(request.url).searchParams);
-  const answer = await target.dataPlane.traceNext(query);
-  if ("stream" in answer) {
-    request.signal.addEventListener("abort", () => answer.stream.stop());
+  const result = await target.dataPlane.traceNext(query);
+  if ("stream" in result) {
+    request.signal.addEventListener("abort", () => result.stream.stop());
     return respond(
       200,
       "text/event-stream",
-      eventStream(answer.stream, clock),
+      eventStream(result.stream, clock),
     );
   }
-  return answer.refusal === "filter"
-    ? text(400, `invalid filter: ${escapeControls(answer.message)}\n${USAGE}`)
-    : text(503, answer.message, { "retry-after": "1" });
+  return result.refusal === "filter"
+    ? text(400, `invalid filter: ${escapeControls(result.message)}\n${USAGE}`)
+    : text(503, result.message, { "retry-after": "1" });
 }
 
 function readQuery(query: URLSearchParams): TraceQuery {
   const known = ["filter", "expression", "count", "gateway", "port"];
   requireKnown(query, known, USAGE);
-  const twice = known.find((name) => query.getAll(name).length > 1) ??
+  const repeated = known.find((name) => query.getAll(name).length > 1) ??
     (query.has("filter") && query.has("expression") ? "filter" : undefined);
-  if (twice !== undefined) {
-    throw new InvalidParameter(`Parameter given twice: ${twice}\n${USAGE}`);
+  if (repeated !== undefined) {
+    throw new InvalidParameter(`Duplicate parameter: ${repeated}\n${USAGE}`);
   }
   return {
     filter: query.get("filter") ?? query.get("expression") ?? undefined,
@@ -69,7 +69,7 @@ function readQuery(query: URLSearchParams): TraceQuery {
   };
 }
 
-/** Pulled by the client: what it is too slow for waits, and is dropped, where the events come from. */
+/** Creates a stream that the client pulls; the trace buffers, and drops, events for a slow client. */
 function eventStream(
   trace: TraceStream,
   clock: Clock,
@@ -83,7 +83,7 @@ function eventStream(
     },
     async pull(controller) {
       next ??= events.next();
-      const result = await unlessLate(next, clock).catch((error) => {
+      const result = await nextOrKeepalive(next, clock).catch((error) => {
         const text = escapeControls(describeError(error));
         controller.enqueue(encoder.encode(`: invalid filter: ${text}\n\n`));
         return { done: true, value: undefined } as const;
@@ -103,12 +103,12 @@ function eventStream(
   });
 }
 
-/** What comes; `undefined` when it is time to say that the stream lives. */
-async function unlessLate<T>(
+/** Awaits the next event; returns `undefined` when a keep-alive comment is due. */
+async function nextOrKeepalive<T>(
   next: Promise<T>,
   clock: Clock,
 ): Promise<T | undefined> {
-  const late = Promise.withResolvers<undefined>();
-  const stopTimer = clock.setTimer(() => late.resolve(undefined), KEEPALIVE_MS);
-  return await Promise.race([next, late.promise]).finally(stopTimer);
+  const due = Promise.withResolvers<undefined>();
+  const stopTimer = clock.setTimer(() => due.resolve(undefined), KEEPALIVE_MS);
+  return await Promise.race([next, due.promise]).finally(stopTimer);
 }

@@ -5,17 +5,17 @@ import { frameOf } from "./frame_of.ts";
 import type { Frame, StackProfile, StackSample } from "./pprof.ts";
 import { SourceLines } from "./source_lines.ts";
 
-/** How to sample. */
+/** Options of `takeCpuProfile`. */
 export interface CpuProfileOptions {
   readonly seconds: number;
   /** Samples per second. */
   readonly frequency: number;
   readonly clock: Clock;
-  /** Ends it early. */
+  /** Aborts sampling. */
   readonly signal: AbortSignal;
 }
 
-/** What the processor did for some time; `undefined` when it was ended early. */
+/** Samples the CPU for some time; returns `undefined` when aborted. */
 export async function takeCpuProfile(
   { seconds, frequency, clock, signal }: CpuProfileOptions,
 ): Promise<StackProfile | undefined> {
@@ -39,7 +39,7 @@ export async function takeCpuProfile(
   }
 }
 
-/** False when the signal came first. */
+/** Waits; returns false when aborted. */
 function pause(
   durationMs: number,
   clock: Clock,
@@ -59,7 +59,7 @@ function pause(
   });
 }
 
-/** Microseconds of processor time since the start that this thread did not use. */
+/** Returns the CPU time of other threads since the start, in microseconds. */
 function timeOfOtherThreads(): number {
   const all = process.cpuUsage();
   const own = process.threadCpuUsage();
@@ -76,7 +76,7 @@ function describe(
 ): StackProfile {
   const durationUs = profile.endTime - profile.startTime;
   const taken = profile.samples?.length ?? 0;
-  // Under load samples come late: each stands for its share of the time, not for the interval that was asked for.
+  // Under load samples are late: each represents its share of the duration, not the requested interval.
   const sampleUs = taken === 0 ? periodUs : durationUs / taken;
   const samples: StackSample[] = [];
   for (const sample of samplesOf(profile, sampleUs)) {
@@ -97,8 +97,8 @@ function describe(
 }
 
 /**
- * The engine's and the runtime's: collecting garbage, compiling, reading files, sampling. None of them runs code of ours, and
- * what each of them uses is in files of Linux that the gateway may not read.
+ * Threads of engine and runtime: garbage collection, compilation, file I/O, sampling. None runs code of the gateway; their
+ * individual CPU times are in Linux files that the gateway may not read.
  */
 const otherThreads: Frame = {
   name: "(other threads)",
@@ -131,7 +131,7 @@ function* samplesOf(
     for (const { line, ticks } of node.positionTicks ?? []) {
       known += ticks;
       const found = lines.find(node.callFrame.url, line - 1);
-      // A line of another file was put into this function by the build.
+      // The build has inlined a line of another file.
       const inner = found.file === frame.file
         ? { ...frame, line: found.line }
         : frame;

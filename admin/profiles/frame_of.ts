@@ -1,7 +1,7 @@
 import type { Frame } from "./pprof.ts";
 import type { SourceLines } from "./source_lines.ts";
 
-/** A function as V8 names it in profiles, found in the sources. */
+/** Converts a V8 call frame to a source frame. */
 export function frameOf(
   lines: SourceLines,
   { functionName, url, lineNumber }: {
@@ -10,7 +10,7 @@ export function frameOf(
     readonly lineNumber: number;
   },
 ): Frame {
-  // Not a function of anybody's, such as `(garbage collector)`.
+  // Not a function, such as `(garbage collector)`.
   if (lineNumber < 0) {
     return { name: functionName, file: "", startLine: 0, line: 0 };
   }

@@ -4,11 +4,11 @@ import { frameOf } from "./frame_of.ts";
 import type { Frame, StackProfile, StackSample } from "./pprof.ts";
 import { SourceLines } from "./source_lines.ts";
 
-/** As the runtimes of Go and others have it; the cost is below what can be measured. */
+/** Bytes between samples, the same as in Go; the cost is not measurable. */
 const SAMPLING_INTERVAL = 512 * 1024;
 
 /**
- * Notes where one in 512 KiB of memory is allocated, from the start, so that what has been held for long can be told as well.
+ * Samples allocations, one per 512 KiB, from the start of the process, so that profiles include long-lived memory.
  */
 export class HeapSampling implements AsyncDisposable {
   readonly #session = new Session();
@@ -21,7 +21,7 @@ export class HeapSampling implements AsyncDisposable {
     });
   }
 
-  /** What is in use and where it was allocated; collects garbage first. */
+  /** Takes a profile of live memory by allocation site, after a garbage collection. */
   async take(clock: Clock): Promise<StackProfile> {
     await this.#started;
     const { profile } = await this.#session.post(
@@ -37,7 +37,7 @@ export class HeapSampling implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // A session that is closed while it starts fails for nobody to hear.
+    // Disconnecting during the start would cause an unhandled rejection.
     try {
       await this.#started;
     } finally {

@@ -1,38 +1,38 @@
 import type { StringTable } from "pprof-format";
 
-/** A function and the line in it. */
+/** A function and a line in it. */
 export interface Frame {
   readonly name: string;
-  /** Such as `src/proxy/pipeline.ts`. */
+  /** Source file such as `src/proxy/pipeline.ts`. */
   readonly file: string;
-  /** Where the function begins; 0 when nobody knows. */
+  /** First line of the function; 0 if unknown. */
   readonly startLine: number;
   readonly line: number;
 }
 
-/** What was measured in one place of the program. */
+/** A measurement at one call stack. */
 export interface StackSample {
-  /** The innermost call first. */
+  /** Innermost call first. */
   readonly frames: readonly Frame[];
-  /** One for each of `valueTypes`, whole numbers. */
+  /** One integer per value type. */
   readonly values: readonly number[];
-  /** Who did it; left out where nobody knows. */
+  /** Thread, if known. */
   readonly thread?: "main" | "other";
 }
 
-/** Samples and what their values mean. */
+/** Samples with the types of their values. */
 export interface StackProfile {
-  /** Such as `[["samples", "count"], ["cpu", "nanoseconds"]]`; the last one is what viewers show first. */
+  /** Value types such as `[["samples", "count"], ["cpu", "nanoseconds"]]`; viewers show the last one by default. */
   readonly valueTypes: readonly (readonly [type: string, unit: string])[];
   readonly samples: readonly StackSample[];
-  /** How much of the last value lies between two samples. */
+  /** Sampling interval in the unit of the last value. */
   readonly period: number;
   /** Milliseconds since the epoch. */
   readonly takenAt: number;
   readonly durationMs: number;
 }
 
-/** The profile as `go tool pprof` reads it: gzipped protocol buffers, https://github.com/google/pprof/tree/main/proto. */
+/** Encodes a profile for `go tool pprof`: gzipped protocol buffers, https://github.com/google/pprof/tree/main/proto. */
 export async function encodePprof(
   { valueTypes, samples, period, takenAt, durationMs }: StackProfile,
 ): Promise<ReadableStream<Uint8Array>> {
@@ -52,7 +52,7 @@ export async function encodePprof(
         ? []
         : [{ key: tables.text("thread"), str: tables.text(thread) }],
     })),
-    // Says that nothing is left to be looked up in the executable.
+    // Declares that no symbols need to be looked up in the executable.
     mapping: [{
       id: 1,
       filename: tables.text("gateway"),
@@ -75,7 +75,7 @@ export async function encodePprof(
   );
 }
 
-/** What samples refer to by number, each thing once. */
+/** Deduplicated tables that samples refer to by number. */
 class Tables {
   readonly texts: StringTable;
   readonly locations: {

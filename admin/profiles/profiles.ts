@@ -2,30 +2,30 @@ import type { Clock } from "../../src/base/clock.ts";
 import { takeCpuProfile } from "./cpu_profile.ts";
 import { HeapSampling } from "./heap_profile.ts";
 import { encodePprof, type StackProfile } from "./pprof.ts";
-import { type IntegerRange, readInteger } from "../query_numbers.ts";
+import { type IntegerRange, readInteger } from "../query_parameters.ts";
 import { respond, text } from "../admin_responses.ts";
 import type { Handler } from "../router.ts";
 
-/** What a request may ask of a CPU profile. */
+/** Ranges of the parameters of a CPU profile. */
 export const cpuRanges = {
   seconds: { from: 1, to: 300, or: 10 },
   /** Samples per second. */
   frequency: { from: 1, to: 1000, or: 100 },
 } satisfies Readonly<Record<string, IntegerRange>>;
 
-/** What takes profiles here; each answers a gzipped pprof profile. */
+/** Handlers that return gzipped pprof profiles. */
 export type ProfileHandlers = {
   readonly heap: Handler;
-  /** On Linux only. */
+  /** Available on Linux only. */
   readonly cpu?: Handler;
 };
 
-/** Answers what asks where time and memory go; notes where memory is allocated as long as it lives. */
+/** Takes CPU and heap profiles; samples allocations until it is disposed. */
 export class Profiles implements AsyncDisposable {
   readonly handlers: ProfileHandlers = {
     ...(Deno.build.os === "linux" &&
-      { cpu: (request: Request) => this.#answerCpu(request) }),
-    heap: () => this.#answerHeap(),
+      { cpu: (request: Request) => this.#takeCpu(request) }),
+    heap: () => this.#takeHeap(),
   };
   readonly #clock: Clock;
   readonly #heap = new HeapSampling();
@@ -36,22 +36,22 @@ export class Profiles implements AsyncDisposable {
   }
 
   /**
-   * One at a time.
+   * Takes a CPU profile, one at a time.
    * @throws {InvalidParameter}
    */
-  async #answerCpu(request: Request): Promise<Response> {
+  async #takeCpu(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const seconds = readInteger(query, "seconds", cpuRanges.seconds);
     const frequency = readInteger(query, "frequency", cpuRanges.frequency);
     if (this.#isBusy) {
-      return text(409, "another profile is being taken: try again later");
+      return text(409, "another profile is in progress; retry later");
     }
     this.#isBusy = true;
     try {
       const { signal } = request;
       const options = { seconds, frequency, clock: this.#clock, signal };
       const profile = await takeCpuProfile(options);
-      // Nobody will read it.
+      // The client has disconnected.
       if (profile === undefined) return text(400, "cancelled");
       return await send("cpu", profile);
     } finally {
@@ -59,8 +59,7 @@ export class Profiles implements AsyncDisposable {
     }
   }
 
-  /** What is in use now, and where it was allocated. */
-  async #answerHeap(): Promise<Response> {
+  async #takeHeap(): Promise<Response> {
     return await send("heap", await this.#heap.take(this.#clock));
   }
 

@@ -1,30 +1,30 @@
 import { findSourceMap, SourceMap } from "node:module";
 
-/** A place in a file. */
+/** A line of a source file. */
 export interface SourceLine {
-  /** Of ours, as in the repository: `src/proxy/pipeline.ts`. Else as short as possible. */
+  /** Path in the repository, `src/proxy/pipeline.ts`; other files as short as possible. */
   readonly file: string;
-  /** From 1; 0 when nobody knows. */
+  /** Counts from 1; 0 if unknown. */
   readonly line: number;
 }
 
-/** What the build puts before the source map at the end of the executable's program; see `.ci/source_map.ts`. */
+/** Precedes the source map at the end of the executable's program; see `.ci/source_map.ts`. */
 const MARKER = "\n//# gateway source map ";
 
 /**
- * Finds the line that somebody wrote for one that runs.
+ * Maps lines of running code to source lines.
  *
- * Deno keeps a source map of what it made of TypeScript. The program in the executable holds its own, which Deno does not know:
- * it would keep it in memory.
+ * Deno keeps source maps of the TypeScript that it transpiles. The executable's program contains its own map, which is not
+ * registered with Deno, as that would keep it in memory.
  */
 export class SourceLines {
   readonly #maps = new Map<string, SourceMap | undefined>();
   readonly #root = new URL("../../", import.meta.url).href;
 
-  /** @param line From 0, as V8 counts. */
+  /** @param line Counts from 0, as in V8. */
   find(url: string, line: number): SourceLine {
     const map = this.#mapOf(url);
-    // The last column: a line that was made from several counts as the last of them.
+    // The last column: a line generated from several source lines counts as the last one.
     const entry = map?.findEntry(line, 1_000_000);
     if (
       entry !== undefined && "originalSource" in entry &&
@@ -55,7 +55,7 @@ export class SourceLines {
   }
 }
 
-/** `undefined` in a program without one, and where it cannot be read any more: the lines of the program will do. */
+/** Reads the program's own map; returns `undefined` if there is none or it cannot be read, in favor of the program's lines. */
 function readOwnMap(path: string): SourceMap | undefined {
   try {
     const program = Deno.readTextFileSync(path);

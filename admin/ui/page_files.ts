@@ -30,7 +30,7 @@ export interface PageFile {
   readonly text: string;
 }
 
-/** The page, embedded; by name, the document under the empty one. */
+/** Embedded files of the page by name; the document has the empty name. */
 export const pageFiles: ReadonlyMap<string, PageFile> = new Map([
   ["", { contentType: "text/html; charset=utf-8", text: html }],
   ...filesOf("css", "text/css", { frame, parts, views }),

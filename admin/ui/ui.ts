@@ -3,10 +3,10 @@ import { createRouter, type Endpoint, type Handler } from "../router.ts";
 import { pageFiles } from "./page_files.ts";
 import { uiApi, type UiOptions } from "./ui_api.ts";
 
-/** What the page may do on a gateway. */
+/** Access of the web UI on a gateway. */
 export type UiAccess = "read-only" | "read-write";
 
-/** The page may load nothing but its own files, and ask nobody but its own server. */
+/** Headers that restrict the page to its own files and server. */
 const pageHeaders = {
   "content-security-policy": [
     "default-src 'none'",
@@ -24,12 +24,12 @@ const pageHeaders = {
   "referrer-policy": "no-referrer",
 };
 
-/** The web UI: a page below `/ui/`, and below `/ui/api/` what it asks for. Everything else is 404. */
+/** Serves the web UI: its page below `/ui/` and its API below `/ui/api/`; returns 404 for other paths. */
 export function createUi(options: UiOptions): Handler {
   return createRouter([...pageEndpoints, ...uiApi(options)], options.log);
 }
 
-/** The web UI as gateways serve it, by what the page may do. */
+/** Creates the web UI for gateways. */
 export function createGatewayUi(
   options: Pick<UiOptions, "target" | "clock" | "log">,
 ): (request: Request, access: UiAccess) => Promise<Response> {
@@ -40,7 +40,7 @@ export function createGatewayUi(
   return async (request, access) => await uis[access](request);
 }
 
-/** Whether the path is of a file of the page: the same for everybody, so it may be served without the admin token. */
+/** Reports whether a path is a static file of the page, which needs no admin token. */
 export function isPageFile(path: string): boolean {
   return pageEndpoints.some((endpoint) => endpoint.path === path);
 }
@@ -48,7 +48,7 @@ export function isPageFile(path: string): boolean {
 const pageEndpoints: readonly Endpoint[] = [
   {
     path: "/ui",
-    // Relative, for a proxy in front may serve it elsewhere.
+    // Relative, as a reverse proxy may use another prefix.
     methods: {
       GET: () => respond(308, "text/plain", "", { location: "ui/" }),
     },

@@ -8,26 +8,26 @@ import {
   showLogFilter,
 } from "../endpoints/logging_endpoint.ts";
 import { json, respond, text } from "../admin_responses.ts";
-import { chooseBudgets } from "./choose_budgets.ts";
+import { selectBudgets } from "./select_budgets.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
 import type { Endpoint, Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
 import { traceRequests } from "../endpoints/trace_endpoint.ts";
 
-/** What the web UI shows, and what it may do. */
+/** Dependencies and access of the web UI. */
 export interface UiOptions {
   readonly target: AdminTarget;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where it is served. Traces see what a gateway is asked, the page's own requests among it. */
+  /** Server of the UI. On a gateway, traces include the page's own requests. */
   readonly server: "admin" | "gateway";
-  /** Whether the page may look only: it changes no log level. */
+  /** The page cannot change log levels. */
   readonly readOnly: boolean;
-  /** The page has no view of profiles without them. */
+  /** Enables the view of profiles. */
   readonly profiles?: ProfileHandlers;
 }
 
-/** What the page asks for: the endpoints of the admin server that it needs, and no others. */
+/** Lists the endpoints for the page: only those that it needs. */
 export function uiApi(options: UiOptions): readonly Endpoint[] {
   const { target, clock, readOnly, profiles } = options;
   const { dataPlane } = target;
@@ -37,7 +37,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     get("metrics", (request) => showMetrics(dataPlane, request)),
     get("budgets", async (request) => {
       const { budgets } = await dataPlane.describeState();
-      return json(chooseBudgets(budgets, request));
+      return json(selectBudgets(budgets, request));
     }),
     get("keys", async () => {
       const { keySets, providerMetadata } = await dataPlane.describeState();
@@ -53,7 +53,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
   ];
 }
 
-/** Of `/metrics`, those that are named with `name`; all without. */
+/** Returns the metrics with the given names; without names, all. */
 async function showMetrics(
   dataPlane: DataPlane,
   request: Request,
@@ -97,15 +97,15 @@ function logging(target: AdminTarget, readOnly: boolean): Endpoint {
   const change: Handler = (request) =>
     isFromPage(request)
       ? changeLogFilter(target, request)
-      : text(403, "forbidden: requests from other sites are refused");
+      : text(403, "forbidden: cross-origin request");
   return { ...endpoint, methods: { ...endpoint.methods, POST: change } };
 }
 
-/** A browser adds credentials of its own to what another site makes it send; it says which site that is. */
+/** Reports whether the page itself sends the request: browsers add credentials to cross-origin requests, too, but declare their origin. */
 function isFromPage({ headers, url }: Request): boolean {
   const site = headers.get("sec-fetch-site");
   if (site !== null) return site === "same-origin";
   const origin = headers.get("origin");
-  // Behind a proxy that speaks TLS, the scheme is not ours.
+  // Behind a TLS-terminating proxy the schemes differ.
   return origin !== null && URL.parse(origin)?.host === new URL(url).host;
 }

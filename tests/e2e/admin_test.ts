@@ -164,7 +164,7 @@ const rows: readonly Row[] = [
     "GET",
     "/logging?level=debug",
     400,
-    `Reading the log level takes no parameters\n${usage}`,
+    `GET /logging has no parameters\n${usage}`,
   ],
   ["POST", "/logging", 200, "current log level is info\n"],
   ["POST", "/logging?level=debug", 200, "current log level is debug\n"],

@@ -574,7 +574,7 @@ Deno.test("gateway says that its admin and stats addresses are the same", async 
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^gateway: Cannot listen on config\.statsAddr .*: config\.adminAddr has the same port\n$/,
+      /^gateway: Cannot listen on config\.statsAddr .*: config\.adminAddr uses the same port\n$/,
     );
     assert.equal(stdout, "");
   });

@@ -20,7 +20,7 @@ const mebibyte = "a".repeat(1024 * 1024);
 for (
   const [what, reply, problem] of [
     [
-      "compresses them though it was not asked to",
+      "compresses them unexpectedly",
       compressed(jwks),
       'expected no content coding, got "gzip"',
     ],
@@ -30,12 +30,12 @@ for (
       "expected at most 1048576 bytes",
     ],
     [
-      "does not end them",
+      "does not terminate them",
       `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n100000\r\n${mebibyte}\r\n1\r\na`,
       "expected at most 1048576 bytes",
     ],
     [
-      "cuts them off",
+      "truncates them",
       "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{",
       "the connection was closed inside it",
     ],
@@ -51,7 +51,7 @@ for (
     ["closes without a response", "", "closed before a response"],
   ] as const
 ) {
-  Deno.test(`keys and metadata of a provider that ${what} are not there: the server is closed and the log says why`, async () => {
+  Deno.test(`keys and metadata of a provider that ${what} are rejected: the server stays protected and the log reports why`, async () => {
     await using server = startGuardedServer();
     await using idp = new RawUpstream(async (connection) => {
       await connection.request();
@@ -81,7 +81,7 @@ for (
       const line = gateway.log.find((line) =>
         line.includes(`\tCannot fetch ${document} source=${origin}/`)
       );
-      assert.ok(line !== undefined, `nothing is logged about the ${document}`);
+      assert.ok(line !== undefined, `no log line about the ${document}`);
       assert.ok(line.replaceAll('\\"', '"').includes(problem), line);
     }
   });

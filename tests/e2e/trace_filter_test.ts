@@ -95,6 +95,6 @@ Deno.test("/debug/trace refuses a parameter that is given twice", async () => {
   for (const query of ["count=1&count=2", "filter=true&expression=true"]) {
     const response = await fetch(`${gateway.admin}/debug/trace?${query}`);
     assert.equal(response.status, 400);
-    assert.match(await response.text(), /^Parameter given twice: /);
+    assert.match(await response.text(), /^Duplicate parameter: /);
   }
 });

@@ -1,6 +1,6 @@
 import { textSource } from "../../mod.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
-import { SideServers } from "../../admin/admin_servers.ts";
+import { AdminServers } from "../../admin/admin_servers.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { TraceQuery } from "../../src/dataplane/data_plane.ts";
 import type { TraceEvent } from "../../src/telemetry/trace/trace_event.ts";
@@ -46,7 +46,7 @@ export async function startTracedGateway(
   };
   const text = [document, ...resources].map((each) => JSON.stringify(each))
     .join("\n---\n");
-  const servers = new SideServers();
+  const servers = new AdminServers();
   const gateway = await Gateway.start({
     config: textSource(text),
     writeLog: (line) => log.push(line),

@@ -99,11 +99,11 @@ Deno.test("overview shows a reload that is rejected with its place, on every vie
   const { page } = ui;
   const good = configFor(gateway.port, { routes: [hello] });
 
-  await page.getByText("none was rejected").waitFor();
+  await page.getByText("The latest configuration is active").waitFor();
   await replaceFile(gateway.file, { ...good, routes: [{ nmae: "x" }] });
   await page.getByText('unknown field "nmae"').or(page.getByText("nmae"))
     .first().waitFor();
-  const text = await page.getByRole("region", { name: "What is wrong with it" })
+  const text = await page.getByRole("region", { name: "Diagnostics" })
     .innerText();
   const problems = await accessibilityProblems(page);
   await showView(page, "Budgets");
@@ -125,8 +125,8 @@ Deno.test("a real request is traced live, with what each snapshot changed", asyn
 
   await page.getByLabel("Filter (CEL)").fill('request.path == "/hello"');
   await page.getByRole("spinbutton", { name: "Requests" }).fill("2");
-  await page.getByRole("button", { name: "Watch" }).click();
-  await page.getByText("Waiting for requests that fit.").waitFor();
+  await page.getByRole("button", { name: "Trace" }).click();
+  await page.getByText("Waiting for matching requests.").waitFor();
   await get(`${gateway.origin}/other`);
   await get(`${gateway.origin}/hello?first`);
   await page.getByRole("button", { name: "GET /hello?first → 200" }).waitFor();
@@ -151,10 +151,10 @@ Deno.test("a filter that is no expression is refused with the reason, and the ne
   const { page } = ui;
 
   await page.getByLabel("Filter (CEL)").fill("request.pth ==");
-  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByRole("button", { name: "Trace" }).click();
   await page.getByText("invalid filter:").waitFor();
   await page.getByLabel("Filter (CEL)").fill("");
-  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByRole("button", { name: "Trace" }).click();
   await page.getByText("Waiting").waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
 
@@ -166,7 +166,7 @@ Deno.test("failures are listed with their cause, and each with its report and tr
   await using ui = await openUi(`${gateway.admin}/ui/#failures`);
   const { page } = ui;
 
-  await page.getByText("No request has failed").waitFor();
+  await page.getByText("No recent failures").waitFor();
   await get(`${gateway.origin}/nothing`);
   await page.getByRole("link", { name: /GET .*\/nothing/ }).click();
   const report = page.getByRole("region", { name: "Report" });
@@ -260,7 +260,7 @@ Deno.test("keys that cannot be fetched show their error, and metadata that nobod
   await ui.page.getByRole("heading", {
     name: /^https:\/\/idp\.example\.com\/\.well-known/,
   }).waitFor();
-  await ui.page.getByText("It was not asked for yet").waitFor();
+  await ui.page.getByText("Not fetched yet").waitFor();
   expectQuiet(ui, gateway.admin);
 });
 
@@ -271,15 +271,15 @@ Deno.test("log level that is set on the page is in force", async () => {
 
   await page.getByRole("combobox").selectOption("warn");
   await page.getByRole("button", { name: "Set", exact: true }).click();
-  await page.getByRole("row", { name: "all others warn" }).waitFor();
+  await page.getByRole("row", { name: "(default) warn" }).waitFor();
   await page.getByRole("combobox").selectOption("debug");
   await page.getByLabel("Module").fill("proxy");
   await page.getByRole("button", { name: "Set", exact: true }).click();
   await page.getByRole("row", { name: "proxy debug" }).waitFor();
   const asked = await (await fetch(`${gateway.admin}/logging`)).text();
-  await page.getByRole("button", { name: "Back to the configured level" })
+  await page.getByRole("button", { name: "Reset to configuration" })
     .click();
-  await page.getByRole("row", { name: "all others trace" }).waitFor();
+  await page.getByRole("row", { name: "(default) trace" }).waitFor();
 
   assert.equal(asked, "current log level is warn,proxy=debug\n");
   expectQuiet(ui, gateway.admin);
@@ -296,7 +296,7 @@ Deno.test("a profile is shown as a flame graph that can be looked into, and as a
 
   await page.getByLabel("Seconds").fill("1");
   await page.getByRole("button", { name: "CPU profile" }).click();
-  await page.getByText(/^Done: [0-9]+ different stacks/).waitFor();
+  await page.getByText(/^Done: [0-9]+ stacks/).waitFor();
   asking.abort();
   await load;
   const graph = page.getByRole("region", { name: "Flame graph" });
@@ -312,7 +312,7 @@ Deno.test("a profile is shown as a flame graph that can be looked into, and as a
   assert.match(zoomed, /: [0-9.,]+ ms, [0-9.]+ %$/);
   assert.match(
     await page.getByRole("table").innerText(),
-    /Function\s+Itself\s+With what it calls/,
+    /Function\s+Self\s+Total/,
   );
   expectQuiet(ui, gateway.admin);
 });
@@ -361,7 +361,7 @@ Deno.test("a route leads to the trace of its requests", async () => {
   const { page } = ui;
 
   await page.getByRole("option", { name: /hello/ }).first().click();
-  await page.getByRole("link", { name: "Trace its requests" }).click();
+  await page.getByRole("link", { name: "Trace requests" }).click();
 
   assert.equal(
     await page.getByLabel("Filter (CEL)").inputValue(),
@@ -395,7 +395,7 @@ Deno.test("markup in paths, header values, bodies and configuration errors stays
     attack.replaceAll(" ", "+")
   }`;
 
-  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByRole("button", { name: "Trace" }).click();
   await page.getByText("Waiting").waitFor();
   using connection = await Deno.connect({
     hostname: "127.0.0.1",
@@ -420,7 +420,7 @@ Deno.test("markup in paths, header values, bodies and configuration errors stays
   }
   await replaceFile(gateway.file, { [attack]: attack, routes: attack });
   await showView(page, "Overview");
-  await page.getByRole("region", { name: "What is wrong with it" })
+  await page.getByRole("region", { name: "Diagnostics" })
     .getByText("<script>").waitFor();
 
   assert.equal(await page.locator("img, main script, main b").count(), 0);
@@ -444,7 +444,7 @@ Deno.test("config.adminToken is asked for until it is right, and kept for the ta
   await page.keyboard.press("Escape");
   await dialog.getByLabel("Token").fill("wrong");
   await dialog.getByRole("button").click();
-  await dialog.getByText("This token was not accepted.").waitFor();
+  await dialog.getByText("Invalid token.").waitFor();
   await dialog.getByLabel("Token").fill(adminToken);
   await page.keyboard.press("Enter");
   await page.getByText("Requests so far").waitFor();
@@ -467,7 +467,7 @@ Deno.test("the page on a gateway works behind basicAuthentication and changes no
   await showView(page, "Logging");
   await page.getByText("can look at it but not change it").waitFor();
   await showView(page, "Trace");
-  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByRole("button", { name: "Trace" }).click();
   await page.getByText("Waiting").waitFor();
   await get(`${gateway.origin}/hello`);
   await page.getByRole("button", { name: "GET /hello → 200" }).waitFor();
@@ -511,7 +511,7 @@ Deno.test("a filter is there after a reload of the page", async () => {
   const filter = 'request.path.startsWith("/a%2F/b")';
 
   await page.getByLabel("Filter (CEL)").fill(filter);
-  await page.getByRole("button", { name: "Watch" }).click();
+  await page.getByRole("button", { name: "Trace" }).click();
   await page.getByText("Waiting").waitFor();
   await page.reload();
 
@@ -644,7 +644,7 @@ Deno.test("the page says that the gateway is gone, and goes on when it is back",
 
   await badge.getByText("ready").waitFor();
   await page.route(/\/api\//, (route) => route.abort());
-  await badge.getByText("The gateway does not answer").waitFor();
+  await badge.getByText("The gateway does not respond").waitFor();
   await page.unroute(/\/api\//);
   await badge.getByText("ready").waitFor();
 });
@@ -659,7 +659,7 @@ Deno.test("the page says that the gateway is silent, also when it is opened, and
   await page.route(/\/api\//, (route) => void held.push(route));
   await page.reload();
   await page.getByText("Waiting for the gateway").waitFor();
-  await page.getByText("The gateway does not answer").waitFor();
+  await page.getByText("The gateway does not respond").waitFor();
   await page.unroute(/\/api\//);
   await page.getByText("Requests so far").waitFor();
 });

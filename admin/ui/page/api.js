@@ -1,11 +1,11 @@
-/** Asks the gateway. Every address is relative, so the page works under any prefix. */
-import { askForToken } from "./login.js";
+/** Sends requests to the gateway. All URLs are relative, so that the page works under any prefix. */
+import { promptForToken } from "./login.js";
 
 const TOKEN_KEY = "gateway-admin-token";
-const LONGEST_WAIT_MS = 10_000;
-const SILENCE = "The gateway does not answer";
+const TIMEOUT_MS = 10_000;
+const NO_RESPONSE = "The gateway does not respond";
 
-/** An answer that is no success; `status` 0 when there was none. */
+/** An unsuccessful response; `status` is 0 without a response. */
 export class ApiError extends Error {
   constructor(status, message) {
     super(message);
@@ -13,45 +13,45 @@ export class ApiError extends Error {
   }
 }
 
-/** The answer as JSON. */
+/** Returns the response as JSON. */
 export async function getJson(path, signal) {
   return JSON.parse(await getText(path, signal));
 }
 
-/** The answer as text. */
+/** Returns the response as text. */
 export async function getText(path, signal) {
-  const late = AbortSignal.timeout(LONGEST_WAIT_MS);
-  const either = signal ? AbortSignal.any([signal, late]) : late;
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
   try {
     return (await (await request(path, { signal: either })).text()).trim();
   } catch (error) {
-    if (late.aborted && !signal?.aborted) throw new ApiError(0, SILENCE);
+    if (timeout.aborted && !signal?.aborted) throw new ApiError(0, NO_RESPONSE);
     throw error;
   }
 }
 
-/** Posts without a body; answers the text. */
+/** Posts without a body; returns the response as text. */
 export async function post(path) {
   return (await (await request(path, { method: "POST" })).text()).trim();
 }
 
 /**
- * The answer, once it is a success. Asks for the token when the admin interface wants one, and tries again.
+ * Returns a successful response. Prompts for the token when the admin interface requires one, and retries.
  * @throws {ApiError}
  */
 export async function request(path, options = {}) {
   for (let problem = "";;) {
     const response = await send(path, options);
     if (response.ok) return response;
-    if (!wantsToken(response)) {
+    if (!requiresToken(response)) {
       const text = (await response.text()).trim();
       throw new ApiError(response.status, text || `status ${response.status}`);
     }
     await response.body?.cancel();
     if (sessionStorage.getItem(TOKEN_KEY) !== null) {
-      problem = "This token was not accepted.";
+      problem = "Invalid token.";
     }
-    sessionStorage.setItem(TOKEN_KEY, await askForToken(problem));
+    sessionStorage.setItem(TOKEN_KEY, await promptForToken(problem));
   }
 }
 
@@ -62,19 +62,19 @@ async function send(path, options) {
     return await fetch(`api/${path}`, { ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new ApiError(0, SILENCE);
+    throw new ApiError(0, NO_RESPONSE);
   }
 }
 
-/** Not for what a policy of a gateway wants: that token is another one. */
-function wantsToken({ status, headers }) {
+/** Reports whether the admin token is required, as opposed to the token of a gateway's policy. */
+function requiresToken({ status, headers }) {
   return status === 401 &&
     /^bearer realm="gateway admin"/i.test(
       headers.get("www-authenticate") ?? "",
     );
 }
 
-/** Each `data:` of a stream of server-sent events, as it comes; `onReady` hears that the server listens. */
+/** Yields the `data:` of server-sent events; calls `onReady` when the server is ready. */
 export async function* events(path, { signal, onReady }) {
   const { body } = await request(path, { signal });
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,30 +1,30 @@
-/** What is left of every rate limit, as bars that move. */
+/** Shows the remaining budget of rate limits as live bars. */
 import { getJson } from "./api.js";
 import { duration, h, number, setText } from "./dom.js";
 import { pollVisibly } from "./poll.js";
 
-/** Each has to be drawn anew every second. */
-const SHOWN_AT_MOST = 100;
+/** Each budget is redrawn every second. */
+const MAX_SHOWN = 100;
 
 export function show(content, { signal }) {
   const problem = h("p", { class: "problem", role: "status" });
-  const said = h("p", { class: "quiet", role: "status" });
+  const message = h("p", { class: "quiet", role: "status" });
   const find = h("input", { type: "search", placeholder: "route, gateway" });
   const list = h("ul", { class: "budgets" });
   const bars = new Map();
   content.append(
-    h("div", { class: "row" }, h("label", {}, "Find ", find), said),
+    h("div", { class: "row" }, h("label", {}, "Find ", find), message),
     problem,
     list,
   );
   const update = async () => {
     const text = find.value.trim();
     const query = new URLSearchParams({
-      limit: `${SHOWN_AT_MOST}`,
+      limit: `${MAX_SHOWN}`,
       find: text,
     });
     const { total, budgets } = await getJson(`budgets?${query}`, signal);
-    setText(said, describeNumber(total, text));
+    setText(message, describeNumber(total, text));
     showBars(budgets, bars, list);
   };
   find.addEventListener("input", () => update().catch(() => {}));
@@ -32,11 +32,11 @@ export function show(content, { signal }) {
 }
 
 function describeNumber(total, text) {
-  if (total > SHOWN_AT_MOST) {
-    return `The ${SHOWN_AT_MOST} of ${total} with the least left.`;
+  if (total > MAX_SHOWN) {
+    return `The ${MAX_SHOWN} of ${total} budgets with the least remaining.`;
   }
   if (total > 0) return `${total} ${total === 1 ? "budget" : "budgets"}.`;
-  return text === "" ? "No rate limit is configured." : "No budget fits.";
+  return text === "" ? "No rate limit is configured." : "No matching budget.";
 }
 
 function showBars(budgets, bars, list) {
@@ -56,7 +56,7 @@ function showBars(budgets, bars, list) {
   }
 }
 
-/** The same element for the life of a budget, so that its bar moves and focus stays. */
+/** Creates the element of a budget, which is reused for updates, so that the bar moves and focus stays. */
 function createBar({ scope, entry }) {
   const fill = h("span");
   const bar = h(
@@ -89,7 +89,7 @@ function createBar({ scope, entry }) {
       bar.classList.toggle("low", share < 0.2);
       const text = isKnown
         ? `${number(remaining)} of ${number(limit)} ${unit} left`
-        : `${number(limit)} ${unit}; what is left is not known here`;
+        : `${number(limit)} ${unit}; remaining budget unknown`;
       bar.setAttribute("aria-valuemax", limit);
       bar.setAttribute(
         "aria-valuenow",
@@ -112,13 +112,13 @@ function describeReset({ resetSeconds, windowSeconds }) {
 function describeCounts(budget) {
   const names = {
     admitted: "admitted",
-    refused: "refused",
+    refused: "rejected",
     tokens: "tokens counted",
-    overshoot: "tokens beyond the budget",
+    overshoot: "tokens over budget",
     keys: "keys",
     evictedKeys: "keys evicted",
     leased: "leased",
-    pending: "not settled yet",
+    pending: "pending",
     state: "state",
     lastError: "last error",
   };

@@ -1,4 +1,4 @@
-/** Lines between the rows that are in sight. */
+/** Draws lines between visible rows. */
 import { svg } from "./dom.js";
 import { columns } from "./route_model.js";
 
@@ -23,7 +23,7 @@ export function drawChains(picture, chains, lists) {
   picture.replaceChildren(...lines.values());
 }
 
-/** Pairs of neighbours; a column without anything is passed over. */
+/** Returns pairs of neighbors; skips empty columns. */
 function stepsOf(chain) {
   const steps = columns.map(({ name }) => chain[name]).filter((ids) =>
     ids.length > 0

@@ -1,14 +1,14 @@
-/** Builds elements. Text from the server becomes text nodes only; there is no way to hand in markup. */
+/** Builds elements. Strings from the server become text nodes only; markup is not possible. */
 
 /**
- * An element: `h("a", { href: "#x", class: "name" }, "text", otherElement)`.
- * `on…` are listeners, `undefined` and `false` leave an attribute out, a list of children may be nested.
+ * Creates an element: `h("a", { href: "#x", class: "name" }, "text", otherElement)`.
+ * `on…` are listeners, `undefined` and `false` omit an attribute, lists of children may be nested.
  */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same for SVG. */
+/** Creates an SVG element. */
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   return fill(element, attributes, children);
@@ -28,13 +28,13 @@ function isShown(child) {
   return child !== undefined && child !== null && child !== false;
 }
 
-/** A table with a caption for those who do not see it; cells are texts or elements, the first of a row is its header. */
+/** Creates a table with a caption for screen readers; cells are strings or elements, the first of a row is its header. */
 export function table(caption, columns, rows) {
   const cell = (content, index) =>
     index === 0 ? h("th", { scope: "row" }, content) : h("td", {}, content);
   return h(
     "div",
-    // Those who scroll with the keyboard must be able to reach it.
+    // Focusable, so that it can be scrolled with the keyboard.
     { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h(
       "table",
@@ -50,7 +50,7 @@ export function table(caption, columns, rows) {
   );
 }
 
-/** Name and value pairs. */
+/** Creates a list of name and value pairs. */
 export function facts(entries) {
   return h(
     "dl",
@@ -61,7 +61,7 @@ export function facts(entries) {
   );
 }
 
-/** Any value as indented JSON, which a keyboard can scroll. */
+/** Formats a value as indented JSON that can be scrolled with the keyboard. */
 export function code(value, label) {
   const text = typeof value === "string"
     ? value
@@ -73,38 +73,38 @@ export function code(value, label) {
   );
 }
 
-/** A sentence in which backquotes set names apart, as `code`. */
+/** Converts backquoted parts of a sentence to `code` elements. */
 export function sentence(text) {
   return text.split("`").map((part, index) =>
     index % 2 === 1 ? h("code", {}, part) : part
   );
 }
 
-/** Shows another address for what is on the page, so that it is there again after a reload. */
+/** Changes the address to the current view, so that a reload restores it. */
 export function remember(view, argument) {
-  const place = argument === "" ? "" : `/${encodeURIComponent(argument)}`;
-  history.replaceState(null, "", `#${view}${place}`);
+  const suffix = argument === "" ? "" : `/${encodeURIComponent(argument)}`;
+  history.replaceState(null, "", `#${view}${suffix}`);
 }
 
-/** Replaces what an element holds, unless it holds the same text: readers hear only of changes. */
+/** Replaces the text of an element if it differs: screen readers announce only changes. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** As `setText`; sets a problem apart. */
-export function say(element, text, isProblem = false) {
+/** Shows a message; highlights a problem. */
+export function showMessage(element, text, isProblem = false) {
   element.className = isProblem ? "problem" : "";
   setText(element, text);
 }
 
-/** The number in the browser's language, with few digits. */
+/** Formats a number in the browser's language, with few digits. */
 export function number(value, digits = 1) {
   return Number.isFinite(value)
     ? value.toLocaleString(undefined, { maximumFractionDigits: digits })
     : "–";
 }
 
-/** Such as `2 h 5 min`. */
+/** Formats a duration: `2 h 5 min`. */
 export function duration(seconds) {
   if (!Number.isFinite(seconds)) return "–";
   /** @type {[number, string][]} */
@@ -118,14 +118,14 @@ export function duration(seconds) {
   return parts.map(([value, unit]) => `${value} ${unit}`).join(" ") || "0 s";
 }
 
-/** Such as `12.3 MB`. */
+/** Formats a size: `12.3 MB`. */
 export function bytes(value) {
   if (!Number.isFinite(value)) return "–";
   const unit = Math.min(3, Math.floor(Math.log10(Math.max(value, 1)) / 3));
   return `${number(value / 1000 ** unit)} ${["B", "kB", "MB", "GB"][unit]}`;
 }
 
-/** A time as the browser's user writes it; with the exact text for machines. */
+/** Formats a time in the browser's locale, with its machine-readable value. */
 export function time(rfc3339) {
   return h(
     "time",

@@ -1,12 +1,12 @@
-/** The requests that failed last, why each did, and what to do about it. */
+/** Shows recent failed requests with causes and advice. */
 import { getJson } from "./api.js";
 import { facts, h, number, sentence, setText, table, time } from "./dom.js";
 import { pollVisibly } from "./poll.js";
 import { TraceTable } from "./trace_table.js";
 
-const SHOWN_AT_MOST = 200;
-/** A longer name would leave no room for the cause; the report has all of it. */
-const LONGEST_NAME = 90;
+const MAX_SHOWN = 200;
+/** Longer names would leave no room for the cause; the report has the full name. */
+const MAX_NAME_LENGTH = 90;
 
 export function show(content, { signal, argument }) {
   const problem = h("p", { class: "problem", role: "status" });
@@ -15,11 +15,11 @@ export function show(content, { signal, argument }) {
   content.append(problem, list, report);
   let shown = "";
   pollVisibly(2000, signal, problem, async () => {
-    const failures = await getJson(`failures?limit=${SHOWN_AT_MOST}`, signal);
+    const failures = await getJson(`failures?limit=${MAX_SHOWN}`, signal);
     const newest = JSON.stringify(failures[0]) + failures.length;
     if (newest === shown) return;
     shown = newest;
-    // A list that is made anew must not take the focus away.
+    // Redrawing the list must keep the focus.
     const focused = list.contains(document.activeElement)
       ? document.activeElement.getAttribute("href")
       : undefined;
@@ -37,11 +37,11 @@ export function show(content, { signal, argument }) {
 
 function describeList(failures) {
   if (failures.length === 0) {
-    return h("p", {}, "No request has failed, as far as is remembered.");
+    return h("p", {}, "No recent failures.");
   }
   const columns = ["Request", "Status", "Cause", "Reason", "Route", "Time"];
   return table(
-    "Failed requests, the newest first",
+    "Failed requests, newest first",
     columns,
     failures.map((failure) => [
       h(
@@ -58,13 +58,15 @@ function describeList(failures) {
   );
 }
 
-/** What was refused before it was a request has no more than an id. */
+/** Names a request; one that was rejected before it was parsed has only an id. */
 function nameOf({ id, method, host, path }) {
   return `${method} ${host}${path}`.trim() || id;
 }
 
 function shorten(name) {
-  return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`;
+  return name.length <= MAX_NAME_LENGTH
+    ? name
+    : `${name.slice(0, MAX_NAME_LENGTH)}…`;
 }
 
 async function showReport(element, id, problem, signal) {
@@ -72,7 +74,7 @@ async function showReport(element, id, problem, signal) {
     const failure = await getJson(`failures/${encodeURIComponent(id)}`, signal);
     const events = new TraceTable("Events of the failed request");
     events.show(failure.events);
-    events.chooseFailing();
+    events.selectFailure();
     const { failing } = failure;
     element.replaceChildren(
       h("h2", {}, `Why ${nameOf(failure)} failed`),

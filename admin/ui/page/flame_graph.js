@@ -1,11 +1,11 @@
-/** A flame graph: the outermost call on top, width is what a call used, a click shows one call at full width. */
+/** A flame graph: the outermost call is on top, the width of a call is its total, a click zooms in. */
 import { h, number, setText } from "./dom.js";
 
 const ROW_HEIGHT = 22;
-/** Narrower calls could not be seen, nor hit. */
-const LEAST_SHARE = 0.003;
+/** Narrower calls would be neither visible nor clickable. */
+const MIN_SHARE = 0.003;
 
-/** Sums stacks up into calls: `{ name, total, children }`. */
+/** Merges stacks into a tree of calls: `{ name, total, children }`. */
 export function buildTree(samples) {
   const root = { name: "all", total: 0, children: new Map() };
   for (const { value, frames } of samples) {
@@ -24,7 +24,7 @@ export function buildTree(samples) {
   return root;
 }
 
-/** Functions with what they used themselves and with what they call, the most first. */
+/** Returns functions with their own and total amounts, largest own amount first. */
 export function hottest(samples) {
   const functions = new Map();
   const of = (name) => {
@@ -33,37 +33,36 @@ export function hottest(samples) {
     return known;
   };
   for (const { value, frames } of samples) {
-    // A function that calls itself counts once.
+    // Recursive calls count once.
     for (const name of new Set(frames)) of(name).total += value;
     if (frames.length > 0) of(frames.at(-1)).own += value;
   }
   return [...functions.values()].toSorted((a, b) => b.own - a.own);
 }
 
-/** What those calls below `node` used whose name holds `text`, in lower case; a call inside of another counts once. */
+/** Returns the total of calls below `node` whose lower-case name contains `text`; nested calls count once. */
 export function totalOf(node, text) {
   let total = 0;
   for (const child of node.children.values()) {
-    const fits = child.name.toLowerCase().includes(text);
-    total += fits ? child.total : totalOf(child, text);
+    const matches = child.name.toLowerCase().includes(text);
+    total += matches ? child.total : totalOf(child, text);
   }
   return total;
 }
 
-/** Shows a tree of `buildTree`; `format` writes its values. */
+/** Shows a tree of `buildTree`; `format` formats its amounts. */
 export class FlameGraph {
   #root;
   #format;
-  /** The calls from the outermost to the one at full width. */
+  /** Calls from the outermost to the zoomed one. */
   #path;
   #calls = h("div", {
     class: "flames",
     role: "group",
-    "aria-label":
-      "Calls; arrow keys go through them, Enter shows one at full width",
+    "aria-label": "Calls; arrow keys move, Enter zooms in",
     onkeydown: (event) => this.#move(event),
   });
-  #said = h("p", { class: "quiet", role: "status" });
+  #message = h("p", { class: "quiet", role: "status" });
   #find = h("input", {
     type: "search",
     placeholder: "function or file",
@@ -88,13 +87,13 @@ export class FlameGraph {
         ),
         this.#found,
       ),
-      this.#said,
+      this.#message,
       this.#calls,
     );
     this.#zoom([root]);
   }
 
-  /** Arrow keys move through the calls: hundreds of them are one stop for the tab key. */
+  /** Moves the focus by arrow keys: all calls are a single tab stop. */
   #move(event) {
     const { nextElementSibling: next, previousElementSibling: previous } =
       event.target;
@@ -102,7 +101,7 @@ export class FlameGraph {
     const goal = {
       ArrowRight: () => next,
       ArrowLeft: () => previous,
-      // A call stands before those that it makes.
+      // A call precedes the calls that it makes.
       ArrowDown: () => next && depthOf(next) > depth ? next : null,
       ArrowUp: () => callerOf(event.target),
       Home: () => this.#calls.firstElementChild,
@@ -120,13 +119,13 @@ export class FlameGraph {
     call.focus();
   }
 
-  /** What was chosen is made anew, and keeps the focus. */
-  #look(path) {
+  /** Zooms in and keeps the focus on the call. */
+  #select(path) {
     this.#zoom(path);
     this.#focus(this.#calls.children[path.length - 1]);
   }
 
-  /** Shows the last of `path`, below those that called it. */
+  /** Shows the last call of `path` at full width, below its callers. */
   #zoom(path) {
     this.#path = path;
     this.#calls.replaceChildren();
@@ -136,30 +135,30 @@ export class FlameGraph {
     const node = path.at(-1);
     const depth = this.#draw(node, path, 0, 1);
     this.#calls.style.height = `${(depth + 1) * ROW_HEIGHT}px`;
-    setText(this.#said, this.#describe(node));
+    setText(this.#message, this.#describe(node));
     this.#mark();
   }
 
-  /** Sets those apart that are looked for. */
+  /** Highlights the calls that match the search. */
   #mark() {
     const text = this.#find.value.trim().toLowerCase();
     for (const call of this.#calls.children) {
-      const fits = call.textContent.toLowerCase().includes(text);
-      call.classList.toggle("found", text !== "" && fits);
-      call.classList.toggle("other", text !== "" && !fits);
+      const matches = call.textContent.toLowerCase().includes(text);
+      call.classList.toggle("found", text !== "" && matches);
+      call.classList.toggle("other", text !== "" && !matches);
     }
     const total = totalOf(this.#path.at(-1), text);
     setText(this.#found, text === "" ? "" : `Found: ${this.#amount(total)}`);
   }
 
-  /** Answers the depth of the deepest call. */
+  /** Draws a call and its callees; returns the depth of the deepest one. */
   #draw(node, path, left, width) {
     this.#add(node, path, left, width);
     let deepest = path.length - 1;
     let at = left;
     for (const child of node.children.values()) {
       const share = (width * child.total) / node.total;
-      if (share >= LEAST_SHARE) {
+      if (share >= MIN_SHARE) {
         const depth = this.#draw(child, [...path, child], at, share);
         deepest = Math.max(deepest, depth);
       }
@@ -177,7 +176,7 @@ export class FlameGraph {
         class: `heat${hash(node.name) % 5}`,
         "data-depth": path.length,
         tabindex: this.#calls.childElementCount === 0 ? 0 : -1,
-        onclick: () => this.#look(path),
+        onclick: () => this.#select(path),
       },
       node.name,
     );
@@ -210,7 +209,7 @@ function callerOf(call) {
   return caller;
 }
 
-/** The same function has the same colour everywhere. */
+/** Hashes a name, so that a function has the same color everywhere. */
 function hash(text) {
   let value = 0;
   for (const character of text) {

@@ -1,4 +1,4 @@
-/** What identity providers publish: where it comes from, how old it is, what went wrong. */
+/** Shows keys and metadata of identity providers: source, age and errors. */
 import { getJson } from "./api.js";
 import { duration, facts, h, time } from "./dom.js";
 import { pollVisibly } from "./poll.js";
@@ -15,10 +15,10 @@ export function show(content, { signal }) {
     shown = text;
     list.replaceChildren(
       ...(keySets.length === 0
-        ? [h("p", {}, "No policy verifies tokens with keys.")]
-        : [h("h2", {}, "Keys that verify tokens"), ...keySets.map(describe)]),
+        ? [h("p", {}, "No policy uses keys.")]
+        : [h("h2", {}, "Token keys"), ...keySets.map(describe)]),
       ...(providerMetadata.length === 0 ? [] : [
-        h("h2", {}, "Metadata of authorization servers"),
+        h("h2", {}, "Authorization server metadata"),
         ...providerMetadata.map(describe),
       ]),
     );
@@ -35,10 +35,10 @@ function describe({ source, lastError, leftOutKeys = [], ...state }) {
       h(
         "p",
         {},
-        "It was not asked for yet: the first request that needs it does.",
+        "Not fetched yet; fetched on first use.",
       ),
     leftOutKeys.length > 0 && [
-      h("p", {}, "Keys that cannot be used:"),
+      h("p", {}, "Unusable keys:"),
       h("ul", {}, leftOutKeys.map((each) => h("li", {}, each))),
     ],
     facts(
@@ -54,7 +54,7 @@ const names = {
   ageSeconds: "Age",
   refreshes: "Refreshes",
   failures: "Failed refreshes",
-  retryAt: "Not again before",
+  retryAt: "Next attempt",
 };
 
 function describeValue(field, value) {

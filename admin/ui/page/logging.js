@@ -1,13 +1,13 @@
-/** Shows and sets the log level, as a whole and by module. */
+/** Shows and sets log levels, default and per module. */
 import { getText, post } from "./api.js";
-import { h, say, table } from "./dom.js";
+import { h, showMessage, table } from "./dom.js";
 
 const levels = ["off", "error", "warn", "info", "debug", "trace"];
 
 export async function show(content, { signal, status }) {
-  const said = h("p", { role: "status" });
+  const message = h("p", { role: "status" });
   const current = h("div");
-  content.append(current, said);
+  content.append(current, message);
   const update = (text) => {
     const filter = text.replace(/^current log level is /, "");
     current.replaceChildren(describe(filter));
@@ -15,29 +15,29 @@ export async function show(content, { signal, status }) {
   const change = async (query) => {
     try {
       update(await post(`logging?${query}`));
-      say(said, "The log level is changed, until the gateway restarts.");
+      showMessage(message, "Log level changed until the gateway restarts.");
     } catch (error) {
-      say(said, error.message, true);
+      showMessage(message, error.message, true);
     }
   };
   if (status.readOnly) {
     content.append(
-      h("p", { class: "quiet" }, "This page can look at it but not change it."),
+      h("p", { class: "quiet" }, "Read-only: this page cannot change it."),
     );
   } else content.append(form(change));
   try {
     update(await getText("logging", signal));
   } catch (error) {
-    if (!signal.aborted) say(said, error.message, true);
+    if (!signal.aborted) showMessage(message, error.message, true);
   }
 }
 
 function describe(filter) {
   const rows = filter.split(",").map((part) => {
     const [module, level] = part.split("=");
-    return level === undefined ? ["all others", module] : [module, level];
+    return level === undefined ? ["(default)", module] : [module, level];
   });
-  return table("Log levels in force", ["Module", "Level"], rows);
+  return table("Active log levels", ["Module", "Level"], rows);
 }
 
 function form(change) {
@@ -70,12 +70,12 @@ function form(change) {
     h(
       "button",
       { type: "button", onclick: () => change("reset") },
-      "Back to the configured level",
+      "Reset to configuration",
     ),
     h(
       "p",
       { id: "module-hint", class: "quiet" },
-      "Such as proxy, policy or identity; empty for all modules without a level of their own.",
+      "For example proxy, policy or identity; empty for the default level.",
     ),
   );
 }

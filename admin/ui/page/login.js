@@ -1,20 +1,20 @@
-/** The dialog that asks for the admin token; several requests that fail at once share it. */
-let asking;
+/** The dialog for the admin token; concurrent requests share it. */
+let pending;
 
-/** What the user typed. */
-export function askForToken(problem) {
-  asking ??= ask(problem).finally(() => asking = undefined);
-  return asking;
+/** Prompts the user for the token. */
+export function promptForToken(problem) {
+  pending ??= prompt(problem).finally(() => pending = undefined);
+  return pending;
 }
 
-function ask(problem) {
+function prompt(problem) {
   const dialog = document.querySelector("dialog");
   const input = dialog.querySelector("input");
   dialog.querySelector("#login-problem").textContent = problem;
   input.value = "";
   dialog.showModal();
   return new Promise((resolve) => {
-    // Escape does not help: without a token there is nothing to show.
+    // Escape is ignored: without a token there is nothing to show.
     dialog.oncancel = (event) => event.preventDefault();
     dialog.onclose = () => {
       if (input.value === "") dialog.showModal();

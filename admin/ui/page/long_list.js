@@ -1,12 +1,12 @@
-/** A list box of any length: only the rows in sight are in the document. */
+/** A list box of any length: the document contains only visible rows. */
 import { h } from "./dom.js";
 
 const ROW_HEIGHT = 46;
 let count = 0;
 
 /**
- * Arrow keys, Home, End and Page move the active row, Enter and Space choose it.
- * `onScroll` hears when other rows are in sight.
+ * Arrow keys, Home, End and Page move the active row, Enter and Space select it.
+ * Calls `onScroll` when the visible rows change.
  */
 export class LongList {
   #items = [];
@@ -45,7 +45,7 @@ export class LongList {
     this.#render();
   }
 
-  /** The rows that can be seen: id → element. */
+  /** Returns the visible rows: id → element. */
   visible() {
     const box = this.element.getBoundingClientRect();
     const seen = new Map();
@@ -83,7 +83,7 @@ export class LongList {
     event.preventDefault();
   }
 
-  /** Scrolls so that the active row is in sight. */
+  /** Scrolls to the active row. */
   #reveal() {
     const top = this.#active * ROW_HEIGHT;
     const { scrollTop, clientHeight } = this.element;
@@ -97,18 +97,18 @@ export class LongList {
     const { scrollTop, clientHeight } = this.element;
     const first = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - 3);
     const last = Math.ceil((scrollTop + clientHeight) / ROW_HEIGHT) + 3;
-    const wanted = new Map(
+    const needed = new Map(
       this.#items.slice(first, last).map((
         item,
         index,
       ) => [item.id, first + index]),
     );
     for (const [id, row] of this.#rows) {
-      if (wanted.has(id)) continue;
+      if (needed.has(id)) continue;
       row.remove();
       this.#rows.delete(id);
     }
-    for (const [id, index] of wanted) {
+    for (const [id, index] of needed) {
       const row = this.#rows.get(id) ?? this.#createRow(index);
       row.classList.toggle("active", index === this.#active);
       this.#rows.set(id, row);

@@ -1,6 +1,6 @@
-/** The frame around the views: which one is shown, whether the gateway is well, and what everybody has to know. */
+/** The frame of the page: navigation, readiness of the gateway, and notices. */
 import { getJson } from "./api.js";
-import { h, say, setText, time } from "./dom.js";
+import { h, setText, showMessage, time } from "./dom.js";
 import { poll } from "./poll.js";
 import * as budgets from "./budgets.js";
 import * as failures from "./failures.js";
@@ -24,20 +24,20 @@ const views = {
 
 const main = document.querySelector("main");
 const links = new Map();
-/** Stops whatever the shown view does. */
+/** Stops the activity of the current view. */
 let leave = new AbortController();
 let status;
 
 start();
 
 async function start() {
-  const said = h("p", { role: "status" }, "Waiting for the gateway…");
-  main.replaceChildren(h("h1", {}, "Gateway"), said);
+  const message = h("p", { role: "status" }, "Waiting for the gateway…");
+  main.replaceChildren(h("h1", {}, "Gateway"), message);
   while (status === undefined) {
     try {
       status = await getJson("status");
     } catch (error) {
-      say(said, error.message, true);
+      showMessage(message, error.message, true);
       await new Promise((resolve) => setTimeout(resolve, 2000));
     }
   }
@@ -52,10 +52,10 @@ async function start() {
   poll(2000, new AbortController().signal, refresh);
 }
 
-/** Shows the view that the address names, `#view` or `#view/argument`. */
+/** Shows the view of the address: `#view` or `#view/argument`. */
 function show(isNavigation) {
   const [name, ...rest] = location.hash.slice(1).split("/");
-  // The link that skips the navigation names no view.
+  // The link that skips the navigation is not a view.
   if (name === "main") return;
   const view = Object.hasOwn(views, name) ? views[name] : views.overview;
   leave.abort();
@@ -105,8 +105,8 @@ function showRejected(rejected) {
     h("strong", {}, "The last configuration was rejected"),
     " (",
     time(rejected.at),
-    "), the one before is in force. ",
-    h("a", { href: "#overview" }, "Show why"),
+    "); the previous one is active. ",
+    h("a", { href: "#overview" }, "Show details"),
   );
   document.querySelector("#notices").replaceChildren(
     ...(notice ? [notice] : []),

@@ -1,6 +1,6 @@
-/** Reads metrics in the Prometheus text format. */
+/** Parses metrics in the Prometheus text format. */
 
-/** Every sample: `[{ name: "up", labels: { job: "a" }, value: 1 }]`. */
+/** Returns all samples: `[{ name: "up", labels: { job: "a" }, value: 1 }]`. */
 export function parseMetrics(text) {
   return text.split("\n").flatMap((line) => {
     const match = /^([a-z_:][\w:]*)(?:\{(.*)\})? (\S+)/i.exec(line);
@@ -25,25 +25,25 @@ function unescapeLabel(_, character) {
 }
 
 /**
- * Sum of the samples of a name; `fits` chooses by labels.
- * @param {(labels: Record<string, string>) => boolean} fits
+ * Sums the samples of a metric; `matches` selects by labels.
+ * @param {(labels: Record<string, string>) => boolean} matches
  */
-export function sumOf(samples, name, fits = () => true) {
+export function sumOf(samples, name, matches = () => true) {
   let sum = 0;
   for (const sample of samples) {
-    if (sample.name === name && fits(sample.labels)) sum += sample.value;
+    if (sample.name === name && matches(sample.labels)) sum += sample.value;
   }
   return sum;
 }
 
-/** A counter as a rate: each call answers how much it grew per second since the call before; `undefined` at first. */
+/** Converts a counter to a rate: each call returns the increase per second since the previous call; at first `undefined`. */
 export function createRate() {
   let last;
   return (value, seconds) => {
     const before = last;
     last = { value, seconds };
     if (before === undefined || seconds <= before.seconds) return undefined;
-    // A counter that fell began anew.
+    // A counter that decreased was reset.
     return Math.max(0, value - before.value) / (seconds - before.seconds);
   };
 }

@@ -1,13 +1,13 @@
-/** What runs here, since when, whether it is well, and how much it does. */
+/** Shows version, configuration, readiness and throughput. */
 import { getJson, getText } from "./api.js";
 import { bytes, code, duration, facts, h, number, svg, time } from "./dom.js";
 import { createRate, parseMetrics, sumOf } from "./metrics_text.js";
 import { pollVisibly } from "./poll.js";
 
-/** Two minutes. */
-const KEPT = 60;
+/** Number of values: two minutes. */
+const MAX_VALUES = 60;
 
-/** All metrics together may be megabytes. */
+/** The metrics to request; all of them may be megabytes. */
 const shownMetrics = new URLSearchParams(
   [
     "gateway_requests_total",
@@ -37,7 +37,7 @@ export function show(content, { signal }) {
       getJson("status", signal),
       getText(`metrics?${shownMetrics}`, signal),
     ]);
-    // Untouched while nothing changes, so that reading and selecting is not disturbed.
+    // Redrawn only when it changes, so that reading and selecting is not disturbed.
     const shown = JSON.stringify(status);
     if (shown !== shownConfiguration) {
       configuration.replaceChildren(...describeConfiguration(status));
@@ -58,7 +58,7 @@ function describeConfiguration(status) {
   const { version: own, ...parts } = version;
   const entries = [
     ["Version", own ?? "–"],
-    ["Made of", describeParts(parts)],
+    ["Runtime", describeParts(parts)],
     ["Readiness", h("span", { class: `badge ${readiness}` }, readiness)],
     ["Configuration", h("code", { title: hash }, hash.slice(0, 12))],
     ["Applied", appliedAt === "" ? "–" : time(appliedAt)],
@@ -68,7 +68,7 @@ function describeConfiguration(status) {
     lastRejected ? describeRejected(lastRejected) : h(
       "p",
       {},
-      "The latest configuration is in force: none was rejected since.",
+      "The latest configuration is active.",
     ),
   ];
 }
@@ -84,11 +84,11 @@ function describeRejected({ hash, at, diagnostics }) {
     { class: "rejected" },
     h("h3", {}, "Last rejected configuration"),
     h("p", {}, h("code", { title: hash }, hash.slice(0, 12)), ", ", time(at)),
-    code(diagnostics.join("\n"), "What is wrong with it"),
+    code(diagnostics.join("\n"), "Diagnostics"),
   );
 }
 
-/** Answers what to show of the metrics; rates are over the time between two calls. */
+/** Creates a function that summarizes metrics; rates refer to the time between two calls. */
 function createRates() {
   const ofRequests = createRate();
   const ofClientErrors = createRate();
@@ -97,7 +97,7 @@ function createRates() {
   const requests = "gateway_requests_total";
   const withStatus = (digit) => ({ status }) => status?.startsWith(digit);
   return (samples) => {
-    const sum = (name, fits) => sumOf(samples, name, fits);
+    const sum = (name, matches) => sumOf(samples, name, matches);
     const uptime = sum("gateway_uptime_seconds");
     const rate = (of, value) => of(value, uptime);
     const perSecond = rate(ofRequests, sum(requests)) ?? Number.NaN;
@@ -109,23 +109,23 @@ function createRates() {
       entries: [
         ["Uptime", duration(uptime)],
         ["Requests", `${number(perSecond)} per second`],
-        ["Answers 4xx", `${number(client ?? Number.NaN)} per second`],
-        ["Answers 5xx", `${number(server ?? Number.NaN)} per second`],
-        ["Bodies sent", `${bytes(sent ?? Number.NaN)} per second`],
-        ["Requests so far", number(sum(requests))],
+        ["4xx responses", `${number(client ?? Number.NaN)} per second`],
+        ["5xx responses", `${number(server ?? Number.NaN)} per second`],
+        ["Bytes sent", `${bytes(sent ?? Number.NaN)} per second`],
+        ["Total requests", number(sum(requests))],
         [
-          "Connections of clients",
+          "Client connections",
           number(sum("gateway_downstream_connections_active")),
         ],
-        ["Connections upstream", number(sum("gateway_upstream_connections"))],
+        ["Upstream connections", number(sum("gateway_upstream_connections"))],
         ["Memory", bytes(sum("process_resident_memory_bytes"))],
-        ["Processor time", duration(sum("process_cpu_seconds_total"))],
+        ["CPU time", duration(sum("process_cpu_seconds_total"))],
       ],
     };
   };
 }
 
-/** Requests per second over the last minutes. The numbers beside it say the same, so it is hidden from readers. */
+/** Creates a curve of requests per second. The numbers beside it are equivalent, so it is hidden from screen readers. */
 function createCurve() {
   const line = svg("polyline", { points: "" });
   const values = [];
@@ -134,7 +134,7 @@ function createCurve() {
       "svg",
       {
         class: "curve",
-        viewBox: `0 0 ${KEPT - 1} 30`,
+        viewBox: `0 0 ${MAX_VALUES - 1} 30`,
         preserveAspectRatio: "none",
         "aria-hidden": "true",
       },
@@ -143,10 +143,10 @@ function createCurve() {
     add(value) {
       if (!Number.isFinite(value)) return;
       values.push(value);
-      if (values.length > KEPT) values.shift();
+      if (values.length > MAX_VALUES) values.shift();
       const top = Math.max(...values, 1);
-      // All of the width from the start: a line that begins at the right looks broken.
-      const step = (KEPT - 1) / Math.max(values.length - 1, 1);
+      // Uses the full width from the start.
+      const step = (MAX_VALUES - 1) / Math.max(values.length - 1, 1);
       const points = values.map((value, index) =>
         `${index * step},${29 - (28 * value) / top}`
       );

@@ -1,4 +1,4 @@
-/** Repeats a task until a view is left; never two at once, and not while nobody looks. */
+/** Repeats a task until `signal` aborts, not concurrently, and not while the page is hidden. */
 export async function poll(intervalMs, signal, task) {
   while (!signal.aborted) {
     if (!document.hidden) {
@@ -12,7 +12,7 @@ export async function poll(intervalMs, signal, task) {
   }
 }
 
-/** As `poll`; shows in `problem` why the task failed, for as long as it does. */
+/** Polls and shows errors of the task in `problem` until it succeeds. */
 export function pollVisibly(intervalMs, signal, problem, task) {
   return poll(intervalMs, signal, async () => {
     try {

@@ -1,9 +1,9 @@
-/** Reads profiles: gzipped protocol buffers, https://github.com/google/pprof/tree/main/proto. */
+/** Parses profiles: gzipped protocol buffers, https://github.com/google/pprof/tree/main/proto. */
 
-/** Of `Profile`, what a flame graph needs. */
+/** Fields of `Profile` that a flame graph needs. */
 const fields = { sampleType: 1, sample: 2, location: 4, function: 5, text: 6 };
 
-/** The profile as `{ unit, samples: [{ value, frames: ["main", …] }] }`, outermost call first. */
+/** Returns a profile as `{ unit, samples: [{ value, frames: ["main", …] }] }`, outermost call first. */
 export async function readProfile(gzipped) {
   const stream = gzipped.pipeThrough(new DecompressionStream("gzip"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -25,7 +25,7 @@ export async function readProfile(gzipped) {
   );
   const types = profile.all(fields.sampleType).map(readMessage);
   return {
-    // The last value is the one to show first.
+    // The last value is the default one.
     unit: texts[types.at(-1)?.number(2) ?? 0],
     samples: profile.all(fields.sample).map(readMessage).map((sample) => ({
       value: sample.numbers(2).at(-1) ?? 0,
@@ -40,7 +40,7 @@ function nameOf(text, file) {
   return file === undefined || file === "" ? name : `${name} (${file})`;
 }
 
-/** The fields of one message. */
+/** Parses the fields of a message. */
 function readMessage(bytes) {
   const values = new Map();
   const reader = { bytes, at: 0 };
@@ -54,7 +54,7 @@ function readMessage(bytes) {
   return {
     all,
     number: (field) => all(field).at(-1) ?? 0,
-    /** A repeated number, packed or not. */
+    /** Returns a repeated number, packed or not. */
     numbers: (field) =>
       all(field).flatMap((value) =>
         typeof value === "number" ? [value] : readVarints(value)
@@ -73,7 +73,7 @@ function readValue(reader, wireType) {
     case 5:
       return take(reader, 4);
     default:
-      throw new Error("Cannot read the profile: it is no pprof profile");
+      throw new Error("Invalid profile: not in pprof format");
   }
 }
 
@@ -89,7 +89,7 @@ function readVarints(bytes) {
   return numbers;
 }
 
-/** Exact up to 2^53, which is plenty for ids and nanoseconds. */
+/** Reads a varint; exact up to 2^53, which is enough for ids and nanoseconds. */
 function readVarint(reader) {
   let value = 0;
   for (let factor = 1; reader.at < reader.bytes.length; factor *= 128) {
@@ -97,5 +97,5 @@ function readVarint(reader) {
     value += (byte & 127) * factor;
     if (byte < 128) return value;
   }
-  throw new Error("Cannot read the profile: it is cut short");
+  throw new Error("Invalid profile: truncated");
 }

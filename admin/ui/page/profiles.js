@@ -1,11 +1,11 @@
-/** Takes a profile and shows it as a flame graph, and as a table for those who do not see pictures. */
+/** Takes a profile and shows it as a flame graph and an accessible table. */
 import { request } from "./api.js";
-import { bytes, h, number, say, table } from "./dom.js";
+import { bytes, h, number, showMessage, table } from "./dom.js";
 import { buildTree, FlameGraph, hottest } from "./flame_graph.js";
 import { readProfile } from "./pprof.js";
 
 export function show(content, { signal, status }) {
-  const said = h("p", { role: "status" }, "No profile was taken yet.");
+  const message = h("p", { role: "status" }, "No profile yet.");
   const result = h("div");
   const seconds = h("input", {
     type: "number",
@@ -16,15 +16,15 @@ export function show(content, { signal, status }) {
   });
   const take = async (path, waiting) => {
     controls.disabled = true;
-    say(said, waiting);
+    showMessage(message, waiting);
     result.replaceChildren();
     try {
       const { body } = await request(path, { signal });
       const profile = await readProfile(body);
       result.replaceChildren(...describe(profile));
-      say(said, `Done: ${profile.samples.length} different stacks.`);
+      showMessage(message, `Done: ${profile.samples.length} stacks.`);
     } catch (error) {
-      if (!signal.aborted) say(said, error.message, true);
+      if (!signal.aborted) showMessage(message, error.message, true);
     } finally {
       controls.disabled = false;
     }
@@ -39,7 +39,7 @@ export function show(content, { signal, status }) {
     ],
     h("button", {
       type: "button",
-      onclick: () => take("profiles/heap", "Looking at the heap…"),
+      onclick: () => take("profiles/heap", "Taking a heap profile…"),
     }, "Heap profile"),
   );
   const onsubmit = (event) => {
@@ -47,7 +47,7 @@ export function show(content, { signal, status }) {
     const query = new URLSearchParams({ seconds: seconds.value });
     take(`profiles/cpu?${query}`, `Sampling for ${seconds.value} s…`);
   };
-  content.append(h("form", { onsubmit }, controls), said, result);
+  content.append(h("form", { onsubmit }, controls), message, result);
 }
 
 function describe({ unit, samples }) {
@@ -61,11 +61,11 @@ function describe({ unit, samples }) {
   ]);
   return [
     new FlameGraph(tree, format).element,
-    h("h2", {}, "Where most of it is"),
-    table("Functions by what they use themselves", [
+    h("h2", {}, "Hottest functions"),
+    table("Functions by their own amount", [
       "Function",
-      "Itself",
-      "With what it calls",
+      "Self",
+      "Total",
     ], rows),
   ];
 }

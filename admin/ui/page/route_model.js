@@ -1,6 +1,6 @@
-/** Reads `/config_dump` as columns of things and the chains that join them. */
+/** Converts `/config_dump` to columns of items and the chains that connect them. */
 
-/** The columns, in the order in which a request meets them. */
+/** Columns in processing order of a request. */
 export const columns = [
   { name: "gateways", title: "Gateways" },
   { name: "listeners", title: "Listeners" },
@@ -10,8 +10,8 @@ export const columns = [
 ];
 
 /**
- * The items of each column, `{ id, column, title, subtitle, detail }`, and the chains: each is the way through one route,
- * as a list of ids for each column.
+ * Returns the items of each column, `{ id, column, title, subtitle, detail }`, and the chains: each is the path through one
+ * route, as a list of ids per column.
  */
 export function readModel({ listeners, routes, backends, policies }) {
   const items = new Map();
@@ -26,20 +26,20 @@ export function readModel({ listeners, routes, backends, policies }) {
   const byKey = new Map();
   const chains = [];
   for (const listener of listeners) {
-    const way = {
+    const chain = {
       gateways: [add(gatewayItem(listener, listeners))],
       listeners: [add(listenerItem(listener))],
       policies: policyIds(listener.policies),
     };
-    byKey.set(listener.key, way);
-    chains.push({ ...way, routes: [], backends: [] });
+    byKey.set(listener.key, chain);
+    chains.push({ ...chain, routes: [], backends: [] });
   }
   for (const route of routes) {
-    const way = byKey.get(route.listener);
+    const chain = byKey.get(route.listener);
     chains.push({
-      ...way,
+      ...chain,
       routes: [add(routeItem(route))],
-      policies: [...way.policies, ...policyIds(route.policies)],
+      policies: [...chain.policies, ...policyIds(route.policies)],
       backends: route.backends.map((use) => add(backendUseItem(use, route))),
     });
   }
@@ -64,18 +64,18 @@ function indexChains(chains) {
   return index;
 }
 
-/** Every id of a chain. */
+/** Returns all ids of a chain. */
 export function idsOf(chain) {
   return columns.flatMap(({ name }) => chain[name]);
 }
 
-/** Ids of all that has to do with one, itself included. */
+/** Returns the ids of all related items, including the given one. */
 export function relatedTo({ index }, id) {
   return new Set([id, ...(index.get(id) ?? []).flatMap(idsOf)]);
 }
 
-/** Whether the filter, in lower case, occurs in what is shown of an item. */
-export function fits({ title, subtitle }, filter) {
+/** Reports whether the visible text of an item contains the lower-case filter. */
+export function matchesFilter({ title, subtitle }, filter) {
   return `${title} ${subtitle}`.toLowerCase().includes(filter);
 }
 
@@ -128,7 +128,7 @@ function describeMatch({ path, method, headers, queryParams }) {
 }
 
 function policyItem({ kind, source, config }, policiesByKey) {
-  // `GatewayPolicy/default/name` is described under its key as a whole.
+  // The key of `GatewayPolicy/default/name` is `default/name`.
   const key = source.replace(/^[^/]*\//, "");
   return {
     id: `policy ${kind} ${source}`,
@@ -149,7 +149,7 @@ function backendItem(backend) {
   };
 }
 
-/** The backend, or why there is none. */
+/** Returns the backend, or the problem with it. */
 function backendUseItem({ backend, problem }, { key }) {
   return backend !== undefined
     ? {

@@ -1,10 +1,10 @@
-/** Gateways, listeners, routes, policies and backends as joined columns: choosing one leaves what has to do with it. */
+/** Shows gateways, listeners, routes, policies and backends as connected columns; selecting one shows only related items. */
 import { getJson } from "./api.js";
 import { drawChains } from "./connectors.js";
 import { code, h, remember, setText, svg } from "./dom.js";
 import { LongList } from "./long_list.js";
 import { pollVisibly } from "./poll.js";
-import { columns, fits, readModel, relatedTo } from "./route_model.js";
+import { columns, matchesFilter, readModel, relatedTo } from "./route_model.js";
 
 export function show(content, { signal, argument }) {
   const problem = h("p", { class: "problem", role: "status" });
@@ -18,7 +18,7 @@ export function show(content, { signal, argument }) {
     const model = readModel(await getJson("config", signal));
     shown = hash;
     picture.replaceChildren();
-    // What is looked at stays, over changes of the configuration too.
+    // Keeps filter and selection across configuration changes.
     last = new Picture(
       model,
       picture,
@@ -32,14 +32,14 @@ class Picture {
   #lists = {};
   #headings = {};
   #lines = svg("svg", { class: "lines", "aria-hidden": "true" });
-  #said = h("p", { class: "unseen", role: "status" });
+  #message = h("p", { class: "unseen", role: "status" });
   #detail = h("section", { class: "detail", "aria-label": "Details" });
   #find;
   #selected;
   #chains = [];
   #drawing = false;
 
-  /** @param before What was looked for and chosen. */
+  /** @param before Previous filter and selection. */
   constructor(model, content, before) {
     this.#model = model;
     this.#find = h("input", {
@@ -61,7 +61,7 @@ class Picture {
         { class: "row" },
         h("label", {}, "Find ", this.#find),
         reset,
-        this.#said,
+        this.#message,
       ),
       h(
         "div",
@@ -115,7 +115,7 @@ class Picture {
     const counts = columns.map(({ name, title }) => {
       const all = this.#model.byColumn[name];
       const items = all.filter((item) =>
-        ids.has(item.id) || this.#isAlone(item, filter)
+        ids.has(item.id) || this.#isUnused(item, filter)
       );
       this.#lists[name].setItems(
         items.map((item) => ({
@@ -133,30 +133,30 @@ class Picture {
       );
       return `${count} ${title.toLowerCase()}`;
     });
-    setText(this.#said, counts.join(", "));
+    setText(this.#message, counts.join(", "));
     this.#drawSoon();
   }
 
-  /** Those of what is chosen that the filter leaves. */
+  /** Returns the chains of the selection that match the filter. */
   #chainsShown(filter) {
     const { chains, index, items } = this.#model;
-    const chosen = this.#selected === undefined
+    const selected = this.#selected === undefined
       ? chains
       : index.get(this.#selected) ?? [];
-    if (filter === "") return chosen;
-    return chosen.filter((chain) =>
+    if (filter === "") return selected;
+    return selected.filter((chain) =>
       columns.some(({ name }) =>
-        chain[name].some((id) => fits(items.get(id), filter))
+        chain[name].some((id) => matchesFilter(items.get(id), filter))
       )
     );
   }
 
-  /** Shown although no chain has it: nothing leads to this backend. */
-  #isAlone(item, filter) {
+  /** Reports whether to show an item without a chain, such as an unused backend. */
+  #isUnused(item, filter) {
     if (this.#model.index.has(item.id)) return false;
-    const isChosen = this.#selected === undefined ||
+    const isSelected = this.#selected === undefined ||
       this.#selected === item.id;
-    return isChosen && fits(item, filter);
+    return isSelected && matchesFilter(item, filter);
   }
 
   #describe(item) {
@@ -168,13 +168,13 @@ class Picture {
     const related = relatedTo(this.#model, id).size - 1;
     this.#detail.replaceChildren(
       h("h2", {}, title),
-      h("p", { class: "quiet" }, `${subtitle} · joined with ${related} others`),
+      h("p", { class: "quiet" }, `${subtitle} · ${related} related`),
       ...(column === "routes" ? [traceLink(detail)] : []),
       code(detail, `${title} as JSON`),
     );
   }
 
-  /** Once for all that happens before the next frame. */
+  /** Draws once before the next frame. */
   #drawSoon() {
     if (this.#drawing) return;
     this.#drawing = true;
@@ -185,7 +185,7 @@ class Picture {
   }
 }
 
-/** To the live trace, with a filter for the route's first path. */
+/** Links to the live trace with a filter for the route's first path. */
 function traceLink({ matches }) {
   const { type, value } = matches[0]?.path ?? {};
   const test = type === "Exact"
@@ -199,7 +199,7 @@ function traceLink({ matches }) {
     h(
       "a",
       { href: `#trace/${encodeURIComponent(filter)}` },
-      "Trace its requests",
+      "Trace requests",
     ),
   );
 }

@@ -1,32 +1,32 @@
-/** Waits for requests and shows what happens to them while it happens. */
+/** Traces requests live. */
 import { events } from "./api.js";
-import { h, remember, say, setText } from "./dom.js";
+import { h, remember, setText, showMessage } from "./dom.js";
 import { RequestLog } from "./trace_events.js";
 import { TraceTable } from "./trace_table.js";
 
 export function show(content, { signal, argument, status }) {
-  // On a gateway, what this page asks is traced as well.
-  const others = status.server === "gateway"
+  // On a gateway, excludes the page's own requests.
+  const defaultFilter = status.server === "gateway"
     ? '!request.path.startsWith("/ui/")'
     : "";
-  new LiveTrace(content, signal, argument || others);
+  new LiveTrace(content, signal, argument || defaultFilter);
 }
 
 class LiveTrace {
-  #said = h("p", { role: "status" }, "Nothing is watched.");
+  #message = h("p", { role: "status" }, "Not tracing.");
   #list = h("ol", { class: "requests", "aria-label": "Traced requests" });
   #table = new TraceTable("Events of the request");
   #log = new RequestLog();
   #buttons = new Map();
   #shown;
-  #watching;
+  #tracing;
   #filter;
   #count;
-  #start = h("button", { class: "main" }, "Watch");
+  #start = h("button", { class: "main" }, "Trace");
   #stop = h("button", {
     type: "button",
     disabled: true,
-    onclick: () => this.#watching?.abort(),
+    onclick: () => this.#tracing?.abort(),
   }, "Stop");
 
   constructor(content, signal, filter) {
@@ -47,7 +47,7 @@ class LiveTrace {
     });
     const onsubmit = (event) => {
       event.preventDefault();
-      this.#watch();
+      this.#trace();
     };
     content.append(
       h(
@@ -58,34 +58,35 @@ class LiveTrace {
         this.#start,
         this.#stop,
       ),
-      this.#said,
+      this.#message,
       this.#list,
       this.#table.element,
     );
-    signal.addEventListener("abort", () => this.#watching?.abort());
+    signal.addEventListener("abort", () => this.#tracing?.abort());
   }
 
-  async #watch() {
+  async #trace() {
     this.#reset();
     remember("trace", this.#filter.value);
-    const watching = new AbortController();
-    this.#watching = watching;
-    this.#setWatching(true);
+    const tracing = new AbortController();
+    this.#tracing = tracing;
+    this.#setTracing(true);
     const query = new URLSearchParams({ count: this.#count.value });
     if (this.#filter.value !== "") query.set("filter", this.#filter.value);
     try {
-      const onReady = () => say(this.#said, "Waiting for requests that fit.");
-      const options = { signal: watching.signal, onReady };
+      const onReady = () =>
+        showMessage(this.#message, "Waiting for matching requests.");
+      const options = { signal: tracing.signal, onReady };
       for await (const event of events(`trace?${query}`, options)) {
         this.#add(event);
       }
-      say(this.#said, this.#summary("Done"));
+      showMessage(this.#message, this.#summary("Done"));
     } catch (error) {
-      const isStopped = watching.signal.aborted;
-      if (isStopped) say(this.#said, this.#summary("Stopped"));
-      else say(this.#said, error.message, true);
+      const isStopped = tracing.signal.aborted;
+      if (isStopped) showMessage(this.#message, this.#summary("Stopped"));
+      else showMessage(this.#message, error.message, true);
     } finally {
-      this.#setWatching(false);
+      this.#setTracing(false);
     }
   }
 
@@ -94,9 +95,9 @@ class LiveTrace {
     return `${end}: ${count} ${count === 1 ? "request" : "requests"} traced.`;
   }
 
-  #setWatching(isWatching) {
-    this.#start.disabled = isWatching;
-    this.#stop.disabled = !isWatching;
+  #setTracing(isTracing) {
+    this.#start.disabled = isTracing;
+    this.#stop.disabled = !isTracing;
   }
 
   #reset() {
@@ -111,7 +112,7 @@ class LiveTrace {
     const request = this.#log.add(event);
     const button = this.#buttons.get(request) ?? this.#createButton(request);
     setText(button, request.title);
-    if (this.#shown === undefined) this.#choose(request);
+    if (this.#shown === undefined) this.#select(request);
     else if (this.#shown === request) this.#table.add(event);
   }
 
@@ -119,14 +120,14 @@ class LiveTrace {
     const button = h("button", {
       type: "button",
       "aria-pressed": "false",
-      onclick: () => this.#choose(request),
+      onclick: () => this.#select(request),
     });
     this.#buttons.set(request, button);
     this.#list.append(h("li", {}, button));
     return button;
   }
 
-  #choose(request) {
+  #select(request) {
     this.#buttons.get(this.#shown)?.setAttribute("aria-pressed", "false");
     this.#buttons.get(request)?.setAttribute("aria-pressed", "true");
     this.#shown = request;

@@ -1,7 +1,7 @@
-/** What trace events say, in words, and how two snapshots differ. */
+/** Summarizes trace events and compares snapshots. */
 
-/** One line for an event. */
-export function summarise({ message }) {
+/** Summarizes an event in one line. */
+export function summarize({ message }) {
   return (summaries[message.type] ?? (() => ""))(message);
 }
 
@@ -11,7 +11,7 @@ const summaries = {
   responseSnapshot: ({ stage, requestState: { response } }) =>
     `${stage}: ${response?.code ?? ""}`,
   bodySnapshot: ({ stage, truncated }) =>
-    truncated ? `${stage}, the beginning` : stage,
+    truncated ? `${stage}, truncated` : stage,
   policySelection: ({ phase, effectivePolicy }) => {
     const kinds = Object.keys(effectivePolicy).filter((kind) =>
       effectivePolicy[kind] !== null
@@ -19,7 +19,7 @@ const summaries = {
     return `${phase}: ${kinds.join(", ") || "none"}`;
   },
   routeSelection: ({ selectedRoute, evaluatedRoutes }) =>
-    `${selectedRoute ?? "no route"}, of ${evaluatedRoutes.length}`,
+    `${selectedRoute ?? "no route"}, ${evaluatedRoutes.length} evaluated`,
   policy: ({ kind, result }) =>
     [kind, result.type, result.status, result.reason].filter(Boolean).join(" "),
   policyEvent: ({ kind }) => kind,
@@ -31,7 +31,7 @@ const summaries = {
   backendCallStart: ({ target }) => target,
   backendCallResult: ({ status, error }) => error ?? String(status),
   llmUsage: ({ provider, debit }) => `${provider}: ${debit} tokens`,
-  eventsDropped: ({ count }) => `${count} events are missing here`,
+  eventsDropped: ({ count }) => `${count} events dropped`,
   requestFinished: ({ status, error, reason }) =>
     [status, reason, error].filter(Boolean).join(" "),
 };
@@ -40,11 +40,11 @@ function describeRequest({ method, pathAndQuery, path }) {
   return `${method} ${pathAndQuery ?? path}`;
 }
 
-/** Splits a stream of events into requests as they come. */
+/** Splits a stream of events into requests. */
 export class RequestLog {
   requests = [];
 
-  /** Answers the request that the event belongs to. */
+  /** Adds an event and returns its request. */
   add(event) {
     const { message } = event;
     if (message.type === "requestStarted" || this.requests.length === 0) {
@@ -53,13 +53,13 @@ export class RequestLog {
     }
     const request = this.requests.at(-1);
     request.events.push(event);
-    const asked = message.requestState?.request;
-    if (asked !== undefined && request.asked === undefined) {
-      request.asked = describeRequest(asked);
+    const original = message.requestState?.request;
+    if (original !== undefined && request.line === undefined) {
+      request.line = describeRequest(original);
     }
     if (message.type === "requestFinished") request.status = message.status;
     request.title = [
-      request.asked ?? `Request ${request.number}`,
+      request.line ?? `Request ${request.number}`,
       request.status,
     ]
       .filter((part) => part !== undefined && part !== null).join(" → ");
@@ -67,7 +67,7 @@ export class RequestLog {
   }
 }
 
-/** What the snapshot at `index` changed, against the one before it; `undefined` when there is none. */
+/** Returns the changes of the snapshot at `index` against the previous one; `undefined` when there is none. */
 export function differences(events, index) {
   const state = events[index].message.requestState;
   const before = events.slice(0, index).findLast(({ message }) =>
@@ -77,7 +77,7 @@ export function differences(events, index) {
   return diff(before.message.requestState, state);
 }
 
-/** `[{ path: "request.headers.x-a", before: "1", after: "2" }]`; `undefined` where there was or is nothing. */
+/** Compares two states: `[{ path: "request.headers.x-a", before: "1", after: "2" }]`; `undefined` for absent values. */
 export function diff(before, after) {
   const [old, now] = [flatten(before), flatten(after)];
   const paths = [...new Set([...old.keys(), ...now.keys()])];
@@ -96,7 +96,7 @@ function flatten(value, path = "", into = new Map()) {
   return into;
 }
 
-/** Base64 as text; bytes that are none stand as `�`. */
+/** Decodes Base64 to text; invalid bytes become `�`. */
 export function bodyText(base64) {
   const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
   return new TextDecoder().decode(bytes);

@@ -1,16 +1,16 @@
-/** The events of a request beside what the chosen one holds. */
+/** Shows the events of a request and the details of the selected one. */
 import { code, h, table } from "./dom.js";
-import { bodyText, differences, summarise } from "./trace_events.js";
+import { bodyText, differences, summarize } from "./trace_events.js";
 
-/** Shows events; `add` shows one more, `show` others. */
+/** A table of events; `add` appends one, `show` replaces all. */
 export class TraceTable {
   #events = [];
-  #chosen = -1;
+  #selected = -1;
   #body = h("tbody");
   #detail = h("section", { class: "detail", "aria-label": "Event" });
 
   constructor(label) {
-    const columns = ["Event", "µs", "What happened"];
+    const columns = ["Event", "µs", "Summary"];
     this.element = h(
       "div",
       { class: "split", hidden: true },
@@ -35,10 +35,10 @@ export class TraceTable {
 
   show(events) {
     this.#events = [];
-    this.#chosen = -1;
+    this.#selected = -1;
     this.#body.replaceChildren();
     this.#detail.replaceChildren(
-      h("p", { class: "quiet" }, "Choose an event to see what it holds."),
+      h("p", { class: "quiet" }, "Select an event to see its details."),
     );
     this.element.hidden = events.length === 0;
     for (const event of events) this.add(event);
@@ -50,7 +50,7 @@ export class TraceTable {
     const button = h("button", {
       type: "button",
       "aria-pressed": "false",
-      onclick: () => this.#choose(index),
+      onclick: () => this.#select(index),
       onkeydown: (key) => this.#move(key, index),
     }, event.message.type);
     this.#body.append(h(
@@ -58,16 +58,16 @@ export class TraceTable {
       { class: event.severity },
       h("th", { scope: "row" }, button),
       h("td", { class: "number" }, String(event.eventEnd)),
-      h("td", {}, summarise(event)),
+      h("td", {}, summarize(event)),
     ));
   }
 
-  /** Chooses what went wrong first. */
-  chooseFailing() {
+  /** Selects the first error, else the first warning. */
+  selectFailure() {
     const index = ["error", "warn"].map((severity) =>
       this.#events.findIndex((event) => event.severity === severity)
     ).find((each) => each >= 0);
-    if (index !== undefined) this.#choose(index);
+    if (index !== undefined) this.#select(index);
   }
 
   #move(key, index) {
@@ -76,14 +76,14 @@ export class TraceTable {
     if (step === undefined || row === undefined) return;
     key.preventDefault();
     row.querySelector("button").focus();
-    this.#choose(index + step);
+    this.#select(index + step);
   }
 
-  #choose(index) {
+  #select(index) {
     const button = (at) => this.#body.rows[at]?.querySelector("button");
-    button(this.#chosen)?.setAttribute("aria-pressed", "false");
+    button(this.#selected)?.setAttribute("aria-pressed", "false");
     button(index)?.setAttribute("aria-pressed", "true");
-    this.#chosen = index;
+    this.#selected = index;
     const { message } = this.#events[index];
     this.#detail.replaceChildren(
       h("h3", {}, message.type),
@@ -91,7 +91,7 @@ export class TraceTable {
       ...(message.type === "bodySnapshot"
         ? [h("h4", {}, "As text"), code(bodyText(message.body), "Body")]
         : []),
-      h("h4", {}, "Everything"),
+      h("h4", {}, "Full event"),
       code(this.#events[index], "Event as JSON"),
     );
   }
@@ -100,7 +100,9 @@ export class TraceTable {
 function describeChanges(changes) {
   if (changes === undefined) return [];
   if (changes.length === 0) {
-    return [h("p", { class: "quiet" }, "The same as the snapshot before.")];
+    return [
+      h("p", { class: "quiet" }, "No changes since the previous snapshot."),
+    ];
   }
   const rows = changes.map(({ path, before, after }) => [
     path,
@@ -108,9 +110,9 @@ function describeChanges(changes) {
     after === undefined ? h("i", {}, "absent") : h("ins", {}, after),
   ]);
   return [
-    h("h4", {}, "Changes since the snapshot before"),
+    h("h4", {}, "Changes since the previous snapshot"),
     table(
-      "Changes since the snapshot before",
+      "Changes since the previous snapshot",
       ["Field", "Before", "After"],
       rows,
     ),

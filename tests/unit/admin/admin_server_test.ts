@@ -4,7 +4,7 @@ import { startTestAdmin } from "./fake_target.ts";
 
 const adminToken = "0123456789abcdef";
 
-Deno.test("the admin server that is off listens nowhere", async () => {
+Deno.test("a disabled admin server does not listen", async () => {
   await using server = await startTestAdmin({ adminAddr: "off" });
 
   assert.deepEqual(server.addresses, []);
@@ -12,14 +12,14 @@ Deno.test("the admin server that is off listens nowhere", async () => {
 
 for (
   const [name, headers, status] of [
-    ["a name of another site", { host: "evil.example:80" }, 403],
-    ["a post from another site", { origin: "https://evil.example" }, 403],
+    ["another Host", { host: "evil.example:80" }, 403],
+    ["a cross-origin post", { origin: "https://evil.example" }, 403],
     ["no token", {}, 401],
     ["a wrong token", { authorization: "Bearer 0123456789abcdeX" }, 401],
     ["the token", { authorization: `Bearer ${adminToken}` }, 200],
   ] as const
 ) {
-  Deno.test(`the admin server with a token answers ${status} to ${name}`, async () => {
+  Deno.test(`the admin server with a token returns ${status} for ${name}`, async () => {
     const adminAddr = "127.0.0.1:0";
     await using server = await startTestAdmin({ adminAddr, adminToken });
     const [origin = ""] = server.addresses;
@@ -46,7 +46,10 @@ for (
     await using server = await startTestAdmin({ adminAddr, adminToken: token });
 
     const log = server.lines.join("");
-    assert.equal(/warn\tadmin\tWhoever reaches/.test(log), warns);
+    assert.equal(
+      /warn\tadmin\tThe admin interface is reachable/.test(log),
+      warns,
+    );
     assert.ok(!log.includes(adminToken));
   });
 }

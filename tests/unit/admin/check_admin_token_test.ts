@@ -13,18 +13,18 @@ function ask(authorization: string | undefined): Promise<Response> {
 }
 
 for (const given of [`Bearer ${token}`, `bearer  ${token}`]) {
-  Deno.test(`withToken lets "${given}" pass`, async () => {
+  Deno.test(`withToken accepts "${given}"`, async () => {
     assert.equal(await (await ask(given)).text(), "inside");
   });
 }
 
 const missing = {
   challenge: 'Bearer realm="gateway admin"',
-  body: "unauthorized: the admin interface asks for a bearer token\n",
+  body: "unauthorized: a bearer token is required\n",
 };
 const wrong = {
   challenge: 'Bearer realm="gateway admin", error="invalid_token"',
-  body: "unauthorized: the admin interface has another bearer token\n",
+  body: "unauthorized: invalid bearer token\n",
 };
 
 for (
@@ -40,7 +40,7 @@ for (
     [`Bearer ${token}, Bearer ${token}`, missing],
   ] as const
 ) {
-  Deno.test(`withToken refuses ${JSON.stringify(given)}`, async () => {
+  Deno.test(`withToken rejects ${JSON.stringify(given)}`, async () => {
     const response = await ask(given);
 
     assert.equal(response.status, 401);
@@ -53,12 +53,12 @@ for (
   const [name, content, problem] of [
     ["empty", "", "expected one line"],
     ["short", "123456789012345\n", "expected one line"],
-    ["of two lines", `${token}\n${token}\n`, "expected one line"],
-    ["with blanks", "0123456789 abcdef", "expected one line"],
+    ["two lines long", `${token}\n${token}\n`, "expected one line"],
+    ["with spaces", "0123456789 abcdef", "expected one line"],
     ["missing", undefined, "no such file"],
   ] as const
 ) {
-  Deno.test(`readAdminToken refuses a file that is ${name} and does not show it`, async () => {
+  Deno.test(`readAdminToken rejects a file that is ${name} and does not show it`, async () => {
     const folder = await Deno.makeTempDir();
     const adminTokenFile = `${folder}/token`;
     try {

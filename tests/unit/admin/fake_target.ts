@@ -16,7 +16,7 @@ import { startAdminServer } from "../../../admin/admin_server.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
-/** A gateway as the admin server sees it, without one behind it. */
+/** A fake gateway for the admin server. */
 export class FakeTarget implements AdminTarget {
   readonly settings: Settings;
   readonly version = { version: "1.2.3" };
@@ -99,7 +99,7 @@ export class FakeTarget implements AdminTarget {
   }
 }
 
-/** A log and its lines. */
+/** Creates a log and returns its lines. */
 export function createTestLog(): {
   readonly log: Log;
   readonly lines: readonly string[];
@@ -114,7 +114,7 @@ export function createTestLog(): {
   return { log: logger.module("admin"), lines };
 }
 
-/** An admin server in front of a gateway that is not there. */
+/** Starts an admin server for a fake gateway. */
 export async function startTestAdmin(
   settings: Readonly<Record<string, unknown>>,
 ) {

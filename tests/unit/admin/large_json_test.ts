@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { largeJson } from "../../../admin/large_json.ts";
 import { fc } from "../../harness/properties.ts";
 
-Deno.test("largeJson writes what JSON.stringify writes, indented", async () => {
+Deno.test("largeJson writes the same as an indented JSON.stringify", async () => {
   const member = fc.oneof(
     fc.jsonValue(),
     fc.array(fc.jsonValue()),
@@ -23,7 +23,7 @@ Deno.test("largeJson writes what JSON.stringify writes, indented", async () => {
   );
 });
 
-Deno.test("largeJson lets everything else go on while it writes", async () => {
+Deno.test("largeJson yields to the event loop while it serializes", async () => {
   let turns = 0;
   let isRead = false;
   const turn = () => {
@@ -36,6 +36,6 @@ Deno.test("largeJson lets everything else go on while it writes", async () => {
   const text = await (await largeJson({ list })).text();
   isRead = true;
 
-  // One for each 32 KiB at least.
+  // At least once per 32 KiB.
   assert(turns >= Math.floor(text.length / 40_000), `${turns} turns`);
 });

@@ -31,7 +31,7 @@ async function withFolder(
   }
 }
 
-Deno.test("listen opens localhost on both families at one port", async () => {
+Deno.test("listen opens localhost on both address families with one port", async () => {
   const server = await listenOn("localhost:0");
 
   const ports = new Set(
@@ -54,7 +54,7 @@ Deno.test("listen opens nothing for off", async () => {
   await server.close();
 });
 
-Deno.test("listen names an address that is taken and leaves nothing open", async () => {
+Deno.test("listen reports an address in use and leaves nothing open", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = taken.addr;
 
@@ -65,7 +65,7 @@ Deno.test("listen names an address that is taken and leaves nothing open", async
   });
 });
 
-Deno.test("listen names an address that is not of this machine", async () => {
+Deno.test("listen reports an address of another machine", async () => {
   await assert.rejects(listenOn("192.0.2.1:0"), {
     name: "ListenError",
     message:
@@ -73,7 +73,7 @@ Deno.test("listen names an address that is not of this machine", async () => {
   });
 });
 
-Deno.test("listen makes a socket only for its user and removes it on close", async () => {
+Deno.test("listen creates a private socket and removes it on close", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/admin.sock`;
 
@@ -88,7 +88,7 @@ Deno.test("listen makes a socket only for its user and removes it on close", asy
   });
 });
 
-Deno.test("listen leaves the mask for new files as it was", async () => {
+Deno.test("listen restores the umask", async () => {
   await withFolder(async (folder) => {
     const before = Deno.umask();
 
@@ -99,7 +99,7 @@ Deno.test("listen leaves the mask for new files as it was", async () => {
   });
 });
 
-Deno.test("listen replaces a socket that nobody listens on", async () => {
+Deno.test("listen replaces a stale socket", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/admin.sock`;
     await leaveStaleSocket(path);
@@ -115,7 +115,7 @@ Deno.test("listen replaces a socket that nobody listens on", async () => {
   });
 });
 
-Deno.test("listen leaves a socket alone that another process listens on", async () => {
+Deno.test("listen does not replace a socket in use", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/admin.sock`;
     using _other = Deno.listen({ transport: "unix", path });
@@ -128,7 +128,7 @@ Deno.test("listen leaves a socket alone that another process listens on", async 
   });
 });
 
-Deno.test("listen leaves the socket of its successor while a request holds up its close", async () => {
+Deno.test("listen keeps the socket of a successor while a request delays its close", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/admin.sock`;
     const held = Promise.withResolvers<Response>();
@@ -160,7 +160,7 @@ const obstacles = [
     name: "a file",
     make: (path: string) => Deno.writeTextFile(path, "precious"),
   },
-  { name: "a folder", make: (path: string) => Deno.mkdir(path) },
+  { name: "a directory", make: (path: string) => Deno.mkdir(path) },
   { name: "a link", make: (path: string) => Deno.symlink("/dev/null", path) },
 ];
 
@@ -174,14 +174,14 @@ for (const { name, make } of obstacles) {
       await assert.rejects(listenOn(`unix:${path}`), {
         name: "ListenError",
         message:
-          `Cannot listen on test "unix:${path}": there is a file that is not a socket`,
+          `Cannot listen on test "unix:${path}": the path exists and is not a socket`,
       });
       assert.equal((await Deno.lstat(path)).ino, before.ino);
     });
   });
 }
 
-Deno.test("listen names a directory that is not there", async () => {
+Deno.test("listen reports a missing directory", async () => {
   await assert.rejects(
     listenOn("unix:/nonexistent/admin.sock"),
     (error: unknown) =>
@@ -196,7 +196,7 @@ async function removed(path: string): Promise<void> {
   while ((await Array.fromAsync(Deno.readDir(folder))).length > 0);
 }
 
-/** A process that dies leaves its socket; here the file outlives its listener because it has a second name. */
+/** Creates a stale socket: the file outlives its listener because it has a second name. */
 async function leaveStaleSocket(path: string): Promise<void> {
   using _listener = Deno.listen({ transport: "unix", path: `${path}.new` });
   await Deno.rename(`${path}.new`, path);

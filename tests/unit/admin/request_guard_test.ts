@@ -11,7 +11,7 @@ interface Case {
   readonly path?: string;
 }
 
-function isRefused(
+function isRejected(
   {
     host = "localhost:15000",
     origin,
@@ -67,12 +67,12 @@ const passing: readonly Case[] = [
 ];
 
 for (const example of passing) {
-  Deno.test(`guard lets ${JSON.stringify(example)} pass`, () => {
-    assert.equal(isRefused(example), false);
+  Deno.test(`guard accepts ${JSON.stringify(example)}`, () => {
+    assert.equal(isRejected(example), false);
   });
 }
 
-const refused: readonly Case[] = [
+const rejected: readonly Case[] = [
   { host: "evil.example.com" },
   { host: "evil.example.com:15000" },
   { host: "localhost.evil.example.com" },
@@ -114,8 +114,8 @@ const refused: readonly Case[] = [
   },
 ];
 
-for (const example of refused) {
-  Deno.test(`guard refuses ${JSON.stringify(example)}`, () => {
-    assert.equal(isRefused(example), true);
+for (const example of rejected) {
+  Deno.test(`guard rejects ${JSON.stringify(example)}`, () => {
+    assert.equal(isRejected(example), true);
   });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createRouter } from "../../../admin/router.ts";
 import { createTestLog } from "./fake_target.ts";
 
-Deno.test("router answers a failing handler with 500 and logs it", async () => {
+Deno.test("router returns 500 for a failing handler and logs the error", async () => {
   const { log, lines } = createTestLog();
   const fail = () => Promise.reject(new Error("disk full"));
   const route = createRouter([{
@@ -16,11 +16,11 @@ Deno.test("router answers a failing handler with 500 and logs it", async () => {
   assert.equal(await response.text(), "internal error: disk full\n");
   assert.match(
     lines.join(""),
-    /\terror\tadmin\tCannot answer a request path=\/x error="disk full"\n$/,
+    /\terror\tadmin\tCannot handle a request path=\/x error="disk full"\n$/,
   );
 });
 
-Deno.test("router answers HEAD as GET without a body", async () => {
+Deno.test("router handles HEAD like GET, without a body", async () => {
   const handler = () => new Response("text", { headers: { "x-kind": "a" } });
   const route = createRouter([{
     path: "/x",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { dumpConfig } from "../../../../admin/endpoints/config_dump_endpoint.ts";
 import { FakeTarget } from "../fake_target.ts";
 
-Deno.test("dumpConfig shows what is in force under the documented keys", async () => {
+Deno.test("dumpConfig shows the active configuration under the documented keys", async () => {
   const response = await dumpConfig(new FakeTarget());
 
   const dump = await response.json();
@@ -45,7 +45,7 @@ Deno.test("dumpConfig shows the last rejected configuration", async () => {
   assert.deepEqual(dump.lastRejected, lastRejected);
 });
 
-Deno.test("dumpConfig hides the secrets of the settings", async () => {
+Deno.test("dumpConfig redacts the secrets of the settings", async () => {
   const target = new FakeTarget({
     adminToken: "hunter2",
     kv: { url: "https://user:hunter2@kv.example.com/path@x?token=hunter2" },

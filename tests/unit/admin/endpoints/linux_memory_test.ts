@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseSmaps } from "../../../../admin/endpoints/linux_memory.ts";
 
-Deno.test("parseSmaps reads sizes in bytes, under names of ours", () => {
+Deno.test("parseSmaps converts names and sizes", () => {
   const text = [
     "55a610892000-7ffc170c9000 ---p 00000000 00:00 0    [rollup]",
     "Rss:                1644 kB",

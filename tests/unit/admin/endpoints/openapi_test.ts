@@ -26,7 +26,7 @@ const admin = adminEndpoints({
 });
 const document = describeApi({
   version: "1.2.3",
-  asksForToken: false,
+  requiresToken: false,
   admin,
   stats,
 });
@@ -43,7 +43,7 @@ function operationOf(path: string, method: string): Operation | undefined {
   return paths[path]?.[method.toLowerCase()];
 }
 
-Deno.test("the OpenAPI document describes every endpoint, and the texts are all used", () => {
+Deno.test("the OpenAPI document describes every endpoint, and all descriptions are used", () => {
   const described = [...admin, ...stats].flatMap(({ path, methods }) =>
     Object.keys(methods).map((method) =>
       `${method.toLowerCase()} ${path.replace("*", "{id}")}`
@@ -90,7 +90,7 @@ const queries: readonly (readonly [path: string, status: number])[] = [
 ];
 
 for (const adminAddr of ["127.0.0.1:0", "unix"]) {
-  Deno.test(`every path and method at ${adminAddr} answers as the OpenAPI document says`, async () => {
+  Deno.test(`every path and method at ${adminAddr} responds as the OpenAPI document specifies`, async () => {
     const folder = await Deno.makeTempDir();
     const where = adminAddr === "unix"
       ? `unix:${folder}/admin.sock`
@@ -129,7 +129,7 @@ for (const adminAddr of ["127.0.0.1:0", "unix"]) {
         for (
           const method of ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]
         ) {
-          // These wait for something; what they refuse is asked below.
+          // Endpoints that wait; their rejections are tested below.
           if (
             /trace|profile$|heap|tasks/.test(path) &&
             item[method.toLowerCase()] !== undefined

@@ -17,7 +17,7 @@ async function ask(target: FakeTarget, path: string, method = "GET") {
 }
 
 for (const path of ["/metrics", "/stats/prometheus"]) {
-  Deno.test(`stats answers ${path} with the metrics of the data plane`, async () => {
+  Deno.test(`${path} returns the metrics of the data plane`, async () => {
     const { status, body, headers } = await ask(new FakeTarget(), path);
 
     assert.equal(status, 200);
@@ -36,7 +36,7 @@ const readiness: readonly { ready: Readiness; status: number }[] = [
 ];
 
 for (const { ready, status } of readiness) {
-  Deno.test(`stats answers readiness with ${status} when ${ready}`, async () => {
+  Deno.test(`/healthz/ready returns ${status} when ${ready}`, async () => {
     const target = new FakeTarget();
     target.ready = ready;
 
@@ -46,7 +46,7 @@ for (const { ready, status } of readiness) {
   });
 }
 
-Deno.test("stats answers liveness while draining", async () => {
+Deno.test("/healthz/live returns 200 while draining", async () => {
   const target = new FakeTarget();
   target.ready = "draining";
 
@@ -55,7 +55,7 @@ Deno.test("stats answers liveness while draining", async () => {
   assert.deepEqual([status, body], [200, "ok\n"]);
 });
 
-Deno.test("stats answers nothing that changes the gateway", async () => {
+Deno.test("the stats server has no endpoint that changes the gateway", async () => {
   const target = new FakeTarget();
 
   const answers = [

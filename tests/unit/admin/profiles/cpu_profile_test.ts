@@ -8,7 +8,7 @@ import {
 import { FakeClock } from "../../../harness/fake_clock.ts";
 import { threadLabels } from "../../../harness/pprof.ts";
 
-/** A clock on which a profile takes as long as `work`. */
+/** A clock that makes a profile last as long as `work`. */
 class WorkClock extends FakeClock {
   constructor(readonly work: () => Promise<unknown>) {
     super();
@@ -32,7 +32,7 @@ async function profileOf(work: () => Promise<unknown>): Promise<StackProfile> {
   return profile;
 }
 
-/** Milliseconds of processor time by thread. */
+/** Returns the milliseconds of CPU time per thread. */
 function timeByThread({ samples }: StackProfile): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { thread = "unknown", values } of samples) {
@@ -51,7 +51,7 @@ function burnHere(milliseconds: number): void {
   }
 }
 
-/** Uses as much processor time in a thread of its own. */
+/** Uses CPU time in another thread. */
 async function burnElsewhere(milliseconds: number): Promise<void> {
   const program = `import process from "node:process";
 ${burnHere}
@@ -63,7 +63,7 @@ postMessage("done");`;
   worker.terminate();
 }
 
-Deno.test("takeCpuProfile names the functions of this thread", async () => {
+Deno.test("takeCpuProfile reports the functions of this thread", async () => {
   const profile = await profileOf(async () => {
     await Promise.resolve();
     burnHere(200);
@@ -76,7 +76,7 @@ Deno.test("takeCpuProfile names the functions of this thread", async () => {
   assert.ok(inBurn > 0.8 * main, `${inBurn} of ${main} ms`);
 });
 
-Deno.test("takeCpuProfile counts what other threads use, a worker for one", async () => {
+Deno.test("takeCpuProfile counts the CPU time of other threads, such as workers", async () => {
   const profile = await profileOf(() => burnElsewhere(300));
 
   const { other = 0 } = timeByThread(profile);
@@ -88,7 +88,7 @@ Deno.test("takeCpuProfile counts what other threads use, a worker for one", asyn
   );
 });
 
-Deno.test("a profile says in labels which thread a sample is of", async () => {
+Deno.test("a profile labels samples with their thread", async () => {
   const profile = await profileOf(() => {
     const elsewhere = burnElsewhere(50);
     burnHere(50);
@@ -103,7 +103,7 @@ Deno.test("a profile says in labels which thread a sample is of", async () => {
   );
 });
 
-Deno.test("takeCpuProfile ends early when its signal aborts", async () => {
+Deno.test("takeCpuProfile stops when its signal aborts", async () => {
   const client = new AbortController();
   const clock = new WorkClock(() => {
     client.abort();

@@ -20,7 +20,7 @@ import {
 } from "../../../../admin/ui/page/trace_events.js";
 import { MetricRegistry } from "../../../../src/telemetry/metrics/metrics.ts";
 
-Deno.test("parseMetrics reads what the registry writes, labels with quotes and line breaks too", () => {
+Deno.test("parseMetrics parses the output of the registry, including labels with quotes and line breaks", () => {
   const registry = new MetricRegistry();
   const counter = registry.counter("a_total", "All", ["name", "kind"]);
   counter.labels('q"\\\n,}', "x").inc(3);
@@ -40,7 +40,7 @@ Deno.test("parseMetrics reads what the registry writes, labels with quotes and l
   );
 });
 
-Deno.test("a rate is the growth since the call before, and never below 0", () => {
+Deno.test("a rate is the increase since the previous call, never negative", () => {
   const rate = createRate();
 
   assert.deepEqual(
@@ -49,7 +49,7 @@ Deno.test("a rate is the growth since the call before, and never below 0", () =>
   );
 });
 
-Deno.test("a trace is split into its requests as they come", () => {
+Deno.test("a trace is split into its requests", () => {
   const log = new RequestLog();
   const request = { method: "GET", pathAndQuery: "/a?b" };
 
@@ -68,7 +68,7 @@ Deno.test("a trace is split into its requests as they come", () => {
   );
 });
 
-Deno.test("diff names what was changed, added and removed", () => {
+Deno.test("diff reports changed, added and removed values", () => {
   assert.deepEqual(
     diff({ a: { x: 1, y: "s" }, b: ["1"] }, { a: { x: 2 }, b: ["1"], c: null }),
     [
@@ -79,7 +79,7 @@ Deno.test("diff names what was changed, added and removed", () => {
   );
 });
 
-Deno.test("a snapshot differs from the snapshot before it, whatever lies between", () => {
+Deno.test("differences compares a snapshot with the previous one, skipping other events", () => {
   const snapshot = (x: number) => ({
     message: { type: "requestSnapshot", requestState: { x } },
   });
@@ -94,11 +94,11 @@ Deno.test("a snapshot differs from the snapshot before it, whatever lies between
   assert.equal(differences(events, 1), undefined);
 });
 
-Deno.test("bodies are read as UTF-8", () => {
+Deno.test("bodies are decoded as UTF-8", () => {
   assert.equal(bodyText("w7zinJM="), "ü✓");
 });
 
-Deno.test("readProfile reads what the admin interface writes", async () => {
+Deno.test("readProfile parses profiles of the admin interface", async () => {
   const frame = (name: string) => ({
     name,
     file: "a.ts",
@@ -127,7 +127,7 @@ Deno.test("readProfile reads what the admin interface writes", async () => {
   });
 });
 
-Deno.test("calls are summed up, and a function that calls itself counts once", () => {
+Deno.test("buildTree merges calls, and recursive calls count once", () => {
   const samples = [
     { value: 2, frames: ["a", "b", "a"] },
     { value: 3, frames: ["a"] },
@@ -144,7 +144,7 @@ Deno.test("calls are summed up, and a function that calls itself counts once", (
   ]);
 });
 
-Deno.test("everything on the way of a route is related to it, and nothing else", () => {
+Deno.test("relatedTo returns all items of a route's chain and nothing else", () => {
   const listener = {
     key: "d/g/l",
     gatewayName: "g",
@@ -185,7 +185,7 @@ Deno.test("everything on the way of a route is related to it, and nothing else",
   );
 });
 
-Deno.test("what is found in a flame graph counts once, however deep it calls itself", () => {
+Deno.test("totalOf counts nested matches once", () => {
   const tree = buildTree([
     { value: 5, frames: ["main", "parse", "parse (again)"] },
     { value: 3, frames: ["main", "send"] },

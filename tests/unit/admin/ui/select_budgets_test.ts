@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { InvalidParameter } from "../../../../admin/query_numbers.ts";
-import { chooseBudgets } from "../../../../admin/ui/choose_budgets.ts";
+import { InvalidParameter } from "../../../../admin/query_parameters.ts";
+import { selectBudgets } from "../../../../admin/ui/select_budgets.ts";
 
 const budgets = [
   { scope: "HTTPRoute/a", entry: "full", limit: 10, remaining: 10 },
@@ -10,26 +10,26 @@ const budgets = [
 ];
 
 function choose(query: string) {
-  const { total, budgets: chosen } = chooseBudgets(budgets, {
+  const { total, budgets: chosen } = selectBudgets(budgets, {
     url: `http://localhost/ui/api/budgets?${query}`,
   });
   return [total, ...chosen.map(({ entry }) => entry)];
 }
 
-Deno.test("chooseBudgets leaves all in their order where there is room", () => {
+Deno.test("selectBudgets keeps the order when all budgets fit", () => {
   assert.deepEqual(choose(""), [4, "full", "by a service", "low", "half"]);
 });
 
-Deno.test("chooseBudgets leaves those with the least left where there is not", () => {
+Deno.test("selectBudgets keeps budgets with the least remaining when there are too many", () => {
   assert.deepEqual(choose("limit=2"), [4, "low", "half"]);
 });
 
-Deno.test("chooseBudgets finds by scope and definition, in any case", () => {
+Deno.test("selectBudgets searches scope and definition, ignoring case", () => {
   assert.deepEqual(choose("find=httproute/A"), [1, "full"]);
   assert.deepEqual(choose("find=SERVICE"), [1, "by a service"]);
   assert.deepEqual(choose("find=nothing"), [0]);
 });
 
-Deno.test("chooseBudgets refuses a limit that is no number", () => {
+Deno.test("selectBudgets rejects a limit that is not a number", () => {
   assert.throws(() => choose("limit=all"), InvalidParameter);
 });

@@ -1,11 +1,11 @@
 import { escapeControls } from "../src/base/log_text.ts";
 
-/** A parameter of a request that is not what it should be; the message is for its sender. */
+/** An invalid query parameter; the message goes to the client. */
 export class InvalidParameter extends Error {
   override readonly name = "InvalidParameter";
 }
 
-/** Which numbers are good, and what holds when there is none. */
+/** Valid integers and the default. */
 export interface IntegerRange<Or = number> {
   readonly from: number;
   readonly to: number;
@@ -13,8 +13,8 @@ export interface IntegerRange<Or = number> {
 }
 
 /**
- * Reads a whole number.
- * @throws {InvalidParameter} Such as `invalid seconds: expected a whole number from 1 to 300`.
+ * Reads an integer parameter.
+ * @throws {InvalidParameter} For example, `invalid seconds: expected a whole number from 1 to 300`.
  */
 export function readInteger<Or>(
   query: URLSearchParams,
@@ -35,8 +35,8 @@ export function readInteger<Or>(
 }
 
 /**
- * Refuses parameters that an endpoint does not have.
- * @param usage Follows the message.
+ * Rejects unknown parameters.
+ * @param usage Appended to the message.
  * @throws {InvalidParameter}
  */
 export function requireKnown(
