@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 
 export { Command, CommanderError, Option } from "commander";
 
-/** Visits a command and all below it. */
+/** Visits a command and all its subcommands. */
 export function forEachCommand(
   command: Command,
   visit: (command: Command) => void,
@@ -11,21 +11,21 @@ export function forEachCommand(
   for (const child of command.commands) forEachCommand(child, visit);
 }
 
-/** Such as `gateway ctl proxy log`. */
+/** Formats the path of a command, such as `gateway ctl proxy log`. */
 export function pathOf(command: Command): string {
   return command.parent === null
     ? command.name()
     : `${pathOf(command.parent)} ${command.name()}`;
 }
 
-/** How the program was called. */
+/** A program invocation. */
 export interface Call {
   readonly args: readonly string[];
-  /** Receives the exit code of the command that ran; 0 without. */
+  /** Sets the exit code; default 0. */
   finish(exitCode: number): void;
 }
 
-/** The option that says in which format to print; the first one unless it is given. */
+/** Creates the option for the output format; the first format is the default. */
 export function formatOption(
   ...formats: readonly [string, ...string[]]
 ): Option {
@@ -33,12 +33,12 @@ export function formatOption(
     .choices(formats).default(formats[0]);
 }
 
-/** Reads the value of an option: a port. */
+/** Parses the value of an option as a port. */
 export function parsePort(text: string): number {
   return parseNumber(text, "a port", [1, 65_535]);
 }
 
-/** What reads the value of an option: a whole number in a range, both ends included. */
+/** Creates a parser for option values: an integer in an inclusive range. */
 export function wholeNumber(
   first: number,
   last: number,
@@ -58,15 +58,15 @@ function parseNumber(
   throw new InvalidArgumentError(`Expected ${name} from ${first} to ${last}.`);
 }
 
-/** Reads an option that says one thing only, where Commander would take the last. */
+/** Parses an option that must not be repeated; Commander would use the last value. */
 export function once(value: string, previous: string | undefined): string {
   if (previous === undefined) return value;
   throw new InvalidArgumentError(
-    "Expected this option once; a directory holds several files.",
+    "Expected this option once; to load several files, use a directory.",
   );
 }
 
-/** Reads an option that may be repeated. */
+/** Parses a repeatable option. */
 export function collect(
   value: string,
   previous: readonly string[] = [],
@@ -75,11 +75,11 @@ export function collect(
 }
 
 /**
- * Unlike Commander, which cannot tell a command from an argument once there is a default action, and knows no command
- * that is further below.
- * @param near What was probably meant.
+ * Reports an unknown command. With a default action, Commander would treat it as an argument, and it does not suggest
+ * subcommands.
+ * @param near The probably intended command.
  */
-export function refuseCommand(
+export function rejectCommand(
   program: Command,
   word: string,
   near: string | undefined,

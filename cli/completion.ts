@@ -9,8 +9,8 @@ import { shells } from "./shells.ts";
 type Offer = (value: string, description: string) => void;
 
 /**
- * Prints the script that makes `shell` ask `<name> complete` for words.
- * @throws {UsageError} When we have none for this shell.
+ * Prints the completion script for a shell, which calls `<name> complete`.
+ * @throws {UsageError} When the shell is not supported.
  */
 export function printCompletionScript(name: string, shell: string): void {
   if (!shells.includes(shell)) {
@@ -24,8 +24,8 @@ export function printCompletionScript(name: string, shell: string): void {
 }
 
 /**
- * Prints what may stand at the place of the last word, one candidate in a line.
- * @param program Without completion commands of its own.
+ * Prints candidates for the last word, one per line.
+ * @param program A program without completion commands.
  */
 export async function completeWords(
   program: Command,
@@ -56,7 +56,7 @@ function offer(values: readonly string[]): (complete: Offer) => void {
   };
 }
 
-/** Entries of the directory that `start` leads into; directories end with a slash. */
+/** Lists the directory of `start`; directories have a trailing slash. */
 async function pathsFor(start: string): Promise<readonly string[]> {
   const directory = start.slice(0, start.lastIndexOf("/") + 1);
   const paths: string[] = [];
@@ -69,7 +69,7 @@ async function pathsFor(start: string): Promise<readonly string[]> {
       paths.push(directory + name + (isDirectory ? "/" : ""));
     }
   } catch {
-    // No such directory, or not ours to read: nothing to offer.
+    // A missing or unreadable directory has no candidates.
     return [];
   }
   return paths.sort();

@@ -14,9 +14,9 @@ import { print } from "./output/output.ts";
 import { ListenError, serve } from "./serve.ts";
 
 /**
- * Runs a gateway in front of an MCP server and an LLM server of our own; answers the exit code once it is shut down.
- * @throws {Failure} When a port is taken.
- * @throws {UsageError} When an address is none.
+ * Runs a gateway in front of a demo MCP server and LLM server; returns the exit code after shutdown.
+ * @throws {Failure} When a port is in use.
+ * @throws {UsageError} When an address is invalid.
  */
 export async function runPlayground(
   addresses: PlaygroundAddresses,
@@ -28,14 +28,14 @@ export async function runPlayground(
   const guests = ["guest"];
   await using idpA = await startIdpA({ permissions: ["call:mcp"], guests });
   await using idpB = await startIdpB({ roles: ["editor"], guests });
-  const neighbours = { playground, idpA, idpB };
+  const servers = { playground, idpA, idpB };
   await using opening = new AsyncDisposableStack();
   const page = opening.adopt(
-    startOAuthPage(protectedEndpoints(addresses.port, neighbours)),
+    startOAuthPage(protectedEndpoints(addresses.port, servers)),
     (page) => page.close(),
   );
   const config = textSource(
-    gatewayConfiguration(addresses, neighbours),
+    gatewayConfiguration(addresses, servers),
     "<gateway dev>",
   );
   try {
@@ -51,14 +51,14 @@ export async function runPlayground(
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     throw new Failure(
-      `${error.message}. Choose another with ${
+      `${error.message}. Select another one with ${
         howTo("--admin <address> --stats <address>")
       }`,
     );
   }
 }
 
-/** A mistake here would be shown in a configuration that the user never wrote. */
+/** Validates an address here, as a diagnostic would show a configuration that the user did not write. */
 function requireAddress(option: string, text: string): void {
   if (parseAddress(text) !== undefined) return;
   throw new UsageError(
@@ -66,21 +66,21 @@ function requireAddress(option: string, text: string): void {
   );
 }
 
-/** Said in its own words: a newcomer has no configuration file to look into. */
+/** Checks the port here for a message without reference to a configuration file. */
 function requireFreePort(port: number): void {
   try {
     Deno.listen({ hostname: "127.0.0.1", port }).close();
   } catch (error) {
     if (!(error instanceof Deno.errors.AddrInUse)) throw error;
     throw new Failure(
-      `Cannot listen on port ${port}: another program uses it. Choose one with ${
+      `Cannot listen on port ${port}: another program uses it. Select another one with ${
         howTo("--port <port>")
       }`,
     );
   }
 }
 
-/** The command that the user typed, with options. `make run` says that it was the one. */
+/** Formats the user's command with options; `make run` sets an environment variable. */
 function howTo(options: string): string {
   return Deno.env.get("GATEWAY_STARTED_BY") === "make"
     ? `make run ARGS="${options}"`
@@ -94,26 +94,26 @@ function guide({ gateway, admin, clientId, page }: {
   readonly page: string;
 }): string {
   const adminLine = admin === undefined ? "" : `
-What the gateway does with a request, step by step: begin to watch, then send one.
+Trace a request step by step: start the trace, then send a request.
   curl -N ${admin}/debug/trace
-Why requests failed, what is left of the limits, and more, in a browser:
+Web UI with failures, limits and more:
   ${admin}/ui
 `;
   return `
-The gateway is running in front of an MCP server and an LLM server. Try, in another terminal:
+The gateway is running in front of a demo MCP server and LLM server. Try in another terminal:
 
-An MCP session begins:
+Start an MCP session:
   curl -i ${gateway}/mcp -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' \\
     -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"1"}}}'
 
-The same MCP server behind a login, at two kinds of identity providers. An MCP client opens the page:
+The same MCP server with login at two identity providers. The MCP client opens a login page:
   npx mcp-remote ${gateway}/idp-a/mcp
   npx mcp-remote ${gateway}/idp-b/mcp --static-oauth-client-info '{"client_id":"${clientId}"}'
 
-That login step by step, every request shown. Open in a browser:
+The login step by step, with all requests. Open in a browser:
   ${page}
 
-A chat with a model, as the OpenAI and Anthropic clients have it:
+Chat with a model through the OpenAI and Anthropic APIs:
   curl ${gateway}/v1/chat/completions -H 'content-type: application/json' \\
     -d '{"model":"gpt-4o","messages":[{"role":"user","content":"Hello"}]}'
   curl -N ${gateway}/v1/chat/completions -H 'content-type: application/json' \\
@@ -121,11 +121,11 @@ A chat with a model, as the OpenAI and Anthropic clients have it:
   curl ${gateway}/v1/messages -H 'content-type: application/json' -H 'anthropic-version: 2023-06-01' \\
     -d '{"model":"claude-sonnet-4-5","max_tokens":64,"messages":[{"role":"user","content":"Hello"}]}'
 
-The same with a limit: the fourth within a minute is a 429, which says when to come back.
+The same with a rate limit: the fourth request within a minute gets 429 with Retry-After.
   curl -i ${gateway}/limited/v1/chat/completions -H 'content-type: application/json' \\
     -d '{"model":"gpt-4o","messages":[{"role":"user","content":"Hello"}]}'
 ${adminLine}
-Each request shows as a line below. Ctrl-C ends everything.
+The access log follows, one line per request. Press Ctrl-C to stop.
 
 `;
 }

@@ -1,4 +1,4 @@
-/** The modules that write log lines; each may have a level of its own. */
+/** Modules with their own log level. */
 export const logModules: readonly string[] = [
   "admin",
   "gateway",

@@ -4,13 +4,13 @@ import { exitCodes, UsageError } from "./process/exit.ts";
 import { printError } from "./output/output.ts";
 import { parseCommandLine } from "./program.ts";
 
-/** Runs the command that `args` describe; answers the exit code. */
+/** Runs the command that `args` describe; returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const name = programName();
   try {
     return await parseCommandLine(name, args);
   } catch (error) {
-    // Messages quote what servers and files say.
+    // Messages may quote untrusted servers and files.
     const { printableLines } = await import("./output/printable.ts");
     const text = printableLines(describeError(error).trimEnd());
     await printError(`${name}: ${text}\n`);
@@ -18,7 +18,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** `gwctl` when started under that name, as through a link; the packed executable passes its own name on. */
+/** Returns the name under which the program was started, such as by a link; the packaged executable passes it on. */
 function programName(): "gateway" | "gwctl" {
   const command = Deno.env.get("GATEWAY_ARGV0") ?? process.argv0;
   return /(?:^|[/\\])gwctl(?:\.exe)?$/i.test(command) ? "gwctl" : "gateway";

@@ -3,7 +3,7 @@ import { schemasOf } from "../src/gateway/candidate.ts";
 import { print } from "./output/output.ts";
 import { describeFile } from "./reference.ts";
 
-/** Prints the JSON Schema of the configuration file, or a reference for people. */
+/** Prints the JSON Schema of the configuration file, or a reference in Markdown. */
 export async function printSchema(asMarkdown: boolean): Promise<void> {
   const schema = await fileSchema(schemasOf());
   await print(

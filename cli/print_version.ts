@@ -1,8 +1,8 @@
 import { VERSION } from "../src/base/version.ts";
 import { print } from "./output/output.ts";
 
-/** What this program is made of, such as `{ version: "0.1.0", deno: "2.9.6", … }`. */
-export function buildFacts() {
+/** Returns build information such as `{ version: "0.1.0", deno: "2.9.6", … }`. */
+export function buildInfo() {
   return {
     version: VERSION,
     deno: Deno.version.deno,
@@ -15,7 +15,7 @@ export function buildFacts() {
 export async function printVersion(asJson: boolean): Promise<void> {
   await print(
     asJson
-      ? JSON.stringify(buildFacts(), null, 2) + "\n"
+      ? JSON.stringify(buildInfo(), null, 2) + "\n"
       : `gateway ${VERSION}\n`,
   );
 }

@@ -19,8 +19,8 @@ import { shells } from "./shells.ts";
 type ExitCode = number;
 
 /**
- * Runs the command that `args` name; answers its exit code.
- * @throws {Failure | UsageError} From the command itself.
+ * Runs the command of `args`; returns its exit code.
+ * @throws {Failure | UsageError} Errors of the command itself.
  */
 export async function parseCommandLine(
   name: "gateway" | "gwctl",
@@ -31,7 +31,7 @@ export async function parseCommandLine(
   const call: Call = { args, finish: (code) => exitCode = code };
   const program = createProgram(name, call);
   addCompletionCommands(program, call);
-  // Commands inherit this, so it comes after they were made; the action tells a wrong command from an argument.
+  // Set after creating the commands, which would inherit it; the action distinguishes an unknown command from an argument.
   program.allowExcessArguments(name === "gateway");
   forEachCommand(program, (command) => {
     command.exitOverride().configureOutput({
@@ -43,7 +43,7 @@ export async function parseCommandLine(
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // Commander answers 1 for what is the caller's mistake, and for help that was shown because something was missing.
+    // Commander returns 1 for usage errors and for help that is shown because of a missing argument.
     exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     if (isMisplacedOption(error)) texts.error += help.OPTIONS_FOLLOW;
   }
@@ -52,7 +52,7 @@ export async function parseCommandLine(
   return exitCode;
 }
 
-/** Every command that asks a gateway has these: unknown they are only to what stands before its name. */
+/** Reports whether an option precedes its command: all commands for running gateways have these options. */
 function isMisplacedOption({ code, message }: CommanderError): boolean {
   return code === "commander.unknownOption" &&
     /'(-p\d*|--admin|--admin-port|--token-file)'/.test(message);
@@ -62,7 +62,7 @@ function createProgram(
   name: "gateway" | "gwctl",
   call: Call,
 ): Command {
-  // Options belong to the command they follow: `-f` of the gateway is not that of a command.
+  // Options belong to the command that precedes them: `-f` of the gateway differs from that of a command.
   const program = new Command(name).enablePositionalOptions();
   if (name === "gateway") addGatewayCommands(program, call);
   else {
@@ -79,7 +79,7 @@ function createProgram(
     );
   });
   return program
-    .helpCommand("help [command]", "Show what a command does")
+    .helpCommand("help [command]", "Show help for a command")
     .version(`gateway ${VERSION}`, "-V, --version", "print the version");
 }
 
@@ -90,7 +90,7 @@ function addCompletionCommands(
   const name = program.name() === "gwctl" ? "gwctl" : "gateway";
   program.command("completion")
     .description(
-      "Print a script that completes commands and options in your shell",
+      "Print a completion script for your shell",
     )
     .argument("<shell>", `your shell: ${shells.join(", ")}`)
     .addHelpText("after", help.completionExamples(name))
@@ -98,7 +98,7 @@ function addCompletionCommands(
       const { printCompletionScript } = await import("./completion.ts");
       printCompletionScript(name, shell);
     });
-  // What the script calls at every press of the tab key.
+  // The script calls this command for each completion.
   program.command("complete [words...]", { hidden: true }).action(
     async (words: string[]) => {
       const { completeWords } = await import("./completion.ts");

@@ -10,10 +10,9 @@ Made by \`gateway schema --markdown\`; do not edit.
 
 \`[]\` stands for the items of a list, \`<name>\` for a name of your choice. A
 duration is one or more numbers with a unit (\`h\`, \`m\`, \`s\`, \`ms\`), such as
-\`500ms\` or \`1m30s\`. Paths of files start from the directory of the file that names
-them.`;
+\`500ms\` or \`1m30s\`. File paths are relative to the file that contains them.`;
 
-/** The reference of the configuration file, in Markdown, made from its JSON Schema. */
+/** Generates the reference of the configuration file in Markdown from its JSON Schema. */
 export function describeFile({ $defs = {}, then }: JsonSchema): string {
   const { ShortForm = {}, ...others } = $defs;
   const kinds = then?.properties?.["kind"]?.enum ?? [];
@@ -31,7 +30,7 @@ export function describeFile({ $defs = {}, then }: JsonSchema): string {
     ...sections,
     "## Kubernetes resources",
     ...definitions.filter(({ name }) => isKind(name)).map(({ text }) => text),
-    "## Parts that stand in several places",
+    "## Shared parts",
     ...definitions.filter(({ name }) => !isKind(name)).map(({ text }) => text),
   ].join("\n\n") + "\n";
 }
@@ -54,7 +53,7 @@ function describeSection(
   ].join("\n\n");
 }
 
-/** A row for each field below `schema`; those of a field that is refused are left out. */
+/** Describes all fields below `schema` as rows; omits nested fields of unsupported ones. */
 function describeFields(schema: JsonSchema, path: string): readonly string[] {
   const { items, additionalProperties } = schema;
   if (items !== undefined) return describeFields(items, `${path}[]`);
@@ -74,19 +73,19 @@ function describeFields(schema: JsonSchema, path: string): readonly string[] {
   });
 }
 
-/** The fields of a mapping; those of all its variants together, if it has some. */
+/** Returns the fields of a mapping, merged over its variants. */
 function propertiesOf(schema: JsonSchema): JsonDefinitions {
   const properties: Record<string, JsonSchema> = {};
   for (const variant of variantsOf(schema)) {
     for (const [name, property] of Object.entries(variant.properties ?? {})) {
-      properties[name] = unite(properties[name], property);
+      properties[name] = merge(properties[name], property);
     }
   }
   return properties;
 }
 
-/** One field for the same field of two variants, which differ in the constants they accept. */
-function unite(
+/** Merges a field of two variants, which accept different constants. */
+function merge(
   first: JsonSchema | undefined,
   second: JsonSchema,
 ): JsonSchema {
@@ -112,7 +111,7 @@ function isUnsupported({ description }: JsonSchema): boolean {
   return description?.startsWith(UNSUPPORTED_NOTE) ?? false;
 }
 
-/** What a field accepts, in a few words: `list of header names`, `integer 1–65535`. */
+/** Summarizes the values of a field: `list of header names`, `integer 1–65535`. */
 function valueOf(schema: JsonSchema): string {
   const { $ref, title, items, additionalProperties, minimum, maximum } = schema;
   const name = $ref?.replace("#/$defs/", "");
@@ -149,7 +148,7 @@ function choicesOf(schema: JsonSchema): readonly unknown[] {
   return schema.enum ?? (schema.const === undefined ? [] : [schema.const]);
 }
 
-/** Nothing for a mapping or list without content: its fields state their own defaults. */
+/** Returns the default; empty for an empty mapping or list, whose fields have their own defaults. */
 function defaultOf({ default: fallback }: JsonSchema): string {
   const isEmpty = fallback === undefined || fallback === "" ||
     /^[[\]{}]+$/.test(JSON.stringify(fallback));

@@ -7,15 +7,15 @@ import { exitCodes } from "./process/exit.ts";
 import { print, printError } from "./output/output.ts";
 import { serve } from "./serve.ts";
 
-/** Runs the gateway with the configuration that `-f` names; answers the exit code once it is shut down. */
+/** Runs the gateway with the configuration of `-f`; returns the exit code after shutdown. */
 export async function run(file: string): Promise<number> {
   try {
     return await serve(fileSource(file), {
-      hangup: file === "-" ? "is refused" : "reloads",
+      hangup: file === "-" ? "warns" : "reloads",
     });
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    // As it is: editors and terminals make a link of the place that begins each line.
+    // Unprefixed: editors and terminals link the location at the start of each line.
     await printError(error.message);
     return exitCodes.failure;
   }

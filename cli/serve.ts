@@ -4,33 +4,33 @@ import type { AdminTarget } from "../admin/target.ts";
 import { systemClock } from "../src/base/clock.ts";
 import type { ConfigurationSource } from "../src/config/configuration_source.ts";
 import { Gateway } from "../src/gateway/gateway.ts";
-import { keepDebuggerShut } from "./process/debugger_signal.ts";
+import { keepDebuggerClosed } from "./process/debugger_signal.ts";
 import { exitCodes } from "./process/exit.ts";
 import { listenForHangups } from "./process/hangup.ts";
 import { LogOutput } from "./output/log_output.ts";
 import { listenForShutdown, type Shutdown } from "./process/shutdown.ts";
 import { onSignal } from "./process/signals.ts";
 import { surviveErrors } from "./process/uncaught_errors.ts";
-import { buildFacts } from "./print_version.ts";
+import { buildInfo } from "./print_version.ts";
 
 export { AdminTokenError, ListenError } from "../admin/admin_server.ts";
 
-/** A gateway that serves, with what was bound for it. */
+/** A running gateway with its admin addresses. */
 export interface Serving {
   readonly gateway: Gateway;
-  /** Such as `http://127.0.0.1:15000`; empty when it is off. */
+  /** Addresses such as `http://127.0.0.1:15000`; empty when disabled. */
   readonly admin: readonly string[];
 }
 
-/** How a gateway is served. */
+/** Options of `serve`. */
 export interface ServeOptions {
-  /** What SIGHUP does: the default, `ends`, ends the process as closing its terminal should. */
-  readonly hangup?: "ends" | "reloads" | "is refused";
+  /** Effect of SIGHUP; the default, `ends`, is that of closing the terminal. */
+  readonly hangup?: "ends" | "reloads" | "warns";
   readonly onStarted?: (serving: Serving) => Promise<void>;
 }
 
 /**
- * Runs a gateway with its admin and stats servers until a signal or `/quitquitquit`; answers the exit code.
+ * Runs a gateway with its admin and stats servers until a signal or `/quitquitquit`; returns the exit code.
  * @throws {ConfigurationError | ConfigReadError | ListenError | AdminTokenError}
  */
 export async function serve(
@@ -38,17 +38,17 @@ export async function serve(
   { hangup = "ends", onStarted }: ServeOptions = {},
 ): Promise<number> {
   using memory = new MemoryFiles();
-  // Whatever a request might bring about, it starts no program.
+  // Requests must never be able to start programs.
   Deno.permissions.revokeSync({ name: "run" });
   const clock = systemClock;
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
   let ignore = (_signal: Deno.Signal) => {};
-  using _debugger = keepDebuggerShut(clock, () => ignore("SIGUSR1"));
-  // It would end the process otherwise.
+  using _debugger = keepDebuggerClosed(clock, () => ignore("SIGUSR1"));
+  // SIGUSR2 would end the process otherwise.
   using _unused = onSignal("SIGUSR2", () => ignore("SIGUSR2"));
   using hangups = hangup === "ends" ? undefined : listenForHangups();
   await using output = new LogOutput(clock);
-  // Bound before the first request is accepted, closed after the last one is done: they say that we are draining.
+  // Opened before the first request is accepted and closed after the last one, as they report draining.
   await using servers = new AdminServers();
   const starting = Gateway.start({
     config,
@@ -63,7 +63,7 @@ export async function serve(
         log: gateway.log("admin"),
       }),
   });
-  // Reading standard input, for one, may take for ever, and what has not started needs no draining.
+  // Starting may block forever, for example on standard input; before it has started, there is nothing to drain.
   const gateway = await Promise.race([starting, shutdown.requested]);
   if (gateway === undefined) return exitCodes.ok;
   output.reportLossesTo(gateway);
@@ -114,7 +114,7 @@ function adminTarget(
   return {
     dataPlane: gateway.dataPlane,
     settings: gateway.settings,
-    version: buildFacts(),
+    version: buildInfo(),
     systemMemory: () => memory.read(),
     stores: () => output.stores(),
     status: () => gateway.status(),

@@ -1,2 +1,2 @@
-/** Whose completion we know how to write. */
+/** Shells with completion support. */
 export const shells: readonly string[] = ["bash", "zsh", "fish"];

@@ -10,11 +10,11 @@ import { text } from "../admin_responses.ts";
 import type { AdminTarget } from "../target.ts";
 
 const USAGE = `usage:
-    GET  /logging                            shows the log filter
-    POST /logging?level=<level>              sets the default level
-    POST /logging?level=<module>=<level>     sets the level of a module
+  GET  /logging                            shows the log filter
+  POST /logging?level=<level>              sets the default level
+  POST /logging?level=<module>=<level>     sets the level of a module
   POST /logging?level=<level>,<module>=<level>,...
-    POST /logging?reset[&level=...]          resets to the configured filter first
+  POST /logging?reset[&level=...]          resets to the configured filter first
 levels: off, ${logLevels.join(", ")}`;
 
 /** Returns the active log filter. */

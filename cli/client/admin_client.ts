@@ -2,130 +2,130 @@ import { isAdminToken } from "../../src/api/admin_token.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
 import { describeReadError } from "../../src/base/regular_file.ts";
-import { type Answer, send } from "./admin_connection.ts";
+import { type AdminResponse, send } from "./admin_connection.ts";
 import { Failure } from "../process/exit.ts";
 
-/** Which admin interface to talk to. */
+/** Address of an admin interface. */
 export interface AdminAddress {
-  /** On this machine. */
+  /** Port on this machine. */
   readonly port?: number;
   /** `host:port` or `unix:<path>`. */
   readonly admin?: string;
-  /** File with the token that it asks for; without, `GATEWAY_ADMIN_TOKEN` of the environment. */
+  /** File with the admin token; default: environment variable `GATEWAY_ADMIN_TOKEN`. */
   readonly tokenFile?: string;
 }
 
-/** The admin interface answered, but not with what was asked for. */
-export class Refusal extends Failure {
+/** The admin interface returned an error. */
+export class AdminError extends Failure {
   constructor(readonly status: number, readonly body: string, name: string) {
     const hint = status === 401
-      ? "\nGive the token with --token-file <path> or in GATEWAY_ADMIN_TOKEN"
+      ? "\nProvide the token with --token-file <path> or in GATEWAY_ADMIN_TOKEN"
       : "";
     super(
-      `The gateway at ${name} answered ${status}: ${body.trimEnd()}${hint}`,
+      `The gateway at ${name} returned ${status}: ${body.trimEnd()}${hint}`,
     );
   }
 }
 
-/** An answer that goes on; disposing it hangs up. */
+/** A streamed response; disposing it disconnects. */
 export interface AdminStream extends Disposable {
   readonly body: ReadableStream<Uint8Array>;
 }
 
-/** What to ask, and what the answer has to be. */
-export interface AdminQuestion {
+/** A request and the expected response. */
+export interface AdminQuery {
   readonly method?: "GET" | "POST";
   readonly pathAndQuery: string;
-  /** Such as `text/plain`. */
+  /** Expected content type, such as `text/plain`. */
   readonly type: string;
-  /** How much longer than others it may take. */
+  /** Time to add to the default time limit. */
   readonly extraMs?: number;
-  /** Ends it early. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal;
 }
 
 const TIMEOUT_MS = 10_000;
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-const MAX_REFUSAL_BYTES = 4096;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const MAX_ERROR_BYTES = 4096;
 
 /**
- * The JSON at a path of the admin interface.
- * @param field One that the gateway's answer always has; `length` of a list.
- * @throws {Failure} When it cannot be reached, or is not that of a gateway.
- * @throws {Refusal} When it refuses.
- * @throws {UsageError} When the address cannot be read.
+ * Reads JSON from the admin interface.
+ * @param field A field that the gateway's response always has; `length` for a list.
+ * @throws {Failure} When it is unreachable, or not the admin interface of a gateway.
+ * @throws {AdminError} When it returns an error.
+ * @throws {UsageError} When the address is invalid.
  */
 export async function readAdmin(
   address: AdminAddress,
   pathAndQuery: string,
   field: string,
 ): Promise<unknown> {
-  const question = { pathAndQuery, type: "application/json" };
-  const text = new TextDecoder().decode(await askAdmin(address, question));
+  const query = { pathAndQuery, type: "application/json" };
+  const text = new TextDecoder().decode(await requestAdmin(address, query));
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw stranger(nameOf(address), describeError(error));
+    throw unexpectedResponse(nameOf(address), describeError(error));
   }
-  const isKnown = typeof json === "object" && json !== null &&
+  const isExpected = typeof json === "object" && json !== null &&
     Object.hasOwn(json, field);
-  if (isKnown) return json;
-  throw stranger(nameOf(address), `it has no "${field}"`);
+  if (isExpected) return json;
+  throw unexpectedResponse(nameOf(address), `it has no "${field}"`);
 }
 
 /**
- * The bytes of an answer of the admin interface.
- * @throws {Failure | Refusal | UsageError} As `readAdmin`.
+ * Returns the bytes of a response of the admin interface.
+ * @throws {Failure | AdminError | UsageError} See `readAdmin`.
  */
-export async function askAdmin(
+export async function requestAdmin(
   address: AdminAddress,
-  question: AdminQuestion,
+  query: AdminQuery,
   clock: Clock = systemClock,
 ): Promise<Uint8Array> {
   const name = nameOf(address);
-  using answer = await open(address, question, clock);
-  const bytes = await read(answer.response, MAX_ANSWER_BYTES, name);
-  if (bytes.length <= MAX_ANSWER_BYTES) return bytes;
-  throw stranger(name, "it has more than 64 MiB");
+  using result = await open(address, query, clock);
+  const bytes = await read(result.response, MAX_RESPONSE_BYTES, name);
+  if (bytes.length <= MAX_RESPONSE_BYTES) return bytes;
+  throw unexpectedResponse(name, "it has more than 64 MiB");
 }
 
 /**
- * The answer to a GET as it comes; only its head has a time limit.
- * @throws {Failure | Refusal | UsageError} As `readAdmin`.
+ * Streams the response to a GET; only its head has a time limit.
+ * @throws {Failure | AdminError | UsageError} See `readAdmin`.
  */
 export async function streamAdmin(
   address: AdminAddress,
   pathAndQuery: string,
 ): Promise<AdminStream> {
-  const question = { pathAndQuery, type: "text/event-stream" };
-  const answer = await open(address, question, systemClock);
-  answer.goOn();
-  const { body } = answer.response;
-  if (body === null) throw stranger(nameOf(address), "it is empty");
-  return { body, [Symbol.dispose]: () => answer[Symbol.dispose]() };
+  const query = { pathAndQuery, type: "text/event-stream" };
+  const result = await open(address, query, systemClock);
+  result.liftTimeout();
+  const { body } = result.response;
+  if (body === null) throw unexpectedResponse(nameOf(address), "it is empty");
+  return { body, [Symbol.dispose]: () => result[Symbol.dispose]() };
 }
 
-/** What answered is no gateway, for the reason that is given. */
-export function stranger(name: string, reason: string): Failure {
+/** Creates the error for a response that is not one of a gateway. */
+export function unexpectedResponse(name: string, reason: string): Failure {
   return new Failure(
-    `Cannot use the answer of ${name}: ${reason}
-Is that the admin interface of a gateway? Choose another with -p <port> or --admin <address>`,
+    `Unexpected response of ${name}: ${reason}
+Is it the admin interface of a gateway? Select another one with -p <port> or --admin <address>`,
   );
 }
 
-/** How messages call the address. */
+/** Formats the address for messages. */
 export function nameOf({ admin, port }: AdminAddress): string {
   return admin ?? `localhost:${port ?? 15000}`;
 }
 
 async function open(
   address: AdminAddress,
-  { method = "GET", pathAndQuery, type, extraMs = 0, signal }: AdminQuestion,
+  { method = "GET", pathAndQuery, type, extraMs = 0, signal }: AdminQuery,
   clock: Clock,
-): Promise<Answer> {
+): Promise<AdminResponse> {
   const name = nameOf(address);
-  const token = await parseToken(address);
+  const token = await readToken(address);
   const request = {
     method,
     pathAndQuery,
@@ -133,21 +133,21 @@ async function open(
     timeoutMs: TIMEOUT_MS + extraMs,
     signal,
   };
-  const answer = await send(name, request, clock);
-  const { ok, status, headers } = answer.response;
+  const result = await send(name, request, clock);
+  const { ok, status, headers } = result.response;
   const [got = ""] = headers.get("content-type")?.split(";") ?? [];
-  if (ok && got === type) return answer;
-  using _ = answer;
+  if (ok && got === type) return result;
+  using _ = result;
   if (ok || got !== "text/plain") {
     const found = got === "" ? `${status}` : `${status} with ${got}`;
-    throw stranger(name, `expected ${type}, got ${found}`);
+    throw unexpectedResponse(name, `expected ${type}, got ${found}`);
   }
-  const body = await read(answer.response, MAX_REFUSAL_BYTES, name);
-  const text = new TextDecoder().decode(body.subarray(0, MAX_REFUSAL_BYTES));
-  throw new Refusal(status, text, name);
+  const body = await read(result.response, MAX_ERROR_BYTES, name);
+  const text = new TextDecoder().decode(body.subarray(0, MAX_ERROR_BYTES));
+  throw new AdminError(status, text, name);
 }
 
-/** The body, or as much of it as shows that it is longer than `maxBytes`. */
+/** Reads a body; stops once it exceeds `maxBytes`. */
 async function read(
   { body }: Response,
   maxBytes: number,
@@ -162,13 +162,15 @@ async function read(
       if (length > maxBytes) break;
     }
   } catch (error) {
-    throw new Failure(`Lost the answer of ${name}: ${describeError(error)}`);
+    throw new Failure(
+      `Lost the connection to ${name}: ${describeError(error)}`,
+    );
   }
   return await new Blob(chunks).bytes();
 }
 
-/** @throws {Failure} When what should be a token is none. */
-async function parseToken(
+/** Reads the token. @throws {Failure} When it is invalid. */
+async function readToken(
   { tokenFile }: AdminAddress,
 ): Promise<string | undefined> {
   const token = tokenFile === undefined

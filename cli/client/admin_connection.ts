@@ -9,32 +9,32 @@ export interface AdminRequest {
   readonly method: "GET" | "POST";
   readonly pathAndQuery: string;
   readonly token: string | undefined;
-  /** For the head of the answer, and the body when `Answer.goOn` is not called. */
+  /** Time limit for the head of the response, and for the body unless `liftTimeout` is called. */
   readonly timeoutMs: number;
-  /** Hangs up. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An answer whose head is there; disposing it hangs up. */
-export interface Answer extends Disposable {
+/** A response whose head has arrived; disposing it disconnects. */
+export interface AdminResponse extends Disposable {
   readonly response: Response;
-  /** Gives the body all the time it wants. */
-  goOn(): void;
+  /** Removes the time limit for the body. */
+  liftTimeout(): void;
 }
 
 /**
- * Sends a request in the first way that reaches the address, which is `host:port` or `unix:<path>`.
- * @throws {Failure} When nobody answers in time.
- * @throws {UsageError} When the address cannot be read.
+ * Sends a request to `host:port` or `unix:<path>`; tries all addresses of `localhost`.
+ * @throws {Failure} When there is no response in time.
+ * @throws {UsageError} When the address is invalid.
  */
 export async function send(
   address: string,
   request: AdminRequest,
   clock: Clock,
-): Promise<Answer> {
+): Promise<AdminResponse> {
   const proxies = proxiesFor(address);
   const abort = new AbortController();
-  const goOn = clock.setTimer(
+  const liftTimeout = clock.setTimer(
     () => abort.abort(new Deno.errors.TimedOut("timed out")),
     request.timeoutMs,
   );
@@ -44,25 +44,25 @@ export async function send(
   let failure: unknown;
   for (const proxy of proxies) {
     const client = Deno.createHttpClient({ proxy });
-    const hangUp = () => {
-      goOn();
+    const disconnect = () => {
+      liftTimeout();
       abort.abort();
       client.close();
     };
     try {
-      const response = await ask(client, request, signal);
-      return { response, goOn, [Symbol.dispose]: hangUp };
+      const response = await sendTo(client, request, signal);
+      return { response, liftTimeout, [Symbol.dispose]: disconnect };
     } catch (error) {
       client.close();
       // The second address of localhost is IPv6, which a machine may lack.
       failure ??= error;
     }
   }
-  goOn();
+  liftTimeout();
   throw unreachable(address, failure);
 }
 
-function ask(
+function sendTo(
   client: Deno.HttpClient,
   { method, pathAndQuery, token }: AdminRequest,
   signal: AbortSignal,
@@ -71,15 +71,15 @@ function ask(
   if (token !== undefined) {
     headers.set("authorization", `Bearer ${token}`);
   }
-  // The gateway redirects nobody, and the token is for nobody else.
+  // The admin interface never redirects, and the token must not be sent elsewhere.
   const redirect = "manual";
   const url = `http://localhost${pathAndQuery}`;
   return fetch(url, { client, method, headers, redirect, signal });
 }
 
 /**
- * Ways to reach the address. As "proxies", because that makes `fetch` connect exactly there: it goes neither through a
- * proxy of the environment nor by its list of blocked ports.
+ * Returns the endpoints of an address. As proxies, they make `fetch` connect exactly there: it ignores proxies of the
+ * environment and its list of blocked ports.
  */
 function proxiesFor(name: string): readonly Deno.Proxy[] {
   const address = parseAddress(name);
@@ -92,7 +92,7 @@ function proxiesFor(name: string): readonly Deno.Proxy[] {
   const parts = splitHostPort(name);
   if (parts === undefined) {
     throw new UsageError(
-      `Cannot read admin address: expected "host:port" or "unix:<path>", got "${name}"`,
+      `Invalid admin address: expected "host:port" or "unix:<path>", got "${name}"`,
     );
   }
   return [tcpProxy(parts.host, parts.port)];
@@ -106,7 +106,7 @@ function tcpProxy(host: string, port: number): Deno.Proxy {
   };
 }
 
-/** Nobody answers at the address. */
+/** The admin interface is unreachable. */
 export class UnreachableError extends Failure {}
 
 function unreachable(name: string, error: unknown): Failure {
@@ -117,6 +117,6 @@ function unreachable(name: string, error: unknown): Failure {
     `Cannot reach the admin interface at ${name}: ${
       reason?.toLowerCase() ?? describeError(error)
     }
-Is the gateway running, with "config.adminAddr" at this address? Choose another with -p <port> or --admin <address>`,
+Is the gateway running with "config.adminAddr" at this address? Select another one with -p <port> or --admin <address>`,
   );
 }

@@ -1,22 +1,22 @@
 import { type Command, Option, parsePort } from "../command.ts";
 
-/** Adds what says which gateway to ask. */
+/** Adds the options that select a gateway. */
 export function withAdminOptions(command: Command): Command {
   return command
-    .option("--local", "the gateway on this machine; the default")
+    .option("--local", "the gateway on this machine (default)")
     .addOption(adminPortOption("port"))
-    // Where no listener has to be named, this cannot mean another port.
+    // Unambiguous in commands without listener ports.
     .addOption(new PortOption("--port <port>", "port").hideHelp())
     .addOption(adminOption("port"))
     .addOption(tokenFileOption());
 }
 
-/** The port; `attribute` is its name among the options of the command. */
+/** Creates the admin port option; `attribute` is its name in the parsed options. */
 export function adminPortOption(attribute: string): Option {
   return new PortOption("-p, --admin-port <port>", attribute);
 }
 
-/** The address in full; it stands in place of the option `other`. */
+/** Creates the admin address option, which excludes the option `other`. */
 export function adminOption(other: string): Option {
   return new Option(
     "--admin <address>",
@@ -38,10 +38,10 @@ class PortOption extends Option {
   }
 }
 
-/** For a gateway that asks for a token. */
+/** Creates the option for the admin token. */
 export function tokenFileOption(): Option {
   return new Option(
     "--token-file <path>",
-    "file with the token of the admin interface (default: GATEWAY_ADMIN_TOKEN of the environment)",
+    "file with the admin token (default: environment variable GATEWAY_ADMIN_TOKEN)",
   );
 }

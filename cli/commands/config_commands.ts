@@ -4,18 +4,18 @@ import type { TableOptions } from "../ctl/print_as.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import * as help from "./help.ts";
 
-/** Adds what shows the configuration that a gateway works with. */
+/** Adds `config all` and `config backends`. */
 export function addConfigCommands(proxy: Command, name: string): void {
   const config = proxy.command("config").description(
-    "Show the configuration in force",
+    "Show the active configuration",
   );
   withAdminOptions(config.command("all"))
     .description(
-      "Show everything that is in force: listeners, routes, backends, policies",
+      "Show the whole active configuration: listeners, routes, backends, policies",
     )
     .option(
       "--file <dump>",
-      "a saved /config_dump in place of a running gateway; - for standard input",
+      "a saved /config_dump instead of a running gateway; - for standard input",
     )
     .addOption(formatOption("yaml", "json"))
     .addHelpText("after", help.configExamples(name))
@@ -24,7 +24,7 @@ export function addConfigCommands(proxy: Command, name: string): void {
       await showConfig(options);
     });
   withAdminOptions(config.command("backends"))
-    .description("Show the backends and the connections to them")
+    .description("Show backends and their connections")
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.backendsExamples(name))
     .action(async (options: TableOptions) => {

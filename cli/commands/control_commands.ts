@@ -1,5 +1,5 @@
 import { nearest } from "../../src/api/schema/suggest.ts";
-import { type Call, collect, type Command, refuseCommand } from "../command.ts";
+import { type Call, collect, type Command, rejectCommand } from "../command.ts";
 import type { ControlLogOptions } from "../ctl/change_log_levels.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
@@ -14,8 +14,8 @@ import { addMcpCommands } from "./mcp_commands.ts";
 import { addExplainCommand, addTraceCommand } from "./requests_commands.ts";
 
 /**
- * Adds what can be asked of a running gateway.
- * @param name Of the program, for examples: `gwctl` or `gateway ctl`.
+ * Adds the commands for a running gateway.
+ * @param name Name of the program in examples: `gwctl` or `gateway ctl`.
  */
 export function addControlCommands(
   program: Command,
@@ -23,7 +23,7 @@ export function addControlCommands(
   call: Call,
 ): void {
   const proxy = program.command("proxy").description(
-    "Look into a running gateway and change how it logs",
+    "Inspect a running gateway and change log levels",
   );
   addConfigCommands(proxy, name);
   addLimitsCommand(proxy, name);
@@ -35,10 +35,10 @@ export function addControlCommands(
   addExplainCommand(program, name);
   addMcpCommands(program, name);
   program.on("command:*", ([word = ""]: readonly string[]) => {
-    const isBelow = proxy.commands.some((command) => command.name() === word);
+    const isNested = proxy.commands.some((command) => command.name() === word);
     const names = ["help", ...program.commands.map((known) => known.name())];
-    const near = isBelow ? `${name} proxy ${word}` : nearest(word, names);
-    refuseCommand(program, word, near);
+    const near = isNested ? `${name} proxy ${word}` : nearest(word, names);
+    rejectCommand(program, word, near);
   });
 }
 
@@ -47,14 +47,14 @@ function addLogCommand(proxy: Command, name: string): void {
     .description("Show or change the log level")
     .option(
       "--level <level>",
-      "level of all modules without one of their own: off, error, warn, info, debug, trace",
+      "default level: off, error, warn, info, debug, trace",
     )
     .option(
       "--set <module=level>",
-      "level of one module; may be repeated",
+      "level of a module; may be repeated",
       collect,
     )
-    .option("--reset", "return to the configured levels first")
+    .option("--reset", "reset to the configured levels first")
     .addHelpText("after", help.logExamples(name))
     .action(async (options: ControlLogOptions) => {
       const { controlLog } = await import("../ctl/change_log_levels.ts");

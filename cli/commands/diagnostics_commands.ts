@@ -14,7 +14,7 @@ import * as help from "./help.ts";
 /** Adds `limits`. */
 export function addLimitsCommand(proxy: Command, name: string): void {
   withAdminOptions(proxy.command("limits"))
-    .description("Show the rate limits and what is left of each")
+    .description("Show rate limits and their remaining budgets")
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.limitsExamples(name))
     .action(async (options: TableOptions) => {
@@ -26,7 +26,7 @@ export function addLimitsCommand(proxy: Command, name: string): void {
 /** Adds `memory`. */
 export function addMemoryCommand(proxy: Command, name: string): void {
   withAdminOptions(proxy.command("memory"))
-    .description("Show the memory of the process, and how full its stores are")
+    .description("Show memory usage and the occupancy of bounded stores")
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.memoryExamples(name))
     .action(async (options: TableOptions) => {
@@ -38,10 +38,13 @@ export function addMemoryCommand(proxy: Command, name: string): void {
 /** Adds `tasks`. */
 export function addTasksCommand(proxy: Command, name: string): void {
   withAdminOptions(proxy.command("tasks"))
-    .description("Show the requests that are under way, and how far they are")
+    .description("Show requests in progress and their phases")
     .addOption(formatOption("table", "yaml", "json"))
     .addOption(
-      new Option("--limit <n>", "connections and requests (default: 1000)")
+      new Option(
+        "--limit <n>",
+        "maximum number of connections and requests (default: 1000)",
+      )
         .argParser(wholeNumber(1, 100_000)),
     )
     .addHelpText("after", help.tasksExamples(name))
@@ -58,7 +61,7 @@ export function addProfileCommands(
   call: Call,
 ): void {
   const profile = proxy.command("profile").description(
-    "Take a profile, for go tool pprof",
+    "Take a profile for go tool pprof",
   );
   const add = (kind: "cpu" | "heap", description: string) =>
     withAdminOptions(profile.command(kind))
@@ -74,9 +77,9 @@ export function addProfileCommands(
         const { takeProfile } = await import("../ctl/take_profile.ts");
         call.finish(await takeProfile(kind, options));
       });
-  add("cpu", "Where processor time goes; for gateways on Linux").addOption(
-    new Option("--seconds <n>", "how long to sample, 1 to 300").default(30)
+  add("cpu", "Take a CPU profile (gateways on Linux only)").addOption(
+    new Option("--seconds <n>", "sampling duration, 1 to 300").default(30)
       .argParser(wholeNumber(1, 300)),
   );
-  add("heap", "Where memory in use was allocated");
+  add("heap", "Take a heap profile: allocation sites of live memory");
 }

@@ -5,7 +5,7 @@ import {
   once,
   Option,
   parsePort,
-  refuseCommand,
+  rejectCommand,
 } from "../command.ts";
 import { addControlCommands } from "./control_commands.ts";
 import * as help from "./help.ts";
@@ -16,7 +16,7 @@ interface RunOptions {
   readonly strict?: boolean;
 }
 
-/** Makes `program` what runs a gateway, with the commands below it. */
+/** Adds the gateway's options and commands to `program`. */
 export function addGatewayCommands(program: Command, call: Call): void {
   program
     .description(help.GATEWAY)
@@ -33,7 +33,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
     .action(async (options: RunOptions) => {
       const [unknown] = program.args;
       if (unknown !== undefined) {
-        refuseCommand(program, unknown, whatWasMeant(program, unknown));
+        rejectCommand(program, unknown, suggestionFor(program, unknown));
       }
       if (options.file === undefined) program.help({ error: true });
       if (options.strict && !options.validateOnly) {
@@ -61,7 +61,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
 export function addVersionCommand(program: Command): void {
   program.command("version")
     .description("Print the version")
-    .option("--json", "with the versions of the runtime, as JSON")
+    .option("--json", "print JSON, including runtime versions")
     .action(async ({ json }: { json?: boolean }) => {
       const { printVersion } = await import("../print_version.ts");
       await printVersion(json === true);
@@ -95,7 +95,7 @@ function addDevCommand(program: Command, call: Call): void {
 function addSchemaCommand(program: Command): void {
   program.command("schema")
     .description("Print the JSON Schema of the configuration file")
-    .option("--markdown", "a reference of all fields, in Markdown")
+    .option("--markdown", "print a reference of all fields in Markdown")
     .addHelpText("after", help.SCHEMA_EXAMPLES)
     .action(async ({ markdown }: { markdown?: boolean }) => {
       const { printSchema } = await import("../print_schema.ts");
@@ -103,7 +103,7 @@ function addSchemaCommand(program: Command): void {
     });
 }
 
-function whatWasMeant(program: Command, word: string): string | undefined {
+function suggestionFor(program: Command, word: string): string | undefined {
   if (/[./]/.test(word)) return `gateway -f ${word}`;
   const names = ["help", ...program.commands.map((command) => command.name())];
   return nearest(word, names);

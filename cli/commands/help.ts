@@ -1,34 +1,33 @@
 import { logModules } from "../log_modules.ts";
 
 const EXIT_CODES = `
-Exit codes: 0 success, 1 failure, 2 wrong usage; 130 and 143 when SIGINT or SIGTERM ended it at once: a gateway drains at the first`;
+Exit codes: 0 success, 1 failure, 2 wrong usage; 130/143: stopped by a second SIGINT/SIGTERM (the first starts a graceful drain)`;
 
-/** What the program is. */
+/** Description of `gateway`. */
 export const GATEWAY = "HTTP gateway for MCP servers and LLM providers";
 
 /** Shown below the options of `gateway`. */
 export const GATEWAY_EXAMPLES = `
 Examples:
-  gateway dev                            try it out, with nothing to configure
-  gateway -f gateway.yaml                run; changes of the file take effect at once
-  gateway -f conf.d/                     run with every .yaml, .yml and .json file of a directory
+    gateway dev                            try it out without configuration
+    gateway -f gateway.yaml                run; the gateway reloads the file when it changes
+    gateway -f conf.d/                     run with all .yaml, .yml and .json files of a directory
   gateway -f gateway.yaml --validate-only
-  gateway ctl proxy config all           what the running gateway does
+    gateway ctl proxy config all           show the configuration of the running gateway
 
-The smallest configuration:
+A minimal configuration:
   gateways:
     default: {port: 3000}
   routes:
   - name: all
     backends: [{host: "127.0.0.1:9000"}]
 
-SIGTERM and SIGINT shut down gracefully; the second one ends the process at once. SIGHUP reads the configuration again.
-The log goes to standard error, one line per request to standard output.
+SIGTERM and SIGINT shut down gracefully; a second one stops the process immediately. SIGHUP reloads the configuration.
+The log goes to standard error, the access log to standard output.
 ${EXIT_CODES}`;
 
-/** What `gateway dev` is. */
-export const DEV =
-  "Run a gateway with an MCP server and an LLM server to try it on";
+/** Description of `gateway dev`. */
+export const DEV = "Run a gateway with a demo MCP server and LLM server";
 
 /** Shown below the options of `gateway dev`. */
 export const DEV_EXAMPLES = `
@@ -42,10 +41,10 @@ export const SCHEMA_EXAMPLES = `
 Examples:
   gateway schema --markdown | less
   gateway schema > gateway.schema.json
-  # yaml-language-server: $schema=gateway.schema.json    as first line of gateway.yaml: your editor then helps`;
+    # yaml-language-server: $schema=gateway.schema.json    as first line of gateway.yaml enables editor support`;
 
-/** What `gwctl` is. */
-export const CONTROL = "Look into a running gateway";
+/** Description of `gwctl`. */
+export const CONTROL = "Inspect a running gateway";
 
 /** Shown below the options of `gwctl`. */
 export function controlExamples(name: string): string {
@@ -71,7 +70,7 @@ Examples:
 /** Shown below the options of `gwctl proxy limits`. */
 export function limitsExamples(name: string): string {
   return `
-Of a limit with keys, LEFT and RESET are those of the key with the least left.
+For a limit with keys, LEFT and RESET are those of the key with the least remaining.
 
 Examples:
   ${name} proxy limits
@@ -81,11 +80,11 @@ Examples:
 /** Shown below the options of `gwctl explain`. */
 export function explainExamples(name: string): string {
   return `
-The gateway remembers the last requests that ended with 4xx or 5xx, without
-their bodies and credentials; see "config.failureMemory".
+The gateway records recent requests that ended with 4xx or 5xx, without bodies
+and credentials; see "config.failureMemory".
 
 Examples:
-  ${name} explain                          the requests that failed last
+    ${name} explain                          list recent failed requests
   ${name} explain 6f0c1a52-4e0f-4f29-b1ce-6a6a4c1ad7a4
   curl -si http://localhost:3000/ | grep x-request-id`;
 }
@@ -117,7 +116,7 @@ export function profileExamples(name: string): string {
 Examples:
   ${name} proxy profile cpu --seconds 10 -o cpu.pb.gz
   ${name} proxy profile heap -p 15001
-  go tool pprof -top cpu.pb.gz           what it holds; -http=: shows it in a browser`;
+    go tool pprof -top cpu.pb.gz           print it; -http=: shows it in a browser`;
 }
 
 /** Shown below the options of `gwctl proxy memory`. */
@@ -133,17 +132,17 @@ export function tasksExamples(name: string): string {
   return `
 Examples:
   ${name} proxy tasks
-  ${name} proxy tasks --limit 20 -o yaml     with connections that wait, upstreams, keys and leases`;
+    ${name} proxy tasks --limit 20 -o yaml     includes idle connections, upstreams, keys and leases`;
 }
 
 /** Shown below the options of `gwctl proxy log`. */
 export function logExamples(name: string): string {
   return `
 Examples:
-  ${name} proxy log                        show the levels
-  ${name} proxy log --level debug          everything
-  ${name} proxy log --set proxy=trace --set request=off
-  ${name} proxy log --reset                back to the configured levels
+    ${name} proxy log                        show the levels
+    ${name} proxy log --level debug          set the default level
+    ${name} proxy log --set proxy=trace --set request=off
+    ${name} proxy log --reset                reset to the configured levels
 
 Modules: ${logModules.join(", ")}`;
 }
@@ -152,25 +151,25 @@ Modules: ${logModules.join(", ")}`;
 export function traceExamples(name: string): string {
   return `
 Examples:
-  ${name} proxy trace                      the next request of any client
+    ${name} proxy trace                      trace the next request of any client
   ${name} proxy trace --filter 'request.path.startsWith("/mcp")' --count 10
   ${name} proxy trace gateway/default -- http://api.example.com/mcp -H 'accept: application/json'
   ${name} proxy trace --raw > trace.jsonl
   ${name} proxy trace --file trace.jsonl
 
-After -- comes a request to send: it goes to the listener on 127.0.0.1, and the
-host of the URL is only its Host header; of several listeners, the one that the
-URL or --port names. curl sends it, with all its arguments,
-when it is on the PATH and this program may start it, which the packed executable
-may not; else known are -X -H -d -u -k -A -b -e -G -I --data-raw --data-binary
---json. The body of the answer is discarded; -o <file> makes curl keep it.
+Arguments after -- describe a request to send. It goes to a listener on
+127.0.0.1; the URL provides the Host header and, with several listeners, the
+port, unless --port does. curl sends the request if it is on the PATH and this
+program may start it; the packaged executable may not. Without curl, these
+arguments are supported: -X -H -d -u -k -A -b -e -G -I --data-raw --data-binary
+--json. The response body is discarded; -o <file> makes curl keep it.
 
 Without a terminal, or with TERM unset or dumb, events are printed as lines of
 text.
 
-Exit codes: 0 success, 1 no trace or only a part of it, or the request could not
-be sent, 2 wrong usage or a filter that cannot be read; 129, 130 and 143 when
-SIGHUP, SIGINT or SIGTERM ended it`;
+Exit codes: 0 success; 1 incomplete trace, or the request could not be sent;
+2 wrong usage or invalid filter; 129, 130, 143: stopped by SIGHUP, SIGINT,
+SIGTERM`;
 }
 
 /** Shown below the options of `completion`. */
@@ -182,6 +181,6 @@ Examples:
   fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish`;
 }
 
-/** Follows the message about an option that stands too early. */
+/** Hint for a misplaced option. */
 export const OPTIONS_FOLLOW =
   '(options follow the command, as in "gwctl explain -p 15000")\n';

@@ -16,13 +16,13 @@ import {
 } from "./admin_options.ts";
 import * as help from "./help.ts";
 
-/** Adds `explain`, about requests that failed. */
+/** Adds `explain`. */
 export function addExplainCommand(program: Command, name: string): void {
   withAdminOptions(program.command("explain"))
-    .description("Say why a request failed, and what to do about it")
+    .description("Explain why a request failed and how to fix it")
     .argument(
       "[id]",
-      "its x-request-id; without, the requests that failed last",
+      "its x-request-id; without, lists recent failed requests",
     )
     .addOption(formatOption("text", "json"))
     .addHelpText("after", help.explainExamples(name))
@@ -32,17 +32,17 @@ export function addExplainCommand(program: Command, name: string): void {
     });
 }
 
-/** Adds `trace`, about requests that are to come. */
+/** Adds `trace`. */
 export function addTraceCommand(
   proxy: Command,
   name: string,
   call: Call,
 ): void {
   proxy.command("trace")
-    .description("Show what happens to a request, step by step")
-    .argument("[gateway...]", "gateway/<name>; the only one when left out")
+    .description("Trace requests step by step")
+    .argument("[gateway...]", "gateway/<name> (default: the only one)")
     .usage("[gateway/<name>] [options] [-- <url> [curl args]]")
-    .option("--local", "the gateway on this machine; the default")
+    .option("--local", "the gateway on this machine (default)")
     .addOption(
       new Option("--port <listener>", "port of a listener")
         .argParser(parsePort),
@@ -51,19 +51,19 @@ export function addTraceCommand(
     .addOption(adminOption("adminPort"))
     .addOption(tokenFileOption())
     .option("--raw", "print JSON Lines")
-    .option("--filter <cel>", "trace only requests for which this is true")
+    .option("--filter <cel>", "trace only requests that match this expression")
     .addOption(
-      new Option("--count <n>", "how many requests (default: 1)")
+      new Option("--count <n>", "number of requests (default: 1)")
         .argParser(wholeNumber(1, 100_000)),
     )
     .option(
       "--file <jsonl>",
-      "a trace saved with --raw in place of a running gateway; - for standard input",
+      "a trace saved with --raw instead of a running gateway; - for standard input",
     )
     .addHelpText("after", help.traceExamples(name))
     .action(async (words: string[], options: TraceOptions) => {
       const { traceRequests } = await import("../ctl/watch_traces.ts");
-      // Commander gives all words alike.
+      // Commander does not distinguish arguments before and after `--`.
       const dashes = call.args.indexOf("--");
       const request = dashes < 0 ? undefined : call.args.slice(dashes + 1);
       const before = words.slice(0, words.length - (request?.length ?? 0));

@@ -1,24 +1,24 @@
 import {
   type AdminAddress,
-  askAdmin,
   nameOf,
-  stranger,
+  requestAdmin,
+  unexpectedResponse,
 } from "../client/admin_client.ts";
 import { UsageError } from "../process/exit.ts";
 import { logModules } from "../log_modules.ts";
 import { print } from "../output/output.ts";
 
-/** What to change; without anything, the levels are shown. */
+/** Changes to the log levels; without changes, the levels are shown. */
 export interface ControlLogOptions extends AdminAddress {
   readonly level?: string;
-  /** Such as `["proxy=debug"]`. */
+  /** Levels of modules, such as `["proxy=debug"]`. */
   readonly set?: readonly string[];
   readonly reset?: boolean;
 }
 
 /**
- * Changes the log levels of a running gateway, then prints the ones in force.
- * @throws {UsageError} For a module that there is not: its level would change nothing.
+ * Changes the log levels of a running gateway, then prints the active ones.
+ * @throws {UsageError} For an unknown module, whose level would have no effect.
  */
 export async function controlLog(
   { level, set = [], reset, ...address }: ControlLogOptions,
@@ -39,11 +39,11 @@ async function show(
   method: "GET" | "POST",
   pathAndQuery: string,
 ): Promise<void> {
-  const question = { method, pathAndQuery, type: "text/plain" };
-  const answer = new TextDecoder().decode(await askAdmin(address, question));
-  const [, filter] = /^current log level is ([!-~]+)\n$/.exec(answer) ?? [];
+  const query = { method, pathAndQuery, type: "text/plain" };
+  const text = new TextDecoder().decode(await requestAdmin(address, query));
+  const [, filter] = /^current log level is ([!-~]+)\n$/.exec(text) ?? [];
   if (filter === undefined) {
-    throw stranger(nameOf(address), "it tells no log level");
+    throw unexpectedResponse(nameOf(address), "it has no log level");
   }
   await print(`current log level is ${filter}\n`);
 }

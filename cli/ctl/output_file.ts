@@ -1,7 +1,7 @@
 import { describeError } from "../../src/base/errors.ts";
 import { Failure } from "../process/exit.ts";
 
-/** A file that will be written; disposing it removes one that it made and that stayed empty. */
+/** A file to be written; disposing it removes a created file that is still empty. */
 export class OutputFile implements AsyncDisposable {
   #isNew: boolean;
 

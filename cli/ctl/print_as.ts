@@ -2,12 +2,12 @@ import type { AdminAddress } from "../client/admin_client.ts";
 import { print } from "../output/output.ts";
 import { printableJson } from "../output/printable.ts";
 
-/** Which gateway to ask, and how to show the answer. */
+/** Address and output format. */
 export interface TableOptions extends AdminAddress {
   readonly output: "table" | "yaml" | "json";
 }
 
-/** Prints data for programs. */
+/** Prints data as YAML or JSON. */
 export async function printAs(
   format: "yaml" | "json",
   value: unknown,

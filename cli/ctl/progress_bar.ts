@@ -5,7 +5,7 @@ import { canDraw } from "../output/terminal.ts";
 const DRAW_MS = 200;
 const BAR_WIDTH = 30;
 
-/** Shows on the terminal how much of some time is over, and nothing where standard error is none; disposing it takes it away. */
+/** Shows a progress bar for a duration if standard error is a terminal; disposing it removes the bar. */
 export function showProgress(seconds: number): AsyncDisposable {
   if (!Deno.stderr.isTerminal() || !canDraw()) {
     return { [Symbol.asyncDispose]: () => Promise.resolve() };
@@ -28,7 +28,7 @@ export function showProgress(seconds: number): AsyncDisposable {
   };
 }
 
-/** Such as `[###...........................] 27 s left `. */
+/** Formats `[###...........................] 27 s left `. */
 function barOf(elapsed: number, seconds: number): string {
   const part = Math.min(1, elapsed / seconds);
   const bar = "#".repeat(Math.round(part * BAR_WIDTH)).padEnd(BAR_WIDTH, ".");

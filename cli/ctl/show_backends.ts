@@ -5,7 +5,7 @@ import { fieldOf, listOf } from "./json_fields.ts";
 import { printAs, type TableOptions } from "./print_as.ts";
 import { tableOf } from "./table.ts";
 
-/** Prints the backends of a running gateway with the connections to them. */
+/** Prints the backends of a running gateway with their connections. */
 export async function showBackends(
   { output, ...address }: TableOptions,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { type AdminAddress, readAdmin } from "../client/admin_client.ts";
 import { Failure, UsageError } from "../process/exit.ts";
 import { printAs } from "./print_as.ts";
 
-/** Which dump to show, and how. */
+/** Source of a dump and output format. */
 export interface ShowConfigOptions extends AdminAddress {
   /** A saved dump; `-` is standard input. */
   readonly file?: string;
@@ -12,7 +12,7 @@ export interface ShowConfigOptions extends AdminAddress {
   readonly output: "yaml" | "json";
 }
 
-/** Prints a configuration dump, of a running gateway or a saved one. */
+/** Prints a configuration dump from a running gateway or a file. */
 export async function showConfig(options: ShowConfigOptions): Promise<void> {
   const { file, output } = options;
   if (
@@ -20,7 +20,7 @@ export async function showConfig(options: ShowConfigOptions): Promise<void> {
     (options.port ?? options.admin ?? options.local) !== undefined
   ) {
     throw new UsageError(
-      'Cannot use "--file" together with "--local", "-p" or "--admin": choose one',
+      '"--file" cannot be used together with "--local", "-p" or "--admin"',
     );
   }
   const dump = file === undefined

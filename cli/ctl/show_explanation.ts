@@ -1,7 +1,7 @@
 import {
   type AdminAddress,
+  AdminError,
   readAdmin,
-  Refusal,
 } from "../client/admin_client.ts";
 import { Failure } from "../process/exit.ts";
 import { print } from "../output/output.ts";
@@ -10,14 +10,14 @@ import { printAs } from "./print_as.ts";
 import { decodeEvent } from "./trace/decode_event.ts";
 import { textLine } from "./trace/text.ts";
 
-/** How to show why a request failed. */
+/** Address and output format. */
 export interface ExplainOptions extends AdminAddress {
   readonly output: "text" | "json";
 }
 
 /**
- * Prints why a request failed; without an id, the requests that failed last.
- * @param id Value of its `x-request-id`.
+ * Prints why a request failed; without an id, lists recent failed requests.
+ * @param id Value of `x-request-id`.
  */
 export async function explain(
   { output, ...address }: ExplainOptions,
@@ -36,14 +36,14 @@ export async function explain(
 }
 
 function simplify(error: unknown): never {
-  if (error instanceof Refusal && error.status === 404) {
+  if (error instanceof AdminError && error.status === 404) {
     throw new Failure(`Cannot explain: ${error.body.trim()}`);
   }
   throw error;
 }
 
 function listLines(failures: readonly unknown[]): readonly string[] {
-  if (failures.length === 0) return ["No request has failed"];
+  if (failures.length === 0) return ["No recent failures"];
   return failures.flatMap((failure) => [
     `${textOf(failure, "id")}  ${headline(failure)}`,
     `    ${textOf(failure, "cause")}`,
@@ -59,18 +59,18 @@ function reportLines(report: unknown): readonly string[] {
     ...((failing ?? null) === null
       ? []
       : [`${textOf(failing, "kind").padEnd(8)}${textOf(failing, "name")}`]),
-    `to do   ${textOf(report, "advice")}`,
+    `fix     ${textOf(report, "advice")}`,
     "",
     ...listOf(report, "events").flatMap(eventLines),
   ];
 }
 
-/** Such as `403 GET api.example.com/mcp at 2026-01-01T00:00:00.000Z`. */
+/** Formats `403 GET api.example.com/mcp at 2026-01-01T00:00:00.000Z`. */
 function headline(failure: unknown): string {
-  const what = ["method", "host"].map((name) => textOf(failure, name)).join(
+  const target = ["method", "host"].map((name) => textOf(failure, name)).join(
     " ",
   );
-  return `${textOf(failure, "status")} ${what}${textOf(failure, "path")} at ${
+  return `${textOf(failure, "status")} ${target}${textOf(failure, "path")} at ${
     textOf(failure, "time")
   }`;
 }

@@ -5,7 +5,7 @@ import { fieldOf, listOf } from "./json_fields.ts";
 import { printAs, type TableOptions } from "./print_as.ts";
 import { tableOf } from "./table.ts";
 
-/** Prints what is left of the rate limits of a running gateway. */
+/** Prints the rate limits of a running gateway with their remaining budgets. */
 export async function showLimits(
   { output, ...address }: TableOptions,
 ): Promise<void> {
@@ -34,7 +34,7 @@ const columns = [
   ["ERROR", "lastError"],
 ] as const;
 
-/** Columns that no limit has anything for are left out, but for what is left: that it is not known has to be seen. */
+/** Formats the limits; omits empty columns, except the remaining budget, which may be unknown. */
 function tableOfLimits(budgets: readonly unknown[]): string {
   const shown = columns.filter(([, field]) =>
     field === "remaining" ||

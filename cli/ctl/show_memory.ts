@@ -5,7 +5,7 @@ import { fieldOf, listOf, textOf } from "./json_fields.ts";
 import { printAs, type TableOptions } from "./print_as.ts";
 import { tableOf } from "./table.ts";
 
-/** Prints where the memory of a running gateway is, and how full its stores are. */
+/** Prints the memory of a running gateway and the occupancy of its stores. */
 export async function showMemory(
   { output, ...address }: TableOptions,
 ): Promise<void> {

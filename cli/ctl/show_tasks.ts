@@ -4,13 +4,13 @@ import { fieldOf, listOf, textOf } from "./json_fields.ts";
 import { printAs, type TableOptions } from "./print_as.ts";
 import { tableOf } from "./table.ts";
 
-/** What to show, and how. */
+/** Limit and output format. */
 export interface ShowTasksOptions extends TableOptions {
-  /** Connections and requests. */
+  /** Maximum number of connections and requests. */
   readonly limit?: number;
 }
 
-/** Prints what a running gateway is doing. */
+/** Prints the current activity of a running gateway. */
 export async function showTasks(
   { output, limit, ...address }: ShowTasksOptions,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function showTasks(
   const omitted = Number(fieldOf(tasks, "omitted") ?? 0);
   const counts = `${textOf(tasks, "connections")} connections, ${
     textOf(tasks, "requests")
-  } requests${omitted > 0 ? `; ${omitted} of both are not shown` : ""}\n`;
+  } requests${omitted > 0 ? `; ${omitted} of both not shown` : ""}\n`;
   await print(
     requests.length === 0
       ? counts

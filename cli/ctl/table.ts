@@ -1,6 +1,6 @@
 import { fit, widthOf } from "../tui/columns.ts";
 
-/** Rows of printable text with their columns below each other; the first is the title. */
+/** Formats rows of printable strings with aligned columns; the first row has the titles. */
 export function tableOf(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => widthOf(row[at] ?? "")))

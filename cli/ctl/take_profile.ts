@@ -1,9 +1,9 @@
 import { systemClock } from "../../src/base/clock.ts";
 import {
   type AdminAddress,
-  askAdmin,
   nameOf,
-  stranger,
+  requestAdmin,
+  unexpectedResponse,
 } from "../client/admin_client.ts";
 import { exitCodes } from "../process/exit.ts";
 import { print } from "../output/output.ts";
@@ -11,24 +11,24 @@ import { onSignal, signalExitCodes } from "../process/signals.ts";
 import { OutputFile } from "./output_file.ts";
 import { showProgress } from "./progress_bar.ts";
 
-/** Where to put a profile. */
+/** Options of `takeProfile`. */
 export interface ProfileOptions extends AdminAddress {
-  /** Default: a name with the time, in the current directory. */
+  /** File; default: a name with the time in the current directory. */
   readonly output?: string;
-  /** Of a CPU profile. */
+  /** Duration of a CPU profile. */
   readonly seconds?: number;
 }
 
 /**
- * Takes a profile of a running gateway and writes it to a file; answers the exit code.
- * Ctrl-C hangs up, which ends it at the gateway as well.
+ * Takes a profile of a running gateway and writes it to a file; returns the exit code.
+ * Ctrl-C disconnects, which also stops the gateway's sampling.
  */
 export async function takeProfile(
   kind: "cpu" | "heap",
   { output, ...options }: ProfileOptions,
 ): Promise<number> {
   const name = output ?? `gateway-${kind}-${timestamp()}.pb.gz`;
-  // Before the gateway goes to work for it.
+  // Opened before the gateway starts sampling.
   await using file = await OutputFile.open(name);
   const interrupt = new AbortController();
   using _listening = onSignal("SIGINT", () => interrupt.abort());
@@ -48,21 +48,21 @@ async function download(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   await using _progress = kind === "cpu" ? showProgress(seconds) : undefined;
-  const bytes = await askAdmin(address, {
+  const bytes = await requestAdmin(address, {
     pathAndQuery: kind === "cpu"
       ? `/debug/pprof/profile?seconds=${seconds}`
       : "/debug/pprof/heap",
     type: "application/octet-stream",
-    // Collecting garbage and packing take their time as well.
+    // Includes time for garbage collection and compression.
     extraMs: (seconds + 20) * 1000,
     signal,
   });
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
-  if (!isGzip) throw stranger(nameOf(address), "it is no profile");
+  if (!isGzip) throw unexpectedResponse(nameOf(address), "not a profile");
   return bytes;
 }
 
-/** Such as `20261121-080000`, in the time of this machine. */
+/** Formats the local time: `20261121-080000`. */
 function timestamp(): string {
   const now = new Date(systemClock.now());
   const pad = (value: number) => String(value).padStart(2, "0");

@@ -22,9 +22,9 @@ import { chooseSourcePort, filterFor } from "./trace/source_ports.ts";
 import { openTrace } from "./trace/stream.ts";
 
 /**
- * Shows the trace of requests; answers the exit code.
- * @param words Before `--`.
- * @param request After `--`: a URL and arguments of curl; `undefined` without `--`.
+ * Shows the trace of requests; returns the exit code.
+ * @param words Arguments before `--`.
+ * @param request Arguments after `--`: a URL and arguments for curl; `undefined` without `--`.
  */
 export async function traceRequests(
   options: TraceOptions,
@@ -100,10 +100,10 @@ async function inject(plan: InjectPlan, show: Show): Promise<number> {
   using trace = await openTrace(address, {
     filter: filterFor(firstSourcePort),
   });
-  let said = "";
-  // Without what may be secret in a URL.
+  let message = "";
+  // Without parts of the URL that may be secret.
   const { origin, pathname } = new URL(url);
-  // A reader who leaves does not wait for the answer.
+  // A user who quits does not wait for the response.
   using ending = new DisposableStack();
   const abort = new AbortController();
   ending.defer(() => abort.abort());
@@ -113,9 +113,9 @@ async function inject(plan: InjectPlan, show: Show): Promise<number> {
     events: followInjection(
       trace.events,
       () => send(abort.signal),
-      (text) => said = text,
+      (text) => message = text,
     ),
   });
-  await printError(said);
+  await printError(message);
   return exitCode;
 }

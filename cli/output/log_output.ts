@@ -4,7 +4,7 @@ import { LineWriter } from "../../src/telemetry/log/line_writer.ts";
 
 const FLUSH_TIMEOUT_MS = 1000;
 
-/** Where this process writes its lines: the log to standard error, the access log to standard output. */
+/** Writes the log to standard error and the access log to standard output. */
 export class LogOutput implements AsyncDisposable {
   readonly log: LineWriter;
   readonly access: LineWriter;
@@ -24,7 +24,7 @@ export class LogOutput implements AsyncDisposable {
     });
   }
 
-  /** How full of lines that nobody has read yet they are, as `/memory` shows it. */
+  /** Describes the buffered lines for `/memory`. */
   stores() {
     return this.#writers().map(([scope, { waiting }]) => ({
       name: "logLines",
@@ -34,7 +34,7 @@ export class LogOutput implements AsyncDisposable {
     }));
   }
 
-  /** Shows lines that are lost in the metrics and the log of the gateway. */
+  /** Reports lost lines in the metrics and the log of the gateway. */
   reportLossesTo(gateway: Gateway): void {
     gateway.metrics.registry.computed(
       "counter",
@@ -44,13 +44,13 @@ export class LogOutput implements AsyncDisposable {
       () =>
         this.#writers().map(([name, { droppedLines }]) => [droppedLines, name]),
     );
-    // Of the log itself there is nobody left to tell.
+    // Losses of the log itself cannot be logged.
     this.access.onLoss((error) =>
       gateway.log("process").warn("Access log is losing lines", { error })
     );
   }
 
-  /** Gives a reader that has stopped reading a moment, not the power to keep the process alive. */
+  /** Flushes; waits only briefly for a reader that does not read. */
   async [Symbol.asyncDispose](): Promise<void> {
     const late = Promise.withResolvers<void>();
     const cancelTimer = this.#clock.setTimer(late.resolve, FLUSH_TIMEOUT_MS);

@@ -1,6 +1,6 @@
 const encoder = new TextEncoder();
 
-/** Writes data to standard output. A reader that has left, as `head` does, is no error. */
+/** Writes data to standard output. A closed pipe, as with `head`, is not an error. */
 export async function print(text: string): Promise<void> {
   await write(Deno.stdout, text);
 }

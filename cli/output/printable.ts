@@ -1,18 +1,18 @@
 /**
- * Text that a terminal shows as it is: what could move the cursor, change colours or reorder a line becomes visible instead.
+ * Makes control characters visible, which could move the cursor, change colors or reorder a line.
  *
- * Traces hold what clients and upstreams sent, so nothing of them reaches a terminal in another way.
+ * Traces contain data of clients and upstreams, so all of it must pass through this function before it reaches a terminal.
  */
 export function printable(text: string): string {
   return unsafe.test(text) ? text.replaceAll(unsafeAll, show) : text;
 }
 
-/** The same for text of several lines. */
+/** Applies `printable` to each line. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
-// Controls, formats such as reversed writing, lone surrogates, private and unassigned characters, line separators.
+// Control, format (such as bidirectional), private and unassigned characters, lone surrogates, line separators.
 const unsafe = /[\p{C}\u2028\u2029]/u;
 const unsafeAll = new RegExp(unsafe, "gu");
 
@@ -24,7 +24,7 @@ function show(character: string): string {
   return `\\u{${code.toString(16)}}`;
 }
 
-/** The same JSON with escapes for what a terminal might obey; with line breaks, which JSON has between its values only. */
+/** Escapes characters in JSON that a terminal might interpret; keeps line breaks, which occur only between values. */
 export function printableJson(text: string): string {
   return text.replace(unsafeInJson, escape);
 }

@@ -1,4 +1,4 @@
-/** Whether terminals here obey commands that draw; one that says nothing of itself, or that it can do nothing, gets lines of text. */
+/** Reports whether the terminal supports cursor control; with TERM unset or dumb, it does not. */
 export function canDraw(): boolean {
   if (Deno.build.os === "windows") return true;
   const name = Deno.env.get("TERM") ?? "";

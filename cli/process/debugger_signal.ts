@@ -1,51 +1,51 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { onSignal } from "./signals.ts";
 
-/** The debugger of this process, as `node:inspector` has it. */
+/** The debugger of this process (`node:inspector`). */
 export interface Debugger {
-  /** Where it listens; `undefined` while it is shut. */
+  /** Listen address; `undefined` while it is closed. */
   url(): string | undefined;
   close(): void;
 }
 
-const LOOK_EVERY_MS = 10;
-/** Deno opens it a moment after the signal, on a busy machine a long one. */
-const LOOKS = 1000;
+const POLL_MS = 10;
+/** Deno opens the debugger with a delay after the signal, which is long on a busy machine. */
+const MAX_POLLS = 1000;
 
 /**
- * Shuts the debugger that Deno opens at SIGUSR1, on a port where everybody on this machine can run code in the process; nothing keeps Deno
- * from opening it.
+ * Closes the debugger that Deno opens on SIGUSR1, on a port where every local user could run code in the process. Deno has no
+ * option to disable it.
  */
-export function keepDebuggerShut(
+export function keepDebuggerClosed(
   clock: Clock,
   onIgnored: () => void,
 ): Disposable {
-  let stopLooking = () => {};
+  let stopPolling = () => {};
   const listening = onSignal("SIGUSR1", async () => {
     onIgnored();
     const target = await import("node:inspector");
-    stopLooking();
-    stopLooking = closeWhenOpen(target, clock);
+    stopPolling();
+    stopPolling = closeWhenOpen(target, clock);
   });
   return {
     [Symbol.dispose]() {
       listening[Symbol.dispose]();
-      stopLooking();
+      stopPolling();
     },
   };
 }
 
 /**
- * Closes the debugger whenever it is open, for ten seconds; answers what ends the looking. Of several signals at once, Deno may heed one
- * after we have closed what another opened.
+ * Polls for ten seconds and closes the debugger whenever it is open: of several signals, Deno may handle one after the debugger
+ * was closed. Returns a function that stops polling.
  */
 export function closeWhenOpen(target: Debugger, clock: Clock): () => void {
-  let left = LOOKS;
+  let left = MAX_POLLS;
   let cancel = () => {};
-  function look(): void {
+  function poll(): void {
     if (target.url() !== undefined) target.close();
-    if (--left > 0) cancel = clock.setTimer(look, LOOK_EVERY_MS);
+    if (--left > 0) cancel = clock.setTimer(poll, POLL_MS);
   }
-  look();
+  poll();
   return () => cancel();
 }

@@ -1,4 +1,4 @@
-/** What the process answers to its caller; `--help` lists them. */
+/** Exit codes of the process; `--help` lists them. */
 export const exitCodes = { ok: 0, failure: 1, usage: 2 } as const;
 
 /** Ends the command with exit code 1; the message is for the user. */
@@ -6,7 +6,7 @@ export class Failure extends Error {
   override readonly name = "Failure";
 }
 
-/** Ends the command with exit code 2: it was not called as it should be. */
+/** Ends the command with exit code 2 because of wrong usage. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

@@ -1,12 +1,12 @@
 import { onSignal } from "./signals.ts";
 
-/** The SIGHUPs that this process gets. */
+/** SIGHUP signals of this process. */
 export interface Hangups extends Disposable {
-  /** Calls `listener` at each; at once when there were some before. */
+  /** Calls `listener` for each signal; immediately if there was one before. */
   follow(listener: () => void): void;
 }
 
-/** Takes SIGHUP, which would else end the process. */
+/** Handles SIGHUP, which would otherwise end the process. */
 export function listenForHangups(): Hangups {
   let isPending = false;
   let notify = () => {

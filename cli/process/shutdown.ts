@@ -1,13 +1,13 @@
 import { onSignal, signalExitCodes } from "./signals.ts";
 
-/** Whether somebody wants this process to end; disposing it stops listening to signals. */
+/** A shutdown request; disposing it stops listening to signals. */
 export interface Shutdown extends Disposable {
-  /** Resolves once it should. */
+  /** Resolves when the shutdown is requested. */
   readonly requested: Promise<void>;
   request(): void;
 }
 
-/** Takes SIGINT and SIGTERM as requests; `onSecond` receives the exit code when another one follows. */
+/** Handles SIGINT and SIGTERM as requests; calls `onSecond` with the exit code when another signal follows. */
 export function listenForShutdown(
   onSecond: (exitCode: number) => void,
 ): Shutdown {

@@ -1,11 +1,11 @@
-/** What a shell reports for a process that a signal ended: 128 and its number. */
+/** Exit codes for signals: 128 plus the signal's number. */
 export const signalExitCodes = {
   SIGHUP: 129,
   SIGINT: 130,
   SIGTERM: 143,
 } as const;
 
-/** Calls `listener` at each `signal` until it is disposed. Of those that we listen to, Windows has only SIGINT; the others never come there. */
+/** Calls `listener` for each `signal` until it is disposed. On Windows, only SIGINT exists; other signals are ignored. */
 export function onSignal(
   signal: Deno.Signal,
   listener: () => void,

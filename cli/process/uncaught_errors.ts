@@ -1,6 +1,6 @@
 import type { Log } from "../../src/base/log.ts";
 
-/** Logs what nobody caught: a mistake of ours in one request must not end all the others. */
+/** Logs uncaught errors: a bug in one request must not end all others. */
 export function surviveErrors(log: Log): void {
   addEventListener("error", (event) => {
     event.preventDefault();

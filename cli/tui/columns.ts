@@ -1,7 +1,7 @@
 const combining = /^[\p{Mn}\p{Me}]$/u;
 const emoji = /^\p{Emoji_Presentation}$/u;
 
-/** Blocks of characters that take two columns (Unicode, East Asian Width W and F). */
+/** Ranges of two-column characters (Unicode, East Asian Width W and F). */
 const wide: readonly (readonly [first: number, last: number])[] = [
   [0x1100, 0x115f],
   [0x2e80, 0x303e],
@@ -28,14 +28,14 @@ function columnsOf(character: string): number {
   return isWide || emoji.test(character) ? 2 : 1;
 }
 
-/** Columns that a printable text takes. */
+/** Returns the width of a printable string in columns. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text) width += columnsOf(character);
   return width;
 }
 
-/** The text in exactly `width` columns: cut with `…`, or filled with spaces. */
+/** Fits a string into exactly `width` columns: truncates with `…`, or pads with spaces. */
 export function fit(text: string, width: number): string {
   const columns = widthOf(text);
   if (columns <= width) return text + " ".repeat(width - columns);
@@ -44,7 +44,7 @@ export function fit(text: string, width: number): string {
   return start + "…" + " ".repeat(width - 1 - widthOf(start));
 }
 
-/** As much of the text as `width` columns hold. */
+/** Returns the start of a string that fits into `width` columns. */
 function startOf(text: string, width: number): string {
   let start = "";
   let used = 0;
@@ -56,7 +56,7 @@ function startOf(text: string, width: number): string {
   return start;
 }
 
-/** The text in lines of at most `width` columns; an empty text is one line. */
+/** Wraps a string to lines of at most `width` columns; an empty string is one line. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = "";

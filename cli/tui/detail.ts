@@ -1,15 +1,15 @@
 import { printYaml } from "../../src/config/yaml/yaml.ts";
-import { decodeBody } from "../ctl/trace/injected_body.ts";
+import { decodeBody } from "../ctl/trace/decode_body.ts";
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
-import { summarise } from "../ctl/trace/summary.ts";
+import { summarize } from "../ctl/trace/summary.ts";
 import { printable } from "../output/printable.ts";
 import { wrap } from "./columns.ts";
 import { diffSnapshots } from "./snapshot_diff.ts";
 
-/** What the detail pane shows of the selected event. */
+/** Content of the detail pane. */
 export type DetailMode = "event" | "snapshot" | "diff";
 
-/** How values are written. */
+/** Format of values. */
 export type DetailFormat = "yaml" | "json";
 
 /** A line that is safe to print. */
@@ -18,7 +18,7 @@ export interface DetailLine {
   readonly text: string;
 }
 
-/** Which event is shown, and how. */
+/** Selected event and its presentation. */
 export interface DetailRequest {
   readonly events: readonly ReceivedEvent[];
   readonly selected: number;
@@ -26,10 +26,10 @@ export interface DetailRequest {
   readonly format: DetailFormat;
 }
 
-/** Longer texts, such as bodies in base64, are cut: the screen is no place to read them. */
+/** Longer strings, such as bodies in base64, are truncated. */
 const MAX_TEXT_LENGTH = 4096;
 
-/** The lines of the detail pane, in at most `width` columns. */
+/** Returns the lines of the detail pane, in at most `width` columns. */
 export function detailLines(
   request: DetailRequest,
   width: number,
@@ -48,23 +48,23 @@ function linesFor(
   { events, selected, mode, format }: DetailRequest,
 ): readonly DetailLine[] {
   if (mode === "event") {
-    return [heading(summarise(event)), plain(print(event.json, format))];
+    return [heading(summarize(event)), plain(print(event.json, format))];
   }
   if (mode === "snapshot" && event.message?.type === "bodySnapshot") {
     return describeBody(event.message);
   }
   const snapshot = snapshotBefore(events, selected + 1);
-  if (snapshot === undefined) return [heading("no snapshot so far")];
+  if (snapshot === undefined) return [heading("no snapshot yet")];
   if (mode === "snapshot") {
     return [heading(snapshot.stage), plain(print(snapshot.state, format))];
   }
   const previous = snapshotBefore(events, snapshot.index);
   if (previous === undefined) {
-    return [heading(`${snapshot.stage}: the first snapshot`)];
+    return [heading(`${snapshot.stage}: first snapshot`)];
   }
   const title = `${previous.stage} → ${snapshot.stage}`;
   const differences = diffSnapshots(previous.state, snapshot.state);
-  if (differences.length === 0) return [heading(`${title}: nothing changed`)];
+  if (differences.length === 0) return [heading(`${title}: no changes`)];
   return [
     heading(title),
     ...differences.map(({ kind, path, value }) => ({
@@ -74,7 +74,7 @@ function linesFor(
   ];
 }
 
-/** The last snapshot of the same request before the event at `index`. */
+/** Returns the last snapshot of the same request before the event at `index`. */
 function snapshotBefore(events: readonly ReceivedEvent[], index: number) {
   for (let at = index - 1; at >= 0; at--) {
     const message = events[at]?.message;
@@ -97,10 +97,10 @@ function describeBody(
   },
 ): readonly DetailLine[] {
   const { byteLength, text } = decodeBody(body, 64 * 1024);
-  const cut = truncated === true ? ", the rest was not kept" : "";
+  const note = truncated === true ? ", truncated" : "";
   return [
-    heading(`body of the ${stage}: ${byteLength} bytes${cut}`),
-    plain(text === undefined ? "not text; e shows it in base64" : indent(text)),
+    heading(`body of the ${stage}: ${byteLength} bytes${note}`),
+    plain(text === undefined ? "binary; press e for base64" : indent(text)),
   ];
 }
 
@@ -108,7 +108,7 @@ function indent(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    // Any other text is shown as it is.
+    // Other text is shown unchanged.
     return text;
   }
 }

@@ -1,9 +1,9 @@
-/** A key that was pressed; `text` is what else was typed or pasted, one character. */
+/** A key press; `text` is a typed or pasted character. */
 export type Key =
   | { readonly name: KeyName }
   | { readonly name: "text"; readonly text: string };
 
-/** Keys that write nothing. `interrupt` is Ctrl-C, `suspend` Ctrl-Z. */
+/** Keys other than characters. `interrupt` is Ctrl-C, `suspend` Ctrl-Z. */
 export type KeyName =
   | "up"
   | "down"
@@ -18,7 +18,7 @@ export type KeyName =
   | "interrupt"
   | "suspend";
 
-/** What terminals send, after ESC `[` or ESC `O`. */
+/** Escape sequences of terminals, after ESC `[` or ESC `O`. */
 const sequences: Readonly<Record<string, KeyName>> = {
   A: "up",
   B: "down",
@@ -48,12 +48,12 @@ const sequence = /^\x1b[[O]([0-9;]*[A-Za-z~])/;
 // deno-lint-ignore no-control-regex -- the language of terminals
 const unfinished = /^\x1b[[O][0-9;]*$/;
 
-/** Makes keys of the bytes of a terminal in raw mode. */
+/** Decodes keys from the bytes of a terminal in raw mode. */
 export class KeyDecoder {
   readonly #decoder = new TextDecoder();
   #rest = "";
 
-  /** A sequence that is not complete waits for the next bytes; ESC alone is the key. */
+  /** Decodes bytes; an incomplete sequence waits for more, except ESC alone. */
   decode(bytes: Uint8Array): readonly Key[] {
     const keys: Key[] = [];
     let text = this.#rest + this.#decoder.decode(bytes, { stream: true });

@@ -1,31 +1,31 @@
-/** Of a terminal. */
+/** Size of a terminal. */
 export interface Size {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** A pane, without its heading. */
+/** A pane without its heading. */
 export interface Pane {
-  /** Column of its left edge, from 0. */
+  /** Left column, from 0. */
   readonly left: number;
   readonly width: number;
   readonly height: number;
 }
 
-/** Where things are; the first row is the title, the last two are status and help. */
+/** Layout of the panes; the first row is the title, the last two are status and help. */
 export interface Layout {
-  /** Side by side when there is room for both, else one above the other. */
+  /** Panes are side by side, else one above the other. */
   readonly isWide: boolean;
   readonly events: Pane;
   readonly detail: Pane;
 }
 
-/** Below this nothing sensible can be shown. */
+/** Minimum size. */
 export const smallest: Size = { columns: 40, rows: 10 };
 
 const WIDE_COLUMNS = 132;
 
-/** The same for the same size. */
+/** Computes the layout for a size. */
 export function layoutOf({ columns, rows }: Size): Layout {
   const isWide = columns >= WIDE_COLUMNS;
   // Title, status and help; then a heading for each pane.

@@ -2,34 +2,34 @@ import type { RequestFinished } from "../../src/telemetry/trace/trace_event.ts";
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import type { DetailFormat, DetailMode } from "./detail.ts";
 
-/** Everything that decides what is on the screen. */
+/** State of the terminal UI. */
 export interface Model {
-  /** Where the events come from, such as `gateway/default`. */
+  /** Source of the events, such as `gateway/default`. */
   readonly title: string;
-  /** The oldest are forgotten when there are too many. */
+  /** Events; the oldest are dropped when there are too many. */
   readonly events: readonly ReceivedEvent[];
-  readonly forgotten: number;
-  /** Index of an event; 0 while there is none. */
+  readonly dropped: number;
+  /** Index of the selected event; 0 without events. */
   readonly selected: number;
-  /** The newest event is selected as it comes; where a request failed, its first error. */
+  /** Selects the newest event automatically; for a failed request, its first error. */
   readonly following: boolean;
   readonly focus: "events" | "detail";
   readonly mode: DetailMode;
   readonly format: DetailFormat;
-  /** First line of the detail pane that is shown. */
+  /** First visible line of the detail pane. */
   readonly detailTop: number;
-  /** What is being typed after `/`; `undefined` when nothing is. */
+  /** Search input after `/`; `undefined` without one. */
   readonly prompt: string | undefined;
-  /** What was searched for last. */
+  /** Last search. */
   readonly query: string;
-  /** An answer to the last key, such as that nothing was found. */
+  /** Message about the last key, such as "not found". */
   readonly notice: string;
   readonly stream: StreamState;
-  /** The user wants to leave. */
+  /** The user has quit. */
   readonly isDone: boolean;
 }
 
-/** How the source of the events is. */
+/** State of the event stream. */
 export type StreamState =
   | { readonly kind: "waiting"; readonly text: string }
   | { readonly kind: "complete" }
@@ -38,12 +38,12 @@ export type StreamState =
 const MAX_EVENTS = 20_000;
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 
-/** Before the first event. */
+/** Creates the model before the first event. */
 export function initialModel(title: string, waitingText: string): Model {
   return {
     title,
     events: [],
-    forgotten: 0,
+    dropped: 0,
     selected: 0,
     following: true,
     focus: "events",
@@ -58,7 +58,7 @@ export function initialModel(title: string, waitingText: string): Model {
   };
 }
 
-/** With events that came since. */
+/** Adds events. */
 export function addEvents(
   model: Model,
   added: readonly ReceivedEvent[],
@@ -67,20 +67,20 @@ export function addEvents(
   const surplus = countSurplus(all);
   const events = surplus === 0 ? all : all.slice(surplus);
   const selected = model.following
-    ? mostTelling(events)
+    ? mostRelevant(events)
     : Math.max(model.selected - surplus, 0);
   const isSame = events[selected] === model.events[model.selected];
   return {
     ...model,
     events,
-    forgotten: model.forgotten + surplus,
+    dropped: model.dropped + surplus,
     selected,
     detailTop: isSame ? model.detailTop : 0,
   };
 }
 
-/** What went wrong first when the last request has failed, else the newest event. */
-function mostTelling(events: readonly ReceivedEvent[]): number {
+/** Returns the first error of the last request if it failed, else the newest event. */
+function mostRelevant(events: readonly ReceivedEvent[]): number {
   const newest = Math.max(events.length - 1, 0);
   const end = events[newest]?.message;
   if (end?.type !== "requestFinished" || !hasFailed(end)) return newest;
@@ -91,12 +91,12 @@ function mostTelling(events: readonly ReceivedEvent[]): number {
   return error === -1 ? newest : error;
 }
 
-/** Whether the request ended with an error of the gateway, or with 4xx or 5xx. */
+/** Reports whether a request ended with an error of the gateway, or with 4xx or 5xx. */
 export function hasFailed({ status, error }: RequestFinished): boolean {
   return typeof error === "string" || (status ?? 500) >= 400;
 }
 
-/** How the request of the selected event ended; `undefined` when that is not known yet. */
+/** Returns the last event of the selected event's request; `undefined` while it is in progress. */
 export function endOfSelected(
   { events, selected }: Model,
 ): ReceivedEvent | undefined {
@@ -108,7 +108,7 @@ export function endOfSelected(
   return undefined;
 }
 
-/** How many of the oldest have to go; the newest never does. */
+/** Returns how many of the oldest events to drop; keeps at least the newest. */
 function countSurplus(events: readonly ReceivedEvent[]): number {
   let characters = 0;
   const kept = events.findLastIndex(({ line }) =>
@@ -118,7 +118,7 @@ function countSurplus(events: readonly ReceivedEvent[]): number {
   return Math.max(Math.min(first, events.length - 1), 0);
 }
 
-/** With another event selected; following again when it is the last. */
+/** Selects an event; selecting the last one resumes following. */
 export function select(model: Model, index: number): Model {
   const last = Math.max(model.events.length - 1, 0);
   const selected = Math.min(Math.max(index, 0), last);

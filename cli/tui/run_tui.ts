@@ -10,18 +10,18 @@ import { toTerminal } from "./style.ts";
 import { update } from "./update.ts";
 import { view } from "./view.ts";
 
-/** What to show. */
+/** Events to show. */
 export interface TraceFeed {
-  /** Such as `gateway/default`. */
+  /** Source of the events, such as `gateway/default`. */
   readonly title: string;
-  /** Shown until the first event comes. */
+  /** Shown until the first event. */
   readonly waitingText: string;
   readonly events: AsyncIterable<ReceivedEvent>;
 }
 
-/** How the user left. */
+/** Result of a session. */
 export interface TuiOutcome {
-  /** Why there were no more events; `undefined` when they were complete, or were not waited for. */
+  /** Error of the event stream; `undefined` when it completed or the user quit before. */
   readonly failure: unknown;
   /** The signal that ended it. */
   readonly signal: keyof typeof signalExitCodes | undefined;
@@ -30,8 +30,8 @@ export interface TuiOutcome {
 const FRAME_MS = 15;
 
 /**
- * Shows events as they come, until the user leaves or a signal ends it. A source that fails leaves the rest on the screen.
- * The terminal is given back whatever happens.
+ * Shows events live until the user quits or a signal arrives. If the source fails, the events stay on the screen.
+ * Always restores the terminal.
  */
 export async function runTui(
   feed: TraceFeed,
@@ -65,7 +65,7 @@ class Session implements Disposable {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       this.#cleanup.use(onSignal(signal, () => this.#finish(signal)));
     }
-    // Else the process would end at once, with the terminal as it is.
+    // Otherwise the process would end without restoring the terminal.
     this.#onGlobal("unhandledrejection", (event) => {
       event.preventDefault();
       this.#outcome.reject(event.reason);
@@ -78,7 +78,7 @@ class Session implements Disposable {
 
   async run(input: KeyInput): Promise<TuiOutcome> {
     this.#draw();
-    // Whatever fails in one of them ends all: it is thrown here, after which the terminal is given back.
+    // An error in either ends the session: it is thrown here, and the terminal is restored.
     const crash = (error: unknown) => this.#outcome.reject(error);
     this.#readEvents().catch(crash);
     this.#readKeys(input).catch(crash);
@@ -120,7 +120,7 @@ class Session implements Disposable {
     this.#finish(undefined);
   }
 
-  /** As the shell would have done, had the terminal not been taken; `fg` goes on. */
+  /** Suspends the process like Ctrl-Z in a shell; `fg` resumes it. */
   #suspend(): void {
     if (Deno.build.os === "windows") return;
     this.#screen.close();
@@ -137,7 +137,7 @@ class Session implements Disposable {
     this.#pending = [];
   }
 
-  /** Many events at once are one change of the screen. */
+  /** Schedules one redraw for many events. */
   #planDraw(): void {
     if (this.#isDrawPlanned) return;
     this.#isDrawPlanned = true;

@@ -11,11 +11,11 @@ export interface KeyInput {
   setRaw(mode: boolean): void;
 }
 
-// Alternate screen; cursor hidden; lines that are too long are cut, not continued.
+// Alternate screen, hidden cursor, no line wrapping.
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 const LEAVE = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-/** The whole terminal, as long as this is not disposed; then it is what it was before. */
+/** Occupies the terminal until it is disposed, which restores the terminal. */
 export class Screen implements Disposable {
   readonly #input: KeyInput;
   readonly #output: ScreenOutput;
@@ -29,17 +29,17 @@ export class Screen implements Disposable {
     this.open();
   }
 
-  /** Takes the terminal, also again after somebody else had it; the next `draw` writes all rows. */
+  /** Occupies the terminal, also after a suspension; the next `draw` writes all rows. */
   open(): void {
     this.#isOpen = true;
     this.#size = { columns: 0, rows: 0 };
-    // What it was set to meanwhile is not what it has to be given back as.
+    // Resets first, so that `close` does not restore a mode set in the meantime.
     this.#input.setRaw(false);
     this.#input.setRaw(true);
     this.#write(ENTER);
   }
 
-  /** Shows rows that `toTerminal` made; writes only what changed. */
+  /** Draws rows created by `toTerminal`; writes only changed rows. */
   draw(rows: readonly string[], size: Size): void {
     if (!this.#isOpen) return;
     const { columns, rows: height } = this.#size;
@@ -59,7 +59,7 @@ export class Screen implements Disposable {
     this.close();
   }
 
-  /** Gives the terminal back; may be called twice, and when the terminal is gone. */
+  /** Restores the terminal; may be called twice, and after the terminal was closed. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -67,7 +67,7 @@ export class Screen implements Disposable {
       this.#write(LEAVE);
       this.#input.setRaw(false);
     } catch {
-      // The terminal was closed: there is nobody to restore it for.
+      // The terminal was closed.
     }
   }
 

@@ -1,13 +1,13 @@
-/** A value that only one of two snapshots has. */
+/** A value that exists in only one of two snapshots. */
 export interface Difference {
   readonly kind: "removed" | "added";
-  /** Such as `request.headers.x-team`. */
+  /** Path such as `request.headers.x-team`. */
   readonly path: string;
-  /** As JSON. */
+  /** JSON. */
   readonly value: string;
 }
 
-/** What changed from one snapshot to the next, in the order of the later one, removals after it. */
+/** Returns the changes between two snapshots in the order of the later one, followed by removals. */
 export function diffSnapshots(
   before: unknown,
   after: unknown,
@@ -29,7 +29,7 @@ export function diffSnapshots(
   return differences;
 }
 
-/** Every leaf as JSON, by its path. */
+/** Maps the path of each leaf to its JSON. */
 function flatten(
   value: unknown,
   path = "",

@@ -1,15 +1,15 @@
 import type { TraceSeverity } from "../../src/telemetry/trace/trace_event.ts";
 
-/** What a piece of text means, which decides how it looks. */
+/** Semantic style of text. */
 export type Style = TraceSeverity | "plain" | "strong" | "faint" | "reversed";
 
-/** Text of one style that is safe to print. */
+/** Printable text in one style. */
 export interface Span {
   readonly text: string;
   readonly style: Style;
-  /** Reversed, whatever its style is. */
+  /** Reversed in addition to its style. */
   readonly isSelected?: boolean;
-  /** Column to begin at, from 0, when not right after the span before: a width that was guessed wrong then shifts nothing. */
+  /** Start column, from 0, if not right after the previous span: errors in character widths then do not accumulate. */
   readonly at?: number;
 }
 
@@ -28,22 +28,22 @@ const attributes: Readonly<Record<Style, string>> = {
   error: "31;1",
 };
 
-const colourless: Readonly<Record<Style, string>> = {
+const colorless: Readonly<Record<Style, string>> = {
   ...attributes,
   success: "",
   warn: "",
   error: "1",
 };
 
-/** The bytes that show a row. */
-export function toTerminal(row: Row, hasColour: boolean): string {
-  const table = hasColour ? attributes : colourless;
+/** Formats a row with escape sequences. */
+export function toTerminal(row: Row, hasColor: boolean): string {
+  const table = hasColor ? attributes : colorless;
   return row.map(({ text, style, isSelected = false, at }) => {
-    const place = at === undefined ? "" : `\x1b[${at + 1}G`;
+    const move = at === undefined ? "" : `\x1b[${at + 1}G`;
     const attribute = [isSelected ? table.reversed : "", table[style]]
       .filter((each) => each !== "").join(";");
     return attribute === ""
-      ? place + text
-      : `${place}\x1b[${attribute}m${text}\x1b[0m`;
+      ? move + text
+      : `${move}\x1b[${attribute}m${text}\x1b[0m`;
   }).join("");
 }

@@ -1,11 +1,11 @@
-import { summarise } from "../ctl/trace/summary.ts";
+import { summarize } from "../ctl/trace/summary.ts";
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import { detailLines, type DetailMode } from "./detail.ts";
 import type { Key, KeyName } from "./keys.ts";
 import { layoutOf, type Size } from "./layout.ts";
 import { type Model, select } from "./model.ts";
 
-/** What a key makes of the model, on a terminal of this size. */
+/** Applies a key to the model, for a terminal of this size. */
 export function update(model: Model, key: Key, size: Size): Model {
   const current = { ...model, notice: "" };
   if (key.name === "interrupt") return { ...current, isDone: true };
@@ -94,15 +94,15 @@ function target(key: KeyName, from: number, page: number, last: number) {
   }
 }
 
-/** Goes to the next match in the pane that has the focus; after the last comes the first. */
+/** Moves to the next match in the focused pane; wraps around. */
 function search(model: Model, step: 1 | -1, size: Size): Model {
   const { query, focus, selected, detailTop, events } = model;
   if (query === "") return model;
-  const wanted = query.toLowerCase();
+  const needle = query.toLowerCase();
   if (focus === "events") {
     const found = findFrom(selected, step, events.length, (index) => {
       const event = events[index];
-      return event !== undefined && textOf(event).includes(wanted);
+      return event !== undefined && textOf(event).includes(needle);
     });
     return found === undefined ? notFound(model) : select(model, found);
   }
@@ -112,20 +112,20 @@ function search(model: Model, step: 1 | -1, size: Size): Model {
     detailTop,
     step,
     lines.length,
-    (index) => lines[index]?.text.toLowerCase().includes(wanted) === true,
+    (index) => lines[index]?.text.toLowerCase().includes(needle) === true,
   );
   return found === undefined ? notFound(model) : { ...model, detailTop: found };
 }
 
 function textOf(event: ReceivedEvent): string {
-  return `${event.type} ${summarise(event)} ${event.line}`.toLowerCase();
+  return `${event.type} ${summarize(event)} ${event.line}`.toLowerCase();
 }
 
 function notFound(model: Model): Model {
-  return { ...model, notice: `"${model.query}" is nowhere` };
+  return { ...model, notice: `not found: "${model.query}"` };
 }
 
-/** The first place after `from` that matches, around the end; `from` itself comes last. */
+/** Returns the first match after `from`, wrapping around; `from` itself comes last. */
 function findFrom(
   from: number,
   step: 1 | -1,

@@ -1,5 +1,5 @@
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
-import { summarise } from "../ctl/trace/summary.ts";
+import { summarize } from "../ctl/trace/summary.ts";
 import { textColumns } from "../ctl/trace/text.ts";
 import { type DetailLine, detailLines } from "./detail.ts";
 import { type Layout, layoutOf, type Size, smallest } from "./layout.ts";
@@ -8,7 +8,7 @@ import { printable } from "../output/printable.ts";
 import { fit, widthOf } from "./columns.ts";
 import type { Row, Span, Style } from "./style.ts";
 
-/** The rows of the screen: as many as it has, none wider than it is. */
+/** Renders the model to the rows of the screen. */
 export function view(model: Model, size: Size): readonly Row[] {
   if (size.columns < smallest.columns || size.rows < smallest.rows) {
     return tooSmall(size);
@@ -28,15 +28,15 @@ export function view(model: Model, size: Size): readonly Row[] {
 }
 
 function tooSmall({ columns, rows }: Size): readonly Row[] {
-  const text = `needs ${smallest.columns}x${smallest.rows}; q quits`;
+  const text = `requires ${smallest.columns}x${smallest.rows}; q quits`;
   return Array.from(
     { length: rows },
     (_, row) => row === 0 ? [span(fit(text, columns), "plain")] : [],
   );
 }
 
-function title({ title, forgotten }: Model): string {
-  const note = forgotten === 0 ? "" : ` (${forgotten} older events forgotten)`;
+function title({ title, dropped }: Model): string {
+  const note = dropped === 0 ? "" : ` (${dropped} older events dropped)`;
   return `trace of ${printable(title)}${note}`;
 }
 
@@ -45,13 +45,15 @@ function eventsHeading(
   layout: Layout,
 ): Row {
   const { width } = layout.events;
-  const place = events.length === 0 ? "" : ` ${selected + 1}/${events.length}`;
-  return [heading(`Events${place}`, focus === "events", width)];
+  const position = events.length === 0
+    ? ""
+    : ` ${selected + 1}/${events.length}`;
+  return [heading(`Events${position}`, focus === "events", width)];
 }
 
 function eventRows(model: Model, { events: pane }: Layout): readonly Row[] {
   const { events, selected } = model;
-  // The selected event stands in the middle, but for both ends.
+  // Centers the selected event, except near both ends.
   const lastTop = Math.max(events.length - pane.height, 0);
   const middle = selected - Math.floor(pane.height / 2);
   const top = Math.min(Math.max(middle, 0), lastTop);
@@ -68,7 +70,7 @@ function eventRow(
   width: number,
 ): Row {
   const text = `${isSelected ? ">" : " "}${textColumns(event)} ${
-    printable(summarise(event))
+    printable(summarize(event))
   }`;
   return [{ ...span(fit(text, width), event.severity), isSelected }];
 }
@@ -84,10 +86,10 @@ function* detailRows(model: Model, { detail: pane }: Layout): Generator<Row> {
   const lines = detailLines(model, pane.width);
   const top = Math.min(detailTop, Math.max(lines.length - 1, 0));
   const shown = lines.slice(top, top + pane.height);
-  const place = lines.length <= pane.height && top === 0
+  const position = lines.length <= pane.height && top === 0
     ? ""
     : ` ${top + 1}-${top + shown.length}/${lines.length}`;
-  const name = `Detail: ${modeNames[mode]}, ${format}${place}`;
+  const name = `Detail: ${modeNames[mode]}, ${format}${position}`;
   yield [heading(name, focus === "detail", pane.width)];
   for (let row = 0; row < pane.height; row++) {
     const line = shown[row];
@@ -102,7 +104,7 @@ const detailStyles: Readonly<Record<DetailLine["kind"], Style>> = {
   removed: "error",
 };
 
-/** What was searched for is reversed. */
+/** Renders a line of the detail pane; reverses matches of the search. */
 function detailRow({ kind, text }: DetailLine, query: string): Row {
   const style = detailStyles[kind];
   if (query === "") return [span(text, style)];
@@ -142,7 +144,7 @@ function statusSpan(model: Model, columns: number): Span {
   const end = endOfSelected(model);
   const message = end?.message;
   const failed = message?.type === "requestFinished" && hasFailed(message);
-  const outcome = end === undefined ? "" : ` · ${summarise(end)}`;
+  const outcome = end === undefined ? "" : ` · ${summarize(end)}`;
   const text = printable(statusText(model) + outcome);
   const isBad = stream.kind === "lost" || failed;
   return span(fit(text, columns), isBad ? "error" : "plain");
@@ -153,7 +155,7 @@ function statusText({ stream, events }: Model): string {
   const count = `${length} ${length === 1 ? "event" : "events"}`;
   switch (stream.kind) {
     case "waiting":
-      return length === 0 ? stream.text : `${count}, more to come`;
+      return length === 0 ? stream.text : `${count}, in progress`;
     case "complete":
       return `${count}, complete`;
     case "lost":

@@ -104,10 +104,10 @@ async function ask(
 
 const usage = `usage:
   GET  /logging                            shows the log filter
-  POST /logging?level=<level>              sets the level of all modules without one of their own
-  POST /logging?level=<module>=<level>     sets the level of one module
+  POST /logging?level=<level>              sets the default level
+  POST /logging?level=<module>=<level>     sets the level of a module
   POST /logging?level=<level>,<module>=<level>,...
-  POST /logging?reset[&level=...]          forgets what was set and returns to the configured filter first
+  POST /logging?reset[&level=...]          resets to the configured filter first
 levels: off, error, warn, info, debug, trace
 `;
 const notFound = [404, "not found\n"] as const;

@@ -155,7 +155,7 @@ const rows: readonly {
     args: ["-f", "a.yaml", "-f", "b.yaml"],
     code: 2,
     stdout: nothing,
-    stderr: /Expected this option once; a directory holds several files/,
+    stderr: /Expected this option once; to load several files, use a directory/,
   },
   {
     args: ["ctl", "proxy", "log", "--set", "nonsense=debug"],
@@ -246,7 +246,7 @@ const rows: readonly {
     code: 2,
     stdout: nothing,
     stderr:
-      /^gateway: Cannot read admin address: expected "host:port" or "unix:<path>", got "nonsense"\n$/,
+      /^gateway: Invalid admin address: expected "host:port" or "unix:<path>", got "nonsense"\n$/,
   },
   {
     args: ["ctl", "proxy", "log", "--admin", "unix:/nonexistent.sock"],
@@ -271,7 +271,7 @@ const rows: readonly {
     args: ["ctl", "proxy", "config", "all", "--file", "x", "--local"],
     code: 2,
     stdout: nothing,
-    stderr: /^gateway: Cannot use "--file" together with/,
+    stderr: /^gateway: "--file" cannot be used together with/,
   },
   {
     args: ["completion", "tcsh"],
@@ -629,7 +629,7 @@ Deno.test("gwctl shows and changes a running gateway", async () => {
       "current log level is warn,proxy=debug,request=off\n",
     );
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /answered 400: Invalid level provided: loud/);
+    assert.match(refused.stderr, /returned 400: Invalid level provided: loud/);
     assert.equal(reset.stdout, "current log level is info\n");
   });
 });

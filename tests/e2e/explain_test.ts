@@ -119,14 +119,14 @@ const cases: readonly {
       /The backend "default\/failing\/backend0" answered 507; the gateway passed that on\./,
       /backend default\/failing\/backend0/,
       /initial request: GET http:\/\/127\.0\.0\.1:\d+\/failing$/m,
-      /backendCallResult .*answered 507/,
+      /backendCallResult .*returned 507/,
     ],
   },
   {
     path: "/changed",
     says: [
       /The backend "default\/changed\/backend0" answered 507; a transformation made 404 of it\./,
-      /backendCallResult .*answered 507/,
+      /backendCallResult .*returned 507/,
     ],
   },
   {
@@ -306,7 +306,7 @@ Deno.test("gwctl explain finds a request by the id that the upstream gave its an
   await upstream.stop();
 });
 
-Deno.test("gwctl explain lists the requests that failed, the newest first", async () => {
+Deno.test("gwctl explain lists failed requests, the newest first", async () => {
   await using gateway = await startFailing();
   const first = await fail(gateway, "/gone");
   const second = await fail(gateway, "/token");

@@ -39,7 +39,7 @@ function endless(type: string): Response {
   return new Response(body, { headers: { "content-type": type } });
 }
 
-/** Written to the socket as it is. */
+/** Writes the text to the socket unchanged. */
 function raw(text: string) {
   return async (connection: Deno.Conn): Promise<void> => {
     await connection.read(new Uint8Array(4096));
@@ -48,18 +48,18 @@ function raw(text: string) {
   };
 }
 
-interface Stranger {
+interface OtherProgram {
   readonly name: string;
   readonly answer:
     | { readonly http: (request: Request) => Response }
     | { readonly tcp: (connection: Deno.Conn) => Promise<void> };
-  /** By command; `undefined` of a command is what every command says. */
+  /** Errors by command; those not given are the same as `log`. */
   readonly log: RegExp;
   readonly config?: RegExp;
   readonly profile?: RegExp;
 }
 
-const strangers: readonly Stranger[] = [
+const otherPrograms: readonly OtherProgram[] = [
   {
     name: "a page for every path",
     answer: {
@@ -104,9 +104,9 @@ const strangers: readonly Stranger[] = [
         return new Response(bytes, { headers: { "content-type": type } });
       },
     },
-    log: /it tells no log level/,
+    log: /it has no log level/,
     config: /is not valid JSON/,
-    profile: /it is no profile/,
+    profile: /not a profile/,
   },
   {
     name: "a log level with escape sequences",
@@ -114,7 +114,7 @@ const strangers: readonly Stranger[] = [
       http: () =>
         new Response(`current log level is ${escapes}\n`, { headers: plain }),
     },
-    log: /it tells no log level/,
+    log: /it has no log level/,
     config: /expected application\/json, got 200 with text\/plain/,
     profile: /expected application\/octet-stream, got 200 with text\/plain/,
   },
@@ -146,7 +146,7 @@ const strangers: readonly Stranger[] = [
           headers: plain,
         }),
     },
-    log: /answered 400: ␛\]0;title␇␛\[2J\\u\{9b\}31m\\u\{202e\}x+\n$/,
+    log: /returned 400: ␛\]0;title␇␛\[2J\\u\{9b\}31m\\u\{202e\}x+\n$/,
   },
   {
     name: "a text without end",
@@ -162,7 +162,7 @@ const strangers: readonly Stranger[] = [
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\ncurrent log level is info\n",
       ),
     },
-    log: /Lost the answer of localhost:[0-9]+: /,
+    log: /Lost the connection to localhost:[0-9]+: /,
     config: /got 200 with text\/plain/,
     profile: /got 200 with text\/plain/,
   },
@@ -178,9 +178,9 @@ const strangers: readonly Stranger[] = [
   },
 ];
 
-/** Answers like the stranger until it is disposed. */
+/** Answers like the unexpectedResponse until it is disposed. */
 function serve(
-  { answer }: Stranger,
+  { answer }: OtherProgram,
 ): AsyncDisposable & { readonly port: number; readonly paths: string[] } {
   const paths: string[] = [];
   if ("http" in answer) {
@@ -218,10 +218,10 @@ function assertHarmless({ stdout, stderr }: Ran): void {
   assert.ok(stderr.length < 5000, `${stderr.length} characters`);
 }
 
-for (const stranger of strangers) {
-  Deno.test(`gwctl refuses ${stranger.name}`, async () => {
-    await using server = serve(stranger);
-    const { log, config = log, profile = log } = stranger;
+for (const program of otherPrograms) {
+  Deno.test(`gwctl rejects the response of ${program.name}`, async () => {
+    await using server = serve(program);
+    const { log, config = log, profile = log } = program;
 
     for (
       const [args, message] of [

@@ -141,7 +141,7 @@ Deno.test({
       const { code, stderr } = await run(args(1, file));
 
       assert.equal(code, 1);
-      assert.match(stderr, /answered 409: another profile is in progress/);
+      assert.match(stderr, /returned 409: another profile is in progress/);
       assert.equal(await Deno.readTextFile(file), "of before");
     });
   },

@@ -184,7 +184,7 @@ const refusals: readonly {
     name: "any other refusal is passed on",
     refusal: new Response("too many watchers", { status: 503 }),
     code: 1,
-    stderr: /answered 503: too many watchers/,
+    stderr: /returned 503: too many watchers/,
   },
 ];
 for (const { name, refusal, code, stderr } of refusals) {
@@ -219,8 +219,11 @@ const usages: readonly (readonly [args: readonly string[], stderr: RegExp])[] =
     [["--", "api.example.com"], /expected an http:\/\/ or https:\/\/ URL/],
     [["--"], /the URL after -- is missing/],
     [["--", url, "-X", "POST", url], /one URL, got also "http:/],
-    [["--filter", "true", "--", url], /"--filter" or "--count" together/],
-    [["--file", "x", "--local"], /"--file" together with/],
+    [
+      ["--filter", "true", "--", url],
+      /"--filter" and "--count" cannot be used together/,
+    ],
+    [["--file", "x", "--local"], /"--file" cannot be used together/],
     [["--count", "0"], /Expected a whole number from 1/],
     [["--port", "x"], /Expected a port/],
     [["-p", "1", "--admin", "unix:/x"], /cannot be used with/],

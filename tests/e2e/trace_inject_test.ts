@@ -177,13 +177,13 @@ for (const [sender, env] of senders) {
     );
   });
 
-  Deno.test(`trace fails when ${sender} was answered by somebody who does not trace`, async () => {
+  Deno.test(`trace fails when ${sender} was answered by a program that does not trace`, async () => {
     await using listener = new RecordingListener();
     await using admin = adminFor(listener.port);
     await using command = inject(admin, [url], env);
 
     assert.equal(await command.exited, 1);
-    assert.match(command.stderr(), /was answered, but this gateway did not/);
+    assert.match(command.stderr(), /got a response, but this gateway did not/);
   });
 
   Deno.test(`trace sends over TLS with ${sender}, to the name of the URL`, async () => {

@@ -131,7 +131,7 @@ async function assertNothingOnAnyScreen(terminal: Terminal): Promise<void> {
   for (let panes = 0; panes < 2; panes++) {
     await terminal.type(`/${mark}`);
     await terminal.press("Enter");
-    await terminal.waitFor(new RegExp(`"${mark}" is nowhere`));
+    await terminal.waitFor(new RegExp(`not found: "${mark}"`));
     await terminal.press("Tab");
   }
 }
@@ -223,7 +223,7 @@ Deno.test("explain shows no secret, as text, as JSON and in its list", async () 
   assertArrived(gateway);
   for (const text of texts) {
     assert.match(text, /500/);
-    assert.ok(text.includes(id) || text.includes("answered 500"), text);
+    assert.ok(text.includes(id) || text.includes("returned 500"), text);
     assert.ok(!withBodies(text).includes(mark), text);
   }
 });

@@ -59,7 +59,7 @@ const stories: readonly Story[] = [
     name: "429",
     path: "/limited",
     selected:
-      /^> .* error +rateLimit +429 local: 1 requests? per hour used up/m,
+      /^> .* error +rateLimit +429 local: 1 requests? per hour exceeded/m,
     outcome:
       /complete · 429 Limit "1 requests? per hour" of HTTPRoute\/default\//,
     detail: /kind: local/,

@@ -106,7 +106,7 @@ for (const size of sizes) {
       await terminal.press("/");
       await terminal.type("missing");
       await terminal.press("Enter");
-      await terminal.waitFor(/"missing" is nowhere/);
+      await terminal.waitFor(/not found: "missing"/);
       await terminal.press("/");
       await terminal.waitFor(/esc cancel/);
       await terminal.press("Escape");
@@ -173,7 +173,7 @@ Deno.test("the terminal UI shows events as they come, and says that the stream d
   await terminal.waitFor(/waiting for a request…/);
 
   stream.send(...refusedTrace.slice(0, 2));
-  await terminal.waitFor(/2 events, more to come/);
+  await terminal.waitFor(/2 events, in progress/);
   await terminal.press("Home");
   await terminal.waitFor(/Events 1\/2/);
   stream.send(...refusedTrace.slice(2, 3));
@@ -182,7 +182,7 @@ Deno.test("the terminal UI shows events as they come, and says that the stream d
   await terminal.waitFor(/3 events; Lost the trace: /);
   await terminal.press("Down", "d");
   await terminal.waitFor(
-    /Events 2\/3[\s\S]*initial request: the first snapshot/,
+    /Events 2\/3[\s\S]*initial request: first snapshot/,
   );
 
   await terminal.press("q");
@@ -208,7 +208,7 @@ Deno.test("the terminal UI ends the request that it sent when the user leaves", 
   const stream = await admin.nextStream();
   stream.send(...refusedTrace.slice(0, 2));
   const screen = await terminal.waitFor(
-    /2 events, more to come/,
+    /2 events, in progress/,
     /^ trace of http:\/\/api\.example\.com\/events *$/m,
   );
   assert.doesNotMatch(screen, /secret/);

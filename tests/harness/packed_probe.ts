@@ -40,7 +40,9 @@ export interface Start {
 const runtime = await Deno.readFile(Deno.execPath());
 
 /** Root may write anywhere, so as root the packed file runs as somebody else. */
-export const stranger = Deno.uid() === 0 ? { uid: 65534, gid: 65534 } : {};
+export const unexpectedResponse = Deno.uid() === 0
+  ? { uid: 65534, gid: 65534 }
+  : {};
 
 /** A directory with a packed probe, `gateway`, and whatever directories a test puts beside it for the user that starts it. */
 export class Sandbox {
@@ -65,8 +67,8 @@ export class Sandbox {
     const path = `${this.path}/${name}`;
     Deno.mkdirSync(path);
     Deno.chmodSync(path, mode);
-    if (stranger.uid !== undefined) {
-      Deno.chownSync(path, stranger.uid, stranger.gid);
+    if (unexpectedResponse.uid !== undefined) {
+      Deno.chownSync(path, unexpectedResponse.uid, unexpectedResponse.gid);
     }
     return path;
   }
@@ -75,7 +77,7 @@ export class Sandbox {
     { args = [], env = {}, cwd = this.path, file = this.executable }: Start,
   ): Deno.ChildProcess {
     return new Deno.Command(file, {
-      ...stranger,
+      ...unexpectedResponse,
       args,
       cwd,
       env,

@@ -129,19 +129,22 @@ Deno.test("page of gateway dev can call only the gateway and the identity provid
   await using playground = await openPlayground();
   const { page } = playground;
   let calls = 0;
-  await using stranger = Deno.serve({ port: 0, onListen() {} }, () => {
-    calls++;
-    return new Response("", {
-      headers: { "access-control-allow-origin": "*" },
-    });
-  });
+  await using unexpectedResponse = Deno.serve(
+    { port: 0, onListen() {} },
+    () => {
+      calls++;
+      return new Response("", {
+        headers: { "access-control-allow-origin": "*" },
+      });
+    },
+  );
 
   const complained = page.waitForEvent("console", {
     predicate: (message) => /Content Security Policy/.test(message.text()),
   });
   const outcome = await page.evaluate(
     (url) => fetch(url).catch((error) => String(error)),
-    `http://127.0.0.1:${stranger.addr.port}/`,
+    `http://127.0.0.1:${unexpectedResponse.addr.port}/`,
   );
 
   assert.match(String(outcome), /Failed to fetch/);

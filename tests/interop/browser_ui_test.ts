@@ -81,7 +81,7 @@ Deno.test("overview shows version, configuration and traffic", async () => {
   const facts = ui.page.getByRole("main");
   await facts.getByText("per second").first().waitFor();
   await get(`${gateway.origin}/hello`);
-  await facts.locator("div", { hasText: /^Requests so far1$/ }).waitFor();
+  await facts.locator("div", { hasText: /^Total requests1$/ }).waitFor();
 
   const text = await facts.innerText();
   assert.match(text, new RegExp(`Version\\s+${RegExp.escape(VERSION)}`));
@@ -447,9 +447,9 @@ Deno.test("config.adminToken is asked for until it is right, and kept for the ta
   await dialog.getByText("Invalid token.").waitFor();
   await dialog.getByLabel("Token").fill(adminToken);
   await page.keyboard.press("Enter");
-  await page.getByText("Requests so far").waitFor();
+  await page.getByText("Total requests").waitFor();
   await page.reload();
-  await page.getByText("Requests so far").waitFor();
+  await page.getByText("Total requests").waitFor();
 
   assert.deepEqual(problems, []);
   assert.equal(await dialog.isVisible(), false);
@@ -463,9 +463,9 @@ Deno.test("the page on a gateway works behind basicAuthentication and changes no
   });
   const { page } = ui;
 
-  await page.getByText("Requests so far").waitFor();
+  await page.getByText("Total requests").waitFor();
   await showView(page, "Logging");
-  await page.getByText("can look at it but not change it").waitFor();
+  await page.getByText("Read-only").waitFor();
   await showView(page, "Trace");
   await page.getByRole("button", { name: "Trace" }).click();
   await page.getByText("Waiting").waitFor();
@@ -559,7 +559,8 @@ Deno.test("of many budgets those with the least left are shown, and any other is
   await using ui = await openUi(`${gateway.admin}/ui/#budgets`);
   const { page } = ui;
 
-  await page.getByText("The 100 of 150 with the least left.").waitFor();
+  await page.getByText("The 100 of 150 budgets with the least remaining.")
+    .waitFor();
   await get(`${gateway.origin}/r/149`);
   await page.getByText("4 of 5 requests left").waitFor();
   assert.equal(await page.getByRole("meter").count(), 100);
@@ -607,7 +608,7 @@ for (const { name, viewport } of narrow) {
   });
 }
 
-Deno.test("everything can be reached with the keyboard, and the shown view is said", async () => {
+Deno.test("everything can be reached with the keyboard, and the current view is announced", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
   await using ui = await openUi(`${gateway.admin}/ui`);
   const { page } = ui;
@@ -615,7 +616,7 @@ Deno.test("everything can be reached with the keyboard, and the shown view is sa
     page.evaluate(
       "document.activeElement.textContent.trim() || document.activeElement.tagName",
     );
-  await page.getByText("Requests so far").waitFor();
+  await page.getByText("Total requests").waitFor();
 
   await page.keyboard.press("Tab");
   assert.equal(await focused(), "Skip to content");
@@ -653,7 +654,7 @@ Deno.test("the page says that the gateway is silent, also when it is opened, and
   await using gateway = await startTracedGateway({ routes: [hello] });
   await using ui = await openUi(`${gateway.admin}/ui`);
   const { page } = ui;
-  await page.getByText("Requests so far").waitFor();
+  await page.getByText("Total requests").waitFor();
   const held: Route[] = [];
 
   await page.route(/\/api\//, (route) => void held.push(route));
@@ -661,5 +662,5 @@ Deno.test("the page says that the gateway is silent, also when it is opened, and
   await page.getByText("Waiting for the gateway").waitFor();
   await page.getByText("The gateway does not respond").waitFor();
   await page.unroute(/\/api\//);
-  await page.getByText("Requests so far").waitFor();
+  await page.getByText("Total requests").waitFor();
 });

@@ -2,21 +2,21 @@ import { describeError } from "../../../src/base/errors.ts";
 import { VERSION } from "../../../src/base/version.ts";
 import { Failure, UsageError } from "../../process/exit.ts";
 
-/** A request with everything that is sent. */
+/** A complete request. */
 export interface PlainRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array | undefined;
-  /** Any certificate will do. */
+  /** Certificates are not verified. */
   readonly insecure: boolean;
 }
 
-/** What the arguments said so far. */
+/** State of the arguments parsed so far. */
 interface Draft {
   method: string | undefined;
   readonly custom: string[];
-  /** Sent when no `-H` has the name. */
+  /** Headers that are sent unless `-H` sets them. */
   readonly defaults: Map<string, string>;
   readonly body: Uint8Array[];
   insecure: boolean;
@@ -26,13 +26,14 @@ interface Draft {
 
 type Apply = (draft: Draft, value: string) => void | Promise<void>;
 
-/** Long names of the arguments that we know; those in `switches` have no value. */
+/** Supported arguments without a value, by long name. */
 const switches: Readonly<Record<string, Apply>> = {
   insecure: (draft) => void (draft.insecure = true),
   head: (draft) => void (draft.head = true),
   get: (draft) => void (draft.get = true),
 };
 
+/** Supported arguments with a value, by long name. */
 const settings: Readonly<Record<string, Apply>> = {
   request: (draft, value) => {
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value)) {
@@ -57,7 +58,7 @@ const settings: Readonly<Record<string, Apply>> = {
   },
   "user-agent": (draft, value) => void draft.defaults.set("User-Agent", value),
   cookie: (draft, value) => {
-    if (!value.includes("=")) refuse("-b with a file");
+    if (!value.includes("=")) rejectArgument("-b with a file");
     draft.defaults.set("Cookie", value);
   },
   referer: (draft, value) => void draft.defaults.set("Referer", value),
@@ -77,8 +78,8 @@ const longNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * The request that curl would send for these arguments, as far as we know them.
- * @throws {UsageError} For one that we do not know, by name.
+ * Creates the request that curl would send for supported arguments.
+ * @throws {UsageError} For an unsupported argument.
  */
 export async function parseCurlArgs(
   text: string,
@@ -98,10 +99,10 @@ export async function parseCurlArgs(
     } else if (onSetting !== undefined) {
       const value = rest === "" ? words.shift() : rest;
       if (value === undefined) {
-        throw new UsageError(`Cannot send a request: ${word} needs a value`);
+        throw new UsageError(`Cannot send a request: ${word} requires a value`);
       }
       await onSetting(draft, value);
-    } else refuse(word);
+    } else rejectArgument(word);
   }
   return finish(url, draft);
 }
@@ -127,10 +128,10 @@ function newDraft(url: URL): Draft {
   };
 }
 
-/** `-XPOST` is `request` with the rest `POST`. */
+/** Splits an argument: `-XPOST` is `request` with the rest `POST`. */
 function splitArgument(word: string): { name: string; rest: string } {
   if (word.startsWith("--")) return { name: word.slice(2), rest: "" };
-  if (!/^-./.test(word)) refuse(word);
+  if (!/^-./.test(word)) rejectArgument(word);
   const letter = word.slice(1, 2);
   return { name: own(longNames, letter) ?? letter, rest: word.slice(2) };
 }
@@ -139,9 +140,9 @@ function own<T>(table: Readonly<Record<string, T>>, name: string) {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-function refuse(word: string): never {
+function rejectArgument(word: string): never {
   throw new UsageError(
-    `Cannot send a request: without curl, ${word} is not known; known are ${
+    `Cannot send a request: without curl, ${word} is not supported; supported are ${
       Object.keys(longNames).map((letter) => `-${letter}`).join(" ")
     } --data-raw --data-binary --json`,
   );
@@ -169,7 +170,7 @@ function finish(url: URL, draft: Draft): PlainRequest {
   };
 }
 
-/** `Name: value` replaces the usual field, `Name:` removes it, `Name;` is an empty one. */
+/** Merges headers: `Name: value` replaces the default field, `Name:` removes it, `Name;` sets an empty one. */
 function mergeHeaders({ custom, defaults }: Draft) {
   const parts = custom.map((text) => {
     const [, name, mark, value = ""] =
@@ -191,7 +192,7 @@ function mergeHeaders({ custom, defaults }: Draft) {
 }
 
 function basic(credentials: string): string {
-  if (!credentials.includes(":")) refuse("-u without a password");
+  if (!credentials.includes(":")) rejectArgument("-u without a password");
   return `Basic ${encode(credentials).toBase64()}`;
 }
 
@@ -201,7 +202,7 @@ function addForm(draft: Draft, bytes: Uint8Array): void {
   draft.defaults.set("Content-Type", "application/x-www-form-urlencoded");
 }
 
-/** `@file` and `@-` name where the bytes are. */
+/** Reads data; `@file` and `@-` refer to a file and standard input. */
 async function readData(value: string): Promise<Uint8Array> {
   if (!value.startsWith("@")) return encode(value);
   const file = value.slice(1);

@@ -2,26 +2,26 @@ import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { Failure } from "../../process/exit.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
 
-/** How long the first event may take once the request is over. */
+/** Time limit for the first event after the response. */
 const GRACE_MS = 1000;
 
 /**
- * Sends the request and gives the events of its trace.
- * @param say Receives what there is to say about the request itself.
- * @throws {Failure} When the request was not sent, or was not traced: it went to somebody else.
+ * Sends the request and yields the events of its trace.
+ * @param report Receives messages about the request itself.
+ * @throws {Failure} When the request could not be sent or was not traced.
  */
 export async function* followInjection(
   events: AsyncIterable<ReceivedEvent>,
   send: () => Promise<string>,
-  say: (text: string) => void,
+  report: (text: string) => void,
   clock: Clock = systemClock,
 ): AsyncGenerator<ReceivedEvent> {
   const late = Promise.withResolvers<never>();
-  // Nobody waits for it any more once the trace is over.
+  // Not awaited after the end of the trace.
   late.promise.catch(() => {});
   let hasStarted = false;
   let problem: unknown;
-  const sending = send().then(say, (error) => problem = error);
+  const sending = send().then(report, (error) => problem = error);
   const stopTimer = sending.then(() =>
     clock.setTimer(() => {
       if (!hasStarted) late.reject(problem ?? notTraced);
@@ -43,5 +43,5 @@ export async function* followInjection(
 }
 
 const notTraced = new Failure(
-  "The request was answered, but this gateway did not trace it: was it refused before it was a request, or is another program at the port? `gwctl explain` lists what was refused",
+  "The request got a response, but this gateway did not trace it: it was rejected as invalid, or another program uses the port; `gwctl explain` lists rejected requests",
 );

@@ -3,24 +3,24 @@ import { parseCurlArgs } from "./curl_arguments.ts";
 import { sendRequest } from "./plain_client.ts";
 import { SOURCE_PORT_COUNT } from "./source_ports.ts";
 
-/** A request to be sent to a listener on this machine. */
+/** A request to send to a listener on this machine. */
 export interface Injection {
-  /** Names the host and the scheme; the socket goes elsewhere. */
+  /** Provides host and scheme; the connection goes to `port`. */
   readonly url: string;
-  /** As the user wrote them. */
+  /** The user's arguments. */
   readonly curlArgs: readonly string[];
-  /** On 127.0.0.1. */
+  /** Port on 127.0.0.1. */
   readonly port: number;
-  /** The request comes from one of `sourcePortCount` ports that begin here. */
+  /** First of `SOURCE_PORT_COUNT` source ports. */
   readonly firstSourcePort: number;
 }
 
-/** Sends a request, whose answer is discarded; resolves when it is over, with what there is to say to the user about it. */
+/** Sends a request and discards the response; resolves with a message for the user. */
 export type Send = (abort: AbortSignal) => Promise<string>;
 
 /**
- * Prepares the request, for curl when it is on the `PATH` and may be started, else for our own client.
- * @throws {UsageError} For arguments that our own client does not know.
+ * Prepares the request, for curl if it is on the `PATH` and may be started, else for the built-in client.
+ * @throws {UsageError} For arguments that the built-in client does not support.
  */
 export async function prepareInjection(injection: Injection): Promise<Send> {
   if (await hasCurl()) return (abort) => runCurl(injection, abort);
@@ -37,14 +37,14 @@ async function hasCurl(): Promise<boolean> {
     }).output();
     return success;
   } catch (error) {
-    // The executable may start no curl but the system's.
+    // The executable may only start the system's curl.
     const { NotFound, NotCapable } = Deno.errors;
     if (error instanceof NotFound || error instanceof NotCapable) return false;
     throw error;
   }
 }
 
-/** @throws {Failure} With what curl said. */
+/** Runs curl. @throws {Failure} With curl's message. */
 async function runCurl(
   { url, curlArgs, port, firstSourcePort }: Injection,
   signal: AbortSignal,
@@ -52,14 +52,14 @@ async function runCurl(
   const lastSourcePort = firstSourcePort + SOURCE_PORT_COUNT - 1;
   const { success, code, stderr } = await new Deno.Command("curl", {
     args: [
-      // Neither the user's settings nor a proxy of the environment may change the request.
+      // Neither the user's settings nor a configured proxy may change the request.
       ...["--disable", "--noproxy", "*", "--silent", "--show-error"],
       ...["--connect-to", `::127.0.0.1:${port}`],
       ...["--local-port", `${firstSourcePort}-${lastSourcePort}`],
       url,
       ...curlArgs,
     ],
-    // For `-d @-`; a terminal is for the keys.
+    // For `-d @-`; a terminal is reserved for the terminal UI.
     stdin: Deno.stdin.isTerminal() ? "null" : "inherit",
     stdout: "null",
     stderr: "piped",
@@ -68,6 +68,6 @@ async function runCurl(
   const text = new TextDecoder().decode(stderr);
   if (success || signal.aborted) return text;
   throw new Failure(
-    `Cannot send the request: curl ended with ${code}: ${text.trim()}`,
+    `Cannot send the request: curl exited with ${code}: ${text.trim()}`,
   );
 }

@@ -1,9 +1,9 @@
-/** A body of 2 MiB in base64, and everything around it. */
+/** Enough for an event with a body of 2 MiB in base64. */
 const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 
 /**
- * The lines of a text in UTF-8, without their ends; also the last one when nothing ends it.
- * @throws {RangeError} When one is longer than 16 Mi characters.
+ * Yields the lines of UTF-8 text without terminators, including an unterminated last line.
+ * @throws {RangeError} When a line is longer than 16 Mi characters.
  */
 export async function* readLines(
   bytes: AsyncIterable<Uint8Array>,

@@ -1,28 +1,28 @@
 import {
   type AdminAddress,
+  AdminError,
   nameOf,
   readAdmin,
-  Refusal,
-  stranger,
+  unexpectedResponse,
 } from "../../client/admin_client.ts";
 import { Failure } from "../../process/exit.ts";
 import { isJsonObject } from "../../../src/base/json.ts";
 
-/** Where a gateway accepts requests. */
+/** A port of a gateway. */
 export interface ListenerPort {
   readonly gateway: string;
   readonly port: number;
   readonly isTls: boolean;
 }
 
-/** The listeners of a running gateway, from its configuration dump. */
+/** Lists the listeners of a running gateway from its configuration dump. */
 export async function listListeners(
   address: AdminAddress,
 ): Promise<readonly ListenerPort[]> {
   const dump = await readAdmin(address, "/config_dump", "listeners").catch(
     (error) => {
-      if (!(error instanceof Refusal) || error.status !== 404) throw error;
-      throw stranger(nameOf(address), "it has no /config_dump");
+      if (!(error instanceof AdminError) || error.status !== 404) throw error;
+      throw unexpectedResponse(nameOf(address), "it has no /config_dump");
     },
   );
   const listeners = isJsonObject(dump) ? dump["listeners"] : undefined;
@@ -42,7 +42,7 @@ export async function listListeners(
 }
 
 /**
- * The listeners of that gateway and port, of all when they are `undefined`.
+ * Selects the listeners of a gateway and port; `undefined` selects all.
  * @throws {Failure} When there is none.
  */
 export function selectListeners(
@@ -68,15 +68,15 @@ export function selectListeners(
   );
   if (selected.length > 0) return selected;
   throw new Failure(
-    `Cannot trace port ${port}: no listener has it, expected one of ${
+    `Cannot trace port ${port}: no listener uses it, expected one of ${
       portsOf(ofGateway).join(", ")
-    }; the admin port is chosen with -p`,
+    }; -p selects the admin port`,
   );
 }
 
 /**
- * The one port for a URL; of several, the one that it names.
- * @throws {Failure} When it names none of them, or none speaks its protocol.
+ * Selects the port for a URL: the only one for its protocol, or the one in the URL.
+ * @throws {Failure} When no port matches.
  */
 export function choosePort(
   listeners: readonly ListenerPort[],
@@ -92,14 +92,14 @@ export function choosePort(
     throw new Failure(
       `Cannot send the request: the listener of port ${
         portsOf(listeners).join(", ")
-      } speaks ${other}, the URL says ${protocol.slice(0, -1)}`,
+      } uses ${other}, but the URL ${protocol.slice(0, -1)}`,
     );
   }
   if (second === undefined) return port;
   const named = Number(portOfUrl);
   if (ports.includes(named)) return named;
   throw new Failure(
-    `Cannot choose a listener: there are several, choose with --port ${
+    `Several listeners match; select one with --port ${
       ports.join(" or --port ")
     }`,
   );

@@ -5,35 +5,35 @@ import { Failure } from "../../process/exit.ts";
 import type { PlainRequest } from "./curl_arguments.ts";
 import { SOURCE_PORT_COUNT } from "./source_ports.ts";
 
-/** Which port it goes to, and the first of those that it may come from. */
-interface Place {
+/** Destination port and first source port. */
+interface Ports {
   readonly port: number;
   readonly firstSourcePort: number;
 }
 
 /**
- * Sends one request to 127.0.0.1, whatever its URL says, and discards the answer.
- * @throws {Failure} When there is no answer.
+ * Sends a request to 127.0.0.1, regardless of its URL, and discards the response.
+ * @throws {Failure} When there is no response.
  */
 export async function sendRequest(
   request: PlainRequest,
-  { port, firstSourcePort }: Place,
+  { port, firstSourcePort }: Ports,
   abort: AbortSignal,
 ): Promise<string> {
-  for (let tries = 1;; tries++) {
+  for (let attempt = 1;; attempt++) {
     try {
-      const localPort = firstSourcePort + tries - 1;
+      const localPort = firstSourcePort + attempt - 1;
       await sendOnce(request, { port, localPort }, abort);
       return "";
     } catch (error) {
       if (abort.aborted) return "";
-      if (isTaken(error) && tries < SOURCE_PORT_COUNT) continue;
+      if (isInUse(error) && attempt < SOURCE_PORT_COUNT) continue;
       throw new Failure(`Cannot send the request: ${describeError(error)}`);
     }
   }
 }
 
-function isTaken(error: unknown): boolean {
+function isInUse(error: unknown): boolean {
   return error instanceof Error && "code" in error &&
     error.code === "EADDRINUSE";
 }
@@ -52,7 +52,7 @@ function sendOnce(
     agent: false,
     method,
     path: url.pathname + url.search,
-    // As a flat list they are sent as they are, repeated ones too.
+    // A flat list is sent unchanged, including repeated headers.
     headers: headers.flat(),
     setHost: false,
     signal,

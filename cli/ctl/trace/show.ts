@@ -8,10 +8,10 @@ import type { ReceivedEvent } from "./decode_event.ts";
 import type { TraceOptions } from "./trace_options.ts";
 import { textLine } from "./text.ts";
 
-/** Shows events to the user; answers the exit code. */
+/** Shows events; returns the exit code. */
 export type Show = (feed: TraceFeed) => Promise<number>;
 
-/** How to show them: as JSON Lines, in a terminal UI, or as plain lines where there is no terminal for it. */
+/** Selects the presentation: JSON Lines, the terminal UI, or plain lines without a suitable terminal. */
 export function showFor({ raw, file }: TraceOptions): Show {
   if (raw === true) {
     return (feed) => printLines(feed, ({ line }) => line);
@@ -24,13 +24,13 @@ export function showFor({ raw, file }: TraceOptions): Show {
     : (feed) => showTui(feed, keys);
 }
 
-/** Where keys are read from; `undefined` when there is no such terminal, or this program may not open it. */
+/** Opens the terminal for keys; returns `undefined` when there is none or it may not be opened. */
 function openKeys(isInputTaken: boolean): KeyInput | undefined {
   if (!isInputTaken) return Deno.stdin.isTerminal() ? Deno.stdin : undefined;
   try {
     return Deno.openSync("/dev/tty", { read: true });
   } catch {
-    // Lines of text then, which need no keys.
+    // Falls back to plain lines, which need no keys.
     return undefined;
   }
 }

@@ -2,41 +2,41 @@ import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { describeError } from "../../../src/base/errors.ts";
 import {
   type AdminAddress,
+  AdminError,
   nameOf,
-  Refusal,
-  stranger,
   streamAdmin,
+  unexpectedResponse,
 } from "../../client/admin_client.ts";
 import { Failure, UsageError } from "../../process/exit.ts";
 import { printable } from "../../output/printable.ts";
 import { decodeEvent, type ReceivedEvent } from "./decode_event.ts";
 import { readLines } from "./lines.ts";
 
-/** Which requests to trace. */
+/** Selection of requests to trace. */
 export interface TraceQuery {
-  /** CEL over the request as it arrives. */
+  /** CEL expression over the arriving request. */
   readonly filter?: string;
-  /** How many requests; 1 when left out. */
+  /** Number of requests; default 1. */
   readonly count?: number;
-  /** Only those of this gateway. */
+  /** Only requests of this gateway. */
   readonly gateway?: string;
-  /** Only those that arrive at this port. */
+  /** Only requests to this port. */
   readonly port?: number;
 }
 
-/** The trace of a running gateway, ready for requests; disposing it hangs up. */
+/** An active trace; disposing it disconnects. */
 export interface TraceStream extends Disposable {
-  /** Ends when all requests that were asked for are over; throws `Failure` when the stream is lost before. */
+  /** Ends after the requested number of requests; throws `Failure` when the stream ends before. */
   readonly events: AsyncIterable<ReceivedEvent>;
 }
 
-/** The gateway sends something each second. */
+/** Time limit between two messages; the gateway sends one per second. */
 const SILENCE_MS = 10_000;
 
 /**
- * Asks a gateway for a trace; resolves once it said that it is ready.
- * @throws {Failure} When it cannot be reached or has no traces.
- * @throws {UsageError} When it refuses the filter.
+ * Starts a trace; resolves when the gateway is ready.
+ * @throws {Failure} When the gateway is unreachable or does not support traces.
+ * @throws {UsageError} When the filter is invalid.
  */
 export async function openTrace(
   address: AdminAddress,
@@ -46,11 +46,11 @@ export async function openTrace(
   const stream = await streamAdmin(address, pathFor(query)).catch((error) =>
     explain(error, address)
   );
-  const lines = readLines(whileHeard(stream.body, clock))
+  const lines = readLines(withSilenceTimeout(stream.body, clock))
     [Symbol.asyncIterator]();
-  // The first line, whatever it says, shows that the gateway watches.
+  // Any first line shows that the trace has started.
   const first = await lines.next().catch(lost);
-  if (first.done === true) return lost("it ended at once");
+  if (first.done === true) return lost("it ended immediately");
   return {
     events: decodeAll(first.value, lines, query.count ?? 1),
     [Symbol.dispose]: () => stream[Symbol.dispose](),
@@ -67,22 +67,22 @@ function pathFor({ filter, count, gateway, port }: TraceQuery): string {
 }
 
 function explain(error: unknown, address: AdminAddress): never {
-  if (!(error instanceof Refusal)) throw error;
+  if (!(error instanceof AdminError)) throw error;
   if (error.status === 400) {
-    // The rest is about the address, for those who ask without this program.
+    // The other lines describe the HTTP endpoint.
     const [problem = ""] = error.body.split("\n");
     throw new UsageError(`Cannot trace: ${problem}`);
   }
   if (error.status === 404) {
-    throw stranger(nameOf(address), "it has no /debug/trace");
+    throw unexpectedResponse(nameOf(address), "it has no /debug/trace");
   }
   throw error;
 }
 
-/** How the gateway says that the filter gave something else than a boolean for a request; then the stream ends. */
+/** Comment before the end of the stream when the filter does not evaluate to a boolean. */
 const BAD_FILTER = ": invalid filter: ";
 
-/** A stream that ends before the last request did was cut. */
+/** Decodes all events; throws when the stream ends before the last request. */
 async function* decodeAll(
   first: string,
   rest: AsyncIterable<string>,
@@ -102,7 +102,7 @@ async function* decodeAll(
   } catch (error) {
     lost(error);
   }
-  if (finished < count) lost("the gateway closed it before the end");
+  if (finished < count) lost("the gateway closed it prematurely");
 }
 
 async function* concat(
@@ -128,8 +128,8 @@ function lost(reason: unknown): never {
   throw new Failure(`Lost the trace: ${describeError(reason)}`);
 }
 
-/** The same bytes; throws after a long silence, which is how a machine that vanished sounds. */
-async function* whileHeard(
+/** Yields the same bytes; throws after a long silence, as when the machine is down. */
+async function* withSilenceTimeout(
   body: ReadableStream<Uint8Array>,
   clock: Clock,
 ): AsyncGenerator<Uint8Array> {
@@ -138,7 +138,7 @@ async function* whileHeard(
     while (true) {
       const silence = Promise.withResolvers<never>();
       const stopTimer = clock.setTimer(
-        () => silence.reject(new Error("nothing was heard for 10 s")),
+        () => silence.reject(new Error("no data for 10 s")),
         SILENCE_MS,
       );
       const read = Promise.race([reader.read(), silence.promise]);

@@ -11,14 +11,14 @@ import type {
 } from "../../../src/telemetry/trace/trace_event.ts";
 import { isJsonObject } from "../../../src/base/json.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
-import { decodeBody } from "./injected_body.ts";
+import { decodeBody } from "./decode_body.ts";
 
-/** What an event says, in one line such as `401 jwt: token expired`. Not yet safe to print. */
-export function summarise(event: ReceivedEvent): string {
+/** Summarizes an event in one line such as `401 jwt: token expired`. The result may be unsafe to print. */
+export function summarize(event: ReceivedEvent): string {
   const { message, json, eventStart, eventEnd } = event;
   const text = message === undefined
     ? JSON.stringify(json["message"])
-    : summariseMessage(message);
+    : summarizeMessage(message);
   const took = eventStart === null
     ? ""
     : ` in ${formatTime(eventEnd - eventStart)}`;
@@ -30,10 +30,10 @@ function shorten(text: string): string {
   return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`;
 }
 
-/** Nobody reads more in a list. */
+/** Maximum length in a list. */
 const MAX_LENGTH = 500;
 
-/** A number of microseconds, such as `850 µs`, `12.3 ms` or `1.20 s`. */
+/** Formats microseconds: `850 µs`, `12.3 ms` or `1.20 s`. */
 export function formatTime(micros: number): string {
   if (micros < 1000) return `${micros} µs`;
   const millis = micros / 1000;
@@ -41,14 +41,14 @@ export function formatTime(micros: number): string {
   return `${(millis / 1000).toFixed(2)} s`;
 }
 
-function summariseMessage(message: TraceMessage): string {
+function summarizeMessage(message: TraceMessage): string {
   switch (message.type) {
     case "requestStarted":
       return "request accepted";
     case "requestSnapshot": {
       const { request, backend } = message.requestState;
       const { method, uri, pathAndQuery } = request;
-      // Later ones are short: 80 columns leave 40 for all of it.
+      // Later ones are short, as 80 columns leave 40 for the summary.
       const target = message.stage === "initial request" ? uri : pathAndQuery;
       const to = backend === undefined ? "" : ` to ${backend.name}`;
       return `${message.stage}: ${method} ${target}${to}`;
@@ -58,55 +58,55 @@ function summariseMessage(message: TraceMessage): string {
       return `${message.stage}: ${response?.code ?? "no response"}`;
     }
     case "bodySnapshot":
-      return `${message.stage}: ${summariseBody(message)}`;
+      return `${message.stage}: ${summarizeBody(message)}`;
     case "policySelection":
-      return summariseSelection(message);
+      return summarizeSelection(message);
     case "routeSelection": {
       const { selectedRoute, evaluatedRoutes: { length } } = message;
-      // Of a request that failed, no others are remembered than the one that matched.
-      const alone = selectedRoute !== null && length === 1;
+      // For failed requests, only the matched route is recorded.
+      const isOnly = selectedRoute !== null && length === 1;
       return `${selectedRoute ?? "no route"} matched${
-        alone ? "" : ` of ${length}`
+        isOnly ? "" : ` of ${length}`
       }`;
     }
     case "policy":
-      return summarisePolicy(message);
+      return summarizePolicy(message);
     case "policyEvent":
-      return summarisePolicyEvent(message);
+      return summarizePolicyEvent(message);
     case "cel":
       return `${message.expr} → ${compact(message.result)}`;
     case "authorizationResult":
-      return summariseAuthorization(message);
+      return summarizeAuthorization(message);
     case "rateLimit":
-      return summariseRateLimit(message);
+      return summarizeRateLimit(message);
     case "backendCallStart":
       return `calling ${message.target}`;
     case "backendCallResult":
-      return summariseCall(message);
+      return summarizeCall(message);
     case "llmUsage":
       return `${
         message.model ?? message.provider
       }: ${message.inputTokens} in, ${message.outputTokens} out, ${message.debit} charged`;
     case "eventsDropped":
-      return `${message.count} events are missing here: this reader was too slow`;
+      return `${message.count} events dropped: the reader was too slow`;
     case "requestFinished":
-      return summariseEnd(message);
+      return summarizeEnd(message);
   }
 }
 
-function summariseBody(message: BodySnapshot): string {
+function summarizeBody(message: BodySnapshot): string {
   const { byteLength, text } = decodeBody(message.body, 300);
-  const cut = message.truncated === true ? ", cut" : "";
-  return `${byteLength} bytes${cut}${text === undefined ? "" : ` ${text}`}`;
+  const note = message.truncated === true ? ", truncated" : "";
+  return `${byteLength} bytes${note}${text === undefined ? "" : ` ${text}`}`;
 }
 
-function summariseSelection({ phase, effectivePolicy }: PolicySelection) {
+function summarizeSelection({ phase, effectivePolicy }: PolicySelection) {
   const kinds = Object.entries(effectivePolicy)
     .filter(([, value]) => value !== null).map(([kind]) => kind);
   return `${phase}: ${kinds.length === 0 ? "no policies" : kinds.join(", ")}`;
 }
 
-function summarisePolicy({ kind, result }: PolicyResult): string {
+function summarizePolicy({ kind, result }: PolicyResult): string {
   switch (result.type) {
     case "skip":
       return `${kind} skipped: ${result.reason}`;
@@ -119,7 +119,7 @@ function summarisePolicy({ kind, result }: PolicyResult): string {
   }
 }
 
-function summarisePolicyEvent({ kind, details }: PolicyEvent): string {
+function summarizePolicyEvent({ kind, details }: PolicyEvent): string {
   if (isJsonObject(details) && typeof details["waitedFor"] === "string") {
     const { waitedFor, error } = details;
     const outcome = typeof error === "string" ? `: ${error}` : "";
@@ -128,21 +128,21 @@ function summarisePolicyEvent({ kind, details }: PolicyEvent): string {
   return `${kind}: ${compact(details)}`;
 }
 
-function summariseAuthorization({ rules, result }: AuthorizationResult) {
+function summarizeAuthorization({ rules, result }: AuthorizationResult) {
   if (result === "allow") {
     return `allowed by ${rules.length} ${
       rules.length === 1 ? "rule" : "rules"
     }`;
   }
-  const refusing = rules.find(({ matched, mode, error }) =>
+  const denying = rules.find(({ matched, mode, error }) =>
     error !== undefined || (mode === "deny" ? matched : !matched)
   );
-  if (refusing === undefined) return "denied: no rule allows it";
-  const { name, error } = refusing;
+  if (denying === undefined) return "denied: no rule allows it";
+  const { name, error } = denying;
   return `denied by ${name}${error === undefined ? "" : `: ${error}`}`;
 }
 
-function summariseRateLimit(
+function summarizeRateLimit(
   { kind, entries, result, error }: RateLimitResult,
 ): string {
   if (error !== undefined && error !== null) {
@@ -150,10 +150,10 @@ function summariseRateLimit(
       result === "allow" ? "allowed" : "denied"
     } without a verdict: ${error}`;
   }
-  const refusing = entries.find(({ verdict }) => verdict === "deny");
-  if (refusing !== undefined) {
-    const { name, resetSeconds } = refusing;
-    return `429 ${kind}: ${name} used up, more in ${resetSeconds} s`;
+  const exhausted = entries.find(({ verdict }) => verdict === "deny");
+  if (exhausted !== undefined) {
+    const { name, resetSeconds } = exhausted;
+    return `429 ${kind}: ${name} exceeded, resets in ${resetSeconds} s`;
   }
   const counted = entries.filter(({ verdict }) => verdict === "allow")
     .toSorted((a, b) => a.remaining - b.remaining);
@@ -162,13 +162,13 @@ function summariseRateLimit(
   return `${kind}: ${least.remaining} of ${least.limit} ${least.unit} left`;
 }
 
-function summariseCall({ status, error }: BackendCallResult): string {
+function summarizeCall({ status, error }: BackendCallResult): string {
   if (error !== null && error !== undefined) return `failed: ${error}`;
-  return `answered ${status}`;
+  return `returned ${status}`;
 }
 
-function summariseEnd({ status, error, reason }: RequestFinished): string {
-  const code = status ?? "no answer";
+function summarizeEnd({ status, error, reason }: RequestFinished): string {
+  const code = status ?? "no response";
   const why = error ?? reason;
   return why === undefined || why === "upstream"
     ? String(code)

@@ -2,10 +2,10 @@ import type { AdminAddress } from "../../client/admin_client.ts";
 import { UnreachableError } from "../../client/admin_connection.ts";
 import { Failure, UsageError } from "../../process/exit.ts";
 
-/** The words of `gwctl proxy trace`. */
+/** Options of `gwctl proxy trace`. */
 export interface TraceOptions {
   readonly local?: boolean;
-  /** Of the listener. */
+  /** Port of the listener. */
   readonly port?: number;
   readonly adminPort?: number;
   /** `host:port` or `unix:<path>`. */
@@ -18,13 +18,13 @@ export interface TraceOptions {
   readonly file?: string;
 }
 
-/** What to show. */
+/** Source of the trace. */
 export type TracePlan =
   | { readonly kind: "replay"; readonly file: string }
   | WatchPlan
   | InjectPlan;
 
-/** The next requests of any client. */
+/** Traces the next requests of any client. */
 export interface WatchPlan {
   readonly kind: "watch";
   readonly address: AdminAddress;
@@ -34,23 +34,23 @@ export interface WatchPlan {
   readonly count: number | undefined;
 }
 
-/** A request of our own. */
+/** Sends a request and traces it. */
 export interface InjectPlan {
   readonly kind: "inject";
   readonly address: AdminAddress;
   readonly gateway: string | undefined;
   readonly port: number | undefined;
-  /** As the user wrote it; an http or https URL. */
+  /** The user's http or https URL. */
   readonly url: string;
-  /** As the user wrote them, for curl. */
+  /** The user's arguments for curl. */
   readonly curlArgs: readonly string[];
 }
 
 /**
- * Decides what to do.
- * @param words Before `--`: `gateway/<name>`.
- * @param request After `--`: a URL and the arguments of curl; `undefined` without `--`.
- * @throws {UsageError} When the words do not go together.
+ * Converts the command line to a plan.
+ * @param words Arguments before `--`: `gateway/<name>`.
+ * @param request Arguments after `--`: a URL and arguments for curl; `undefined` without `--`.
+ * @throws {UsageError} When the arguments are inconsistent.
  */
 export function planTrace(
   options: TraceOptions,
@@ -73,7 +73,7 @@ export function planTrace(
   if (request === undefined) return { kind: "watch", ...where, filter, count };
   if (filter !== undefined || count !== undefined) {
     throw new UsageError(
-      'Cannot use "--filter" or "--count" together with a URL: the request that is sent is the one that is traced',
+      '"--filter" and "--count" cannot be used together with a URL: only the sent request is traced',
     );
   }
   const [text = "", ...curlArgs] = request;
@@ -98,7 +98,7 @@ function planReplay(
   const others = [local, port, adminPort, admin, filter, count];
   if (words.length > 0 || others.some((option) => option !== undefined)) {
     throw new UsageError(
-      'Cannot use "--file" together with anything but "--raw": a saved trace has no gateway to ask',
+      '"--file" can only be combined with "--raw": a saved trace has no gateway',
     );
   }
   return { kind: "replay", file };
@@ -135,7 +135,7 @@ function isUrl(text: string): boolean {
   return /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 }
 
-/** The error with what is probably meant: in other commands the admin port is the only one, so that `--port` may be taken for it. */
+/** Adds a hint if `--port` was probably meant as the admin port, as in other commands. */
 export function explainPort(
   error: unknown,
   { port, adminPort, admin }: TraceOptions,
@@ -144,6 +144,6 @@ export function explainPort(
     admin === undefined;
   if (!isMistaken || !(error instanceof UnreachableError)) return error;
   return new Failure(
-    `${error.message}\nWith --port ${port} you chose a listener, not the admin port`,
+    `${error.message}\n--port ${port} selects a listener, not the admin port`,
   );
 }

@@ -8,7 +8,7 @@ import { builtInPolicies } from "../../../src/policy/registry.ts";
 const file = new URL("../../../examples/REFERENCE.md", import.meta.url);
 const reference = describeFile(await fileSchema(schemasOf()));
 
-/** Cells of the row of a field in a section. */
+/** Returns the cells of a field's row in a section. */
 function rowOf(section: string, field: string): readonly string[] {
   const text = reference.split(/^### /m)
     .find((part) => part.startsWith(`${section}\n`)) ?? "";
@@ -19,7 +19,7 @@ function rowOf(section: string, field: string): readonly string[] {
   return row.split("|").slice(1, -1).map((cell) => cell.trim());
 }
 
-Deno.test("the reference in the examples is the one that the schema gives", () => {
+Deno.test("examples/REFERENCE.md is the reference that the schema generates", () => {
   if (Deno.env.get("GOLDEN") === "update") {
     Deno.writeTextFileSync(file, reference);
   }
@@ -31,7 +31,7 @@ Deno.test("the reference in the examples is the one that the schema gives", () =
   );
 });
 
-Deno.test("describeFile has a sentence for every field", () => {
+Deno.test("describeFile documents every field", () => {
   const rows = reference.split("\n").filter((line) => line.startsWith("| `"));
 
   assert.ok(rows.length > 200);
@@ -58,7 +58,7 @@ for (const { name, description } of builtInPolicies.kinds) {
   });
 }
 
-Deno.test("describeFile states the defaults of a listener that the server has", () => {
+Deno.test("describeFile states the listener defaults of the server", () => {
   const defaultOf = (field: string) =>
     rowOf("`gateways`", `gateways.<name>.${field}`)[2];
 

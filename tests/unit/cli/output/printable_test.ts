@@ -21,13 +21,13 @@ for (
   });
 }
 
-Deno.test("printable leaves nothing that a terminal obeys, whatever the text", () => {
+Deno.test("printable removes all control sequences from any text", () => {
   fc.assert(fc.property(anyText, (text) => {
     assert.doesNotMatch(printable(text), /[\p{C}\u2028\u2029]/u);
   }));
 });
 
-Deno.test("printableJson means the same and leaves nothing that a terminal obeys, whatever the JSON", () => {
+Deno.test("printableJson keeps the value and escapes all control sequences of any JSON", () => {
   fc.assert(fc.property(fc.jsonValue(), anyText, (value, text) => {
     const json = JSON.stringify({ [text]: value, text }, null, 2);
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { closeWhenOpen } from "../../../../cli/process/debugger_signal.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 
-function startLooking() {
+function startWatching() {
   const clock = new FakeClock();
   const debugging = {
     address: undefined as string | undefined,
@@ -16,8 +16,8 @@ function startLooking() {
   return { clock, debugging, stop: closeWhenOpen(debugging, clock) };
 }
 
-Deno.test("a debugger that opens a while after the signal is closed, each time", () => {
-  const { clock, debugging } = startLooking();
+Deno.test("a debugger that opens some time after the signal is closed, each time", () => {
+  const { clock, debugging } = startWatching();
 
   for (let times = 1; times <= 2; times++) {
     clock.advance(4000);
@@ -29,8 +29,8 @@ Deno.test("a debugger that opens a while after the signal is closed, each time",
   }
 });
 
-Deno.test("a debugger that does not open is looked for no longer than ten seconds", () => {
-  const { clock, debugging } = startLooking();
+Deno.test("watching for a debugger that does not open ends after ten seconds", () => {
+  const { clock, debugging } = startWatching();
 
   clock.advance(10_000);
 
@@ -38,8 +38,8 @@ Deno.test("a debugger that does not open is looked for no longer than ten second
   assert.equal(clock.pending, 0);
 });
 
-Deno.test("a debugger is not looked for when the process ends", () => {
-  const { clock, stop } = startLooking();
+Deno.test("watching for a debugger does not keep the process alive", () => {
+  const { clock, stop } = startWatching();
 
   stop();
 

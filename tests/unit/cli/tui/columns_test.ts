@@ -21,19 +21,19 @@ for (
   });
 }
 
-Deno.test("fit takes exactly the columns it is given, whatever the text", () => {
+Deno.test("fit returns exactly the requested width for any text", () => {
   fc.assert(fc.property(anyText, fc.nat({ max: 50 }), (text, width) => {
     assert.equal(widthOf(fit(printable(text), width)), width);
   }));
 });
 
-Deno.test("fit marks what it cuts", () => {
+Deno.test("fit marks truncated text", () => {
   assert.equal(fit("abcdef", 4), "abc…");
   assert.equal(fit("日本語", 4), "日… ");
   assert.equal(fit("ab", 4), "ab  ");
 });
 
-Deno.test("wrap loses nothing and exceeds no width, whatever the text", () => {
+Deno.test("wrap keeps all text and never exceeds the width", () => {
   fc.assert(
     fc.property(anyText, fc.integer({ min: 2, max: 50 }), (text, width) => {
       const lines = wrap(printable(text), width);

@@ -30,7 +30,7 @@ for (
   });
 }
 
-Deno.test("KeyDecoder reads typed characters one by one", () => {
+Deno.test("KeyDecoder decodes typed characters one by one", () => {
   assert.deepEqual(decode("qé🚀"), [
     { name: "text", text: "q" },
     { name: "text", text: "é" },
@@ -55,7 +55,7 @@ Deno.test("KeyDecoder waits for the rest of a character", () => {
   ]);
 });
 
-Deno.test("KeyDecoder ignores sequences and controls that it does not know", () => {
+Deno.test("KeyDecoder ignores unknown sequences and control characters", () => {
   assert.deepEqual(decode("\x1b[1;5C\x1b[99~\x01q"), [
     { name: "text", text: "q" },
   ]);

@@ -39,12 +39,12 @@ function screen(model: Model, size = small): string {
     .join("\n");
 }
 
-Deno.test("view says what it waits for before the first event", () => {
+Deno.test("view states what it waits for before the first event", () => {
   assert.match(screen(empty), /^ trace of gateway\/default +\n▶ Events ─/);
   assert.match(screen(empty), /\nwaiting for a request… +\nq quit/);
 });
 
-Deno.test("the newest event is selected until the user goes elsewhere", () => {
+Deno.test("the newest event is selected until the user moves the selection", () => {
   const [first, second, third, fourth] = received(forwardedTrace);
   assert(first && second && third && fourth);
 
@@ -57,7 +57,7 @@ Deno.test("the newest event is selected until the user goes elsewhere", () => {
   assert.equal(again.selected, 4);
 });
 
-Deno.test("where a request failed its first error is selected, until the user goes elsewhere", () => {
+Deno.test("the first error of a failed request is selected, until the user moves the selection", () => {
   const refused = received(refusedTrace);
   const [last] = refused.slice(-1);
   assert(last);
@@ -76,7 +76,7 @@ Deno.test("where a request failed its first error is selected, until the user go
   assert.equal(elsewhere.selected, 0);
 });
 
-Deno.test("where a request failed without an error event its end is selected", () => {
+Deno.test("the end of a request that failed without an error event is selected", () => {
   const events = received([
     traceEvent({ type: "requestStarted" }),
     traceEvent({ type: "requestFinished", status: 500, error: null }),
@@ -85,7 +85,7 @@ Deno.test("where a request failed without an error event its end is selected", (
   assert.equal(addEvents(empty, events).selected, 1);
 });
 
-Deno.test("the status line says how the request of the selected event ended", () => {
+Deno.test("the status line shows the result of the selected event's request", () => {
   const both = addEvents(forwarded, received(refusedTrace));
   const end = (model: Model) => view(model, small).at(-2)?.[0];
 
@@ -93,14 +93,14 @@ Deno.test("the status line says how the request of the selected event ended", ()
   const first = end(press(both, "home"));
   const unknown = end(addEvents(forwarded, received(refusedTrace.slice(0, 2))));
 
-  assert.match(refused?.text ?? "", /more to come · 401 jwt: token expired +$/);
+  assert.match(refused?.text ?? "", /in progress · 401 jwt: token expired +$/);
   assert.equal(refused?.style, "error");
-  assert.match(first?.text ?? "", /more to come · 200 +$/);
+  assert.match(first?.text ?? "", /in progress · 200 +$/);
   assert.equal(first?.style, "plain");
-  assert.match(unknown?.text ?? "", /more to come +$/);
+  assert.match(unknown?.text ?? "", /in progress +$/);
 });
 
-Deno.test("the selected event is reversed and keeps the colour of its severity", () => {
+Deno.test("the selected event is reversed and keeps the color of its severity", () => {
   const model = addEvents(empty, received(refusedTrace));
   const row = view(model, small).find(([span]) => span?.isSelected === true);
   assert(row);
@@ -124,7 +124,7 @@ Deno.test("another event is shown from its first line", () => {
   assert.equal(other.detailTop, 0);
 });
 
-Deno.test("the diff shows what was added, changed and removed since the snapshot before", () => {
+Deno.test("the diff shows additions, changes and removals since the previous snapshot", () => {
   const model = press(forwarded, "/", ..."x-team", "enter", "d");
 
   const text = screen(model);
@@ -136,16 +136,16 @@ Deno.test("the diff shows what was added, changed and removed since the snapshot
   assert.doesNotMatch(text, /request\.method:/);
 });
 
-Deno.test("an event that is no snapshot shows the one before it", () => {
+Deno.test("an event that is not a snapshot shows the previous snapshot", () => {
   const model = press(forwarded, "home", "down", "down", "down", "s");
 
   assert.match(screen(model), /routeSelection[^]*\ninitial request\n/);
 });
 
-Deno.test("the snapshot of a request is not that of the request before it", () => {
+Deno.test("snapshots of an earlier request are not shown", () => {
   const model = addEvents(forwarded, received(forwardedTrace.slice(0, 1)));
 
-  assert.match(screen(press(model, "s")), /no snapshot so far/);
+  assert.match(screen(press(model, "s")), /no snapshot yet/);
 });
 
 Deno.test("s shows a body as text", () => {
@@ -155,7 +155,7 @@ Deno.test("s shows a body as text", () => {
   assert.match(screen(model), / {2}"method": "ping"/);
 });
 
-Deno.test("s says when a body is no text, and that it was cut", () => {
+Deno.test("s reports a binary body and a truncated body", () => {
   const binary = traceEvent({
     type: "bodySnapshot",
     stage: "response",
@@ -166,17 +166,17 @@ Deno.test("s says when a body is no text, and that it was cut", () => {
 
   assert.match(
     screen(press(model, "s")),
-    /3 bytes, the rest was not kept\nnot text/,
+    /3 bytes, truncated\nbinary/,
   );
 });
 
-Deno.test("f changes between YAML and JSON", () => {
+Deno.test("f toggles between YAML and JSON", () => {
   assert.match(screen(forwarded), /\nmessage:\n {2}type: requestFinished\n/);
   assert.match(screen(press(forwarded, "f")), /"type": "requestFinished",/);
   assert.equal(screen(press(forwarded, "f", "f")), screen(forwarded));
 });
 
-Deno.test("a search in the detail pane goes to the line and marks it", () => {
+Deno.test("a search in the detail pane moves to the line and marks the match", () => {
   const model = press(
     forwarded,
     "s",
@@ -191,7 +191,7 @@ Deno.test("a search in the detail pane goes to the line and marks it", () => {
   assert.deepEqual(marked.map(({ text }) => text), ["content-type"]);
 });
 
-Deno.test("a key that is typed into a search is no command", () => {
+Deno.test("keys typed into a search are not commands", () => {
   const model = press(forwarded, "/", "q", "e", "backspace");
 
   assert.equal(model.isDone, false);
@@ -199,27 +199,27 @@ Deno.test("a key that is typed into a search is no command", () => {
   assert.equal(press(model, "interrupt").isDone, true);
 });
 
-Deno.test("the status line says how many events there are and why no more come", () => {
+Deno.test("the status line shows the number of events and why the stream ended", () => {
   const lost: Model = {
     ...forwarded,
     stream: { kind: "lost", reason: "Lost the trace: cut" },
   };
 
-  assert.match(screen(forwarded), /\n13 events, more to come /);
+  assert.match(screen(forwarded), /\n13 events, in progress /);
   assert.match(screen(lost), /\n13 events; Lost the trace: cut /);
 });
 
-Deno.test("the oldest of too many events are forgotten, which is said", () => {
+Deno.test("the oldest of too many events are dropped and counted", () => {
   const [event] = received(forwardedTrace);
   assert(event);
 
   const model = addEvents(empty, Array.from({ length: 20_003 }, () => event));
 
   assert.equal(model.events.length, 20_000);
-  assert.match(screen(model), /3 older events forgotten/);
+  assert.match(screen(model), /3 older events dropped/);
 });
 
-Deno.test("large events are forgotten earlier, but never the newest", () => {
+Deno.test("large events are dropped earlier, but never the newest", () => {
   const large = traceEvent({
     type: "bodySnapshot",
     stage: "response",
@@ -231,10 +231,10 @@ Deno.test("large events are forgotten earlier, but never the newest", () => {
   const model = addEvents(empty, Array.from({ length: 8 }, () => event));
 
   assert.equal(model.events.length, 6);
-  assert.equal(model.forgotten, 2);
+  assert.equal(model.dropped, 2);
 });
 
-Deno.test("severity decides the colour, and without colours only the word", () => {
+Deno.test("severity sets the color, and without colors only the word", () => {
   const row = [{ text: "denied", style: "error" } as const];
 
   assert.equal(toTerminal(row, true), "\x1b[31;1mdenied\x1b[0m");
@@ -253,7 +253,7 @@ const anySize = fc.record({
   rows: fc.integer({ min: 1, max: 60 }),
 });
 
-Deno.test("view fills the screen and nothing but the screen, whatever was sent and pressed", () => {
+Deno.test("view fills exactly the screen for any events and keys", () => {
   const anyText = fc.string({ unit: "binary" });
   fc.assert(fc.property(anyText, anyKeys, anySize, (text, keys, size) => {
     const hostile = traceEvent({

@@ -17,7 +17,7 @@ Deno.test("decodeEvent decodes every event of a trace", () => {
 });
 
 for (const line of ["", "  ", ": ready", ": keepalive", "data:"]) {
-  Deno.test(`decodeEvent finds nothing in ${JSON.stringify(line)}`, () => {
+  Deno.test(`decodeEvent returns undefined for ${JSON.stringify(line)}`, () => {
     assert.equal(decodeEvent(line), undefined);
   });
 }
@@ -56,7 +56,7 @@ for (
   });
 }
 
-Deno.test("decodeEvent reads policies and stages of later versions", () => {
+Deno.test("decodeEvent accepts policies and stages of later versions", () => {
   const result = { type: "skip", reason: "no rule" };
   for (
     const message of [
@@ -70,7 +70,7 @@ Deno.test("decodeEvent reads policies and stages of later versions", () => {
   }
 });
 
-Deno.test("a line of an event is JSON of the same meaning without control characters", () => {
+Deno.test("the JSON line of an event has no control characters and the same value", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
     const event = { eventEnd: 1, message: { type: "x", text } };
 
@@ -83,7 +83,7 @@ Deno.test("a line of an event is JSON of the same meaning without control charac
   }));
 });
 
-Deno.test("a line neither reorders nor hides text, and means the same", () => {
+Deno.test("the JSON line of an event has no bidirectional or invisible characters, and the same value", () => {
   const details = "\u202eabc\u200b\u{e0041}\u2028é日👍";
   const message = { type: "policyEvent", kind: "jwt", details };
   const event = { eventEnd: 1, message };
@@ -92,7 +92,7 @@ Deno.test("a line neither reorders nor hides text, and means the same", () => {
   assert.deepEqual(JSON.parse(line), event);
 });
 
-Deno.test("readLines finds the same lines however the bytes are cut", async () => {
+Deno.test("readLines yields the same lines wherever the chunks are split", async () => {
   const bytes = new TextEncoder().encode("first\r\nzwei é\n\n日本\nlast");
   for (const size of [1, 2, 3, 7, 100]) {
     const chunks = Array.from(
@@ -106,7 +106,7 @@ Deno.test("readLines finds the same lines however the bytes are cut", async () =
   }
 });
 
-Deno.test("readLines refuses a line without end", async () => {
+Deno.test("readLines rejects a line that is too long", async () => {
   const chunk = new Uint8Array(1024 * 1024).fill(97);
   const chunks = ReadableStream.from(Array.from({ length: 17 }, () => chunk));
 

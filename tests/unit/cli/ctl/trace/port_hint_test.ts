@@ -5,10 +5,10 @@ import { Failure } from "../../../../../cli/process/exit.ts";
 
 const unreachable = new UnreachableError("Cannot reach localhost:15000");
 
-Deno.test("trace says what --port chose when the admin interface was not found, and only then", () => {
+Deno.test("explainPort describes --port when the admin interface cannot be reached, and only then", () => {
   assert.match(
     String(explainPort(unreachable, { port: 15001 })),
-    /15000\nWith --port 15001 you chose a listener, not the admin port$/,
+    /15000\n--port 15001 selects a listener, not the admin port$/,
   );
   for (
     const options of [{}, { port: 1, adminPort: 2 }, { port: 1, admin: "a:1" }]

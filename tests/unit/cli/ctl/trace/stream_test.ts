@@ -7,7 +7,7 @@ import { received } from "../../../../harness/received_events.ts";
 import { refusedTrace } from "../../../../harness/sample_trace.ts";
 import { TraceServer } from "../../../../harness/trace_server.ts";
 
-Deno.test("openTrace reports a gateway that fell silent", async () => {
+Deno.test("openTrace reports a gateway that sends no more data", async () => {
   await using server = new TraceServer();
   const clock = new FakeClock();
   using trace = await openTrace({ admin: server.address }, {}, clock);
@@ -18,9 +18,9 @@ Deno.test("openTrace reports a gateway that fell silent", async () => {
 
   const next = assert.rejects(events.next(), {
     name: "Failure",
-    message: /Lost the trace: nothing was heard for 10 s/,
+    message: /Lost the trace: no data for 10 s/,
   });
-  // What was sent after the first event is read before the silence begins.
+  // What was sent after the first event is read before the time-out starts.
   await untilPending(clock);
   clock.advance(10_000);
 
@@ -32,7 +32,7 @@ async function untilPending(clock: FakeClock): Promise<void> {
   while (clock.pending === 0) await new Promise((go) => setTimeout(go, 0));
 }
 
-Deno.test("openTrace expects as many requests as were asked for", async () => {
+Deno.test("openTrace expects the requested number of requests", async () => {
   await using server = new TraceServer();
   using trace = await openTrace({ admin: server.address }, { count: 2 });
   const scripted = await server.nextStream();
@@ -43,8 +43,8 @@ Deno.test("openTrace expects as many requests as were asked for", async () => {
   await assert.rejects(Array.fromAsync(trace.events), /Lost the trace/);
 });
 
-Deno.test("followInjection gives the trace, then the failure of the request", async () => {
-  const failure = new Failure("Cannot send the request: curl ended with 22");
+Deno.test("followInjection yields the trace, then throws the failure of the request", async () => {
+  const failure = new Failure("Cannot send the request: curl exited with 22");
   const events = received(refusedTrace);
   const seen: unknown[] = [];
 

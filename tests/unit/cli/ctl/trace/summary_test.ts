@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { formatTime, summarise } from "../../../../../cli/ctl/trace/summary.ts";
+import { formatTime, summarize } from "../../../../../cli/ctl/trace/summary.ts";
 import { textLine } from "../../../../../cli/ctl/trace/text.ts";
 import type { TraceMessage } from "../../../../../src/telemetry/trace/trace_event.ts";
 import { received } from "../../../../harness/received_events.ts";
@@ -53,7 +53,7 @@ const cases: readonly (readonly [message: TraceMessage, text: string])[] = [
       body: btoa("ab"),
       truncated: true,
     },
-    "response: 2 bytes, cut ab",
+    "response: 2 bytes, truncated ab",
   ],
   [
     {
@@ -194,7 +194,7 @@ const cases: readonly (readonly [message: TraceMessage, text: string])[] = [
       entries: [{ ...budget, remaining: 0, verdict: "deny" }],
       result: "deny",
     },
-    "429 global: 10 requests per 1m used up, more in 12 s",
+    "429 global: 10 requests per 1m exceeded, resets in 12 s",
   ],
   [
     {
@@ -211,7 +211,7 @@ const cases: readonly (readonly [message: TraceMessage, text: string])[] = [
     { type: "backendCallResult", status: null, error: "refused" },
     "failed: refused",
   ],
-  [{ type: "backendCallResult", status: 200, error: null }, "answered 200"],
+  [{ type: "backendCallResult", status: 200, error: null }, "returned 200"],
   [
     {
       type: "llmUsage",
@@ -225,7 +225,7 @@ const cases: readonly (readonly [message: TraceMessage, text: string])[] = [
   ],
   [
     { type: "eventsDropped", count: 7 },
-    "7 events are missing here: this reader was too slow",
+    "7 events dropped: the reader was too slow",
   ],
   [
     { type: "requestFinished", status: 200, error: null, reason: "upstream" },
@@ -242,19 +242,19 @@ const cases: readonly (readonly [message: TraceMessage, text: string])[] = [
   ],
   [
     { type: "requestFinished", status: null, error: "client left" },
-    "no answer client left",
+    "no response client left",
   ],
 ];
 for (const [message, text] of cases) {
-  Deno.test(`summarise says "${text}"`, () => {
+  Deno.test(`summarize returns "${text}"`, () => {
     const [event] = received([traceEvent(message)]);
     assert(event);
 
-    assert.equal(summarise(event), text);
+    assert.equal(summarize(event), text);
   });
 }
 
-Deno.test("summarise adds how long a step took, and the side call it belongs to", () => {
+Deno.test("summarize adds the duration of a step and its side call", () => {
   const [event] = received([{
     eventStart: 100,
     eventEnd: 3500,
@@ -264,14 +264,14 @@ Deno.test("summarise adds how long a step took, and the side call it belongs to"
   }]);
   assert(event);
 
-  assert.equal(summarise(event), "[keys of idp] answered 200 in 3.40 ms");
+  assert.equal(summarize(event), "[keys of idp] returned 200 in 3.40 ms");
 });
 
-Deno.test("summarise shows all fields of an event that it does not know", () => {
+Deno.test("summarize shows all fields of an unknown event", () => {
   const [event] = received([{ eventEnd: 1, message: { type: "new", a: 1 } }]);
   assert(event);
 
-  assert.equal(summarise(event), '{"type":"new","a":1}');
+  assert.equal(summarize(event), '{"type":"new","a":1}');
 });
 
 for (
@@ -288,7 +288,7 @@ for (
   });
 }
 
-Deno.test("textLine is one line that no terminal obeys", () => {
+Deno.test("textLine is one line without control sequences", () => {
   const [event] = received([
     traceEvent({ type: "policyEvent", kind: "jwt", details: "\x1b[2J\na" }, 5),
   ]);
@@ -300,16 +300,16 @@ Deno.test("textLine is one line that no terminal obeys", () => {
   );
 });
 
-Deno.test("a summary that is cut says so", () => {
+Deno.test("a truncated summary ends with an ellipsis", () => {
   const [event] = received([
     traceEvent({ type: "policyEvent", kind: "jwt", details: "a".repeat(600) }),
   ]);
   assert(event);
 
-  assert.match(summarise(event), /^jwt: a{495}…$/);
+  assert.match(summarize(event), /^jwt: a{495}…$/);
 });
 
-Deno.test("a summary says whom a request waited for, how long, and what came of it", () => {
+Deno.test("a summary states the call that a request waited for, its duration and its result", () => {
   const waitedFor = "keys of https://idp.example/";
   const [good, bad] = received([
     {
@@ -328,6 +328,6 @@ Deno.test("a summary says whom a request waited for, how long, and what came of 
   ]);
   assert(good && bad);
 
-  assert.equal(summarise(good), `jwt waited for ${waitedFor} in 1.50 ms`);
-  assert.equal(summarise(bad), `jwt waited for ${waitedFor}: refused`);
+  assert.equal(summarize(good), `jwt waited for ${waitedFor} in 1.50 ms`);
+  assert.equal(summarize(bad), `jwt waited for ${waitedFor}: refused`);
 });
