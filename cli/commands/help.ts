@@ -9,11 +9,11 @@ export const GATEWAY = "HTTP gateway for MCP servers and LLM providers";
 /** Shown below the options of `gateway`. */
 export const GATEWAY_EXAMPLES = `
 Examples:
-    gateway dev                            try it out without configuration
-    gateway -f gateway.yaml                run; the gateway reloads the file when it changes
-    gateway -f conf.d/                     run with all .yaml, .yml and .json files of a directory
+  gateway dev                            try it out without configuration
+  gateway -f gateway.yaml                run; the gateway reloads the file when it changes
+  gateway -f conf.d/                     run with all .yaml, .yml and .json files of a directory
   gateway -f gateway.yaml --validate-only
-    gateway ctl proxy config all           show the configuration of the running gateway
+  gateway ctl proxy config all           show the configuration of the running gateway
 
 A minimal configuration:
   gateways:

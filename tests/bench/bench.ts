@@ -1,4 +1,4 @@
-// `make bench`: where the gateway stands. Everything is measured in one run, alternating, because only ratios mean anything.
+// `make bench` compares the gateway with other proxies. All variants alternate in one run, because only ratios are comparable.
 import {
   churnConnections,
   compare,

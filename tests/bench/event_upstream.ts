@@ -1,4 +1,4 @@
-// Streams events that carry the time at which they were written, in milliseconds since the epoch.
+// Streams events that contain the time at which they were written, in milliseconds since the epoch.
 const EVENTS = 50;
 const INTERVAL_MS = 10;
 const encoder = new TextEncoder();

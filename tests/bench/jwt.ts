@@ -14,13 +14,13 @@ import { type Row, row } from "./row.ts";
 const audience = "https://gw.example/mcp";
 const tokensPerBatch = 200;
 
-/** How a benchmark is repeated. */
+/** Duration and rounds of a benchmark. */
 export interface Repetition {
   readonly rounds: number;
   readonly seconds: number;
 }
 
-/** What tokens cost: one that is known already, through the gateway; new ones, beside what jose takes for them. */
+/** Measures token verification: a cached token through the gateway, and new tokens compared with jose. */
 export async function jwtRows(
   upstreamPort: number,
   repetition: Repetition,
@@ -45,7 +45,7 @@ export async function jwtRows(
   ];
 }
 
-/** Requests per second as a share of those of a plain route that gets the same requests. */
+/** Returns requests per second relative to a plain route that receives the same requests. */
 async function compareKnownToken(
   issuer: TokenIssuer,
   upstreamPort: number,
@@ -77,7 +77,7 @@ async function compareKnownToken(
   return median(ratios);
 }
 
-/** Milliseconds for a token that was never seen, one after the other. */
+/** Returns milliseconds per new token, verified sequentially. */
 async function compareNewTokens(
   issuer: TokenIssuer,
   batches: number,
@@ -105,7 +105,7 @@ async function compareNewTokens(
   };
   const times = { ours: [] as number[], jose: [] as number[] };
   for (let batch = 0; batch < batches; batch++) {
-    // Who comes second has the warmer processor, so they take turns.
+    // The second of two runs has a warmer processor, so the order alternates.
     const order = batch % 2 === 0
       ? ["ours", "jose"] as const
       : ["jose", "ours"] as const;

@@ -3,9 +3,9 @@ import { compare, throughput } from "./measure.ts";
 import { startGateway } from "./neighbours.ts";
 import { type Row, row } from "./row.ts";
 
-/** Never used up. */
+/** Never exceeded. */
 const plenty = 2_000_000_000;
-/** Of each connection, as `jwt.sub` is of each token: what it is is remembered. */
+/** Constant per connection, as `jwt.sub` is per token, so the value is cached. */
 const key = "source.address";
 const local = [
   { requests: plenty, unit: "Hours" },
@@ -21,7 +21,7 @@ const global = {
   }],
 };
 
-/** What rate limits cost that admit everything, beside a plain route that gets the same requests. */
+/** Compares rate limits that admit everything with a plain route that receives the same requests. */
 export async function limitRows(
   upstreamPort: number,
   { rounds, seconds }: Repetition,

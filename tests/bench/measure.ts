@@ -1,4 +1,4 @@
-/** Requests per second that `wrk` drives through `url` with 32 connections. */
+/** Measures the requests per second of `wrk` on `url` with 32 connections. */
 export async function throughput(
   url: string,
   seconds: number,
@@ -13,7 +13,7 @@ export async function throughput(
   return rateIn(text);
 }
 
-/** The same where every tenth request asks for what the upstream has not, which is a 404. */
+/** Measures the same while every tenth request gets a 404 from the upstream. */
 export async function throughputWithErrors(
   url: string,
   seconds: number,
@@ -29,8 +29,8 @@ export async function throughputWithErrors(
 }
 
 /**
- * Requests that a process answers per second of its processor time, which says less of the others on the machine than the throughput.
- * @param beside What else the process has to do.
+ * Measures requests per second of a process's CPU time, which depends less on other processes than the throughput.
+ * @param beside Runs concurrently in the process.
  */
 export async function requestsPerCpuSecond(
   { port, pid }: { readonly port: number; readonly pid: number },
@@ -45,10 +45,10 @@ export async function requestsPerCpuSecond(
   return rate * seconds / (await cpuSeconds(pid) - before);
 }
 
-/** Processor time of all threads of a process, in user and kernel mode; see proc_pid_stat(5). */
+/** Reads the CPU time of all threads in user and kernel mode; see proc_pid_stat(5). */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
-  // The name of the process is the second field, in parentheses, and may hold anything.
+  // The second field is the process name in parentheses, which can contain any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticksPerSecond = 100;
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
@@ -69,7 +69,7 @@ function rateIn(text: string): number {
   return Number(rate);
 }
 
-/** The median of `other / base`, measured in turns, as the machine has better and worse seconds. */
+/** Returns the median of `other / base`; both alternate because the speed of the machine varies. */
 export async function compare(
   base: () => Promise<number>,
   other: () => Promise<number>,
@@ -84,7 +84,7 @@ export async function compare(
 }
 
 /**
- * Latencies in milliseconds, ascending, of an open loop: requests start on time whether or not earlier ones were answered.
+ * Measures latencies of an open loop in milliseconds, ascending: requests start on time whether or not earlier ones finished.
  */
 export async function openLoopLatencies(
   url: string,
@@ -125,7 +125,7 @@ async function timeRequest(
   return performance.now() - startedAt;
 }
 
-/** Delays in milliseconds, ascending, between writing an event upstream and reading it here. */
+/** Measures delays in milliseconds, ascending, between writing an event upstream and reading it here. */
 export async function eventDelays(
   url: string,
   streams: number,
@@ -152,13 +152,13 @@ async function delaysOfStream(url: string): Promise<number[]> {
   return delays;
 }
 
-/** Resident memory of a process in MiB. */
+/** Returns the resident memory of a process in MiB. */
 export async function residentMiB(pid: number): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-/** Opens connections, sends one request on each, closes them all. */
+/** Opens connections, sends one request on each, and closes all. */
 export async function churnConnections(
   port: number,
   count: number,
@@ -176,7 +176,7 @@ export async function churnConnections(
   }
 }
 
-/** The value below which `share` (0 to 1) of the ascending values lie. */
+/** Returns the value below which `share` (0 to 1) of the ascending values lie. */
 export function percentile(
   ascending: readonly number[],
   share: number,
@@ -186,7 +186,7 @@ export function percentile(
   ] ?? NaN;
 }
 
-/** The middle value. */
+/** Returns the middle value. */
 export function median(values: readonly number[]): number {
   return percentile([...values].sort((a, b) => a - b), 0.5);
 }

@@ -1,4 +1,4 @@
-// The proxy that one writes in five minutes: what we have to beat.
+// The simplest possible proxy, as the lower bound for the gateway.
 const [port, upstreamPort] = Deno.args;
 Deno.serve(
   { port: Number(port), hostname: "127.0.0.1", onListen() {} },

@@ -8,7 +8,7 @@ export interface Neighbour extends AsyncDisposable {
 
 const JSON_ANSWER = JSON.stringify({ id: 1, message: "x".repeat(270) });
 
-/** nginx answering by itself: `/json` (about 300 bytes) and `/large` (64 KiB). */
+/** Starts nginx as an upstream with `/json` (about 300 bytes) and `/large` (64 KiB). */
 export async function startUpstream(): Promise<Neighbour> {
   const large = "y".repeat(64 * 1024);
   const root = await Deno.makeTempDir();
@@ -21,7 +21,7 @@ export async function startUpstream(): Promise<Neighbour> {
     }`);
 }
 
-/** nginx as the reverse proxy that everybody knows: one worker, keep-alive to the upstream. */
+/** Starts nginx as a reverse proxy with one worker and keep-alive to the upstream. */
 export async function startNginxProxy(
   upstreamPort: number,
 ): Promise<Neighbour> {
@@ -41,19 +41,19 @@ export async function startNginxProxy(
     }`);
 }
 
-/** The naive proxy: `Deno.serve` and `fetch`. */
+/** Starts the naive proxy: `Deno.serve` and `fetch`. */
 export async function startNaiveProxy(
   upstreamPort: number,
 ): Promise<Neighbour> {
   return await startDeno("naive_proxy.ts", [String(upstreamPort)]);
 }
 
-/** An upstream that streams events, one each time the client's last one is due. */
+/** Starts an upstream that streams events. */
 export async function startEventUpstream(): Promise<Neighbour> {
   return await startDeno("event_upstream.ts", []);
 }
 
-/** The gateway itself, from `GATEWAY_BIN` or from source, with one route to the upstream; a plain one without `policies`. */
+/** Starts the gateway from `GATEWAY_BIN` or from source with one route to the upstream, plain without `policies`. */
 export async function startGateway(
   upstreamPort: number,
   policies: Readonly<Record<string, unknown>> = {},
@@ -88,7 +88,7 @@ export async function startGatewayFrom(
   return await startProcess(command, [...prefix, "-f", file], port);
 }
 
-/** Command line of the gateway under test. */
+/** Returns the command line of the gateway under test. */
 export function gatewayCommand(): [string, ...string[]] {
   const packed = Deno.env.get("GATEWAY_BIN");
   if (packed !== undefined) return [packed];
@@ -115,7 +115,7 @@ async function startNginx(
   return await startProcess("nginx", ["-c", config], port);
 }
 
-/** A script of this folder, told its port. */
+/** Starts a script of this folder with its port as argument. */
 export async function startDeno(
   script: string,
   args: string[],

@@ -4,7 +4,7 @@ import { compare, throughput, throughputWithErrors } from "./measure.ts";
 import { startGateway } from "./neighbours.ts";
 import { type Row, row } from "./row.ts";
 
-/** What it costs to remember failures, and to have somebody wait for a request that never comes. */
+/** Measures the cost of recording failures, and of a watcher whose filter never matches. */
 export async function observationRows(
   upstreamPort: number,
   repetition: Repetition,
@@ -45,7 +45,7 @@ async function compareMemory(
   );
 }
 
-/** In one process, so that the watcher is all that differs. */
+/** Uses one process, so that only the watcher differs. */
 async function compareWatcher(
   upstreamPort: number,
   { rounds, seconds }: Repetition,
@@ -65,7 +65,7 @@ async function compareWatcher(
   );
 }
 
-/** Resolves once the watcher waits. */
+/** Starts a watcher; resolves once it waits. */
 async function watchForNever(
   adminAddr: string,
 ): Promise<ReadableStreamDefaultReader<Uint8Array>> {

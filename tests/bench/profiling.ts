@@ -4,7 +4,7 @@ import { compare, requestsPerCpuSecond } from "./measure.ts";
 import { startDeno, startGateway } from "./neighbours.ts";
 import { type Row, row } from "./row.ts";
 
-/** What profiles cost: requests per second of processor time, which says less of the other processes of the machine than of the gateway. */
+/** Measures the cost of profiles in requests per second of CPU time, which depends little on other processes. */
 export async function profilingRows(
   upstreamPort: number,
   repetition: Repetition,
@@ -29,10 +29,10 @@ export async function profilingRows(
   ];
 }
 
-/** As long as a profile takes unless asked otherwise: its start and its end cost more than the time between them. */
+/** The default duration of a profile: its start and its end cost more than the time between them. */
 const profileSeconds = 10;
 
-/** In one process, so that the profile is all that differs. */
+/** Uses one process, so that only the profile differs. */
 async function compareCpuProfile(
   upstreamPort: number,
   { rounds }: Repetition,
@@ -52,7 +52,7 @@ async function compareCpuProfile(
   );
 }
 
-/** From source, in one process that takes samples every other time. */
+/** Runs from source, in one process that samples every other time. */
 async function compareHeapSampling(
   upstreamPort: number,
   { rounds, seconds }: Repetition,
@@ -64,8 +64,8 @@ async function compareHeapSampling(
     Deno.kill(gateway.pid, "SIGUSR2");
     return await requestsPerCpuSecond(gateway, seconds);
   };
-  // It does not sample yet.
+  // Sampling is off at the start.
   await requestsPerCpuSecond(gateway, seconds);
-  // With samples first, then without.
+  // First with sampling, then without.
   return 1 / await compare(measureNext, measureNext, 4 * rounds);
 }

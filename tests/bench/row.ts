@@ -3,12 +3,12 @@ export interface Row {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
-  /** Such as `>= 0.85`; `-` for none. */
+  /** For instance `>= 0.85`; `-` for none. */
   readonly target: string;
   readonly met: boolean;
 }
 
-/** Makes a line. */
+/** Creates a line. */
 export function row(
   what: string,
   value: number,

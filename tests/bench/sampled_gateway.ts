@@ -1,4 +1,4 @@
-// A gateway that notes where memory is allocated between one SIGUSR2 and the next. Arguments: its port, that of the upstream.
+// A gateway that samples memory allocations between one SIGUSR2 and the next. Arguments: its port and the port of the upstream.
 import { HeapSampling } from "../../admin/profiles/heap_profile.ts";
 import { run } from "../../cli/run.ts";
 

@@ -1,9 +1,9 @@
-// Answers every request with the same stream of an LLM's events, 1 MiB in pieces of 16 KiB.
+// Returns the same stream of LLM events for every request: 1 MiB in chunks of 16 KiB.
 const encoder = new TextEncoder();
 const delta = {
   type: "content_block_delta",
   index: 0,
-  delta: { type: "text_delta", text: "some words of an answer" },
+  delta: { type: "text_delta", text: "some words of a response" },
 };
 const event = `event: ${delta.type}\ndata: ${JSON.stringify(delta)}\n\n`;
 const last = {

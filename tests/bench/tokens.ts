@@ -4,7 +4,7 @@ import { type Row, row } from "./row.ts";
 
 const STREAMS = 60;
 
-/** What it costs to count the tokens of a stream of 1 MiB, in time of the relay. */
+/** Measures the cost of counting the tokens of a 1 MiB stream, in relay time. */
 export async function tokenRows(rounds: number): Promise<Row[]> {
   await using upstream = await startDeno("token_upstream.ts", []);
   await using plain = await startGateway(upstream.port);
@@ -13,19 +13,19 @@ export async function tokenRows(rounds: number): Promise<Row[]> {
   });
   const unread: number[] = [];
   const read: number[] = [];
-  // One after the other: whatever else the machine does slows both down.
+  // Alternating, so that other load on the machine slows both down.
   for (let stream = 0; stream < (1 + rounds) * STREAMS; stream++) {
-    // A path of no LLM and no limit: the same bytes, not looked at.
+    // A path without LLM and limit: the same bytes, not parsed.
     unread.push(await relayTime(plain.port, "/plain"));
     read.push(await relayTime(counting.port, "/v1/messages"));
   }
-  // The first ones warm both up.
+  // The first streams warm both up.
   const value = median(read.slice(STREAMS)) / median(unread.slice(STREAMS));
   const what = "tokens of a 1 MiB stream counted / not counted";
   return [row(what, value, "x", "<= 1.15", value <= 1.15)];
 }
 
-/** Milliseconds that a stream takes. */
+/** Returns the milliseconds that a stream takes. */
 async function relayTime(port: number, path: string): Promise<number> {
   const startedAt = performance.now();
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {

@@ -706,7 +706,7 @@ Deno.test("gateway dev runs what its guide says", async () => {
       "off",
     ],
   });
-  await process.waitFor(/Ctrl-C ends everything/);
+  await process.waitFor(/Press Ctrl-C to stop/);
 
   const commands = process.stdout().replaceAll("\\\n", " ").split("\n").filter((
     line,

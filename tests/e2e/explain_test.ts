@@ -141,14 +141,14 @@ const cases: readonly {
     path: "/buffer",
     says: [
       /A transformation failed: Cannot change the response: the body is longer than 1024 bytes\.\n/,
-      /to do {3}Raise `config\.limits\.maxBufferBytes`/,
+      /fix {5}Raise `config\.limits\.maxBufferBytes`/,
     ],
   },
   {
     path: "/gone",
     says: [
       /The backend "default\/gone\/backend0" at 127\.0\.0\.1:1 failed: .*refused/,
-      /to do {3}Check that it runs/,
+      /fix {5}Check that it runs/,
     ],
   },
   {
@@ -343,7 +343,10 @@ Deno.test("gwctl explain fails for an id that is not remembered, and says why", 
   const notRemembered = await explain(off, id);
 
   assert.equal(unknown.code, 1);
-  assert.match(unknown.stderr, /Cannot explain: no failed request has this id/);
+  assert.match(
+    unknown.stderr,
+    /Cannot explain: no failed request with this id/,
+  );
   assert.equal(notRemembered.code, 1);
   assert.match(notRemembered.stderr, /failureMemory\.enabled is false/);
 });

@@ -19,7 +19,7 @@ import { createTokenIssuer, jwksOf } from "../harness/tokens.ts";
 
 const name = "idp.example";
 const authority = await createAuthority();
-const unexpectedResponse = await createAuthority("Other CA");
+const otherAuthority = await createAuthority("Other CA");
 const certificate = await authority.issueServer([name]);
 const alice = await createTokenIssuer({ issuer: `https://${name}/` });
 
@@ -89,7 +89,7 @@ for (
   const { what, tls, validation = {} } of [
     {
       what: "is from another authority",
-      tls: await unexpectedResponse.issueServer([name]),
+      tls: await otherAuthority.issueServer([name]),
     },
     {
       what: "is for another name",
@@ -186,7 +186,7 @@ Deno.test("a reload that corrects the authority opens the server, one that spoil
   await using server = startGuardedServer();
   await using idp = await startProvider(certificate);
   const spoilt = overTls(server, idp, {
-    caCertificateRefs: [{ inline: unexpectedResponse.cert }],
+    caCertificateRefs: [{ inline: otherAuthority.cert }],
   });
   await using gateway = await startReloadableGateway(spoilt);
   const token = await alice.sign();

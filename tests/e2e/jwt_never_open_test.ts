@@ -26,7 +26,7 @@ const published = await Promise.all(
   ["k1", "k2", "k3"].map((kid) => createTokenIssuer({ issuer, kid })),
 );
 // With the key id and the issuer of the first: nothing but the key itself tells them apart.
-const unexpectedResponse = await createTokenIssuer({ issuer, kid: "k1" });
+const otherIssuer = await createTokenIssuer({ issuer, kid: "k1" });
 const goodTokens = new Map(
   await Promise.all(
     published.map(async (each) => [each, await each.sign(always)] as const),
@@ -36,10 +36,10 @@ const badTokens: readonly (string | undefined)[] = [
   undefined,
   "",
   "opaque",
-  await unexpectedResponse.sign(always),
-  await unexpectedResponse.sign(always, { kid: "k2" }),
-  await unexpectedResponse.sign(always, { kid: undefined }),
-  await unexpectedResponse.sign(always, { jwk: unexpectedResponse.jwk }),
+  await otherIssuer.sign(always),
+  await otherIssuer.sign(always, { kid: "k2" }),
+  await otherIssuer.sign(always, { kid: undefined }),
+  await otherIssuer.sign(always, { jwk: otherIssuer.jwk }),
   unsigned({ iss: issuer, aud: audience, ...always }),
   ...await Promise.all(published.flatMap((each) => [
     each.sign({ exp: Date.UTC(2025, 0) / 1000 }),

@@ -223,7 +223,7 @@ const usages: readonly (readonly [args: readonly string[], stderr: RegExp])[] =
       ["--filter", "true", "--", url],
       /"--filter" and "--count" cannot be used together/,
     ],
-    [["--file", "x", "--local"], /"--file" cannot be used together/],
+    [["--file", "x", "--local"], /"--file" can only be combined with "--raw"/],
     [["--count", "0"], /Expected a whole number from 1/],
     [["--port", "x"], /Expected a port/],
     [["-p", "1", "--admin", "unix:/x"], /cannot be used with/],
@@ -247,14 +247,17 @@ const targets: readonly (readonly [args: readonly string[], stderr: RegExp])[] =
       ["--port", "9"],
       /Cannot trace port 9: .* expected one of 3000, 3001, 8443/,
     ],
-    [["--", url], /there are several, choose with --port 3000 or --port 3001/],
+    [
+      ["--", url],
+      /Several listeners match; select one with --port 3000 or --port 3001/,
+    ],
     [
       ["--port", "8443", "--", url],
-      /listener of port 8443 speaks https, the URL says http$/m,
+      /listener of port 8443 uses https, but the URL http$/m,
     ],
     [
       ["--port", "3000", "--", "https://api.example.com"],
-      /listener of port 3000 speaks http, the URL says https$/m,
+      /listener of port 3000 uses http, but the URL https$/m,
     ],
   ];
 for (const [args, stderr] of targets) {

@@ -212,7 +212,7 @@ Deno.test("trace without curl refuses an argument that it does not know, by name
   assert.equal(await command.exited, 2);
   assert.match(
     command.stderr(),
-    /without curl, --compressed is not known; known are -X -H/,
+    /without curl, --compressed is not supported; supported are -X -H/,
   );
 });
 

@@ -313,7 +313,7 @@ Deno.test("trace sends its request to the gateway that is named", async () => {
   assert.match(chosen.stdout(), /"gateway":"green"/);
   assert.match(
     neither.stderr(),
-    /there are several, choose with --port \d+ or/,
+    /Several listeners match; select one with --port \d+ or/,
   );
 });
 
@@ -333,7 +333,7 @@ const wrongWords: readonly (readonly [
   [
     ["--port", "1"],
     1,
-    /Cannot trace port 1: no listener has it, .*; the admin port is chosen with -p/,
+    /Cannot trace port 1: no listener uses it, .*; -p selects the admin port/,
   ],
 ];
 for (const [words, code, says] of wrongWords) {

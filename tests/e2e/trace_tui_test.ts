@@ -153,7 +153,7 @@ Deno.test("the terminal UI follows the size of its terminal", async () => {
       /requestStarted +request accepted/,
     );
     await terminal.resize(30, 8);
-    await terminal.waitFor(/needs 40x10; q quits/);
+    await terminal.waitFor(/requires 40x10; q quits/);
     await terminal.resize(80, 24);
     await terminal.waitFor(
       /^─ Detail/m,

@@ -58,13 +58,13 @@ Deno.test("gateway sends the name of its BackendTLSPolicy and verifies it with t
   await Deno.remove(folder, { recursive: true });
 });
 
-const unexpectedResponse = await createAuthority("Other CA");
+const otherAuthority = await createAuthority("Other CA");
 
 for (
   const { name, pair, validation = {} } of [
     {
       name: "is from another authority",
-      pair: await unexpectedResponse.issueServer([NAME]),
+      pair: await otherAuthority.issueServer([NAME]),
     },
     {
       name: "is for another name",

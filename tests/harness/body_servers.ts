@@ -15,14 +15,14 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import { CallToolRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isJsonObject } from "../../src/base/json.ts";
 
-/** A real server that tells which tool or model it found in the bodies that reached it. */
+/** A real server that reports the tool or model in the bodies that it received. */
 export interface BodyServer extends AsyncDisposable {
   readonly port: number;
-  /** Tools or models in the order of the requests; requests without one leave no trace. */
+  /** Tools or models in the order of the requests; requests without one are left out. */
   readonly seen: string[];
 }
 
-/** What `express.json()` makes of a request. */
+/** A request as `express.json()` parses it. */
 type ExpressRequest = IncomingMessage & { readonly body: unknown };
 
 /** What servers respond with: the tool or model, and the argument `n` of a tool; `readSaw` reads it. */

@@ -1,14 +1,14 @@
 import { type Browser, chromium } from "playwright-core";
 
-/** How long a busy machine may take over a step in a browser. */
+/** Time-out of a step in a browser on a busy machine. */
 export const PATIENCE_MS = 120_000;
 
 const candidates = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
 
 /**
- * Starts Chromium without a window. `CHROMIUM` names the executable where it is elsewhere than in Debian.
+ * Starts headless Chromium. `CHROMIUM` is the path of the executable if it differs from Debian's.
  *
- * @throws {Error} when there is none, because a test that skips itself proves nothing
+ * @throws {Error} If there is none: a test that skips itself proves nothing.
  */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = await findChromium();

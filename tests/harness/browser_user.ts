@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 
-/** How a user answers the pages of a login. */
+/** The user's input on the pages of a login. */
 export interface Answer {
   readonly account?: string;
   readonly answer?: "allow" | "deny";
 }
 
-/** Cookies of a browser by origin; shared by the logins of one user. */
+/** The cookies of a browser by origin, shared by the logins of one user. */
 export class CookieJar {
   readonly #cookies = new Map<string, Map<string, string>>();
 
-  /** The `Cookie` field for a URL. */
+  /** Returns the `Cookie` field for a URL. */
   fieldFor({ origin }: URL): string {
     return [...this.#cookies.get(origin) ?? []]
       .map(([name, value]) => `${name}=${value}`).join("; ");
   }
 
-  /** Keeps what a response sets, and forgets what it deletes. */
+  /** Applies the `Set-Cookie` fields of a response. */
   store({ origin }: URL, headers: Headers): void {
     const cookies = this.#cookies.get(origin) ?? new Map<string, string>();
     this.#cookies.set(origin, cookies);
@@ -29,7 +29,7 @@ export class CookieJar {
 }
 
 /**
- * Does what a user does in a browser, over plain HTTP: opens the page, submits its forms, follows redirects with cookies.
+ * Acts as a user in a browser over plain HTTP: opens the page, submits its forms, follows redirects with cookies.
  * Returns the callback URL that leads back to the client, without opening it.
  */
 export async function logIn(

@@ -1,5 +1,5 @@
 /**
- * Certificates for tests, made on the spot, so none expires in the repository.
+ * Creates certificates during tests, so that none expires in the repository.
  *
  * @module
  */
@@ -17,17 +17,17 @@ export interface KeyPair {
 
 /** An authority that issues certificates and whose own certificate clients trust. */
 export interface CertificateAuthority {
-  /** The authority's certificate, PEM. */
+  /** The authority's certificate (PEM). */
   readonly cert: string;
-  /** A certificate for those names and addresses, such as `["a.example", "*.b.example", "127.0.0.1"]`. */
+  /** Issues a certificate for names and addresses such as `["a.example", "*.b.example", "127.0.0.1"]`. */
   issueServer(names: readonly string[]): Promise<KeyPair>;
-  /** The same, but it expired yesterday. */
+  /** Issues a certificate that expired yesterday. */
   issueExpired(names: readonly string[]): Promise<KeyPair>;
-  /** A certificate that a client shows. */
+  /** Issues a client certificate. */
   issueClient(commonName: string): Promise<KeyPair>;
 }
 
-/** Makes a new authority. */
+/** Creates an authority. */
 export async function createAuthority(
   commonName = "Test CA",
 ): Promise<CertificateAuthority> {

@@ -1,10 +1,10 @@
 import type { Body } from "../../src/http/body.ts";
 
-/** A body of unknown length that gives one chunk after the other from the same memory, as connections do. */
+/** A body of unknown length that yields all chunks in the same buffer, as connections do. */
 export class ChunkedBody implements Body {
   readonly length = undefined;
   readonly trailers = undefined;
-  /** Why it was given up, each time that it was. */
+  /** The reasons of all cancellations. */
   readonly cancelledWith: unknown[] = [];
   reads = 0;
   readonly #chunks: Uint8Array[];

@@ -8,13 +8,13 @@ const suite = config.imports["@modelcontextprotocol/conformance"];
 const REVISION = "2025-11-25";
 const TIMEOUT_MS = 600_000;
 
-/** What a run of the MCP conformance suite found. */
+/** The result of a run of the MCP conformance suite. */
 export interface ConformanceResult {
   readonly passed: number;
   readonly failed: number;
-  /** What failed or drew a warning, as `scenario: id: STATUS message`. */
+  /** Failures and warnings, as `scenario: id: STATUS message`. */
   readonly problems: readonly string[];
-  /** By scenario, its checks as `id: STATUS`, sorted; checks that only inform are left out. */
+  /** The checks of each scenario as `id: STATUS`, sorted, without informational checks. */
   readonly scenarios: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -27,16 +27,16 @@ interface Check {
 /**
  * Runs every server scenario that MCP 2025-11-25 requires, and those it does not score, against `url`.
  *
- * @throws {Error} when the suite itself cannot run
+ * @throws {Error} If the suite itself cannot run.
  */
 export function runConformance(url: string): Promise<ConformanceResult> {
   return runSuite(["server", "--url", url, "--requirements", REVISION]);
 }
 
 /**
- * Runs a scenario for clients: the suite starts a server and calls `command` with the server's URL added.
+ * Runs a scenario for clients: the suite starts a server and runs `command` with the server's URL appended.
  *
- * @throws {Error} when the suite itself cannot run
+ * @throws {Error} If the suite itself cannot run.
  */
 export function runClientConformance(
   scenario: string,
@@ -47,9 +47,9 @@ export function runClientConformance(
 }
 
 /**
- * Runs a scenario for authorization servers against the one that protects `url`.
+ * Runs a scenario for authorization servers against the server that protects `url`.
  *
- * @throws {Error} when the suite itself cannot run
+ * @throws {Error} If the suite itself cannot run.
  */
 export function runAuthorizationConformance(
   url: string,
@@ -78,7 +78,7 @@ async function runSuite(args: readonly string[]): Promise<ConformanceResult> {
   }
 }
 
-/** The suite writes one `<scenario>-<time>/checks.json` per scenario. */
+/** Reads the `<scenario>-<time>/checks.json` that the suite writes per scenario. */
 async function readResult(directory: string): Promise<ConformanceResult> {
   const scenarios: Record<string, string[]> = {};
   const problems: string[] = [];

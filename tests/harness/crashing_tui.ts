@@ -1,4 +1,4 @@
-/** A terminal UI with a bug, in the way that the first argument names. */
+/** A terminal UI that throws in the place that the first argument names. */
 import { runTui } from "../../cli/tui/run_tui.ts";
 import { received } from "./received_events.ts";
 import { refusedTrace } from "./sample_trace.ts";
@@ -24,7 +24,7 @@ const [event] = received(refusedTrace);
 if (crash === undefined || event === undefined) {
   throw new Error("Expected the name of a bug");
 }
-// The view asks for it.
+// The view reads it.
 const broken = Object.defineProperty({ ...event }, "message", { get: crash });
 
 await runTui(

@@ -16,7 +16,7 @@ import type { ServerOptions } from "../../src/http/server/server_options.ts";
 import { HttpServer } from "../../src/http/server/http_server.ts";
 import { respondToError, toGatewayError } from "../../src/proxy/respond.ts";
 
-/** Answers every request with what was seen of it, as JSON. */
+/** Returns a JSON description of every request. */
 export async function echo(request: RequestMessage): Promise<Reply> {
   let seen: unknown;
   let status = 200;
@@ -35,8 +35,8 @@ export async function echo(request: RequestMessage): Promise<Reply> {
       trailers: [...request.body?.trailers ?? []],
     };
   } catch (error) {
-    const refusal = respondToError(toGatewayError(error));
-    status = refusal.status;
+    const rejection = respondToError(toGatewayError(error));
+    status = rejection.status;
   }
   const headers = HeaderList.from([["content-type", "application/json"]]);
   const response = {
@@ -47,7 +47,7 @@ export async function echo(request: RequestMessage): Promise<Reply> {
   return { response, finished: () => {} };
 }
 
-/** Hears of connections and does not care. */
+/** Ignores all events. */
 export const silentObserver: ServerObserver = {
   connectionOpened: () => {},
   connectionClosed: () => {},
@@ -57,12 +57,12 @@ export const silentObserver: ServerObserver = {
   requestRejected: () => {},
 };
 
-/** A server for one test; cut off at its end. */
+/** A server for one test; disposing it closes its connections. */
 export class TestServer implements AsyncDisposable {
   readonly server: HttpServer;
-  /** What should never happen. */
+  /** Unexpected errors. */
   readonly reports: unknown[] = [];
-  /** What was seen apart from requests, in the order in which it happened. */
+  /** Events other than requests, in order. */
   readonly events: string[] = [];
   readonly refused: RejectedRequest[] = [];
   readonly observer: ServerObserver = {
@@ -100,7 +100,7 @@ export class TestServer implements AsyncDisposable {
     return this.server.addresses[0]?.port ?? 0;
   }
 
-  /** Resolves once `event` has happened. */
+  /** Resolves after `event`. */
   async saw(event: string): Promise<void> {
     if (this.events.includes(event)) return;
     await new Promise<void>((resolve) => this.#waiting.set(event, resolve));
@@ -116,7 +116,7 @@ export class TestServer implements AsyncDisposable {
   }
 }
 
-/** A handler with one answer, and the outcomes that it was told. */
+/** Creates a handler with one response that records the outcomes. */
 export function answering(
   text: string,
 ): { handler: RequestHandler; outcomes: Outcome[] } {
@@ -134,7 +134,7 @@ export function answering(
   };
 }
 
-/** A whole body as text of one character per byte. */
+/** Reads a whole body as a string with one character per byte. */
 export async function readText(body: Body | undefined): Promise<string> {
   let text = "";
   for (;;) {

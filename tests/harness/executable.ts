@@ -1,20 +1,20 @@
-/** How a test starts the gateway. */
+/** Options to start the gateway in a test. */
 export interface GatewayCommand {
   readonly args?: readonly string[];
   /** Added to the test's own environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Nothing to read unless set. */
+  /** Standard input; empty by default. */
   readonly stdin?: "piped" | "null";
-  /** Starts it under its other name. */
+  /** Starts it under the name `gwctl`. */
   readonly asGwctl?: boolean;
-  /** How many files and connections it may have open. */
+  /** Limit of open file descriptors. */
   readonly maxOpenFiles?: number | undefined;
 }
 
 /**
- * A command that starts the gateway with its output piped: the executable named by `GATEWAY_BIN`, else the source. So the
- * same end-to-end tests prove both.
+ * Creates a command that starts the gateway with piped output: the executable in `GATEWAY_BIN`, else the source. So the
+ * same end-to-end tests cover both.
  */
 export function gatewayCommand(
   { args = [], env = {}, cwd, stdin = "null", asGwctl = false, maxOpenFiles }:

@@ -5,13 +5,13 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock that stands still until `advance`; starts at 2026-01-01T00:00:00Z, its monotonic time at 0. */
+/** A clock that moves only on `advance`; starts at 2026-01-01T00:00:00Z with monotonic time 0. */
 export class FakeClock implements Clock {
   readonly #startedAt = Date.UTC(2026, 0, 1);
   readonly #timers = new Set<Timer>();
   #elapsed = 0;
 
-  /** Timers that have not fired. */
+  /** Pending timers. */
   get pending(): number {
     return this.#timers.size;
   }
@@ -30,7 +30,7 @@ export class FakeClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** Moves time on and fires what becomes due, in order; timers that those set too. */
+  /** Advances the time and fires due timers in order, including those that they set. */
   advance(ms: number): void {
     const end = this.#elapsed + ms;
     for (;;) {

@@ -1,23 +1,23 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import { buffer } from "node:stream/consumers";
 
-/** A response as it came over the wire: nothing decompressed, nothing normalised. */
+/** A response as received, neither decompressed nor normalized. */
 export interface RawResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body without its chunk framing, but still compressed. */
+  /** The body without chunk framing, still compressed. */
   readonly bytes: Uint8Array;
 }
 
-/** What `fetchRaw` sends. */
+/** A request for `fetchRaw`. */
 export interface RawRequest {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** Sends a request over a connection of its own, without what `fetch` does to headers and compressed bodies. */
+/** Sends a request on a new connection, without the changes of `fetch` to headers and compressed bodies. */
 export async function fetchRaw(
   url: string,
   init: RawRequest = {},

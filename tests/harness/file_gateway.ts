@@ -3,14 +3,14 @@ import { fileSource } from "../../mod.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { LogLines } from "./log_lines.ts";
 
-/** A gateway in this process that follows a file, in a folder of its own. */
+/** A gateway in this process that watches a file in its own folder. */
 export interface FileGateway extends AsyncDisposable {
   readonly gateway: Gateway;
   readonly folder: string;
   readonly log: LogLines;
 }
 
-/** A new folder with one file, `gateway.yaml`. */
+/** Creates a folder with one file, `gateway.yaml`. */
 export async function createConfigFolder(
   config: unknown,
 ): Promise<{ folder: string; file: string }> {
@@ -20,7 +20,7 @@ export async function createConfigFolder(
   return { folder, file };
 }
 
-/** Puts a file into place in one step; what is no text is written as JSON, which is YAML. */
+/** Replaces a file atomically; values other than strings are written as JSON, which is YAML. */
 export async function replaceFile(
   file: string,
   content: unknown,
@@ -31,7 +31,7 @@ export async function replaceFile(
   await Deno.rename(draft, file);
 }
 
-/** Starts a gateway on a file or folder; `folder` is removed at the end. */
+/** Starts a gateway on a file or folder; disposing it removes `folder`. */
 export async function followFile(
   folder: string,
   spec: string,

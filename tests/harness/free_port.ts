@@ -1,18 +1,18 @@
 /**
- * Above the ports that browsers refuse, below those that systems choose themselves for port 0 and for connections that go out: from
+ * Above the ports that browsers block, below the ephemeral ports that systems use for port 0 and outgoing connections: from
  * 32768 on Linux, from 49152 elsewhere, from 16000 in some sandboxes.
  */
 const FIRST = 10_100;
 const BLOCKS = 70;
 const BLOCK_SIZE = 70;
 
-/** Files of tests run at the same time: each takes its ports from a block of its own. */
+/** Test files run concurrently, so each uses its own block of ports. */
 const block = takeBlock();
 let next = 0;
 
 /**
- * A TCP port of 127.0.0.1 for what must be told one. It stays free until it is used, and while it is given up for a moment: nothing
- * takes it unasked, and it is not answered again before all others of the block were.
+ * Returns a free TCP port of 127.0.0.1. It also stays free while its user stops for a moment: no other program
+ * gets it by chance, and it is returned again only after all others of the block.
  */
 export function freePort(): number {
   for (let tries = 1; tries < BLOCK_SIZE; tries++) {
@@ -24,7 +24,7 @@ export function freePort(): number {
   throw new Error(`No port after ${block.addr.port} is free`);
 }
 
-/** Who listens on the first port of a block has it, until the file of tests ends. */
+/** Reserves a block until the test file ends, by listening on its first port. */
 function takeBlock(): Deno.TcpListener {
   const start = Math.floor(Math.random() * BLOCKS);
   for (let index = 0; index < BLOCKS; index++) {

@@ -4,13 +4,13 @@ import type { Clock } from "../../src/base/clock.ts";
 import type { PolicyRegistry } from "../../src/policy/policy_registry.ts";
 import { freePort } from "./free_port.ts";
 
-/** A gateway in this process, alone on its port. */
+/** A gateway in this process with its own port. */
 export interface TestGateway extends AsyncDisposable {
   readonly gateway: Gateway;
   readonly port: number;
-  /** Such as `http://127.0.0.1:40123`. */
+  /** For instance `http://127.0.0.1:40123`. */
   readonly origin: string;
-  /** Everything logged so far. */
+  /** All log lines so far. */
   readonly log: readonly string[];
   /** The access log so far. */
   readonly accessLog: readonly string[];
@@ -18,7 +18,7 @@ export interface TestGateway extends AsyncDisposable {
 
 /**
  * Starts a gateway with `gateways.default` on a free port and the rest of the short form as given.
- * @param resources Kubernetes resources to go with it.
+ * @param resources Additional Kubernetes resources.
  */
 export async function startTestGateway(
   config: Readonly<Record<string, unknown>>,

@@ -4,26 +4,26 @@ import { createConfigFolder } from "./file_gateway.ts";
 import { freePort } from "./free_port.ts";
 import { LogLines } from "./log_lines.ts";
 
-/** How a test starts a gateway as a process. */
+/** Options to start a gateway as a process. */
 export interface ProcessOptions {
-  /** The short form without its `gateways`, in the file that `-f` names. */
+  /** The short form without its `gateways`, written to the file for `-f`. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Gives the configuration on standard input in place of a file. */
+  /** Passes the configuration on standard input instead of in a file. */
   readonly stdin?: boolean;
-  /** Fields of its listener. */
+  /** Additional fields of the listener. */
   readonly listener?: Readonly<Record<string, unknown>>;
   readonly maxOpenFiles?: number;
 }
 
-/** A gateway as a process of its own, with one listener and its admin and stats servers on free ports. */
+/** A gateway process with one listener and its admin and stats servers on free ports. */
 export class GatewayProcess implements AsyncDisposable {
   readonly log = new LogLines();
   readonly accessLog = new LogLines();
-  /** Of the listener. */
+  /** The port of the listener. */
   readonly port: number;
   readonly file: string;
-  /** Such as `http://127.0.0.1:40123`. */
+  /** For instance `http://127.0.0.1:40123`. */
   admin = "";
   stats = "";
   readonly #folder: string;
@@ -75,7 +75,7 @@ export class GatewayProcess implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Resolves when the process is over. */
+  /** Resolves when the process has exited. */
   async exitCode(): Promise<number> {
     await this.#output;
     return (await this.#child.status).code;
@@ -85,7 +85,7 @@ export class GatewayProcess implements AsyncDisposable {
     try {
       this.signal("SIGKILL");
     } catch {
-      // It is over already.
+      // It has exited already.
     }
     await this.exitCode();
     await Deno.remove(this.#folder, { recursive: true });
@@ -104,7 +104,7 @@ export class GatewayProcess implements AsyncDisposable {
   }
 }
 
-/** The whole configuration of a process that listens there. */
+/** Returns the whole configuration of a process with this listener port. */
 export function configFor(
   port: number,
   config: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** What the tests use of `@grpc/grpc-js`, whose own types bring those of Node.js, which disagree with Deno's. */
+/** Types of the used part of `@grpc/grpc-js`; its own types include those of Node.js, which conflict with Deno's. */
 
 export interface ServiceDefinition {
   readonly [method: string]: unknown;
@@ -83,7 +83,7 @@ export class ServerCredentials {
 export class Server {
   addService(
     service: ServiceDefinition,
-    // deno-lint-ignore no-explicit-any -- each method has messages of its own
+    // deno-lint-ignore no-explicit-any -- each method has its own messages
     methods: Readonly<Record<string, (call: any, callback: any) => unknown>>,
   ): void;
   bindAsync(

@@ -2,17 +2,17 @@ import { serveLoopback } from "../../cli/dev/loopback_server.ts";
 import { fetchRaw } from "./fetch_raw.ts";
 import type { Documents } from "./reloadable_gateway.ts";
 
-/** What tokens for the guarded server carry as `aud`. */
+/** The `aud` of tokens for the guarded server. */
 export const audience = "https://gw.example/mcp";
 
-/** A server that only requests with a good token may reach. */
+/** An upstream server for requests with a valid token only. */
 export interface GuardedServer extends AsyncDisposable {
   readonly host: string;
-  /** The `Authorization` of each request that reached it; `null` when it had none. */
+  /** The `Authorization` of each received request; `null` without one. */
   readonly reached: (string | null)[];
 }
 
-/** Starts a server that notes who comes through. */
+/** Starts a server that records the requests. */
 export function startGuardedServer(): GuardedServer {
   const reached: (string | null)[] = [];
   const server = serveLoopback(0, async (request) => {
@@ -27,19 +27,19 @@ export function startGuardedServer(): GuardedServer {
   };
 }
 
-/** How the route to the server is guarded. */
+/** The protection of the route to the server. */
 export interface Guard {
   readonly issuer: string;
-  /** Where the keys are. */
+  /** The source of the keys. */
   readonly jwks: unknown;
   readonly mode?: string;
-  /** The `mcp` block, if there is one. */
+  /** The `mcp` block, if any. */
   readonly mcp?: Readonly<Record<string, unknown>>;
-  /** Members of the short form beside its route. */
+  /** Additional members of the short form. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** The short form with one guarded route. */
+/** Returns the short form with one guarded route. */
 export function guardedRoute(
   { host }: { readonly host: string },
   { issuer, jwks, mode, mcp, more = {} }: Guard,
@@ -65,14 +65,14 @@ export function guardedRoute(
   };
 }
 
-/** What a caller of the guarded server gets to see. */
+/** The response of the guarded server to a caller. */
 export interface GuardedAnswer {
   readonly status: number;
   readonly challenge: string | undefined;
   readonly retryAfter: string | undefined;
 }
 
-/** Calls the MCP endpoint of a gateway on a connection of its own. */
+/** Calls the MCP endpoint of a gateway on a new connection. */
 export async function callMcp(
   { origin }: { readonly origin: string },
   token?: string,

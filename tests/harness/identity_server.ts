@@ -3,24 +3,24 @@ import type { KeyPair } from "./certificates.ts";
 import { freePort } from "./free_port.ts";
 import { jwksOf, type TokenIssuer } from "./tokens.ts";
 
-/** How an identity provider does; when `down` nobody listens. */
+/** The condition of an identity provider; `down` does not listen. */
 export type Condition = "up" | "down" | "failing" | "garbled" | "empty";
 
-/** What an identity server is started with. */
+/** Options of an identity server. */
 export interface IdentityServerOptions {
   /** Serves HTTPS. */
   readonly tls?: KeyPair;
-  /** Starts in that condition; `up` by default. */
+  /** The initial condition; `up` by default. */
   readonly condition?: Condition;
 }
 
-/** The documents of an identity provider on 127.0.0.1, in any condition a provider may be in. */
+/** Serves the documents of an identity provider on 127.0.0.1, in any condition. */
 export class IdentityServer implements AsyncDisposable {
-  /** Whose keys it publishes, at `/jwks.json` and wherever else a path ends so. */
+  /** The issuer whose keys it publishes at every path that ends with `/jwks.json`. */
   keys: readonly TokenIssuer[] = [];
-  /** More members of its metadata. */
+  /** Additional members of its metadata. */
   metadata: Readonly<Record<string, unknown>> = {};
-  /** `GET /jwks.json idp.example` each: with the authority it was asked for. */
+  /** The requests with their authority, such as `GET /jwks.json idp.example`. */
   readonly requests: string[] = [];
   readonly port = freePort();
   readonly origin: string;
@@ -51,7 +51,7 @@ export class IdentityServer implements AsyncDisposable {
     }
   }
 
-  /** How often the keys were asked for. */
+  /** The number of requests for the keys. */
   get keyRequests(): number {
     return this.requests.filter((line) => /\/jwks\.json /.test(line)).length;
   }

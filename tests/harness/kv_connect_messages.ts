@@ -1,17 +1,17 @@
 /**
- * The few messages of the KV Connect protocol (`com.deno.kv.datapath`) that reading and replacing single keys takes.
+ * Encodes and decodes the messages of the KV Connect protocol (`com.deno.kv.datapath`) to read and replace single keys.
  *
  * @module
  */
 
-/** What to compare and write at once. */
+/** Comparisons and writes of one atomic operation. */
 export interface AtomicWrite {
   readonly checks: readonly {
     readonly key: Uint8Array;
-    /** Empty when the key must not exist. */
+    /** Empty if the key must not exist. */
     readonly versionstamp: Uint8Array;
   }[];
-  /** Values to set. */
+  /** The values to set. */
   readonly sets: readonly {
     readonly key: Uint8Array;
     readonly data: Uint8Array;
@@ -31,7 +31,7 @@ const SUCCESS = 1;
 const CHECK_FAILURE = 2;
 const SET = 1;
 
-/** Keys that a `SnapshotRead` asks for, one for each range. */
+/** Returns the keys of a `SnapshotRead`, one for each range. */
 export function decodeSnapshotRead(bytes: Uint8Array): Uint8Array[] {
   return messages(decode(bytes), 1).map((range) => bytesOf(range, 1));
 }
@@ -62,7 +62,9 @@ export function decodeAtomicWrite(bytes: Uint8Array): AtomicWrite {
       versionstamp: bytesOf(check, 2),
     })),
     sets: messages(fields, 2).map((mutation) => {
-      if (numberOf(mutation, 3) !== SET) throw new Error("Cannot but set");
+      if (numberOf(mutation, 3) !== SET) {
+        throw new Error("Expected a set mutation");
+      }
       const value = decode(bytesOf(mutation, 2));
       return {
         key: bytesOf(mutation, 1),
@@ -73,7 +75,7 @@ export function decodeAtomicWrite(bytes: Uint8Array): AtomicWrite {
   };
 }
 
-/** `versionstamp` of the write; `undefined` when a check failed. */
+/** Encodes the `versionstamp` of the write; `undefined` if a check failed. */
 export function encodeAtomicWriteOutput(
   versionstamp: Uint8Array | undefined,
 ): Uint8Array<ArrayBuffer> {

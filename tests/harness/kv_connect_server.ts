@@ -7,9 +7,9 @@ import {
   type StoredEntry,
 } from "./kv_connect_messages.ts";
 
-/** A server that `Deno.openKv(url)` connects to, over HTTP/2 as the client insists. Reads and replaces single keys. */
+/** A server for `Deno.openKv(url)` over HTTP/2, which the client requires. Reads and replaces single keys. */
 export class KvConnectServer implements AsyncDisposable {
-  /** `DENO_KV_ACCESS_TOKEN` for it. */
+  /** The value of `DENO_KV_ACCESS_TOKEN`. */
   static readonly token = "kv-access-token";
   readonly #entries = new Map<string, StoredEntry>();
   readonly #port = freePort();
@@ -24,7 +24,7 @@ export class KvConnectServer implements AsyncDisposable {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Serves what it kept, on the same port as before. */
+  /** Serves the kept entries on the same port as before. */
   start(): void {
     this.#server = Deno.serve({
       hostname: "127.0.0.1",

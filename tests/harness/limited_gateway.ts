@@ -2,10 +2,10 @@ import { fetchRaw, type RawResponse } from "./fetch_raw.ts";
 import type { TestGateway } from "./gateway.ts";
 import { answer, RawUpstream } from "./raw_upstream.ts";
 
-/** A part of a configuration. */
+/** Part of a configuration. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A route with a `global` block and an upstream that says OK. */
+/** Returns a route with a `global` block and an upstream that returns 200. */
 export function limitedRoute(
   upstream: { readonly port: number },
   global: Fields,
@@ -17,13 +17,13 @@ export function limitedRoute(
   };
 }
 
-/** A descriptor with a budget for each `x-user`, per hour. */
+/** Returns a descriptor with a budget per hour for each `x-user`. */
 export function byUser(limit: Fields): Fields {
   const entries = [{ key: "user", value: "request.headers['x-user']" }];
   return { unit: "Hours", entries, ...limit };
 }
 
-/** Answers every request with 200. */
+/** Starts an upstream that returns 200 for every request. */
 export function upstreamThatSaysOk(): RawUpstream {
   return new RawUpstream(async (connection) => {
     for (;;) {
@@ -33,7 +33,7 @@ export function upstreamThatSaysOk(): RawUpstream {
   });
 }
 
-/** Sends a request of a user. */
+/** Sends a request as a user. */
 export function send(
   { origin }: { readonly origin: string },
   user = "anna",
@@ -41,7 +41,7 @@ export function send(
   return fetchRaw(origin, { headers: { "x-user": user } });
 }
 
-/** The same; again as long as the store does not answer in time, as it may be on a busy machine. */
+/** Sends a request as a user; repeats it while the store times out, as on a busy machine. */
 export async function sendUntilDecided(
   gateway: { readonly origin: string },
   user?: string,
@@ -52,9 +52,9 @@ export async function sendUntilDecided(
   }
 }
 
-/** Asks an LLM for an answer that uses nine tokens. */
+/** Requests a completion that uses nine tokens. */
 export async function chat({ origin }: TestGateway): Promise<Response> {
-  // Of its own, and gone with the answer: a gateway that stops gives the others time, which a clock that stands still has not.
+  // A separate connection, closed after the response: a stopping gateway waits for others, which never ends with a fake clock.
   using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
   const response = await fetch(`${origin}/v1/chat/completions`, {
     client,
@@ -69,12 +69,12 @@ export async function chat({ origin }: TestGateway): Promise<Response> {
   return response;
 }
 
-/** The body of an answer. */
+/** Returns the body of a response. */
 export function textOf({ bytes }: RawResponse): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** `budgets` of `/config_dump`. */
+/** Returns `budgets` of `/config_dump`. */
 export async function budgetsOf(
   { gateway }: Pick<TestGateway, "gateway">,
 ): Promise<readonly Fields[]> {

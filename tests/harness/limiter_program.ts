@@ -1,10 +1,10 @@
 /**
- * Sends requests to a global budget and writes one `a` for each that was admitted, `f` for each failure.
+ * Sends requests to a global budget and writes `a` for each admitted request, `f` for each failure.
  * Arguments: path of the store, capacity, number of requests.
  *
  * @module
  */
-// deno-lint-ignore-file no-console -- whoever runs the test sees why it failed
+// deno-lint-ignore-file no-console -- shows the reason of a failure
 import type { DescriptorUse } from "../../src/ratelimit/global_limiter.ts";
 import { KvLimiter } from "../../src/ratelimit/kv/kv_limiter.ts";
 

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 // @ts-types="./llhttp_wasm.d.ts"
 import llhttpWasm from "undici/lib/llhttp/llhttp-wasm.js";
 
-/** What a parser makes of a response. */
+/** A parsed response. */
 export interface ParsedResponse {
   readonly status: number;
   /** `[name, value]`, trailers included. */
@@ -24,10 +24,10 @@ interface Exports {
 }
 
 const RESPONSE = 2;
-/** Returned by `wasm_on_message_complete` to stop there. */
+/** Returned by `wasm_on_message_complete` to stop after the message. */
 const PAUSE = 21;
 
-/** Node's parser, as the npm package `undici` ships it: the yardstick for ours. */
+/** Node's parser from the npm package `undici`, the reference for ours. */
 export class Llhttp {
   readonly #exports: Exports;
   #names: string[] = [];
@@ -38,7 +38,7 @@ export class Llhttp {
   #interim = false;
   #parser = 0;
 
-  /** @param module As `loadLlhttp` compiles it. */
+  /** @param module Compiled by `loadLlhttp`. */
   constructor(module: WebAssembly.Module) {
     const text = (at: number, length: number) =>
       Buffer.from(this.#exports.memory.buffer, at, length).toString("latin1");
@@ -80,7 +80,7 @@ export class Llhttp {
     this.#exports._initialize();
   }
 
-  /** The first final response in `bytes`, after which the connection ends; else why there is none. */
+  /** Returns the first final response in `bytes`, after which the connection ends, or the reason why there is none. */
   parse(bytes: Uint8Array): ParsedResponse | string {
     const { malloc, free, llhttp_alloc, llhttp_free } = this.#exports;
     this.#clear();
@@ -130,7 +130,7 @@ export class Llhttp {
   }
 }
 
-/** The parser, ready to use. */
+/** Loads the parser. */
 export async function loadLlhttp(): Promise<Llhttp> {
   return new Llhttp(await WebAssembly.compile(new Uint8Array(llhttpWasm)));
 }

@@ -1,5 +1,5 @@
 /**
- * The parser of Node.js as a second opinion on requests.
+ * The parser of Node.js as a reference for requests.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import llhttpWasm from "undici/lib/llhttp/llhttp-wasm.js";
 const REQUEST = 1;
 const PAUSED_UPGRADE = "HPE_PAUSED_UPGRADE";
 
-/** A message as a parser sees it; text has one character per byte. */
+/** A parsed message; strings have one character per byte. */
 export interface ParsedMessage {
   method: string;
   target: string;
@@ -19,10 +19,10 @@ export interface ParsedMessage {
   complete: boolean;
 }
 
-/** What a parser makes of a connection's bytes. */
+/** The parsed bytes of a connection. */
 export interface ParsedStream {
   readonly messages: ParsedMessage[];
-  /** Why it stopped, such as `HPE_INVALID_METHOD`. */
+  /** The error code, such as `HPE_INVALID_METHOD`. */
   readonly error: string | undefined;
 }
 
@@ -94,7 +94,7 @@ const wasm = await WebAssembly.instantiate(
 const exports = wasm.exports as unknown as Exports;
 exports._initialize?.();
 
-/** Reads requests until the bytes end or llhttp, in its strict mode, refuses them. */
+/** Parses requests until the bytes end or llhttp rejects them in strict mode. */
 export function parseWithLlhttp(text: string): ParsedStream {
   messages = [];
   parser = exports.llhttp_alloc(REQUEST);
@@ -107,7 +107,7 @@ export function parseWithLlhttp(text: string): ParsedStream {
     : cString(exports.llhttp_errno_name(errno));
   exports.free(pointer);
   exports.llhttp_free(parser);
-  // Blanks behind a value are left to the caller.
+  // The caller removes trailing blanks of a value.
   for (const field of messages.flatMap(({ headers }) => headers)) {
     field[1] = field[1].replace(/[ \t]+$/, "");
   }

@@ -3,21 +3,21 @@ import { buffer } from "node:stream/consumers";
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { NodeUpstream } from "./node_upstreams.ts";
 
-/** What an LLM provider answers. */
+/** The response of an LLM provider. */
 export interface LlmAnswer {
   readonly contentType: string;
   readonly body: Uint8Array;
   readonly status?: number;
   readonly coding?: keyof typeof codings;
-  /** Sends nothing but the body and waits for the client to leave. */
+  /** Sends the body and waits until the client disconnects. */
   readonly hangs?: boolean;
-  /** Breaks the connection off after the body. */
+  /** Resets the connection after the body. */
   readonly breaks?: boolean;
-  /** Sends nothing at all and waits for the client to leave. */
+  /** Sends nothing and waits until the client disconnects. */
   readonly isSilent?: boolean;
 }
 
-/** A request as it reached a provider. */
+/** A request as a provider received it. */
 export interface LlmRequestSeen {
   readonly method: string;
   readonly url: string;
@@ -31,7 +31,7 @@ const codings = {
   zstd: zstdCompressSync,
 } as const;
 
-/** A body in a content coding. */
+/** Encodes a body in a content coding. */
 export function encode(
   body: Uint8Array,
   coding: keyof typeof codings | undefined,
@@ -44,15 +44,15 @@ export function encode(
   return bytes;
 }
 
-/** Many tests send the same body many times. */
+/** Cached, because many tests send the same body many times. */
 const encoded = new WeakMap<
   Uint8Array,
   ReadonlyMap<keyof typeof codings, Uint8Array>
 >();
 
-/** Stands in for any LLM provider: answers POST as told, GET with `{}`. */
+/** Acts as any LLM provider: responds to POST with the given response, to GET with `{}`. */
 export class LlmUpstream implements AsyncDisposable {
-  /** All that were not GET. */
+  /** All requests except GET. */
   readonly requests: readonly LlmRequestSeen[];
   readonly #server: NodeUpstream;
   readonly #port: number;
@@ -67,7 +67,7 @@ export class LlmUpstream implements AsyncDisposable {
     this.requests = requests;
   }
 
-  /** Starts it; `answer` sees how many requests came before. */
+  /** Starts it; `answer` receives the number of earlier requests. */
   static async start(
     answer: (request: LlmRequestSeen, index: number) => LlmAnswer,
   ): Promise<LlmUpstream> {

@@ -1,4 +1,4 @@
-/** The lines that something writes, as they come. */
+/** Collects the lines of a stream. */
 export class LogLines {
   readonly all: string[] = [];
   #cursor = 0;
@@ -22,7 +22,7 @@ export class LogLines {
     this.#wakeAll();
   }
 
-  /** The first line that matches behind the one that was answered last; waits for it. */
+  /** Waits for and returns the first matching line after the last returned one. */
   async next(pattern: RegExp): Promise<string> {
     for (;;) {
       for (let index = this.#cursor; index < this.all.length; index++) {

@@ -13,31 +13,31 @@ import { freePort } from "./free_port.ts";
 import { McpRemoteProcess } from "./mcp_remote_process.ts";
 import { MemoryOAuthProvider } from "./memory_oauth_provider.ts";
 
-/** What a client is started with. */
+/** Options of a client. */
 export interface Visit {
   readonly url: string;
   /** Skips registration. */
   readonly clientId?: string;
-  /** Where its client-ID metadata document is; it is its ID at providers that know such documents. */
+  /** The URL of its client ID metadata document, which is its ID at providers that support such documents. */
   readonly clientMetadataUrl?: string;
-  /** What it asks for when nobody tells it. */
+  /** The default scope that it requests. */
   readonly scope?: string;
 }
 
-/** A client that was let in; disposing ends its session. */
+/** A connected client; disposing ends its session. */
 export interface McpConnection extends AsyncDisposable {
-  /** Names of the tools it sees now. */
+  /** Returns the names of the tools. */
   listTools(): Promise<readonly string[]>;
 }
 
-/** A real MCP client, which knows nothing but the URL. */
+/** A real MCP client, configured with the URL only. */
 export interface McpClient {
   readonly name: string;
-  /** Logs in when asked to, and opens a session. */
+  /** Logs in if required, and opens a session. */
   connect(visit: Visit): Promise<McpConnection>;
 }
 
-/** Connects, answers the names of the tools the client sees, and leaves. */
+/** Connects, returns the names of the tools, and disconnects. */
 export async function visit(
   client: McpClient,
   visit: Visit,
@@ -90,7 +90,7 @@ export const clientV2: McpClient = {
   },
 };
 
-/** What both generations have. */
+/** Adapts a client of either generation. */
 function asConnection(
   client: {
     listTools(): Promise<
@@ -112,7 +112,7 @@ function asConnection(
   };
 }
 
-/** The bridge from standard input and output, in a process of its own that waits for the browser on a loopback port. */
+/** The bridge from standard input and output: a process that waits for the browser on a loopback port. */
 export const mcpRemote: McpClient = {
   name: "mcp-remote",
   async connect({ url, clientId, scope }) {
@@ -140,7 +140,7 @@ export const mcpRemote: McpClient = {
   },
 };
 
-/** All of them. */
+/** All MCP clients. */
 export const mcpClients: readonly McpClient[] = [sdkV1, clientV2, mcpRemote];
 
 function readCode(callback: URL): string {

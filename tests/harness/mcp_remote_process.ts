@@ -1,14 +1,14 @@
 import { logIn } from "./browser_user.ts";
 import { LogLines } from "./log_lines.ts";
 
-/** A program that hangs must not hang the tests. */
+/** Time-out for a program that hangs. */
 const TIMEOUT_MS = 300_000;
 
 interface ToolList {
   readonly result: { readonly tools: readonly { readonly name: string }[] };
 }
 
-/** `mcp-remote` as an MCP host runs it: JSON-RPC by line on its standard input and output. What fails, fails with its log. */
+/** Runs `mcp-remote` as an MCP host does: one JSON-RPC message per line on standard input and output. Errors include its log. */
 export class McpRemoteProcess implements AsyncDisposable {
   readonly #home: string;
   readonly #child: Deno.ChildProcess;
@@ -33,7 +33,7 @@ export class McpRemoteProcess implements AsyncDisposable {
     const home = await Deno.makeTempDir();
     const child = new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "mcp-remote", ...args],
-      // Without a PATH it finds no browser, and prints the URL for its user.
+      // Without a PATH it finds no browser and prints the URL for its user.
       env: { MCP_REMOTE_CONFIG_DIR: home, PATH: home },
       stdin: "piped",
       stdout: "piped",
@@ -43,7 +43,7 @@ export class McpRemoteProcess implements AsyncDisposable {
     return new McpRemoteProcess(home, child);
   }
 
-  /** Logs in on the page it prints, and opens the callback as a browser would. */
+  /** Logs in at the printed URL, and opens the callback like a browser. */
   async logIn(): Promise<void> {
     await this.#log.next(/Please authorize this client by visiting:/);
     const callback = await logIn(await this.#log.next(/^http/));
@@ -69,7 +69,7 @@ export class McpRemoteProcess implements AsyncDisposable {
     try {
       this.#child.kill();
     } catch (error) {
-      // It ended by itself.
+      // It has exited by itself.
       if (!(error instanceof TypeError)) throw error;
     }
     await this.#ended;
@@ -90,10 +90,10 @@ export class McpRemoteProcess implements AsyncDisposable {
     }
   }
 
-  /** Rejects when the server turned the token down: the program asks its user again, and would wait. */
+  /** Rejects if the server rejected the token: the program then asks its user again and waits. */
   async #isRefused(): Promise<never> {
     await this.#log.next(/Please authorize this client/);
-    throw new Error("It asks to log in again");
+    throw new Error("mcp-remote asks to log in again");
   }
 
   async #send(message: Readonly<Record<string, unknown>>): Promise<void> {

@@ -23,7 +23,7 @@ interface Discovery {
   readonly authorizationServerUrl: string;
 }
 
-/** What an MCP client has to remember while it logs in; both generations of the SDK take it. */
+/** Keeps the state of an MCP client's login; both generations of the SDK accept it. */
 export class MemoryOAuthProvider {
   readonly redirectUrl = "http://127.0.0.1:1/callback";
   readonly clientMetadata: ClientMetadata = {
@@ -33,7 +33,7 @@ export class MemoryOAuthProvider {
     response_types: ["code"],
     token_endpoint_auth_method: "none",
   };
-  /** Of its client-ID metadata document. */
+  /** The URL of its client ID metadata document. */
   readonly clientMetadataUrl?: string;
   #client: ClientInformation | undefined;
   #tokens: Tokens | undefined;
@@ -55,13 +55,13 @@ export class MemoryOAuthProvider {
     if (scope !== undefined) this.clientMetadata.scope = scope;
   }
 
-  /** Where the client sent its user. */
+  /** Returns the authorization URL that the client opened. */
   get authorizationUrl(): URL {
-    assert(this.#authorizationUrl, "nobody was sent to log in");
+    assert(this.#authorizationUrl, "the client opened no authorization URL");
     return this.#authorizationUrl;
   }
 
-  /** A client registered beforehand belongs to whatever server the client finds. */
+  /** A preregistered client is used at any server that the client discovers. */
   clientInformation(
     context?: { readonly issuer: string },
   ): ClientInformation | undefined {

@@ -1,35 +1,35 @@
 import { Buffer } from "node:buffer";
 import type { Transport } from "../../src/http/transport.ts";
 
-/** A connection in memory, seen from the far end: what the owner reads is given here, what it writes is kept. */
+/** An in-memory connection: the test provides the bytes to read and inspects the written bytes. */
 export class MemoryTransport implements Transport {
-  /** All that was written, one character per byte. */
+  /** All written bytes, one character per byte. */
   written = "";
   /** Number of writes. */
   writes = 0;
-  /** Whether the owner ended its side. */
+  /** True after the write side was closed. */
   ended = false;
   closed = false;
-  /** Set to hold writes back until it is resolved. */
+  /** If set, writes wait until it resolves. */
   writable: Promise<void> | undefined;
   #input = Buffer.alloc(0);
   #inputEnded = false;
   #inputError: Error | undefined;
   #wake: (() => void) | undefined;
 
-  /** Gives bytes to read, one character each. */
+  /** Adds bytes to read, one character per byte. */
   give(text: string): void {
     this.#input = Buffer.concat([this.#input, Buffer.from(text, "latin1")]);
     this.#wake?.();
   }
 
-  /** Nothing more will come. */
+  /** Ends the bytes to read. */
   end(): void {
     this.#inputEnded = true;
     this.#wake?.();
   }
 
-  /** Breaks the connection. */
+  /** Resets the connection. */
   break(): void {
     this.#inputError = new Deno.errors.ConnectionReset("reset");
     this.#wake?.();
@@ -47,7 +47,7 @@ export class MemoryTransport implements Transport {
       }
       if (this.#inputEnded) return null;
       if (this.#wake !== undefined) {
-        throw new Error("Cannot read: another read is under way");
+        throw new Error("Cannot read: another read is in progress");
       }
       await new Promise<void>((resolve) => this.#wake = resolve);
       this.#wake = undefined;
@@ -74,7 +74,7 @@ export class MemoryTransport implements Transport {
   }
 }
 
-/** Lets everything run that waits for nothing but promises. */
+/** Runs all pending microtasks. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -10,7 +10,7 @@ const valid = [
   "DELETE /g HTTP/1.1\r\nhost: a.example\r\nX-A: 1\r\nX-A: 2\r\n\r\n",
 ];
 
-/** One or two valid requests in a row, and most of the time something done to them. */
+/** Returns one or two valid requests, most of the time with mutations. */
 export function mutatedRequests(random: () => number): string {
   const pick = () => valid[Math.floor(random() * valid.length)] ?? "";
   const text = pick() + (random() < 0.5 ? pick() : "");

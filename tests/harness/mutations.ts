@@ -1,4 +1,4 @@
-/** Uniform in [0, 1), the same sequence for the same seed (mulberry32). */
+/** Returns a generator of uniform numbers in [0, 1), deterministic by seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +9,7 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** Bytes and snippets that parsers trip over. */
+/** Bytes and snippets that are difficult for parsers. */
 const snippets = [
   "\r\n",
   "\n",
@@ -32,7 +32,7 @@ const snippets = [
   "\xff",
 ];
 
-/** `text` with one to four random changes. */
+/** Returns `text` with one to four random changes. */
 export function mutate(text: string, random: () => number): string {
   const changes = 1 + Math.floor(random() * 4);
   let mutated = text;

@@ -12,18 +12,18 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { answer } from "./raw_upstream.ts";
 
-/** Answers one stream of HTTP/2. */
+/** Responds to one HTTP/2 stream. */
 export type StreamHandler = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
 ) => void;
 
-/** A server of Node's for upstream tests, closed with all its connections at the end of the scope. */
+/** A Node.js server for upstream tests; disposing it closes all its connections. */
 export class NodeUpstream implements AsyncDisposable {
   readonly #server: NetServer | Http2Server | Http2SecureServer;
   readonly #sockets = new Set<Socket>();
 
-  /** @param server Not listening yet. */
+  /** @param server Must not listen yet. */
   constructor(server: NetServer | Http2Server | Http2SecureServer) {
     this.#server = server;
     server.on("connection", (socket: Socket) => {
@@ -33,7 +33,7 @@ export class NodeUpstream implements AsyncDisposable {
     });
   }
 
-  /** Answers every request with the server name that the client asked for. */
+  /** Returns the requested server name (SNI) for every request. */
   static overTls(options: TlsOptions): Promise<NodeUpstream> {
     const server = createTlsServer(options, (socket) => {
       socket.on("error", () => {});
@@ -43,7 +43,7 @@ export class NodeUpstream implements AsyncDisposable {
     return new NodeUpstream(server).#listen();
   }
 
-  /** HTTP/2 without TLS. */
+  /** Starts HTTP/2 without TLS. */
   static http2(
     handle: StreamHandler,
     options: { settings?: { maxConcurrentStreams?: number } } = {},
@@ -52,7 +52,7 @@ export class NodeUpstream implements AsyncDisposable {
     return NodeUpstream.#handling(server, handle);
   }
 
-  /** HTTP/2 by ALPN; HTTP/1.1 for others when `allowHTTP1` is set. */
+  /** Starts HTTP/2 by ALPN, with HTTP/1.1 for other clients if `allowHTTP1` is set. */
   static http2OverTls(
     handle: StreamHandler,
     options: SecureServerOptions,
@@ -92,7 +92,7 @@ export class NodeUpstream implements AsyncDisposable {
     return this.#sockets.size;
   }
 
-  /** Cuts every connection. */
+  /** Destroys every connection. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -112,7 +112,7 @@ export class NodeUpstream implements AsyncDisposable {
   }
 }
 
-/** Node's types do not know of it. */
+/** Reads a property that is missing in Node's types. */
 function serverNameOf(socket: object): string {
   return "servername" in socket ? String(socket.servername) : "";
 }

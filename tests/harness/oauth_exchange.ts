@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Idp } from "../../cli/dev/idp/idp.ts";
 import { logIn } from "./browser_user.ts";
 
-/** Logs in with code and PKCE as the client that is registered beforehand; answers the token endpoint's JSON. */
+/** Logs in with code and PKCE as the preregistered client; returns the token endpoint's JSON. */
 export async function requestUserToken(
   idp: Idp,
   parameters: Readonly<Record<string, string>>,
@@ -46,7 +46,7 @@ export async function requestUserToken(
   return await response.json();
 }
 
-/** The provider's own metadata. */
+/** Reads the provider's own metadata. */
 export async function readMetadata(
   { issuer }: Idp,
 ): Promise<Record<string, unknown>> {
@@ -55,7 +55,7 @@ export async function readMetadata(
   return await response.json();
 }
 
-/** Claims of a token whose signature is nobody's business here. */
+/** Decodes the claims of a token without verifying its signature. */
 export function decodeClaims(token: unknown): Record<string, unknown> {
   const [, claims = ""] = String(token).split(".");
   return JSON.parse(

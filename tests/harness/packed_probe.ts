@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { pack } from "../../.ci/pack.ts";
 
-/** What the packed file runs here: it tells what reached it. */
+/** A program for the packed file that prints its environment. */
 export const PROBE = `
 switch (Deno.args[0]) {
   case "exit":
@@ -21,7 +21,7 @@ switch (Deno.args[0]) {
   }
 }`;
 
-/** What the probe prints when it is not told to do something else. */
+/** The output of the probe by default. */
 export interface Report {
   readonly args: string[];
   readonly pid: number;
@@ -29,7 +29,7 @@ export interface Report {
   readonly permissions: Record<string, boolean>;
 }
 
-/** How to start the packed file; the environment is empty but for `env`. */
+/** Options to start the packed file; the environment contains `env` only. */
 export interface Start {
   readonly args?: string[];
   readonly env?: Record<string, string>;
@@ -39,12 +39,12 @@ export interface Start {
 
 const runtime = await Deno.readFile(Deno.execPath());
 
-/** Root may write anywhere, so as root the packed file runs as somebody else. */
-export const unexpectedResponse = Deno.uid() === 0
+/** Root can write anywhere, so as root the tests run the packed file as another user. */
+export const unprivilegedUser = Deno.uid() === 0
   ? { uid: 65534, gid: 65534 }
   : {};
 
-/** A directory with a packed probe, `gateway`, and whatever directories a test puts beside it for the user that starts it. */
+/** A directory with a packed probe, `gateway`, and further directories of a test, owned by the user that starts it. */
 export class Sandbox {
   readonly path = Deno.makeTempDirSync();
   readonly executable = `${this.path}/gateway`;
@@ -67,8 +67,8 @@ export class Sandbox {
     const path = `${this.path}/${name}`;
     Deno.mkdirSync(path);
     Deno.chmodSync(path, mode);
-    if (unexpectedResponse.uid !== undefined) {
-      Deno.chownSync(path, unexpectedResponse.uid, unexpectedResponse.gid);
+    if (unprivilegedUser.uid !== undefined) {
+      Deno.chownSync(path, unprivilegedUser.uid, unprivilegedUser.gid);
     }
     return path;
   }
@@ -77,7 +77,7 @@ export class Sandbox {
     { args = [], env = {}, cwd = this.path, file = this.executable }: Start,
   ): Deno.ChildProcess {
     return new Deno.Command(file, {
-      ...unexpectedResponse,
+      ...unprivilegedUser,
       args,
       cwd,
       env,
@@ -108,7 +108,7 @@ export class Sandbox {
   }
 }
 
-/** Names below a cache directory, without what Deno keeps for itself: `["deno-…/gateway", "gateway-…/main.js"]`. */
+/** Returns the names below a cache directory without Deno's own files: `["deno-…/gateway", "gateway-…/main.js"]`. */
 export function entriesOf(cache: string): string[] {
   return [...Deno.readDirSync(cache)]
     .flatMap(({ name }) =>
@@ -120,7 +120,7 @@ export function entriesOf(cache: string): string[] {
     .sort();
 }
 
-/** Path of the one `file` below a cache directory. */
+/** Returns the path of the only `file` below a cache directory. */
 export function pathOf(cache: string, file: string): string {
   const entry = entriesOf(cache).find((name) => name.endsWith(`/${file}`));
   assert(entry, `no ${file} in ${cache}`);

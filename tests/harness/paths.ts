@@ -2,27 +2,27 @@ import { startPlayground } from "../../cli/dev/playground.ts";
 import { startTestGateway } from "./gateway.ts";
 import { conformanceOffer } from "./mcp/conformance_offer.ts";
 
-/** A way from clients to a server. */
+/** A network path from clients to a server. */
 export interface Path {
-  /** Completes "the client reads the answer …". */
+  /** Completes a test title such as "the client reads the response …". */
   readonly name: string;
-  /** Opens the way to the server at `origin`; disposing closes it, not the server. */
+  /** Opens the path to the server at `origin`; disposing closes the path, not the server. */
   reach(origin: string): Promise<Reached>;
 }
 
-/** Where to find a server at the near end of a path. */
+/** The client side of a path. */
 export interface Reached extends AsyncDisposable {
   readonly origin: string;
 }
 
-/** With nothing between client and server. */
+/** Connects client and server directly. */
 export const directly: Path = {
   name: "directly",
   reach: (origin) =>
     Promise.resolve({ origin, [Symbol.asyncDispose]: () => Promise.resolve() }),
 };
 
-/** Through a gateway with one plain route. */
+/** Connects them through a gateway with one plain route. */
 export const throughGateway: Path = {
   name: "through the gateway",
   async reach(origin) {
@@ -37,16 +37,16 @@ export const throughGateway: Path = {
   },
 };
 
-/** Every path; clients must not see a difference. */
+/** All paths; clients must observe no difference. */
 export const paths: readonly Path[] = [directly, throughGateway];
 
-/** The playground at the near end of a path. */
+/** The playground at the client side of a path. */
 export interface ReachedPlayground extends AsyncDisposable {
   readonly mcpUrl: string;
   readonly llmUrl: string;
 }
 
-/** Starts a playground that offers what the conformance suite requires, and opens the path to it. */
+/** Starts a playground with everything that the conformance suite requires, and opens the path to it. */
 export async function openPlayground(path: Path): Promise<ReachedPlayground> {
   await using opening = new AsyncDisposableStack();
   const { mcpUrl, llmUrl } = opening.use(

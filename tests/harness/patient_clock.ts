@@ -1,11 +1,11 @@
 import { FakeClock } from "./fake_clock.ts";
 
-/** The longest that a store which was locked, or written by somebody else, is left alone for. */
+/** Longest pause before a retry on a store that is locked or was changed by another process. */
 const LONGEST_RETRY_MS = 50;
 
 /**
- * A `FakeClock` for what waits for a store that others use too: no request has waited too long before `advance`, but the short pauses
- * before another try pass by themselves, as nobody can know of them.
+ * A `FakeClock` for code that waits for a shared store: time-outs expire only on `advance`, but the short pauses
+ * before a retry elapse by themselves, because tests cannot observe them.
  */
 export class PatientClock extends FakeClock {
   override setTimer(callback: () => void, delayMs: number): () => void {

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { Profile } from "pprof-format";
 
-/** A function of a profile and what was measured in it alone. */
+/** A function of a profile with its self value. */
 export interface HotFunction {
   readonly name: string;
   readonly file: string;
-  /** Where it begins. */
+  /** Its first line. */
   readonly startLine: number;
-  /** Lines in which something was measured. */
+  /** Lines with samples. */
   readonly lines: readonly number[];
   readonly value: number;
 }
 
-/** Has a CPU profile taken until it is disposed; whoever else asks for one is refused. */
+/** Takes a CPU profile until disposed; other requests for one are rejected. */
 export async function holdCpuProfile(admin: string): Promise<AsyncDisposable> {
   const url = `${admin}/debug/pprof/profile`;
   const client = new AbortController();
@@ -24,7 +24,7 @@ export async function holdCpuProfile(admin: string): Promise<AsyncDisposable> {
     return response.status;
   };
   const held = (async () => {
-    // The first who asks gets it: that may be the question below.
+    // The first request gets it, which may be the one below.
     while (await statusOf("seconds=300", { signal }) === 409);
   })();
   held.catch(() => {});
@@ -37,7 +37,7 @@ export async function holdCpuProfile(admin: string): Promise<AsyncDisposable> {
   };
 }
 
-/** The functions of a gzipped profile by their last value, the highest first. */
+/** Returns the functions of a gzipped profile by their last value, descending. */
 export function hotFunctions(bytes: Uint8Array): readonly HotFunction[] {
   const profile = Profile.decode(gunzipSync(bytes));
   const text = (index: number | bigint) =>
@@ -62,7 +62,7 @@ export function hotFunctions(bytes: Uint8Array): readonly HotFunction[] {
   return [...found.values()].toSorted((a, b) => b.value - a.value);
 }
 
-/** Names of all value types, such as `["samples/count", "cpu/nanoseconds"]`. */
+/** Returns the names of all value types, such as `["samples/count", "cpu/nanoseconds"]`. */
 export function valueTypes(bytes: Uint8Array): readonly string[] {
   const { sampleType, stringTable } = Profile.decode(gunzipSync(bytes));
   return sampleType.map(({ type, unit }) =>
@@ -70,7 +70,7 @@ export function valueTypes(bytes: Uint8Array): readonly string[] {
   );
 }
 
-/** What `go tool pprof -top -filefunctions` prints; `undefined` on a machine without a Go that has it or can build it. */
+/** Returns the output of `go tool pprof -top -filefunctions`; `undefined` on a machine whose Go cannot run it. */
 export async function goTop(file: string): Promise<string | undefined> {
   const go = ["/usr/local/go/bin/go", "/usr/bin/go"].find((path) => {
     try {
@@ -80,7 +80,7 @@ export async function goTop(file: string): Promise<string | undefined> {
     }
   });
   if (go === undefined) return undefined;
-  // It keeps what it builds below its home, which it must have.
+  // It requires a home directory for its build cache.
   const env = {
     HOME: Deno.env.get("HOME") ?? "/tmp",
     PPROF_TMPDIR: "/tmp",
@@ -95,7 +95,7 @@ export async function goTop(file: string): Promise<string | undefined> {
   return new TextDecoder().decode(stdout);
 }
 
-/** The values of the label `thread`, each once, sorted. */
+/** Returns the distinct values of the label `thread`, sorted. */
 export function threadLabels(bytes: Uint8Array): readonly string[] {
   const { sample, stringTable } = Profile.decode(gunzipSync(bytes));
   const text = (index: number | bigint) =>

@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** Milliseconds that the processor works for `work`; unlike time on the wall they do not grow when other programs run. */
+/** Returns the CPU milliseconds of `work`, which unlike wall time do not depend on other programs. */
 export function processorTime(work: () => void): number {
   const before = process.threadCpuUsage();
   work();

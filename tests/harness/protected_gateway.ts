@@ -3,31 +3,31 @@ import { startMcpServer } from "../../cli/dev/mcp_server.ts";
 import { freePort } from "./free_port.ts";
 import { startTestGateway } from "./gateway.ts";
 
-/** How the gateway protects the MCP server. */
+/** Options of the gateway that protects the MCP server. */
 export interface Protection {
   readonly provider: "IdpA" | "IdpB";
   /** Audience of tokens; the URL of the MCP endpoint by default. */
   readonly audience?: string;
   /** Rules of `authorization`; none by default. */
   readonly rules?: readonly string[];
-  /** More fields of `jwtAuthentication.mcp`. */
+  /** Additional fields of `jwtAuthentication.mcp`. */
   readonly mcp?: Readonly<Record<string, unknown>>;
   /** A free port by default. */
   readonly port?: number;
-  /** Origins of web pages that may call; `*` by default. */
+  /** Allowed origins of web pages; `*` by default. */
   readonly allowOrigins?: readonly string[];
 }
 
-/** A gateway before an MCP server, with the identity provider that goes with it. */
+/** A gateway in front of an MCP server, with its identity provider. */
 export interface ProtectedGateway extends AsyncDisposable {
   /** Endpoint of the MCP server at the gateway. */
   readonly url: string;
   readonly origin: string;
-  /** Every request in the order in which it ended: `POST /mcp 401`. */
+  /** All requests in the order of completion, such as `POST /mcp 401`. */
   requests(): string[];
 }
 
-/** Starts all that a client needs; disposing also stops `idp`. */
+/** Starts gateway and MCP server; disposing also stops `idp`. */
 export async function startProtectedGateway(
   idp: Idp,
   {

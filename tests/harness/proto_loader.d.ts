@@ -1,4 +1,4 @@
-/** What the tests use of `@grpc/proto-loader`, whose own types bring those of Node.js, which disagree with Deno's. */
+/** Types of the used part of `@grpc/proto-loader`; its own types include those of Node.js, which conflict with Deno's. */
 
 export function loadSync(
   path: string,

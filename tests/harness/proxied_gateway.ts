@@ -54,9 +54,9 @@ export interface ProxiedGateway extends AsyncDisposable {
   ): Promise<OAuthResponse>;
 }
 
-/** What can be chosen; every field has a default. */
+/** Options; every field has a default. */
 export interface ProxiedOptions {
-  /** More fields of `jwtAuthentication.mcp`. */
+  /** Additional fields of `jwtAuthentication.mcp`. */
   readonly mcp?: Readonly<Record<string, unknown>>;
   readonly idp?: IdpAOptions;
   /** Port of the gateway. */

@@ -1,5 +1,5 @@
 /**
- * A rate limit service over real gRPC, made from the proto that Envoy publishes.
+ * A rate limit service over real gRPC, based on the proto that Envoy publishes.
  *
  * @module
  */
@@ -28,30 +28,30 @@ export interface ReceivedRequest {
   }[];
 }
 
-/** `RateLimitResponse` in the spelling of the proto, every field may be left out; or bytes in its place. */
+/** `RateLimitResponse` with the field names of the proto, all optional; or raw bytes. */
 export type Reply = Readonly<Record<string, unknown>> | Uint8Array;
 
 /** A running service. */
 export interface RateLimitService extends AsyncDisposable {
   readonly port: number;
-  /** Everything asked so far, in order. */
+  /** All requests so far, in order. */
   readonly received: readonly ReceivedRequest[];
-  /** Resolves once `count` requests have come. */
+  /** Resolves once `count` requests have arrived. */
   waitFor(count: number): Promise<void>;
-  /** Stops at once and breaks connections, as a crash does. */
+  /** Stops immediately and resets connections, like a crash. */
   stop(): void;
 }
 
-/** How to answer. */
+/** Options of the service. */
 export interface RateLimitServiceOptions {
-  /** Default: OK to everything. May reject, which the client sees as an error of the service. */
+  /** Default: OK to everything. May reject, which the client receives as an error of the service. */
   readonly reply?: (request: ReceivedRequest) => Reply | Promise<Reply>;
   /** Default: any free one. */
   readonly port?: number;
   readonly tls?: KeyPair;
 }
 
-/** Starts a service on this machine. */
+/** Starts a service on 127.0.0.1. */
 export async function startRateLimitService(
   options: RateLimitServiceOptions = {},
 ): Promise<RateLimitService> {
@@ -106,7 +106,7 @@ function listen(server: grpc.Server, port: number): Promise<number> {
   );
 }
 
-/** TLS before a plain server: what the library's own TLS server sends under Deno is not TLS. */
+/** Terminates TLS in front of a plain server, because the library's TLS server does not work in Deno. */
 function startTlsFront(
   { cert, key }: KeyPair,
   plainPort: number,
@@ -136,7 +136,7 @@ function startTlsFront(
   };
 }
 
-/** Ends when either side does; a failed handshake ends it too. */
+/** Relays until either side closes or the handshake fails. */
 async function relayTo(port: number, secured: Deno.TlsConn): Promise<void> {
   const plain = await Deno.connect({ hostname: "127.0.0.1", port });
   await Promise.allSettled([
@@ -176,7 +176,7 @@ function loadService(): grpc.ServiceDefinition {
       ],
     });
     const loaded = grpc.loadPackageDefinition(definition);
-    // deno-lint-ignore no-explicit-any -- the types of loaded packages say nothing
+    // deno-lint-ignore no-explicit-any -- loaded packages have no types
     const { service } = (loaded as any).envoy.service.ratelimit.v3
       .RateLimitService;
     const { ShouldRateLimit: method } = service;
@@ -189,7 +189,7 @@ function loadService(): grpc.ServiceDefinition {
   }
 }
 
-/** The package ships the proto from before descriptors had a `hits_addend` of their own. */
+/** Adds `hits_addend` of descriptors, which the shipped proto does not have yet. */
 function writeNewer(path: string, shipped: string): void {
   const limit = "RateLimitOverride limit = 2;";
   const newer = shipped

@@ -12,7 +12,7 @@ import { type Transport, writeAll } from "../../src/http/transport.ts";
 import { FramedBody } from "../../src/http/http1/framed_body.ts";
 import { responseFraming } from "../../src/http/http1/framing.ts";
 
-/** A response as it came over the wire. */
+/** A response as received. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: HeaderList;
@@ -20,7 +20,7 @@ export interface RawAnswer {
   readonly trailers: HeaderList | undefined;
 }
 
-/** A client that sends exactly the bytes it is told to; text has one character per byte. */
+/** A client that sends exactly the given bytes; strings have one character per byte. */
 export class RawClient implements Disposable {
   readonly transport: Transport;
   readonly #input: InputBuffer;
@@ -30,7 +30,7 @@ export class RawClient implements Disposable {
     this.#input = new InputBuffer(transport);
   }
 
-  /** @param ca Speaks TLS and trusts that authority. */
+  /** @param ca If given, uses TLS and trusts this authority. */
   static async connect(port: number, ca?: string): Promise<RawClient> {
     if (ca === undefined) {
       return new RawClient(await Deno.connect({ hostname: "127.0.0.1", port }));
@@ -53,14 +53,14 @@ export class RawClient implements Disposable {
     await writeAll(this.transport, Buffer.from(text, "latin1"));
   }
 
-  /** The next response, interim ones included; `undefined` when the server closed the connection. */
+  /** Reads the next response, interim ones included; `undefined` if the server closed the connection. */
   async receive(method = "GET"): Promise<RawAnswer | undefined> {
     const input = this.#input;
     let headEnd = -1;
     while (headEnd < 0) {
       headEnd = findHeadEnd(input.bytes, input.start, input.end);
       if (headEnd < 0 && !await input.fill()) {
-        if (input.available > 0) throw new Error("The response was cut short");
+        if (input.available > 0) throw new Error("The response is incomplete");
         return undefined;
       }
     }
@@ -84,7 +84,7 @@ export class RawClient implements Disposable {
     return { status, headers, body: text, trailers: body.trailers };
   }
 
-  /** Every response until the server closes the connection. */
+  /** Reads all responses until the server closes the connection. */
   async receiveAll(): Promise<RawAnswer[]> {
     const answers: RawAnswer[] = [];
     for (;;) {

@@ -1,13 +1,13 @@
 import { RawConnection } from "./raw_upstream.ts";
 
-/** A client's connection to a port of this machine, in the hands of a test. */
+/** Connects to a port of 127.0.0.1. */
 export async function connectRaw(port: number): Promise<RawConnection> {
   return new RawConnection(
     await Deno.connect({ hostname: "127.0.0.1", port }),
   );
 }
 
-/** Sends one request as it stands and reads the whole answer of a stated length. */
+/** Sends one request unchanged and reads the whole response, which has a Content-Length. */
 export async function exchangeRaw(
   port: number,
   request: string,
@@ -21,7 +21,7 @@ export async function exchangeRaw(
   }
 }
 
-/** Status of a raw response, such as 200. */
+/** Returns the status of a raw response. */
 export function statusOf(response: string): number {
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(response)?.[1]);
 }

@@ -1,13 +1,13 @@
 import { Buffer } from "node:buffer";
 import { freePort } from "./free_port.ts";
 
-/** What an upstream does with one connection, the `index`th since its start; the connection is closed when it is done. */
+/** Handles one connection of an upstream, the `index`th since its start; afterwards the connection is closed. */
 export type Script = (
   connection: RawConnection,
   index: number,
 ) => Promise<void>;
 
-/** One accepted connection, in the hands of a script. */
+/** An accepted connection, controlled by a script. */
 export class RawConnection {
   readonly #socket: Deno.TcpConn;
   readonly #chunk = new Uint8Array(64 * 1024);
@@ -22,7 +22,7 @@ export class RawConnection {
     return this.#closed;
   }
 
-  /** The next request, head and body, as text; throws when the connection ends before. */
+  /** Reads the next request, head and body, as a string; throws if the connection ends before. */
   async request(): Promise<string> {
     const head = await this.head();
     const length = /^content-length: (\d+)/im.exec(head)?.[1];
@@ -33,18 +33,18 @@ export class RawConnection {
     return head;
   }
 
-  /** The head of the next request. */
+  /** Reads the head of the next request. */
   head(): Promise<string> {
     return this.#takeUntil("\r\n\r\n");
   }
 
-  /** The next bytes. */
+  /** Reads the next bytes. */
   async take(count: number): Promise<string> {
     while (this.#received.length < count) await this.#fill();
     return this.#cut(count);
   }
 
-  /** Reads so many bytes and drops them. */
+  /** Reads and discards a number of bytes. */
   async skip(count: number): Promise<void> {
     let left = count - this.#received.length;
     this.#received = Buffer.alloc(0);
@@ -57,7 +57,7 @@ export class RawConnection {
     }
   }
 
-  /** Writes each piece on its own. */
+  /** Writes each piece separately. */
   async send(...pieces: (string | Uint8Array)[]): Promise<void> {
     for (const [index, piece] of pieces.entries()) {
       if (index > 0) await turn();
@@ -70,21 +70,21 @@ export class RawConnection {
     }
   }
 
-  /** Says that nothing more comes, and goes on reading. */
+  /** Closes the write side and continues reading. */
   async closeWrite(): Promise<void> {
     await this.#socket.closeWrite();
   }
 
-  /** Resolves when the gateway's side closes; what it sends meanwhile is dropped. */
+  /** Resolves when the gateway closes its side; received bytes are discarded. */
   async closedByPeer(): Promise<void> {
     try {
       while (await this.#socket.read(this.#chunk) !== null);
     } catch {
-      // A reset, or our own end: closed either way.
+      // Reset or closed by the test: closed in both cases.
     }
   }
 
-  /** Closes with a reset, if the request has more than one byte. */
+  /** Closes with a reset if the request has more than one byte. */
   async reset(): Promise<void> {
     await this.#socket.read(new Uint8Array(1));
     this.close();
@@ -137,7 +137,7 @@ export class RawConnection {
   }
 }
 
-/** An upstream that does to the byte what its script says. */
+/** An upstream whose connections are handled by a script. */
 export class RawUpstream implements AsyncDisposable {
   readonly port: number;
   readonly #listener: Deno.TcpListener;
@@ -146,19 +146,19 @@ export class RawUpstream implements AsyncDisposable {
   readonly #failures: unknown[] = [];
   #accepted = 0;
 
-  /** @param port To take the place of one that was stopped. */
+  /** @param port The port of a stopped upstream to replace. */
   constructor(script: Script, port = freePort()) {
     this.#listener = Deno.listen({ hostname: "127.0.0.1", port });
     this.port = this.#listener.addr.port;
     this.#track(this.#accept(script));
   }
 
-  /** Connections so far. */
+  /** The number of connections so far. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Stops at once, open connections included. */
+  /** Stops immediately, open connections included. */
   async stop(): Promise<void> {
     this.#listener.close();
     for (const connection of this.#connections) connection.close();
@@ -202,7 +202,7 @@ export class RawUpstream implements AsyncDisposable {
   }
 }
 
-/** A response with that body and its length. */
+/** Returns a response with this body and its length. */
 export function answer(body = "ok", ...fields: string[]): string {
   const lines = [
     "HTTP/1.1 200 OK",
@@ -220,7 +220,7 @@ function isEndOfConnection(error: unknown): boolean {
     error instanceof Deno.errors.Interrupted;
 }
 
-/** Lets what was written arrive before the next write. */
+/** Waits until written bytes arrive before the next write. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1));
 }

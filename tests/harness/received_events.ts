@@ -3,7 +3,7 @@ import {
   type ReceivedEvent,
 } from "../../cli/ctl/trace/decode_event.ts";
 
-/** Events as a client has them. */
+/** Decodes events like a client. */
 export function received(events: readonly unknown[]): readonly ReceivedEvent[] {
   return events.map((event) => {
     const decoded = decodeEvent(JSON.stringify(event));

@@ -1,9 +1,9 @@
 import type { Log, LogFields } from "../../src/base/log.ts";
 import type { LogLevel } from "../../src/base/log_filter.ts";
 
-/** A log that keeps what it is told. */
+/** A log that records all messages. */
 export class RecordedLog implements Log {
-  /** Lines such as `warn text {"a":1}`. */
+  /** The lines, such as `warn text {"a":1}`. */
   readonly lines: string[] = [];
   readonly #messages: (readonly [LogLevel, string])[] = [];
 
@@ -31,7 +31,7 @@ export class RecordedLog implements Log {
     return true;
   }
 
-  /** The messages of those levels, without their fields. */
+  /** Returns the messages of the given levels, without fields. */
   messages(...levels: readonly LogLevel[]): readonly string[] {
     return this.#messages.filter(([level]) => levels.includes(level))
       .map(([, message]) => message);

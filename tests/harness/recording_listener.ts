@@ -1,15 +1,15 @@
-/** A request as it arrived. */
+/** A received request. */
 export interface RecordedRequest {
   readonly method: string;
   readonly host: string;
   readonly pathAndQuery: string;
   readonly headers: Headers;
   readonly body: string;
-  /** Of the client. */
+  /** The client's port. */
   readonly port: number;
 }
 
-/** Stands where a listener of the gateway would, and remembers what it was asked. */
+/** Listens in place of a gateway and records the requests. */
 export class RecordingListener implements AsyncDisposable {
   readonly requests: RecordedRequest[] = [];
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -25,12 +25,12 @@ export class RecordingListener implements AsyncDisposable {
           method: request.method,
           host: request.headers.get("host") ?? host,
           pathAndQuery: pathname + search,
-          // Those of the request are gone once it is answered.
+          // The headers of the request become invalid after the response.
           headers: new Headers(request.headers),
           body: await request.text(),
           port: remoteAddr.port,
         });
-        return new Response("the body of the answer");
+        return new Response("the body of the response");
       },
     );
   }

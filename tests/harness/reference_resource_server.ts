@@ -6,13 +6,13 @@ import {
 } from "../../cli/dev/loopback_server.ts";
 import { readMetadata } from "./oauth_exchange.ts";
 
-/** The least that protects an MCP server as the MCP specification asks: shows what clients do without a gateway's doing. */
+/** Minimal protection of an MCP server by the MCP specification, to compare the behavior of clients without a gateway. */
 export interface ReferenceResourceServer extends LoopbackServer {
-  /** Every request in the order in which it came: `POST /mcp 401`. */
+  /** All requests in the order of arrival, such as `POST /mcp 401`. */
   readonly requests: readonly string[];
 }
 
-/** Protects the MCP server at `mcpUrl`. The authorization server it names is itself (`Gateway`) or the provider (`Upstream`). */
+/** Protects the MCP server at `mcpUrl`. Its metadata names itself (`Gateway`) or the provider (`Upstream`) as authorization server. */
 export function startReferenceResourceServer(
   idp: Idp,
   mcpUrl: string,

@@ -3,22 +3,22 @@ import { Gateway } from "../../src/gateway/gateway.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { freePort } from "./free_port.ts";
 
-/** The short form without its `gateways`, and the Kubernetes resources that go with it. */
+/** The short form without its `gateways`, and additional Kubernetes resources. */
 export type Documents = readonly [
   Readonly<Record<string, unknown>>,
   ...unknown[],
 ];
 
-/** A gateway in this process whose configuration a test replaces, and which it may stop and start again. */
+/** A gateway in this process that a test can reconfigure and restart. */
 export interface ReloadableGateway extends AsyncDisposable {
   readonly gateway: Gateway;
-  /** Such as `http://127.0.0.1:40123`; the same after a restart. */
+  /** For instance `http://127.0.0.1:40123`; the same after a restart. */
   readonly origin: string;
-  /** Everything logged so far. */
+  /** All log lines so far. */
   readonly log: readonly string[];
-  /** Puts a configuration into force; answers whether it was accepted. */
+  /** Applies a configuration; returns whether it was accepted. */
   reload(documents: Documents): Promise<boolean>;
-  /** A new gateway, with the configuration that was accepted last. */
+  /** Restarts the gateway with the last accepted configuration. */
   restart(): Promise<void>;
 }
 

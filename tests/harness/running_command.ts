@@ -1,15 +1,15 @@
 import { type GatewayCommand, gatewayCommand } from "./executable.ts";
 
-/** A command of the gateway that runs until it is told to end; killed when disposed. */
+/** A command of the gateway that runs until stopped; killed when disposed. */
 export interface RunningCommand extends AsyncDisposable {
   /** Everything on standard output so far. */
   stdout(): string;
   /** Everything on standard error so far, which is where the log goes. */
   stderr(): string;
-  /** Resolves once the output matches; fails when the process ends before. */
+  /** Resolves once the output matches; rejects if the process exits before. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
   signal(name: Deno.Signal): void;
-  /** Exit code, once it ended. */
+  /** Resolves to the exit code. */
   readonly exited: Promise<number>;
 }
 

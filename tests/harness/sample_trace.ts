@@ -5,7 +5,7 @@ import type {
 } from "../../src/telemetry/trace/trace_event.ts";
 import type { RequestState } from "../../src/telemetry/trace/trace_state.ts";
 
-/** An event at a number of microseconds. */
+/** Creates an event at a time in microseconds. */
 export function traceEvent(
   message: TraceMessage,
   at = 0,
@@ -14,7 +14,7 @@ export function traceEvent(
   return { eventStart: null, eventEnd: at, severity, message };
 }
 
-/** What a request looks like, with these headers. */
+/** Returns the state of a request with these headers. */
 export function requestState(
   headers: Readonly<Record<string, string>> = {},
   rest: Partial<RequestState> = {},
@@ -42,7 +42,7 @@ export function requestState(
   };
 }
 
-/** The trace of a request that was forwarded. */
+/** The trace of a forwarded request. */
 export const forwardedTrace: readonly TraceEvent[] = [
   traceEvent({ type: "requestStarted" }),
   traceEvent({
@@ -142,7 +142,7 @@ export const forwardedTrace: readonly TraceEvent[] = [
   }, 3900),
 ];
 
-/** The trace of a request whose token was refused, at a path of its own. */
+/** The trace of a request with a rejected token, at another path. */
 export const refusedTrace: readonly TraceEvent[] = [
   traceEvent({ type: "requestStarted" }),
   traceEvent({
@@ -170,7 +170,7 @@ export const refusedTrace: readonly TraceEvent[] = [
   ),
 ];
 
-/** As `--raw` prints it. */
+/** Formats events like `--raw`. */
 export function toJsonLines(events: readonly TraceEvent[]): string {
   return events.map((event) => JSON.stringify(event) + "\n").join("");
 }

@@ -1,18 +1,18 @@
 const KIBI = 1024;
 
-/** A request of the soak test and the answer to it; everything follows from the number. */
+/** A request of the soak test and its response, derived from its number. */
 export interface PlannedExchange {
   readonly target: "stable" | "flapping";
   /** Head and body as sent. */
   readonly request: string;
   readonly requestBody: string;
-  /** The body of the answer, without framing. */
+  /** The body of the response, without framing. */
   readonly responseBody: string;
-  /** The answer as sent; each piece is a write of its own. */
+  /** The response as sent, one write per piece. */
   readonly response: readonly string[];
 }
 
-/** What to send as request `id`, and what to answer to it; bodies have 0 B to 256 KiB, most of them little. */
+/** Plans request `id` and its response; bodies have 0 B to 256 KiB, most of them are small. */
 export function planExchange(id: number): PlannedExchange {
   const random = createRandom(id);
   const target = random() < 0.75 ? "stable" : "flapping";
@@ -35,7 +35,7 @@ export function planExchange(id: number): PlannedExchange {
   };
 }
 
-/** The body of a message whose chunks are still framed, else as it is. */
+/** Removes chunk framing from a body, if any. */
 export function unframe(head: string, body: string): string {
   if (!/^transfer-encoding: chunked\r$/im.test(head)) return body;
   let text = "";
@@ -88,7 +88,7 @@ function withLength(body: string): string {
   return `Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Up to three parts, none empty. */
+/** Splits text into up to three parts, none empty. */
 function pieces(text: string, random: () => number): string[] {
   const cuts = [random(), random()].sort((a, b) => a - b);
   const [first = 0, second = 0] = cuts.map((cut) =>
@@ -109,7 +109,7 @@ function sizeOf(ticket: number): number {
 
 const noise = createNoise(512 * KIBI);
 
-/** A stretch of noise that no other number near has; one character per byte. */
+/** Returns noise that differs from that of nearby numbers; one character per byte. */
 function bytesOf(id: number, size: number): string {
   const start = (id * 7919) % (256 * KIBI);
   return noise.slice(start, start + size);
@@ -124,7 +124,7 @@ function createNoise(length: number): string {
   return noise;
 }
 
-/** Numbers in [0, 1) that follow from the seed (mulberry32). */
+/** Returns a generator of numbers in [0, 1), deterministic by seed (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -6,14 +6,14 @@ import { createTokenIssuer, jwksOf } from "./tokens.ts";
 /** A gateway as a process, with the playground's MCP server behind a login, a rule and a limit. */
 export interface StoryGateway extends AsyncDisposable {
   readonly gateway: GatewayProcess;
-  /** Of the admin interface: `127.0.0.1:40123`. */
+  /** Address of the admin interface, such as `127.0.0.1:40123`. */
   readonly admin: string;
-  /** What the rule asks for. */
+  /** The permission that the rule requires. */
   readonly allowedToken: string;
   readonly deniedToken: string;
 }
 
-/** Starts it: `/mcp` asks for the permission `call:mcp`, `/limited` admits one request per hour. */
+/** Starts it: `/mcp` requires the permission `call:mcp`, `/limited` admits one request per hour. */
 export async function startStoryGateway(): Promise<StoryGateway> {
   const issuer = await createTokenIssuer({
     issuer: "https://login.example.com/",

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 
-/** A terminal of tmux with a shell in it; closed when disposed. */
+/** A tmux terminal with a shell; closed when disposed. */
 export class Terminal implements AsyncDisposable {
   readonly #folder: string;
 
@@ -21,7 +21,7 @@ export class Terminal implements AsyncDisposable {
     const size = ["-x", String(columns), "-y", String(rows)];
     await terminal.#tmux("new-session", "-d", ...size, ...variables, "sh");
     try {
-      // Some shells take no prompt from the environment.
+      // Some shells ignore a prompt in the environment.
       await terminal.run("PS1='shell> '; clear");
       await terminal.waitFor(/^shell> *$/m);
       return terminal;
@@ -31,7 +31,7 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** Types a text, then presses Enter. */
+  /** Types text, then presses Enter. */
   async run(command: string): Promise<void> {
     await this.type(command);
     await this.press("Enter");
@@ -41,7 +41,7 @@ export class Terminal implements AsyncDisposable {
     await this.#tmux("send-keys", "-l", text);
   }
 
-  /** Presses keys by the names that tmux has for them, such as `PageUp`, `C-c` or `q`. */
+  /** Presses keys by their tmux names, such as `PageUp`, `C-c` or `q`. */
   async press(...keys: readonly string[]): Promise<void> {
     await this.#tmux("send-keys", ...keys);
   }
@@ -51,23 +51,23 @@ export class Terminal implements AsyncDisposable {
     await this.#tmux("resize-window", ...size);
   }
 
-  /** What is to be seen, row by row. */
+  /** Returns the rows of the screen. */
   async screen(): Promise<string> {
     return await this.#tmux("capture-pane", "-p");
   }
 
-  /** The same with the escape sequences of its colours. */
+  /** Returns the screen with the escape sequences of its colors. */
   async colours(): Promise<string> {
     return await this.#tmux("capture-pane", "-p", "-e", "-N");
   }
 
-  /** Such as `alternate_on` or `cursor_flag`. */
+  /** Returns a variable such as `alternate_on` or `cursor_flag`. */
   async state(name: string): Promise<string> {
     const text = await this.#tmux("display-message", "-p", `#{${name}}`);
     return text.trim();
   }
 
-  /** The screen once it matches them all: it is drawn piece by piece. Fails with what it was instead after two minutes. */
+  /** Returns the screen once it matches all patterns, because it is drawn piece by piece. Throws with the screen after two minutes. */
   async waitFor(...patterns: readonly RegExp[]): Promise<string> {
     const deadline = Date.now() + 120_000;
     while (true) {
@@ -77,7 +77,7 @@ export class Terminal implements AsyncDisposable {
       if (Date.now() > deadline) {
         throw new Error(`No ${missing} on the screen:\n${screen}`);
       }
-      // tmux has no way to tell when a pane shows something.
+      // tmux cannot report when a pane shows something.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
@@ -97,7 +97,7 @@ export class Terminal implements AsyncDisposable {
   }
 }
 
-/** What to type into a shell to start the gateway, as `gatewayCommand` does. */
+/** Returns the shell command line that starts the gateway like `gatewayCommand`. */
 export function gatewayCommandLine(args: readonly string[]): string {
   const main = new URL("../../main.ts", import.meta.url).pathname;
   const executable = Deno.env.get("GATEWAY_BIN");

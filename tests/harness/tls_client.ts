@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { connect } from "node:tls";
 import type { IncomingMessage } from "node:http";
 
-/** Shakes hands and answers the names in the certificate that is shown, such as `DNS:a.example`; nothing is verified. */
+/** Performs a handshake without verification and returns the names in the certificate, such as `DNS:a.example`. */
 export async function namesShown(
   port: number,
   servername: string,
@@ -25,7 +25,7 @@ export async function namesShown(
   }
 }
 
-/** A client of HTTP/1.1 over TLS with one connection at a time, which it keeps. */
+/** An HTTP/1.1 client over TLS with one persistent connection at a time. */
 export class TlsClient implements Disposable {
   readonly #agent: Agent;
   readonly #port: number;
@@ -35,7 +35,7 @@ export class TlsClient implements Disposable {
     this.#agent = new Agent({ ...options, keepAlive: true, maxSockets: 1 });
   }
 
-  /** The answer to `GET path`: `200 hello`. */
+  /** Sends `GET path` and returns status and body, such as `200 hello`. */
   async get(
     path = "/",
     servername = "localhost",

@@ -2,17 +2,17 @@ import { fetchRaw } from "./fetch_raw.ts";
 import { startTestGateway, type TestGateway } from "./gateway.ts";
 import { type LlmAnswer, LlmUpstream } from "./llm_upstream.ts";
 
-/** More tokens than a test uses. */
+/** More tokens than any test uses. */
 export const BUDGET = 1_000_000;
 
-/** A provider behind a gateway that limits tokens. */
+/** A provider behind a gateway with a token limit. */
 export interface TokenBudget extends AsyncDisposable {
   readonly upstream: LlmUpstream;
   readonly gateway: TestGateway;
   readonly origin: string;
-  /** What was charged; waits for `expected`, where there is still something to read, and gives up in time. */
+  /** Returns the charged tokens; waits a limited time for `expected`. */
   charged(expected: number): Promise<number>;
-  /** Waits until that many POST requests are over, and gives up in time. */
+  /** Waits a limited time until that many POST requests have finished. */
   finished(posts: number): Promise<void>;
   /** How many answers were counted by that source, in the metrics. */
   answers(source: "reported" | "estimated"): Promise<number>;

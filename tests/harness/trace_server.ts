@@ -90,7 +90,7 @@ export class ScriptedStream {
     this.#controller?.close();
   }
 
-  /** Breaks the connection. */
+  /** Resets the connection. */
   cut(): void {
     this.#controller?.error(new Error("cut by the test"));
   }

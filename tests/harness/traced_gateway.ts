@@ -11,11 +11,11 @@ import { freePort } from "./free_port.ts";
 export interface TracedGateway extends AsyncDisposable {
   readonly gateway: Gateway;
   readonly port: number;
-  /** Such as `http://127.0.0.1:40123`. */
+  /** For instance `http://127.0.0.1:40123`. */
   readonly origin: string;
   /** Of the admin interface, such as `http://127.0.0.1:40124`. */
   readonly admin: string;
-  /** Everything logged so far. */
+  /** All log lines so far. */
   readonly log: readonly string[];
   /** The access log so far. */
   readonly accessLog: readonly string[];

@@ -129,7 +129,7 @@ Deno.test("page of gateway dev can call only the gateway and the identity provid
   await using playground = await openPlayground();
   const { page } = playground;
   let calls = 0;
-  await using unexpectedResponse = Deno.serve(
+  await using otherServer = Deno.serve(
     { port: 0, onListen() {} },
     () => {
       calls++;
@@ -144,7 +144,7 @@ Deno.test("page of gateway dev can call only the gateway and the identity provid
   });
   const outcome = await page.evaluate(
     (url) => fetch(url).catch((error) => String(error)),
-    `http://127.0.0.1:${unexpectedResponse.addr.port}/`,
+    `http://127.0.0.1:${otherServer.addr.port}/`,
   );
 
   assert.match(String(outcome), /Failed to fetch/);
@@ -172,7 +172,7 @@ async function openPlayground(): Promise<OpenPlayground> {
       "off",
     ],
   }));
-  await command.waitFor(/Ctrl-C ends everything/);
+  await command.waitFor(/Press Ctrl-C to stop/);
   const [url = ""] =
     /http:\/\/127\.0\.0\.1:\d+\/(?=\n)/.exec(command.stdout()) ??
       [];

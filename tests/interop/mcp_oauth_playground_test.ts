@@ -8,7 +8,7 @@ Deno.test("MCP clients log in at both identity providers of gateway dev as its g
   await using playground = startCommand({
     args: ["dev", "--port", `${port}`, "--admin", "off", "--stats", "off"],
   });
-  await playground.waitFor(/Ctrl-C ends everything/);
+  await playground.waitFor(/Press Ctrl-C to stop/);
   const guide = playground.stdout();
   const [, urlA = ""] = /npx mcp-remote (\S+idp-a\/mcp)\n/.exec(guide) ?? [];
   const [, urlB = "", clientId = ""] =

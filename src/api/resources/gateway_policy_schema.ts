@@ -9,7 +9,7 @@ import { objectName, referenceName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
 /**
- * Where a kind of policy can run: after routing, before routing (`gateway`), in `spec.backend` of a policy (`backend`), as a filter
+ * Phases in which a kind of policy can run: after routing, before routing (`gateway`), in `spec.backend` of a policy (`backend`), as a filter
  * of a backend reference (`backendRef`).
  */
 export type PolicyPhase = "gateway" | "route" | "backend" | "backendRef";

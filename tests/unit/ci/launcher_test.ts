@@ -6,7 +6,7 @@ import {
   PROBE,
   type Report,
   Sandbox,
-  unexpectedResponse,
+  unprivilegedUser,
 } from "../../harness/packed_probe.ts";
 
 Deno.test("launcher starts with an empty environment in a read-only directory", async () => {
@@ -20,7 +20,7 @@ Deno.test("launcher starts with an empty environment in a read-only directory", 
   assert.equal(start.stderr, "");
   assert(
     env["DENO_DIR"]?.startsWith(
-      `${temporary}/gateway-${unexpectedResponse.uid ?? Deno.uid()}/`,
+      `${temporary}/gateway-${unprivilegedUser.uid ?? Deno.uid()}/`,
     ),
   );
   assert.deepEqual(await Array.fromAsync(Deno.readDir(cwd)), []);
@@ -288,7 +288,7 @@ const planted: {
     file: "main.js",
     plant: (path) => Deno.chmodSync(path.replace(/[^/]*$/, ""), 0o770),
   },
-  ...(unexpectedResponse.uid === undefined ? [] : [{
+  ...(unprivilegedUser.uid === undefined ? [] : [{
     name: "of another user",
     file: "main.js",
     plant: (path: string) => Deno.chownSync(path, 0, 0),
@@ -307,7 +307,7 @@ for (const { name, file, plant } of planted) {
 
     const { mode, uid } = await Deno.lstat(path);
     assert.equal((mode ?? 0) & 0o777, 0o700);
-    assert.equal(uid, unexpectedResponse.uid ?? Deno.uid());
+    assert.equal(uid, unprivilegedUser.uid ?? Deno.uid());
     const folder = await Deno.lstat(path.replace(/[^/]*$/, ""));
     assert.equal((folder.mode ?? 0) & 0o777, 0o700);
   });

@@ -27,7 +27,7 @@ Deno.test("make run prints its guide and nothing else, and ends with 0", async (
     })
   ) {
     guide += text;
-    if (guide.includes("Ctrl-C ends everything.")) break;
+    if (guide.includes("Press Ctrl-C to stop.")) break;
   }
 
   const response = await fetch(`http://${admin}/quitquitquit`, {
@@ -56,6 +56,6 @@ Deno.test("make run says how to choose another port", async () => {
   assert.notEqual(code, 0);
   assert.match(
     new TextDecoder().decode(stderr),
-    /another program uses it\. Choose one with make run ARGS="--port <port>"\n/,
+    /another program uses it\. Select another one with make run ARGS="--port <port>"\n/,
   );
 });

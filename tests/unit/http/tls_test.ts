@@ -65,7 +65,7 @@ Deno.test("HttpServer shows the certificate for the name that is asked for", asy
   assert.match(await handshake(test.port, "B.example"), /b\.example/);
   assert.match(await handshake(test.port, "x.w.example"), /b\.example/);
   assert.match(await handshake(test.port, "y.x.w.example"), /b\.example/);
-  // A unexpectedResponse gets the first.
+  // A client without a known server name gets the first certificate.
   assert.match(await handshake(test.port, "w.example"), /a\.example/);
   assert.match(await handshake(test.port, "c.example"), /a\.example/);
 });

@@ -16,7 +16,7 @@ const rsa = await createTokenIssuer({
   alg: "RS256",
   now: clock.now(),
 });
-const unexpectedResponse = await createTokenIssuer({ now: clock.now() });
+const otherIssuer = await createTokenIssuer({ now: clock.now() });
 const other = await createTokenIssuer({
   issuer: "https://other.example/",
   kid: "k2",
@@ -163,15 +163,15 @@ const attacks: Record<string, string> = {
   }.${signature}`,
   "all-zero signature": `${head}.${payload}.${base64("\0".repeat(64))}`,
   "empty DER signature": `${head}.${payload}.${base64("0\0")}`,
-  "key of another issuer": await unexpectedResponse.sign(),
+  "key of another issuer": await otherIssuer.sign(),
   "embedded key": embedded,
-  "key by URL": await unexpectedResponse.sign({}, {
+  "key by URL": await otherIssuer.sign({}, {
     jku: "https://evil.example/jwks",
   }),
-  "certificate by URL": await unexpectedResponse.sign({}, {
+  "certificate by URL": await otherIssuer.sign({}, {
     x5u: "https://evil.example",
   }),
-  "embedded certificate": await unexpectedResponse.sign({}, { x5c: ["MII"] }),
+  "embedded certificate": await otherIssuer.sign({}, { x5c: ["MII"] }),
   "kid of another provider": await other.sign({ iss: ours.issuer }),
   "issuer of another provider": await ours.sign({ iss: other.issuer }),
   "public key as secret": hmac(await exportSPKI(publicKey), {

@@ -154,7 +154,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
 
   streamClosed(error: Error | undefined): void {
     if (error !== undefined && !this.#done) {
-      this.#giveUp("Cannot answer: the client is gone");
+      this.#giveUp("Cannot respond: the client disconnected");
     }
     this.#body?.wake();
     this.#context.wheel.delete(this);

@@ -106,7 +106,7 @@ Deno.test("curl receives every argument, its messages are reported, and -o saves
       listener.requests[0]?.headers.get("accept-encoding") ?? "",
       /gzip/,
     );
-    assert.equal(await Deno.readTextFile(file), "the body of the answer");
+    assert.equal(await Deno.readTextFile(file), "the body of the response");
   }
   await Deno.remove(file);
 });
