@@ -161,7 +161,7 @@ Deno.test("an admin token is asked for, taken from file or environment, and show
 
     for (const { code, stderr } of [without, wrong]) {
       assert.equal(code, 1);
-      assert.match(stderr, /answered 401: unauthorized.*--token-file/s);
+      assert.match(stderr, /returned 401: unauthorized.*--token-file/s);
     }
     assert.equal(fromFile.code, 0, fromFile.stderr);
     assert.equal(fromEnvironment.stdout, "current log level is info\n");
