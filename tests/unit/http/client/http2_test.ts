@@ -240,6 +240,8 @@ Deno.test("Upstream survives answers to HTTP/2 requests that it just reset", asy
   });
   using upstream = upstreamAt(server.port, HTTP2);
 
+  // With a connection that is there: node:http2 keeps the socket of a client that leaves during the handshake.
+  await exchange(upstream).catch(() => {});
   for (let i = 0; i < 200; i++) {
     const cancellation = new Cancellation();
     const sending = send(upstream, {}, undefined, cancellation);
