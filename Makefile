@@ -27,7 +27,7 @@ e2e: build ## run the end-to-end tests against the executable
 golden: ## update the golden files and the reference; read the diff
 	@$(DENO) task --quiet golden
 
-bench: ## compare with nginx and a naive proxy
+bench: ## compare with nginx and a naive proxy; ARGS="get post" for some rows
 	@$(DENO) task --quiet bench $(ARGS)
 
 build: ## build the executable, dist/gateway

@@ -28,14 +28,16 @@ const isolation = [
  * A smaller nursery. Requests leave short-lived garbage, which V8 collects as fast in 4 MiB as in 16; after a burst of
  * connections the process keeps a third less memory.
  */
-const engine = ["--v8-flags=--max-semi-space-size=4"];
+export const engineFlags: readonly string[] = [
+  "--v8-flags=--max-semi-space-size=4",
+];
 
 /** Flags of `deno run` and `deno compile` for the bundled program. */
 export const runFlags: readonly string[] = [
   ...isolation,
   ...permissions,
   ...config.unstable.map((name) => `--unstable-${name}`),
-  ...engine,
+  ...engineFlags,
 ];
 
 const BLOCK_BYTES = 64 * 1024;

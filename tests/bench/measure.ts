@@ -1,48 +1,57 @@
-/** Measures the requests per second of `wrk` on `url` with 32 connections. */
-export async function throughput(
-  url: string,
-  seconds: number,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<number> {
-  const fields = Object.entries(headers).flatMap(([name, value]) => [
-    "-H",
-    `${name}: ${value}`,
-  ]);
-  const text = await wrk([`-d${seconds}s`, ...fields, url]);
-  if (/Non-2xx/.test(text)) throw new Error(`Cannot measure "${url}": ${text}`);
-  return rateIn(text);
+import { pinning } from "./neighbours.ts";
+
+/** Requests that `wrk` sends; by default GET of `/json`. */
+export interface Requests {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON, which makes the request a POST. */
+  readonly body?: string;
+  /** Every tenth GET gets a 404 from the upstream. */
+  readonly someFail?: boolean;
 }
 
-/** Measures the same while every tenth request gets a 404 from the upstream. */
-export async function throughputWithErrors(
-  url: string,
-  seconds: number,
-): Promise<number> {
-  const script = new URL("every_tenth_fails.lua", import.meta.url).pathname;
-  const text = await wrk([`-d${seconds}s`, "-s", script, url]);
-  const total = Number(/(\d+) requests in/.exec(text)?.[1]);
-  const failed = Number(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1]);
-  if (!(Math.abs(failed / total - 0.1) < 0.01)) {
-    throw new Error(`Cannot measure "${url}" with 10 % errors: ${text}`);
-  }
-  return rateIn(text);
+/** Process that receives the requests. */
+export interface Target {
+  readonly port: number;
+  readonly pid: number;
+  /** Default: `http`. */
+  readonly scheme?: "http" | "https";
 }
 
-/**
- * Measures requests per second of a process's CPU time, which depends less on other processes than the throughput.
- * @param beside Runs concurrently in the process.
- */
-export async function requestsPerCpuSecond(
-  { port, pid }: { readonly port: number; readonly pid: number },
+/** Speed of a process under load. */
+export interface Speed {
+  /** Requests per second. */
+  readonly rate: number;
+  /** CPU time of the process per request in microseconds, which depends less on other processes than the rate. */
+  readonly cpuMicros: number;
+}
+
+/** Measures a process with 32 connections of `wrk`. */
+export async function load(
+  { port, pid, scheme = "http" }: Target,
   seconds: number,
-  beside = () => Promise.resolve(),
-): Promise<number> {
+  { path = "/json", headers = {}, body, someFail = false }: Requests = {},
+): Promise<Speed> {
   const before = await cpuSeconds(pid);
-  const [rate] = await Promise.all([
-    throughput(`http://127.0.0.1:${port}/json`, seconds),
-    beside(),
+  const text = await wrk([
+    `-d${seconds}s`,
+    ...Object.entries(headers).flatMap((field) => ["-H", field.join(": ")]),
+    ...(someFail ? ["-s", pathOf("every_tenth_fails.lua")] : []),
+    ...(body === undefined ? [] : ["-s", pathOf("post.lua")]),
+    `${scheme}://127.0.0.1:${port}${path}`,
+    ...(body === undefined ? [] : ["--", body]),
   ]);
-  return rate * seconds / (await cpuSeconds(pid) - before);
+  const spent = await cpuSeconds(pid) - before;
+  const total = numberIn(text, /(\d+) requests in/);
+  const failed = numberIn(text, /Non-2xx or 3xx responses: (\d+)/) || 0;
+  const isAsExpected = someFail
+    ? Math.abs(failed / total - 0.1) < 0.01
+    : failed === 0;
+  if (!isAsExpected || !(total > 0) || text.includes("Socket errors")) {
+    throw new Error(`Cannot measure "${path}" on port ${port}: ${text}`);
+  }
+  const rate = numberIn(text, /Requests\/sec:\s+([\d.]+)/);
+  return { rate, cpuMicros: spent * 1e6 / total };
 }
 
 /** Reads the CPU time of all threads in user and kernel mode; see proc_pid_stat(5). */
@@ -55,32 +64,66 @@ export async function cpuSeconds(pid: number): Promise<number> {
 }
 
 async function wrk(args: readonly string[]): Promise<string> {
-  const { stdout } = await new Deno.Command("wrk", {
-    args: ["-t1", "-c32", ...args],
-  }).output();
+  const command = [...await pinning("beside"), "wrk", "-t1", "-c32", ...args];
+  const [executable = "", ...rest] = command;
+  const { stdout } = await new Deno.Command(executable, { args: rest })
+    .output();
   return new TextDecoder().decode(stdout);
 }
 
-function rateIn(text: string): number {
-  const rate = /Requests\/sec:\s+([\d.]+)/.exec(text)?.[1];
-  if (/Socket errors/.test(text) || rate === undefined) {
-    throw new Error(`Cannot measure: ${text}`);
-  }
-  return Number(rate);
+function pathOf(script: string): string {
+  return new URL(script, import.meta.url).pathname;
 }
 
-/** Returns the median of `other / base`; both alternate because the speed of the machine varies. */
+function numberIn(text: string, pattern: RegExp): number {
+  return Number(pattern.exec(text)?.[1]);
+}
+
+/** Comparison of two processes; medians over all rounds. */
+export interface Comparison {
+  /** Requests per second, divided by those of the base. */
+  readonly rate: number;
+  /** Requests per second of CPU time, divided by those of the base. */
+  readonly perCpu: number;
+  /** CPU time per request, not of the base. */
+  readonly cpuMicros: number;
+}
+
+/** Compares `other` with `base`; both alternate because the speed of the machine varies. */
 export async function compare(
-  base: () => Promise<number>,
-  other: () => Promise<number>,
+  base: () => Promise<Speed>,
+  other: () => Promise<Speed>,
   rounds: number,
-): Promise<number> {
-  const ratios: number[] = [];
+): Promise<Comparison> {
+  const bases: Speed[] = [];
+  const others: Speed[] = [];
   for (let round = 0; round < rounds; round++) {
-    const rate = await base();
-    ratios.push(await other() / rate);
+    bases.push(await base());
+    others.push(await other());
   }
-  return median(ratios);
+  return compareSpeeds(bases, others);
+}
+
+/** Compares round by round. */
+export function compareSpeeds(
+  bases: readonly Speed[],
+  others: readonly Speed[],
+): Comparison {
+  const rates: number[] = [];
+  const perCpu: number[] = [];
+  for (const [round, { rate, cpuMicros }] of others.entries()) {
+    const base = bases[round];
+    if (base === undefined) {
+      throw new Error("Cannot compare: a round is missing");
+    }
+    rates.push(rate / base.rate);
+    perCpu.push(base.cpuMicros / cpuMicros);
+  }
+  return {
+    rate: median(rates),
+    perCpu: median(perCpu),
+    cpuMicros: median(others.map(({ cpuMicros }) => cpuMicros)),
+  };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { engineFlags } from "../../.ci/pack.ts";
 import { freePort } from "../harness/free_port.ts";
 
 /** A process of the benchmark, killed when it is disposed. */
@@ -6,51 +7,22 @@ export interface Neighbour extends AsyncDisposable {
   readonly pid: number;
 }
 
-const JSON_ANSWER = JSON.stringify({ id: 1, message: "x".repeat(270) });
-
-/** Starts nginx as an upstream with `/json` (about 300 bytes) and `/large` (64 KiB). */
-export async function startUpstream(): Promise<Neighbour> {
-  const large = "y".repeat(64 * 1024);
-  const root = await Deno.makeTempDir();
-  await Deno.writeTextFile(`${root}/json`, JSON_ANSWER);
-  await Deno.writeTextFile(`${root}/large`, large);
-  return await startNginx((port) => `
-    server {
-      listen 127.0.0.1:${port};
-      location / { root ${root}; default_type application/json; open_file_cache max=8; }
-    }`);
-}
-
-/** Starts nginx as a reverse proxy with one worker and keep-alive to the upstream. */
-export async function startNginxProxy(
-  upstreamPort: number,
-): Promise<Neighbour> {
-  return await startNginx((port) => `
-    upstream backend { server 127.0.0.1:${upstreamPort}; keepalive 64; keepalive_requests 1000000000; }
-    server {
-      listen 127.0.0.1:${port};
-      location / {
-        proxy_pass http://backend;
-        proxy_http_version 1.1;
-        proxy_buffering off;
-        proxy_set_header Connection "";
-        proxy_set_header Host $host;
-        proxy_set_header X-Forwarded-For $remote_addr;
-        proxy_set_header X-Request-Id $request_id;
-      }
-    }`);
-}
+/**
+ * CPUs of a process: `alone` on the first one, as the processes that are compared, or `beside` it on the others, as their clients
+ * and upstreams. All CPUs if there is only one, or no `taskset`.
+ */
+export type Place = "alone" | "beside";
 
 /** Starts the naive proxy: `Deno.serve` and `fetch`. */
 export async function startNaiveProxy(
   upstreamPort: number,
 ): Promise<Neighbour> {
-  return await startDeno("naive_proxy.ts", [String(upstreamPort)]);
+  return await startDeno("naive_proxy.ts", [String(upstreamPort)], "alone");
 }
 
 /** Starts an upstream that streams events. */
 export async function startEventUpstream(): Promise<Neighbour> {
-  return await startDeno("event_upstream.ts", []);
+  return await startDeno("event_upstream.ts", [], "beside");
 }
 
 /** Starts the gateway from `GATEWAY_BIN` or from source with one route to the upstream, plain without `policies`. */
@@ -58,6 +30,7 @@ export async function startGateway(
   upstreamPort: number,
   policies: Readonly<Record<string, unknown>> = {},
   settings: Readonly<Record<string, unknown>> = {},
+  listener: Readonly<Record<string, unknown>> = {},
 ): Promise<Neighbour> {
   const port = freePort();
   const config = {
@@ -65,9 +38,10 @@ export async function startGateway(
       adminAddr: "off",
       statsAddr: "off",
       accessLog: { enabled: false },
+      logging: { level: "warn" },
       ...settings,
     },
-    gateways: { default: { port } },
+    gateways: { default: { port, ...listener } },
     routes: [{
       name: "plain",
       backends: [{ host: `127.0.0.1:${upstreamPort}` }],
@@ -84,8 +58,8 @@ export async function startGatewayFrom(
   file: string,
   port: number,
 ): Promise<Neighbour> {
-  const [command, ...prefix] = gatewayCommand();
-  return await startProcess(command, [...prefix, "-f", file], port);
+  const command = [...gatewayCommand(), "-f", file];
+  return await startProcess(command, port, "alone");
 }
 
 /** Returns the command line of the gateway under test. */
@@ -96,47 +70,31 @@ export function gatewayCommand(): [string, ...string[]] {
     Deno.execPath(),
     "run",
     "-A",
+    ...engineFlags,
     new URL("../../main.ts", import.meta.url).pathname,
   ];
-}
-
-async function startNginx(
-  server: (port: number) => string,
-): Promise<Neighbour> {
-  const port = freePort();
-  const directory = await Deno.makeTempDir();
-  const config = `${directory}/nginx.conf`;
-  await Deno.writeTextFile(
-    config,
-    `worker_processes 1; daemon off; user root; pid ${directory}/pid; error_log ${directory}/error.log;
-     events { worker_connections 4096; }
-     http { access_log off; keepalive_requests 1000000000; ${server(port)} }`,
-  );
-  return await startProcess("nginx", ["-c", config], port);
 }
 
 /** Starts a script of this folder with its port as argument. */
 export async function startDeno(
   script: string,
   args: string[],
+  place: Place,
 ): Promise<Neighbour> {
   const port = freePort();
   const path = new URL(script, import.meta.url).pathname;
-  return await startProcess(Deno.execPath(), [
-    "run",
-    "-A",
-    path,
-    String(port),
-    ...args,
-  ], port);
+  const command = [Deno.execPath(), "run", "-A", path, String(port), ...args];
+  return await startProcess(command, port, place);
 }
 
-async function startProcess(
-  command: string,
-  args: string[],
+/** Starts a process; resolves once it listens on `port`. */
+export async function startProcess(
+  command: readonly string[],
   port: number,
+  place: Place,
 ): Promise<Neighbour> {
-  const process = new Deno.Command(command, {
+  const [executable = "", ...args] = [...await pinning(place), ...command];
+  const process = new Deno.Command(executable, {
     args,
     stdout: "null",
     stderr: "inherit",
@@ -151,6 +109,16 @@ async function startProcess(
     },
   };
 }
+
+/** Returns the start of a command line that runs the rest on the CPUs of `place`. */
+export async function pinning(place: Place): Promise<string[]> {
+  const last = navigator.hardwareConcurrency - 1;
+  if (last === 0 || !await hasTaskset) return [];
+  return ["taskset", "-c", place === "alone" ? "0" : `1-${last}`];
+}
+
+const hasTaskset = new Deno.Command("taskset", { args: ["-V"], stdout: "null" })
+  .output().then(() => true, () => false);
 
 async function untilListening(port: number): Promise<void> {
   const giveUpAt = Date.now() + 60_000;

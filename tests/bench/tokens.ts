@@ -6,7 +6,7 @@ const STREAMS = 60;
 
 /** Measures the cost of counting the tokens of a 1 MiB stream, in relay time. */
 export async function tokenRows(rounds: number): Promise<Row[]> {
-  await using upstream = await startDeno("token_upstream.ts", []);
+  await using upstream = await startDeno("token_upstream.ts", [], "beside");
   await using plain = await startGateway(upstream.port);
   await using counting = await startGateway(upstream.port, {
     rateLimit: { local: [{ tokens: 2 ** 31 - 1, unit: "Hours" }] },
@@ -22,7 +22,7 @@ export async function tokenRows(rounds: number): Promise<Row[]> {
   // The first streams warm both up.
   const value = median(read.slice(STREAMS)) / median(unread.slice(STREAMS));
   const what = "tokens of a 1 MiB stream counted / not counted";
-  return [row(what, value, "x", "<= 1.15", value <= 1.15)];
+  return [row(what, value, "x", { atMost: 1.15 })];
 }
 
 /** Returns the milliseconds that a stream takes. */
