@@ -115,17 +115,35 @@ export class TokenVerifier {
     let keys = known instanceof Promise
       ? await waitFor(keysOf(provider), known)
       : known;
-    let candidates = candidateKeys(keys, token.kid, token.algorithm);
-    if (candidates.length === 0) {
-      const newer = source.newer(keys);
-      keys = await waitFor(`newer ${keysOf(provider)}`, newer);
-      candidates = candidateKeys(keys, token.kid, token.algorithm);
+    while (true) {
+      const problem = await signatureProblem(token, keys);
+      if (problem === undefined) return keys;
+      const issuedBy = this.#issuedBy(token, provider);
+      if (issuedBy === undefined) throw problem;
+      // The provider may have added a key, or replaced the one with this id.
+      const newer = await waitFor(
+        `newer ${keysOf(provider)}`,
+        source.newer(keys, issuedBy),
+      );
+      if (newer === keys) throw problem;
+      keys = newer;
     }
-    if (candidates.length === 0) throw unknownKey(token, keys);
-    for (const key of candidates) {
-      if (await isSignedWith(token, key)) return keys;
+  }
+
+  /** When a token was issued at the latest, by its own account; `undefined` when its claims reject it whatever its key. */
+  #issuedBy(
+    { claims }: UnverifiedToken,
+    provider: TokenProvider,
+  ): number | undefined {
+    try {
+      checkClaims(claims, this.#rules(provider), this.#now());
+    } catch (error) {
+      if (error instanceof TokenError) return undefined;
+      throw error;
     }
-    throw new TokenError("token signature is invalid");
+    const { iat } = claims;
+    // Without a time of issue (RFC 9068 section 2.2 requires it), nothing says that the token is newer than the keys.
+    return typeof iat === "number" ? iat * 1000 + this.#clockSkewMs : -Infinity;
   }
 
   #rules({ audiences }: TokenProvider): ClaimRules {
@@ -139,6 +157,19 @@ export class TokenVerifier {
 
 function keysOf({ issuer }: TokenProvider): string {
   return `keys of ${issuer}`;
+}
+
+/** The reason why no key of a set has signed a token; `undefined` when one has. */
+async function signatureProblem(
+  token: UnverifiedToken,
+  keys: KeySet,
+): Promise<TokenError | undefined> {
+  const candidates = candidateKeys(keys, token.kid, token.algorithm);
+  if (candidates.length === 0) return unknownKey(token, keys);
+  for (const key of candidates) {
+    if (await isSignedWith(token, key)) return undefined;
+  }
+  return new TokenError("token signature is invalid");
 }
 
 function unknownKey(

@@ -4,59 +4,22 @@ import {
   audience,
   callMcp,
   guardedRoute,
-  type GuardedServer,
   startGuardedServer,
 } from "../harness/guarded_server.ts";
+import { issuer, routeTo, startStory } from "../harness/identity_story.ts";
 import { type Condition, IdentityServer } from "../harness/identity_server.ts";
 import { GatewayProcess } from "../harness/gateway_process.ts";
-import {
-  type Documents,
-  startReloadableGateway,
-} from "../harness/reloadable_gateway.ts";
+import { startReloadableGateway } from "../harness/reloadable_gateway.ts";
 import { createTokenIssuer } from "../harness/tokens.ts";
 
 const second = 1000;
 const minute = 60 * second;
-const issuer = "https://idp.example/";
 const alice = await createTokenIssuer({ issuer, kid: "k1" });
 const bob = await createTokenIssuer({ issuer, kid: "k2" });
 const carol = await createTokenIssuer({ issuer, kid: "k3" });
 
-/** A server, the provider whose tokens open it, and a clock. */
-async function setUp(condition: Condition = "up") {
-  await using opening = new AsyncDisposableStack();
-  const clock = new FakeClock();
-  const server = opening.use(startGuardedServer());
-  const idp = opening.use(await IdentityServer.start({ condition }));
-  idp.keys = [alice];
-  const gateway = opening.use(
-    await startReloadableGateway([routeTo(server, idp)], { clock }),
-  );
-  const open = opening.move();
-  const sign = ({ sign } = alice) =>
-    sign({ exp: Math.floor(clock.now() / 1000) + 300 });
-  return {
-    clock,
-    server,
-    idp,
-    gateway,
-    sign,
-    call: async (issuer = alice) =>
-      (await callMcp(gateway, await sign(issuer))).status,
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
-  };
-}
-
-function routeTo(
-  server: GuardedServer,
-  idp: IdentityServer,
-  { path = "/jwks.json", issuer = alice.issuer } = {},
-): Documents[0] {
-  return guardedRoute(server, {
-    issuer,
-    jwks: { url: idp.origin + path },
-    mcp: { provider: "IdpA" },
-  });
+function setUp(condition?: Condition) {
+  return startStory(alice, condition);
 }
 
 for (const condition of ["down", "failing", "garbled", "empty"] as const) {
@@ -255,9 +218,10 @@ Deno.test("the state of keys that cannot be had is in the configuration dump, th
   const line = await gateway.log.next(/Cannot fetch keys/);
   assert.match(line, /source=\S+\/jwks\.json .*expected status 200, got 500/);
   const dump = await (await fetch(`${gateway.admin}/config_dump`)).json();
-  const { failures, retryAt, ...keySet } = dump.keySets[0];
+  const { failures, retryAt, refreshAt, ...keySet } = dump.keySets[0];
   assert(failures > 0);
   assert.match(retryAt, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  assert.equal(refreshAt, retryAt);
   assert.deepEqual(keySet, {
     source,
     fetchedAt: null,

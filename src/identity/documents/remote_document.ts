@@ -15,6 +15,9 @@ export class DocumentUnavailableError extends Error {
   }
 }
 
+/** The cool-down forbids a fetch, and the current version is too old to tell what the newest one has. */
+export class DocumentCoolDownError extends DocumentUnavailableError {}
+
 /** A version of a document. */
 export interface DocumentVersion<T> {
   readonly value: T;
@@ -53,6 +56,8 @@ export interface DocumentState {
   readonly lastError: string | null;
   /** Earliest time of the next attempt, RFC 3339; `null` if the last attempt succeeded. */
   readonly retryAt: string | null;
+  /** Time from which the next use fetches again, RFC 3339; `null` before the first fetch and for versions that stay fresh. */
+  readonly refreshAt: string | null;
 }
 
 const FIRST_BACK_OFF_MS = 1000;
@@ -99,21 +104,35 @@ export class RemoteDocument<T> {
   }
 
   /**
-   * Fetches a newer version because `than` lacks something; returns `than` when there is none, or within the cool-down.
+   * Fetches a newer version because `than` lacks something; returns `than` when there is none.
+   * @param since Within the cool-down, a version that was fetched later than this counts as the newest; milliseconds since the epoch.
+   * @throws {DocumentCoolDownError} When the cool-down forbids a fetch, and no version was fetched since then.
    * @throws {DocumentUnavailableError} When the last fetch failed, so that the existence of a newer version is unknown.
    */
-  async newer(than: T): Promise<T> {
-    const current = this.current ?? than;
-    if (current !== than) return current;
-    const now = this.#now();
+  async newer(than: T, since = -Infinity): Promise<T> {
+    const calledAt = this.#now();
+    // A fetch in progress may have begun before the newer version existed.
+    await this.#fetching;
+    const { value = than } = this.#current ?? {};
+    if (value !== than) return value;
     const nextAt = () =>
       Math.max(this.#lastDemandAt + this.#options.coolDownMs, this.#retryAt);
-    if (this.#fetching !== undefined || now >= nextAt()) {
-      this.#lastDemandAt = now;
+    if (this.#fetching !== undefined || this.#now() >= nextAt()) {
+      this.#lastDemandAt = this.#now();
       await this.#refresh();
     }
     if (this.#lastError !== undefined) throw this.#unavailable(nextAt());
+    const { fetchedAt = -Infinity } = this.#current ?? {};
+    if (fetchedAt < Math.min(since, calledAt)) {
+      throw this.#coolingDown(fetchedAt, nextAt());
+    }
     return this.current ?? than;
+  }
+
+  /** Fetches now, whatever the age of the current version, the back-off and the cool-down; never rejects. */
+  async refetch(): Promise<void> {
+    await this.#fetching;
+    await this.#refresh();
   }
 
   describe(): DocumentState {
@@ -131,7 +150,16 @@ export class RemoteDocument<T> {
       failures: this.#failures,
       lastError: error === undefined ? null : describeError(error),
       retryAt: toText(error === undefined ? undefined : this.#retryAt),
+      refreshAt: toText(this.#refreshAt()),
     };
+  }
+
+  #refreshAt(): number | undefined {
+    const current = this.#current;
+    const staleAt = current && current.fetchedAt + current.freshMs;
+    return this.#lastError === undefined
+      ? staleAt
+      : Math.max(staleAt ?? 0, this.#retryAt);
   }
 
   async #first(): Promise<T> {
@@ -163,12 +191,24 @@ export class RemoteDocument<T> {
 
   /** @param nextAt Time of the next attempt, in milliseconds since the epoch. */
   #unavailable(nextAt: number): DocumentUnavailableError {
-    const waitMs = nextAt - this.#now();
     return new DocumentUnavailableError(
       "document is not available",
-      Math.max(1, Math.ceil(waitMs / 1000)),
+      this.#secondsUntil(nextAt),
       { cause: this.#lastError },
     );
+  }
+
+  #coolingDown(fetchedAt: number, nextAt: number): DocumentCoolDownError {
+    const age = Math.round((this.#now() - fetchedAt) / 1000);
+    const seconds = this.#secondsUntil(nextAt);
+    return new DocumentCoolDownError(
+      `fetched ${age} s ago, and again in ${seconds} s`,
+      seconds,
+    );
+  }
+
+  #secondsUntil(time: number): number {
+    return Math.max(1, Math.ceil((time - this.#now()) / 1000));
   }
 
   #isUsable({ fetchedAt }: DocumentVersion<T>): boolean {
@@ -205,5 +245,7 @@ export class RemoteDocument<T> {
 }
 
 function toText(time: number | undefined): string | null {
-  return time === undefined ? null : new Date(time).toISOString();
+  return time === undefined || !Number.isFinite(time)
+    ? null
+    : new Date(time).toISOString();
 }

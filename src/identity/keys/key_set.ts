@@ -31,10 +31,13 @@ export interface KeySource {
    */
   get(): KeySet | Promise<KeySet>;
   /**
-   * Fetches newer keys because `than` lacks one; returns `than` when there are none, or within the cool-down.
+   * Fetches newer keys because none in `than` has signed a token; returns `than` when there are none.
+   * @param issuedBy When the token was issued at the latest, in milliseconds since the epoch: keys that were fetched later include
+   * its key, if the provider has it at all.
+   * @throws {DocumentCoolDownError} As a rejection, when the keys are older than the token and cannot be fetched yet.
    * @throws {DocumentUnavailableError} As a rejection, when the last fetch failed, so that the existence of newer keys is unknown.
    */
-  newer(than: KeySet): Promise<KeySet>;
+  newer(than: KeySet, issuedBy?: number): Promise<KeySet>;
 }
 
 /**

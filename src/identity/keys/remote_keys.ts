@@ -54,7 +54,8 @@ export class RemoteKeys implements KeySource {
     this.#document = new RemoteDocument<KeySet>({
       clock: options.clock,
       maxAgeMs: MAX_AGE_MS,
-      coolDownMs: COOL_DOWN_MS,
+      // Keys in the configuration are always the newest.
+      coolDownMs: location.kind === "inline" ? 0 : COOL_DOWN_MS,
       fetch: () => this.#fetch(),
       restore: () => this.#restore(),
       onFetched: ({ value }, afterFailure) =>
@@ -67,8 +68,8 @@ export class RemoteKeys implements KeySource {
     return this.#document.get();
   }
 
-  newer(than: KeySet): Promise<KeySet> {
-    return this.#document.newer(than);
+  newer(than: KeySet, issuedBy?: number): Promise<KeySet> {
+    return this.#document.newer(than, issuedBy);
   }
 
   /** Fetches the keys ahead of the first request; only logs a failure. */

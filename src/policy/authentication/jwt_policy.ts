@@ -3,7 +3,10 @@ import type { JwtAuthentication } from "./jwt_schema.ts";
 import { unlessCancelled } from "../../base/cancellation.ts";
 import { describeError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
+import {
+  DocumentCoolDownError,
+  DocumentUnavailableError,
+} from "../../identity/documents/remote_document.ts";
 import { TokenError } from "../../identity/token.ts";
 import type { TokenVerifier } from "../../identity/token_verifier.ts";
 import { refuseWith } from "./auth_responses.ts";
@@ -190,7 +193,9 @@ function refuseToken(
 
 /** Nobody can say now whether the token is good. */
 function refuseForNow(error: DocumentUnavailableError): Refusal<"jwt_auth"> {
-  const description = "the keys of the identity provider are not available";
+  const description = error instanceof DocumentCoolDownError
+    ? "the key of the token is unknown, and newer keys are not available yet"
+    : "the keys of the identity provider are not available";
   return new Refusal(
     "jwt_auth",
     `${description}: ${describeError(error)}`,

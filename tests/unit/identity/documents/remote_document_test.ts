@@ -158,6 +158,58 @@ Deno.test("after a fetch that found no newer version, the current version is ret
   await assert.rejects(document.newer(old), DocumentUnavailableError);
 });
 
+Deno.test("within the cool-down, a version older than what is looked for proves nothing", async () => {
+  const { clock, document } = setUp();
+  const old = await document.get();
+  await document.newer(old);
+  const fetchedAt = clock.now();
+  clock.advance(4000);
+
+  assert.equal(await document.newer(old, fetchedAt), old);
+  await assert.rejects(document.newer(old, fetchedAt + 1), {
+    name: "DocumentUnavailableError",
+    message: "fetched 4 s ago, and again in 6 s",
+    retryAfter: 6,
+  });
+});
+
+Deno.test("a fetch that began before the call does not prove that there is no newer version", async () => {
+  const { clock, server, document } = setUp();
+  const old = await document.get();
+  const { promise, resolve } = Promise.withResolvers<
+    DocumentVersion<number>
+  >();
+  server.respond = () => promise;
+  const first = document.newer(old, Infinity);
+  await settle();
+  const startedAt = clock.now();
+  clock.advance(1);
+  const second = document.newer(old, Infinity);
+  resolve({ value: 1, fetchedAt: startedAt, freshMs: minute });
+
+  assert.equal(await first, old);
+  await assert.rejects(second, { retryAfter: 10 });
+  assert.equal(server.fetches, 2);
+});
+
+Deno.test("refetch fetches in spite of freshness, cool-down and back-off", async () => {
+  const { server, document } = setUp();
+  const old = await document.get();
+  await document.newer(old);
+  server.version = 2;
+
+  await document.refetch();
+  assert.equal(document.get(), 2);
+  server.up = false;
+  await document.refetch();
+  assert.equal(document.describe().lastError, "down");
+  server.up = true;
+  await document.refetch();
+
+  assert.equal(document.describe().lastError, null);
+  assert.equal(server.fetches, 5);
+});
+
 Deno.test("describe reports age, counts and the last error", async () => {
   const { clock, server, document } = setUp();
   await document.get();
@@ -174,6 +226,7 @@ Deno.test("describe reports age, counts and the last error", async () => {
     failures: 1,
     lastError: "down",
     retryAt: "2026-01-01T00:20:01.000Z",
+    refreshAt: "2026-01-01T00:20:01.000Z",
   });
 });
 
