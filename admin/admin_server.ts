@@ -50,6 +50,7 @@ export async function startAdminServer(
     handler: address.kind === "tcp" ? guarded(next, address.hosts) : next,
     clock,
     log,
+    reusePort: settings.reusePort,
   });
   const owned = cleanup.move();
   return {
@@ -76,6 +77,7 @@ export async function startStatsServer(
       : router,
     clock,
     log,
+    reusePort: target.settings.reusePort,
     ownAddresses: {
       "config.adminAddr": readAddress("adminAddr", target.settings.adminAddr),
     },

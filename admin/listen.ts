@@ -28,6 +28,8 @@ export interface ServeOptions {
   readonly handler: Handler;
   readonly clock: Clock;
   readonly log: Log;
+  /** Shares the port with other processes that do the same. */
+  readonly reusePort?: boolean;
   /** Other listen addresses of this process by their name in messages. */
   readonly ownAddresses?: Readonly<Record<string, Address>>;
 }
@@ -98,7 +100,7 @@ async function openHosts(
 
 /** Opens a host; returns `undefined` when this machine lacks the address, such as `::1` without IPv6. */
 function openHost(
-  { handler, clock, log }: ServeOptions,
+  { handler, clock, log, reusePort = false }: ServeOptions,
   hostname: string,
   port: number,
 ): RestartingServer<Deno.NetAddr> | undefined {
@@ -110,6 +112,7 @@ function openHost(
         Deno.serve({
           hostname,
           port: before?.port ?? port,
+          reusePort,
           onListen() {},
           handler: (request) => handler(request),
         }),

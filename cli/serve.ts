@@ -76,17 +76,19 @@ export async function serve(
 
 async function serveUntilShutdown(
   gateway: Gateway,
-  { admin, stats }: AdminServers,
+  servers: AdminServers,
   shutdown: Shutdown,
   onStarted: ServeOptions["onStarted"],
 ): Promise<void> {
   try {
     gateway.log("admin").info("Listening", {
-      admin: admin.join(" ") || "off",
-      stats: stats.join(" ") || "off",
+      admin: servers.admin.join(" ") || "off",
+      stats: servers.stats.join(" ") || "off",
     });
-    await onStarted?.({ gateway, admin });
+    await onStarted?.({ gateway, admin: servers.admin });
     await shutdown.requested;
+    // Probes and scrapers belong to the process that takes over.
+    if (gateway.settings.reusePort) await servers[Symbol.asyncDispose]();
   } finally {
     await gateway.stop();
   }

@@ -161,6 +161,10 @@ export const settingsSchema = s.refine(
       "Time that requests in progress have to finish when the gateway stops; `0s` aborts them.",
       s.withDefault(duration, "5s"),
     ),
+    reusePort: s.field(
+      "Opens all ports with `SO_REUSEPORT`, so that a second gateway can share them and take over without a lost connection. Without it, a port that another process uses is an error.",
+      s.withDefault(s.boolean(), false),
+    ),
     policyApiGroup: s.field(
       "API group of `GatewayPolicy` and `GatewayBackend` in this file, if not `policy.gateway.internal`.",
       s.optional(preciseHostname),

@@ -56,6 +56,7 @@ export function createListeners(options: RequestPathOptions): Listeners {
     log,
     observe,
     limits: settings.limits,
+    reusePort: settings.reusePort,
   });
 }
 

@@ -14,6 +14,8 @@ export interface ProcessOptions {
   /** Additional fields of the listener. */
   readonly listener?: Readonly<Record<string, unknown>>;
   readonly maxOpenFiles?: number;
+  /** Port of the listener; a free one by default. */
+  readonly port?: number;
 }
 
 /** A gateway process with one listener and its admin and stats servers on free ports. */
@@ -32,7 +34,7 @@ export class GatewayProcess implements AsyncDisposable {
 
   /** Resolves when all its servers listen. */
   static async start(options: ProcessOptions): Promise<GatewayProcess> {
-    const port = freePort();
+    const { port = freePort() } = options;
     const config = configFor(port, options.config, options.listener);
     const { folder, file } = await createConfigFolder(config);
     const process = new GatewayProcess(port, { folder, file }, options);

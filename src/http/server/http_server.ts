@@ -53,6 +53,8 @@ export class HttpServer {
   readonly #connections = new Set<ServedConnection>();
   readonly #clients = new ClientCounts();
   #acceptors: Acceptor[] = [];
+  /** Acceptors that take no further connections, with handshakes under way. */
+  readonly #closing = new Set<Acceptor>();
   #accepted = 0;
   #refused = 0;
   #draining = false;
@@ -102,7 +104,7 @@ export class HttpServer {
    * @throws When the port cannot be opened or a certificate cannot be read.
    */
   async start(address: ListenAddress, tls?: TlsConfig): Promise<void> {
-    this.#acceptors = await openAll(
+    this.#acceptors = await openAll<Acceptor>(
       address,
       (address) =>
         tls === undefined
@@ -131,14 +133,21 @@ export class HttpServer {
   async stopAccepting(): Promise<void> {
     const acceptors = this.#acceptors;
     this.#acceptors = [];
-    await Promise.all(acceptors.map((acceptor) => acceptor.close()));
+    await Promise.all(acceptors.map((acceptor) => this.#close(acceptor)));
+  }
+
+  /** Closes an acceptor; its handshakes continue. */
+  async #close(acceptor: Acceptor): Promise<void> {
+    this.#closing.add(acceptor);
+    await acceptor.close();
+    void acceptor.settled().then(() => this.#closing.delete(acceptor));
   }
 
   /** Accepts no further connections and requests; resolves when those in progress have finished. */
   async drain(): Promise<void> {
     this.#draining = true;
-    await this.stopAccepting();
     for (const connection of this.#connections) connection.retire();
+    await this.stopAccepting();
     await this.#untilIdle();
   }
 
@@ -146,6 +155,7 @@ export class HttpServer {
   async close(reason?: GatewayError): Promise<void> {
     this.#draining = true;
     await this.stopAccepting();
+    for (const acceptor of this.#closing) acceptor.abort();
     for (const connection of this.#connections) connection.close(reason);
     await this.#untilIdle();
   }
@@ -167,7 +177,8 @@ export class HttpServer {
       tls,
       { clock, handshakeTimeoutMs: limits.tlsHandshakeTimeoutMs },
       {
-        admits: (peer) => this.#admit(peer),
+        admit: (peer) =>
+          this.#admits(peer) ? this.#clients.add(peer.address) : undefined,
         onConnection: this.#onTlsConnection,
         onFailure: (peer, failure) => observer.handshakeFailed(peer, failure),
         onStall: (error) => observer.acceptStalled(error),
@@ -181,7 +192,7 @@ export class HttpServer {
     transport: Transport,
     peer: Peer,
   ): Promise<void> => {
-    if (!this.#admit(peer)) return transport.close();
+    if (!this.#admits(peer)) return transport.close();
     const client: Client = { peer, scheme: "http", serverName: undefined };
     const early = await this.#serveHttp1(transport, client);
     if (early === undefined) return;
@@ -199,10 +210,11 @@ export class HttpServer {
     else await this.#serveHttp1(transport, client);
   };
 
-  #admit(peer: Peer): boolean {
+  #admits(peer: Peer): boolean {
     this.#accepted++;
     let count = this.#connections.size;
     for (const { handshakes } of this.#acceptors) count += handshakes;
+    for (const { handshakes } of this.#closing) count += handshakes;
     const { maxConnections, maxConnectionsPerAddress } = this.#context.limits;
     const share = maxConnectionsPerAddress ?? Math.ceil(maxConnections / 2);
     const isFull = count >= maxConnections;
@@ -256,9 +268,10 @@ export class HttpServer {
     }
   }
 
-  #untilIdle(): Promise<void> {
-    if (this.#connections.size === 0) return Promise.resolve();
+  async #untilIdle(): Promise<void> {
+    for (const acceptor of [...this.#closing]) await acceptor.settled();
+    if (this.#connections.size === 0) return;
     this.#idle ??= Promise.withResolvers();
-    return this.#idle.promise;
+    await this.#idle.promise;
   }
 }

@@ -22,6 +22,8 @@ export interface ListenersOptions {
   readonly observe: (port: PortId) => ServerObserver;
   /** Limits of every port; a port may set its own timeouts and connections. */
   readonly limits: Pick<ServerLimits, "maxHeaderBytes" | "maxHeaderCount">;
+  /** Shares each port with other sockets that do the same: of other threads, or of other processes. */
+  readonly reusePort: boolean;
 }
 
 /** A port that is open. */
@@ -149,7 +151,7 @@ export class Listeners {
     }
     const server = this.#createServer(port);
     undo.defer(() => server.close());
-    await openPort(server, port);
+    await openPort(server, port, this.#options.reusePort);
     return () => {
       if (open !== undefined) this.#retire(open.server, port.port);
       this.#open.set(port.key, { server, port });
@@ -177,7 +179,7 @@ export class Listeners {
 
   async #reopen({ server, port }: OpenPort): Promise<void> {
     try {
-      await openPort(server, port);
+      await openPort(server, port, this.#options.reusePort);
     } catch (error) {
       this.#options.log.error("Port lost", { port: port.port, error });
     }

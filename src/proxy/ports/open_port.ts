@@ -1,3 +1,4 @@
+import { claimAddress } from "../../http/server/accept/claim_address.ts";
 import type { HttpServer } from "../../http/server/http_server.ts";
 import type { Port } from "../../snapshot/snapshot.ts";
 import { addressOf, tlsOf } from "./server_settings.ts";
@@ -14,20 +15,44 @@ export class PortError extends Error {
 
 /**
  * Starts the server on a port.
+ * @param reusePort Shares the port with other sockets that do the same.
  * @throws {PortError} Such as `Cannot listen on port 80: permission denied`.
  */
-export async function openPort(server: HttpServer, port: Port): Promise<void> {
+export async function openPort(
+  server: HttpServer,
+  port: Port,
+  reusePort: boolean,
+): Promise<void> {
   try {
-    await server.start(addressOf(port), port.tls && tlsOf(port.tls));
+    await server.start(addressOf(port, reusePort), port.tls && tlsOf(port.tls));
   } catch (cause) {
-    const reason = reasonOf(cause);
-    const place = port.address === undefined
-      ? `port ${port.port}`
-      : `port ${port.port} of ${port.address}`;
-    throw reason === undefined
-      ? new PortError(port.port, `Cannot listen on ${place}`, { cause })
-      : new PortError(port.port, `Cannot listen on ${place}: ${reason}`);
+    throw portError(port, cause);
   }
+}
+
+/**
+ * Reserves the address of a port, so that only this process shares it: call it once before several threads open the port
+ * with `reusePort`. Another process that reserves it fails as long as one of them listens.
+ * @returns The port to open: a free one in place of 0.
+ * @throws {PortError} When another process listens.
+ */
+export async function claimPort(port: Port): Promise<number> {
+  try {
+    return await claimAddress(addressOf(port));
+  } catch (cause) {
+    throw portError(port, cause);
+  }
+}
+
+/** Describes why a port cannot be opened. */
+function portError(port: Port, cause: unknown): PortError {
+  const reason = reasonOf(cause);
+  const place = port.address === undefined
+    ? `port ${port.port}`
+    : `port ${port.port} of ${port.address}`;
+  return reason === undefined
+    ? new PortError(port.port, `Cannot listen on ${place}`, { cause })
+    : new PortError(port.port, `Cannot listen on ${place}: ${reason}`);
 }
 
 const reasons: ReadonlyMap<unknown, string> = new Map([

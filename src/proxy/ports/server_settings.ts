@@ -3,9 +3,14 @@ import type { TlsConfig } from "../../http/server/accept/certificate_table.ts";
 import type { ServerLimits } from "../../http/server/server_options.ts";
 import type { Port, PortTls } from "../../snapshot/snapshot.ts";
 
-/** Returns the address of a port. */
-export function addressOf({ address, port }: Port): ListenAddress {
-  return address === undefined ? { port } : { hostname: address, port };
+/** Returns the address of a port; with `reusePort`, other sockets may share it. */
+export function addressOf(
+  { address, port }: Pick<Port, "address" | "port">,
+  reusePort = false,
+): ListenAddress {
+  return address === undefined
+    ? { port, reusePort }
+    : { hostname: address, port, reusePort };
 }
 
 /** Returns the limits that a port sets; the server has defaults for the others. */

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 import type { Peer, Transport } from "../../transport.ts";
+import { untilQueueIsEmpty } from "./accept_queue.ts";
 
 const BACK_OFF_MS = 100;
 
@@ -9,7 +10,7 @@ export interface ListenAddress {
   readonly hostname?: string;
   /** 0 lets the system choose. */
   readonly port: number;
-  /** Lets several processes or workers share the port. */
+  /** Shares the port with the other sockets that set this; the kernel gives each a part of the new connections. */
   readonly reusePort?: boolean;
 }
 
@@ -18,8 +19,12 @@ export interface Acceptor {
   readonly address: { readonly hostname: string; readonly port: number };
   /** Connections taken that are not handed on yet. */
   readonly handshakes: number;
-  /** Takes no further connections; those taken go on. */
+  /** Takes the connections that the kernel has queued, and no further ones; those taken go on. */
   close(): Promise<void>;
+  /** Resolves when no handshake is under way. */
+  settled(): Promise<void>;
+  /** Cuts handshakes. */
+  abort(): void;
 }
 
 /** Told what becomes of a port. */
@@ -36,6 +41,7 @@ export class TcpAcceptor implements Acceptor {
   readonly #listener: Deno.TcpListener;
   readonly #clock: Clock;
   readonly #accepting: Promise<void>;
+  #taken = 0;
   #closed = false;
 
   /** @throws What `Deno.listen` throws, such as `AddrInUse`. */
@@ -55,15 +61,23 @@ export class TcpAcceptor implements Acceptor {
   }
 
   async close(): Promise<void> {
+    await untilQueueIsEmpty(() => this.#taken);
     this.#closed = true;
     this.#listener.close();
     await this.#accepting;
   }
 
+  settled(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  abort(): void {}
+
   async #acceptAll(listener: TcpListener): Promise<void> {
     while (!this.#closed) {
       try {
         const connection = await this.#listener.accept();
+        this.#taken++;
         connection.setNoDelay(true);
         listener.onConnection(connection, peerOf(connection.remoteAddr));
       } catch (error) {
@@ -104,10 +118,12 @@ export function peerOf(
  * A machine that lacks one of the IP families listens on the other.
  * @throws What `open` throws; none is left open then.
  */
-export async function openAll(
+export async function openAll<
+  Opened extends Pick<Acceptor, "address" | "close">,
+>(
   { hostname, port, reusePort = false }: ListenAddress,
-  open: (address: Required<ListenAddress>) => Acceptor | Promise<Acceptor>,
-): Promise<Acceptor[]> {
+  open: (address: Required<ListenAddress>) => Opened | Promise<Opened>,
+): Promise<Opened[]> {
   if (hostname === undefined) {
     const everywhere = { hostname: "::", port, reusePort };
     try {

@@ -11,6 +11,7 @@ import {
 } from "node:tls";
 import type { Clock } from "../../../base/clock.ts";
 import type { Peer } from "../../transport.ts";
+import { untilQueueIsEmpty } from "./accept_queue.ts";
 import { type Acceptor, type ListenAddress, peerOf } from "./acceptor.ts";
 import { describeHandshakeFailure } from "./handshake_failure.ts";
 import type { HandshakeFailure } from "../observer.ts";
@@ -19,10 +20,17 @@ import { findWhyNotAccepting, lookForConnections } from "./stalled_accept.ts";
 
 const LOOK_MS = 1000;
 
+/** A client that shakes hands. */
+interface Handshake {
+  readonly socket: Socket;
+  /** Ends its share of the limits. */
+  release(): void;
+}
+
 /** Told what became of each connection. */
 export interface TlsListener {
-  /** Asked before the handshake; `false` closes the connection. */
-  admits(peer: Peer): boolean;
+  /** Admits a client to the handshake; the returned function is called at its end. `undefined` closes the connection. */
+  admit(peer: Peer): (() => void) | undefined;
   /**
    * The handshake is done.
    * @param serverName The name that the client asked for.
@@ -48,7 +56,9 @@ export class TlsAcceptor implements Acceptor {
   readonly #clock: Clock;
   readonly #handshakeTimeoutMs: number;
   readonly #listener: TlsListener;
-  readonly #handshaking = new Map<string, Socket>();
+  readonly #handshaking = new Map<string, Handshake>();
+  #settled: PromiseWithResolvers<void> | undefined;
+  #taken = 0;
   #tls: TlsServer;
   #stopLooking = () => {};
 
@@ -71,18 +81,20 @@ export class TlsAcceptor implements Acceptor {
     this.#socket = createSocketServer(
       { allowHalfOpen: true, noDelay: true },
       (socket) => {
-        if (!listener.admits(peerOfSocket(socket))) {
-          return void socket.destroy();
-        }
-        this.#track(socket);
+        this.#taken++;
+        const release = listener.admit(peerOfSocket(socket));
+        if (release === undefined) return void socket.destroy();
+        this.#track(socket, release);
         this.#tls.emit("connection", socket);
       },
     );
   }
 
   /** @throws What Node throws, such as an error whose code is `EADDRINUSE`. */
-  async listen({ hostname, port }: Required<ListenAddress>): Promise<void> {
-    this.#socket.listen({ host: hostname, port });
+  async listen(
+    { hostname, port, reusePort }: Required<ListenAddress>,
+  ): Promise<void> {
+    this.#socket.listen({ host: hostname, port, reusePort });
     await once(this.#socket, "listening");
     this.#socket.on("error", (error) => this.#listener.onStall(error));
     this.#keepLooking();
@@ -111,12 +123,21 @@ export class TlsAcceptor implements Acceptor {
     };
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#stopLooking();
+    await untilQueueIsEmpty(() => this.#taken);
     // Its callback would wait for the connections, which are not ours any more.
     this.#socket.close();
-    for (const socket of this.#handshaking.values()) socket.destroy();
-    return Promise.resolve();
+  }
+
+  settled(): Promise<void> {
+    if (this.#handshaking.size === 0) return Promise.resolve();
+    this.#settled ??= Promise.withResolvers();
+    return this.#settled.promise;
+  }
+
+  abort(): void {
+    for (const { socket } of this.#handshaking.values()) socket.destroy();
   }
 
   #keepLooking(): void {
@@ -146,14 +167,15 @@ export class TlsAcceptor implements Acceptor {
       SNICallback: (name, done) => done(null, table.find(name)),
     });
     server.on("secureConnection", (socket) => {
-      this.#handshaking.delete(keyOf(socket));
       const peer = peerOfSocket(socket);
-      if (!isForged(socket)) {
+      const isAccepted = !isForged(socket);
+      if (isAccepted) {
         this.#listener.onConnection(socket, peer, serverNameOf(socket));
-        return;
+      } else {
+        socket.destroy();
+        this.#listener.onFailure(peer, forged);
       }
-      socket.destroy();
-      this.#listener.onFailure(peer, forged);
+      this.#untrack(keyOf(socket));
     });
     // The handshake failed or took too long; the client has been told as far as TLS can.
     server.on("tlsClientError", (error, socket) => {
@@ -170,11 +192,19 @@ export class TlsAcceptor implements Acceptor {
     return server;
   }
 
-  #track(socket: Socket): void {
+  #track(socket: Socket, release: () => void): void {
     const key = keyOf(socket);
-    this.#handshaking.set(key, socket);
-    socket.on("close", () => this.#handshaking.delete(key));
+    this.#handshaking.set(key, { socket, release });
+    socket.on("close", () => this.#untrack(key));
     socket.on("error", () => {});
+  }
+
+  #untrack(key: string): void {
+    const handshake = this.#handshaking.get(key);
+    if (handshake === undefined) return;
+    this.#handshaking.delete(key);
+    handshake.release();
+    if (this.#handshaking.size === 0) this.#settled?.resolve();
   }
 }
 

@@ -18,6 +18,8 @@ import { toRequestError } from "../request_error.ts";
 
 /** Grace period for a request that the client sent before it noticed that the connection is being closed. */
 const IN_FLIGHT_MS = 100;
+/** Age before which the first request of a new connection is probably on its way. */
+const FIRST_REQUEST_MS = 1000;
 
 /**
  * Serves a client's HTTP/1.x connection: one request after another.
@@ -93,9 +95,13 @@ export class Http1ServerConnection
   retire(): void {
     this.#downstream.retiring = true;
     if (!this.#isIdle) return;
-    this.#stopWaiting = this.#context.clock.setTimer(() => {
+    const { clock } = this.#context;
+    const firstRequestMs = this.#served > 0
+      ? 0
+      : this.openedAt + FIRST_REQUEST_MS - clock.monotonic();
+    this.#stopWaiting = clock.setTimer(() => {
       if (this.#isIdle) this.#end("draining");
-    }, IN_FLIGHT_MS);
+    }, Math.max(IN_FLIGHT_MS, firstRequestMs));
   }
 
   get #isIdle(): boolean {
