@@ -16,6 +16,8 @@ export interface IdpBOptions extends IdpOptions {
   readonly tenant?: string;
   /** Bearer token that registration requires; MCP clients do not have it. */
   readonly managementKey?: string;
+  /** Whether callbacks have `iss` (RFC 9207), which strict clients compare; true by default. */
+  readonly sendsIssuer?: boolean;
 }
 
 /**
@@ -26,6 +28,7 @@ export function startIdpB(options: IdpBOptions = {}): Promise<Idp> {
   const { projectId = "P2playground", serverId = "MSplayground" } = options;
   const { roles, machineRoles, tenant } = options;
   const { managementKey = "management-key", scopes = [] } = options;
+  const { sendsIssuer = true } = options;
   const mountPath = `/v1/apps/agentic/${projectId}/${serverId}`;
   const jwksPath = `/${projectId}/.well-known/jwks.json`;
   return startIdp({
@@ -38,7 +41,7 @@ export function startIdpB(options: IdpBOptions = {}): Promise<Idp> {
       target === `/v1/mgmt/mcp/client/${projectId}/${serverId}/register`
         ? "/register"
         : locate(target, mountPath, jwksPath),
-    sendsIssuer: true,
+    sendsIssuer,
     userClaims: claimRoles(roles, tenant),
     guestClaims: claimRoles([], tenant),
     machineClaims: claimRoles(machineRoles, tenant),

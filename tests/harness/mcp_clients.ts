@@ -28,6 +28,13 @@ export interface Visit {
 export interface McpConnection extends AsyncDisposable {
   /** Returns the names of the tools. */
   listTools(): Promise<readonly string[]>;
+  /** Calls a tool and returns its result as JSON. */
+  callTool(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<string>;
+  /** Makes the access token expire; the client notices with its next request. */
+  expireToken(): void | Promise<void>;
 }
 
 /** A real MCP client, configured with the URL only. */
@@ -64,7 +71,7 @@ export const sdkV1: McpClient = {
       transport = open();
       await client.connect(transport);
     }
-    return asConnection(client, transport);
+    return asConnection(client, transport, authProvider);
   },
 };
 
@@ -86,7 +93,7 @@ export const clientV2: McpClient = {
       transport = open();
       await client.connect(transport);
     }
-    return asConnection(client, transport);
+    return asConnection(client, transport, authProvider);
   },
 };
 
@@ -96,15 +103,25 @@ function asConnection(
     listTools(): Promise<
       { readonly tools: readonly { readonly name: string }[] }
     >;
+    callTool(
+      call: { name: string; arguments: Record<string, unknown> },
+    ): Promise<unknown>;
     close(): Promise<void>;
   },
   transport: { terminateSession(): Promise<void> },
+  authProvider: MemoryOAuthProvider,
 ): McpConnection {
   return {
     async listTools() {
       const { tools } = await client.listTools();
       return tools.map(({ name }) => name);
     },
+    async callTool(name, input) {
+      return JSON.stringify(
+        await client.callTool({ name, arguments: { ...input } }),
+      );
+    },
+    expireToken: () => authProvider.expireToken(),
     async [Symbol.asyncDispose]() {
       await transport.terminateSession();
       await client.close();
@@ -115,7 +132,7 @@ function asConnection(
 /** The bridge from standard input and output: a process that waits for the browser on a loopback port. */
 export const mcpRemote: McpClient = {
   name: "mcp-remote",
-  async connect({ url, clientId, scope }) {
+  async connect({ url, clientId, clientMetadataUrl, scope }) {
     const flag = (
       name: string,
       value: unknown,
@@ -131,6 +148,9 @@ export const mcpRemote: McpClient = {
         ...scope === undefined
           ? []
           : flag("--static-oauth-client-metadata", { scope }),
+        ...clientMetadataUrl === undefined
+          ? []
+          : ["--client-metadata-url", clientMetadataUrl],
       ]),
     );
     await bridge.logIn();

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { logIn } from "./browser_user.ts";
 import { LogLines } from "./log_lines.ts";
 
@@ -63,6 +64,28 @@ export class McpRemoteProcess implements AsyncDisposable {
   async listTools(): Promise<readonly string[]> {
     const { result }: ToolList = JSON.parse(await this.#call("tools/list", {}));
     return result.tools.map(({ name }) => name);
+  }
+
+  /** Returns the response as JSON. */
+  callTool(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<string> {
+    return this.#call("tools/call", { name, arguments: input });
+  }
+
+  /** Makes the stored access token one that no server accepts. */
+  async expireToken(): Promise<void> {
+    const folder = join(this.#home, "mcp-remote-v1");
+    for await (const { name } of Deno.readDir(folder)) {
+      if (!name.endsWith("_tokens.json")) continue;
+      const file = join(folder, name);
+      const tokens = JSON.parse(await Deno.readTextFile(file));
+      await Deno.writeTextFile(
+        file,
+        JSON.stringify({ ...tokens, access_token: "expired" }),
+      );
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

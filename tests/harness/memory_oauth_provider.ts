@@ -80,6 +80,12 @@ export class MemoryOAuthProvider {
     this.#tokens = tokens;
   }
 
+  /** Makes the access token one that no server accepts. */
+  expireToken(): void {
+    assert(this.#tokens, "the client has no token");
+    this.#tokens = { ...this.#tokens, access_token: "expired" };
+  }
+
   codeVerifier(): string {
     return this.#verifier;
   }

@@ -19,7 +19,7 @@ const serverMetadata = "GET /.well-known/oauth-authorization-server/mcp 200";
 const registration =
   "POST /.well-known/oauth-authorization-server/mcp/client-registration 201";
 
-// What else there is to a login; who gets in at all is in mcp_oauth_matrix_test.ts.
+// What else there is to a login; who gets in at all is in login_matrix_test.ts.
 
 const unauthorized = "POST /mcp 401";
 // These end in any order: the event stream lasts as long as the session.

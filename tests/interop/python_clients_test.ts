@@ -1,105 +1,112 @@
 import assert from "node:assert/strict";
-import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
-import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
-import { freePort } from "../harness/free_port.ts";
-import { startProtectedGateway } from "../harness/protected_gateway.ts";
+import {
+  type ClientTraits,
+  describeSetting,
+  failureOf,
+  type LoginCell,
+  readLoginCells,
+} from "../harness/login/login_cells.ts";
+import { type LoginSite, startLoginSite } from "../harness/login/login_site.ts";
 
-// Python MCP clients at every kind of provider; `make interop-python` installs them and runs this file.
+// The table of login_matrix_test.ts for Python MCP clients; `make interop-python` installs them and runs this file.
 
 const folder = Deno.env.get("PYTHON_CLIENTS");
 if (folder === undefined) {
   throw new Error('Set PYTHON_CLIENTS, or use "make interop-python"');
 }
 
-/** Clients by the name of their virtual environment. */
-const clients = [
+interface PythonClient extends ClientTraits {
+  readonly name: string;
+  /** Name of its virtual environment. */
+  readonly environment: string;
+  readonly program: string;
+}
+
+const clients: readonly PythonClient[] = [
   {
     name: "mcp 1",
     environment: "mcp1",
     program: "mcp_sdk.py",
+    language: "Python",
     isStrict: false,
   },
-  { name: "mcp 2", environment: "mcp2", program: "mcp_sdk.py", isStrict: true },
+  {
+    name: "mcp 2",
+    environment: "mcp2",
+    program: "mcp_sdk.py",
+    language: "Python",
+    isStrict: true,
+  },
   {
     name: "FastMCP",
     environment: "mcp2",
     program: "fastmcp_client.py",
+    language: "Python",
     isStrict: true,
   },
 ];
 
-const providers = [
-  { provider: "IdpA", sendsIssuer: false },
-  { provider: "IdpA", sendsIssuer: true },
-  { provider: "IdpB", sendsIssuer: true },
-] as const;
+for (const client of clients) {
+  Deno.test(`${client.name} logs in where docs/mcp_login.md says, refreshes its token and calls a tool, and nowhere else`, async () => {
+    await using site = await startLoginSite();
+    const cells = await readLoginCells();
 
-for (const { name, environment, program, isStrict } of clients) {
-  for (const setting of providers) {
-    const { provider, sendsIssuer } = setting;
-    const where = `${provider}${sendsIssuer ? " with iss" : ""}`;
-    Deno.test(`${name} logs in at ${where} in issuer mode Proxied`, async () => {
-      await using gateway = await startGateway(setting, "Proxied");
+    const outcomes = await logIn(client, cells, site);
 
-      const { tools, errors } = await run(environment, program, gateway.url);
-
-      assert(tools.includes("echo"), errors);
+    const surprises = cells.flatMap((cell, index) => {
+      const outcome = outcomes.get(index) ?? "no outcome";
+      return isExpected(client, cell, outcome)
+        ? []
+        : [`${describeSetting(cell)}: ${outcome}`];
     });
-  }
-
-  // Why Proxied is recommended: these clients append "?…" to an endpoint that has a query.
-  Deno.test(`${name} cannot log in at IdpA in issuer mode Gateway`, async () => {
-    const setting = { provider: "IdpA", sendsIssuer: false } as const;
-    await using gateway = await startGateway(setting, "Gateway");
-
-    const { tools } = await run(environment, program, gateway.url);
-
-    assert.deepEqual(tools, []);
-  });
-
-  Deno.test(`${name} ${isStrict ? "cannot log" : "logs"} in at IdpB in issuer mode Gateway`, async () => {
-    const setting = { provider: "IdpB", sendsIssuer: true } as const;
-    await using gateway = await startGateway(setting, "Gateway");
-
-    const { tools, errors } = await run(environment, program, gateway.url);
-
-    assert.equal(tools.includes("echo"), !isStrict, errors);
+    assert.deepEqual(surprises, []);
   });
 }
 
-async function startGateway(
-  { provider, sendsIssuer }: (typeof providers)[number],
-  issuerMode: "Proxied" | "Gateway",
-) {
-  const port = freePort();
-  const redirectUris = issuerMode === "Gateway" ? undefined : [
-    `http://127.0.0.1:${port}/.well-known/oauth-authorization-server/mcp/callback`,
-  ];
-  const options = redirectUris && { redirectUris };
-  const idp = provider === "IdpA"
-    ? await startIdpA({ sendsIssuer, registration: false, ...options })
-    : await startIdpB({ roles: ["editor"], ...options });
-  return await startProtectedGateway(idp, {
-    port,
-    provider,
-    mcp: {
-      issuerMode,
-      clientId: idp.clientId,
-      ...issuerMode === "Gateway" && { registration: "Gateway" },
-    },
-  });
+function isExpected(
+  client: PythonClient,
+  cell: LoginCell,
+  outcome: string,
+): boolean {
+  if (!cell.logsIn(client)) return failureOf(cell, client).test(outcome);
+  return outcome ===
+    (cell.issuerMode === "Proxied" ? "refreshed" : "logged in");
 }
 
-async function run(environment: string, program: string, url: string) {
-  const { stdout, stderr } = await new Deno.Command(
-    `${folder}/${environment}/bin/python`,
-    {
-      args: [new URL(`python/${program}`, import.meta.url).pathname, url],
-      env: { NO_COLOR: "1" },
-    },
-  ).output();
-  const errors = new TextDecoder().decode(stderr);
-  const text = new TextDecoder().decode(stdout).trim();
-  const tools: string[] = text.startsWith("[") ? JSON.parse(text) : [];
-  return { tools, errors };
+/** Runs all logins in one process; returns the outcomes by index. */
+async function logIn(
+  { environment, program }: PythonClient,
+  cells: readonly LoginCell[],
+  site: LoginSite,
+): Promise<ReadonlyMap<number, string>> {
+  const lines = await Promise.all(cells.map(async (cell, id) => {
+    const { url, clientId, clientMetadataUrl } = await site.visitOf(cell);
+    return JSON.stringify({
+      id,
+      url,
+      refresh: cell.issuerMode === "Proxied",
+      client_id: clientId,
+      client_metadata_url: clientMetadataUrl,
+    });
+  }));
+  const child = new Deno.Command(`${folder}/${environment}/bin/python`, {
+    args: [new URL(`python/${program}`, import.meta.url).pathname],
+    env: { NO_COLOR: "1" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const output = child.output();
+  await new Blob([lines.join("\n")]).stream().pipeTo(child.stdin);
+  const { stdout, stderr } = await output;
+  const outcomes = new Map(
+    new TextDecoder().decode(stdout).split("\n").filter((line) =>
+      line.startsWith("{")
+    ).map((line): [number, string] => {
+      const { id, outcome } = JSON.parse(line);
+      return [Number(id), String(outcome)];
+    }),
+  );
+  assert(outcomes.size > 0, new TextDecoder().decode(stderr));
+  return outcomes;
 }

@@ -56,7 +56,7 @@ export function configure(
   store: MemoryStore,
 ): Configuration {
   const { configuration, mountPath } = traits;
-  const { scopes = [], redirectUris = loopbackRedirectUris, fetchClient } =
+  const { scopes = [], redirectUris = LOOPBACK_REDIRECT_URIS, fetchClient } =
     options;
   return {
     ...configuration,
@@ -133,12 +133,12 @@ export async function hideIssuer(
 }
 
 /** Redirect URIs of clients on the user's machine; each may add its port. */
-const loopbackRedirectUris = [
+export const LOOPBACK_REDIRECT_URIS = [
   "http://127.0.0.1/callback",
   "http://localhost/callback",
   "http://127.0.0.1/oauth/callback",
   "http://localhost/oauth/callback",
-];
+] as const;
 
 /** Returns an account that has only a name. */
 export function account(

@@ -1,14 +1,10 @@
-"""Logs in at an MCP server with FastMCP and prints the names of its tools as JSON.
-
-Usage: fastmcp_client.py URL [CLIENT_ID]
-"""
-import asyncio
-import json
-import sys
+"""Logs in at MCP servers with FastMCP; see `logins.py` for input and output."""
+from contextlib import asynccontextmanager
 
 from fastmcp import Client
 from fastmcp.client.auth import OAuth
 from login_pages import User
+from logins import run
 from mcp.client.auth import AuthorizationCodeResult
 
 PORT = 41998
@@ -17,7 +13,9 @@ PORT = 41998
 class HeadlessOAuth(OAuth):
     """The client's own flow, with a user who needs no browser."""
 
-    user = User(f"http://localhost:{PORT}/callback")
+    def __init__(self, *arguments, **settings):
+        super().__init__(*arguments, callback_port=PORT, **settings)
+        self.user = User(f"http://localhost:{PORT}/callback")
 
     async def redirect_handler(self, authorization_url):
         await self.user.open(authorization_url)
@@ -27,10 +25,11 @@ class HeadlessOAuth(OAuth):
         return AuthorizationCodeResult(code=code, state=state, iss=issuer)
 
 
-async def main(url, client_id=None):
-    auth = HeadlessOAuth(url, callback_port=PORT, client_id=client_id)
+@asynccontextmanager
+async def connect(url, client_id=None, client_metadata_url=None):
+    auth = HeadlessOAuth(url, client_id=client_id, client_metadata_url=client_metadata_url)
     async with Client(url, auth=auth) as client:
-        print(json.dumps([tool.name for tool in await client.list_tools()]))
+        yield client.call_tool, auth.context
 
 
-asyncio.run(main(*sys.argv[1:]))
+run(connect)

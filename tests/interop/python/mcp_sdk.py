@@ -1,13 +1,8 @@
-"""Logs in at an MCP server with the official Python SDK, 1.x or 2.x, and prints the names of its tools as JSON.
-
-Usage: mcp_sdk.py URL [CLIENT_ID]
-"""
-import asyncio
-import json
-import sys
+"""Logs in at MCP servers with the official Python SDK, 1.x or 2.x; see `logins.py` for input and output."""
 from contextlib import asynccontextmanager
 
 from login_pages import REDIRECT_URI, User
+from logins import run
 from mcp.client import streamable_http
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.session import ClientSession
@@ -40,7 +35,7 @@ class MemoryStorage:
 
 
 @asynccontextmanager
-async def connect(url, auth):
+async def open_streams(url, auth):
     if AuthorizationCodeResult is None:
         async with streamable_http.streamablehttp_client(url, auth=auth) as (read, write, _):
             yield read, write
@@ -50,7 +45,8 @@ async def connect(url, auth):
             yield read, write
 
 
-async def main(url, client_id=None):
+@asynccontextmanager
+async def connect(url, client_id=None, client_metadata_url=None):
     user = User()
 
     async def answer():
@@ -73,11 +69,12 @@ async def main(url, client_id=None):
         storage=MemoryStorage(client),
         redirect_handler=user.open,
         callback_handler=answer,
+        client_metadata_url=client_metadata_url,
     )
-    async with connect(url, auth) as (read, write):
+    async with open_streams(url, auth) as (read, write):
         async with ClientSession(read, write) as session:
             await session.initialize()
-            print(json.dumps([tool.name for tool in (await session.list_tools()).tools]))
+            yield session.call_tool, auth.context
 
 
-asyncio.run(main(*sys.argv[1:]))
+run(connect)

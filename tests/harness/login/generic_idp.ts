@@ -1,0 +1,44 @@
+import type { IdpOptions } from "../../../cli/dev/idp/configuration.ts";
+import { type Idp, startIdp } from "../../../cli/dev/idp/idp.ts";
+
+/**
+ * Starts a provider that does all that MCP asks of one: open registration, resource indicators (RFC 8707) and client metadata
+ * documents.
+ */
+export function startGenericIdp(
+  { sendsIssuer, ...options }: IdpOptions & { readonly sendsIssuer: boolean },
+): Promise<Idp> {
+  return startIdp({
+    mountPath: "",
+    issuerPath: "",
+    jwksPath: "/jwks",
+    tokenPath: "/token",
+    audienceParameter: "resource",
+    locate: (target) => target,
+    sendsIssuer,
+    userClaims: {},
+    guestClaims: {},
+    machineClaims: {},
+    configuration: {
+      routes: {
+        authorization: "/authorize",
+        jwks: "/jwks",
+        registration: "/register",
+        token: "/token",
+        userinfo: "/userinfo",
+      },
+      features: {
+        registration: { enabled: true },
+        resourceIndicators: {
+          enabled: true,
+          getResourceServerInfo: (_context, audience) => ({
+            audience,
+            scope: "",
+            accessTokenFormat: "jwt",
+          }),
+          useGrantedResource: () => true,
+        },
+      },
+    },
+  }, options);
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import {
+  type ClientTraits,
+  describeSetting,
+  failureOf,
+  type LoginCell,
+  type LoginSetting,
+  readLoginCells,
+} from "../harness/login/login_cells.ts";
+import { type LoginSite, startLoginSite } from "../harness/login/login_site.ts";
+import {
+  clientV2,
+  type McpClient,
+  mcpRemote,
+  sdkV1,
+} from "../harness/mcp_clients.ts";
+
+/** Cells at the same time. */
+const CONCURRENCY = 4;
+
+interface TestedClient extends McpClient, ClientTraits {
+  tries(setting: LoginSetting): boolean;
+}
+
+const clients: readonly TestedClient[] = [
+  { ...sdkV1, language: "TypeScript", isStrict: false, tries: () => true },
+  { ...clientV2, language: "TypeScript", isStrict: true, tries: () => true },
+  {
+    ...mcpRemote,
+    language: "TypeScript",
+    isStrict: true,
+    // It is a process for each cell, so it leaves out those that check less than another one.
+    tries: ({ issuerMode, sendsIssuer, identity }) =>
+      issuerMode === "Gateway" ||
+      identity !== "registers at the gateway" &&
+        (issuerMode === "Proxied" || sendsIssuer),
+  },
+];
+
+Deno.test("every client logs in where docs/mcp_login.md says, refreshes its token and calls a tool, and nowhere else", async () => {
+  await using site = await startLoginSite();
+  const cells = (await readLoginCells()).flatMap((cell) =>
+    clients.filter((client) => client.tries(cell)).map((client) => ({
+      client,
+      cell,
+    }))
+  );
+  const surprises: string[] = [];
+  async function work() {
+    for (let next = cells.pop(); next !== undefined; next = cells.pop()) {
+      const { client, cell } = next;
+      const surprise = await tryCell(site, client, cell);
+      if (surprise !== undefined) {
+        surprises.push(
+          `${client.name}, ${describeSetting(cell)}: ${surprise}`,
+        );
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+
+  assert.deepEqual(surprises.sort(), []);
+});
+
+/** Returns how the result differs from the documentation. */
+async function tryCell(
+  site: LoginSite,
+  client: TestedClient,
+  cell: LoginCell,
+): Promise<string | undefined> {
+  const mayLogIn = cell.logsIn(client);
+  try {
+    await using connection = await client.connect(await site.visitOf(cell));
+    const echo = await connection.callTool("echo", { message: "hello" });
+    if (!echo.includes("hello")) return `echo returned ${echo}`;
+    if (!mayLogIn) return "logs in, against the documentation";
+    if (cell.issuerMode === "Proxied") {
+      await connection.expireToken();
+      const again = await connection.callTool("echo", { message: "again" });
+      if (!again.includes("again")) return `echo returned ${again}`;
+    }
+    return undefined;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (mayLogIn) return `cannot log in: ${message}`;
+    const failure = failureOf(cell, client);
+    return failure.test(message)
+      ? undefined
+      : `expected ${failure}, got ${message}`;
+  }
+}
