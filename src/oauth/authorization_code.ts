@@ -1,9 +1,9 @@
 import { type JsonObject, stringMember } from "../base/json.ts";
 import type { Seal } from "./seal.ts";
 
-/** A login that the client has not redeemed yet; it travels sealed as the authorization code. */
+/** A login that the client has not redeemed yet; sealed, it is the authorization code. */
 export interface AuthorizationCode {
-  /** Names the code and the grant that comes of it. */
+  /** ID of the code, and of the grant that it is redeemed for. */
   readonly id: string;
   /** Fingerprint of the client. */
   readonly client: string;
@@ -12,7 +12,7 @@ export interface AuthorizationCode {
   readonly challenge: string;
   readonly scope: string | undefined;
   readonly issuer: string;
-  /** The provider's code, which the gateway redeems when the client redeems ours. */
+  /** Code of the provider; the gateway redeems it when the client redeems the gateway's. */
   readonly providerCode: string;
   /** PKCE verifier of the gateway towards the provider. */
   readonly verifier: string;
@@ -20,9 +20,9 @@ export interface AuthorizationCode {
   readonly expiresAt: number;
 }
 
-/** A refresh token of the provider, bound to a client; it travels sealed as the refresh token of the gateway. */
+/** A refresh token of the provider, bound to a client; sealed, it is the refresh token of the gateway. */
 export interface RefreshGrant {
-  /** ID of the code that it began with. */
+  /** ID of the code that was redeemed for it. */
   readonly grant: string;
   /** Fingerprint of the client. */
   readonly client: string;
@@ -31,15 +31,15 @@ export interface RefreshGrant {
   readonly providerToken: string;
 }
 
-/** A client has a minute to redeem its code (RFC 6749 section 4.1.2 recommends at most ten). */
+/** Lifetime of a code (RFC 6749 section 4.1.2 recommends at most ten minutes). */
 export const CODE_MS = 60_000;
 
-/** The code as text. */
+/** Seals a code as the text that the client gets. */
 export function sealCode(seal: Seal, code: AuthorizationCode): string {
   return seal.seal("code", { ...code });
 }
 
-/** The code of a text that `sealCode` wrote; `undefined` for any other. */
+/** Opens a code that `sealCode` sealed; `undefined` for any other text. */
 export function openCode(
   seal: Seal,
   text: string,
@@ -61,12 +61,12 @@ export function openCode(
     : { ...strings, scope: stringMember(value, "scope"), expiresAt };
 }
 
-/** The refresh token as text. */
+/** Seals a grant as the refresh token that the client gets. */
 export function sealRefreshToken(seal: Seal, grant: RefreshGrant): string {
   return seal.seal("refresh", { ...grant });
 }
 
-/** The grant of a text that `sealRefreshToken` wrote; `undefined` for any other. */
+/** Opens a grant that `sealRefreshToken` sealed; `undefined` for any other text. */
 export function openRefreshToken(
   seal: Seal,
   text: string,
@@ -82,7 +82,7 @@ export function openRefreshToken(
   return strings && { ...strings, scope: stringMember(value, "scope") };
 }
 
-/** The members of those names when all of them are strings. */
+/** Returns the members with these names; `undefined` unless all of them are strings. */
 function stringsOf<const K extends string>(
   value: JsonObject,
   names: readonly K[],

@@ -8,19 +8,22 @@ import {
 } from "./oauth_parameters.ts";
 import { isLoopback } from "./redirect_uri.ts";
 
-/** A login keeps the client's state in a cookie, whose size is limited. */
+/** Longest `state` of a client: logins keep it in a cookie, whose size is limited. */
 export const MAX_STATE_LENGTH = 1024;
-/** Parameters of OpenID Connect that the provider may act on. */
-const passedOn = ["prompt", "login_hint", "max_age", "ui_locales"];
+/** OpenID Connect parameters that the gateway forwards to the provider. */
+const forwardedParameters = ["prompt", "login_hint", "max_age", "ui_locales"];
 
-/** Reads the parameters that the login keeps. @throws {OAuthError} To be sent to the redirect URI. */
+/** Reads the parameters that the login keeps. @throws {OAuthError} The redirect URI gets the error. */
 export function readAuthorizationRequest(
   parameters: OAuthParameters,
   { issuer }: ServerUrls,
 ) {
   const type = requiredParameter(parameters, "response_type");
   if (type !== "code") {
-    throw new OAuthError("unsupported_response_type", 'only "code" is served');
+    throw new OAuthError(
+      "unsupported_response_type",
+      'only "code" is supported',
+    );
   }
   const challenge = requiredParameter(parameters, "code_challenge");
   if (
@@ -44,7 +47,7 @@ export function readAuthorizationRequest(
   return { challenge, scope, state, issuer };
 }
 
-/** Checks that the browser will keep the cookies of the login: browsers keep `__Host-` cookies for HTTPS and for loopback only. @throws {OAuthError} */
+/** Checks that browsers will store the login cookies: they store `__Host-` cookies only for HTTPS and loopback. @throws {OAuthError} */
 export function expectSecureOrigin({ origin }: ServerUrls): void {
   const { protocol, hostname } = new URL(origin);
   if (protocol === "https:" || isLoopback(hostname)) return;
@@ -55,12 +58,12 @@ export function expectSecureOrigin({ origin }: ServerUrls): void {
   );
 }
 
-/** Parameters of the client that go to the provider as they are. */
-export function readPassedOn(
+/** Reads the client's parameters that the gateway forwards to the provider unchanged. */
+export function readForwardedParameters(
   parameters: OAuthParameters,
 ): Record<string, string> {
   return Object.fromEntries(
-    passedOn.flatMap((name) => {
+    forwardedParameters.flatMap((name) => {
       const value = parameters.get(name);
       return value === undefined || value.length > 256 ? [] : [[name, value]];
     }),

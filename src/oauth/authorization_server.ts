@@ -39,7 +39,7 @@ export const oauthEndpoints = {
 /** An endpoint of the authorization server. */
 export type OAuthEndpoint = keyof typeof oauthEndpoints;
 
-/** Whether a name is that of an endpoint. */
+/** Returns whether an endpoint has this name. */
 export function isOAuthEndpoint(name: string): name is OAuthEndpoint {
   return Object.hasOwn(oauthEndpoints, name);
 }
@@ -53,9 +53,10 @@ export interface AuthorizationServerOptions
 const MAX_FORM_BYTES = 64 * 1024;
 
 /**
- * The authorization server that MCP clients see when the gateway logs them in at a provider that knows one client.
+ * The authorization server for MCP clients of issuer mode `Proxied`: it accepts any client, and is itself one client of the
+ * identity provider.
  *
- * All state travels with the client or its browser, sealed; see `docs/mcp_login.md` for the course of a login.
+ * Clients and their browsers keep all state, sealed; `docs/mcp_login.md` describes the steps of a login.
  */
 export class AuthorizationServer {
   readonly #options: AuthorizationServerOptions;
@@ -73,7 +74,7 @@ export class AuthorizationServer {
     this.#tokens = new TokenEndpoints(services);
   }
 
-  /** Serves a request whose method fits the endpoint. */
+  /** Responds to a request; the caller has checked its method. */
   async serve(
     endpoint: OAuthEndpoint,
     request: RequestMessage,
@@ -91,8 +92,8 @@ export class AuthorizationServer {
   }
 
   /**
-   * Metadata of the authorization server (RFC 8414) with its own endpoints; keys and scopes are the provider's.
-   * @throws {OAuthError} When the provider's metadata cannot be had.
+   * Returns the metadata of the authorization server (RFC 8414): its own endpoints, the provider's keys and scopes.
+   * @throws {OAuthError} When the provider's metadata is not available.
    */
   async metadata(
     { issuer, base }: ServerUrls,

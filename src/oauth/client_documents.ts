@@ -15,7 +15,7 @@ import { isPublicAddress } from "./public_address.ts";
 const MAX_BYTES = 16 * 1024;
 const MAX_URL_LENGTH = 1024;
 const FRESH_MS = 10 * 60_000;
-/** A failure is remembered too, so that a client cannot make the gateway fetch without end. */
+/** Failures are cached too: a client cannot make the gateway fetch the same URL again and again. */
 const FAILED_MS = 30_000;
 const MAX_REMEMBERED = 1000;
 const MAX_FETCHES = 8;
@@ -24,10 +24,10 @@ const MAX_FETCHES = 8;
 export interface ClientDocumentsOptions {
   readonly clock: Clock;
   /**
-   * Hosts such as `clients.example.com` or `localhost:8443` that documents may come from although their address is private.
+   * Hosts with a private address that documents may be fetched from, such as `clients.example.com` or `localhost:8443`.
    */
   readonly trustedHosts: readonly string[];
-  /** Addresses of a hostname; the resolver of the operating system by default. */
+  /** Resolves a hostname to addresses; with the operating system by default. */
   readonly resolve?: (hostname: string) => Promise<readonly string[]>;
 }
 
@@ -39,8 +39,8 @@ interface Remembered {
 /**
  * Fetches the metadata documents of clients whose ID is a URL (draft-ietf-oauth-client-id-metadata-document).
  *
- * Anybody chooses the URL, so a fetch reaches public addresses only: names are resolved once, every address is checked, and the
- * connection goes to the address that was checked. There are no redirects, and documents have at most 16 KiB.
+ * The URL comes from an unauthenticated client, so fetches reach public addresses only: a name is resolved once, all its
+ * addresses are checked, and the connection goes to a checked address. Redirects are not followed; a document has at most 16 KiB.
  */
 export class ClientDocuments {
   readonly #options: ClientDocumentsOptions;
@@ -51,7 +51,7 @@ export class ClientDocuments {
     this.#options = options;
   }
 
-  /** The client of a URL. @throws {OAuthError} `invalid_client`, or `temporarily_unavailable` while too many are fetched. */
+  /** Returns the client with this URL. @throws {OAuthError} `invalid_client`, or `temporarily_unavailable` during too many fetches. */
   async find(url: string, cancellation: Cancellation): Promise<OAuthClient> {
     const now = this.#options.clock.now();
     const known = this.#remembered.get(url);
@@ -120,7 +120,7 @@ export class ClientDocuments {
     return document;
   }
 
-  /** Connects to an address that was checked, not to a name that may resolve to another one the next time. */
+  /** Resolves the name once: a second look-up could return an address that was not checked. */
   async #guardedAddress(url: string): Promise<DocumentAddress> {
     const address = addressOfUrl(url);
     if (this.#options.trustedHosts.includes(address.authority)) return address;
@@ -134,7 +134,7 @@ export class ClientDocuments {
   }
 }
 
-/** Whether a client ID is the URL of a document. */
+/** Returns whether a client ID is the URL of a document. */
 export function isDocumentUrl(clientId: string): boolean {
   return clientId.startsWith("https://");
 }

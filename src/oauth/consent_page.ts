@@ -1,19 +1,19 @@
 import { createHash } from "node:crypto";
 
-/** What the user is asked to agree to. */
+/** Contents of the consent page. */
 export interface Consent {
   /** Name that the client gives itself. */
   readonly clientName: string | undefined;
-  /** Client ID when it is a URL, whose host the client controls. */
+  /** Client ID if it is a URL, which proves that the client controls the host. */
   readonly clientUrl: string | undefined;
   readonly redirectUri: string;
   /** URL of the MCP server. */
   readonly resource: string;
-  /** Scopes that the client asks for. */
+  /** Scopes that the client requests. */
   readonly scopes: readonly string[];
-  /** ID of the login that the answer belongs to. */
+  /** ID of the login, sent back with the form. */
   readonly login: string;
-  /** Where the answer is posted. */
+  /** URL that the form is posted to. */
   readonly action: string;
 }
 
@@ -29,12 +29,12 @@ button { font: inherit; padding: .5rem 1.25rem; border-radius: .4rem; border: 1p
 button[value=allow] { background: #1757c2; border-color: #1757c2; color: #fff; }
 `;
 
-/** Hash of the only style for the content security policy; there are no scripts, images or frames. */
+/** Hash of the style sheet, for the content security policy; pages have no scripts, images or frames. */
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
 /**
- * Headers of every page. Without `form-action`: browsers apply it to the redirects after the form too, which lead to the
- * provider and to the client.
+ * Headers of every page. The policy has no `form-action`, which browsers also apply to the redirects after the form: those lead
+ * to the provider and to the client.
  */
 export const pageHeaders: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
@@ -43,7 +43,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
     `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-ancestors 'none'; base-uri 'none'`,
   "x-frame-options": "DENY",
   "x-content-type-options": "nosniff",
-  // With "no-referrer", browsers send the answer with "Origin: null".
+  // With "no-referrer", browsers post the form with "Origin: null".
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
 };
@@ -71,7 +71,7 @@ ${scopes.length === 0 ? "" : row("Permissions", scopes.join(", "))}
   );
 }
 
-/** Tells the user why a login cannot go on; used where the request names no redirect URI that can be trusted. */
+/** Shows the user why the login failed; for requests whose redirect URI cannot be trusted. */
 export function renderErrorPage(description: string): string {
   return page(
     "Login failed",
@@ -103,7 +103,7 @@ function row(term: string, description: string): string {
   return `<dt>${term}</dt><dd>${escapeHtml(description)}</dd>`;
 }
 
-/** The host that gets the code, or the program on this computer. */
+/** Describes the recipient of the code: a host, or a program on the user's computer. */
 function destinationOf(redirectUri: string): string {
   const { protocol, host, hostname } = new URL(redirectUri);
   if (protocol === "https:") return host;

@@ -1,8 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 
-/** Remembers which codes were used and which grants ended, for as long as somebody could use them again. */
+/** Records used codes and ended grants until they expire. */
 export interface GrantStore {
-  /** Marks a code as used; `false` when it was used before. Rejects when nobody can tell. */
+  /** Marks a code as used; resolves to `false` if it was used before. Rejects when the store is not available. */
   spend(code: string, untilMs: number): Promise<boolean>;
   /** Ends a grant: its refresh tokens are rejected from now on. */
   end(grant: string, untilMs: number): Promise<void>;
@@ -14,10 +14,10 @@ const MAX_CODES = 50_000;
 const MAX_GRANTS = 10_000;
 
 /**
- * Remembers codes and grants in this process.
+ * Records codes and grants in the memory of this process.
  *
- * Replicas without a shared store rely on the provider for codes that are used at two of them: it accepts its own code,
- * which ours wraps, once.
+ * If a client uses a code at two replicas without a shared store, the provider rejects the second use: its own code, which the
+ * gateway's wraps, is valid once.
  */
 export class MemoryGrantStore implements GrantStore {
   readonly #codes = new Map<string, number>();
@@ -55,7 +55,7 @@ export class MemoryGrantStore implements GrantStore {
   }
 }
 
-/** Entries are in the order of their end, all having the same lifetime. */
+/** All entries have the same lifetime, so they are in the order of expiry. */
 function forgetExpired(entries: Map<string, number>, nowMs: number): void {
   for (const [key, untilMs] of entries) {
     if (nowMs < untilMs) return;

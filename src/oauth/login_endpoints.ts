@@ -8,7 +8,7 @@ import {
   expectSecureOrigin,
   MAX_STATE_LENGTH,
   readAuthorizationRequest,
-  readPassedOn,
+  readForwardedParameters,
 } from "./authorization_request.ts";
 import { isDocumentUrl } from "./client_documents.ts";
 import { renderConsentPage } from "./consent_page.ts";
@@ -44,8 +44,8 @@ import {
 import { withoutLoopbackPort } from "./redirect_uri.ts";
 import { randomText } from "./seal.ts";
 
-/** Error codes that a provider may send with a redirect and that mean the same to the client. */
-const passedErrors: Readonly<Record<string, OAuthErrorCode>> = {
+/** Error codes in the provider's redirects, and the codes that clients get for them. */
+const clientErrorCodes: Readonly<Record<string, OAuthErrorCode>> = {
   access_denied: "access_denied",
   invalid_scope: "invalid_scope",
   invalid_target: "invalid_target",
@@ -63,7 +63,7 @@ export class LoginEndpoints {
     this.#services = services;
   }
 
-  /** Checks the client's request, then asks the user for consent or goes on to the provider. */
+  /** Validates the client's request, then shows the consent page or redirects to the provider. */
   async authorize(
     request: RequestMessage,
     urls: ServerUrls,
@@ -79,7 +79,7 @@ export class LoginEndpoints {
       client,
       parameters.get("redirect_uri"),
     );
-    // From here on the redirect URI is known to be the client's, and the client hears of errors itself (RFC 6749 section 4.1.2.1).
+    // The redirect URI is now known to be the client's, so errors go there (RFC 6749 section 4.1.2.1).
     return await redirectingErrors(
       { redirectUri, state: parameters.get("state"), issuer: urls.issuer },
       async () => {
@@ -94,7 +94,7 @@ export class LoginEndpoints {
         const id = randomText();
         const cookies = readLoginCookies(request.headers);
         const consent = consentOf(session);
-        const passedOn = readPassedOn(parameters);
+        const forwarded = readForwardedParameters(parameters);
         const isKnown = hasConsent(consent, {
           seal,
           cookies,
@@ -102,24 +102,28 @@ export class LoginEndpoints {
           nowMs: clock.now(),
         });
         return isKnown
-          ? await this.#goToProvider(id, session, { urls, cookies, passedOn })
-          : this.#askUser(id, session, { client, urls, cookies });
+          ? await this.#redirectToProvider(id, session, {
+            urls,
+            cookies,
+            forwarded,
+          })
+          : this.#requestConsent(id, session, { client, urls, cookies });
       },
     );
   }
 
-  /** Takes the user's answer from the consent page. */
+  /** Handles the form of the consent page. */
   async consent(
     request: RequestMessage,
     urls: ServerUrls,
     form: OAuthParameters,
   ): Promise<OAuthReply> {
-    // The login cookie is not sent with posts from other sites (`SameSite=Lax`); the origin is checked where it is.
+    // `SameSite=Lax` keeps the login cookie out of cross-site posts; browsers that send `Origin` are checked twice.
     const origin = request.headers.get("origin");
     if (origin !== undefined && origin !== urls.origin) {
       throw new OAuthError(
         "invalid_request",
-        "the answer is from another site",
+        "the form was posted by another site",
       );
     }
     const { clock, seal } = this.#services;
@@ -131,16 +135,16 @@ export class LoginEndpoints {
       if (form.get("answer") !== "allow") {
         throw new OAuthError("access_denied", "the user did not agree");
       }
-      return await this.#goToProvider(id, session, {
+      return await this.#redirectToProvider(id, session, {
         urls,
         cookies,
-        passedOn: {},
+        forwarded: {},
         more: [rememberConsent(consentOf(session), options)],
       });
     }, [endLogin(id)]);
   }
 
-  /** Takes the provider's response and gives the client a code of the gateway. */
+  /** Handles the provider's redirect: sends the client back with a code of the gateway. */
   async callback(
     request: RequestMessage,
     urls: ServerUrls,
@@ -176,7 +180,7 @@ export class LoginEndpoints {
     }, [endLogin(id)]);
   }
 
-  #askUser(
+  #requestConsent(
     id: string,
     session: LoginSession,
     { client, urls, cookies }: {
@@ -197,13 +201,13 @@ export class LoginEndpoints {
     return pageReply(html, this.#remember(id, session, cookies));
   }
 
-  async #goToProvider(
+  async #redirectToProvider(
     id: string,
     session: LoginSession,
-    { urls, cookies, passedOn, more = [] }: {
+    { urls, cookies, forwarded, more = [] }: {
       readonly urls: ServerUrls;
       readonly cookies: Cookies;
-      readonly passedOn: Readonly<Record<string, string>>;
+      readonly forwarded: Readonly<Record<string, string>>;
       readonly more?: readonly string[];
     },
   ): Promise<OAuthReply> {
@@ -213,7 +217,7 @@ export class LoginEndpoints {
       verifier,
       callback: `${urls.base}/callback`,
       scope,
-      passedOn,
+      forwarded,
     });
     const approved = { ...session, approved: true };
     return redirectReply(location, [
@@ -244,7 +248,7 @@ function expectSuccess(parameters: OAuthParameters): void {
   const error = parameters.get("error");
   if (error === undefined) return;
   throw new OAuthError(
-    passedErrors[error] ?? "server_error",
+    clientErrorCodes[error] ?? "server_error",
     "the identity provider did not log the user in",
     `error ${JSON.stringify(error.slice(0, 100))}`,
   );
@@ -260,7 +264,7 @@ interface Destination {
   readonly issuer: string;
 }
 
-/** Sends errors to the client by a redirect, with `iss` so that it can tell whose they are (RFC 9207 section 2). */
+/** Turns errors into a redirect to the client, with `iss` against mix-up attacks (RFC 9207 section 2). */
 async function redirectingErrors(
   { redirectUri, state, issuer }: Destination,
   action: () => Promise<OAuthReply> | OAuthReply,

@@ -2,7 +2,7 @@ import type { HeaderList } from "../http/header_list.ts";
 import { type JsonObject, stringMember } from "../base/json.ts";
 import { type Seal, sha256 } from "./seal.ts";
 
-/** A login under way: what the client asked for, and what the gateway needs to finish it. Kept in a sealed cookie. */
+/** A login in progress: the client's request and the state that completes it. Kept in a sealed cookie. */
 export interface LoginSession {
   /** Fingerprint of the client. */
   readonly client: string;
@@ -11,11 +11,11 @@ export interface LoginSession {
   /** S256 challenge of the client's PKCE verifier. */
   readonly challenge: string;
   readonly scope: string | undefined;
-  /** Issuer that the client knows, which is the URL of the MCP server. */
+  /** Issuer for the client: the URL of the MCP server. */
   readonly issuer: string;
   /** PKCE verifier of the gateway towards the provider. */
   readonly verifier: string;
-  /** Whether the user agreed that this client may log in. */
+  /** True once the user has agreed that this client may log in. */
   readonly approved: boolean;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -26,14 +26,14 @@ const CONSENT_NAME = "__Host-mcp-consent";
 const MAX_COOKIE_LENGTH = 3800;
 const MAX_LOGINS = 5;
 const MAX_CONSENTS = 50;
-/** A user has ten minutes to log in. */
+/** Time that a user has to log in. */
 export const LOGIN_MS = 10 * 60_000;
 const CONSENT_MS = 30 * 24 * 60 * 60_000;
 
-/** Cookies of a request by name. */
+/** Login cookies of a request, by name. */
 export type Cookies = ReadonlyMap<string, string>;
 
-/** Reads the cookies of a request that belong to logins. */
+/** Reads the login cookies of a request. */
 export function readLoginCookies(headers: HeaderList): Cookies {
   const cookies = new Map<string, string>();
   for (const field of headers.getAll("cookie")) {
@@ -41,14 +41,14 @@ export function readLoginCookies(headers: HeaderList): Cookies {
       const at = pair.indexOf("=");
       const name = pair.slice(0, Math.max(at, 0)).trim();
       if (!name.startsWith("__Host-mcp-")) continue;
-      // A cookie that is there twice was planted by another program on this host.
+      // A second cookie with the same name was set by another program on this host.
       cookies.set(name, cookies.has(name) ? "" : pair.slice(at + 1).trim());
     }
   }
   return cookies;
 }
 
-/** The `Set-Cookie` values that start or update a login; `undefined` when the request is too long to be kept in a cookie. */
+/** Returns the `Set-Cookie` values that start or update a login; `undefined` when it is too long for a cookie. */
 export function writeLogin(
   id: string,
   session: LoginSession,
@@ -66,7 +66,7 @@ export function writeLogin(
   ];
 }
 
-/** The login with this ID in the browser that sent the cookies; `undefined` when there is none, or not any more. */
+/** Returns the login with this ID from the cookies; `undefined` when there is none, or it has expired. */
 export function readLogin(
   id: string | undefined,
   { seal, cookies, nowMs }: {
@@ -85,17 +85,17 @@ export function readLogin(
     : undefined;
 }
 
-/** The `Set-Cookie` value that ends a login. */
+/** Returns the `Set-Cookie` value that ends a login. */
 export function endLogin(id: string): string {
   return cookie(LOGIN_PREFIX + id, "", 0);
 }
 
-/** Whether the user of this browser agreed earlier that the client may log in with this redirect URI. */
+/** Returns whether the cookies have the user's earlier consent to this client with this redirect URI. */
 export function hasConsent(consent: string, options: ConsentOptions): boolean {
   return consentsOf(options).some(([known]) => known === consent);
 }
 
-/** The `Set-Cookie` value that remembers the user's consent for 30 days. */
+/** Returns the `Set-Cookie` value that keeps the user's consent for 30 days. */
 export function rememberConsent(
   consent: string,
   options: ConsentOptions,
@@ -110,7 +110,7 @@ export function rememberConsent(
   );
 }
 
-/** What a user agrees to: this client, with this redirect URI (any port on loopback). In 22 characters. */
+/** Identifies a consent, to a client with a redirect URI (any port on loopback), in 22 characters. */
 export function consentKey(client: string, redirectUri: string): string {
   return sha256(`${client} ${redirectUri}`).slice(0, 22);
 }

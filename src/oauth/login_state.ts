@@ -2,15 +2,15 @@ import type { Clock } from "../base/clock.ts";
 import { type GrantStore, MemoryGrantStore } from "./grant_store.ts";
 import { randomText } from "./seal.ts";
 
-/** What logins share beyond one configuration: the secret that seals them, and the codes that were used. */
+/** State of logins that outlives a configuration: the secret that seals them, and the used codes. */
 export interface LoginState {
   readonly grants: GrantStore;
-  /** The secret for configurations that state none. Rejects while the store that holds it cannot be reached. */
+  /** Returns the secret for configurations without one. Rejects while its store is not available. */
   secret(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Keeps logins in this process: they end when it does. */
+/** Keeps the state in this process: logins end with it. */
 export function createMemoryLoginState(clock: Clock): LoginState {
   const secret = randomText();
   return {
@@ -21,10 +21,10 @@ export function createMemoryLoginState(clock: Clock): LoginState {
 }
 
 const secretKey = ["oauth", "secret"];
-const PATIENCE_MS = 2000;
+const TIMEOUT_MS = 2000;
 const RETRY_MS = 20;
 
-/** Keeps logins in Deno KV, so that restarts and all processes on the store share them. */
+/** Keeps the state in Deno KV: logins survive restarts, and all processes with the same store share them. */
 export class KvLoginState implements LoginState {
   readonly grants: GrantStore;
   readonly #clock: Clock;
@@ -32,13 +32,13 @@ export class KvLoginState implements LoginState {
   #kv: Promise<Deno.Kv> | undefined;
   #secret: string | undefined;
 
-  /** @param store File, or URL of a remote store; it is opened when the first login needs it. */
+  /** @param store File, or URL of a remote store; opened by the first login that needs it. */
   constructor(store: string, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
     this.grants = {
       spend: (code, untilMs) =>
-        this.#patiently(async (kv) => {
+        this.#use(async (kv) => {
           const key = ["oauth", "code", code];
           const { ok } = await kv.atomic()
             .check({ key, versionstamp: null })
@@ -47,12 +47,12 @@ export class KvLoginState implements LoginState {
           return ok;
         }),
       end: (grant, untilMs) =>
-        this.#patiently(async (kv) => {
+        this.#use(async (kv) => {
           const expireIn = this.#lifetime(untilMs);
           await kv.set(["oauth", "ended", grant], true, { expireIn });
         }),
       isEnded: (grant) =>
-        this.#patiently(async (kv) => {
+        this.#use(async (kv) => {
           const { value } = await kv.get(["oauth", "ended", grant]);
           return value !== null;
         }),
@@ -60,7 +60,7 @@ export class KvLoginState implements LoginState {
   }
 
   async secret(): Promise<string> {
-    return this.#secret ??= await this.#patiently(async (kv) => {
+    return this.#secret ??= await this.#use(async (kv) => {
       await kv.atomic().check({ key: secretKey, versionstamp: null })
         .set(secretKey, randomText()).commit();
       const { value } = await kv.get(secretKey);
@@ -79,9 +79,9 @@ export class KvLoginState implements LoginState {
     return Math.max(1, untilMs - this.#clock.now());
   }
 
-  /** Waits for a store that another process has locked, as SQLite does for a moment when both open it. */
-  async #patiently<T>(action: (kv: Deno.Kv) => Promise<T>): Promise<T> {
-    const deadline = this.#clock.monotonic() + PATIENCE_MS;
+  /** Retries while another process has the store locked, as SQLite does for a moment when both open it. */
+  async #use<T>(action: (kv: Deno.Kv) => Promise<T>): Promise<T> {
+    const deadline = this.#clock.monotonic() + TIMEOUT_MS;
     while (true) {
       try {
         return await this.#withDeadline(action);
@@ -99,8 +99,8 @@ export class KvLoginState implements LoginState {
   async #withDeadline<T>(action: (kv: Deno.Kv) => Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     const stopTimer = this.#clock.setTimer(
-      () => late.reject(new Error(`no response after ${PATIENCE_MS} ms`)),
-      PATIENCE_MS,
+      () => late.reject(new Error(`no response after ${TIMEOUT_MS} ms`)),
+      TIMEOUT_MS,
     );
     try {
       return await Promise.race([this.#open().then(action), late.promise]);
@@ -111,7 +111,7 @@ export class KvLoginState implements LoginState {
 
   #open(): Promise<Deno.Kv> {
     const kv = this.#kv ??= Deno.openKv(this.#store);
-    // The next login opens a store again that could not be opened.
+    // If this attempt fails, the next login opens the store again.
     kv.catch(() => this.#kv = undefined);
     return kv;
   }

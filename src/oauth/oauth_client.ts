@@ -7,24 +7,24 @@ import {
 } from "./redirect_uri.ts";
 import { type Seal, sha256 } from "./seal.ts";
 
-/** An application that logs its user in, such as an editor with an MCP client. */
+/** An application whose user logs in, such as an editor with an MCP client. */
 export interface OAuthClient {
   /** Sealed metadata of a registered client, or the URL of a client metadata document. */
   readonly id: string;
-  /** Name that the client gives itself: shown to the user, believed by nobody. */
+  /** Name that the client chose itself: shown to the user, never used for a decision. */
   readonly name: string | undefined;
   readonly redirectUris: readonly string[];
 }
 
-/** Begins every client ID that the gateway issues. */
+/** Prefix of every client ID that the gateway issues. */
 const PREFIX = "gw-";
 const MAX_NAME_LENGTH = 100;
 
 /**
  * Registers a public client (RFC 7591) and returns the registration response.
  *
- * The client ID is the sealed registration itself, so registrations need no memory that a flood could fill, and every replica
- * knows every client.
+ * The client ID is the sealed registration itself: a flood of registrations fills no memory, and every replica knows every
+ * client.
  * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata`.
  */
 export function registerOAuthClient(
@@ -51,7 +51,7 @@ export function registerOAuthClient(
   };
 }
 
-/** The client with an ID that `registerOAuthClient` issued; `undefined` for any other ID. */
+/** Returns the client with an ID that `registerOAuthClient` issued; `undefined` for any other ID. */
 export function openOAuthClient(
   id: string,
   seal: Seal,
@@ -66,7 +66,7 @@ export function openOAuthClient(
   };
 }
 
-/** A client from the metadata document at its URL. @throws {OAuthError} `invalid_client` when the document cannot be used. */
+/** Reads a client from the metadata document at its URL. @throws {OAuthError} `invalid_client` when the document is invalid. */
 export function clientOfDocument(
   url: string,
   document: JsonObject,
@@ -92,8 +92,8 @@ export function clientOfDocument(
 }
 
 /**
- * The redirect URI of an authorization request. It may be left out by a client with a single one (RFC 6749 section 3.1.2.3).
- * @throws {OAuthError} `invalid_request`; the user must then not be redirected.
+ * Returns the redirect URI of an authorization request, which may omit it if the client has only one (RFC 6749 section 3.1.2.3).
+ * @throws {OAuthError} `invalid_request`; the error must then not be sent to a redirect URI.
  */
 export function chooseRedirectUri(
   client: OAuthClient,
@@ -136,7 +136,7 @@ function readRedirectUris(metadata: JsonObject): readonly string[] {
   return uris;
 }
 
-/** Without control and formatting characters, which could make the consent page show another name. */
+/** Removes control and formatting characters, which could disguise the name on the consent page. */
 function readName(metadata: JsonObject): string | undefined {
   const name = stringMember(metadata, "client_name")
     ?.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").trim().slice(0, MAX_NAME_LENGTH);

@@ -14,7 +14,7 @@ export type OAuthErrorCode =
   | "unsupported_grant_type"
   | "unsupported_response_type";
 
-/** A request that the authorization server rejects. The description goes to the client: never a secret in it. */
+/** A request that the authorization server rejects. The client gets the description, which never has a secret. */
 export class OAuthError extends Error {
   override readonly name = "OAuthError";
 

@@ -10,8 +10,8 @@ export type OAuthParameters = ReadonlyMap<string, string>;
 /**
  * Reads the query or form of an OAuth request.
  *
- * Parameters without a value count as absent (RFC 6749 section 3.1); only `resource` may repeat (RFC 8707 section 2), and then
- * all values must be equal, because a token is issued for one MCP server.
+ * Parameters without a value count as absent (RFC 6749 section 3.1). Only `resource` may repeat (RFC 8707 section 2), with equal
+ * values: a token is issued for one MCP server.
  * @throws {OAuthError} `invalid_request` for a repeated parameter, `invalid_target` for two resources.
  */
 export function readOAuthParameters(text: string): OAuthParameters {
@@ -24,7 +24,7 @@ export function readOAuthParameters(text: string): OAuthParameters {
     } else if (name !== "resource") {
       throw new OAuthError(
         "invalid_request",
-        `parameter ${shownName(name)} is repeated`,
+        `${displayName(name)} is repeated`,
       );
     } else if (known !== value) {
       throw new OAuthError("invalid_target", "more than one resource");
@@ -33,7 +33,7 @@ export function readOAuthParameters(text: string): OAuthParameters {
   return parameters;
 }
 
-/** The value of a parameter. @throws {OAuthError} `invalid_request` when it is missing. */
+/** Returns the value of a parameter. @throws {OAuthError} `invalid_request` when it is missing. */
 export function requiredParameter(
   parameters: OAuthParameters,
   name: string,
@@ -44,7 +44,7 @@ export function requiredParameter(
 }
 
 /**
- * Checks that tokens are asked for this MCP server (RFC 8707 section 2); a slash at the end makes no difference.
+ * Checks that `resource`, if present, is this MCP server (RFC 8707 section 2), with or without a slash at the end.
  * @throws {OAuthError} `invalid_target`
  */
 export function expectResource(
@@ -57,11 +57,11 @@ export function expectResource(
   throw new OAuthError("invalid_target", `resource is not ${resource}`);
 }
 
-/** Whether a text is a scope (RFC 6749 section 3.3) of a length that may be passed on. */
+/** Returns whether a string is a scope (RFC 6749 section 3.3) that is short enough to be forwarded. */
 export function isScope(text: string): boolean {
   return text.length <= MAX_SCOPE_LENGTH && scopePattern.test(text);
 }
 
-function shownName(name: string): string {
-  return /^\w{1,40}$/.test(name) ? name : "of another name";
+function displayName(name: string): string {
+  return /^\w{1,40}$/.test(name) ? name : "an unknown parameter";
 }

@@ -4,16 +4,16 @@ import type { ResponseMessage } from "../http/message.ts";
 import { pageHeaders, renderErrorPage } from "./consent_page.ts";
 import type { OAuthError, OAuthErrorCode } from "./oauth_error.ts";
 
-/** Response of the authorization server, and what log and trace say when it rejected the request. */
+/** Response of the authorization server, and the problem that log and trace show if it rejected the request. */
 export interface OAuthReply {
   readonly response: ResponseMessage;
   readonly problem?: string;
 }
 
-/** Lets pages of every origin read a response: there is no cookie that it depends on. */
+/** Lets pages of every origin read a response; it does not depend on cookies. */
 const anyOrigin = { "access-control-allow-origin": "*" } as const;
 
-/** A JSON response for the client itself. */
+/** Creates a JSON response for the client. */
 export function jsonReply(status: number, document: object): OAuthReply {
   return {
     response: respond(status, {
@@ -24,7 +24,7 @@ export function jsonReply(status: number, document: object): OAuthReply {
   };
 }
 
-/** An error for the client itself (RFC 6749 section 5.2). */
+/** Creates an error response for the client (RFC 6749 section 5.2). */
 export function jsonErrorReply(error: OAuthError): OAuthReply {
   const { code, description, message, retryAfter } = error;
   const { response } = jsonReply(statusOf(code), {
@@ -37,7 +37,7 @@ export function jsonErrorReply(error: OAuthError): OAuthReply {
   return { response, problem: message };
 }
 
-/** A page for the user. */
+/** Creates a page for the user. */
 export function pageReply(
   html: string,
   cookies: readonly string[] = [],
@@ -45,7 +45,7 @@ export function pageReply(
   return { response: withCookies(respond(200, pageHeaders, html), cookies) };
 }
 
-/** An error page, for requests whose redirect URI cannot be trusted. */
+/** Creates an error page, for requests whose redirect URI cannot be trusted. */
 export function pageErrorReply(error: OAuthError): OAuthReply {
   const html = renderErrorPage(error.description);
   const response = respond(statusOf(error.code), pageHeaders, html);
@@ -55,7 +55,7 @@ export function pageErrorReply(error: OAuthError): OAuthReply {
   return { response, problem: error.message };
 }
 
-/** A redirect of the browser. */
+/** Redirects the browser. */
 export function redirectReply(
   location: string,
   cookies: readonly string[],
@@ -72,7 +72,7 @@ export function redirectReply(
   };
 }
 
-/** A redirect URI with response parameters; those without a value are left out. */
+/** Adds response parameters to a redirect URI, except those without a value. */
 export function withResponseParameters(
   redirectUri: string,
   parameters: Readonly<Record<string, string | undefined>>,

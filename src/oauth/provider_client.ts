@@ -24,13 +24,13 @@ import {
 } from "./provider_tokens.ts";
 import { sha256 } from "./seal.ts";
 
-/** The gateway's own registration at the provider, and how the provider is reached. */
+/** The gateway's own registration at the provider, and access to the provider. */
 export interface ProviderClientOptions {
   readonly issuer: string;
   readonly clientId: string;
-  /** None for a public client. */
+  /** `undefined` for a public client. */
   readonly clientSecret: string | undefined;
-  /** Scopes that every login asks for, besides those of the client. */
+  /** Scopes that every login requests, besides those of the client. */
   readonly scopes: readonly string[];
   /** Parameters that make the provider issue tokens for the MCP server, such as `{ audience }`. */
   readonly parameters: Readonly<Record<string, string>>;
@@ -39,19 +39,19 @@ export interface ProviderClientOptions {
   readonly clock: Clock;
 }
 
-/** A login at the provider that is about to begin. */
+/** A login at the provider. */
 export interface ProviderLogin {
   readonly state: string;
   readonly verifier: string;
   readonly callback: string;
   readonly scope: string | undefined;
-  /** Parameters of the client that only the provider understands, such as `prompt`. */
-  readonly passedOn: Readonly<Record<string, string>>;
+  /** Parameters of the client for the provider, such as `prompt`. */
+  readonly forwarded: Readonly<Record<string, string>>;
 }
 
 const MAX_CALLS = 32;
 
-/** Speaks to the provider as its client: authorization URL, code exchange, refresh, revocation. */
+/** Client of the identity provider: authorization URL, code exchange, refresh, revocation. */
 export class ProviderClient {
   readonly #options: ProviderClientOptions;
   #calls = 0;
@@ -60,11 +60,11 @@ export class ProviderClient {
     this.#options = options;
   }
 
-  /** The provider's metadata. @throws {OAuthError} `temporarily_unavailable` or `server_error`. */
+  /** Returns the provider's metadata. @throws {OAuthError} `temporarily_unavailable` or `server_error`. */
   async metadata(): Promise<JsonObject> {
     const { issuer } = this.#options;
     const found = await this.#fetchMetadata();
-    // RFC 8414 section 3.3: the metadata of another issuer would send users and codes elsewhere.
+    // RFC 8414 section 3.3: metadata of another issuer would send users and codes to that issuer.
     if (found["issuer"] === issuer) return found;
     throw misconfigured(
       '"issuer" of its metadata is not the configured issuer',
@@ -85,24 +85,24 @@ export class ProviderClient {
     }
   }
 
-  /** Where the browser goes to log in. */
+  /** Returns the URL where the browser logs in. */
   async loginUrl(
-    { state, verifier, callback, scope, passedOn }: ProviderLogin,
+    { state, verifier, callback, scope, forwarded }: ProviderLogin,
   ): Promise<string> {
     const { clientId, scopes, parameters } = this.#options;
     const url = endpointOf(await this.metadata(), "authorization_endpoint");
-    const asked = new Set([...scopes, ...scope?.split(" ") ?? []]);
+    const requested = new Set([...scopes, ...scope?.split(" ") ?? []]);
     const query = {
       // Providers issue refresh tokens only with the user's consent (OpenID Connect Core section 11).
-      ...(asked.has("offline_access") && { prompt: "consent" }),
-      ...passedOn,
+      ...(requested.has("offline_access") && { prompt: "consent" }),
+      ...forwarded,
       response_type: "code",
       client_id: clientId,
       redirect_uri: callback,
       state,
       code_challenge: sha256(verifier),
       code_challenge_method: "S256",
-      ...(asked.size > 0 && { scope: [...asked].join(" ") }),
+      ...(requested.size > 0 && { scope: [...requested].join(" ") }),
       ...parameters,
     };
     for (const [name, value] of Object.entries(query)) {
@@ -118,9 +118,9 @@ export class ProviderClient {
   async expectIssuer(response: OAuthParameters): Promise<void> {
     const metadata = await this.metadata();
     const issuer = response.get("iss");
-    const isPromised =
+    const isRequired =
       metadata["authorization_response_iss_parameter_supported"] === true;
-    if (issuer === undefined ? !isPromised : issuer === this.#options.issuer) {
+    if (issuer === undefined ? !isRequired : issuer === this.#options.issuer) {
       return;
     }
     throw new OAuthError(
@@ -148,7 +148,7 @@ export class ProviderClient {
     }, cancellation);
   }
 
-  /** Gets new tokens. @throws {OAuthError} */
+  /** Gets new tokens for a refresh token. @throws {OAuthError} */
   async refresh(
     refreshToken: string,
     scope: string | undefined,
@@ -162,7 +162,7 @@ export class ProviderClient {
     }, cancellation);
   }
 
-  /** Revokes a refresh token where the provider can (RFC 7009). @throws {OAuthError} */
+  /** Revokes a refresh token if the provider supports it (RFC 7009). @throws {OAuthError} */
   async revoke(
     refreshToken: string,
     cancellation: Cancellation,
@@ -188,12 +188,12 @@ export class ProviderClient {
       form,
       cancellation,
     );
-    const answer = parseJson(text);
-    if (!isJsonObject(answer)) {
+    const document = parseJson(text);
+    if (!isJsonObject(document)) {
       throw unavailable(`expected a JSON object, got status ${status}`);
     }
-    if (status !== 200) throw tokenError(status, answer);
-    return readTokens(answer);
+    if (status !== 200) throw tokenError(status, document);
+    return readTokens(document);
   }
 
   async #post(
@@ -207,7 +207,7 @@ export class ProviderClient {
     if (this.#calls >= MAX_CALLS) {
       throw new OAuthError(
         "temporarily_unavailable",
-        "too many logins at a time",
+        "too many concurrent logins",
         undefined,
         1,
       );
@@ -231,7 +231,7 @@ export class ProviderClient {
     }
   }
 
-  /** In the form that the provider accepts (RFC 6749 section 2.3.1); Basic unless it says otherwise. */
+  /** Returns the credentials in the form that the provider's metadata lists; Basic by default (RFC 6749 section 2.3.1). */
   #credentials(metadata: JsonObject): {
     readonly authorization: string | undefined;
     readonly fields: Readonly<Record<string, string>>;
@@ -240,9 +240,9 @@ export class ProviderClient {
     const fields = { client_id: clientId };
     if (clientSecret === undefined) return { authorization: undefined, fields };
     const methods = metadata["token_endpoint_auth_methods_supported"];
-    const takesBasic = !Array.isArray(methods) ||
+    const acceptsBasic = !Array.isArray(methods) ||
       methods.includes("client_secret_basic");
-    if (!takesBasic) {
+    if (!acceptsBasic) {
       return {
         authorization: undefined,
         fields: { ...fields, client_secret: clientSecret },
@@ -257,14 +257,14 @@ export class ProviderClient {
 function endpointOf(metadata: JsonObject, name: string): URL {
   const url = URL.parse(stringMember(metadata, name) ?? "");
   const issuer = URL.parse(stringMember(metadata, "issuer") ?? "");
-  // An HTTPS issuer cannot have the gateway send codes and secrets in plain text.
+  // Metadata of an HTTPS issuer must not make the gateway send codes and secrets in plain text.
   if (url !== null && ["https:", issuer?.protocol].includes(url.protocol)) {
     return url;
   }
   throw misconfigured(`"${name}" of its metadata is not an HTTPS URL`);
 }
 
-/** As RFC 6749 appendix B asks for, also for the characters that `encodeURIComponent` leaves alone. */
+/** Encodes as RFC 6749 appendix B requires, including the characters that `encodeURIComponent` does not encode. */
 function formEncode(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }

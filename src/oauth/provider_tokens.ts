@@ -1,7 +1,7 @@
 import { type JsonObject, stringMember } from "../base/json.ts";
-import { OAuthError } from "./oauth_error.ts";
+import { OAuthError, type OAuthErrorCode } from "./oauth_error.ts";
 
-/** Tokens as the provider issued them. */
+/** Tokens that the provider issued. */
 export interface ProviderTokens {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
@@ -13,20 +13,20 @@ export interface ProviderTokens {
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
 /** Reads a token response. @throws {OAuthError} `server_error` when it has no bearer token. */
-export function readTokens(answer: JsonObject): ProviderTokens {
-  const accessToken = stringMember(answer, "access_token");
-  const type = stringMember(answer, "token_type")?.toLowerCase();
+export function readTokens(response: JsonObject): ProviderTokens {
+  const accessToken = stringMember(response, "access_token");
+  const type = stringMember(response, "token_type")?.toLowerCase();
   if (
     accessToken === undefined || accessToken.length > MAX_TOKEN_LENGTH ||
     type !== "bearer"
   ) {
     throw misconfigured("its response has no bearer token");
   }
-  const { expires_in: expiresIn } = answer;
+  const { expires_in: expiresIn } = response;
   return {
     accessToken,
-    refreshToken: stringMember(answer, "refresh_token"),
-    scope: stringMember(answer, "scope"),
+    refreshToken: stringMember(response, "refresh_token"),
+    scope: stringMember(response, "scope"),
     expiresIn: typeof expiresIn === "number" && expiresIn >= 0
       ? Math.floor(expiresIn)
       : undefined,
@@ -34,39 +34,29 @@ export function readTokens(answer: JsonObject): ProviderTokens {
 }
 
 /**
- * The error that a client gets for an error of the provider's token endpoint: `invalid_grant` is the client's, other errors are
- * between the gateway and the provider.
+ * Returns the client's error for an error of the provider's token endpoint. Invalid grants, scopes and resources are the
+ * client's; other errors are between the gateway and the provider.
  */
-export function tokenError(status: number, answer: JsonObject): OAuthError {
-  const code = stringMember(answer, "error")?.slice(0, 100);
-  const shown = `status ${status}, error ${JSON.stringify(code ?? "unknown")}`;
+export function tokenError(status: number, response: JsonObject): OAuthError {
+  const code = stringMember(response, "error")?.slice(0, 100);
+  const detail = `status ${status}, error ${JSON.stringify(code ?? "unknown")}`;
+  const rejected = (code: OAuthErrorCode, what: string) =>
+    new OAuthError(code, `the identity provider rejected the ${what}`, detail);
   switch (code) {
     case "invalid_grant":
-      return new OAuthError(
-        "invalid_grant",
-        "the identity provider rejected the grant",
-        shown,
-      );
+      return rejected(code, "grant");
     case "invalid_scope":
-      return new OAuthError(
-        "invalid_scope",
-        "the identity provider rejected the scope",
-        shown,
-      );
+      return rejected(code, "scope");
     case "invalid_target":
-      return new OAuthError(
-        "invalid_target",
-        "the identity provider rejected the resource",
-        shown,
-      );
+      return rejected(code, "resource");
     default:
       return status >= 500 || status === 429
-        ? unavailable(shown)
-        : misconfigured(shown);
+        ? unavailable(detail)
+        : misconfigured(detail);
   }
 }
 
-/** The provider cannot be reached or is overloaded. */
+/** Creates the error for a provider that is unreachable or overloaded. */
 export function unavailable(detail: string): OAuthError {
   return new OAuthError(
     "temporarily_unavailable",
@@ -76,7 +66,7 @@ export function unavailable(detail: string): OAuthError {
   );
 }
 
-/** The provider rejects the gateway, or its responses cannot be used. */
+/** Creates the error for a provider that rejects the gateway, or whose response is unusable. */
 export function misconfigured(detail: string): OAuthError {
   return new OAuthError(
     "server_error",

@@ -33,7 +33,7 @@ const globalUnicast = new BlockList();
 globalUnicast.addSubnet("2000::", 3, "ipv6");
 
 /**
- * Whether an IP address is of a host on the public internet, by the special-purpose registries of RFC 6890: not loopback, private,
+ * Returns whether an IP address is on the public internet, by the special-purpose registries of RFC 6890: not loopback, private,
  * link-local (cloud metadata services), shared, multicast, or IPv4 wrapped in IPv6.
  */
 export function isPublicAddress(address: string): boolean {

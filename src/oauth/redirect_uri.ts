@@ -1,8 +1,8 @@
-/** Most redirect URIs that one client may have. */
+/** Limit of redirect URIs per client. */
 export const MAX_REDIRECT_URIS = 10;
 const MAX_LENGTH = 1024;
 
-/** Schemes with which a browser would run or read something instead of calling the client. */
+/** Schemes that make a browser run or read something itself instead of opening the client. */
 const forbiddenSchemes: ReadonlySet<string> = new Set([
   "about:",
   "blob:",
@@ -18,13 +18,13 @@ const forbiddenSchemes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Says why a client must not have this redirect URI; `undefined` when it may.
+ * Returns why a client must not have this redirect URI; `undefined` when it may.
  *
  * Allowed: `https:` URLs, `http:` on loopback, and private-use schemes such as `cursor://callback` (RFC 8252 section 7).
  */
 export function redirectUriProblem(uri: string): string | undefined {
   if (uri.length > MAX_LENGTH) return `longer than ${MAX_LENGTH} characters`;
-  // Browsers strip or rewrite these characters, so the URI that was compared would not be the one that is followed.
+  // Browsers strip or rewrite these characters: they would follow another URI than the one that was compared.
   if (/[^\x21-\x7e]|[\\<>"`^{|}]/.test(uri)) return "has a forbidden character";
   const url = URL.parse(uri);
   if (url === null) return "not an absolute URI";
@@ -32,14 +32,14 @@ export function redirectUriProblem(uri: string): string | undefined {
   if (url.username !== "" || url.password !== "") return "has user information";
   if (forbiddenSchemes.has(url.protocol)) return `has scheme "${url.protocol}"`;
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    return "plain HTTP to another host than loopback";
+    return "has plain HTTP to a host that is not loopback";
   }
   return undefined;
 }
 
 /**
- * Whether a requested redirect URI is one that the client registered: character by character, except that the port of a
- * loopback URI is free, since a native client learns it when it opens its socket (RFC 8252 section 7.3).
+ * Returns whether the client registered a redirect URI. It must match exactly, except for the port of loopback URIs, where native
+ * clients use an ephemeral port (RFC 8252 section 7.3).
  */
 export function isRegisteredRedirectUri(
   requested: string,
@@ -51,7 +51,7 @@ export function isRegisteredRedirectUri(
     registered.some((uri) => withoutLoopbackPort(uri) === portless);
 }
 
-/** The URI without its port when it is plain HTTP on loopback, such as `http://127.0.0.1/callback`; otherwise `undefined`. */
+/** Removes the port of a plain HTTP URI on loopback: `http://127.0.0.1/callback`; `undefined` for any other URI. */
 export function withoutLoopbackPort(uri: string): string | undefined {
   const match =
     /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?([/?].*)?$/
@@ -61,7 +61,7 @@ export function withoutLoopbackPort(uri: string): string | undefined {
   return origin + rest;
 }
 
-/** Whether a hostname of a parsed URL is this machine: `127.0.0.1`, `[::1]` or `localhost`. */
+/** Returns whether the hostname of a parsed URL is loopback: `127.0.0.1`, `[::1]` or `localhost`. */
 export function isLoopback(hostname: string): boolean {
   return ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 }

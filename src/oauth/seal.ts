@@ -2,25 +2,25 @@ import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 
-/** Use of a sealed value: a value sealed for one purpose cannot be opened for another. */
+/** Purpose of a sealed value, which cannot be opened for another one. */
 export type SealPurpose = "client" | "login" | "consent" | "code" | "refresh";
 
 const ALGORITHM = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Longer values are refused unread: they cannot be ours. */
+/** Longer values are rejected unread: the gateway never issues them. */
 const MAX_SEALED_LENGTH = 16 * 1024;
 
 /**
- * Encrypts and authenticates the state that clients and browsers keep for the gateway, so that every replica with the same
- * secret can read it and nobody else can read or change it (AES-256-GCM, a random nonce per value).
+ * Encrypts and authenticates the state that clients and browsers keep for the gateway (AES-256-GCM, a random nonce per value).
+ * Only replicas with the same secret can read or change it.
  */
 export class Seal {
   readonly #keys: readonly Uint8Array[];
 
   /**
-   * @param secrets At least one, of 32 characters or more each. The first seals; all of them open, so that a secret can be
-   * replaced without ending the logins made with the old one.
+   * @param secrets At least one, with at least 32 characters each. The first one seals, all of them open: logins survive the
+   * rotation of a secret.
    */
   constructor(secrets: readonly [string, ...string[]]) {
     this.#keys = secrets.map((secret) =>
@@ -76,17 +76,17 @@ function openWith(
     const value = parseJson(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
-    // Every forged, truncated or foreign value ends here; which one it was is nobody's business.
+    // The value is forged, truncated or foreign; callers do not learn which.
     return undefined;
   }
 }
 
-/** SHA-256 of a text as base64url, such as the S256 challenge of a PKCE verifier (RFC 7636 section 4.2). */
+/** Returns the SHA-256 of a string as base64url, such as the S256 challenge of a PKCE verifier (RFC 7636 section 4.2). */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** A random text of 256 bits as base64url, 43 characters long. */
+/** Returns 256 random bits as base64url: 43 characters. */
 export function randomText(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(32)))
     .toString("base64url");

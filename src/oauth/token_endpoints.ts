@@ -22,10 +22,10 @@ import { jsonReply, type OAuthReply } from "./oauth_reply.ts";
 import type { ProviderTokens } from "./provider_tokens.ts";
 import { sha256 } from "./seal.ts";
 
-/** Providers end refresh tokens that are unused for so long. */
+/** Time after which providers end unused refresh tokens. */
 const GRANT_MS = 90 * 24 * 60 * 60_000;
 
-/** The endpoints that a client calls itself: `token` and `revoke`. */
+/** The endpoints that clients call without a browser: `token` and `revoke`. */
 export class TokenEndpoints {
   readonly #services: AuthorizationServices;
 
@@ -55,8 +55,8 @@ export class TokenEndpoints {
   }
 
   /**
-   * Ends a grant (RFC 7009). Access tokens are the provider's: they stay valid until they expire, and are answered with 200 as
-   * tokens that the server does not know.
+   * Ends a grant (RFC 7009). Access tokens are the provider's and stay valid until they expire: revoking one has no effect and
+   * returns 200, as for any unknown token.
    */
   async revoke(
     form: OAuthParameters,
@@ -110,7 +110,7 @@ export class TokenEndpoints {
     }
     const redirectUri = form.get("redirect_uri");
     if (redirectUri !== undefined && redirectUri !== code.redirectUri) {
-      return "redirect_uri is not that of the authorization request";
+      return "redirect_uri differs from the authorization request";
     }
     const verifier = requiredParameter(form, "code_verifier");
     return sha256(verifier) === code.challenge
@@ -118,7 +118,7 @@ export class TokenEndpoints {
       : "code_verifier does not match code_challenge";
   }
 
-  /** A code that comes twice was stolen: neither side may go on with the grant (RFC 6749 section 4.1.2). */
+  /** Marks a code as used. A code that is used twice was stolen, so its grant ends for both users (RFC 6749 section 4.1.2). */
   async #spend(id: string): Promise<void> {
     const { grants, clock } = this.#services;
     if (await grants.spend(id, clock.now() + 2 * CODE_MS)) return;
