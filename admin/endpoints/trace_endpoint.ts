@@ -48,7 +48,7 @@ export async function traceRequests(
       eventStream(result.stream, clock),
     );
   }
-  return result.refusal === "filter"
+  return result.rejection === "filter"
     ? text(400, `invalid filter: ${escapeControls(result.message)}\n${USAGE}`)
     : text(503, result.message, { "retry-after": "1" });
 }

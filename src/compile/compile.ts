@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
 import {
-  inertServices,
+  noopServices,
   type PolicyServices,
 } from "../policy/policy_services.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
@@ -106,7 +106,7 @@ function* compileInSteps(
     attachments: yield* attachPolicies(resources, report),
     factory: new PolicyFactory({
       checks,
-      services: options.services ?? inertServices(),
+      services: options.services ?? noopServices(),
       backends,
     }),
     report,

@@ -52,7 +52,7 @@ export interface TraceQuery {
 
 /** The traces, or why there are none: the filter is invalid, or there are too many watchers. */
 export type TraceAnswer = { readonly stream: TraceStream } | {
-  readonly refusal: "filter" | "watchers";
+  readonly rejection: "filter" | "watchers";
   readonly message: string;
 };
 

@@ -60,12 +60,12 @@ export class Debugging {
     try {
       compiled = filter === undefined ? undefined : await compileFilter(filter);
     } catch (error) {
-      return { refusal: "filter", message: describeError(error) };
+      return { rejection: "filter", message: describeError(error) };
     }
     const wanted = { filter: compiled, gateway, port, count };
     const stream = this.tracing.watch(wanted);
     if (stream !== undefined) return { stream };
-    return { refusal: "watchers", message: "too many watchers" };
+    return { rejection: "watchers", message: "too many watchers" };
   }
 
   /** Remembers a finished request if it failed. */
@@ -104,12 +104,12 @@ export class Debugging {
       advice,
       durationMs: durationMs ?? null,
       retries,
-      events: failureEvents(failed, this.#policies.refusals),
+      events: failureEvents(failed, this.#policies.rejections),
     };
   }
 
   #explain(failed: FailedRequest): Explanation {
-    return explainFailure(failed, this.#policies.refusals);
+    return explainFailure(failed, this.#policies.rejections);
   }
 
   #summarize(failed: FailedRequest): FailureSummary {

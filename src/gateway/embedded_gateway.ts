@@ -184,7 +184,7 @@ async function startTraces(
   query: TraceQuery,
 ): Promise<AsyncIterable<TraceRecord>> {
   const answer = await dataPlane.traceNext(query);
-  if ("refusal" in answer) throw new Error(answer.message);
+  if ("rejection" in answer) throw new Error(answer.message);
   const { stream } = answer;
   return (async function* () {
     try {

@@ -103,7 +103,7 @@ function createKind<C, Reason extends string>(
     description: facts.description,
     schema: facts.schema,
     phases: facts.phases,
-    refusals: facts.refusals,
+    rejections: facts.rejections,
     respondsAlways: facts.respondsAlways ?? false,
     identity: access === "open" ? undefined : access.identity,
     trace: {

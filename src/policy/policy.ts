@@ -1,7 +1,7 @@
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { Identity } from "./identity.ts";
 import type { PolicyTrace } from "./policy_trace.ts";
-import type { Refusal } from "./refusal.ts";
+import type { Rejection } from "./rejection.ts";
 import type { Slots } from "./slot.ts";
 
 /** The request that a policy runs on. It names no policy: what policies leave for each other is in `slots`. */
@@ -26,13 +26,13 @@ export interface PolicyContext {
 /**
  * One effect on requests, responses or both: the unit that configuration attaches and the pipeline runs.
  *
- * `onRequest` runs in the order of the registry. A response (such as a direct response) or a refusal that it returns ends the request
+ * `onRequest` runs in the order of the registry. A response (such as a direct response) or a rejection that it returns ends the request
  * phase; a `GatewayError` that it throws rejects the request. In each case `onResponse` then runs, in reverse order, for every policy
  * that saw the request, so that CORS still decorates a rejection. A hook that has nothing to wait for returns no promise.
  *
  * Everything that can be decided from the configuration is decided when the policy is created; hooks only look at the message.
  *
- * @typeParam Reason Reasons of the refusals that it returns, which its kind declares.
+ * @typeParam Reason Reasons of the rejections that it returns, which its kind declares.
  */
 export interface Policy<Reason extends string = string> {
   onRequest?(
@@ -72,7 +72,7 @@ export interface RunningPolicy extends Policy {
 /** Ends the request phase. */
 export type PolicyAnswer<Reason extends string = string> =
   | ResponseMessage
-  | Refusal<Reason>;
+  | Rejection<Reason>;
 
 /** `undefined` continues with the next policy. */
 export type RequestVerdict<Reason extends string = string> =

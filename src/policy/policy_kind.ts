@@ -87,7 +87,7 @@ export interface PolicyTraceFacts<C> {
 }
 
 /** Facts of one reason for which a policy rejects requests. */
-export interface RefusalFacts {
+export interface RejectionFacts {
   /** Explains a rejected request, for `gwctl explain`. */
   readonly explain: Explain;
   /** `kind` of the trace event of a remembered request; that of the policy's own events unless given. */
@@ -108,7 +108,7 @@ export interface PolicyFacts<C, Reason extends string> {
   readonly access: PolicyAccess<C> | "open";
   readonly trace: PolicyTraceFacts<C>;
   /** By reason, which log, metrics and `/debug/failures` have: `{ api_key_auth: { explain } }`. */
-  readonly refusals: Readonly<Record<Reason, RefusalFacts>>;
+  readonly rejections: Readonly<Record<Reason, RejectionFacts>>;
   /** Responds to every request, so that a route needs no backend. */
   readonly respondsAlways?: true;
   /** Finds problems of references to other resources. */
@@ -155,7 +155,7 @@ export interface PolicyKind extends RunningKind, PolicyField {
   /** `replace`: the most specific configuration counts; `accumulate`: all of them apply, the least specific first. */
   readonly merge: "replace" | "accumulate";
   readonly respondsAlways: boolean;
-  readonly refusals: Readonly<Record<string, RefusalFacts>>;
+  readonly rejections: Readonly<Record<string, RejectionFacts>>;
   /** Reports whether requests without any credential are rejected. */
   isRequired(traffic: TrafficPolicy): boolean;
   credentials(traffic: TrafficPolicy): readonly CredentialLocation[];

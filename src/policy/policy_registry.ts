@@ -4,7 +4,7 @@ import {
   type PolicySchemas,
 } from "../api/resources/gateway_policy_schema.ts";
 import type { Identity } from "./identity.ts";
-import type { PolicyKind, RefusalFacts } from "./policy_kind.ts";
+import type { PolicyKind, RejectionFacts } from "./policy_kind.ts";
 
 /** The kinds of policies that a gateway has. */
 export interface PolicyRegistry {
@@ -15,7 +15,7 @@ export interface PolicyRegistry {
   /** Identities that they verify. */
   readonly identities: readonly Identity[];
   /** By reason, such as `jwt_auth`. */
-  readonly refusals: ReadonlyMap<string, RefusalFacts>;
+  readonly rejections: ReadonlyMap<string, RejectionFacts>;
   /** Returns the kinds that run before routing, after it, or after a backend is chosen. */
   running(phase: Exclude<PolicyPhase, "backendRef">): readonly PolicyKind[];
 }
@@ -23,16 +23,16 @@ export interface PolicyRegistry {
 /**
  * Creates a registry.
  * @param kinds In the order in which they see a request.
- * @throws {TypeError} When two have the same name or reason of a refusal.
+ * @throws {TypeError} When two have the same name or reason of a rejection.
  */
 export function createRegistry(kinds: readonly PolicyKind[]): PolicyRegistry {
-  const refusals = kinds.flatMap(({ trace: { event }, refusals }) =>
-    Object.entries(refusals).map(([reason, facts]) =>
+  const rejections = kinds.flatMap(({ trace: { event }, rejections }) =>
+    Object.entries(rejections).map(([reason, facts]) =>
       [reason, event === undefined ? facts : { event, ...facts }] as const
     )
   );
   expectUnique("kind of policy", kinds.map(({ name }) => name));
-  expectUnique("refusal", refusals.map(([reason]) => reason));
+  expectUnique("rejection", rejections.map(([reason]) => reason));
   const inPhase = (...phases: readonly PolicyPhase[]) =>
     kinds.filter((kind) => phases.some((each) => kind.phases.includes(each)));
   const byPhase = {
@@ -44,7 +44,7 @@ export function createRegistry(kinds: readonly PolicyKind[]): PolicyRegistry {
     kinds,
     schemas: createPolicySchemas(kinds),
     identities: kinds.flatMap(({ identity }) => identity ?? []),
-    refusals: new Map(refusals),
+    rejections: new Map(rejections),
     running: (phase) => byPhase[phase],
   };
 }

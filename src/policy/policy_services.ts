@@ -48,7 +48,7 @@ export interface PolicyServices {
 }
 
 /** Services for policies that are made and never run: nothing is fetched unless somebody asks. */
-export function inertServices(): PolicyServices {
+export function noopServices(): PolicyServices {
   const clock = systemClock;
   const store = new IdentityStore({ clock, log: silence, cache: noKeyCache });
   return {

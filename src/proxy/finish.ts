@@ -108,7 +108,7 @@ function reasonOf(
 ): FinishedRequest["reason"] {
   if (error !== undefined) return error.code;
   if (outcome.error !== undefined) return toGatewayError(outcome.error).code;
-  if (policyRun?.refusal !== undefined) return policyRun.refusal.reason;
+  if (policyRun?.rejection !== undefined) return policyRun.rejection.reason;
   return attempts === undefined ? "direct_response" : "upstream";
 }
 
@@ -118,7 +118,7 @@ function errorOf(
   outcome: Outcome,
 ): string | undefined {
   const cause = error ?? outcome.error;
-  if (cause === undefined) return policyRun?.refusal?.message;
+  if (cause === undefined) return policyRun?.rejection?.message;
   // Closing is how a client ends a stream of events: the reason says it, and nothing is wrong.
   const hadEnough = status < 400 && cause instanceof GatewayError &&
     cause.code === "client_closed" && !(cause instanceof StalledClientError);

@@ -1,12 +1,12 @@
 import type { ResponseMessage } from "../http/message.ts";
 import type { PolicyContext, RunningPolicy } from "../policy/policy.ts";
-import { Refusal } from "../policy/refusal.ts";
+import { Rejection } from "../policy/rejection.ts";
 import type { RequestTrace } from "./trace/request_trace.ts";
 
 /** Runs the policies of one request: request hooks in order, response hooks in reverse. */
 export class PolicyRun {
   /** Set when a policy denied the request. */
-  refusal: Refusal | undefined;
+  rejection: Rejection | undefined;
   readonly #context: PolicyContext;
   readonly #trace: RequestTrace | undefined;
   readonly #seen: RunningPolicy[] = [];
@@ -30,8 +30,8 @@ export class PolicyRun {
       const verdict = result instanceof Promise ? await result : result;
       trace?.ends(policy, verdict);
       if (verdict === undefined) continue;
-      if (!(verdict instanceof Refusal)) return verdict;
-      this.refusal = verdict;
+      if (!(verdict instanceof Rejection)) return verdict;
+      this.rejection = verdict;
       return verdict.response;
     }
     return undefined;

@@ -159,7 +159,7 @@ Deno.test("trace names the line of a file that is no event", async () => {
   await Deno.remove(file);
 });
 
-const refusals: readonly {
+const rejections: readonly {
   readonly name: string;
   readonly refusal: Response;
   readonly code: number;
@@ -187,7 +187,7 @@ const refusals: readonly {
     stderr: /returned 503: too many watchers/,
   },
 ];
-for (const { name, refusal, code, stderr } of refusals) {
+for (const { name, refusal, code, stderr } of rejections) {
   Deno.test(`trace: ${name}`, async () => {
     await using server = new TraceServer({ refusal });
 

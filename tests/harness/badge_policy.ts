@@ -1,10 +1,10 @@
 import { headerName } from "../../src/api/schema/scalars.ts";
 import * as s from "../../src/api/schema/schema.ts";
-import { refuseWith } from "../../src/policy/authentication/auth_responses.ts";
+import { rejectWith } from "../../src/policy/authentication/auth_responses.ts";
 import { credentialPlace } from "../../src/policy/authentication/credential.ts";
 import { definePolicy } from "../../src/policy/define_policy.ts";
 import { defineIdentity } from "../../src/policy/identity.ts";
-import { Refusal } from "../../src/policy/refusal.ts";
+import { Rejection } from "../../src/policy/rejection.ts";
 import { errorOf } from "../../src/telemetry/failures/explanation.ts";
 
 /** Who shows the badge: `{ owner: "anna" }`. */
@@ -41,7 +41,7 @@ export const badge = definePolicy("badge", {
     stage: "badge check",
     selection: "badge",
   },
-  refusals: {
+  rejections: {
     badge_check: {
       explain: (failed) => ({
         cause: `The badge is not valid: ${errorOf(failed)}.`,
@@ -71,8 +71,8 @@ export const badge = definePolicy("badge", {
           return;
         }
         const description = "no valid badge";
-        const response = refuseWith("unauthorized", description);
-        return new Refusal("badge_check", description, response);
+        const response = rejectWith("unauthorized", description);
+        return new Rejection("badge_check", description, response);
       },
     };
   },

@@ -58,7 +58,7 @@ Deno.test("the manual explains every reason with its status", async () => {
     const { status } = respondToError(new GatewayError(code, "gateway", ""));
     return `${code} ${status}`;
   });
-  const rejections = [...builtInPolicies.refusals.keys()];
+  const rejections = [...builtInPolicies.rejections.keys()];
   const rows = tableRows("`reason`").map(([name = "", status]) => ({
     name: codeIn(name).join(" "),
     status,

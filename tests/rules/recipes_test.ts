@@ -28,6 +28,6 @@ Deno.test("the policy in CONTRIBUTING.md compiles and can be registered", async 
   const registry = createRegistry([...builtInPolicies.kinds, maintenance]);
 
   assert(check.success, new TextDecoder().decode(check.stderr));
-  assert(registry.refusals.has("maintenance"));
+  assert(registry.rejections.has("maintenance"));
   await Deno.remove(folder, { recursive: true });
 });

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import * as s from "../../api/schema/schema.ts";
 import { redactValues } from "../../base/redaction.ts";
-import { refuseWith } from "./auth_responses.ts";
+import { rejectWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { bearerLocation, credentialPlace } from "./credential.ts";
 import type { Policy } from "../policy.ts";
 import { apiKeyMetadata } from "./request_identity.ts";
 import { definePolicy } from "../define_policy.ts";
 import type { PolicyProblem } from "../policy_kind.ts";
-import { Refusal } from "../refusal.ts";
+import { Rejection } from "../rejection.ts";
 
 import { credentialLocationSchema } from "./credential_schema.ts";
 import { explainAuthentication } from "./explain_authentication.ts";
@@ -66,7 +66,7 @@ export const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {
     credentials: ({ location }) => location === undefined ? [] : [location],
   },
   trace: { event: "api_key", stage: "api key", selection: "apiKey" },
-  refusals: {
+  rejections: {
     api_key_auth: {
       explain: explainAuthentication({
         advice:
@@ -110,14 +110,14 @@ export function createApiKeyAuthentication(
     onRequest({ request, slots, trace }) {
       const key = place.read(request);
       if (key === undefined) {
-        if (mode === "Strict") return refuse("API key required", location);
+        if (mode === "Strict") return reject("API key required", location);
         trace?.skip("no API key");
         return undefined;
       }
       const metadata = known.get(sha256(key));
       if (metadata === undefined) {
         const description = "the API key is not known";
-        if (mode !== "Permissive") return refuse(description, location);
+        if (mode !== "Permissive") return reject(description, location);
         // What a gateway-phase policy knows is another key.
         slots.set(apiKeyMetadata, undefined);
         trace?.skip(description);
@@ -131,16 +131,16 @@ export function createApiKeyAuthentication(
 }
 
 /** Only keys in `Authorization` have an authentication scheme that can be asked for. */
-function refuse(
+function reject(
   description: string,
   { header }: NonNullable<ApiKeyAuthentication["location"]>,
-): Refusal<Reason> {
+): Rejection<Reason> {
   const isBearer = header?.name.toLowerCase() === "authorization" &&
     header.prefix?.trim().toLowerCase() === "bearer";
-  const response = refuseWith("unauthorized", description, {
+  const response = rejectWith("unauthorized", description, {
     "www-authenticate": isBearer ? bearerChallenge({}) : undefined,
   });
-  return new Refusal("api_key_auth", description, response);
+  return new Rejection("api_key_auth", description, response);
 }
 
 function hashOf({ key, keyHash }: ApiKeyAuthentication["keys"][number]) {

@@ -16,15 +16,15 @@ const statuses = {
 } as const;
 
 /** Error code of a response that rejects a request. */
-export type AuthRefusal = keyof typeof statuses;
+export type AuthRejection = keyof typeof statuses;
 
 /**
  * The answer of a policy that turns a request down: `{"error":"unauthorized","error_description":"…"}`.
  * @param description For people, in lower case as `error` is; never a secret, never a value from a credential.
  * @param headers Such as `{ "www-authenticate": bearerChallenge(…) }`; those that are `undefined` are left out.
  */
-export function refuseWith(
-  error: AuthRefusal,
+export function rejectWith(
+  error: AuthRejection,
   description: string,
   headers: Readonly<Record<string, string | undefined>> = {},
 ): ResponseMessage {

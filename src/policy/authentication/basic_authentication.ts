@@ -20,7 +20,7 @@ export const basicAuthentication = definePolicy("basicAuthentication", {
     credentials: () => [],
   },
   trace: { event: "basic_auth", stage: "basic auth", selection: "basicAuth" },
-  refusals: {
+  rejections: {
     basic_auth: {
       explain: explainAuthentication({
         credential: "authorization",

@@ -1,7 +1,7 @@
 import type { BasicAuthentication } from "./basic_schema.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { describeReadError } from "../../base/regular_file.ts";
-import { refuseWith } from "./auth_responses.ts";
+import { rejectWith } from "./auth_responses.ts";
 import { credentialPlace } from "./credential.ts";
 import {
   type HtpasswdLine,
@@ -13,7 +13,7 @@ import { PasswordVerifier } from "./password_verifier.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
 import { basicAuthUser } from "./request_identity.ts";
 import type { PolicyProblem, ReadFile } from "../policy_kind.ts";
-import { Refusal } from "../refusal.ts";
+import { Rejection } from "../rejection.ts";
 
 const DEFAULT_REALM = "Restricted";
 
@@ -94,7 +94,7 @@ class BasicAuthenticationPolicy implements Policy<"basic_auth"> {
     const credentials = place.read(context.request);
     if (credentials !== undefined) return this.#verify(credentials, context);
     if (this.#mode === "Strict") {
-      return this.#refuse("user name and password required");
+      return this.#reject("user name and password required");
     }
     context.trace?.skip("no user name and password");
   }
@@ -105,36 +105,36 @@ class BasicAuthenticationPolicy implements Policy<"basic_auth"> {
   ): Promise<Verdict> {
     const [username, password] = decode(credentials) ?? [];
     if (username === undefined || password === undefined) {
-      return this.#refuse("the credentials are malformed");
+      return this.#reject("the credentials are malformed");
     }
     const verdict = await this.#verifier.verify(
       username,
       password,
       request.source.address,
     );
-    if (verdict === "busy") return refuseForNow();
+    if (verdict === "busy") return rejectTemporarily();
     if (verdict === "wrong") {
-      return this.#refuse("user name or password is wrong");
+      return this.#reject("user name or password is wrong");
     }
     slots.set(basicAuthUser, { username });
     trace?.apply({ username });
     place.remove(request);
   }
 
-  #refuse(description: string): Refusal<"basic_auth"> {
-    const response = refuseWith("unauthorized", description, {
+  #reject(description: string): Rejection<"basic_auth"> {
+    const response = rejectWith("unauthorized", description, {
       "www-authenticate": this.#challenge,
     });
-    return new Refusal("basic_auth", description, response);
+    return new Rejection("basic_auth", description, response);
   }
 }
 
-function refuseForNow(): Refusal<"basic_auth"> {
+function rejectTemporarily(): Rejection<"basic_auth"> {
   const description = "too many passwords are being checked";
-  const response = refuseWith("temporarily_unavailable", description, {
+  const response = rejectWith("temporarily_unavailable", description, {
     "retry-after": "1",
   });
-  return new Refusal("basic_auth", description, response);
+  return new Rejection("basic_auth", description, response);
 }
 
 function usersOf(

@@ -20,7 +20,7 @@ export const jwtAuthentication = definePolicy("jwtAuthentication", {
     credentials: ({ location }) => location === undefined ? [] : [location],
   },
   trace: { event: "jwt", stage: "jwt auth", selection: "jwt" },
-  refusals: {
+  rejections: {
     jwt_auth: {
       explain: explainAuthentication({
         credential: "authorization",

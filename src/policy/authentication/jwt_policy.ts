@@ -9,7 +9,7 @@ import {
 } from "../../identity/documents/remote_document.ts";
 import { TokenError } from "../../identity/token.ts";
 import type { TokenVerifier } from "../../identity/token_verifier.ts";
-import { refuseWith } from "./auth_responses.ts";
+import { rejectWith } from "./auth_responses.ts";
 import { bearerChallenge } from "./challenge.ts";
 import { type CredentialPlace, credentialPlace } from "./credential.ts";
 import { jwtClaims, protectedResource } from "./request_identity.ts";
@@ -19,7 +19,7 @@ import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
 import type { PolicyOptions, ReadFile } from "../policy_kind.ts";
 import type { LoginSecrets } from "../mcp/mcp_login.ts";
 import { linesOf } from "./jwt_checks.ts";
-import { Refusal } from "../refusal.ts";
+import { Rejection } from "../rejection.ts";
 
 /**
  * Verifies the access token of a request and leaves its claims in the slot `jwtClaims`.
@@ -29,7 +29,7 @@ import { Refusal } from "../refusal.ts";
 export function createJwtAuthentication(
   config: JwtAuthentication,
   options: PolicyOptions,
-): Policy<JwtRefusal> {
+): Policy<JwtRejection> {
   const { services } = options;
   const verifier = services.identity.verifier({
     providers: config.providers.map((provider) => ({
@@ -44,10 +44,10 @@ export function createJwtAuthentication(
   return new JwtAuthenticationPolicy(config, verifier, mcp);
 }
 
-type JwtRefusal = "jwt_auth" | "mcp_oauth";
-type JwtVerdict = RequestVerdict<JwtRefusal>;
+type JwtRejection = "jwt_auth" | "mcp_oauth";
+type JwtVerdict = RequestVerdict<JwtRejection>;
 
-class JwtAuthenticationPolicy implements Policy<JwtRefusal> {
+class JwtAuthenticationPolicy implements Policy<JwtRejection> {
   readonly #mode: JwtAuthentication["mode"];
   readonly #verifier: TokenVerifier;
   readonly #mcp: McpOAuth | undefined;
@@ -99,21 +99,23 @@ class JwtAuthenticationPolicy implements Policy<JwtRefusal> {
     if (!(claims instanceof Promise)) return accept(claims, context);
     return unlessCancelled(claims, request.cancellation).then(
       (verified) => accept(verified, context),
-      (error) => this.#refuse(error, context),
+      (error) => this.#reject(error, context),
     );
   }
 
-  #refuse(error: unknown, context: PolicyContext): JwtVerdict {
-    if (this.#mode === "Permissive" && isRefusal(error)) {
+  #reject(error: unknown, context: PolicyContext): JwtVerdict {
+    if (this.#mode === "Permissive" && isRejection(error)) {
       // Claims of a gateway-phase policy belong to other providers than those that the rules here are written for.
       context.slots.set(jwtClaims, undefined);
       context.trace?.skip(describeError(error));
       return undefined;
     }
     if (error instanceof TokenError) {
-      return refuseToken(error, this.#mcp?.metadataUrl(context));
+      return rejectToken(error, this.#mcp?.metadataUrl(context));
     }
-    if (error instanceof DocumentUnavailableError) return refuseForNow(error);
+    if (error instanceof DocumentUnavailableError) {
+      return rejectTemporarily(error);
+    }
     throw error;
   }
 }
@@ -158,7 +160,7 @@ function loginSecrets(
   };
 }
 
-function isRefusal(error: unknown): boolean {
+function isRejection(error: unknown): boolean {
   return error instanceof TokenError ||
     error instanceof DocumentUnavailableError;
 }
@@ -166,40 +168,42 @@ function isRefusal(error: unknown): boolean {
 /** RFC 6750 section 3.1: without a token there is no error code. */
 function demandToken(
   resourceMetadata: string | undefined,
-): Refusal<"jwt_auth"> {
+): Rejection<"jwt_auth"> {
   const description = "a bearer token is required";
-  const response = refuseWith("unauthorized", description, {
+  const response = rejectWith("unauthorized", description, {
     "www-authenticate": bearerChallenge({ resourceMetadata }),
   });
-  return new Refusal("jwt_auth", description, response);
+  return new Rejection("jwt_auth", description, response);
 }
 
 /** The client is told which check failed; what was found and expected is for log and trace. */
-function refuseToken(
+function rejectToken(
   refused: TokenError,
   resourceMetadata: string | undefined,
-): Refusal<"jwt_auth"> {
+): Rejection<"jwt_auth"> {
   const { message: description } = refused;
   const error = "invalid_token";
-  const response = refuseWith(error, description, {
+  const response = rejectWith(error, description, {
     "www-authenticate": bearerChallenge({
       resourceMetadata,
       error,
       description,
     }),
   });
-  return new Refusal("jwt_auth", describeError(refused), response);
+  return new Rejection("jwt_auth", describeError(refused), response);
 }
 
 /** Nobody can say now whether the token is good. */
-function refuseForNow(error: DocumentUnavailableError): Refusal<"jwt_auth"> {
+function rejectTemporarily(
+  error: DocumentUnavailableError,
+): Rejection<"jwt_auth"> {
   const description = error instanceof DocumentCoolDownError
     ? "the key of the token is unknown, and newer keys are not available yet"
     : "the keys of the identity provider are not available";
-  return new Refusal(
+  return new Rejection(
     "jwt_auth",
     `${description}: ${describeError(error)}`,
-    refuseWith("temporarily_unavailable", description, {
+    rejectWith("temporarily_unavailable", description, {
       "retry-after": String(error.retryAfter),
     }),
   );

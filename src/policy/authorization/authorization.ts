@@ -26,7 +26,7 @@ export const authorization = definePolicy(
       stage: "authorization",
       selection: "authorization",
     },
-    refusals: { authorization: { explain } },
+    rejections: { authorization: { explain } },
   },
   loadCode,
 );

@@ -1,7 +1,7 @@
 import type { Authorization } from "./authorization_schema.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { AuthorizationResult } from "../../telemetry/trace/trace_event.ts";
-import { refuseWith } from "../authentication/auth_responses.ts";
+import { rejectWith } from "../authentication/auth_responses.ts";
 import {
   AuthorizationRule,
   describeResult,
@@ -27,7 +27,7 @@ import {
 import { noteFailedExpression } from "../expressions/expression_slots.ts";
 import type { Policy, PolicyContext } from "../policy.ts";
 import type { PolicyOptions, PolicyProblem } from "../policy_kind.ts";
-import { Refusal } from "../refusal.ts";
+import { Rejection } from "../rejection.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 import { missingScopes } from "./scopes.ts";
 
@@ -71,21 +71,21 @@ export function createAuthorization(
 
   function decide(
     context: PolicyContext,
-  ): Refusal<"authorization"> | undefined {
+  ): Rejection<"authorization"> | undefined {
     const variables = new RequestVariables(context);
     const evaluated = evaluateRules(
       rules,
       variables,
       context.slots.get(jwtClaims),
     );
-    const refusing = evaluated.filter(({ result }) => result !== passing);
-    if (refusing.length > 0) {
-      for (const { result } of refusing) {
+    const rejecting = evaluated.filter(({ result }) => result !== passing);
+    if (rejecting.length > 0) {
+      for (const { result } of rejecting) {
         if (typeof result === "boolean") continue;
         noteFailedExpression(context, "authorization");
       }
       const verdict = verdictOf(evaluated, mode, "deny");
-      return refuse(context, refusing, mode, verdict);
+      return reject(context, rejecting, mode, verdict);
     }
     context.trace?.report(verdictOf(evaluated, mode, "allow"));
     return undefined;
@@ -121,20 +121,20 @@ function verdictOf(
   };
 }
 
-function refuse(
+function reject(
   context: PolicyContext,
-  refusing: readonly EvaluatedRule[],
+  rejecting: readonly EvaluatedRule[],
   mode: Mode,
   verdict: AuthorizationResult,
-): Refusal<"authorization"> {
+): Rejection<"authorization"> {
   const jwt = context.slots.get(jwtClaims);
-  const wanted = mode === "require" ? refusing.map(({ rule }) => rule) : [];
+  const wanted = mode === "require" ? rejecting.map(({ rule }) => rule) : [];
   const missing = jwt && missingScopes(jwt, wanted);
-  return new Refusal(
+  return new Rejection(
     "authorization",
-    refusing.map(describeResult).join("; "),
+    rejecting.map(describeResult).join("; "),
     missing === undefined
-      ? refuseWith("forbidden", "the request is not allowed")
+      ? rejectWith("forbidden", "the request is not allowed")
       : demandScopes(context, missing),
     verdict,
   );
@@ -145,7 +145,7 @@ function demandScopes(
   scopes: readonly string[],
 ): ResponseMessage {
   const description = "the token lacks a scope that the request needs";
-  return refuseWith("insufficient_scope", description, {
+  return rejectWith("insufficient_scope", description, {
     "www-authenticate": bearerChallenge({
       resourceMetadata: context.slots.get(protectedResource)?.metadataUrl(
         context,

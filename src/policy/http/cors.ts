@@ -15,7 +15,7 @@ export const cors = definePolicy("cors", {
   merge: "replace",
   access: "open",
   trace: { event: "cors", stage: "cors", selection: "cors" },
-  refusals: {},
+  rejections: {},
 }, {
   check: noProblems,
   create: createCors,

@@ -24,7 +24,7 @@ export const directResponse = definePolicy("directResponse", {
     stage: "direct response",
     selection: "directResponse",
   },
-  refusals: {},
+  rejections: {},
   respondsAlways: true,
 }, {
   check: noProblems,

@@ -23,7 +23,7 @@ export const requestHeaderModifier = definePolicy("requestHeaderModifier", {
     stage: "request header modifier",
     selection: "requestHeaderModifier",
   },
-  refusals: {},
+  rejections: {},
 }, {
   check: checkRequestHeaderModifier,
   create: createRequestHeaderModifier,
@@ -41,7 +41,7 @@ export const responseHeaderModifier = definePolicy("responseHeaderModifier", {
     stage: "response header modifier",
     selection: "responseHeaderModifier",
   },
-  refusals: {},
+  rejections: {},
 }, {
   check: checkResponseHeaderModifier,
   create: createResponseHeaderModifier,

@@ -20,7 +20,7 @@ export const requestRedirect = definePolicy("requestRedirect", {
     stage: "request redirect",
     selection: "requestRedirect",
   },
-  refusals: {},
+  rejections: {},
   respondsAlways: true,
 }, {
   check: noProblems,

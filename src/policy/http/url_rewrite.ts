@@ -19,7 +19,7 @@ export const urlRewrite = definePolicy("urlRewrite", {
     stage: "url rewrite",
     selection: "urlRewrite",
   },
-  refusals: {},
+  rejections: {},
 }, {
   check: noProblems,
   create: createUrlRewrite,

@@ -19,8 +19,8 @@ import { ProviderClient } from "../../oauth/provider_client.ts";
 import { Seal } from "../../oauth/seal.ts";
 import type { PolicyAnswer } from "../policy.ts";
 import type { PolicyServices } from "../policy_services.ts";
-import { Refusal } from "../refusal.ts";
-import { publicPreflight, refusePublicly } from "./mcp_responses.ts";
+import { Rejection } from "../rejection.ts";
+import { publicPreflight, rejectPublicly } from "./mcp_responses.ts";
 
 type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
 
@@ -97,7 +97,7 @@ export class McpLogin {
       return publicPreflight(`${method}, OPTIONS`);
     }
     if (request.method !== method) {
-      return refusePublicly("method_not_allowed", `use ${method}`, {
+      return rejectPublicly("method_not_allowed", `use ${method}`, {
         headers: { allow: `${method}, OPTIONS` },
       });
     }
@@ -169,7 +169,7 @@ function answerOf(
 ): PolicyAnswer<"mcp_oauth"> {
   return problem === undefined
     ? response
-    : new Refusal("mcp_oauth", problem, response);
+    : new Rejection("mcp_oauth", problem, response);
 }
 
 function urlsOf(origin: string, path: string): ServerUrls {

@@ -23,7 +23,7 @@ import {
 import {
   publicJson,
   publicPreflight,
-  refusePublicly,
+  rejectPublicly,
 } from "./mcp_responses.ts";
 import { registerClient } from "./mcp_registration.ts";
 import { findEndpoint, type McpEndpoint } from "./mcp_endpoint.ts";
@@ -115,10 +115,10 @@ export class McpOAuth implements ProtectedResource {
     const methods = endpoint.kind === "registration" ? "POST" : "GET, HEAD";
     if (method === "OPTIONS") return publicPreflight(`${methods}, OPTIONS`);
     if (endpoint.kind === "unknown") {
-      return refusePublicly("not_found", "nothing is served here");
+      return rejectPublicly("not_found", "nothing is served here");
     }
     if (!methods.split(", ").includes(method)) {
-      return refusePublicly("method_not_allowed", `use ${methods}`, {
+      return rejectPublicly("method_not_allowed", `use ${methods}`, {
         headers: { allow: `${methods}, OPTIONS` },
       });
     }
@@ -187,7 +187,7 @@ export class McpOAuth implements ProtectedResource {
       );
     } catch (error) {
       if (error instanceof OAuthError) {
-        return refusePublicly(
+        return rejectPublicly(
           "temporarily_unavailable",
           "the metadata of the identity provider is not available",
           {
@@ -197,7 +197,7 @@ export class McpOAuth implements ProtectedResource {
         );
       }
       if (!(error instanceof DocumentUnavailableError)) throw error;
-      return refusePublicly(
+      return rejectPublicly(
         "temporarily_unavailable",
         "the metadata of the identity provider is not available",
         {

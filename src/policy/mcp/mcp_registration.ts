@@ -6,11 +6,11 @@ import { type Body, textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { readText } from "../../identity/documents/document_client.ts";
-import { publicHeaders, refusePublicly } from "./mcp_responses.ts";
+import { publicHeaders, rejectPublicly } from "./mcp_responses.ts";
 import type { PolicyAnswer } from "../policy.ts";
 import { type PolicyTrace, waitFor } from "../policy_trace.ts";
 import type { ProviderRegistration } from "./provider_registration.ts";
-import { Refusal } from "../refusal.ts";
+import { Rejection } from "../rejection.ts";
 
 const MAX_REQUEST_BYTES = 64 * 1024;
 
@@ -32,16 +32,16 @@ export async function registerClient(
   { clientId, clock, provider, cancellation, trace }: Registration,
 ): Promise<PolicyAnswer<"mcp_oauth">> {
   const metadata = await readMetadata(body);
-  if (metadata instanceof Refusal) return metadata;
+  if (metadata instanceof Rejection) return metadata;
   if (!hasRedirectUris(metadata)) {
-    return refuse("redirect_uris: expected a list of text");
+    return reject("redirect_uris: expected a list of text");
   }
   if (clientId !== undefined) {
     const now = Math.floor(clock.now() / 1000);
     return answer(201, JSON.stringify(asClient(metadata, clientId, now)));
   }
   if (provider === undefined) {
-    return refusePublicly("not_found", "clients do not register here");
+    return rejectPublicly("not_found", "clients do not register here");
   }
   return await registerAtProvider(
     JSON.stringify(metadata),
@@ -56,7 +56,7 @@ async function registerAtProvider(
   { cancellation, trace }: Pick<Registration, "cancellation" | "trace">,
 ): Promise<PolicyAnswer<"mcp_oauth">> {
   if (provider.isBusy) {
-    return refusePublicly(
+    return rejectPublicly(
       "temporarily_unavailable",
       "too many clients are registering",
       { headers: { "retry-after": "1" } },
@@ -75,7 +75,7 @@ async function registerAtProvider(
       `Cannot use answer: expected a JSON object, got status ${status}`,
     );
   } catch (error) {
-    return refusePublicly(
+    return rejectPublicly(
       "bad_gateway",
       "the identity provider cannot be reached",
       { cause: describeError(error) },
@@ -83,7 +83,7 @@ async function registerAtProvider(
   }
 }
 
-/** In place of a refusal that clients could not read, such as an HTML page. */
+/** In place of a rejection that clients could not read, such as an HTML page. */
 const accessDenied = JSON.stringify({
   error: "access_denied",
   error_description: "the identity provider refuses to register the client",
@@ -91,14 +91,14 @@ const accessDenied = JSON.stringify({
 
 async function readMetadata(
   body: Body | undefined,
-): Promise<JsonObject | Refusal<"mcp_oauth">> {
+): Promise<JsonObject | Rejection<"mcp_oauth">> {
   try {
     const text = await readText(body, MAX_REQUEST_BYTES);
     const metadata = parseJson(text);
-    return isJsonObject(metadata) ? metadata : refuse("expected a JSON object");
+    return isJsonObject(metadata) ? metadata : reject("expected a JSON object");
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    return refuse(describeError(error));
+    return reject(describeError(error));
   }
 }
 
@@ -129,8 +129,8 @@ function asClient(
   };
 }
 
-function refuse(description: string): Refusal<"mcp_oauth"> {
-  return refusePublicly("invalid_client_metadata", description);
+function reject(description: string): Rejection<"mcp_oauth"> {
+  return rejectPublicly("invalid_client_metadata", description);
 }
 
 function answer(status: number, text: string): ResponseMessage {

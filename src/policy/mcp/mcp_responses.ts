@@ -3,31 +3,31 @@ import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
-  type AuthRefusal,
-  refuseWith,
+  type AuthRejection,
+  rejectWith,
 } from "../authentication/auth_responses.ts";
-import { Refusal } from "../refusal.ts";
+import { Rejection } from "../rejection.ts";
 
 /** For documents that any page may read: there is nothing secret in them. A CORS policy of the route replaces it. */
 export const publicHeaders = { "access-control-allow-origin": "*" } as const;
 
 /** Optional parts of a rejection. */
-export interface PublicRefusalDetails {
+export interface PublicRejectionDetails {
   /** For the log only. */
   readonly cause?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** An OAuth endpoint that does not do what it was asked for. */
-export function refusePublicly(
-  error: AuthRefusal,
+export function rejectPublicly(
+  error: AuthRejection,
   description: string,
-  { cause, headers }: PublicRefusalDetails = {},
-): Refusal<"mcp_oauth"> {
-  return new Refusal(
+  { cause, headers }: PublicRejectionDetails = {},
+): Rejection<"mcp_oauth"> {
+  return new Rejection(
     "mcp_oauth",
     cause === undefined ? description : `${description}: ${cause}`,
-    refuseWith(error, description, { ...publicHeaders, ...headers }),
+    rejectWith(error, description, { ...publicHeaders, ...headers }),
   );
 }
 

@@ -24,7 +24,7 @@ export const rateLimit = defineCombinedPolicy(
         remoteRateLimit: ({ global }) => global,
       },
     },
-    refusals: { rate_limit: { explain: explainLimit } },
+    rejections: { rate_limit: { explain: explainLimit } },
     checkReferences: checkGlobalStore,
   },
   loadCode,

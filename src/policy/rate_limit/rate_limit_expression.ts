@@ -27,7 +27,7 @@ interface LimitExpressionOptions<T> {
 }
 
 /** Dependencies of the expressions of limits. */
-export interface LimitSurroundings {
+export interface LimitDependencies {
   readonly log: Log;
   readonly hide: Hide;
 }
@@ -36,7 +36,7 @@ export interface LimitSurroundings {
 export class LimitExpression<T extends string | boolean | undefined> {
   readonly bodyUse: BodyUse;
   readonly #expression: Expression;
-  readonly #surroundings: LimitSurroundings;
+  readonly #surroundings: LimitDependencies;
   readonly #options: LimitExpressionOptions<T>;
   readonly #subjectOf: SubjectOf | undefined;
   readonly #bySubject = new WeakMap<object, T>();
@@ -47,7 +47,7 @@ export class LimitExpression<T extends string | boolean | undefined> {
   /** @throws {TypeError} For a text that `checkRateLimit` finds a problem in. */
   constructor(
     text: string,
-    surroundings: LimitSurroundings,
+    surroundings: LimitDependencies,
     options: LimitExpressionOptions<T>,
   ) {
     const expression = compileChecked(text, surroundings.hide);
@@ -140,7 +140,7 @@ function subjectOf(expression: Expression): SubjectOf | undefined {
  */
 export function compileKey(
   text: string,
-  surroundings: LimitSurroundings,
+  surroundings: LimitDependencies,
 ): LimitExpression<string> {
   return new LimitExpression(text, surroundings, {
     ...asText,
@@ -154,7 +154,7 @@ export function compileKey(
 /** Compiles the condition of a limit. A limit applies when its condition cannot be evaluated or is no boolean. */
 export function compileCondition(
   text: string,
-  surroundings: LimitSurroundings,
+  surroundings: LimitDependencies,
 ): LimitExpression<boolean> {
   return new LimitExpression(text, surroundings, {
     accept: (value) => typeof value === "boolean" ? value : undefined,
@@ -168,7 +168,7 @@ export function compileCondition(
 /** The value of a descriptor's entry; `undefined` when there is none. */
 export function compileValue(
   text: string,
-  surroundings: LimitSurroundings,
+  surroundings: LimitDependencies,
 ): LimitExpression<string | undefined> {
   return new LimitExpression<string | undefined>(text, surroundings, {
     ...asText,

@@ -15,8 +15,8 @@ import { budgetOf } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileValue,
+  type LimitDependencies,
   type LimitExpression,
-  type LimitSurroundings,
 } from "./rate_limit_expression.ts";
 import { nameDescriptors } from "./rate_limit_names.ts";
 
@@ -64,7 +64,7 @@ export class GlobalLimits {
   constructor(
     config: GlobalRateLimit,
     limiter: GlobalLimiter,
-    surroundings: LimitSurroundings,
+    surroundings: LimitDependencies,
   ) {
     const { domain, descriptors, failureMode } = config;
     this.domain = domain;
@@ -152,7 +152,7 @@ function notEvaluated(key: string): GlobalVerdict {
 function compileDescriptor(
   config: GlobalRateLimit["descriptors"][number],
   index: number,
-  surroundings: LimitSurroundings,
+  surroundings: LimitDependencies,
 ): Descriptor {
   const { when, entries } = config;
   return {

@@ -8,8 +8,8 @@ import { budgetOf } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileKey,
+  type LimitDependencies,
   type LimitExpression,
-  type LimitSurroundings,
 } from "./rate_limit_expression.ts";
 import { describeLimit, LimitNames } from "./rate_limit_names.ts";
 
@@ -35,7 +35,7 @@ export class LocalLimits {
 
   constructor(
     scoped: readonly ScopedLimits[],
-    surroundings: LimitSurroundings & Pick<PolicyServices, "counters">,
+    surroundings: LimitDependencies & Pick<PolicyServices, "counters">,
   ) {
     this.#entries = compileEntries(scoped, surroundings);
     const depends = this.#entries.some(({ key, when }) => key ?? when);
@@ -73,7 +73,7 @@ export class LocalLimits {
 
 function compileEntries(
   scoped: readonly ScopedLimits[],
-  surroundings: LimitSurroundings & Pick<PolicyServices, "counters">,
+  surroundings: LimitDependencies & Pick<PolicyServices, "counters">,
 ): Entry[] {
   const { counters, hide } = surroundings;
   const names = new LimitNames();
@@ -98,16 +98,16 @@ export function takeAll(
   budgets: readonly Budget[],
   now: number,
 ): Budget | undefined {
-  const refusing = findRefusing(budgets, now);
-  if (refusing !== undefined) {
-    refusing.reject();
-    return refusing;
+  const rejecting = findExhausted(budgets, now);
+  if (rejecting !== undefined) {
+    rejecting.reject();
+    return rejecting;
   }
   for (const budget of budgets) budget.take(now);
   return undefined;
 }
 
-function findRefusing(
+function findExhausted(
   budgets: readonly Budget[],
   now: number,
 ): Budget | undefined {

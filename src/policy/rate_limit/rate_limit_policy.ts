@@ -26,10 +26,10 @@ import {
 } from "./rate_limit_headers.ts";
 import { LocalLimits, takeAll } from "./rate_limit_local.ts";
 import {
-  refuseGlobally,
-  refuseLocally,
-  refuseUnknown,
-} from "./rate_limit_refusal.ts";
+  rejectGlobally,
+  rejectLocally,
+  rejectUndecided,
+} from "./rate_limit_rejection.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
 import { onUsage } from "../usage_listeners.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
@@ -141,7 +141,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     if (exhausted !== undefined) {
       const { limits } = local;
       const exhaustion = { budget: exhausted, budgets, limits, now };
-      return refuseLocally(exhaustion, writeLimits);
+      return rejectLocally(exhaustion, writeLimits);
     }
     if (context.trace !== undefined && local.limits.length > 0) {
       const { limits } = local;
@@ -179,9 +179,9 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     for (const admission of admissions) admission.refund();
     taken.local.refund(taken.at);
     if (verdict.verdict === "refused") {
-      return refuseGlobally(limits, verdict, this.#options.writeLimits);
+      return rejectGlobally(limits, verdict, this.#options.writeLimits);
     }
-    return refuseUnknown(verdict.message);
+    return rejectUndecided(verdict.message);
   }
 
   #admitGlobally({ context, taken, admissions }: PendingAdmission): void {

@@ -15,7 +15,7 @@ export const transformation = definePolicy(
       stage: "transformation",
       selection: "transformation",
     },
-    refusals: {},
+    rejections: {},
   },
   loadCode,
 );

@@ -30,7 +30,7 @@ import {
 } from "./transformation_report.ts";
 import {
   askForReadable,
-  expectHeld,
+  assertBuffered,
   hasNoContent,
   setPseudoHeaders,
   takesBody,
@@ -208,8 +208,8 @@ class TransformationPolicy implements Policy<never> {
     { requestText, responseText }: TransformedMessages,
   ): Uint8Array | undefined {
     if (body === undefined) return undefined;
-    if (body.readsResponseBody) expectHeld(responseText, "response");
-    if (body.readsRequestBody) expectHeld(requestText, "request");
+    if (body.readsResponseBody) assertBuffered(responseText, "response");
+    if (body.readsRequestBody) assertBuffered(requestText, "request");
     const value = body.read(variables);
     if (!(value instanceof EvaluationFailure)) return value;
     this.#noteEmptied(context, body.shown, value.withoutValues(body.shown));

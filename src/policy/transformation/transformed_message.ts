@@ -8,7 +8,7 @@ import type { CompiledChanges } from "./transformation_changes.ts";
  * Nothing is made of a body that nobody has looked at.
  * @throws {GatewayError} When it is too long: a client's is its own mistake.
  */
-export function expectHeld(
+export function assertBuffered(
   text: BodyText | undefined,
   side: "request" | "response",
 ): void {

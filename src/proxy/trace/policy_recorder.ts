@@ -1,7 +1,7 @@
 import type { ResponseMessage } from "../../http/message.ts";
 import type { RequestVerdict, RunningPolicy } from "../../policy/policy.ts";
 import type { PolicyTrace } from "../../policy/policy_trace.ts";
-import { Refusal } from "../../policy/refusal.ts";
+import { Rejection } from "../../policy/rejection.ts";
 import type {
   AuthorizationResult,
   PolicyEvent,
@@ -55,7 +55,7 @@ export class PolicyRecorder implements PolicyTrace {
   ends(policy: RunningPolicy, verdict: RequestVerdict): void {
     this.#running = undefined;
     if (policy.onRequest === undefined) return;
-    if (verdict instanceof Refusal && verdict.verdict !== undefined) {
+    if (verdict instanceof Rejection && verdict.verdict !== undefined) {
       this.report(verdict.verdict);
     } else this.#emitResult(policy, resultOf(verdict, this.#reported));
     this.#waitsSince = undefined;
@@ -147,7 +147,7 @@ function resultOf(
   verdict: RequestVerdict,
   reported: PolicyResult["result"] | undefined,
 ): PolicyResult["result"] {
-  if (verdict instanceof Refusal) {
+  if (verdict instanceof Rejection) {
     const { message, response: { status } } = verdict;
     return { type: "reject", status, reason: message };
   }

@@ -66,7 +66,7 @@ export function describeFailure(
     route: routed.route?.key,
     backend: routed.backend && readBackend(routed.backend),
     candidates: candidatesOf(routed),
-    verdict: exchange.policyRun?.refusal?.verdict,
+    verdict: exchange.policyRun?.rejection?.verdict,
     calls: callsOf(exchange, redactor),
   };
 }

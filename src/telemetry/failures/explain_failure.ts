@@ -8,7 +8,7 @@ import {
 import type { FailedRequest } from "./failed_request.ts";
 
 /** Explains requests that policies rejected, by reason, such as `jwt_auth`. */
-export type ExplainRefusals = ReadonlyMap<
+export type ExplainRejections = ReadonlyMap<
   string,
   { readonly explain: Explain }
 >;
@@ -16,10 +16,10 @@ export type ExplainRefusals = ReadonlyMap<
 /** Explains why a request failed, and how to fix that. */
 export function explainFailure(
   failed: FailedRequest,
-  refusals: ExplainRefusals,
+  rejections: ExplainRejections,
 ): Explanation {
   const { reason } = failed.finished;
-  const explain = refusals.get(reason)?.explain ?? explanations.get(reason);
+  const explain = rejections.get(reason)?.explain ?? explanations.get(reason);
   return explain?.(failed) ?? {
     cause: `It failed (${reason}): ${errorOf(failed)}.`,
     failing: undefined,

@@ -5,7 +5,7 @@ import { severityOf } from "../trace/trace_severity.ts";
 import { describeArrival, type RequestState } from "../trace/trace_state.ts";
 
 /** By reason of a refusal: `kind` of the policy event; `undefined` for policies that report with events of their own. */
-export type RefusalEvents = ReadonlyMap<
+export type RejectionEvents = ReadonlyMap<
   string,
   { readonly event?: string | undefined }
 >;
@@ -13,7 +13,7 @@ export type RefusalEvents = ReadonlyMap<
 /** The trace of a request that nobody watched, as far as it is remembered: what is missing was not recorded. */
 export function failureEvents(
   failed: FailedRequest,
-  refusals: RefusalEvents,
+  rejections: RejectionEvents,
 ): readonly TraceEvent[] {
   const end = toMicros(failed.finished.durationMs ?? 0);
   return [
@@ -24,7 +24,7 @@ export function failureEvents(
       requestState: arrivalOf(failed),
     }, 0),
     ...routeEvents(failed),
-    ...refusalEvents(failed, refusals),
+    ...rejectionEvents(failed, rejections),
     ...callEvents(failed),
     event({
       type: "responseSnapshot",
@@ -69,12 +69,12 @@ function finishedBeforeRoute({ finished }: FailedRequest): boolean {
   return finished.reason !== "route_not_found";
 }
 
-function refusalEvents(
+function rejectionEvents(
   { verdict, finished }: FailedRequest,
-  refusals: RefusalEvents,
+  rejections: RejectionEvents,
 ): readonly TraceEvent[] {
   if (verdict !== undefined) return [event(verdict, 0)];
-  const kind = refusals.get(finished.reason)?.event;
+  const kind = rejections.get(finished.reason)?.event;
   if (kind === undefined) return [];
   const { status, error: reason = "" } = finished;
   const result = { type: "reject", status, reason } as const;

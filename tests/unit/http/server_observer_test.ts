@@ -16,7 +16,7 @@ const other = await createAuthority("Other CA");
 const certificates = [await authority.issueServer(["localhost"])] as const;
 const forged = await other.issueClient("mallory");
 
-const refusals = [
+const rejections = [
   {
     name: "a request without Host",
     request: "GET /a?b=c HTTP/1.1\r\n\r\n",
@@ -41,7 +41,7 @@ const refusals = [
     },
   },
 ] as const;
-for (const { name, request, code, seen } of refusals) {
+for (const { name, request, code, seen } of rejections) {
   Deno.test(`HttpServer reports a rejected request: ${name}`, async () => {
     await using test = await TestServer.start({
       limits: { maxHeaderBytes: 2048 },

@@ -19,7 +19,7 @@ export function authorization(
   return createAuthorization(config, { hide: (text) => text });
 }
 
-/** `pass`, or status, error code and challenge of the refusal; `bad_request` for a body that servers may read in two ways. */
+/** `pass`, or status, error code and challenge of the rejection; `bad_request` for a body that servers may read in two ways. */
 export async function decide(
   policy: ReturnType<typeof authorization>,
   {
@@ -58,5 +58,5 @@ export async function decide(
     : `${verdict.status} ${error} ${challenge}`;
 }
 
-/** A refusal that no other scope would change. */
+/** A rejection that no other scope would change. */
 export const refused = "403 forbidden";

@@ -19,7 +19,7 @@ const facts: Readonly<Record<string, number>> = {
   event: 4,
   stage: 4,
   selection: 4,
-  refusals: 2,
+  rejections: 2,
   badge_check: 4,
   explain: 6,
   check: 2,

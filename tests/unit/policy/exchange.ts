@@ -9,7 +9,7 @@ import type {
   PolicyContext,
   RequestVerdict,
 } from "../../../src/policy/policy.ts";
-import { Refusal } from "../../../src/policy/refusal.ts";
+import { Rejection } from "../../../src/policy/rejection.ts";
 import { Slots } from "../../../src/policy/slot.ts";
 
 /** Header fields as pairs, such as `{ origin: "https://a.example" }`. */
@@ -74,16 +74,16 @@ export async function answer(
 export function responseOf(
   verdict: RequestVerdict,
 ): ResponseMessage | undefined {
-  return verdict instanceof Refusal ? verdict.response : verdict ?? undefined;
+  return verdict instanceof Rejection ? verdict.response : verdict ?? undefined;
 }
 
 /** Why a policy turns a request down, as the access log has it. */
-export async function refusalOf(
+export async function rejectionOf(
   policy: Policy,
   on: PolicyContext,
 ): Promise<{ readonly reason: string; readonly error: string }> {
   const verdict = await policy.onRequest?.(on);
-  if (!(verdict instanceof Refusal)) {
+  if (!(verdict instanceof Rejection)) {
     throw new Error("the policy did not refuse");
   }
   return { reason: verdict.reason, error: verdict.message };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { noKeyCache } from "../../../src/identity/keys/key_cache.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
 import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_policy.ts";
-import { inertServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/policy_services.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { createTokenIssuer } from "../../harness/tokens.ts";
 import { context } from "./exchange.ts";
@@ -12,7 +12,7 @@ function setUp() {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const origin = `http://127.0.0.1:${listener.addr.port}`;
   const clock = new FakeClock();
-  const { log } = inertServices();
+  const { log } = noopServices();
   const identity = new IdentityStore({ clock, log, cache: noKeyCache });
   const policy = createJwtAuthentication({
     mode: "Permissive",
@@ -27,7 +27,7 @@ function setUp() {
     readFile: () => "",
     hide: (text) => text,
     connectionOf: () => undefined,
-    services: { ...inertServices(), clock, identity: identity.lease() },
+    services: { ...noopServices(), clock, identity: identity.lease() },
   });
   return { policy, listener, identity, issuer: `${origin}/` };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { HeaderList } from "../../../src/http/header_list.ts";
-import { refuseWith } from "../../../src/policy/authentication/auth_responses.ts";
+import { rejectWith } from "../../../src/policy/authentication/auth_responses.ts";
 import { bearerChallenge } from "../../../src/policy/authentication/challenge.ts";
 import {
   clientOrigin,
@@ -20,8 +20,8 @@ Deno.test("bearerChallenge names the metadata first and leaves out what is not t
   );
 });
 
-Deno.test("refuseWith answers JSON with the status of the error", () => {
-  const { status, headers, body } = refuseWith("forbidden", "no", {
+Deno.test("rejectWith answers JSON with the status of the error", () => {
+  const { status, headers, body } = rejectWith("forbidden", "no", {
     "www-authenticate": undefined,
     "retry-after": "1",
   });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { noKeyCache } from "../../../src/identity/keys/key_cache.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
 import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_policy.ts";
-import { inertServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/policy_services.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import {
   createTokenIssuer,
@@ -14,7 +14,7 @@ import { context } from "./exchange.ts";
 
 function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {
   const clock = new FakeClock();
-  const { log } = inertServices();
+  const { log } = noopServices();
   const identity = new IdentityStore({ clock, log, cache: noKeyCache });
   return createJwtAuthentication({
     mode,
@@ -25,7 +25,7 @@ function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {
     readFile: () => "",
     hide: (text) => text,
     connectionOf: () => undefined,
-    services: { ...inertServices(), clock, identity: identity.lease() },
+    services: { ...noopServices(), clock, identity: identity.lease() },
   });
 }
 

@@ -2,7 +2,7 @@ import { usageListeners } from "../../../src/policy/usage_listeners.ts";
 import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
 import type { RateLimit } from "../../../src/policy/rate_limit/rate_limit_schema.ts";
 import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
-import { inertServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/policy_services.ts";
 import { createRateLimit } from "../../../src/policy/rate_limit/rate_limit_policy.ts";
 import type { GlobalLimiter } from "../../../src/ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local/local_counter_store.ts";
@@ -28,7 +28,7 @@ export class Process {
       hide: (text: string) => text,
       connectionOf: () => undefined,
       services: {
-        ...inertServices(),
+        ...noopServices(),
         clock: this.clock,
         counters: this.counters.lease(),
         globalLimiter: () => this.limiter,

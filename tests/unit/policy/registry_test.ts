@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { PolicyOptions } from "../../../src/policy/policy_kind.ts";
-import { inertServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/policy_services.ts";
 import { createRegistry } from "../../../src/policy/policy_registry.ts";
 import { builtInPolicies } from "../../../src/policy/registry.ts";
 import { answer, context } from "./exchange.ts";
@@ -59,7 +59,7 @@ const options: PolicyOptions = {
   listenerPort: 8080,
   readFile: () => "",
   hide: (text) => text,
-  services: inertServices(),
+  services: noopServices(),
   connectionOf: () => undefined,
 };
 
@@ -70,7 +70,7 @@ Deno.test("a kind that is not configured makes no policy", () => {
   }
 });
 
-Deno.test("two kinds cannot have the same name or the same refusal", () => {
+Deno.test("two kinds cannot have the same name or the same rejection", () => {
   const kind = builtInPolicies.kinds.find(({ name }) =>
     name === "jwtAuthentication"
   );
@@ -82,7 +82,7 @@ Deno.test("two kinds cannot have the same name or the same refusal", () => {
   );
   assert.throws(
     () => createRegistry([kind, { ...kind, name: "other" }]),
-    /Cannot register refusal "jwt_auth" twice/,
+    /Cannot register rejection "jwt_auth" twice/,
   );
 });
 

@@ -6,7 +6,7 @@ import type {
 import { type Body, textBody } from "../../../src/http/body.ts";
 import type { ResponseMessage } from "../../../src/http/message.ts";
 import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
-import { inertServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/policy_services.ts";
 import { createTransformation } from "../../../src/policy/transformation/transformation_policy.ts";
 import { RecordedLog } from "../../harness/recorded_log.ts";
 import { context, headersOf, response } from "./exchange.ts";
@@ -19,7 +19,7 @@ export function transformation(config: Transformation) {
   const log = new RecordedLog();
   const policy = createTransformation(config, {
     hide: (text) => text,
-    services: { ...inertServices(), maxBufferBytes, log },
+    services: { ...noopServices(), maxBufferBytes, log },
   });
   return { policy, lines: log.lines };
 }

@@ -3,7 +3,7 @@ import { builtInPolicies } from "../../../../src/policy/registry.ts";
 import { emptyResourceSet } from "../../../../src/api/resources/resource_set.ts";
 import { environment } from "../../../../src/cel/environment.ts";
 import { compile } from "../../../../src/compile/compile.ts";
-import { inertServices } from "../../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../../src/policy/policy_services.ts";
 import { context } from "../../policy/exchange.ts";
 import {
   compileAll,
@@ -66,7 +66,7 @@ function manyRoutes(count: number) {
 
 Deno.test("expressions and limits of a gateway are compiled once, however many routes it has", () => {
   const used: string[] = [];
-  const services = inertServices();
+  const services = noopServices();
   const { counters } = services;
   const resources = {
     ...emptyResourceSet,

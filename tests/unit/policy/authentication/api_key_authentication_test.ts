@@ -17,7 +17,7 @@ const keys: ApiKeyAuthentication["keys"] = [
   { key: "bare-key" },
 ];
 
-/** What became of a request: the refusal, or who it comes from and what goes upstream. */
+/** What became of a request: the rejection, or who it comes from and what goes upstream. */
 async function authenticate(
   config: Partial<ApiKeyAuthentication>,
   request: Parameters<typeof context>[0],
@@ -59,8 +59,8 @@ for (
 }
 
 Deno.test("Strict refuses a request without a key", async () => {
-  const refusal = await authenticate({}, {});
-  assert.deepEqual(refusal, {
+  const rejection = await authenticate({}, {});
+  assert.deepEqual(rejection, {
     status: 401,
     body: '{"error":"unauthorized","error_description":"API key required"}',
     headers: {
@@ -98,8 +98,8 @@ Deno.test("an API key is found in a header of its own", async () => {
     await authenticate({ location }, { headers: { "x-api-key": "bare-key" } }),
     { apiKey: {}, target: "/", headers: {} },
   );
-  const refusal = await authenticate({ location }, {});
-  assert.equal(refusal.headers["www-authenticate"], undefined);
+  const rejection = await authenticate({ location }, {});
+  assert.equal(rejection.headers["www-authenticate"], undefined);
 });
 
 Deno.test("an API key is found in the query, the rest of which stays as it is", async () => {

@@ -24,7 +24,7 @@ function basic(credentials: string): string {
   return `Basic ${new TextEncoder().encode(credentials).toBase64()}`;
 }
 
-/** What became of a request: the refusal, or who it comes from and what goes upstream. */
+/** What became of a request: the rejection, or who it comes from and what goes upstream. */
 async function authenticate(
   config: Partial<BasicAuthentication>,
   authorization?: string,

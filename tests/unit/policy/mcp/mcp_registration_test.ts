@@ -9,7 +9,7 @@ import {
 import { registerClient } from "../../../../src/policy/mcp/mcp_registration.ts";
 import { ProviderRegistration } from "../../../../src/policy/mcp/provider_registration.ts";
 import type { PolicyAnswer } from "../../../../src/policy/policy.ts";
-import { Refusal } from "../../../../src/policy/refusal.ts";
+import { Rejection } from "../../../../src/policy/rejection.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 
 function register(
@@ -26,7 +26,7 @@ function register(
 }
 
 function statusOf(answer: PolicyAnswer): number {
-  return (answer instanceof Refusal ? answer.response : answer).status;
+  return (answer instanceof Rejection ? answer.response : answer).status;
 }
 
 function document(status: number, text = "{}"): FetchedDocument {
@@ -95,7 +95,7 @@ for (
     const answer = await register(provider);
 
     assert.equal(statusOf(answer), expected);
-    const response = answer instanceof Refusal ? answer.response : answer;
+    const response = answer instanceof Rejection ? answer.response : answer;
     assert.equal(response.headers.get("content-type"), "application/json");
     const shown = await readText(response.body, 1024);
     assert.ok(shown.includes(body ?? "bad_gateway"), shown);
@@ -103,9 +103,9 @@ for (
 }
 
 Deno.test("a registration that is no JSON is quoted neither to the client nor in the log", async () => {
-  const refusal = await register(undefined, '{"client_secret": hunter2}');
+  const rejection = await register(undefined, '{"client_secret": hunter2}');
 
-  assert.ok(refusal instanceof Refusal);
-  assert.equal(refusal.message, "expected a JSON object");
-  assert.equal(refusal.response.status, 400);
+  assert.ok(rejection instanceof Rejection);
+  assert.equal(rejection.message, "expected a JSON object");
+  assert.equal(rejection.response.status, 400);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { RateLimit } from "../../../../src/policy/rate_limit/rate_limit_schema.ts";
-import { Refusal } from "../../../../src/policy/refusal.ts";
+import { Rejection } from "../../../../src/policy/rejection.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -123,14 +123,14 @@ Deno.test("global gives local requests back when it refuses, and marks its 429",
   assert.equal(left(), 5);
 });
 
-async function refusalBy(
+async function rejectionBy(
   refusedBy: DescriptorReading | undefined,
   options: Partial<Global> = {},
-): Promise<Refusal> {
+): Promise<Rejection> {
   const { limiter, policy } = withLimiter(options);
   limiter.decision = { verdict: "refused", readings: [], refusedBy };
   const verdict = await policy.onRequest?.(asUser("anna"));
-  assert(verdict instanceof Refusal);
+  assert(verdict instanceof Rejection);
   return verdict;
 }
 
@@ -144,17 +144,17 @@ Deno.test("global says which limit refused, in log and trace, also of several wi
   );
   const names = [];
   for (const index of descriptors.keys()) {
-    const { message, verdict } = await refusalBy({ ...reading, index }, {
+    const { message, verdict } = await rejectionBy({ ...reading, index }, {
       descriptors,
     });
     assert(verdict?.type === "rateLimit");
-    const [refusing] = verdict.entries;
-    assert.equal(refusing?.verdict, "deny");
+    const [rejecting] = verdict.entries;
+    assert.equal(rejecting?.verdict, "deny");
     assert.equal(
       message,
-      `Limit "${refusing.name}" of domain "d" is used up`,
+      `Limit "${rejecting.name}" of domain "d" is used up`,
     );
-    names.push(refusing.name);
+    names.push(rejecting.name);
   }
 
   assert.deepEqual(names, [
@@ -163,7 +163,7 @@ Deno.test("global says which limit refused, in log and trace, also of several wi
     "9 requests per minute, by team (2)",
   ]);
   assert.equal(
-    (await refusalBy(undefined)).message,
+    (await rejectionBy(undefined)).message,
     'A limit of domain "d" is used up',
   );
 });
@@ -185,7 +185,7 @@ Deno.test("global refuses when it fails and is Closed, and charges nothing", asy
 
   const verdict = await policy.onRequest?.(asUser("anna"));
 
-  assert(verdict instanceof Refusal);
+  assert(verdict instanceof Rejection);
   assert.equal(verdict.response.status, 503);
   assert.equal(headersOf(verdict.response)["retry-after"], "1");
   assert.equal(verdict.message, "The limiter failed: down");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { textBody } from "../../../../src/http/body.ts";
 import { usageListeners } from "../../../../src/policy/usage_listeners.ts";
 import { checkRateLimit } from "../../../../src/policy/rate_limit/rate_limit_checks.ts";
-import { Refusal } from "../../../../src/policy/refusal.ts";
+import { Rejection } from "../../../../src/policy/rejection.ts";
 import { context, headersOf, response, responseOf } from "../exchange.ts";
 import { asUser, local, Process, route, send, use } from "../rate_limits.ts";
 
@@ -34,7 +34,7 @@ Deno.test("rateLimit refuses in plain text with Retry-After and tells the log wh
 
   const verdict = await policy.onRequest?.(asUser("anna"));
 
-  assert(verdict instanceof Refusal);
+  assert(verdict instanceof Rejection);
   assert.equal(verdict.reason, "rate_limit");
   assert.equal(
     verdict.message,
@@ -239,7 +239,7 @@ for (const [when, applies] of conditions) {
   });
 }
 
-Deno.test("tokens are charged when usage is known, to the user who asked, also after a refusal", async () => {
+Deno.test("tokens are charged when usage is known, to the user who asked, also after a rejection", async () => {
   const process = new Process();
   const policy = process.policy(
     [route, local({ tokens: 100, key: "jwt.sub" }, { requests: 50 })],

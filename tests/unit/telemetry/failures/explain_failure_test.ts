@@ -5,7 +5,7 @@ import { failureEvents } from "../../../../src/telemetry/failures/failure_events
 import type { FinishedRequest } from "../../../../src/telemetry/log/finished_request.ts";
 import { failedRequest } from "../failed_request.ts";
 
-const { refusals } = builtInPolicies;
+const { rejections } = builtInPolicies;
 
 Deno.test("explainFailure has a cause of one sentence and an advice of its own for every reason", () => {
   const reasons: { readonly [reason in FinishedRequest["reason"]]: true } = {
@@ -45,7 +45,7 @@ Deno.test("explainFailure has a cause of one sentence and an advice of its own f
   const advices = new Set<string>();
   for (const reason of Object.keys(reasons) as (keyof typeof reasons)[]) {
     const request = failedRequest("a", { reason, error: "It broke" });
-    const { cause, advice } = explainFailure(request, refusals);
+    const { cause, advice } = explainFailure(request, rejections);
 
     assert.match(cause, /^[A-Z].*\.$/, reason);
     assert.doesNotMatch(cause, /undefined/, reason);
@@ -53,7 +53,7 @@ Deno.test("explainFailure has a cause of one sentence and an advice of its own f
     assert.equal(advices.has(advice), false, reason);
     advices.add(advice);
     assert.equal(
-      failureEvents(request, refusals).at(-1)?.message.type,
+      failureEvents(request, rejections).at(-1)?.message.type,
       "requestFinished",
     );
   }
@@ -78,10 +78,10 @@ Deno.test("explainFailure says when a used-up limit resets, and does not call on
       entries: [entry],
       result: "deny",
     },
-  }, refusals);
+  }, rejections);
   const unknown = explainFailure(
     failedRequest("a", { ...fields, status: 503 }),
-    refusals,
+    rejections,
   );
 
   assert.equal(used.cause, "It was over a limit: It broke.");

@@ -4,10 +4,10 @@ import { createApiKeyAuthentication } from "../../../src/policy/authentication/a
 import { createBasicAuthentication } from "../../../src/policy/authentication/basic_policy.ts";
 import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_policy.ts";
 import type { Policy } from "../../../src/policy/policy.ts";
-import { inertServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/policy_services.ts";
 import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";
 import { authorization } from "./authorization.ts";
-import { context, refusalOf } from "./exchange.ts";
+import { context, rejectionOf } from "./exchange.ts";
 
 const issuer = await createTokenIssuer();
 
@@ -32,7 +32,7 @@ function jwtAuthentication(inline: string | undefined): Policy {
       listenerPort: 80,
       readFile: () => "",
       hide: (text) => text,
-      services: inertServices(),
+      services: noopServices(),
       connectionOf: () => undefined,
     },
   );
@@ -134,7 +134,7 @@ for (const { name, policy, authorization, target, reason, error } of cases) {
       ...(target !== undefined && { target }),
       headers: authorization === undefined ? {} : { authorization },
     });
-    assert.deepEqual(await refusalOf(policy, on), { reason, error });
+    assert.deepEqual(await rejectionOf(policy, on), { reason, error });
   });
 }
 
@@ -180,9 +180,9 @@ for (const [policy, error] of ruleCases) {
   Deno.test(`the log says that ${error}`, async () => {
     const on = context({});
     on.slots.set(jwtClaims, claims);
-    const refusal = await refusalOf(policy, on);
+    const rejection = await rejectionOf(policy, on);
 
-    assert.deepEqual(refusal, { reason: "authorization", error });
-    assert.doesNotMatch(refusal.error, /secret/);
+    assert.deepEqual(rejection, { reason: "authorization", error });
+    assert.doesNotMatch(rejection.error, /secret/);
   });
 }

@@ -12,7 +12,7 @@ import {
   globalVerdict,
   localVerdict,
 } from "./rate_limit_verdict.ts";
-import { Refusal } from "../refusal.ts";
+import { Rejection } from "../rejection.ts";
 
 /** A local budget that is used up, and what there is besides. */
 export interface Exhaustion {
@@ -25,10 +25,10 @@ export interface Exhaustion {
 }
 
 /** Refuses a request whose local budget is used up. */
-export function refuseLocally(
+export function rejectLocally(
   { budget, budgets, limits, now }: Exhaustion,
   writeLimits: WriteLimits,
-): Refusal<"rate_limit"> {
+): Rejection<"rate_limit"> {
   const { scope, name } = budget.limit;
   const response = tooManyRequests();
   writeLimits(response.headers, [budget.read(now)]);
@@ -36,16 +36,16 @@ export function refuseLocally(
   response.headers.set("retry-after", wait);
   const message = `Limit "${name}" of ${scope} is used up`;
   const verdict = localVerdict(limits, budgets, budget, now);
-  return new Refusal("rate_limit", message, response, verdict);
+  return new Rejection("rate_limit", message, response, verdict);
 }
 
 /** Refuses a request that the limiter of `limits` refused. */
-export function refuseGlobally(
+export function rejectGlobally(
   limits: GlobalLimits,
-  refusal: LimiterRejection,
+  rejection: LimiterRejection,
   writeLimits: WriteLimits,
-): Refusal<"rate_limit"> {
-  const { refusedBy, readings, responseHeaders, body } = refusal;
+): Rejection<"rate_limit"> {
+  const { refusedBy, readings, responseHeaders, body } = rejection;
   const response = tooManyRequests(body);
   writeLimits(response.headers, refusedBy ? [refusedBy] : readings);
   if (refusedBy !== undefined) {
@@ -58,12 +58,12 @@ export function refuseGlobally(
     ? "A limit"
     : `Limit "${limits.nameOf(refusedBy)}"`;
   const message = `${what} of domain "${limits.domain}" is used up`;
-  const verdict = globalVerdict(limits, refusal);
-  return new Refusal("rate_limit", message, response, verdict);
+  const verdict = globalVerdict(limits, rejection);
+  return new Rejection("rate_limit", message, response, verdict);
 }
 
 /** Refuses a request of which nobody can say whether it may pass. @param message Why. */
-export function refuseUnknown(message: string): Refusal<"rate_limit"> {
+export function rejectUndecided(message: string): Rejection<"rate_limit"> {
   const verdict = failedVerdict(message);
-  return new Refusal("rate_limit", message, limitUnknown(), verdict);
+  return new Rejection("rate_limit", message, limitUnknown(), verdict);
 }

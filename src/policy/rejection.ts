@@ -5,9 +5,9 @@ import type {
 } from "../telemetry/trace/trace_event.ts";
 
 /** A request that a policy rejects: the response to the client, and the reason for log, metrics and trace. */
-export class Refusal<Reason extends string = string> {
+export class Rejection<Reason extends string = string> {
   /**
-   * @param reason Declared in `refusals` of the policy's kind, such as `jwt_auth`.
+   * @param reason Declared in `rejections` of the policy's kind, such as `jwt_auth`.
    * @param message One sentence, such as `Rule "'a' in jwt.roles" is false`; never a secret. It may have names from a token
    * (`iss`, `aud`, `kid`), cut and escaped.
    */
