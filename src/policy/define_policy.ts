@@ -14,8 +14,8 @@ import type {
 } from "./policy_kind.ts";
 
 /**
- * Defines a kind of policy: everything that the gateway needs to know of it. Configuration, traces, `/config_dump`, explanations,
- * metrics and the reference follow from it once it is in a registry.
+ * Defines a kind of policy. Once the kind is in a registry, configuration, traces, `/config_dump`, explanations, metrics and the
+ * reference follow from it.
  *
  * @param name Its field in `spec.traffic`, such as `apiKeyAuthentication`.
  */
@@ -137,7 +137,7 @@ function createKind<C, Reason extends string>(
   return kind;
 }
 
-/** A part of a redacted configuration still has the shape of the configuration. */
+/** Reads parts of a redacted configuration, which has the shape of the original. */
 function partsOf<C>(
   parts: Readonly<Record<string, (config: C) => unknown>>,
 ): PolicyKind["selection"] {

@@ -3,11 +3,11 @@ import { defineSlot, type Slot } from "./slot.ts";
 /** Properties of an authenticated caller, by name; expressions read them. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Slot of the claims that one kind of policy verifies; its name is the name in traces, and of the variable of expressions. */
+/** Slot of the claims that one kind of policy verifies; traces and the variable in expressions have its name. */
 export interface Identity extends Slot<Claims> {
-  /** Names the claims where they are not shown themselves: `claims`, `metadata`, `username`. */
+  /** Name for the claims where their values are hidden: `claims`, `metadata`, `username`. */
   readonly holds: string;
-  /** Whether traces show the names of the claims only. */
+  /** True if traces show only the names of the claims. */
   readonly isPrivate: boolean;
 }
 

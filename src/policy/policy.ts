@@ -4,9 +4,9 @@ import type { PolicyTrace } from "./policy_trace.ts";
 import type { Rejection } from "./rejection.ts";
 import type { Slots } from "./slot.ts";
 
-/** The request that a policy runs on. It names no policy: what policies leave for each other is in `slots`. */
+/** The request that a policy runs on. Policies share values with each other in `slots`. */
 export interface PolicyContext {
-  /** As it is now: earlier policies may have changed it. */
+  /** Current state: earlier policies may have changed it. */
   readonly request: RequestMessage;
   /** Value of `x-request-id`. */
   readonly requestId: string;
@@ -16,7 +16,7 @@ export interface PolicyContext {
   readonly gateway: string | undefined;
   /** Path that the chosen route matched by prefix, such as `/v1`; `undefined` before routing and for other matches. */
   readonly matchedPrefix: string | undefined;
-  /** Path of the resource when the request looks for its metadata without naming it, such as `/mcp`. */
+  /** Path of the resource, such as `/mcp`, for requests for its metadata that do not name it. */
   readonly resourcePath?: string | undefined;
   readonly slots: Slots;
   /** Set while the request is traced. */
@@ -26,11 +26,11 @@ export interface PolicyContext {
 /**
  * One effect on requests, responses or both: the unit that configuration attaches and the pipeline runs.
  *
- * `onRequest` runs in the order of the registry. A response (such as a direct response) or a rejection that it returns ends the request
- * phase; a `GatewayError` that it throws rejects the request. In each case `onResponse` then runs, in reverse order, for every policy
- * that saw the request, so that CORS still decorates a rejection. A hook that has nothing to wait for returns no promise.
+ * `onRequest` runs in the order of the registry. If it returns a response or a rejection, the request phase ends; if it throws a
+ * `GatewayError`, the request is rejected. In each case `onResponse` then runs, in reverse order, for every policy that saw the
+ * request, so that CORS also decorates rejections. A hook that has nothing to await returns no promise.
  *
- * Everything that can be decided from the configuration is decided when the policy is created; hooks only look at the message.
+ * A policy does all work that depends only on the configuration when it is created.
  *
  * @typeParam Reason Reasons of the rejections that it returns, which its kind declares.
  */
@@ -69,12 +69,12 @@ export interface RunningPolicy extends Policy {
   readonly kind: RunningKind;
 }
 
-/** Ends the request phase. */
-export type PolicyAnswer<Reason extends string = string> =
+/** Response or rejection that ends the request phase. */
+export type PolicyOutcome<Reason extends string = string> =
   | ResponseMessage
   | Rejection<Reason>;
 
 /** `undefined` continues with the next policy. */
 export type RequestVerdict<Reason extends string = string> =
-  | PolicyAnswer<Reason>
+  | PolicyOutcome<Reason>
   | void;

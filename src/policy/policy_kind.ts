@@ -32,8 +32,8 @@ export interface CheckOptions {
   /** Reads the files that the configuration names. */
   readonly readFile: ReadFile;
   /**
-   * Redacts strings of the configuration for log, trace and metrics. One function per configuration: expressions are compiled once
-   * for each.
+   * Redacts strings of the configuration for log, trace and metrics. Each configuration has its own function, which also keys the
+   * cache of compiled expressions.
    */
   readonly hide: Hide;
 }
@@ -51,7 +51,7 @@ export interface References {
   backend(ref: PolicyBackendRef): ReferencedBackend | undefined;
   /** Describes a reference to a backend that does not exist. @param path Of the reference. */
   missing(ref: PolicyBackendRef, path: DiagnosticPath): PolicyProblem;
-  /** Whether the process has the store of `config.kv`. */
+  /** True if the process has the store of `config.kv`. */
   readonly hasStore: boolean;
 }
 
@@ -70,7 +70,7 @@ export interface PolicyAccess<C> {
   readonly identity: Identity | undefined;
   /** Reports whether requests without any credential are rejected. */
   isRequired(config: C): boolean;
-  /** Returns where requests carry credentials; nobody shows what is there. */
+  /** Returns where requests carry credentials; logs and traces redact them. */
   credentials(config: C): readonly CredentialLocation[];
 }
 
@@ -129,7 +129,7 @@ export interface WellKnown {
 export interface PolicyCode<C, Reason extends string> {
   /** Finds the problems that the schema cannot express. */
   check(config: C, options: CheckOptions): readonly PolicyProblem[];
-  /** Never checks: the caller creates a stand-in for a configuration with a problem that is no warning. */
+  /** Creates the policy; `check` has found no problem except warnings. */
   create(config: C, options: PolicyOptions): Policy<Reason>;
 }
 
@@ -147,7 +147,7 @@ export interface CombinedLayer<C> {
   readonly options: PolicyOptions;
 }
 
-/** Code that is there, or that is loaded when a configuration needs it. */
+/** Code, or a function that loads it when a configuration needs it. */
 export type Loadable<Code> = Code | (() => Promise<Code>);
 
 /** A kind of policy, whatever the type of its configuration. */
@@ -181,7 +181,7 @@ export interface PolicyKind extends RunningKind, PolicyField {
   ) => RunningPolicy;
   /** Creates a stand-in for a policy that cannot run; it rejects every request. */
   deny(problem: string): RunningPolicy;
-  /** Loads the code; `check`, `create` and `combine` throw before. */
+  /** Loads the code; without it, `check`, `create` and `combine` throw. */
   load(): Promise<void>;
 }
 

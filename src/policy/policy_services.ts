@@ -40,14 +40,14 @@ export interface PolicyServices {
   readonly logins: Pick<LoginState, "grants" | "secret">;
   /** Budgets of this process. */
   readonly counters: Pick<CounterLease, "limit">;
-  /** The limiter of a `global` block; `undefined` when this process has none of its kind. */
+  /** Returns the limiter of a `global` block; `undefined` when this process does not have that kind. */
   globalLimiter(
     config: GlobalRateLimit,
     options: BackendAccess,
   ): GlobalLimiter | undefined;
 }
 
-/** Services for policies that are made and never run: nothing is fetched unless somebody asks. */
+/** Creates services for policies that never run, such as those of `--validate-only`. */
 export function noopServices(): PolicyServices {
   const clock = systemClock;
   const store = new IdentityStore({ clock, log: silence, cache: noKeyCache });

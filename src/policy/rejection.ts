@@ -8,8 +8,8 @@ import type {
 export class Rejection<Reason extends string = string> {
   /**
    * @param reason Declared in `rejections` of the policy's kind, such as `jwt_auth`.
-   * @param message One sentence, such as `Rule "'a' in jwt.roles" is false`; never a secret. It may have names from a token
-   * (`iss`, `aud`, `kid`), cut and escaped.
+   * @param message One sentence, such as `Rule "'a' in jwt.roles" is false`; never a secret. It may have `iss`, `aud` or `kid`
+   * of a token, cut and escaped.
    */
   constructor(
     readonly reason: Reason,

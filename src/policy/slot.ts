@@ -1,19 +1,19 @@
 /** A typed place for one value per request, such as the claims of its token. */
 export interface Slot<T> {
-  /** Names the value for people and in expressions, such as `jwt`. */
+  /** Name of the value in messages and expressions, such as `jwt`. */
   readonly name: string;
-  /** Never set; makes slots of different types different types. */
+  /** Never set; distinguishes the types of slots with different values. */
   readonly accepts?: (value: T) => T;
 }
 
-/** Defines a slot, as a constant of a module: two slots are different also when they share a name. */
+/** Defines a slot, as a constant of a module: slots with the same name are still different slots. */
 export function defineSlot<T>(name: string): Slot<T> {
   return { name };
 }
 
 /**
- * Values that policies leave for each other and for the gateway while they handle one request. A request has a handful
- * of them at most, so they are a list that is searched: it costs less than a map.
+ * Values that policies share with each other and with the gateway during one request. A request has only a few, so a list costs
+ * less than a map.
  */
 export class Slots {
   #last: Entry<unknown> | undefined;

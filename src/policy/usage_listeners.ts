@@ -8,33 +8,38 @@ export type UsageListener = (usage: TokenUsage) => void;
 
 /** Policies that need the token usage of a request. */
 export interface UsageListeners {
-  /** API of the provider by the path that the first policy saw; `undefined` when the shape of the response decides. */
+  /** API of the provider, by the path that the first policy saw; `undefined` when only the response can tell. */
   readonly api: LlmApi | undefined;
   readonly listeners: UsageListener[];
-  /** Whether the gateway may change the request so that the provider reports its usage. */
-  mayAsk: boolean;
+  /** True if the gateway may change the request so that the provider reports its usage. */
+  mayRequestUsage: boolean;
 }
 
 /** Set by policies that need the token usage, before the request goes upstream. */
 export const usageListeners = defineSlot<UsageListeners>("usage");
 
 /**
- * Calls `listener` once, when the response has ended or the client has left; never when there was no usage: no LLM
+ * Calls `listener` once, when the response has ended or the client has disconnected; never when there was no usage: no LLM
  * responded, or it returned an error.
  *
- * @param mayAsk Whether the request may be changed so that the provider reports its usage; one `false` is enough to leave it alone.
+ * @param mayRequestUsage False keeps the gateway from changing the request so that the provider reports its usage, whatever other
+ * listeners allow.
  */
 export function onUsage(
   { slots, request }: PolicyContext,
   listener: UsageListener,
-  mayAsk: boolean,
+  mayRequestUsage: boolean,
 ): void {
   const present = slots.get(usageListeners);
   if (present === undefined) {
     const api = detectLlmApi(request.method, request.target);
-    slots.set(usageListeners, { api, listeners: [listener], mayAsk });
+    slots.set(usageListeners, {
+      api,
+      listeners: [listener],
+      mayRequestUsage,
+    });
   } else {
     present.listeners.push(listener);
-    present.mayAsk &&= mayAsk;
+    present.mayRequestUsage &&= mayRequestUsage;
   }
 }

@@ -234,7 +234,7 @@ routes:
 
   assert.doesNotMatch(text, /geheim/);
   assert.match(text, /:7:\d+: error: .*users\[0\]: .*user "anna" has a/);
-  assert.match(text, /:11:\d+: error: .*keys\[1\]: Cannot use the key twice/);
+  assert.match(text, /:11:\d+: error: .*keys\[1\]: Duplicate key/);
   assert.match(
     text,
     /:15:23: error: .*\[0\]: .*unknown variable "jtw" at column 12; did you mean "jwt"\?/,

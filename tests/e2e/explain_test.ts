@@ -187,7 +187,7 @@ const cases: readonly {
     path: "/limit",
     times: 2,
     says: [
-      /It was over a limit: Limit "1 requests? per hour" of HTTPRoute\/default\/limit is used up\./,
+      /A rate limit rejected the request: Limit "1 requests? per hour" of HTTPRoute\/default\/limit is used up\./,
       /budget {2}1 requests? per hour/,
       /rateLimit .*429 local/,
     ],

@@ -36,7 +36,7 @@ Deno.test("log lines and metrics of rejections say which policy refused and why,
   );
   assert.match(
     denied,
-    /\tinfo\t.* http\.status=403 .* reason=authorization error="rule \\"'admin' in apiKey\.roles\\" fails: .*overload.*"/,
+    /\tinfo\t.* http\.status=403 .* reason=authorization error="rule \\"'admin' in apiKey\.roles\\" errors: .*overload.*"/,
   );
   assert.doesNotMatch(gateway.accessLog.join(""), /secret|known-key/);
   assert.match(metrics, /status="401",reason="api_key_auth"\} 1/);

@@ -189,7 +189,7 @@ Deno.test("/debug/trace refuses other methods, bad filters and bad counts", asyn
   const [, tooEarly] = await answer(
     `?expression=${encodeURIComponent('jwt.sub == "a"')}`,
   );
-  assert.match(String(tooEarly), /"jwt" is not known yet/);
+  assert.match(String(tooEarly), /"jwt" is not available in a filter/);
 });
 
 Deno.test("a filter chooses requests as they arrive, by path, header and source", async () => {

@@ -81,22 +81,22 @@ export const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** Keys that are listed twice: which metadata counts would be chance. */
+/** Finds duplicate keys, whose metadata would be ambiguous. */
 export function checkApiKeyAuthentication(
   { keys }: ApiKeyAuthentication,
 ): readonly PolicyProblem[] {
   const hashes = keys.map(hashOf);
   return hashes.flatMap((hash, index) => {
     const first = hashes.indexOf(hash);
-    const message = `Cannot use the key twice: it is that of keys[${first}]`;
+    const message = `Duplicate key: it equals keys[${first}]`;
     return first < index ? [{ path: ["keys", index], message }] : [];
   });
 }
 
 /**
- * Knows clients by a key of their own. The key does not go upstream; its metadata are `apiKey` in expressions.
+ * Authenticates clients by a key of their own. The key does not go upstream; its metadata is `apiKey` in expressions.
  *
- * Keys are kept and compared as SHA-256 only: how long a look-up takes says something about hashes, and nothing about keys.
+ * Keys are stored and compared as SHA-256: the time of a look-up may reveal something about hashes, but nothing about keys.
  */
 export function createApiKeyAuthentication(
   { mode, keys, location = bearerLocation }: ApiKeyAuthentication,
@@ -118,7 +118,7 @@ export function createApiKeyAuthentication(
       if (metadata === undefined) {
         const description = "the API key is not known";
         if (mode !== "Permissive") return reject(description, location);
-        // What a gateway-phase policy knows is another key.
+        // A gateway-phase policy has verified another key.
         slots.set(apiKeyMetadata, undefined);
         trace?.skip(description);
         return undefined;
@@ -130,7 +130,7 @@ export function createApiKeyAuthentication(
   };
 }
 
-/** Only keys in `Authorization` have an authentication scheme that can be asked for. */
+/** Rejects a request; only keys in `Authorization` have a scheme for a challenge. */
 function reject(
   description: string,
   { header }: NonNullable<ApiKeyAuthentication["location"]>,

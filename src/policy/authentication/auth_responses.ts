@@ -2,7 +2,7 @@ import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 
-/** The statuses that go with the OAuth error codes (RFC 6750, 7591) and with ours. */
+/** Statuses of the OAuth error codes (RFC 6750, RFC 7591) and of the gateway's own. */
 const statuses = {
   invalid_client_metadata: 400,
   unauthorized: 401,
@@ -19,9 +19,9 @@ const statuses = {
 export type AuthRejection = keyof typeof statuses;
 
 /**
- * The answer of a policy that turns a request down: `{"error":"unauthorized","error_description":"…"}`.
- * @param description For people, in lower case as `error` is; never a secret, never a value from a credential.
- * @param headers Such as `{ "www-authenticate": bearerChallenge(…) }`; those that are `undefined` are left out.
+ * Creates the response of a policy that rejects a request: `{"error":"unauthorized","error_description":"…"}`.
+ * @param description For people, in lower case as `error` is; never a secret nor a value from a credential.
+ * @param headers Such as `{ "www-authenticate": bearerChallenge(…) }`; `undefined` values are left out.
  */
 export function rejectWith(
   error: AuthRejection,

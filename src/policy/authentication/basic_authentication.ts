@@ -16,7 +16,7 @@ export const basicAuthentication = definePolicy("basicAuthentication", {
   access: {
     identity: basicAuthUser,
     isRequired: ({ mode }) => mode === "Strict",
-    // In `Authorization`, which nobody shows anyway.
+    // Logs and traces always hide `Authorization`.
     credentials: () => [],
   },
   trace: { event: "basic_auth", stage: "basic auth", selection: "basicAuth" },
@@ -26,8 +26,7 @@ export const basicAuthentication = definePolicy("basicAuthentication", {
         credential: "authorization",
         advice:
           "Send user name and password as `Authorization: Basic …`; compare with the users of `basicAuthentication`.",
-        unavailable:
-          "Passwords are slow to check on purpose, and only so many at a time: try again.",
+        unavailable: "Retry: password checks are slow on purpose, and limited.",
       }),
     },
   },

@@ -17,7 +17,7 @@ import { Rejection } from "../rejection.ts";
 
 const DEFAULT_REALM = "Restricted";
 
-/** Lines that are no users, users that are listed twice, a file that cannot be read. */
+/** Finds invalid lines, duplicate users, and an unreadable file. */
 export function checkBasicAuthentication(
   { users, file }: BasicAuthentication,
   readFile: ReadFile,
@@ -30,7 +30,7 @@ export function checkBasicAuthentication(
   }
   try {
     const lines = linesOf(readFile(file));
-    if (lines.length === 0) throw new TypeError("it holds no users");
+    if (lines.length === 0) throw new TypeError("it has no users");
     const [first] = faultsOf(lines);
     if (first !== undefined) throw new TypeError(first.fault);
     return [];
@@ -58,7 +58,7 @@ function nameOf(line: HtpasswdLine): string | undefined {
   return "fault" in line ? undefined : line.username;
 }
 
-/** Knows users by name and password; RFC 7617. The password does not go upstream; the user is `basicAuth` in expressions. */
+/** Authenticates users by name and password (RFC 7617). The password does not go upstream; the user is `basicAuth` in expressions. */
 export function createBasicAuthentication(
   { mode, realm = DEFAULT_REALM, users, file }: BasicAuthentication,
   readFile: ReadFile,
@@ -147,7 +147,7 @@ function usersOf(
   );
 }
 
-/** Name and password of `dXNlcjpwYXNz`. */
+/** Decodes name and password from `dXNlcjpwYXNz`; `undefined` if malformed. */
 function decode(credentials: string): [string, string] | undefined {
   try {
     const bytes = Uint8Array.fromBase64(credentials);

@@ -1,4 +1,4 @@
-/** Parameters of a `WWW-Authenticate: Bearer` field; members that are `undefined` are left out. */
+/** Parameters of a `WWW-Authenticate: Bearer` field; `undefined` ones are left out. */
 export interface BearerChallenge {
   /** URL of the protected-resource metadata (RFC 9728 section 5.1). */
   readonly resourceMetadata?: string | undefined;
@@ -6,11 +6,11 @@ export interface BearerChallenge {
   readonly error?: "invalid_token" | "insufficient_scope" | undefined;
   /** For people; never a value from the token. */
   readonly description?: string | undefined;
-  /** All that the request needs, separated by blanks. */
+  /** Scopes that the request requires, separated by spaces. */
   readonly scope?: string | undefined;
 }
 
-/** The value of `WWW-Authenticate`, such as `Bearer resource_metadata="https://gw/.well-known/…", error="invalid_token"`. */
+/** Formats `WWW-Authenticate`: `Bearer resource_metadata="https://gw/.well-known/…", error="invalid_token"`. */
 export function bearerChallenge(challenge: BearerChallenge): string {
   const parameters = [
     ["resource_metadata", challenge.resourceMetadata],
@@ -24,7 +24,7 @@ export function bearerChallenge(challenge: BearerChallenge): string {
   return text === "" ? "Bearer" : `Bearer ${text}`;
 }
 
-/** A quoted string of RFC 6750 section 3: printable ASCII, and neither `"` nor `\` inside. */
+/** Formats a quoted string of RFC 6750 section 3: printable ASCII without `"` and `\`. */
 function quote(value: string): string {
   return `"${value.replace(/[^\x20-\x7e]/g, "?").replace(/["\\]/g, "'")}"`;
 }

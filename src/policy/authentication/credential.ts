@@ -5,14 +5,14 @@ import type { RequestMessage } from "../../http/message.ts";
 
 type Carrier = Pick<RequestMessage, "headers" | "target">;
 
-/** One place of a request where a credential stands. */
+/** A place of a credential in a request. */
 export interface CredentialPlace {
   /**
-   * The credential; `undefined` when there is none. A field with another prefix, such as another authentication scheme, is none.
-   * @throws {GatewayError} `bad_request` when there are two: which one counts must not depend on who reads them.
+   * Returns the credential; `undefined` when there is none, or a field with another prefix, such as another authentication scheme.
+   * @throws {GatewayError} `bad_request` when there are two: servers may disagree on which one counts.
    */
   read(request: Carrier): string | undefined;
-  /** Takes it out, so that it does not go upstream. */
+  /** Removes the credential, so that it does not go upstream. */
   remove(request: Carrier): void;
 }
 
@@ -21,7 +21,7 @@ export const bearerLocation: CredentialLocation = {
   header: { name: "authorization", prefix: "Bearer " },
 };
 
-/** The place that a location of the configuration means. */
+/** Creates the place for a location of the configuration. */
 export function credentialPlace(
   location: CredentialLocation = bearerLocation,
 ): CredentialPlace {
@@ -89,7 +89,7 @@ function single(found: readonly string[]): string | undefined {
   );
 }
 
-/** An empty credential is none. */
+/** Returns `undefined` for an empty credential. */
 function present(text: string): string | undefined {
   return text === "" ? undefined : text;
 }
@@ -101,7 +101,7 @@ function splitAt(text: string, separator: string): [string, string] {
     : [text.slice(0, index), text.slice(index + separator.length)];
 }
 
-/** Decodes as HTML forms are encoded; what is not decodable stays as it is. */
+/** Decodes the encoding of HTML forms; a malformed string is returned unchanged. */
 function decodeQuery(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));

@@ -12,7 +12,7 @@ export function explainAuthentication(
   { credential, advice, unavailable }: {
     readonly credential?: string;
     readonly advice: string;
-    /** Advice for a 503: nothing is wrong with a credential that could not be checked. */
+    /** Advice for a 503, where the credential was not checked. */
     readonly unavailable?: string;
   },
 ): Explain {

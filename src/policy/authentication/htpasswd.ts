@@ -4,12 +4,12 @@ import { bcryptCost, matchesBcrypt, MAX_BCRYPT_COST } from "./bcrypt.ts";
 
 /** Checks the password of a user. */
 export interface PasswordCheck {
-  /** Whether the check is slow, so that its result should be cached. */
+  /** True if the check is slow, so that its result should be cached. */
   readonly isSlow: boolean;
   matches(password: string): boolean | Promise<boolean>;
 }
 
-/** One line of a password file: a user, or what is wrong with it. Never shows the hash. */
+/** One line of a password file: a user, or the fault of an invalid line, without the hash. */
 export type HtpasswdLine =
   | { readonly username: string; readonly check: PasswordCheck }
   | { readonly fault: string };
@@ -27,7 +27,7 @@ export function readHtpasswdLine(line: string): HtpasswdLine {
     : { username, check };
 }
 
-/** The lines of a password file; blank ones and comments are left out. */
+/** Returns the lines of a password file, without blank lines and comments. */
 export function linesOf(text: string): readonly string[] {
   return text.split(/\r?\n/).map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));
@@ -40,7 +40,7 @@ function checkOf(hash: string): PasswordCheck | { readonly fault: string } {
   if (digest !== undefined) return sha1Check(Buffer.from(digest, "base64"));
   return {
     fault:
-      'has a password that is not hashed with bcrypt or SHA-1; make it with "htpasswd -B"',
+      'has a password that is not hashed with bcrypt or SHA-1; hash it with "htpasswd -B"',
   };
 }
 
@@ -51,7 +51,7 @@ function bcryptCheck(
   if (cost < 4 || cost > MAX_BCRYPT_COST) {
     return {
       fault:
-        `has a bcrypt hash of cost ${cost}; expected 4 to ${MAX_BCRYPT_COST}, such as "htpasswd -B -C ${MAX_BCRYPT_COST}" makes`,
+        `has a bcrypt hash of cost ${cost}; expected 4 to ${MAX_BCRYPT_COST}, as of "htpasswd -B -C ${MAX_BCRYPT_COST}"`,
     };
   }
   return {

@@ -27,7 +27,7 @@ export const jwtAuthentication = definePolicy("jwtAuthentication", {
         advice:
           "Send a valid token as `Authorization: Bearer <token>`; compare its `iss`, `aud` and `exp` with `jwtAuthentication`.",
         unavailable:
-          'The gateway could not get the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".',
+          'The gateway could not fetch the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".',
       }),
     },
     mcp_oauth: { event: "mcp", explain: explainMcpOAuth },

@@ -8,7 +8,7 @@ import type { PolicyProblem, ReadFile } from "../policy_kind.ts";
 type Provider = JwtAuthentication["providers"][number];
 type Mcp = NonNullable<JwtAuthentication["mcp"]>;
 
-/** Finds invalid key sets, and settings that an MCP server cannot or should not have. */
+/** Finds invalid key sets, and settings that do not suit an MCP server. */
 export function checkJwtAuthentication(
   { providers, mcp, location }: JwtAuthentication,
   readFile: ReadFile,
@@ -38,7 +38,7 @@ export function checkJwtAuthentication(
   return [...problems, ...checkMcp(mcp), ...checkLogin(mcp, readFile)];
 }
 
-/** Finds settings that the provider of an MCP server lacks. */
+/** Finds missing or invalid settings of an MCP server's provider. */
 function checkProvider(
   { issuer, audiences }: Provider,
   { provider }: Mcp,
@@ -80,7 +80,7 @@ function checkMcp(mcp: Mcp): readonly PolicyProblem[] {
   }
   problems.push(...checkEffect(mcp, isAlwaysHere));
   if (!isAlwaysHere && registration === "Gateway" && clientId === undefined) {
-    const message = "Cannot register clients: expected clientId beside it";
+    const message = 'Cannot register clients: "clientId" is not set';
     problems.push({ path: ["mcp", "registration"], message });
   }
   return problems;
@@ -110,13 +110,13 @@ function checkEffect(
     ? [{
       path: ["mcp", "clientId"],
       message:
-        '"clientId" has no effect: set registration "Gateway" beside it, so that clients get this ID when they register',
+        '"clientId" has no effect: set "registration: Gateway" too, and clients get this ID when they register',
       isWarning: true,
     }]
     : [];
 }
 
-/** Settings of issuer mode `Proxied`. */
+/** Checks the settings of issuer mode `Proxied`. */
 function checkLogin(mcp: Mcp, readFile: ReadFile): readonly PolicyProblem[] {
   const problems: PolicyProblem[] = [];
   const add = (field: keyof Mcp, message: string, isWarning?: true) =>
@@ -151,10 +151,10 @@ function checkLogin(mcp: Mcp, readFile: ReadFile): readonly PolicyProblem[] {
     );
   }
   if (mcp.clientSecret !== undefined && mcp.clientSecretFile !== undefined) {
-    add("clientSecretFile", '"clientSecret" is set too: keep one of both');
+    add("clientSecretFile", '"clientSecret" is set too: remove one of them');
   }
   if (mcp.stateSecret !== undefined && mcp.stateSecretFile !== undefined) {
-    add("stateSecretFile", '"stateSecret" is set too: keep one of both');
+    add("stateSecretFile", '"stateSecret" is set too: remove one of them');
   }
   if ((mcp.stateSecret?.length ?? MIN_STATE_SECRET) < MIN_STATE_SECRET) {
     add("stateSecret", `shorter than ${MIN_STATE_SECRET} characters`);
@@ -195,7 +195,7 @@ function secretFileProblem(
   }
 }
 
-/** The lines of a file of secrets, without blanks around them and without empty ones. */
+/** Returns the lines of a file of secrets, trimmed, without empty lines. */
 export function linesOf(text: string): string[] {
   return text.split("\n").map((line) => line.trim()).filter((line) =>
     line !== ""

@@ -24,7 +24,7 @@ export function keySource(jwks: Jwks, options: PolicyOptions): KeySource {
   return keys({ kind: "remote", address });
 }
 
-/** The backend that holds the keys of a provider; `undefined` when they are elsewhere or it cannot be called. */
+/** Returns the backend with the keys of a provider; `undefined` when they are elsewhere or it cannot be called. */
 export function jwksServer(
   { remote }: Jwks,
   { connectionOf }: PolicyOptions,
@@ -34,14 +34,14 @@ export function jwksServer(
   if (connection === undefined) return undefined;
   const { host, port, tls } = connection;
   const name = tls?.hostname ?? host;
-  const isUsual = port === (tls === undefined ? 80 : 443);
+  const isExpected = port === (tls === undefined ? 80 : 443);
   const spelled = name.includes(":") ? `[${name}]` : name;
-  return { connection, authority: isUsual ? spelled : `${spelled}:${port}` };
+  return { connection, authority: isExpected ? spelled : `${spelled}:${port}` };
 }
 
 const RETRY_AFTER_SECONDS = 60;
 
-/** A backend that cannot be called: the requests are refused, never let through. */
+/** Key source for a backend that cannot be called, so that requests are rejected. */
 const noKeys: KeySource = {
   get: () =>
     Promise.reject(

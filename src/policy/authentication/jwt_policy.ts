@@ -24,7 +24,7 @@ import { Rejection } from "../rejection.ts";
 /**
  * Verifies the access token of a request and leaves its claims in the slot `jwtClaims`.
  *
- * With an `mcp` block it also answers the OAuth endpoints of the MCP server, and the token stays here: MCP forbids passing it on.
+ * With an `mcp` block it also serves the OAuth endpoints of the MCP server, and removes the token: MCP forbids forwarding it.
  */
 export function createJwtAuthentication(
   config: JwtAuthentication,
@@ -52,7 +52,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
   readonly #verifier: TokenVerifier;
   readonly #mcp: McpOAuth | undefined;
   readonly #place: CredentialPlace;
-  /** Whether the gateway removes the token before the request goes upstream. */
+  /** True if the gateway removes the token before the request goes upstream. */
   readonly #keepsToken: boolean;
 
   constructor(
@@ -73,11 +73,11 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     const { request, slots } = context;
     const mcp = this.#mcp;
     if (mcp !== undefined) {
-      const answer = mcp.answer(context);
-      if (answer instanceof Promise) {
-        return unlessCancelled(answer, request.cancellation);
+      const outcome = mcp.respond(context);
+      if (outcome instanceof Promise) {
+        return unlessCancelled(outcome, request.cancellation);
       }
-      if (answer !== undefined) return answer;
+      if (outcome !== undefined) return outcome;
       slots.set(protectedResource, mcp);
     }
     const token = this.#place.read(request);
@@ -94,7 +94,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     if (this.#keepsToken) this.#place.remove(request);
     const claims = this.#verifier.verify(
       token,
-      trace && ((whom, answer) => trace.waitsFor(whom, answer)),
+      trace && ((whom, pending) => trace.waitsFor(whom, pending)),
     );
     if (!(claims instanceof Promise)) return accept(claims, context);
     return unlessCancelled(claims, request.cancellation).then(
@@ -105,7 +105,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
 
   #reject(error: unknown, context: PolicyContext): JwtVerdict {
     if (this.#mode === "Permissive" && isRejection(error)) {
-      // Claims of a gateway-phase policy belong to other providers than those that the rules here are written for.
+      // Claims of a gateway-phase policy are from other providers; rules for this one must not see them.
       context.slots.set(jwtClaims, undefined);
       context.trace?.skip(describeError(error));
       return undefined;
@@ -143,7 +143,7 @@ function createMcpOAuth(
   });
 }
 
-/** Reads the secrets of issuer mode `Proxied`. The check of the configuration has read the files before. */
+/** Reads the secrets of issuer mode `Proxied`, whose files the check of the configuration has validated. */
 function loginSecrets(
   { clientSecret, clientSecretFile, stateSecret, stateSecretFile }: NonNullable<
     JwtAuthentication["mcp"]
@@ -176,12 +176,12 @@ function demandToken(
   return new Rejection("jwt_auth", description, response);
 }
 
-/** The client is told which check failed; what was found and expected is for log and trace. */
+/** Tells the client which check failed; only log and trace have the found and expected values. */
 function rejectToken(
-  refused: TokenError,
+  tokenError: TokenError,
   resourceMetadata: string | undefined,
 ): Rejection<"jwt_auth"> {
-  const { message: description } = refused;
+  const { message: description } = tokenError;
   const error = "invalid_token";
   const response = rejectWith(error, description, {
     "www-authenticate": bearerChallenge({
@@ -190,10 +190,10 @@ function rejectToken(
       description,
     }),
   });
-  return new Rejection("jwt_auth", describeError(refused), response);
+  return new Rejection("jwt_auth", describeError(tokenError), response);
 }
 
-/** Nobody can say now whether the token is good. */
+/** Responds with 503: without keys, the token cannot be verified. */
 function rejectTemporarily(
   error: DocumentUnavailableError,
 ): Rejection<"jwt_auth"> {

@@ -3,8 +3,8 @@ import type { PolicyProblem, References } from "../policy_kind.ts";
 import type { JwtAuthentication } from "./jwt_schema.ts";
 
 /**
- * Finds key backends that do not exist, for their policies would reject every request, those without TLS, and references to a port
- * that the backend does not have.
+ * Finds key backends that do not exist, whose policies would reject every request, that have no TLS, or do not have the port of the
+ * reference.
  */
 export function checkKeyBackends(
   { providers }: JwtAuthentication,
@@ -38,7 +38,7 @@ function problemsOf(
     problems.push({
       path: [...path, "port"],
       message:
-        `Backend "${key}" has no port ${ref.port}; its own is used all the same`,
+        `Backend "${key}" has no port ${ref.port}; the backend's own port is used`,
       suggestion: String(port),
       isWarning: true,
     });

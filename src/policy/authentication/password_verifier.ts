@@ -3,29 +3,30 @@ import type { Clock } from "../../base/clock.ts";
 import type { PasswordCheck } from "./htpasswd.ts";
 import { TurnQueue } from "./turn_queue.ts";
 
-/** How long a password is not computed again; one that is right and in use, not before it was not used for so long. */
-const REMEMBERED_MS = 5 * 60_000;
-/** How many credentials are remembered that were right, and as many that were wrong. */
-const MAX_REMEMBERED = 1024;
+/** Lifetime of a cached verdict; each use of a right password renews it. */
+const VERDICT_MS = 5 * 60_000;
+/** Limit of cached right credentials, and of wrong ones. */
+const MAX_VERDICTS = 1024;
 
 /** `busy`: too many passwords are waiting to be checked. */
 export type Verdict = "right" | "wrong" | "busy";
 
 /**
- * Checks names and passwords, the slow ones one after the other and seldom: what was right or wrong is remembered by its hash.
+ * Checks names and passwords. Slow checks run one at a time, and verdicts are cached by the hash of the credentials.
  *
- * Users and clients take turns, so that whoever guesses passwords of one user does not lock out the others. After each slow check comes
- * a pause as long as the check, which leaves half of the time to other requests. A name that nobody has costs what a wrong password of a slow user costs, so that names cannot be found out.
+ * Users and clients take turns, so that guessing the passwords of one user does not lock out the others. A pause as long as the
+ * check follows each slow check and leaves half of the time to other requests. An unknown name takes as long as a wrong password,
+ * so that timing does not reveal names.
  */
 export class PasswordVerifier {
   readonly #users: ReadonlyMap<string, PasswordCheck>;
   readonly #clock: Clock;
   /** Stands in for users that do not exist. */
   readonly #decoy: PasswordCheck | undefined;
-  readonly #right: VerdictMemory;
-  /** Apart from those that were right: they are anybody's to add, and must not push those out. */
-  readonly #wrong: VerdictMemory;
-  /** By the hash of name and password. */
+  readonly #right: VerdictCache;
+  /** Separate from the right ones, which clients with wrong passwords must not evict. */
+  readonly #wrong: VerdictCache;
+  /** Running checks, by the hash of name and password. */
   readonly #pending = new Map<string, Promise<Verdict>>();
   readonly #turns: TurnQueue;
   #restUntil = 0;
@@ -38,8 +39,8 @@ export class PasswordVerifier {
     this.#turns = turns;
     this.#users = users;
     this.#clock = clock;
-    this.#right = new VerdictMemory(clock);
-    this.#wrong = new VerdictMemory(clock);
+    this.#right = new VerdictCache(clock);
+    this.#wrong = new VerdictCache(clock);
     const checks = [...users.values()];
     this.#decoy = checks.find(({ isSlow }) => isSlow) ?? checks[0];
   }
@@ -59,7 +60,7 @@ export class PasswordVerifier {
     if (known !== undefined) return verdictOf(known);
     const pending = this.#pending.get(key);
     if (pending !== undefined) return pending;
-    // Names that nobody has share a lane: a client can invent as many as it likes.
+    // Unknown names share a lane: a client can invent any number of them.
     const lane = `${networkOf(address)} ${user === undefined ? "" : username}`;
     const verdict = this.#turns.run(lane, async () => {
       const matches = await this.#check(check, password);
@@ -99,8 +100,8 @@ export class PasswordVerifier {
   }
 }
 
-/** Hashes of credentials, for some time; when it is full, the one that was added first goes. */
-class VerdictMemory {
+/** A set of hashes that expire; when it is full, the oldest one is evicted. */
+class VerdictCache {
   readonly #clock: Clock;
   readonly #until = new Map<string, number>();
 
@@ -119,14 +120,14 @@ class VerdictMemory {
   add(key: string): void {
     this.#until.delete(key);
     const [oldest] = this.#until.keys();
-    if (oldest !== undefined && this.#until.size >= MAX_REMEMBERED) {
+    if (oldest !== undefined && this.#until.size >= MAX_VERDICTS) {
       this.#until.delete(oldest);
     }
-    this.#until.set(key, this.#clock.monotonic() + REMEMBERED_MS);
+    this.#until.set(key, this.#clock.monotonic() + VERDICT_MS);
   }
 }
 
-/** Returns the network that one client has for itself: an IPv4 address, or the first half of an IPv6 address. */
+/** Returns the network of one client: an IPv4 address, or the first half of an IPv6 address. */
 function networkOf(address: string): string {
   return address.includes(".")
     ? address

@@ -2,10 +2,10 @@ import { defineIdentity } from "../identity.ts";
 import type { PolicyContext } from "../policy.ts";
 import { defineSlot } from "../slot.ts";
 
-/** Verified claims of the token: `jwt` in expressions. The same object for each request with the same token. */
+/** Verified claims of the token: `jwt` in expressions. Requests with the same token share the object. */
 export const jwtClaims = defineIdentity("jwt");
 
-/** Metadata of the API key, and never the key itself: `apiKey` in expressions. */
+/** Metadata of the API key, without the key: `apiKey` in expressions. */
 export const apiKeyMetadata = defineIdentity("apiKey", "metadata", true);
 
 /** `{ username }` of the verified user: `basicAuth` in expressions. */

@@ -1,18 +1,18 @@
-/** How many wait in one lane, and in all. */
+/** Limit of waiting work per lane. */
 const MAX_IN_LANE = 32;
+/** Limit of waiting work in all lanes. */
 const MAX_WAITING = 1024;
 
-/** Called with whether the turn has come; if not, the request is turned away. */
+/** Called with true when the turn has come, with false to drop the work. */
 type Waiting = (isTurn: boolean) => void;
 
 /**
- * Does slow work one after the other, for each lane in turn, so that a crowd in one lane does not hold up the others.
+ * Runs slow work one at a time, for each lane in turn, so that a full lane does not delay the others.
  *
- * When a lane is full, one of all who want to wait in it is turned away at random: whoever comes back gets a turn in the end, however
- * often others come.
+ * A full lane drops one of its entries at random, so that clients that retry get a turn eventually, however many others there are.
  */
 export class TurnQueue {
-  /** In the order of their turns. */
+  /** Lanes in the order of their turns. */
   readonly #lanes = new Map<string, Waiting[]>();
   readonly #random: () => number;
   #waiting = 0;
@@ -23,7 +23,7 @@ export class TurnQueue {
     this.#random = random;
   }
 
-  /** Does the work when its turn comes; `undefined` when too many wait. */
+  /** Runs the work when its turn comes; returns `undefined` if it was dropped. */
   async run<Result>(
     lane: string,
     work: () => Promise<Result>,
@@ -47,14 +47,14 @@ export class TurnQueue {
     if (queue.length === 0) this.#lanes.set(lane, queue);
     queue.push(waiting);
     this.#waiting++;
-    if (queue.length > MAX_IN_LANE) this.#turnAway(queue);
+    if (queue.length > MAX_IN_LANE) this.#dropOne(queue);
     else if (this.#waiting > MAX_WAITING) {
       const lengths = [...this.#lanes.values()];
-      this.#turnAway(lengths.reduce((a, b) => b.length > a.length ? b : a));
+      this.#dropOne(lengths.reduce((a, b) => b.length > a.length ? b : a));
     }
   }
 
-  #turnAway(queue: Waiting[]): void {
+  #dropOne(queue: Waiting[]): void {
     const index = Math.floor(this.#random() * queue.length);
     const [waiting] = queue.splice(index, 1);
     this.#waiting--;
@@ -68,7 +68,7 @@ export class TurnQueue {
       if (waiting === undefined) continue;
       if (queue.length > 0) this.#lanes.set(lane, queue);
       this.#waiting--;
-      // The turn passes on at once: nobody who comes now may slip in between.
+      // Without a pause: work that arrives now must not run in between.
       return waiting(true);
     }
     this.#isWorking = false;

@@ -31,7 +31,7 @@ import { Rejection } from "../rejection.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 import { missingScopes } from "./scopes.ts";
 
-/** Reports rules that cannot be evaluated, or never hold. */
+/** Finds rules that cannot be evaluated, or are never true. */
 export function checkAuthorization(
   { policy }: Authorization,
   { hide }: Pick<PolicyOptions, "hide">,
@@ -39,24 +39,25 @@ export function checkAuthorization(
   return policy.matchExpressions.flatMap((text, index) => {
     const path = ["policy", "matchExpressions", index];
     const compiled = compileOnce(text, hide);
-    return decisionProblem(compiled, path) ?? neverMet(compiled, path) ?? [];
+    return decisionProblem(compiled, path) ?? typeWarning(compiled, path) ??
+      [];
   });
 }
 
-/** A rule that is no boolean refuses every request, which is safe and hardly what was meant. */
-function neverMet(
+/** Warns of a rule that is never a boolean: it denies every request, which is safe but probably unintended. */
+function typeWarning(
   compiled: CompiledExpression,
   path: PolicyProblem["path"],
 ): PolicyProblem | undefined {
   const problem = typeProblem(compiled, path, condition);
   if (problem === undefined) return undefined;
-  const message = `${problem.message}; it refuses every request`;
+  const message = `${problem.message}; it denies every request`;
   return { ...problem, message, isWarning: true };
 }
 
 /**
- * Lets requests pass by rules. `Allow`: every rule must be true. `Deny`: every rule must be false. A rule that fails, or whose
- * result is not a boolean, refuses in both.
+ * Admits requests by rules. `Allow`: every rule must be true. `Deny`: every rule must be false. A rule that errors, or whose result
+ * is not a boolean, denies the request in both modes.
  */
 export function createAuthorization(
   { action, policy }: Authorization,
@@ -78,14 +79,14 @@ export function createAuthorization(
       variables,
       context.slots.get(jwtClaims),
     );
-    const rejecting = evaluated.filter(({ result }) => result !== passing);
-    if (rejecting.length > 0) {
-      for (const { result } of rejecting) {
+    const denying = evaluated.filter(({ result }) => result !== passing);
+    if (denying.length > 0) {
+      for (const { result } of denying) {
         if (typeof result === "boolean") continue;
         noteFailedExpression(context, "authorization");
       }
       const verdict = verdictOf(evaluated, mode, "deny");
-      return reject(context, rejecting, mode, verdict);
+      return reject(context, denying, mode, verdict);
     }
     context.trace?.report(verdictOf(evaluated, mode, "allow"));
     return undefined;
@@ -123,16 +124,16 @@ function verdictOf(
 
 function reject(
   context: PolicyContext,
-  rejecting: readonly EvaluatedRule[],
+  denying: readonly EvaluatedRule[],
   mode: Mode,
   verdict: AuthorizationResult,
 ): Rejection<"authorization"> {
   const jwt = context.slots.get(jwtClaims);
-  const wanted = mode === "require" ? rejecting.map(({ rule }) => rule) : [];
-  const missing = jwt && missingScopes(jwt, wanted);
+  const required = mode === "require" ? denying.map(({ rule }) => rule) : [];
+  const missing = jwt && missingScopes(jwt, required);
   return new Rejection(
     "authorization",
-    rejecting.map(describeResult).join("; "),
+    denying.map(describeResult).join("; "),
     missing === undefined
       ? rejectWith("forbidden", "the request is not allowed")
       : demandScopes(context, missing),

@@ -6,10 +6,10 @@ import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
 import type { Claims } from "../identity.ts";
 
-/** Result of a rule for a request; a failure is neither true nor false. */
+/** Result of a rule for a request; a rule that errors is neither true nor false. */
 export type RuleResult = boolean | EvaluationFailure;
 
-/** A rule and what it says about a request, for whoever wants to know why. */
+/** A rule and its result for a request. */
 export interface EvaluatedRule {
   readonly rule: AuthorizationRule;
   readonly result: RuleResult;
@@ -17,13 +17,13 @@ export interface EvaluatedRule {
 
 /** One of `matchExpressions`. */
 export class AuthorizationRule {
-  /** Its text as log and trace have it. */
+  /** Redacted text, for log and trace. */
   readonly shown: string;
-  /** The scopes it asks for, when it asks for nothing else. */
+  /** The scopes that it requires; `undefined` when it requires anything else. */
   readonly requiredScopes: readonly string[] | undefined;
   readonly bodyUse: BodyUse;
   readonly #expression: Expression;
-  /** Results by the claims of verified tokens, which stay the same object as long as a token is remembered. */
+  /** Results by the claims of verified tokens, which are the same object while a token is cached. */
   readonly #decided: WeakMap<object, RuleResult> | undefined;
 
   constructor(text: string, hide: Hide) {
@@ -58,10 +58,10 @@ export function evaluateRules(
   return rules.map((rule) => ({ rule, result: rule.test(variables, claims) }));
 }
 
-/** Such as `rule "'a' in jwt.roles" fails: field not found: roles`; for the log, so without values from the request. */
+/** Describes a result without values of the request: `rule "'a' in jwt.roles" errors: field not found: roles`. */
 export function describeResult({ rule, result }: EvaluatedRule): string {
   const outcome = result instanceof EvaluationFailure
-    ? `fails: ${result.withoutValues(rule.shown)}`
+    ? `errors: ${result.withoutValues(rule.shown)}`
     : `is ${result}`;
   return `rule ${JSON.stringify(rule.shown)} ${outcome}`;
 }

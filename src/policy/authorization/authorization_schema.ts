@@ -1,7 +1,7 @@
 import { celExpression } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 
-/** Rules over the verified token and the request. `Allow`: every rule must hold; `Deny`: none may. */
+/** Schema of rules over the verified token and the request. */
 export const authorizationSchema = s.object({
   action: s.field(
     "`Allow`: every rule must be true. `Deny`: no rule may be true. A rule that cannot be evaluated denies the request in both.",

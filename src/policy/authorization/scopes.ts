@@ -1,13 +1,12 @@
 import type { AuthorizationRule } from "./authorization_rule.ts";
 
-/** More scopes than this are not repeated to the client. */
+/** Limit of granted scopes that the challenge repeats. */
 const MAX_GRANTED = 64;
 
 /**
- * The scopes of a token that would satisfy the rules: those it has, then those it lacks, so that asking anew loses none.
+ * Returns the scopes of a token that satisfies the rules: those it has, then those it lacks, so that a new token keeps all.
  *
- * `undefined` when no other scope would help, or something else than a scope is missing: a client must not be sent for a token
- * that is refused again.
+ * `undefined` when more scopes would not help: a client must not request a token that is rejected again.
  */
 export function missingScopes(
   claims: Readonly<Record<string, unknown>>,

@@ -5,14 +5,14 @@ import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { readLlmRequest } from "./llm_variable.ts";
 import { McpReader } from "./mcp_variable.ts";
 
-/** The variables that an expression reads from the body, or any of several expressions. */
+/** Variables that one or several expressions read from the body. */
 export interface BodyUse {
   readonly readsLlm: boolean;
   /** Set when `mcp` is read. */
   readonly mcp: McpReader | undefined;
 }
 
-/** Returns what an expression reads. */
+/** Returns the body variables that an expression reads. */
 export function bodyUseOf(expression: Expression): BodyUse {
   return {
     readsLlm: expression.variables.has("llm"),
@@ -22,7 +22,7 @@ export function bodyUseOf(expression: Expression): BodyUse {
   };
 }
 
-/** Returns what all of them read together; `undefined` when it is nothing. */
+/** Joins the body variables of several expressions; `undefined` when there are none. */
 export function joinBodyUses(
   uses: readonly (BodyUse | undefined)[],
 ): BodyUse | undefined {
@@ -35,9 +35,8 @@ export function joinBodyUses(
 }
 
 /**
- * Reads ahead what expressions need of the body, and leaves it in the context. For an upgrade there is nothing: nobody sees what
- * follows it.
- * @throws {GatewayError} When the backend may read another body.
+ * Reads the body variables of expressions into slots of the context. An upgrade has none: no policy sees the bytes after it.
+ * @throws {GatewayError} If backends may read the body differently.
  */
 export async function readBodyVariables(
   { request, slots }: PolicyContext,

@@ -8,7 +8,7 @@ import {
 import type { ResultType } from "../../cel/result_type.ts";
 import type { PolicyProblem } from "../policy_kind.ts";
 
-/** An expression, or the reason why a string is none. */
+/** An expression, or the fault of an invalid one. */
 export type CompiledExpression = Expression | ExpressionFault;
 
 const compiledBy = new WeakMap<Hide, Map<string, CompiledExpression>>();
@@ -25,7 +25,7 @@ export function compileOnce(text: string, hide: Hide): CompiledExpression {
   );
 }
 
-/** Explains why an expression cannot decide about a request, as in rules and limits; `undefined` when it can. */
+/** Returns why an expression cannot be used in rules and limits; `undefined` when it can. */
 export function decisionProblem(
   compiled: CompiledExpression,
   path: PolicyProblem["path"],
@@ -56,14 +56,14 @@ function isRead(
 /** Types of results that a policy can use. */
 export interface Accepted {
   readonly types: readonly ResultType[];
-  /** The same in words. */
+  /** Description of the types, for messages. */
   readonly text: string;
 }
 
-/** Yes or no. */
+/** Accepts booleans. */
 export const condition: Accepted = { types: ["boolean"], text: "a boolean" };
 
-/** Reports an expression whose value never has an accepted type; `undefined` when it may have one. */
+/** Returns the problem of an expression whose value never has an accepted type; `undefined` when it may have one. */
 export function typeProblem(
   compiled: CompiledExpression,
   path: PolicyProblem["path"],
@@ -76,7 +76,7 @@ export function typeProblem(
   return { path, message };
 }
 
-/** A fault as what is wrong with the configuration at `path`. */
+/** Describes a fault as a problem of the configuration at `path`. */
 export function faultProblem(
   { message, offset, unknown }: ExpressionFault,
   path: PolicyProblem["path"],
@@ -92,7 +92,7 @@ export function faultProblem(
 
 /**
  * Compiles an expression that was checked.
- * @throws {TypeError} For a string that is no expression.
+ * @throws {TypeError} If the expression is invalid.
  */
 export function compileChecked(text: string, hide: Hide): Expression {
   const compiled = compileOnce(text, hide);

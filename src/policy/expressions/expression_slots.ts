@@ -9,7 +9,7 @@ export const llmRequest = defineSlot<LlmRequest>("llm");
 /** Value of the variable `mcp`, once an expression has needed it and the body could be read. */
 export const mcpMessage = defineSlot<McpMessage>("mcp");
 
-/** Kind of the policy of each expression that had no value for the request, such as `["rateLimit", "rateLimit"]`. */
+/** Kinds of policies whose expressions had no usable value, one entry per expression, such as `["rateLimit", "rateLimit"]`. */
 export const failedExpressions = defineSlot<string[]>("failedExpressions");
 
 /** Records that an expression of a policy of `kind` had no value for the request, or an unusable one. */

@@ -8,9 +8,9 @@ import { peekBody } from "./peeked_body.ts";
 import { assertReadableContent, isForm } from "./readable_content.ts";
 
 /**
- * Reads members of the JSON object in a request's body, as every backend would read them; the body goes on unchanged. `null` without
- * a body, `undefined` for a body that is no JSON object, or longer than `maxBytes`.
- * @throws {GatewayError} `unsupported_media_type` or `bad_request` when backends may read another object.
+ * Reads members of the JSON object in a request's body, and leaves the body unchanged. Returns `null` without a body, `undefined`
+ * for a body that is not a JSON object or longer than `maxBytes`.
+ * @throws {GatewayError} `unsupported_media_type` or `bad_request` if backends may read the body differently.
  */
 export async function readJsonBody(
   request: RequestMessage,
@@ -32,11 +32,11 @@ export async function readJsonBody(
   }
 }
 
-/** The error for a body that servers may read in two ways. */
+/** Creates the error for a body that servers may read differently. */
 export function ambiguousBody(problem: string): GatewayError {
   return new GatewayError(
     "bad_request",
     "downstream",
-    `Cannot read the body in one way only: ${problem}`,
+    `Cannot accept the body, backends may read it differently: ${problem}`,
   );
 }

@@ -8,17 +8,17 @@ import {
 } from "../../llm/llm_api.ts";
 import { readJsonBody } from "./json_body.ts";
 
-/** Longer bodies are not looked into. Images make them long, but few are longer than this. */
+/** Longer bodies are not read. Bodies with images are long, but rarely longer than this. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
-/** Model and mode that a request to an LLM has, such as `{"provider": "chat", "requestModel": "gpt-4o-mini", "streaming": true}`. */
+/** Properties of a request to an LLM, such as `{"provider": "chat", "requestModel": "gpt-4o-mini", "streaming": true}`. */
 export interface LlmRequest {
   readonly provider?: LlmApi;
   readonly requestModel?: string;
   readonly streaming: boolean;
 }
 
-/** Reads the variable `llm`; `undefined` for a body that cannot be read, so that nothing passes that the expression has not seen. */
+/** Reads the variable `llm`; `undefined` for an unreadable body, which makes expressions error and rules deny. */
 export async function readLlmRequest(
   request: RequestMessage,
 ): Promise<LlmRequest | undefined> {
@@ -38,7 +38,7 @@ interface ReadBody {
   readonly streaming: boolean;
 }
 
-/** The model of the path, where there is one, is the one that the provider takes. */
+/** Prefers the model in the path, which is the one that the provider uses. */
 async function readModel(
   request: RequestMessage,
   pathModel: string | undefined,

@@ -6,7 +6,7 @@ import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { ambiguousBody, readJsonBody } from "./json_body.ts";
 
-/** Longer messages are not looked into; expressions that read `mcp` then fail, which denies. */
+/** Longer messages are not read: expressions that read `mcp` then error, and rules deny the request. */
 const MAX_MESSAGE_BYTES = 1 << 20;
 
 /**
@@ -24,13 +24,13 @@ export interface McpMessage {
 /** A tool, prompt or resource that a message names. */
 interface McpTarget {
   readonly name: string;
-  /** Of a tool. */
+  /** Arguments, for tools. */
   readonly arguments?: JsonObject;
 }
 
 /** Reads the variable `mcp`. */
 export class McpReader {
-  /** Members to read of the arguments of tools. */
+  /** Members of tool arguments to read. */
   readonly argumentShape: JsonShape;
   readonly #selection: JsonSelection;
 
@@ -43,9 +43,9 @@ export class McpReader {
   }
 
   /**
-   * Returns nothing but the session for a request without body, `undefined` for a body that is no single JSON-RPC message, so that
-   * nothing passes that the expression has not seen.
-   * @throws {GatewayError} When the backend may read another message.
+   * Returns only the session for a request without a body, and `undefined` for a body that is not exactly one JSON-RPC message,
+   * which makes expressions error and rules deny.
+   * @throws {GatewayError} If backends may read another message.
    */
   async read(request: RequestMessage): Promise<McpMessage | undefined> {
     const { headers } = request;
@@ -66,23 +66,23 @@ export class McpReader {
 }
 
 /**
- * Rejects headers that contradict the body: servers of revision 2026-07-28 reject those as well, others may go by the header.
+ * Rejects headers that contradict the body. Servers of revision 2026-07-28 reject them too; others may trust the header.
  * @throws {GatewayError} `bad_request`
  */
 function assertSameMessage(headers: HeaderList, message: McpMessage): void {
   const method = headers.getJoined("mcp-method");
   if (method !== undefined && method !== message.methodName) {
-    throw ambiguousBody("Mcp-Method is not its method");
+    throw ambiguousBody("Mcp-Method differs from its method");
   }
   const name = headers.getJoined("mcp-name");
   const target = message.tool ?? message.prompt ?? message.resource;
   if (name === undefined || target === undefined) return;
   if (decodeName(name) !== target.name) {
-    throw ambiguousBody("Mcp-Name is not its name or URI");
+    throw ambiguousBody("Mcp-Name differs from its name or URI");
   }
 }
 
-/** Decodes `=?base64?…?=`, the form of names that cannot stand in a header; `undefined` when it cannot be decoded. */
+/** Decodes `=?base64?…?=`, the encoding of names that a header cannot hold; `undefined` if it is invalid. */
 function decodeName(name: string): string | undefined {
   const [, encoded] = /^=\?base64\?(.*)\?=$/i.exec(name) ?? [];
   if (encoded === undefined) return name;
@@ -96,7 +96,7 @@ function decodeName(name: string): string | undefined {
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The variable `mcp`. */
+/** Creates the value of the variable `mcp`. */
 export function mcpValue(message: McpMessage): Value {
   const fields = Object.entries(message).map(([name, value]) =>
     [name, typeof value === "string" ? value : targetValue(value)] as const
@@ -104,7 +104,7 @@ export function mcpValue(message: McpMessage): Value {
   return mapValue(new Map(fields));
 }
 
-/** By method: the field of `mcp`, and the parameter with the name of the target. */
+/** Field of `mcp`, and parameter with the name of the target, by method. */
 const targets: Readonly<
   Record<string, readonly ["tool" | "prompt" | "resource", string] | undefined>
 > = {
@@ -115,7 +115,7 @@ const targets: Readonly<
   "resources/unsubscribe": ["resource", "uri"],
 };
 
-/** `undefined` for a message that cannot be understood. */
+/** Reads a JSON-RPC message; `undefined` if it is invalid. */
 function readMessage(message: JsonObject): McpMessage | undefined {
   const { method: methodName, params } = message;
   // A response to a request of the server.
@@ -136,7 +136,7 @@ function readMessage(message: JsonObject): McpMessage | undefined {
   return { methodName, [field]: { name, arguments: args } };
 }
 
-/** Arguments may be large: they are converted when an expression asks for them. */
+/** Creates the value of a target. Arguments may be large, so they are converted on first use. */
 function targetValue({ name, arguments: args }: McpTarget): Value {
   return lazyMap(() => ["name", "arguments"], (field) => {
     if (field === "name") return name;

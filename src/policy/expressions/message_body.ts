@@ -3,7 +3,7 @@ import type { HeaderList } from "../../http/header_list.ts";
 import { peekBody } from "./peeked_body.ts";
 import { contentProblem } from "./readable_content.ts";
 
-/** A request or response, as far as its content goes. */
+/** Content of a request or response. */
 interface Message {
   readonly headers: HeaderList;
   body: Body | undefined;
@@ -18,14 +18,12 @@ export class UnreadableBody {
   ) {}
 }
 
-/** The text of a body, empty when there is none, or why it cannot be read. */
+/** Text of a body, empty when there is none, or the reason why it is unreadable. */
 export type BodyText = string | UnreadableBody;
 
 /**
- * Reads a whole body as UTF-8; the message still has it afterwards.
- *
- * Never begins with what is compressed, or may have no end.
- * @param maxBytes What is held in memory at most, besides one chunk.
+ * Reads a whole body as UTF-8, and leaves it in the message. Compressed bodies and endless streams are not read.
+ * @param maxBytes Limit of the bytes in memory, besides one chunk.
  */
 export async function readBodyText(
   message: Message,
@@ -47,28 +45,28 @@ export async function readBodyText(
   }
 }
 
-/** Gives a message that content. What described the old one goes; the caller sees to it that nobody else reads that. */
+/** Replaces the content of a message, and removes headers about the old content. The caller ensures that nothing reads that. */
 export function replaceBody(message: Message, bytes: Uint8Array): void {
   const { headers } = message;
-  forgetContent(headers);
+  removeContentHeaders(headers);
   headers.set("content-length", String(bytes.length));
   message.body = new BytesBody(bytes);
 }
 
-/** Removes what headers say about content that the message will not have. */
-export function forgetContent(headers: HeaderList): void {
+/** Removes headers about content that the message will not have. */
+export function removeContentHeaders(headers: HeaderList): void {
   for (const name of describingContent) headers.delete(name);
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Content types of streams: reading to their end could take for ever. */
+/** Content types of streams, which may never end. */
 const endless = /^(?:text\/event-stream|application\/grpc)/i;
 
 const stream = new UnreadableBody("the body is a stream", false);
 const noText = new UnreadableBody("the body is not UTF-8", false);
 
-/** True of the exact bytes only; RFC 9110 section 8 and RFC 9530. */
+/** Headers that hold only for the exact bytes (RFC 9110 section 8, RFC 9530). */
 const describingContent = [
   "content-length",
   "content-encoding",

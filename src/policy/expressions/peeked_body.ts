@@ -2,15 +2,15 @@ import { GrowingBuffer } from "../../base/bytes.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 
-/** A message, as far as its body goes. */
+/** A message with a body. */
 interface Bodied {
   body: Body | undefined;
 }
 
 /**
- * The whole body of a message, which goes on unchanged; `undefined` when it is longer than `maxBytes`.
+ * Reads the whole body of a message, and leaves it unchanged; `undefined` when it is longer than `maxBytes`.
  *
- * Holds at most twice `maxBytes` and one chunk in memory, however small the chunks are.
+ * Needs at most twice `maxBytes` and one chunk of memory, even for very small chunks.
  */
 export async function peekBody(
   message: Bodied,
@@ -39,7 +39,7 @@ export async function peekBody(
 /** Bytes that have been read, followed by those that have not. */
 class PeekedBody implements Body {
   readonly length: number | undefined;
-  /** Everything, when everything has been read. */
+  /** The whole body, if all of it was read. */
   readonly whole: Uint8Array | undefined;
   readonly #source: Body;
   #seen: Uint8Array | undefined;

@@ -2,10 +2,10 @@ import { GatewayError } from "../../base/errors.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 
 /**
- * Returns why a backend may read the content in another way than the gateway, which reads UTF-8 and decodes nothing; `undefined` when
- * both read the same. A rule would otherwise judge other content than the backend acts on.
+ * Returns why a backend may read the content differently; `undefined` when it reads the same. Otherwise rules would see other
+ * content than the backend acts on. The gateway reads UTF-8 and decodes nothing.
  *
- * Accepted are at most one `Content-Type`, well-formed (RFC 9110 section 8.3.1), with no charset but UTF-8, and no `Content-Encoding`.
+ * Accepts at most one `Content-Type`, well-formed (RFC 9110 section 8.3.1), with no charset or UTF-8, and no `Content-Encoding`.
  */
 export function contentProblem(headers: HeaderList): string | undefined {
   const coding = headers.getJoined("content-encoding");
@@ -34,7 +34,7 @@ export function assertReadableContent(headers: HeaderList): void {
   );
 }
 
-/** Reports whether the body is a form: a server finds other fields in a form than in the same bytes read as JSON. */
+/** Returns whether the body is a form: the same bytes have other fields as a form than as JSON. */
 export function isForm(headers: HeaderList): boolean {
   return formType.test(headers.get("content-type") ?? "");
 }
@@ -52,7 +52,7 @@ const parameter = new RegExp(
   "y",
 );
 
-/** Returns the charset of a `Content-Type` in lower case, `undefined` when servers may disagree on it. */
+/** Returns the charset of a `Content-Type` in lower case; `undefined` when servers may disagree on it. */
 function charsetOf(type: string): string | undefined {
   const start = mediaType.exec(type)?.[0].length;
   if (start === undefined) return undefined;

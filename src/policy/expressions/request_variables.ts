@@ -14,15 +14,15 @@ import { mcpValue } from "./mcp_variable.ts";
 import { type BodyText, UnreadableBody } from "./message_body.ts";
 import type { PolicyContext } from "../policy.ts";
 
-/** Messages that only transformations see. The texts are set when an expression reads them. */
+/** Messages for transformations. The texts are set if an expression reads them. */
 export interface TransformedMessages {
   readonly requestText?: BodyText | undefined;
-  /** On its way back. */
+  /** Set when the response is transformed. */
   readonly response?: ResponseMessage;
   readonly responseText?: BodyText | undefined;
 }
 
-/** A request as expressions see it. What they do not ask for is never made. */
+/** Variables of a request; values are created on first use. */
 export class RequestVariables implements Variables {
   readonly #context: PolicyContext;
   readonly #messages: TransformedMessages | undefined;
@@ -71,8 +71,8 @@ export class RequestVariables implements Variables {
   }
 
   /**
-   * @throws {TypeError} When the body could not be read, or nobody read it ahead (`readBodyVariables`): `has(mcp.tool)` must not be
-   * false for what nobody has looked into.
+   * @throws {TypeError} If the body was unreadable, or was not read before (`readBodyVariables`): `has(mcp.tool)` must not be false
+   * for an unread body.
    */
   get mcp(): Value {
     const message = this.#context.slots.get(mcpMessage);
@@ -92,7 +92,7 @@ export class RequestVariables implements Variables {
   }
 }
 
-/** By name: how a field is read; `undefined` when a request does not have it. */
+/** Readers of fields, by name; they return `undefined` if a request does not have the field. */
 type Fields = Readonly<
   Record<string, (context: PolicyContext) => Value | undefined>
 >;
@@ -118,20 +118,20 @@ const requestFields: Fields = {
   startTime: ({ acceptedAt }) => timestampValue(acceptedAt),
 };
 
-/** Names of the pod, from the environment of a deployment, and of the gateway that accepted the request. */
+/** Names of the pod, from the environment, and of the gateway that accepted the request. */
 const environmentFields: Fields = {
   podName: () => Deno.env.get("POD_NAME"),
   namespace: () => Deno.env.get("POD_NAMESPACE"),
   gateway: ({ gateway }) => gateway,
 };
 
-/** @throws {TypeError} When the body could not be read: `has(request.body)` must not be false for what nobody has looked into. */
+/** @throws {TypeError} If the body is unreadable: `has(request.body)` must not be false for an unread body. */
 function bodyValue(text: BodyText): Value {
   if (text instanceof UnreadableBody) throw new TypeError(text.message);
   return text;
 }
 
-/** Names in any case; a field that is repeated is a list. */
+/** Creates the value of `headers`: names match in any case, and a repeated field is a list. */
 function headersValue(headers: HeaderList): Value {
   return lazyMap(
     () => new Set([...headers].map(([name]) => name.toLowerCase())),

@@ -7,7 +7,7 @@ import type { Policy, PolicyContext } from "../policy.ts";
 
 import { definePolicy, noProblems } from "../define_policy.ts";
 
-/** Lets cross-origin requests pass. */
+/** Allows cross-origin requests. */
 export const cors = definePolicy("cors", {
   description: "Allows cross-origin requests from browsers.",
   schema: corsSchema,
@@ -21,18 +21,18 @@ export const cors = definePolicy("cors", {
   create: createCors,
 });
 
-/** Headers that the gateway writes for clients, in lower case: CORS exposes those that a response has to cross-origin scripts. */
+/** Headers that the gateway writes for clients, in lower case; CORS exposes them to cross-origin scripts. */
 export const exposedHeaders = defineSlot<readonly string[]>("exposedHeaders");
 
 /**
- * Lets pages of other origins call a route; Gateway API, `HTTPCORSFilter`.
+ * Allows cross-origin requests to a route (Gateway API, `HTTPCORSFilter`).
  *
- * A preflight is answered here with 204 and goes no further, also when its origin is not allowed; it is then without the headers
- * that would let the browser go on. Other requests pass whatever their origin, and it is the browser that withholds the answer.
- * Headers are written on the way back, so that they stand on rejections too and replace what the upstream says.
+ * The policy responds to preflights with 204; if the origin is not allowed, without CORS headers, and the browser stops. Other
+ * requests pass with any origin, and the browser withholds the response. Headers are written to the response, so that rejections
+ * have them too and those of the upstream are replaced.
  *
- * `*` in methods and headers is answered with what the preflight asked for: browsers take a literal `*` not to cover
- * `Authorization`, nor anything when credentials are allowed.
+ * `*` in methods and headers allows what the preflight requests: to browsers, a literal `*` excludes `Authorization`, and everything
+ * when credentials are allowed.
  */
 export function createCors(config: Cors): Policy<never> {
   const decorate = compileDecoration(config);
@@ -76,7 +76,7 @@ function compileDecoration(config: Cors) {
   const allowed = (origin: string | undefined) =>
     origin !== undefined && isAllowed(origin) ? origin : undefined;
   const allowCredentials = config.allowCredentials ?? false;
-  // The one answer that is the same for everybody, so that caches may share it.
+  // Only this response is the same for every origin, so that caches may share it.
   const isPublic = !allowCredentials &&
     (config.allowOrigins?.includes("*") ?? false);
   const writePreflight = compilePreflight(config);
@@ -103,12 +103,12 @@ function compileDecoration(config: Cors) {
 }
 
 function compilePreflight(config: Cors) {
-  const methods = compileAnswer(
+  const methods = compileList(
     "access-control-allow-methods",
     config.allowMethods,
     "Access-Control-Request-Method",
   );
-  const allowedHeaders = compileAnswer(
+  const allowedHeaders = compileList(
     "access-control-allow-headers",
     config.allowHeaders,
     "Access-Control-Request-Headers",
@@ -121,28 +121,28 @@ function compilePreflight(config: Cors) {
   };
 }
 
-/** Writes the configured list under `name`, for `*` what the request asks for in `asked`, for none nothing. */
-function compileAnswer(
+/** Writes the configured list to header `name`; for `*`, the request's value of header `requested`. */
+function compileList(
   name: string,
   values: readonly string[] | undefined,
-  asked: string,
+  requested: string,
 ) {
   const list = values?.join(", ") ?? "";
   const isWildcard = list === "*";
-  const askedKey = asked.toLowerCase();
+  const requestedKey = requested.toLowerCase();
   return (request: RequestMessage, headers: HeaderList): void => {
-    if (isWildcard) addVary(headers, asked);
-    const value = isWildcard ? request.headers.getJoined(askedKey) : list;
+    if (isWildcard) addVary(headers, requested);
+    const value = isWildcard ? request.headers.getJoined(requestedKey) : list;
     if (value) headers.append(name, value);
   };
 }
 
-/** Without the challenge a client in a page cannot find out where to log in. */
+/** Clients in a browser need the challenge to find the login. */
 const CHALLENGE_HEADER = "www-authenticate";
 
 /**
- * Writes the configured list and what the gateway itself has to say, such as `Retry-After`. With credentials browsers take `*` for a
- * header name, so the names of the response itself are listed.
+ * Writes the configured list and the gateway's own headers, such as `Retry-After`. With credentials, browsers read `*` as a header
+ * name, so all names of the response are listed.
  */
 function compileExpose(config: Cors, allowCredentials: boolean) {
   const names = config.exposeHeaders ?? [];

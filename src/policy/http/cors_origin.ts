@@ -2,15 +2,15 @@
 interface Origin {
   readonly scheme: string;
   readonly host: string;
-  /** That of the scheme when left out; empty when the scheme has none. */
+  /** Default port of the scheme unless given; empty when the scheme has none. */
   readonly port: string;
 }
 
 /**
- * Whether an `Origin` header is one of the allowed; Gateway API, `HTTPCORSFilter.allowOrigins`.
+ * Compiles allowed origins to a test of the `Origin` header (Gateway API, `HTTPCORSFilter.allowOrigins`).
  *
- * In a pattern `*` as the host is any host, `*.example.com` every host below it at any depth, `*` as the port any port.
- * Scheme and port always count. `*` alone is every origin, also `null`.
+ * In a pattern, host `*` matches any host, `*.example.com` all its subdomains at any depth, port `*` any port. Scheme and port
+ * always count. `*` alone matches every origin, including `null`.
  */
 export function compileOrigins(
   patterns: readonly string[],

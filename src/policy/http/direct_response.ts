@@ -31,7 +31,7 @@ export const directResponse = definePolicy("directResponse", {
   create: createDirectResponse,
 });
 
-/** Responds at once, without a backend. */
+/** Responds without a backend. */
 export function createDirectResponse(
   { status, body }: s.Infer<typeof directResponseSchema>,
 ): Policy<never> {

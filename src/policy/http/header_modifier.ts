@@ -66,7 +66,7 @@ export function createRequestHeaderModifier(
   };
 }
 
-/** Sets, adds and removes response headers, also on responses that the gateway itself makes. */
+/** Sets, adds and removes response headers, including those of the gateway's own responses. */
 export function createResponseHeaderModifier(
   config: HeaderModifier,
 ): Policy<never> {
@@ -78,14 +78,14 @@ export function createResponseHeaderModifier(
   };
 }
 
-/** Problems of a request modifier: as for responses, but `Host` may be set. */
+/** Finds problems of a request modifier: as for responses, but `Host` may be set. */
 export function checkRequestHeaderModifier(
   config: HeaderModifier,
 ): PolicyProblem[] {
   return problemsOf("request", config);
 }
 
-/** Problems of a response modifier: headers that frame messages, and names with more than one action. */
+/** Finds problems of a response modifier: headers that frame messages, and names with more than one action. */
 export function checkResponseHeaderModifier(
   config: HeaderModifier,
 ): PolicyProblem[] {

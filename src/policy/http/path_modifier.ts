@@ -3,11 +3,11 @@ import { GatewayError } from "../../base/errors.ts";
 import { pathEnd } from "../../route/normalize_target.ts";
 
 /**
- * The target after its path is replaced; the query stays. Gateway API, `HTTPPathModifier`.
+ * Returns the target with its path replaced and its query unchanged (Gateway API, `HTTPPathModifier`).
  *
  * @param matchedPrefix As in `PolicyContext`.
- * @throws {GatewayError} `invalid_policy` when a prefix is to be replaced and none was matched, `transformation_failed` when a policy
- *   has changed the path since.
+ * @throws {GatewayError} `invalid_policy` for a prefix to replace when none was matched, `transformation_failed` when a policy has
+ *   changed the path since.
  */
 export function modifyPath(
   modifier: PathModifier,
@@ -30,7 +30,7 @@ export function modifyPath(
   const isPrefix = target.startsWith(matchedPrefix) &&
     (rest === "" || rest.startsWith("/"));
   if (!isPrefix) {
-    // Cutting what is left of another path would send the request somewhere nobody meant.
+    // Without this check, the rest of an unrelated path would be forwarded.
     throw new GatewayError(
       "transformation_failed",
       "gateway",
@@ -40,7 +40,7 @@ export function modifyPath(
   return joinPaths(modifier.replacePrefixMatch, rest) + query;
 }
 
-/** `rest` is empty or starts with a slash; so there is exactly one between the two. */
+/** Joins the paths with exactly one slash; `rest` is empty or starts with a slash. */
 function joinPaths(prefix: string, rest: string): string {
   const start = prefix.endsWith("/") ? prefix.slice(0, -1) : prefix;
   return start + rest || "/";

@@ -4,16 +4,16 @@ import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import type { PolicyContext } from "../policy.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
-/** Reports whether a request matches; throws when the value of the expression is no boolean. */
+/** Returns whether a request matches; throws when the value of the expression is not a boolean. */
 export type RequestFilter = (context: PolicyContext) => boolean;
 
-/** State of a request before any policy has run. */
+/** Variables that have values before any policy has run. */
 const known: ReadonlySet<string> = new Set(["request", "source", "env"]);
 
 /**
- * Compiles an expression over requests as they arrive; it is false for those for which it fails.
+ * Compiles an expression over requests as they arrive; requests for which it errors do not match.
  * @throws {SyntaxError} With a message such as `unknown variable "requst" at column 1`.
- * @throws {TypeError} When it cannot be a boolean.
+ * @throws {TypeError} If its value is never a boolean.
  */
 export function compileRequestFilter(text: string): RequestFilter {
   const expression = compileExpression(text);
@@ -24,7 +24,7 @@ export function compileRequestFilter(text: string): RequestFilter {
     (expression.reads("request.body") ? "request.body" : undefined);
   if (unknown !== undefined) {
     throw new SyntaxError(
-      `"${unknown}" is not known yet: a filter sees the request as it arrives, in "request", "source" and "env"`,
+      `"${unknown}" is not available in a filter, which runs before all policies: use "request", "source" and "env"`,
     );
   }
   const type = expression.resultType ?? "boolean";

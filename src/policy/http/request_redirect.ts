@@ -29,10 +29,10 @@ export const requestRedirect = definePolicy("requestRedirect", {
 });
 
 /**
- * Responds with a redirect; the parts that the configuration leaves out are those of the request. Gateway API, `HTTPRequestRedirectFilter`.
+ * Responds with a redirect (Gateway API, `HTTPRequestRedirectFilter`). Parts that are not configured are those of the request.
  *
- * The port is the configured one, else that of a configured scheme, else that of the listener, and is left out of
- * `Location` when the scheme implies it.
+ * The port is the configured one, else that of a configured scheme, else that of the listener. `Location` omits it when it is the
+ * default of the scheme.
  *
  * @param listenerPort Port of the listener that accepted the request.
  */

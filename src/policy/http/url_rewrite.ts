@@ -25,7 +25,7 @@ export const urlRewrite = definePolicy("urlRewrite", {
   create: createUrlRewrite,
 });
 
-/** Changes host and path before the request goes upstream; Gateway API, `HTTPURLRewriteFilter`. */
+/** Changes host and path before the request goes upstream (Gateway API, `HTTPURLRewriteFilter`). */
 export function createUrlRewrite(
   { hostname, path }: UrlRewrite,
 ): Policy<never> {

@@ -8,10 +8,10 @@ import type { FailedRequest } from "../../telemetry/failures/failed_request.ts";
 export function explainMcpOAuth(failed: FailedRequest): Explanation {
   return failed.finished.status >= 500
     ? {
-      cause: `The OAuth endpoint could not answer: ${errorOf(failed)}.`,
+      cause: `The OAuth endpoint is not available: ${errorOf(failed)}.`,
       failing: undefined,
       advice:
-        "Check that the issuer of the identity provider is right and can be reached from here.",
+        "Check the issuer of the identity provider, and that the gateway can reach it.",
     }
     : {
       cause:

@@ -1,6 +1,6 @@
 import { PROTECTED_RESOURCE_PREFIX } from "./resource_url.ts";
 
-/** An OAuth endpoint of an MCP server, told by its path. */
+/** An OAuth endpoint of an MCP server. */
 export interface McpEndpoint {
   readonly kind: "resource" | "server" | "registration" | "unknown";
   /** Path of the MCP server, such as `/mcp`; empty in the root form. */
@@ -19,7 +19,7 @@ export const wellKnownMetadata = {
 
 const registration = /\/(?:client-registration|register)$/;
 
-/** The endpoint of a path; `unknown` for one where clients look in vain, `undefined` when it has nothing to do with OAuth. */
+/** Returns the endpoint with this path; `unknown` for one that clients probe in vain, `undefined` for paths outside OAuth. */
 export function findEndpoint(path: string): McpEndpoint | undefined {
   if (!path.includes("/.well-known/")) return undefined;
   const resource = restOf(path, PROTECTED_RESOURCE_PREFIX);

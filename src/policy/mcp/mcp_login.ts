@@ -17,18 +17,18 @@ import { OAuthError } from "../../oauth/oauth_error.ts";
 import { jsonErrorReply, type OAuthReply } from "../../oauth/oauth_reply.ts";
 import { ProviderClient } from "../../oauth/provider_client.ts";
 import { Seal } from "../../oauth/seal.ts";
-import type { PolicyAnswer } from "../policy.ts";
+import type { PolicyOutcome } from "../policy.ts";
 import type { PolicyServices } from "../policy_services.ts";
 import { Rejection } from "../rejection.ts";
 import { publicPreflight, rejectPublicly } from "./mcp_responses.ts";
 
 type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
 
-/** Secrets of the configuration; those in files are read already. */
+/** Secrets of the configuration, including those read from files. */
 export interface LoginSecrets {
   /** Secret of the gateway's client at the provider. */
   readonly clientSecret: string | undefined;
-  /** Seals the logins, the current one first; the process or its store has one where there is none. */
+  /** Secrets that seal logins, the current one first; if empty, the process or its store generates one. */
   readonly stateSecrets: readonly string[];
 }
 
@@ -49,7 +49,7 @@ interface LoginPath {
   readonly path: string;
 }
 
-/** Answers the authorization server endpoints of an MCP server in issuer mode `Proxied`. */
+/** Serves the authorization server endpoints of an MCP server in issuer mode `Proxied`. */
 export class McpLogin {
   readonly #config: McpConfig;
   readonly #options: McpLoginOptions;
@@ -81,14 +81,14 @@ export class McpLogin {
     });
   }
 
-  /** The response of an endpoint below `/.well-known/oauth-authorization-server`; `undefined` for the metadata itself. */
-  answer(
+  /** Responds for an endpoint below `/.well-known/oauth-authorization-server`; returns `undefined` for the metadata itself. */
+  respond(
     request: RequestMessage,
     path: string,
     origin: string,
   ):
-    | PolicyAnswer<"mcp_oauth">
-    | Promise<PolicyAnswer<"mcp_oauth">>
+    | PolicyOutcome<"mcp_oauth">
+    | Promise<PolicyOutcome<"mcp_oauth">>
     | undefined {
     const login = readLoginPath(path);
     if (login === undefined) return undefined;
@@ -104,7 +104,7 @@ export class McpLogin {
     return this.#serve(login, request, origin);
   }
 
-  /** Metadata of the authorization server. @throws {OAuthError} */
+  /** Returns the metadata of the authorization server. @throws {OAuthError} */
   async metadata(origin: string, path: string): Promise<JsonObject> {
     const server = await this.#start();
     return await server.metadata(
@@ -117,19 +117,19 @@ export class McpLogin {
     { endpoint, path }: LoginPath,
     request: RequestMessage,
     origin: string,
-  ): Promise<PolicyAnswer<"mcp_oauth">> {
+  ): Promise<PolicyOutcome<"mcp_oauth">> {
     try {
       const server = await this.#start();
-      return answerOf(
+      return outcomeOf(
         await server.serve(endpoint, request, urlsOf(origin, path)),
       );
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
-      return answerOf(jsonErrorReply(error));
+      return outcomeOf(jsonErrorReply(error));
     }
   }
 
-  /** The secret may come from a store, so the server starts with the first request that needs it. */
+  /** Starts the server for the first request that needs it, since the secret may come from a store. */
   #start(): Promise<AuthorizationServer> {
     if (this.#server !== undefined) return this.#server;
     const starting = this.#create();
@@ -164,9 +164,9 @@ function unavailableSecret(error: unknown): never {
   );
 }
 
-function answerOf(
+function outcomeOf(
   { response, problem }: OAuthReply,
-): PolicyAnswer<"mcp_oauth"> {
+): PolicyOutcome<"mcp_oauth"> {
   return problem === undefined
     ? response
     : new Rejection("mcp_oauth", problem, response);
@@ -180,7 +180,7 @@ function urlsOf(origin: string, path: string): ServerUrls {
   };
 }
 
-/** `/mcp/token` → the endpoint `token` of `/mcp`. `client-registration` is the name of `register` in the other modes. */
+/** Splits `/mcp/token` into the endpoint `token` and the path `/mcp`. */
 function readLoginPath(path: string): LoginPath | undefined {
   const at = path.lastIndexOf("/");
   const name = path.slice(at + 1);

@@ -5,8 +5,8 @@ import type {
 } from "../../identity/providers/provider.ts";
 
 /**
- * The document of RFC 9728 for an MCP server.
- * @param overrides In camel or snake case; they win. Empty lists are left out.
+ * Creates the protected-resource metadata (RFC 9728) of an MCP server.
+ * @param overrides Members in camel or snake case, which take precedence. Empty lists are left out.
  */
 export function protectedResourceMetadata(
   resource: string,
@@ -34,13 +34,13 @@ export function protectedResourceMetadata(
 export interface MetadataAdaptation {
   readonly adapter: ProviderAdapter | undefined;
   readonly provider: ProviderSettings;
-  /** The gateway's own, when it stands in for the provider. */
+  /** The gateway's own issuer, if it replaces that of the provider. */
   readonly issuer: string | undefined;
   /** Set when clients register with the gateway. */
   readonly registrationUrl: string | undefined;
 }
 
-/** The document of RFC 8414 as MCP clients need it, from that of the provider. */
+/** Adapts the provider's authorization server metadata (RFC 8414) for MCP clients. */
 export function adaptServerMetadata(
   metadata: JsonObject,
   { adapter, provider, issuer, registrationUrl }: MetadataAdaptation,
@@ -48,18 +48,18 @@ export function adaptServerMetadata(
   const adapted: Record<string, unknown> = {
     ...adapter?.adaptMetadata(metadata, provider) ?? metadata,
   };
-  // Both known providers support PKCE; clients refuse a server that does not say so.
+  // Both known providers support PKCE; clients reject a server whose metadata does not list it.
   if (adapter !== undefined) {
     adapted.code_challenge_methods_supported ??= ["S256"];
   }
-  // What the provider signed would count in place of all that is changed here (RFC 8414 section 2.1).
+  // Signed metadata would take precedence over the changes made here (RFC 8414 section 2.1).
   delete adapted.signed_metadata;
   if (registrationUrl !== undefined) {
     adapted.registration_endpoint = registrationUrl;
   }
   if (issuer !== undefined) {
     adapted.issuer = issuer;
-    // The provider would send its own `iss`, which no client could match with ours (RFC 9207).
+    // The provider would send its own `iss`, which does not match the gateway's issuer (RFC 9207).
     delete adapted.authorization_response_iss_parameter_supported;
   }
   return adapted;

@@ -27,7 +27,7 @@ import {
 } from "./mcp_responses.ts";
 import { registerClient } from "./mcp_registration.ts";
 import { findEndpoint, type McpEndpoint } from "./mcp_endpoint.ts";
-import type { PolicyAnswer, PolicyContext } from "../policy.ts";
+import type { PolicyContext, PolicyOutcome } from "../policy.ts";
 import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
 import type { PolicyServices } from "../policy_services.ts";
 import { waitFor } from "../policy_trace.ts";
@@ -42,7 +42,7 @@ export interface McpProvider {
   readonly issuer: string;
   /** The first of the audiences. */
   readonly audience: string | undefined;
-  /** The backend that holds its keys; it is asked for the metadata too when it is the issuer's host. */
+  /** Backend with its keys; if it is the issuer's host, the metadata is fetched from it too. */
   readonly server: DocumentServer | undefined;
   readonly services: PolicyServices;
   /** For issuer mode `Proxied`. */
@@ -55,7 +55,7 @@ export class McpOAuth implements ProtectedResource {
   readonly #provider: McpProvider;
   readonly #adapter: ProviderAdapter | undefined;
   readonly #metadata: RemoteMetadata;
-  /** Whether the gateway is the authorization server for clients. */
+  /** True if the gateway is the authorization server for clients. */
   readonly #isIssuer: boolean;
   readonly #configuredOrigin: string | undefined;
   readonly #registration: ProviderRegistration | undefined;
@@ -101,11 +101,11 @@ export class McpOAuth implements ProtectedResource {
   }
 
   /** Responds for an endpoint; returns `undefined` when the request is for the MCP server itself. */
-  answer(
+  respond(
     context: PolicyContext,
   ):
-    | PolicyAnswer<"mcp_oauth">
-    | Promise<PolicyAnswer<"mcp_oauth">>
+    | PolicyOutcome<"mcp_oauth">
+    | Promise<PolicyOutcome<"mcp_oauth">>
     | undefined {
     const { target, method } = context.request;
     const endpoint = findEndpoint(pathOf(target));
@@ -129,11 +129,11 @@ export class McpOAuth implements ProtectedResource {
     context: PolicyContext,
     { kind, path }: McpEndpoint,
   ):
-    | PolicyAnswer<"mcp_oauth">
-    | Promise<PolicyAnswer<"mcp_oauth">>
+    | PolicyOutcome<"mcp_oauth">
+    | Promise<PolicyOutcome<"mcp_oauth">>
     | undefined {
     if (kind !== "server" && kind !== "registration") return undefined;
-    return this.#login?.answer(
+    return this.#login?.respond(
       context.request,
       kind === "registration" ? `${path}/register` : path,
       this.#origin(context),
@@ -143,7 +143,7 @@ export class McpOAuth implements ProtectedResource {
   #serve(
     { kind, path }: McpEndpoint,
     context: PolicyContext,
-  ): PolicyAnswer<"mcp_oauth"> | Promise<PolicyAnswer<"mcp_oauth">> {
+  ): PolicyOutcome<"mcp_oauth"> | Promise<PolicyOutcome<"mcp_oauth">> {
     const origin = this.#origin(context);
     const resource = origin + (path === "" ? context.resourcePath ?? "" : path);
     switch (kind) {
@@ -167,7 +167,7 @@ export class McpOAuth implements ProtectedResource {
     resource: string,
     path: string,
     { trace }: PolicyContext,
-  ): Promise<PolicyAnswer<"mcp_oauth">> {
+  ): Promise<PolicyOutcome<"mcp_oauth">> {
     try {
       const whom = `metadata of ${this.#provider.issuer}`;
       if (this.#login !== undefined) {
@@ -216,7 +216,7 @@ export class McpOAuth implements ProtectedResource {
 
   #register(
     { request, trace }: PolicyContext,
-  ): Promise<PolicyAnswer<"mcp_oauth">> {
+  ): Promise<PolicyOutcome<"mcp_oauth">> {
     return registerClient(request.body, {
       clientId: this.#config.clientId,
       clock: this.#provider.services.clock,
@@ -235,13 +235,13 @@ export class McpOAuth implements ProtectedResource {
     );
   }
 
-  /** Through the key backend when it is the host of the URL, with the certificates it is configured to trust. */
+  /** Returns the address of a URL: the key backend, with its CA certificates, if that is the host of the URL. */
   #addressOf(url: string): DocumentAddress {
     const direct = addressOfUrl(url);
     const { connection } = this.#provider.server ?? {};
     if (connection === undefined) return direct;
     const { host, port } = direct.connection;
-    // Another port of the same host is another server; an address that stands for a name has its own ports.
+    // Another port of the same host is another server; an address in place of a name has its own ports.
     const holdsKeys = host === connection.host
       ? port === connection.port
       : host === connection.tls?.hostname;
@@ -257,7 +257,7 @@ export class McpOAuth implements ProtectedResource {
   }
 }
 
-/** Path of the MCP server: what the route matches when it is a path of its own, else that of the request. */
+/** Returns the path of the MCP server: the prefix that the route matches, else the path of the request. */
 function pathOfResource({ matchedPrefix, request }: PolicyContext): string {
   return matchedPrefix || pathOf(request.target).replace(/\/$/, "");
 }

@@ -7,7 +7,7 @@ import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { readText } from "../../identity/documents/document_client.ts";
 import { publicHeaders, rejectPublicly } from "./mcp_responses.ts";
-import type { PolicyAnswer } from "../policy.ts";
+import type { PolicyOutcome } from "../policy.ts";
 import { type PolicyTrace, waitFor } from "../policy_trace.ts";
 import type { ProviderRegistration } from "./provider_registration.ts";
 import { Rejection } from "../rejection.ts";
@@ -16,25 +16,25 @@ const MAX_REQUEST_BYTES = 64 * 1024;
 
 /** Dependencies of client registration. */
 export interface Registration {
-  /** Client id that is registered at the provider already: every client gets that one. */
+  /** ID of a client registered at the provider, which every client gets. */
   readonly clientId: string | undefined;
   readonly clock: Clock;
-  /** The provider's own registration; `undefined` when there is none. */
+  /** Registration at the provider; `undefined` when the provider has none. */
   readonly provider: ProviderRegistration | undefined;
-  /** Of the request. */
+  /** Cancels with the request. */
   readonly cancellation: Cancellation;
   readonly trace: PolicyTrace | undefined;
 }
 
-/** Answers a registration of RFC 7591. */
+/** Handles a client registration (RFC 7591). */
 export async function registerClient(
   body: Body | undefined,
   { clientId, clock, provider, cancellation, trace }: Registration,
-): Promise<PolicyAnswer<"mcp_oauth">> {
+): Promise<PolicyOutcome<"mcp_oauth">> {
   const metadata = await readMetadata(body);
   if (metadata instanceof Rejection) return metadata;
   if (!hasRedirectUris(metadata)) {
-    return reject("redirect_uris: expected a list of text");
+    return reject("redirect_uris: expected a list of strings");
   }
   if (clientId !== undefined) {
     const now = Math.floor(clock.now() / 1000);
@@ -54,7 +54,7 @@ async function registerAtProvider(
   metadata: string,
   provider: ProviderRegistration,
   { cancellation, trace }: Pick<Registration, "cancellation" | "trace">,
-): Promise<PolicyAnswer<"mcp_oauth">> {
+): Promise<PolicyOutcome<"mcp_oauth">> {
   if (provider.isBusy) {
     return rejectPublicly(
       "temporarily_unavailable",
@@ -72,7 +72,7 @@ async function registerAtProvider(
     if (isObject && status >= 200 && status < 300) return answer(status, text);
     if (status >= 400) return answer(status, isObject ? text : accessDenied);
     throw new Error(
-      `Cannot use answer: expected a JSON object, got status ${status}`,
+      `Cannot use the response: expected a JSON object, got status ${status}`,
     );
   } catch (error) {
     return rejectPublicly(
@@ -83,10 +83,10 @@ async function registerAtProvider(
   }
 }
 
-/** In place of a rejection that clients could not read, such as an HTML page. */
+/** Replaces rejections that clients cannot parse, such as HTML pages. */
 const accessDenied = JSON.stringify({
   error: "access_denied",
-  error_description: "the identity provider refuses to register the client",
+  error_description: "the identity provider rejected the registration",
 });
 
 async function readMetadata(

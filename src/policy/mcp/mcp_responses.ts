@@ -8,7 +8,7 @@ import {
 } from "../authentication/auth_responses.ts";
 import { Rejection } from "../rejection.ts";
 
-/** For documents that any page may read: there is nothing secret in them. A CORS policy of the route replaces it. */
+/** CORS headers of documents without secrets, which any page may read. A CORS policy of the route replaces them. */
 export const publicHeaders = { "access-control-allow-origin": "*" } as const;
 
 /** Optional parts of a rejection. */
@@ -18,7 +18,7 @@ export interface PublicRejectionDetails {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An OAuth endpoint that does not do what it was asked for. */
+/** Rejects a request to an OAuth endpoint. */
 export function rejectPublicly(
   error: AuthRejection,
   description: string,
@@ -31,14 +31,14 @@ export function rejectPublicly(
   );
 }
 
-/** A metadata document. */
+/** Responds with a metadata document. */
 export function publicJson(document: JsonObject): ResponseMessage {
   return {
     status: 200,
     headers: HeaderList.from([
       ["content-type", "application/json"],
       ["cache-control", "public, max-age=300"],
-      // The document names the address under which it was asked for.
+      // The document contains the address of the request.
       ["vary", "Host, X-Forwarded-Host, X-Forwarded-Proto"],
       ...Object.entries(publicHeaders),
     ]),

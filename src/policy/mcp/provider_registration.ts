@@ -2,7 +2,7 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { FetchedDocument } from "../../identity/documents/document_client.ts";
 
-/** Anybody can register, without a token: the provider is not to be flooded through us. So many at once, and in a second. */
+/** Limit of concurrent registrations, and of those per period: they need no token, so clients could flood the provider. */
 const MAX_FORWARDED = 8;
 const PERIOD_MS = 1000;
 
@@ -11,12 +11,12 @@ type Forward = (
   cancellation: Cancellation,
 ) => Promise<FetchedDocument>;
 
-/** Registers clients at the provider, a few at a time. */
+/** Registers clients at the provider, within limits. */
 export class ProviderRegistration {
   readonly #send: Forward;
   readonly #clock: Clock;
   #underWay = 0;
-  /** When the latest began. */
+  /** Start times of the latest registrations. */
   readonly #begunAt: number[] = [];
 
   constructor(send: Forward, clock: Clock) {
@@ -24,7 +24,7 @@ export class ProviderRegistration {
     this.#clock = clock;
   }
 
-  /** Whether the limit of concurrent or recent registrations is reached. */
+  /** True while the limit of concurrent or recent registrations is reached. */
   get isBusy(): boolean {
     const [earliest = 0] = this.#begunAt;
     return this.#underWay >= MAX_FORWARDED ||
@@ -32,7 +32,7 @@ export class ProviderRegistration {
         this.#clock.monotonic() - earliest < PERIOD_MS);
   }
 
-  /** Passes on what a client says of itself, as JSON. Rejects when the provider cannot be reached. */
+  /** Forwards a client's metadata as JSON. Rejects when the provider cannot be reached. */
   async forward(
     body: string,
     cancellation: Cancellation,

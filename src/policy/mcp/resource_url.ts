@@ -2,7 +2,7 @@ import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { isAuthority } from "../../http/server/request_target.ts";
 
-/** Parts of a request that tell under which address the client reached the gateway. */
+/** Parts of a request with the address that the client used. */
 type Addressed = Pick<RequestMessage, "scheme" | "authority" | "headers">;
 
 /** Path prefix of the metadata of protected resources (RFC 9728 section 3.1). */
@@ -10,8 +10,8 @@ export const PROTECTED_RESOURCE_PREFIX =
   "/.well-known/oauth-protected-resource";
 
 /**
- * Scheme and authority under which the client reached us, such as `https://gw.example.com:8443`.
- * @param trusted Whether the peer is a proxy whose `X-Forwarded-Proto` and `X-Forwarded-Host` count.
+ * Returns the origin that the client used, such as `https://gw.example.com:8443`.
+ * @param trusted True if the peer is a proxy whose `X-Forwarded-Proto` and `X-Forwarded-Host` are trusted.
  */
 export function clientOrigin(request: Addressed, trusted: boolean): string {
   const { scheme, authority, headers } = request;
@@ -23,7 +23,7 @@ export function clientOrigin(request: Addressed, trusted: boolean): string {
   return `${ownScheme}://${ownHost}`;
 }
 
-/** URL of the metadata of a resource, such as `https://gw/.well-known/oauth-protected-resource/mcp`. */
+/** Returns the URL of a resource's metadata, such as `https://gw/.well-known/oauth-protected-resource/mcp`. */
 export function resourceMetadataUrl(origin: string, path: string): string {
   return origin + PROTECTED_RESOURCE_PREFIX + (path === "/" ? "" : path);
 }

@@ -11,7 +11,7 @@ import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 export function explainLimit(failed: FailedRequest): Explanation {
   if (failed.finished.status === 503) return explainUnknownLimit(failed);
   return {
-    cause: `It was over a limit: ${errorOf(failed)}.`,
+    cause: `A rate limit rejected the request: ${errorOf(failed)}.`,
     failing: failingBudget(failed),
     advice: adviceOnLimit(failed),
   };
@@ -19,10 +19,10 @@ export function explainLimit(failed: FailedRequest): Explanation {
 
 function explainUnknownLimit(failed: FailedRequest): Explanation {
   return {
-    cause: `Nobody can say whether it is over a limit: ${errorOf(failed)}.`,
+    cause: `A rate limit could not be evaluated: ${errorOf(failed)}.`,
     failing: undefined,
     advice:
-      "See whether the store of `global` can be asked (`gwctl proxy limits`) and every entry has a value; `failureMode: Open` forwards meanwhile.",
+      "Check that the store or service of `global` is available (`gwctl proxy limits`), and that every entry has a value; `failureMode: Open` forwards requests meanwhile.",
   };
 }
 
@@ -37,9 +37,9 @@ function adviceOnLimit({ verdict, finished }: FailedRequest): string {
     ? verdict.entries.find((each) => each.verdict === "deny")
     : undefined;
   const wait = entry === undefined
-    ? "Wait as long as `retry-after` says"
+    ? "Wait for the time in `retry-after`"
     : `Wait until ${resetTime(finished, entry)}, when the limit resets`;
-  return `${wait}; or raise the limit under \`rateLimit\`. \`gwctl proxy limits\` shows what is left of each.`;
+  return `${wait}, or raise the limit under \`rateLimit\`. \`gwctl proxy limits\` shows the remaining budgets.`;
 }
 
 function resetTime(

@@ -3,7 +3,7 @@ import { explainLimit } from "./explain_limit.ts";
 import { checkGlobalStore } from "./rate_limit_references.ts";
 import { rateLimitSchema } from "./rate_limit_schema.ts";
 
-/** All limits of all levels, as one policy. */
+/** Rate limits of gateway and route, as one policy. */
 export const rateLimit = defineCombinedPolicy(
   "rateLimit",
   {

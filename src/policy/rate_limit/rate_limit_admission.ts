@@ -23,12 +23,12 @@ export class Admission {
     this.global = global;
   }
 
-  /** The same request, admitted by global budgets too. */
+  /** Returns the admission of the same request by global budgets too. */
   with(global: readonly GlobalAdmission[]): Admission {
     return new Admission(this.#clock, this.#budgets, global);
   }
 
-  /** The budgets as they are now. */
+  /** Returns the current state of the budgets. */
   readings(): readonly BudgetReading[] {
     const readings: BudgetReading[] = [];
     if (this.#budgets.length > 0) {
@@ -39,14 +39,14 @@ export class Admission {
     return readings;
   }
 
-  /** Charges the tokens that the request turned out to use, to the windows that are open then. */
+  /** Charges the tokens that the request used to the current windows. */
   debit(tokens: number): void {
     const now = Math.floor(this.#clock.monotonic());
     for (const budget of this.#budgets) budget.debit(tokens, now);
     for (const admission of this.global) admission.debit(tokens);
   }
 
-  /** Gives back what the request took of local budgets. */
+  /** Refunds the charges to local budgets. */
   refund(takenAt: number): void {
     const now = Math.floor(this.#clock.monotonic());
     for (const budget of this.#budgets) budget.refund(takenAt, now);

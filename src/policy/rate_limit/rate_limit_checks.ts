@@ -11,7 +11,7 @@ import {
 import type { CheckOptions, PolicyProblem } from "../policy_kind.ts";
 import { budgetOf } from "./rate_limit_budget.ts";
 
-/** Reports expressions that no limit can use, and descriptors that a rate limit service cannot count. */
+/** Finds expressions that no limit can use, and descriptors that a rate limit service cannot enforce. */
 export function checkRateLimit(
   { local = [], global }: RateLimit,
   { hide }: Pick<CheckOptions, "hide">,
@@ -54,7 +54,7 @@ function serviceProblems(
 
 const name: Accepted = {
   types: ["string", "number", "boolean"],
-  text: "a text, a number or a boolean",
+  text: "a string, a number or a boolean",
 };
 
 function problemFinder(hide: Hide) {

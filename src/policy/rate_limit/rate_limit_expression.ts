@@ -12,18 +12,18 @@ import { compileChecked } from "../expressions/expression_checks.ts";
 import { noteFailedExpression } from "../expressions/expression_slots.ts";
 import type { PolicyContext } from "../policy.ts";
 
-/** Use of the value of an expression by a limit. */
+/** Rules for the value of a limit's expression. */
 interface LimitExpressionOptions<T> {
-  /** `undefined` for a value that the limit cannot use. */
+  /** Converts a value; `undefined` if the limit cannot use it. */
   readonly accept: (value: unknown) => T | undefined;
   /** Such as `a boolean`. */
   readonly expected: string;
-  /** Replaces a value that cannot be used. */
+  /** Value in place of an unusable one. */
   readonly fallback: T;
   /** Consequence for the request, for the log. */
   readonly consequence: string;
-  /** Whether this is usual, so that the log has no warning. */
-  readonly isUsual: boolean;
+  /** True if unusable values are expected, so that the log has no warning. */
+  readonly isExpected: boolean;
 }
 
 /** Dependencies of the expressions of limits. */
@@ -36,28 +36,28 @@ export interface LimitDependencies {
 export class LimitExpression<T extends string | boolean | undefined> {
   readonly bodyUse: BodyUse;
   readonly #expression: Expression;
-  readonly #surroundings: LimitDependencies;
+  readonly #dependencies: LimitDependencies;
   readonly #options: LimitExpressionOptions<T>;
   readonly #subjectOf: SubjectOf | undefined;
   readonly #bySubject = new WeakMap<object, T>();
-  /** Whether traces may show its value. */
+  /** True if traces may show its value. */
   readonly #isOpen: boolean;
   #hasWarned: boolean;
 
-  /** @throws {TypeError} For a text that `checkRateLimit` finds a problem in. */
+  /** @throws {TypeError} If `checkRateLimit` finds a problem in the expression. */
   constructor(
     text: string,
-    surroundings: LimitDependencies,
+    dependencies: LimitDependencies,
     options: LimitExpressionOptions<T>,
   ) {
-    const expression = compileChecked(text, surroundings.hide);
+    const expression = compileChecked(text, dependencies.hide);
     this.bodyUse = bodyUseOf(expression);
     this.#expression = expression;
-    this.#surroundings = surroundings;
+    this.#dependencies = dependencies;
     this.#options = options;
     this.#subjectOf = subjectOf(expression);
     this.#isOpen = isOpen(expression);
-    this.#hasWarned = options.isUsual;
+    this.#hasWarned = options.isExpected;
   }
 
   /** @param variables Those of `context`. */
@@ -68,7 +68,7 @@ export class LimitExpression<T extends string | boolean | undefined> {
     if (known !== undefined) return known;
     const value = this.#expression.evaluate(variables);
     const usable = this.#options.accept(value);
-    // Not remembered: each request that it fails for is told and counted.
+    // Errors are not cached: each one is logged and counted.
     if (usable === undefined) return this.#fallBack(value, context);
     if (subject !== undefined) this.#bySubject.set(subject, usable);
     context.trace?.evaluated(this.#expression.shown, this.#show(usable));
@@ -77,7 +77,7 @@ export class LimitExpression<T extends string | boolean | undefined> {
 
   #show(value: string | boolean): string | boolean {
     if (typeof value === "boolean") return value;
-    return this.#isOpen ? this.#surroundings.hide(value) : REDACTION_MARKER;
+    return this.#isOpen ? this.#dependencies.hide(value) : REDACTION_MARKER;
   }
 
   #fallBack(value: unknown, context: PolicyContext): T {
@@ -85,12 +85,12 @@ export class LimitExpression<T extends string | boolean | undefined> {
     const { trace, requestId } = context;
     const { shown } = this.#expression;
     const { expected, fallback, consequence } = this.#options;
-    const { log } = this.#surroundings;
+    const { log } = this.#dependencies;
     const error = value instanceof EvaluationFailure
       ? value.withoutValues(shown)
       : `expected ${expected}`;
     trace?.evaluated(shown, { error });
-    // Whoever wrote the expression should hear of it; one line is enough.
+    // One warning per expression is enough for its author.
     const level = this.#hasWarned ? "debug" : "warn";
     this.#hasWarned = true;
     if (!log.isEnabled(level)) return fallback;
@@ -103,11 +103,11 @@ export class LimitExpression<T extends string | boolean | undefined> {
   }
 }
 
-/** Fields of a request that may hold secrets, of which an expression may cut a part that nobody knows again. */
+/** Fields that may hold secrets. An expression may extract a part of one, which redaction could not recognize. */
 const secretFields = ["headers", "uri", "pathAndQuery", "body"] as const;
 const openFields = ["method", "host", "scheme", "path", "version"] as const;
 
-/** Reports whether the value of an expression cannot hold a secret. Claims are shown as they are: they are no credentials. */
+/** Returns whether the value of an expression cannot hold a secret. Claims are not credentials. */
 function isOpen(expression: Expression): boolean {
   const reads = (field: string) => expression.reads(`request.${field}`);
   return !expression.variables.has("request") ||
@@ -117,9 +117,8 @@ function isOpen(expression: Expression): boolean {
 type SubjectOf = (context: PolicyContext) => object | undefined;
 
 /**
- * By variable: the object whose fields it shows, where that stays the same for many requests: claims as long as the token is
- * remembered, a key as long as the configuration, an address as long as the connection. What an expression makes of it alone is
- * remembered with it.
+ * Objects behind variables, if they stay the same for many requests: claims while the token is cached, a key for the lifetime of
+ * the configuration, an address for that of the connection. Results of expressions over one such variable are cached with it.
  */
 const subjects: { readonly [name in VariableName]?: SubjectOf } = {
   jwt: ({ slots }) => slots.get(jwtClaims),
@@ -135,52 +134,52 @@ function subjectOf(expression: Expression): SubjectOf | undefined {
 }
 
 /**
- * Whose budget a request counts against. Where the expression has no value, as `jwt.sub` without a token, it is that of `""`, which
- * all such requests share: nobody gets around a limit by leaving something out.
+ * Compiles the key of a limit. Requests for which the expression has no value, such as `jwt.sub` without a token, share the budget
+ * of `""`: leaving something out does not evade a limit.
  */
 export function compileKey(
   text: string,
-  surroundings: LimitDependencies,
+  dependencies: LimitDependencies,
 ): LimitExpression<string> {
-  return new LimitExpression(text, surroundings, {
+  return new LimitExpression(text, dependencies, {
     ...asText,
     fallback: "",
     consequence:
       "A request has no key for a limit and shares the budget of those without",
-    isUsual: true,
+    isExpected: true,
   });
 }
 
 /** Compiles the condition of a limit. A limit applies when its condition cannot be evaluated or is no boolean. */
 export function compileCondition(
   text: string,
-  surroundings: LimitDependencies,
+  dependencies: LimitDependencies,
 ): LimitExpression<boolean> {
-  return new LimitExpression(text, surroundings, {
+  return new LimitExpression(text, dependencies, {
     accept: (value) => typeof value === "boolean" ? value : undefined,
     expected: "a boolean",
     fallback: true,
     consequence: "A limit applies because its condition has no value",
-    isUsual: false,
+    isExpected: false,
   });
 }
 
-/** The value of a descriptor's entry; `undefined` when there is none. */
+/** Compiles the value of a descriptor's entry, which is `undefined` when the expression has none. */
 export function compileValue(
   text: string,
-  surroundings: LimitDependencies,
+  dependencies: LimitDependencies,
 ): LimitExpression<string | undefined> {
-  return new LimitExpression<string | undefined>(text, surroundings, {
+  return new LimitExpression<string | undefined>(text, dependencies, {
     ...asText,
     fallback: undefined,
     consequence: "A global limit has no value for an entry",
-    isUsual: false,
+    isExpected: false,
   });
 }
 
 const asText = {
   accept: textOf,
-  expected: "a text, a number or a boolean",
+  expected: "a string, a number or a boolean",
 };
 
 function textOf(value: unknown): string | undefined {

@@ -20,14 +20,14 @@ import {
 } from "./rate_limit_expression.ts";
 import { nameDescriptors } from "./rate_limit_names.ts";
 
-/** The request may go on. */
+/** A request that a `global` block admitted. */
 export interface GlobalAdmission extends Omit<LimiterAdmission, "verdict"> {
   readonly verdict: "admitted";
   /** Error that left the limit undecided; the failure mode then admitted the request. */
   readonly error?: string;
-  /** Charges the tokens that the request turned out to use. */
+  /** Charges the tokens that the request used. */
   debit(tokens: number): void;
-  /** Gives back what was charged, when another limit refuses after all. */
+  /** Refunds the charges after another limit has rejected the request. */
   refund(): void;
 }
 
@@ -38,14 +38,14 @@ export type GlobalVerdict = GlobalAdmission | LimiterRejection | {
   readonly message: string;
 };
 
-/** In the place of a value that cannot be evaluated, where the failure mode is `Open`. */
+/** Value of an entry that cannot be evaluated, with failure mode `Open`. */
 const UNKNOWN_VALUE = "unknown";
 
 interface Descriptor extends Omit<DescriptorUse, "entries"> {
   readonly when: LimitExpression<boolean> | undefined;
   readonly entries: readonly {
     readonly key: string;
-    /** The key as log and trace have it. */
+    /** Redacted key, for log and trace. */
     readonly shown: string;
     readonly value: LimitExpression<string | undefined>;
   }[];
@@ -64,15 +64,15 @@ export class GlobalLimits {
   constructor(
     config: GlobalRateLimit,
     limiter: GlobalLimiter,
-    surroundings: LimitDependencies,
+    dependencies: LimitDependencies,
   ) {
     const { domain, descriptors, failureMode } = config;
     this.domain = domain;
-    this.#names = nameDescriptors(config, surroundings.hide);
+    this.#names = nameDescriptors(config, dependencies.hide);
     this.#limiter = limiter;
     this.#isOpen = failureMode === "Open";
     this.#descriptors = descriptors.map((each, index) =>
-      compileDescriptor(each, index, surroundings)
+      compileDescriptor(each, index, dependencies)
     );
     this.countsTokens = descriptors.some(({ tokens }) => tokens !== undefined);
     this.bodyUse = joinBodyUses(
@@ -84,12 +84,12 @@ export class GlobalLimits {
     );
   }
 
-  /** The limit that a verdict tells of, such as `100 requests per minute, by user`; its name within the domain. */
+  /** Returns the name of the limit of a reading within its domain, such as `100 requests per minute, by user`. */
   nameOf({ index }: DescriptorReading): string {
     return this.#names[index] ?? `descriptor ${index}`;
   }
 
-  /** Decides over a request. Answers without a promise when there is nothing to wait for. */
+  /** Decides whether a request is admitted; without a promise when nothing has to be awaited. */
   admit(
     variables: Variables,
     context: PolicyContext,
@@ -129,7 +129,7 @@ export class GlobalLimits {
       case "failed": {
         const error = `The limiter failed: ${describeError(decision.error)}`;
         if (!this.#isOpen) return { verdict: "failed", message: error };
-        // The tokens are owed all the same, when the limiter is back.
+        // The tokens still count once the limiter is available again.
         const debit = (tokens: number) => this.#limiter.debit(uses, tokens);
         return { ...nothingCounted, error, debit };
       }
@@ -152,17 +152,17 @@ function notEvaluated(key: string): GlobalVerdict {
 function compileDescriptor(
   config: GlobalRateLimit["descriptors"][number],
   index: number,
-  surroundings: LimitDependencies,
+  dependencies: LimitDependencies,
 ): Descriptor {
   const { when, entries } = config;
   return {
     index,
     budget: budgetOf(config),
-    when: when === undefined ? undefined : compileCondition(when, surroundings),
+    when: when === undefined ? undefined : compileCondition(when, dependencies),
     entries: entries.map(({ key, value }) => ({
       key,
-      shown: surroundings.hide(key),
-      value: compileValue(value, surroundings),
+      shown: dependencies.hide(key),
+      value: compileValue(value, dependencies),
     })),
   };
 }

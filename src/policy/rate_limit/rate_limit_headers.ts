@@ -12,13 +12,13 @@ export const limitHeaders: readonly string[] = [
   "x-ext-ratelimited",
 ];
 
-/** Writes the state of the budgets to a response, in place of what the upstream may have written. */
+/** Writes the state of the budgets to a response, in place of fields of the upstream. */
 export type WriteLimits = (
   headers: HeaderList,
   readings: readonly BudgetReading[],
 ) => void;
 
-/** Writes the usual fields and those of the IETF draft. */
+/** Writes the `x-ratelimit-*` fields and those of the IETF draft. */
 export function writeStandardHeaders(
   headers: HeaderList,
   readings: readonly BudgetReading[],
@@ -28,7 +28,8 @@ export function writeStandardHeaders(
 }
 
 /**
- * Writes `x-ratelimit-limit`, `-remaining` and `-reset` of the budget with the least left; of several, the one that resets last.
+ * Writes `x-ratelimit-limit`, `-remaining` and `-reset` for the budget with the least remaining; among equals, for the one that
+ * resets last.
  */
 export function writeUsualHeaders(
   headers: HeaderList,
@@ -47,7 +48,7 @@ export function writeUsualHeaders(
   headers.set("x-ratelimit-reset", String(seconds(least.resetMs)));
 }
 
-/** Says of every budget the same in `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
+/** Writes every budget to `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11). */
 function writeDraftHeaders(
   headers: HeaderList,
   readings: readonly BudgetReading[],
@@ -71,12 +72,12 @@ function writeDraftHeaders(
   headers.set("ratelimit", states.join(", "));
 }
 
-/** Whole seconds, rounded up: whoever waits as long finds the window over. */
+/** Rounds up to whole seconds, so that the window is over after that time. */
 export function seconds(ms: number): number {
   return Math.ceil(ms / 1000);
 }
 
-/** Writes what a limiter adds, in place of what is there under the same names. */
+/** Writes the headers that a limiter adds; they replace those with the same names. */
 export function writeAddedHeaders(
   headers: HeaderList,
   added: readonly (readonly [name: string, value: string])[] = [],

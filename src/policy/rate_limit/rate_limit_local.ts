@@ -28,16 +28,16 @@ interface Entry {
 /** The local limits of a route, its own and its gateway's. */
 export class LocalLimits {
   readonly #entries: readonly Entry[];
-  /** The budgets of every request, unless they depend on it. */
+  /** Budgets of every request; `undefined` when they depend on the request. */
   readonly fixed: readonly Budget[] | undefined;
   readonly bodyUse: BodyUse | undefined;
   readonly countsTokens: boolean;
 
   constructor(
     scoped: readonly ScopedLimits[],
-    surroundings: LimitDependencies & Pick<PolicyServices, "counters">,
+    dependencies: LimitDependencies & Pick<PolicyServices, "counters">,
   ) {
-    this.#entries = compileEntries(scoped, surroundings);
+    this.#entries = compileEntries(scoped, dependencies);
     const depends = this.#entries.some(({ key, when }) => key ?? when);
     this.fixed = depends
       ? undefined
@@ -50,12 +50,12 @@ export class LocalLimits {
     );
   }
 
-  /** All that are configured. */
+  /** All configured limits. */
   get limits(): readonly Limit[] {
     return this.#entries.map(({ limit }) => limit);
   }
 
-  /** The budgets that a request counts against. */
+  /** Returns the budgets that a request counts against. */
   budgets(
     variables: Variables,
     context: PolicyContext,
@@ -73,9 +73,9 @@ export class LocalLimits {
 
 function compileEntries(
   scoped: readonly ScopedLimits[],
-  surroundings: LimitDependencies & Pick<PolicyServices, "counters">,
+  dependencies: LimitDependencies & Pick<PolicyServices, "counters">,
 ): Entry[] {
-  const { counters, hide } = surroundings;
+  const { counters, hide } = dependencies;
   const names = new LimitNames();
   return scoped.flatMap(({ scope, limits }) =>
     limits.map((config) => {
@@ -84,24 +84,24 @@ function compileEntries(
       const { key, when } = config;
       return {
         limit: counters.limit({ scope, name, words }, budgetOf(config)),
-        key: key === undefined ? undefined : compileKey(key, surroundings),
+        key: key === undefined ? undefined : compileKey(key, dependencies),
         when: when === undefined
           ? undefined
-          : compileCondition(when, surroundings),
+          : compileCondition(when, dependencies),
       };
     })
   );
 }
 
-/** Takes a request of all budgets, or of none: of those that are used up, the one that the client has to wait for longest is returned. */
+/** Charges a request to all budgets, or to none: then returns the exhausted budget with the longest wait. */
 export function takeAll(
   budgets: readonly Budget[],
   now: number,
 ): Budget | undefined {
-  const rejecting = findExhausted(budgets, now);
-  if (rejecting !== undefined) {
-    rejecting.reject();
-    return rejecting;
+  const exhausted = findExhausted(budgets, now);
+  if (exhausted !== undefined) {
+    exhausted.reject();
+    return exhausted;
   }
   for (const budget of budgets) budget.take(now);
   return undefined;

@@ -7,7 +7,7 @@ import {
   windowUnits,
 } from "./rate_limit_budget.ts";
 
-/** A local limit in words that tell it from all others: `100 requests per minute, burst 20, by jwt.sub`. */
+/** Describes a local limit: `100 requests per minute, burst 20, by jwt.sub`. */
 export function describeLimit(
   config: LocalLimit,
   hide: Hide = showAll,
@@ -20,8 +20,8 @@ export function describeLimit(
 }
 
 /**
- * Global limits in words: `100 requests per minute, by user`. Those of a domain with the same words are numbered, though the same
- * values of their entries share a budget.
+ * Describes global limits: `100 requests per minute, by user`. Equal descriptions of a domain are numbered, although equal values
+ * share a budget.
  */
 export function nameDescriptors(
   { descriptors }: Pick<GlobalRateLimit, "descriptors">,
@@ -39,7 +39,7 @@ function describeDescriptor(
   return [...partsOf(config), `by ${keys.join(" and ")}`].join(", ");
 }
 
-/** Tells limits with the same words apart, where they are named one after the other: the second is `… (2)`. */
+/** Makes names of limits unique by numbering: the second with the same description is `… (2)`. */
 export class LimitNames {
   readonly #seen = new Map<string, number>();
 

@@ -35,10 +35,10 @@ import { onUsage } from "../usage_listeners.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
 /**
- * The limits of a route and those of its gateway as one policy, so that a request that one of them refuses is charged to none.
+ * Creates one policy from the limits of a route and of its gateway, so that a rejected request is charged to none of them.
  *
- * Local budgets are taken first, then global ones are asked; when those refuse, the local ones get back what was taken. Tokens are
- * charged when the answer is over.
+ * Local budgets are charged first, then the global ones; if a global limit rejects the request, all earlier charges are refunded.
+ * Tokens are charged at the end of the response.
  */
 export function createRateLimit(
   layers: readonly CombinedLayer<RateLimit>[],
@@ -52,7 +52,7 @@ export function createRateLimit(
     return [limiter && new GlobalLimits(config.global, limiter, { log, hide })];
   });
   if (global.includes(undefined)) {
-    const problem = "The limiter that processes share is not available";
+    const problem = "The shared rate limiter is not available";
     return denyingPolicy(problem);
   }
   const { services, hide } = first.options;
@@ -65,7 +65,9 @@ export function createRateLimit(
     clock: services.clock,
     local,
     global: global.filter((each) => each !== undefined),
-    mayAskForUsage: layers.every(({ config }) => config.includeUsage !== false),
+    mayRequestUsage: layers.every(({ config }) =>
+      config.includeUsage !== false
+    ),
     writeLimits: layers.some(({ config }) => config.headers === "Standard")
       ? writeStandardHeaders
       : writeUsualHeaders,
@@ -76,8 +78,8 @@ interface RateLimitOptions {
   readonly clock: Clock;
   readonly local: LocalLimits;
   readonly global: readonly GlobalLimits[];
-  /** Whether the gateway may change streamed chats so that the provider reports their usage. */
-  readonly mayAskForUsage: boolean;
+  /** True if the gateway may change streamed chats so that the provider reports their usage. */
+  readonly mayRequestUsage: boolean;
   readonly writeLimits: WriteLimits;
 }
 
@@ -97,7 +99,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
   readonly #options: RateLimitOptions;
   readonly #bodyUse: BodyUse | undefined;
   readonly #countsTokens: boolean;
-  /** Admission of every request, where it does not depend on the request. */
+  /** Admission for all requests; `undefined` when it depends on the request. */
   readonly #fixed: Admission | undefined;
 
   constructor(options: RateLimitOptions) {
@@ -197,7 +199,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     onUsage(
       context,
       ({ totalTokens }) => admission.debit(totalTokens),
-      this.#options.mayAskForUsage,
+      this.#options.mayRequestUsage,
     );
   }
 }

@@ -1,7 +1,7 @@
 import type { PolicyProblem, References } from "../policy_kind.ts";
 import type { RateLimit } from "./rate_limit_schema.ts";
 
-/** Finds global limits that nobody keeps: their policies would reject every request. */
+/** Finds global limits without a store or service: their policies would reject every request. */
 export function checkGlobalStore(
   { global }: RateLimit,
   references: References,
@@ -11,7 +11,7 @@ export function checkGlobalStore(
   if (store === undefined) return [];
   if (store === "KV") {
     const message =
-      'Cannot share limits: expected a store in "config.kv", such as {path: limits.db}, there at the start of the process';
+      'Cannot share limits: "config.kv" is not set; set it, such as {path: limits.db}, and restart the gateway';
     return references.hasStore ? [] : [{ path, message }];
   }
   const ref = store.service.backendRef;
@@ -20,7 +20,7 @@ export function checkGlobalStore(
   const backend = references.backend(ref);
   if (backend === undefined) return [references.missing(ref, at)];
   const message =
-    `Cannot ask backend "${backend.key}" for limits: a rate limit service speaks HTTP/2`;
+    `Cannot use backend "${backend.key}" as a rate limit service: expected HTTP/2`;
   return backend.protocol === "http1"
     ? [{ path: [...at, "name"], message }]
     : [];

@@ -14,17 +14,17 @@ import {
 } from "./rate_limit_verdict.ts";
 import { Rejection } from "../rejection.ts";
 
-/** A local budget that is used up, and what there is besides. */
+/** An exhausted local budget of a request. */
 export interface Exhaustion {
   readonly budget: Budget;
-  /** All that the request counts against. */
+  /** All budgets that the request counts against. */
   readonly budgets: readonly Budget[];
-  /** All that are configured. */
+  /** All configured limits. */
   readonly limits: readonly Limit[];
   readonly now: number;
 }
 
-/** Refuses a request whose local budget is used up. */
+/** Rejects a request whose local budget is exhausted. */
 export function rejectLocally(
   { budget, budgets, limits, now }: Exhaustion,
   writeLimits: WriteLimits,
@@ -39,7 +39,7 @@ export function rejectLocally(
   return new Rejection("rate_limit", message, response, verdict);
 }
 
-/** Refuses a request that the limiter of `limits` refused. */
+/** Rejects a request that the limiter of `limits` rejected. */
 export function rejectGlobally(
   limits: GlobalLimits,
   rejection: LimiterRejection,
@@ -62,7 +62,7 @@ export function rejectGlobally(
   return new Rejection("rate_limit", message, response, verdict);
 }
 
-/** Refuses a request of which nobody can say whether it may pass. @param message Why. */
+/** Rejects a request whose limits could not be evaluated. @param message The cause. */
 export function rejectUndecided(message: string): Rejection<"rate_limit"> {
   const verdict = failedVerdict(message);
   return new Rejection("rate_limit", message, limitUnknown(), verdict);

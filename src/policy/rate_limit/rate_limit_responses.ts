@@ -2,7 +2,7 @@ import { BytesBody, textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 
-/** The answer to a request that a limit refuses. @param body In place of the usual text. */
+/** Responds with 429 to a request over a limit. @param body Replaces the default text. */
 export function tooManyRequests(body?: Uint8Array): ResponseMessage {
   return {
     status: 429,
@@ -13,7 +13,7 @@ export function tooManyRequests(body?: Uint8Array): ResponseMessage {
   };
 }
 
-/** Responds to a request whose limits could not be decided. */
+/** Responds with 503 to a request whose limits could not be evaluated. */
 export function limitUnknown(): ResponseMessage {
   return {
     status: 503,

@@ -9,8 +9,8 @@ import type { GlobalLimits } from "./rate_limit_global.ts";
 import { seconds } from "./rate_limit_headers.ts";
 
 /**
- * What local budgets said of a request, for the trace.
- * @param limits All that are configured; those without a budget did not apply.
+ * Describes the verdict of local budgets for the trace.
+ * @param limits All configured limits; those without a budget did not apply.
  */
 export function localVerdict(
   limits: readonly Limit[],
@@ -33,7 +33,7 @@ export function globalVerdict(
   { readings, refusedBy, error }: {
     readonly readings: readonly DescriptorReading[];
     readonly refusedBy?: DescriptorReading | undefined;
-    /** Error that explains why there are none. */
+    /** Error that explains why there are no readings. */
     readonly error?: string;
   },
 ): RateLimitResult {
@@ -47,7 +47,7 @@ export function globalVerdict(
   return error === undefined ? result : { ...result, error };
 }
 
-/** The limiter could not say, and the failure mode refuses. */
+/** Describes the verdict of a limiter that failed with failure mode `Closed`. */
 export function failedVerdict(error: string): RateLimitResult {
   return { ...resultOf("global", []), result: "deny", error };
 }
@@ -56,12 +56,12 @@ function resultOf(
   kind: RateLimitResult["kind"],
   entries: readonly RateLimitEntry[],
 ): RateLimitResult {
-  const isRefused = entries.some(({ verdict }) => verdict === "deny");
+  const isDenied = entries.some(({ verdict }) => verdict === "deny");
   return {
     type: "rateLimit",
     kind,
     entries,
-    result: isRefused ? "deny" : "allow",
+    result: isDenied ? "deny" : "allow",
   };
 }
 

@@ -27,13 +27,13 @@ interface PseudoChange {
 /** A header that gets the value of an expression. */
 export interface HeaderChange {
   readonly action: "set" | "add";
-  /** As configured, and in lower case. */
+  /** Name as configured; `key` is in lower case. */
   readonly name: string;
   readonly key: string;
   readonly expression: TransformationExpression<string>;
 }
 
-/** A change and what its expression says of a message. */
+/** A change with its value for a message. */
 export interface EvaluatedHeader {
   readonly change: HeaderChange;
   readonly value: string | EvaluationFailure;
@@ -41,7 +41,7 @@ export interface EvaluatedHeader {
 
 const noValues: ReadonlyMap<PseudoHeader, string> = new Map();
 
-/** The changes to requests, or those to responses, compiled. */
+/** Compiled changes to requests or to responses. */
 export class CompiledChanges {
   readonly body: TransformationExpression<Uint8Array> | undefined;
   readonly bodyUse: BodyUse | undefined;
@@ -90,8 +90,8 @@ export class CompiledChanges {
   }
 
   /**
-   * Values of the pseudo headers.
-   * @throws {GatewayError} `transformation_failed` when one has none: a message cannot do without it, and must not keep the old one.
+   * Evaluates the pseudo headers.
+   * @throws {GatewayError} `transformation_failed` if one has no value: a message needs it, and must not keep the old one.
    */
   evaluatePseudo(
     variables: Variables,
@@ -115,7 +115,7 @@ export class CompiledChanges {
     return values;
   }
 
-  /** Values of the headers. */
+  /** Evaluates the headers. */
   evaluateHeaders(
     variables: Variables,
     context: PolicyContext,
@@ -129,7 +129,7 @@ export class CompiledChanges {
     });
   }
 
-  /** Writes the values; a header without one goes, so that nobody else can have given it. */
+  /** Writes the values; a header without one is removed, so that clients cannot set it. */
   apply(headers: HeaderList, changes: readonly EvaluatedHeader[]): void {
     this.#removeLookAlikes(headers);
     for (const { change: { action, name, key }, value } of changes) {

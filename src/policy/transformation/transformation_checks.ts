@@ -17,7 +17,7 @@ import { compileBody, compileHeader } from "./transformation_expression.ts";
 
 type Side = keyof Transformation;
 
-/** Reports expressions that cannot be used, changes of headers that the gateway writes itself, and headers that are changed twice. */
+/** Finds invalid expressions, changes of headers that the gateway writes itself, and headers that are changed twice. */
 export function checkTransformation(
   { request, response }: Transformation,
   { hide }: Pick<CheckOptions, "hide">,
@@ -88,7 +88,7 @@ function ownHeaderProblem(side: Side, key: string, action: string): string {
     : "the gateway writes it itself";
 }
 
-/** @param name Of the header, when it is the value of one. */
+/** @param name Name of the header; `undefined` for the body. */
 function valueProblems(
   side: Side,
   compiled: CompiledExpression,
@@ -117,6 +117,6 @@ function unavailableIn(
     return 'Cannot use "backend" in a transformation: it may run before a backend is chosen';
   }
   return side === "request" && variables.has("response")
-    ? 'Cannot use "response" in a change of the request: there is none yet'
+    ? 'Cannot use "response" in a change of the request: there is no response yet'
     : undefined;
 }

@@ -10,14 +10,14 @@ import { isAuthority, isTarget } from "../../http/server/request_target.ts";
 import { normalizeTarget } from "../../route/normalize_target.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 
-/** An expression and the form that its result is needed in; one that reads nothing is evaluated once. */
+/** An expression with a conversion of its result. If it reads no variables, it is evaluated once. */
 export class TransformationExpression<T extends string | Uint8Array> {
-  /** Its text as the trace has it. */
+  /** Redacted text, for the trace. */
   readonly shown: string;
   readonly bodyUse: BodyUse;
   readonly readsRequestBody: boolean;
   readonly readsResponseBody: boolean;
-  /** The result, when it is the same for every request. */
+  /** The result; `undefined` when it depends on the request. */
   readonly constant: T | EvaluationFailure | undefined;
   readonly #expression: Expression;
   readonly #convert: (value: string | Uint8Array) => T | EvaluationFailure;
@@ -35,7 +35,7 @@ export class TransformationExpression<T extends string | Uint8Array> {
     this.constant = expression.isConstant ? this.#evaluate({}) : undefined;
   }
 
-  /** The result, or why there is none that can be sent. Never throws. */
+  /** Returns the result, or the reason why there is none that can be sent. Never throws. */
   read(variables: Variables): T | EvaluationFailure {
     return this.constant ?? this.#evaluate(variables);
   }
@@ -55,8 +55,8 @@ export class TransformationExpression<T extends string | Uint8Array> {
 }
 
 /**
- * The expression of a header's value, or of a pseudo header's.
- * @throws {TypeError} For a text with problems, which `checkTransformation` has reported.
+ * Compiles the expression of a header or pseudo header.
+ * @throws {TypeError} If `checkTransformation` finds a problem in it.
  */
 export function compileHeader(
   name: string,
@@ -70,8 +70,8 @@ export function compileHeader(
 }
 
 /**
- * The expression of a body; text is encoded as UTF-8.
- * @throws {TypeError} As `compileHeader`.
+ * Compiles the expression of a body; strings are encoded as UTF-8.
+ * @throws {TypeError} If `checkTransformation` finds a problem in it.
  */
 export function compileBody(
   expression: Expression,
@@ -84,16 +84,16 @@ export function compileBody(
 
 const encoder = new TextEncoder();
 
-/** Longer values would be refused by most servers. */
+/** Most servers reject longer values. */
 const MAX_VALUE_LENGTH = 16 * 1024;
 const MAX_METHOD_LENGTH = 32;
 
-/** Header values are Latin-1 in memory, so that bytes go through as they are. */
+/** Decodes header values as Latin-1, which keeps every byte. */
 function toText(value: string | Uint8Array): string {
   return typeof value === "string" ? value : latin1(value);
 }
 
-/** The value without blanks around it, if it can be sent: a line break would begin another header. */
+/** Trims a value, and rejects one that cannot be sent: a line break would begin another header. */
 function toFieldValue(value: string): string | EvaluationFailure {
   const trimmed = value.replace(/^[ \t]+|[ \t]+$/g, "");
   if (trimmed.length > MAX_VALUE_LENGTH) {
@@ -102,7 +102,7 @@ function toFieldValue(value: string): string | EvaluationFailure {
     );
   }
   return isFieldValue(trimmed) ? trimmed : new EvaluationFailure(
-    "the value is not allowed in a header: it holds control characters, or others than those of Latin-1",
+    "the value is not allowed in a header: it has control characters, or characters outside Latin-1",
   );
 }
 
@@ -129,7 +129,7 @@ const pseudoValues: Readonly<
     ),
 };
 
-/** In the one form that targets of clients are brought into as well: matching and backends must not read two paths. */
+/** Normalizes a path as those of clients, so that route matching and backends read the same. */
 function toTarget(value: string): string | EvaluationFailure {
   const isPath = value.length <= MAX_VALUE_LENGTH && value !== "*" &&
     isTarget("GET", value);

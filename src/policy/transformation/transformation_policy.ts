@@ -9,8 +9,8 @@ import {
 import { noteFailedExpression } from "../expressions/expression_slots.ts";
 import {
   type BodyText,
-  forgetContent,
   readBodyText,
+  removeContentHeaders,
   replaceBody,
 } from "../expressions/message_body.ts";
 import { assertReadableContent } from "../expressions/readable_content.ts";
@@ -29,18 +29,18 @@ import {
   logFailures,
 } from "./transformation_report.ts";
 import {
-  askForReadable,
   assertBuffered,
   hasNoContent,
+  requireReadableResponse,
   setPseudoHeaders,
   takesBody,
 } from "./transformed_message.ts";
 
 /**
- * Changes requests and responses by expressions, all of which see the message as it was before.
+ * Changes requests and responses by expressions, all of which see the message before the changes.
  *
- * A header whose expression fails is removed, a body is emptied. What can be neither, such as a path, rejects the request, and so
- * does a body that is too long to be looked at.
+ * If an expression errors, its header is removed or its body emptied. For anything else, such as a path, the request is rejected, as
+ * it is if an expression reads a body that is too long.
  */
 export function createTransformation(
   { request, response }: Transformation,
@@ -65,7 +65,7 @@ class TransformationPolicy implements Policy<never> {
   readonly #services: Services;
   readonly #bodyUse: BodyUse | undefined;
   readonly #readsRequestText: boolean;
-  /** For the changes of the response: by then the body is gone. */
+  /** Texts of request bodies, kept for the changes of the response. */
   readonly #requestTexts = new WeakMap<PolicyContext, BodyText>();
   #hasWarned = false;
 
@@ -122,7 +122,7 @@ class TransformationPolicy implements Policy<never> {
       context.trace?.skip("it changes responses only");
     } else this.#applyToRequest(this.#request, context, requestText);
     if (this.#response === undefined) return;
-    askForReadable(context.request, this.#response);
+    requireReadableResponse(context.request, this.#response);
   }
 
   #applyToRequest(
@@ -141,7 +141,7 @@ class TransformationPolicy implements Policy<never> {
     if (bytes !== undefined) replaceBody(request, bytes);
     setPseudoHeaders(request, pseudo);
     changes.apply(request.headers, headers);
-    // The client's Content-Type describes its own body: the backend would read the new one in its charset.
+    // The client's Content-Type describes its own body: the backend would decode the new one with that charset.
     const isTyped = headers.some(({ change }) => change.key === "content-type");
     if (bytes !== undefined && !isTyped) assertReadableContent(request.headers);
     logFailures(this.#services.log, context.requestId, headers);
@@ -185,21 +185,22 @@ class TransformationPolicy implements Policy<never> {
     const { response } = messages;
     const pseudo = changes.evaluatePseudo(variables, context);
     const status = Number(pseudo.get(":status") ?? response.status);
-    const isSilent = hasNoContent(context.request.method, status);
-    const bytes = isSilent
+    const bytes = hasNoContent(context.request.method, status)
       ? undefined
       : this.#evaluateBody(changes, context, variables, messages);
     if (bytes !== undefined) {
       response.body?.cancel("the body is replaced by a transformation");
       replaceBody(response, bytes);
-    } else if (changes.body !== undefined) forgetContent(response.headers);
+    } else if (changes.body !== undefined) {
+      removeContentHeaders(response.headers);
+    }
     response.status = status;
     return { pseudo: [...pseudo.keys()], body: bytes !== undefined };
   }
 
   /**
-   * The new body; `undefined` when it stays.
-   * @throws {GatewayError} When a text that it reads is too long, so that something else than the client's would be sent in its place.
+   * Returns the new body; `undefined` when it stays.
+   * @throws {GatewayError} If a body that the expression reads is too long.
    */
   #evaluateBody(
     { body }: CompiledChanges,
@@ -219,7 +220,7 @@ class TransformationPolicy implements Policy<never> {
   #noteEmptied(context: PolicyContext, shown: string, error: string): void {
     noteFailedExpression(context, "transformation");
     context.trace?.evaluated(shown, { error });
-    // Whoever wrote the expression should hear of it; one line is enough.
+    // One warning per policy is enough for the author of the expression.
     const level = this.#hasWarned ? "debug" : "warn";
     this.#hasWarned = true;
     this.#services.log[level](

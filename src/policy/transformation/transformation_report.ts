@@ -7,13 +7,13 @@ import type { EvaluatedHeader } from "./transformation_changes.ts";
 export interface ContentChanges {
   /** Names of the pseudo headers that were set, such as `[":path"]`. */
   readonly pseudo: readonly string[];
-  /** Whether the body was replaced. */
+  /** True if the body was replaced. */
   readonly body: boolean;
 }
 
 /**
- * What changed, for the trace: `{"set": [":path", "x-team"], "failed": {}, "body": false}`. Names and errors only: the values are in
- * the trace's snapshots, where those of sensitive headers are left out.
+ * Describes changes for the trace: `{"set": [":path", "x-team"], "failed": {}, "body": false}`. The values are in the snapshots of
+ * the trace, which leave out those of sensitive headers.
  */
 export function describeChanges(
   { pseudo, body }: ContentChanges,
@@ -27,7 +27,7 @@ export function describeChanges(
   return { set: [...pseudo, ...set], failed, body };
 }
 
-/** Logs which headers were removed. Never the expressions: one for a sensitive header may hold a secret. */
+/** Logs removed headers, without the expressions, which may hold secrets. */
 export function logFailures(
   log: Log,
   requestId: string,

@@ -1,7 +1,7 @@
 import { celExpression, headerName } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 
-/** Parts of a request or response that are no header, named as in HTTP/2 (RFC 9113 section 8.3). */
+/** Parts of messages besides headers, named as in HTTP/2 (RFC 9113 section 8.3). */
 const pseudoHeaders = {
   request: [":method", ":path", ":authority", ":scheme"],
   response: [":status"],
@@ -88,7 +88,7 @@ export type MessageChanges = NonNullable<
   Transformation["request" | "response"]
 >;
 
-/** Reports whether the name is that of a pseudo header. */
+/** Returns whether a pseudo header has this name. */
 export function isPseudoHeader(name: string): name is PseudoHeader {
   return name.startsWith(":");
 }

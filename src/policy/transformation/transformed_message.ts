@@ -5,8 +5,8 @@ import { type BodyText, UnreadableBody } from "../expressions/message_body.ts";
 import type { CompiledChanges } from "./transformation_changes.ts";
 
 /**
- * Nothing is made of a body that nobody has looked at.
- * @throws {GatewayError} When it is too long: a client's is its own mistake.
+ * Checks that a body was not too long to buffer.
+ * @throws {GatewayError} `body_too_large` for a request, `transformation_failed` for a response.
  */
 export function assertBuffered(
   text: BodyText | undefined,
@@ -19,7 +19,7 @@ export function assertBuffered(
     : new GatewayError("transformation_failed", "upstream", message);
 }
 
-/** Reports whether a body can be set: not where there was none and none is expected, nor where the connection is about to leave HTTP. */
+/** Returns whether a request can get a body: it has one, or its method expects one, and the connection stays HTTP. */
 export function takesBody(
   { body, upgrade, method }: RequestMessage,
   newMethod: string | undefined,
@@ -30,12 +30,12 @@ export function takesBody(
 
 const contentMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-/** Reports whether a response to that method, with that status, has no content whatever its headers say (RFC 9110 section 6.4.1). */
+/** Returns whether responses with this method and status never have content (RFC 9110 section 6.4.1). */
 export function hasNoContent(method: string, status: number): boolean {
   return method === "HEAD" || status === 204 || status === 304;
 }
 
-/** Changes what of a request stands in no header. */
+/** Sets the parts of a request that pseudo headers stand for. */
 export function setPseudoHeaders(
   request: RequestMessage,
   values: ReadonlyMap<PseudoHeader, string>,
@@ -46,8 +46,8 @@ export function setPseudoHeaders(
   request.scheme = values.get(":scheme") ?? request.scheme;
 }
 
-/** Takes back what the client offered and expressions could not work with: compressed answers, and parts of one. */
-export function askForReadable(
+/** Removes headers that lead to responses that expressions cannot read: compressed ones, and parts of one. */
+export function requireReadableResponse(
   { headers }: RequestMessage,
   { readsResponseBody, body }: CompiledChanges,
 ): void {

@@ -25,13 +25,13 @@ import type {
 import { assertReadableContent } from "../../policy/expressions/readable_content.ts";
 import { MeteredBody } from "./metered_body.ts";
 
-const noListeners = { listeners: [], mayAsk: true };
+const noListeners = { listeners: [], mayRequestUsage: true };
 
 /** Counts the tokens of one request: reads the response while it streams, and asks the provider for usage that it reports only on request. */
 export class TokenMeter {
   #api: LlmApi | undefined;
   readonly #listeners: readonly UsageListener[];
-  readonly #mayAsk: boolean;
+  readonly #mayRequestUsage: boolean;
   #requestBytes = 0;
   #hidesUsage = false;
   #isOver = false;
@@ -42,12 +42,14 @@ export class TokenMeter {
 
   constructor(
     api: LlmApi | undefined,
-    { listeners, mayAsk }: Pick<UsageListeners, "listeners" | "mayAsk"> =
-      noListeners,
+    { listeners, mayRequestUsage }: Pick<
+      UsageListeners,
+      "listeners" | "mayRequestUsage"
+    > = noListeners,
   ) {
     this.#api = api;
     this.#listeners = listeners;
-    this.#mayAsk = mayAsk;
+    this.#mayRequestUsage = mayRequestUsage;
   }
 
   /** API of the provider, by the path; `undefined` when the shape of the response decides. */
@@ -77,7 +79,7 @@ export class TokenMeter {
     if (mayChangeBody(request.headers)) assertReadableContent(request.headers);
     const bytes = await peekBody(request, maxBytes);
     this.#requestBytes = bytes === undefined ? maxBytes : textSizeOf(bytes);
-    if (!this.#mayAsk || bytes === undefined) return;
+    if (!this.#mayRequestUsage || bytes === undefined) return;
     if (!mayChangeBody(request.headers)) return;
     if (!llmApiFacts(this.api).needsIncludeUsage) return;
     const asking = await withIncludeUsage(bytes);

@@ -35,7 +35,7 @@ const at = "error GatewayPolicy/default/p spec.traffic.rateLimit.global.store";
 
 Deno.test("limits in a store need one that the process was started with", () => {
   assert.deepEqual(problemsOf("KV"), [
-    `${at}: Cannot share limits: expected a store in "config.kv", such as {path: limits.db}, there at the start of the process`,
+    `${at}: Cannot share limits: "config.kv" is not set; set it, such as {path: limits.db}, and restart the gateway`,
   ]);
   assert.deepEqual(problemsOf("KV", { path: "limits.db" }), []);
 });
@@ -48,7 +48,7 @@ Deno.test("a rate limit service is a backend that exists and speaks HTTP/2", () 
     `${at}.service.backendRef.name: Cannot find backend "default/limit" (limits?)`,
   ]);
   assert.deepEqual(problemsOf(service("old")), [
-    `${at}.service.backendRef.name: Cannot ask backend "default/old" for limits: a rate limit service speaks HTTP/2`,
+    `${at}.service.backendRef.name: Cannot use backend "default/old" as a rate limit service: expected HTTP/2`,
   ]);
   assert.deepEqual(problemsOf({ service: { host: "10.0.0.1:8081" } }), []);
 });

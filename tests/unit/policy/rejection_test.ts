@@ -153,27 +153,27 @@ const ruleCases: [Policy, string][] = [
   [rules("Deny", "jwt.sub != ''"), `rule "jwt.sub != ''" is true`],
   [
     rules("Allow", "'a' in jwt.gone"),
-    `rule "'a' in jwt.gone" fails: field not found: gone`,
+    `rule "'a' in jwt.gone" errors: field not found: gone`,
   ],
   [
     rules("Allow", "'a' in jwt.map"),
-    `rule "'a' in jwt.map" fails: there is an object where a list is expected`,
+    `rule "'a' in jwt.map" errors: there is an object where a list is expected`,
   ],
   [
     rules("Allow", "jwt.sub"),
-    'rule "jwt.sub" fails: expected a boolean, got a string',
+    'rule "jwt.sub" errors: expected a boolean, got a string',
   ],
   [
     rules("Allow", "jwt.map[jwt.roles + '!'] == 1"),
-    `rule "jwt.map[jwt.roles + '!'] == 1" fails: it has no value`,
+    `rule "jwt.map[jwt.roles + '!'] == 1" errors: it has no value`,
   ],
   [
     rules("Allow", "bool(jwt.sub)"),
-    'rule "bool(jwt.sub)" fails: it has no value',
+    'rule "bool(jwt.sub)" errors: it has no value',
   ],
   [
     rules("Allow", "apiKey.team == 'a'"),
-    `rule "apiKey.team == 'a'" fails: a variable has no value in this request`,
+    `rule "apiKey.team == 'a'" errors: a variable has no value in this request`,
   ],
 ];
 for (const [policy, error] of ruleCases) {

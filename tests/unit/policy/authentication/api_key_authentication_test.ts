@@ -139,7 +139,7 @@ Deno.test("a key that is listed twice is a problem", () => {
   assert.deepEqual(checkApiKeyAuthentication({ mode: "Strict", keys: twice }), [
     {
       path: ["keys", 3],
-      message: "Cannot use the key twice: it is that of keys[1]",
+      message: "Duplicate key: it equals keys[1]",
     },
   ]);
 });

@@ -124,7 +124,7 @@ Deno.test("checkBasicAuthentication locates bad lines and shows no hash", () => 
     () => "",
   );
   const unhashed =
-    'has a password that is not hashed with bcrypt or SHA-1; make it with "htpasswd -B"';
+    'has a password that is not hashed with bcrypt or SHA-1; hash it with "htpasswd -B"';
   assert.deepEqual(
     problems,
     [
@@ -133,7 +133,7 @@ Deno.test("checkBasicAuthentication locates bad lines and shows no hash", () => 
       ["old", `user "old" ${unhashed}`],
       [
         "costly",
-        'user "costly" has a bcrypt hash of cost 14; expected 4 to 10, such as "htpasswd -B -C 10" makes',
+        'user "costly" has a bcrypt hash of cost 14; expected 4 to 10, as of "htpasswd -B -C 10"',
       ],
       ["anna", 'user "anna" is listed twice'],
     ].map(([, fault], index) => ({
@@ -145,7 +145,7 @@ Deno.test("checkBasicAuthentication locates bad lines and shows no hash", () => 
 
 for (
   const [content, reason] of [
-    ["", "it holds no users"],
+    ["", "it has no users"],
     ["x", 'expected "name:hash"'],
     [undefined, "no such file"],
   ]

@@ -8,14 +8,14 @@ import {
 } from "../../../../src/identity/documents/document_client.ts";
 import { registerClient } from "../../../../src/policy/mcp/mcp_registration.ts";
 import { ProviderRegistration } from "../../../../src/policy/mcp/provider_registration.ts";
-import type { PolicyAnswer } from "../../../../src/policy/policy.ts";
+import type { PolicyOutcome } from "../../../../src/policy/policy.ts";
 import { Rejection } from "../../../../src/policy/rejection.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 
 function register(
   provider: ProviderRegistration | undefined,
   body = '{"redirect_uris":["http://localhost/cb"]}',
-): Promise<PolicyAnswer> {
+): Promise<PolicyOutcome> {
   return registerClient(textBody(body), {
     clientId: undefined,
     clock: new FakeClock(),
@@ -25,7 +25,7 @@ function register(
   });
 }
 
-function statusOf(answer: PolicyAnswer): number {
+function statusOf(answer: PolicyOutcome): number {
   return (answer instanceof Rejection ? answer.response : answer).status;
 }
 

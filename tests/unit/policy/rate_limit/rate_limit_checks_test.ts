@@ -63,12 +63,12 @@ Deno.test("checkRateLimit refuses expressions that can have no value a limit can
   assert.deepEqual(
     problems.map(({ path, message }) => `${path.join(".")}: ${message}`),
     [
-      "local.0.key: Cannot use the expression: expected a text, a number or a boolean, got a map",
+      "local.0.key: Cannot use the expression: expected a string, a number or a boolean, got a map",
       "local.0.when: Cannot use the expression: expected a boolean, got a string",
     ],
   );
   const entries = [{ key: "user", value: "[jwt.sub]" }];
   assert.deepEqual(problemsOf("KV", { entries }), [
-    "global.descriptors.0.entries.0.value: Cannot use the expression: expected a text, a number or a boolean, got a list",
+    "global.descriptors.0.entries.0.value: Cannot use the expression: expected a string, a number or a boolean, got a list",
   ]);
 });

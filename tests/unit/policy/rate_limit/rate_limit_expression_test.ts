@@ -84,7 +84,7 @@ Deno.test("a request without a key, or with one that is none, is told to trace a
 
   const errors = [
     "field not found: team",
-    "expected a text, a number or a boolean",
+    "expected a string, a number or a boolean",
   ];
   assert.deepEqual(
     expressions,

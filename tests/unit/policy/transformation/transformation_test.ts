@@ -356,7 +356,7 @@ Deno.test("the log says which header was removed and why, without what the reque
         "request.id": "test",
         header: "x-c",
         error:
-          "the value is not allowed in a header: it holds control characters, or others than those of Latin-1",
+          "the value is not allowed in a header: it has control characters, or characters outside Latin-1",
       })
     }`,
   ]);

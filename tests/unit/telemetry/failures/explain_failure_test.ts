@@ -84,11 +84,11 @@ Deno.test("explainFailure says when a used-up limit resets, and does not call on
     rejections,
   );
 
-  assert.equal(used.cause, "It was over a limit: It broke.");
+  assert.equal(used.cause, "A rate limit rejected the request: It broke.");
   assert.match(used.advice, /^Wait until 2026-01-01T01:00:00\.000Z, /);
   assert.equal(
     unknown.cause,
-    "Nobody can say whether it is over a limit: It broke.",
+    "A rate limit could not be evaluated: It broke.",
   );
   assert.match(unknown.advice, /failureMode/);
 });
