@@ -99,9 +99,10 @@ function onHangup(gateway: Gateway, hangup: ServeOptions["hangup"]): void {
   const signal = "SIGHUP";
   if (hangup === "reloads") {
     log.info("Reloading", { signal });
-    void gateway.reload();
+    void gateway.reload().then(() => gateway.dataPlane.refreshKeys());
   } else {
     log.warn("Cannot reload: standard input can be read once", { signal });
+    void gateway.dataPlane.refreshKeys();
   }
 }
 

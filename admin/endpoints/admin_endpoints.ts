@@ -5,6 +5,7 @@ import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
 import { showMemory } from "./memory_endpoint.ts";
 import { describeApi } from "./openapi.ts";
+import { refreshKeys } from "./keys_endpoint.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
 import { json, text } from "../admin_responses.ts";
 import type { Endpoint, Handler } from "../router.ts";
@@ -38,6 +39,10 @@ export function adminEndpoints(
         GET: (request) => showLogFilter(target, request),
         POST: (request) => changeLogFilter(target, request),
       },
+    },
+    {
+      path: "/keys/refresh",
+      methods: { POST: () => refreshKeys(target) },
     },
     {
       path: "/debug/trace",

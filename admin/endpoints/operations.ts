@@ -80,6 +80,11 @@ export const operations: Readonly<Record<string, OperationText>> = {
       400: "Invalid level or parameter",
     },
   },
+  "post /keys/refresh": {
+    summary: "Fetches keys and metadata of identity providers again",
+    responses: { 200: "Their state, with the error of each failed fetch" },
+    type: JSON_TYPE,
+  },
   "get /debug/trace": trace,
   "post /debug/trace": trace,
   "get /debug/requests": {

@@ -3,6 +3,7 @@ import type { Log } from "../../src/base/log.ts";
 import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import { dumpConfig } from "../endpoints/config_dump_endpoint.ts";
 import { listFailures, showFailure } from "../endpoints/failures_endpoint.ts";
+import { showKeys } from "../endpoints/keys_endpoint.ts";
 import {
   changeLogFilter,
   showLogFilter,
@@ -39,10 +40,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
       const { budgets } = await dataPlane.describeState();
       return json(selectBudgets(budgets, request));
     }),
-    get("keys", async () => {
-      const { keySets, providerMetadata } = await dataPlane.describeState();
-      return json({ keySets, providerMetadata });
-    }),
+    get("keys", () => showKeys(target)),
     get("failures", (request) => listFailures(target, request)),
     get("failures/*", (request) => showFailure(target, request)),
     stream("trace", (request) => traceRequests(target, clock, request)),

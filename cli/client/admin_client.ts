@@ -60,8 +60,23 @@ export async function readAdmin(
   pathAndQuery: string,
   field: string,
 ): Promise<unknown> {
-  const query = { pathAndQuery, type: "application/json" };
-  const text = new TextDecoder().decode(await requestAdmin(address, query));
+  return await requestJson(address, { pathAndQuery }, field);
+}
+
+/**
+ * Requests JSON from the admin interface.
+ * @throws {Failure | AdminError | UsageError} See `readAdmin`.
+ */
+export async function requestJson(
+  address: AdminAddress,
+  query: Omit<AdminQuery, "type">,
+  field: string,
+): Promise<unknown> {
+  const bytes = await requestAdmin(address, {
+    ...query,
+    type: "application/json",
+  });
+  const text = new TextDecoder().decode(bytes);
   let json: unknown;
   try {
     json = JSON.parse(text);

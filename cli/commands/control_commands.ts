@@ -4,6 +4,7 @@ import type { ControlLogOptions } from "../ctl/change_log_levels.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
 import {
+  addKeysCommands,
   addLimitsCommand,
   addMemoryCommand,
   addProfileCommands,
@@ -26,6 +27,7 @@ export function addControlCommands(
     "Inspect a running gateway and change log levels",
   );
   addConfigCommands(proxy, name);
+  addKeysCommands(proxy, name, call);
   addLimitsCommand(proxy, name);
   addLogCommand(proxy, name);
   addProfileCommands(proxy, name, call);

@@ -23,6 +23,29 @@ export function addLimitsCommand(proxy: Command, name: string): void {
     });
 }
 
+/** Adds `keys` and `keys refresh`. */
+export function addKeysCommands(
+  proxy: Command,
+  name: string,
+  call: Call,
+): void {
+  const keys = withAdminOptions(proxy.command("keys"))
+    .description("Show keys and metadata of identity providers")
+    .addOption(formatOption("table", "yaml", "json"))
+    .addHelpText("after", help.keysExamples(name))
+    .action(async (options: TableOptions) => {
+      const { showKeys } = await import("../ctl/show_keys.ts");
+      await showKeys(options);
+    });
+  withAdminOptions(keys.command("refresh"))
+    .description("Fetch keys and metadata of identity providers again")
+    .addOption(formatOption("table", "yaml", "json"))
+    .action(async (options: TableOptions) => {
+      const { refreshKeys } = await import("../ctl/show_keys.ts");
+      call.finish(await refreshKeys(options));
+    });
+}
+
 /** Adds `memory`. */
 export function addMemoryCommand(proxy: Command, name: string): void {
   withAdminOptions(proxy.command("memory"))

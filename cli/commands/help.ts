@@ -67,6 +67,15 @@ Examples:
   ${name} proxy config all --file dump.json -o yaml`;
 }
 
+/** Shown below the options of `gwctl proxy keys`. */
+export function keysExamples(name: string): string {
+  return `
+Examples:
+  ${name} proxy keys
+  ${name} proxy keys refresh             fetches them now, such as after a change of keys at the provider
+  ${name} proxy keys -o json | jq '.keySets[] | select(.lastError)'`;
+}
+
 /** Shown below the options of `gwctl proxy limits`. */
 export function limitsExamples(name: string): string {
   return `

@@ -138,7 +138,7 @@ export const settingsSchema = s.refine(
       s.withDefault(s.list(cidr), []),
     ),
     kv: s.field(
-      "Store that gateway processes share: for limits with `store: KV`, and to keep the keys of identity providers across restarts.",
+      "Store that gateway processes share: for limits with `store: KV`, and to keep the keys and the metadata of identity providers across restarts.",
       s.optional(kv),
     ),
     adminToken: s.field(

@@ -18,6 +18,8 @@ export interface DataPlane {
   describe(): Promise<DataPlaneDescription>;
   /** Describes the part of `describe` that changes without a reload. */
   describeState(): Promise<PolicyStateDescription>;
+  /** Fetches keys and metadata of identity providers now; `describeState` has the outcome. Never rejects. */
+  refreshKeys(): Promise<void>;
   /** Lists the addresses that accept requests. */
   addresses(): Promise<readonly PortAddress[]>;
   /** Returns the metrics in the Prometheus text format; only those in `names`, if given. */
@@ -206,7 +208,7 @@ export type DataPlaneDescription = Description & PolicyStateDescription;
 
 /** State that policies keep and fetch. */
 export interface PolicyStateDescription {
-  /** State of the keys of identity providers: source, age, last error. */
+  /** State of the keys of identity providers: issuers, source, key IDs, age, next refresh, last error. */
   readonly keySets: readonly unknown[];
   /** State of the metadata of authorization servers. */
   readonly providerMetadata: readonly unknown[];

@@ -125,6 +125,10 @@ export class LocalDataPlane implements DataPlane {
     return Promise.resolve(this.#state.describe());
   }
 
+  refreshKeys(): Promise<void> {
+    return this.#state.refetchKeys();
+  }
+
   addresses(): Promise<readonly PortAddress[]> {
     return Promise.resolve(this.#listeners.addresses());
   }

@@ -3,10 +3,10 @@ import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
 import { IdentityStore } from "../identity/identity_store.ts";
 import {
-  type KeyCache,
-  KvKeyCache,
-  noKeyCache,
-} from "../identity/keys/key_cache.ts";
+  type DocumentCache,
+  KvDocumentCache,
+  noDocumentCache,
+} from "../identity/documents/document_cache.ts";
 import {
   createMemoryLoginState,
   KvLoginState,
@@ -53,7 +53,7 @@ export class PolicyState {
     this.#identity = new IdentityStore({
       clock,
       log: logger.module("identity"),
-      cache: createKeyCache(options),
+      cache: createDocumentCache(options),
     });
     this.#logins = createLoginState(options);
     this.#counters = new LocalCounterStore(clock);
@@ -94,6 +94,11 @@ export class PolicyState {
   warmUp(): void {
     this.#identity.warmUp();
     this.#limiters.open();
+  }
+
+  /** Fetches keys and metadata of identity providers now; never rejects. */
+  refetchKeys(): Promise<void> {
+    return this.#identity.refetch();
   }
 
   /** Describes the state without secrets. */
@@ -175,10 +180,10 @@ function createLoginState(
     : new KvLoginState(store, clock);
 }
 
-function createKeyCache(
+function createDocumentCache(
   { settings: { kv }, clock, logger }: PolicyStateOptions,
-): KeyCache {
+): DocumentCache {
   const store = kv?.url ?? kv?.path;
-  if (store === undefined) return noKeyCache;
-  return new KvKeyCache({ store, clock, log: logger.module("identity") });
+  if (store === undefined) return noDocumentCache;
+  return new KvDocumentCache({ store, clock, log: logger.module("identity") });
 }

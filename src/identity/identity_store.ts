@@ -6,7 +6,7 @@ import {
   describeAddress,
   type DocumentAddress,
 } from "./documents/document_client.ts";
-import type { KeyCache } from "./keys/key_cache.ts";
+import type { DocumentCache } from "./documents/document_cache.ts";
 import type { KeyLocation } from "./keys/key_location.ts";
 import { RemoteKeys, type RemoteKeysOptions } from "./keys/remote_keys.ts";
 import {
@@ -31,7 +31,7 @@ export interface IdentityLease {
 export interface IdentityStoreOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly cache: KeyCache;
+  readonly cache: DocumentCache;
 }
 
 /** Keys and metadata of identity providers, shared across configurations. */
@@ -79,9 +79,16 @@ export class IdentityStore {
     };
   }
 
-  /** Describes all key sets in use. */
+  /** Describes all key sets in use, each with the issuers whose tokens it verifies. */
   describe() {
-    return [...this.#keys.values()].map((keys) => keys.describe());
+    return [...this.#keys.values()].map((keys) => ({
+      issuers: [
+        ...new Set(
+          [...this.#verifiers].flatMap((each) => each.issuersOf(keys)),
+        ),
+      ],
+      ...keys.describe(),
+    }));
   }
 
   /** Describes the metadata of all authorization servers in use. */
@@ -100,6 +107,15 @@ export class IdentityStore {
   /** Fetches keys that were not fetched yet, so that the first request need not wait for them. */
   warmUp(): void {
     for (const keys of this.#keys.values()) keys.warmUp();
+  }
+
+  /** Fetches all keys now, and the metadata that was used before; resolves when the last fetch has ended, and never rejects. */
+  async refetch(): Promise<void> {
+    const used = [...this.#metadata.values()].map(({ document }) => document)
+      .filter((document) => document.describe().refreshes > 0);
+    await Promise.all(
+      [...this.#keys.values(), ...used].map((each) => each.refetch()),
+    );
   }
 
   /** Aborts all fetches; requests that wait for them get an error. */

@@ -52,6 +52,12 @@ export class TokenVerifier {
     this.#clock = clock;
   }
 
+  /** Returns the issuers whose tokens are verified with these keys. */
+  issuersOf(keys: KeySource): readonly string[] {
+    return [...this.#providers.values()].filter((each) => each.keys === keys)
+      .map(({ issuer }) => issuer);
+  }
+
   /** Number of cached tokens and capacity of the cache. */
   get occupancy(): TokenCache<VerifiedToken>["occupancy"] {
     return this.#cache.occupancy;

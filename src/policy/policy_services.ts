@@ -9,7 +9,7 @@ import {
   type IdentityLease,
   IdentityStore,
 } from "../identity/identity_store.ts";
-import { noKeyCache } from "../identity/keys/key_cache.ts";
+import { noDocumentCache } from "../identity/documents/document_cache.ts";
 import {
   createMemoryLoginState,
   type LoginState,
@@ -50,7 +50,11 @@ export interface PolicyServices {
 /** Creates services for policies that never run, such as those of `--validate-only`. */
 export function noopServices(): PolicyServices {
   const clock = systemClock;
-  const store = new IdentityStore({ clock, log: silence, cache: noKeyCache });
+  const store = new IdentityStore({
+    clock,
+    log: silence,
+    cache: noDocumentCache,
+  });
   return {
     clock,
     log: silence,

@@ -237,6 +237,8 @@ const rows: readonly Row[] = [
     "current log level is info,http=debug\n",
   ],
   ["POST", "/logging?reset", 200, "current log level is info\n"],
+  ["POST", "/keys/refresh", 200, /^\{\n {2}"keySets": \[\]/],
+  ["GET", "/keys/refresh", ...wrongMethod],
   ["GET", "/quitquitquit", ...wrongMethod],
   ["HEAD", "/quitquitquit", 405, ""],
   ["PUT", "/quitquitquit", ...wrongMethod],

@@ -223,12 +223,14 @@ Deno.test("the state of keys that cannot be had is in the configuration dump, th
   assert.match(retryAt, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   assert.equal(refreshAt, retryAt);
   assert.deepEqual(keySet, {
+    issuers: [issuer],
     source,
     fetchedAt: null,
     ageSeconds: null,
     refreshes: failures,
     fetchingMs: null,
     keys: 0,
+    kids: [],
     leftOutKeys: [],
     lastError: "unexpected response: expected status 200, got 500",
   });

@@ -27,6 +27,7 @@ export class IdentityServer implements AsyncDisposable {
   readonly #tls: KeyPair | undefined;
   #condition: Condition = "down";
   #close: (() => Promise<void>) | undefined;
+  #arrival: PromiseWithResolvers<void> | undefined;
 
   private constructor(tls: KeyPair | undefined) {
     this.#tls = tls;
@@ -56,6 +57,14 @@ export class IdentityServer implements AsyncDisposable {
     return this.requests.filter((line) => /\/jwks\.json /.test(line)).length;
   }
 
+  /** Resolves once so many requests for the keys have arrived. */
+  async requested(keyRequests: number): Promise<void> {
+    while (this.keyRequests < keyRequests) {
+      this.#arrival ??= Promise.withResolvers<void>();
+      await this.#arrival.promise;
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.become("down");
   }
@@ -75,6 +84,8 @@ export class IdentityServer implements AsyncDisposable {
   async #answer(request: Request): Promise<Response> {
     const { pathname, host } = new URL(request.url);
     this.requests.push(`${request.method} ${pathname} ${host}`);
+    this.#arrival?.resolve();
+    this.#arrival = undefined;
     await request.body?.cancel();
     switch (this.#condition) {
       case "failing":

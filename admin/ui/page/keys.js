@@ -49,17 +49,20 @@ function describe({ source, lastError, leftOutKeys = [], ...state }) {
 }
 
 const names = {
+  issuers: "Issuers",
   keys: "Keys",
+  kids: "Key IDs",
   fetchedAt: "Fetched",
   ageSeconds: "Age",
   refreshes: "Refreshes",
   failures: "Failed refreshes",
   retryAt: "Next attempt",
+  refreshAt: "Stale at",
 };
 
 function describeValue(field, value) {
   if (value === null) return "–";
   if (field.endsWith("At")) return time(value);
   if (field === "ageSeconds") return duration(value);
-  return String(value);
+  return Array.isArray(value) ? value.join(", ") : String(value);
 }

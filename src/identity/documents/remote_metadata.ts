@@ -12,6 +12,7 @@ import {
   type FetchOptions,
 } from "./document_client.ts";
 import { RemoteDocument } from "./remote_document.ts";
+import { cacheSourceOf } from "./document_cache.ts";
 import type { RemoteKeysOptions } from "../keys/remote_keys.ts";
 
 /** Metadata of an authorization server, cached for five minutes, and longer while the server is unavailable. */
@@ -25,19 +26,33 @@ const MAX_AGE_MS = 24 * 60 * 60_000;
 /** Creates metadata that is fetched from the first of `addresses` that provides it. */
 export function createRemoteMetadata(
   addresses: readonly DocumentAddress[],
-  options: Pick<RemoteKeysOptions, "clock" | "log" | "cancellation">,
+  options: RemoteKeysOptions,
 ): RemoteMetadata {
-  const { clock, log, cancellation } = options;
+  const { clock, log, cancellation, cache } = options;
   const source = addresses.map(describeAddress).join(" ");
+  const cacheSource = cacheSourceOf(...addresses);
   return new RemoteDocument({
     clock,
     maxAgeMs: MAX_AGE_MS,
     coolDownMs: FRESH_MS,
-    fetch: async () => ({
-      value: await fetchFirst(addresses, options),
-      fetchedAt: clock.now(),
-      freshMs: FRESH_MS,
-    }),
+    async fetch() {
+      const fetchedAt = clock.now();
+      const text = await fetchFirst(addresses, options);
+      const version = { fetchedAt, freshMs: FRESH_MS };
+      void cache.save("metadata", cacheSource, { text, ...version });
+      return { value: readMetadata(text), ...version };
+    },
+    async restore() {
+      const cached = await cache.load("metadata", cacheSource);
+      if (cached === undefined) return undefined;
+      const { text, ...version } = cached;
+      try {
+        return { value: readMetadata(text), ...version };
+      } catch (error) {
+        log.warn("Cannot use cached metadata", { source, error });
+        return undefined;
+      }
+    },
     onFetched(_, afterFailure) {
       if (!afterFailure) return;
       log.info("Authorization server metadata is available again", { source });
@@ -49,10 +64,11 @@ export function createRemoteMetadata(
   });
 }
 
+/** Returns the first valid document. */
 async function fetchFirst(
   addresses: readonly DocumentAddress[],
   options: FetchOptions,
-): Promise<JsonObject> {
+): Promise<string> {
   const problems: unknown[] = [];
   for (const address of addresses) {
     try {
@@ -67,11 +83,17 @@ async function fetchFirst(
 async function fetchMetadata(
   address: DocumentAddress,
   options: FetchOptions,
-): Promise<JsonObject> {
+): Promise<string> {
   const { status, text } = await fetchDocument(address, options);
   if (status !== 200) {
     throw new Error(`unexpected response: expected status 200, got ${status}`);
   }
+  readMetadata(text);
+  return text;
+}
+
+/** @throws {TypeError} When the document is no usable metadata: it must not replace metadata that works. */
+function readMetadata(text: string): JsonObject {
   const document = parseJson(text);
   if (document === undefined) {
     throw new TypeError("unexpected response: not JSON");
@@ -85,7 +107,6 @@ async function fetchMetadata(
   );
 }
 
-/** Reports whether a document is usable metadata: another one must not replace a working one. */
 function hasEndpoints(document: JsonObject): boolean {
   return stringMember(document, "authorization_endpoint") !== undefined &&
     stringMember(document, "token_endpoint") !== undefined;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFileText } from "../../base/regular_file.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import {
@@ -8,7 +7,7 @@ import {
   type FetchOptions,
 } from "../documents/document_client.ts";
 import { freshnessOf } from "../documents/freshness.ts";
-import type { CachedKeys } from "./key_cache.ts";
+import type { CachedDocument } from "../documents/document_cache.ts";
 
 /** Location of a key set. */
 export type KeyLocation =
@@ -33,26 +32,11 @@ export function describeLocation(location: KeyLocation): string {
   }
 }
 
-/**
- * Returns a digest of everything that determines which server responds at an address. The URL is not enough: another backend
- * may use the same name and be verified by another CA.
- */
-export function cacheSourceOf(
-  { connection, authority, target }: DocumentAddress,
-): string {
-  const { host, port, tls } = connection;
-  const { hostname, subjectAltNames, caCertificates } = tls ?? {};
-  const trust = tls && { hostname, subjectAltNames, caCertificates };
-  return createHash("sha256")
-    .update(JSON.stringify({ host, port, trust, authority, target }))
-    .digest("hex");
-}
-
 /** Fetches the JSON of a key set. @throws {Error} When it is not available. */
 export async function fetchKeyText(
   location: KeyLocation,
   options: FetchOptions,
-): Promise<CachedKeys> {
+): Promise<CachedDocument> {
   const fetchedAt = options.clock.now();
   switch (location.kind) {
     case "remote": {

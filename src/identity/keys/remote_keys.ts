@@ -1,9 +1,12 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { CachedKeys, KeyCache } from "./key_cache.ts";
 import {
+  type CachedDocument,
   cacheSourceOf,
+  type DocumentCache,
+} from "../documents/document_cache.ts";
+import {
   describeLocation,
   fetchKeyText,
   type KeyLocation,
@@ -19,7 +22,7 @@ import {
 export interface RemoteKeysOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly cache: KeyCache;
+  readonly cache: DocumentCache;
   /** Aborts fetches when the gateway stops. */
   readonly cancellation: Cancellation;
 }
@@ -30,11 +33,14 @@ export interface KeySetState extends DocumentState {
   readonly source: string;
   /** Number of usable keys. */
   readonly keys: number;
+  /** Key IDs of the usable keys, cut off after 64 characters. */
+  readonly kids: readonly string[];
   /** The first twenty unusable keys with the reason: `"k2": not for signatures`. */
   readonly leftOutKeys: readonly string[];
 }
 
 const MAX_LEFT_OUT_KEYS = 20;
+const MAX_KID_LENGTH = 64;
 const MAX_AGE_MS = 24 * 60 * 60_000;
 const COOL_DOWN_MS = 10_000;
 
@@ -78,12 +84,18 @@ export class RemoteKeys implements KeySource {
     if (keys instanceof Promise) keys.catch(() => {});
   }
 
+  /** Fetches the keys now; see `RemoteDocument.refetch`. */
+  refetch(): Promise<void> {
+    return this.#document.refetch();
+  }
+
   describe(): KeySetState {
     const { keys = [], ignored = [] } = this.#document.current ?? {};
     return {
       source: this.name,
       ...this.#document.describe(),
       keys: keys.length,
+      kids: keys.flatMap(({ kid }) => kid?.slice(0, MAX_KID_LENGTH) ?? []),
       leftOutKeys: ignored.slice(0, MAX_LEFT_OUT_KEYS),
     };
   }
@@ -93,7 +105,11 @@ export class RemoteKeys implements KeySource {
     const fetched = await fetchKeyText(location, this.#options);
     const version = await this.#read(fetched);
     if (location.kind === "remote") {
-      void this.#options.cache.save(cacheSourceOf(location.address), fetched);
+      void this.#options.cache.save(
+        "jwks",
+        cacheSourceOf(location.address),
+        fetched,
+      );
     }
     return version;
   }
@@ -102,7 +118,7 @@ export class RemoteKeys implements KeySource {
     const location = this.#location;
     if (location.kind !== "remote") return undefined;
     const { cache, log } = this.#options;
-    const cached = await cache.load(cacheSourceOf(location.address));
+    const cached = await cache.load("jwks", cacheSourceOf(location.address));
     if (cached === undefined) return undefined;
     try {
       return await this.#read(cached);
@@ -114,7 +130,7 @@ export class RemoteKeys implements KeySource {
 
   /** Returns the same set for the same JSON, so that cached tokens stay valid when a refresh changed nothing. */
   async #read(
-    { text, fetchedAt, freshMs }: CachedKeys,
+    { text, fetchedAt, freshMs }: CachedDocument,
   ): Promise<DocumentVersion<KeySet>> {
     if (this.#last?.text !== text) {
       this.#last = { text, keys: await readKeySet(text) };

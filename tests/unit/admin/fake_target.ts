@@ -57,6 +57,7 @@ export class FakeTarget implements AdminTarget {
         })
         : Promise.reject(this.failure),
     describeState: () => Promise.resolve(this.policyState),
+    refreshKeys: () => Promise.resolve(),
     collectMetrics: () => Promise.resolve("up 1\n"),
     apply: () => Promise.reject(new TypeError("not expected")),
     addresses: () => Promise.resolve([]),

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { addressOfUrl } from "../../../src/identity/documents/document_client.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
 import {
-  type CachedKeys,
-  type KeyCache,
-  noKeyCache,
-} from "../../../src/identity/keys/key_cache.ts";
+  type CachedDocument,
+  type DocumentCache,
+  noDocumentCache,
+} from "../../../src/identity/documents/document_cache.ts";
 import { DocumentUnavailableError } from "../../../src/identity/documents/remote_document.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { IdentityServer } from "../../harness/identity_server.ts";
@@ -16,7 +16,7 @@ import { createTokenIssuer } from "../../harness/tokens.ts";
 function setUp() {
   const log = new RecordedLog();
   const clock = new FakeClock();
-  const store = new IdentityStore({ clock, log, cache: noKeyCache });
+  const store = new IdentityStore({ clock, log, cache: noDocumentCache });
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const address = addressOfUrl(`http://127.0.0.1:${listener.addr.port}/keys`);
   return { store, clock, log, listener, address };
@@ -101,12 +101,13 @@ for (const kind of ["keys", "metadata"] as const) {
 }
 
 /** Creates a cache in memory. */
-function memoryCache(): KeyCache {
-  const saved = new Map<string, CachedKeys>();
+function memoryCache(): DocumentCache {
+  const saved = new Map<string, CachedDocument>();
   return {
-    ...noKeyCache,
-    load: (source) => Promise.resolve(saved.get(source)),
-    save: (source, keys) => Promise.resolve(void saved.set(source, keys)),
+    ...noDocumentCache,
+    load: (kind, source) => Promise.resolve(saved.get(kind + source)),
+    save: (kind, source, document) =>
+      Promise.resolve(void saved.set(kind + source, document)),
   };
 }
 
@@ -139,6 +140,46 @@ Deno.test("cached keys of one backend are never used for another backend with th
   for (const each of [other, trusting(undefined), trusting(["a"])]) {
     await assert.rejects(keysOf(each), DocumentUnavailableError);
   }
+});
+
+Deno.test("metadata that was fetched before is used when a restart finds the provider away", async () => {
+  await using idp = await IdentityServer.start();
+  const clock = new FakeClock();
+  const options = { clock, log: new RecordedLog(), cache: memoryCache() };
+  const address = addressOfUrl(`${idp.origin}/.well-known/x`);
+  const read = async () =>
+    await new IdentityStore(options).lease().metadata([address]).get();
+  const before = await read();
+  await idp.become("down");
+
+  clock.advance(60 * 60_000);
+
+  assert.deepEqual(await read(), before);
+  clock.advance(24 * 60 * 60_000);
+  await assert.rejects(read, DocumentUnavailableError);
+});
+
+Deno.test("refetch fetches keys, and metadata that was used before", async () => {
+  await using idp = await IdentityServer.start();
+  idp.keys = [await createTokenIssuer({ kid: "x".repeat(9000) })];
+  const { store, listener } = setUp();
+  listener.close();
+  const lease = store.lease();
+  const address = (path: string) => addressOfUrl(idp.origin + path);
+  const keys = lease.keys({ kind: "remote", address: address("/jwks.json") });
+  const used = lease.metadata([address("/.well-known/used")]);
+  lease.metadata([address("/.well-known/unused")]);
+  await keys.get();
+  await used.get();
+  idp.requests.length = 0;
+
+  await store.refetch();
+
+  assert.deepEqual(idp.requests.map((line) => line.split(" ")[1]).sort(), [
+    "/.well-known/used",
+    "/jwks.json",
+  ]);
+  assert.deepEqual(keys.describe().kids, ["x".repeat(64)]);
 });
 
 Deno.test("a provider cannot inflate messages that are logged with every request", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { noKeyCache } from "../../../src/identity/keys/key_cache.ts";
+import { noDocumentCache } from "../../../src/identity/documents/document_cache.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
 import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_policy.ts";
 import { noopServices } from "../../../src/policy/policy_services.ts";
@@ -13,7 +13,7 @@ function setUp() {
   const origin = `http://127.0.0.1:${listener.addr.port}`;
   const clock = new FakeClock();
   const { log } = noopServices();
-  const identity = new IdentityStore({ clock, log, cache: noKeyCache });
+  const identity = new IdentityStore({ clock, log, cache: noDocumentCache });
   const policy = createJwtAuthentication({
     mode: "Permissive",
     clockSkew: "60s",

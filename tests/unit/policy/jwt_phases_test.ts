@@ -1,6 +1,6 @@
 import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
-import { noKeyCache } from "../../../src/identity/keys/key_cache.ts";
+import { noDocumentCache } from "../../../src/identity/documents/document_cache.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
 import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_policy.ts";
 import { noopServices } from "../../../src/policy/policy_services.ts";
@@ -15,7 +15,7 @@ import { context } from "./exchange.ts";
 function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {
   const clock = new FakeClock();
   const { log } = noopServices();
-  const identity = new IdentityStore({ clock, log, cache: noKeyCache });
+  const identity = new IdentityStore({ clock, log, cache: noDocumentCache });
   return createJwtAuthentication({
     mode,
     clockSkew: "60s",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KvKeyCache } from "../../../../src/identity/keys/key_cache.ts";
+import { KvDocumentCache } from "../../../../src/identity/documents/document_cache.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 import { RecordedLog } from "../../../harness/recorded_log.ts";
 
@@ -7,36 +7,38 @@ const keys = { text: '{"keys":[]}', fetchedAt: 1, freshMs: 60_000 };
 
 function openCache(store: string) {
   const log = new RecordedLog();
-  const cache = new KvKeyCache({ store, clock: new FakeClock(), log });
+  const cache = new KvDocumentCache({ store, clock: new FakeClock(), log });
   return { cache, log };
 }
 
-Deno.test("KvKeyCache returns the keys of the previous process", async () => {
+Deno.test("KvDocumentCache returns the keys of the previous process", async () => {
   const directory = await Deno.makeTempDir();
   const before = openCache(`${directory}/keys.sqlite`);
-  await before.cache.save("https://idp/jwks.json", keys);
+  await before.cache.save("jwks", "https://idp/jwks.json", keys);
   await before.cache.close();
 
   const after = openCache(`${directory}/keys.sqlite`);
-  const loaded = await after.cache.load("https://idp/jwks.json");
-  const other = await after.cache.load("https://other/jwks.json");
+  const loaded = await after.cache.load("jwks", "https://idp/jwks.json");
+  const other = await after.cache.load("jwks", "https://other/jwks.json");
+  const metadata = await after.cache.load("metadata", "https://idp/jwks.json");
   await after.cache.close();
 
   assert.deepEqual(loaded, keys);
   assert.equal(other, undefined);
+  assert.equal(metadata, undefined);
   assert.deepEqual([...before.log.lines, ...after.log.lines], []);
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("KvKeyCache finishes saving before it closes", async () => {
+Deno.test("KvDocumentCache finishes saving before it closes", async () => {
   const directory = await Deno.makeTempDir();
   const before = openCache(`${directory}/keys.sqlite`);
-  const saved = before.cache.save("https://idp/jwks.json", keys);
+  const saved = before.cache.save("jwks", "https://idp/jwks.json", keys);
   await before.cache.close();
   await saved;
 
   const after = openCache(`${directory}/keys.sqlite`);
-  const loaded = await after.cache.load("https://idp/jwks.json");
+  const loaded = await after.cache.load("jwks", "https://idp/jwks.json");
   await after.cache.close();
 
   assert.deepEqual(loaded, keys);
@@ -44,7 +46,7 @@ Deno.test("KvKeyCache finishes saving before it closes", async () => {
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("KvKeyCache works without a store when it is corrupt", async () => {
+Deno.test("KvDocumentCache works without a store when it is corrupt", async () => {
   const directory = await Deno.makeTempDir();
   await Deno.writeTextFile(
     `${directory}/keys.sqlite`,
@@ -52,21 +54,25 @@ Deno.test("KvKeyCache works without a store when it is corrupt", async () => {
   );
   const { cache, log } = openCache(`${directory}/keys.sqlite`);
 
-  await cache.save("https://idp/jwks.json", keys);
-  const loaded = await cache.load("https://idp/jwks.json");
+  await cache.save("jwks", "https://idp/jwks.json", keys);
+  const loaded = await cache.load("jwks", "https://idp/jwks.json");
   await cache.close();
 
   assert.equal(loaded, undefined);
-  assert(log.messages("warn").includes("Cannot open the key cache"));
+  assert(
+    log.messages("warn").includes("Cannot open the cache of keys and metadata"),
+  );
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("KvKeyCache works without a store when it cannot be created", async () => {
+Deno.test("KvDocumentCache works without a store when it cannot be created", async () => {
   const { cache, log } = openCache("/nonexistent/keys.sqlite");
 
-  const loaded = await cache.load("https://idp/jwks.json");
+  const loaded = await cache.load("jwks", "https://idp/jwks.json");
   await cache.close();
 
   assert.equal(loaded, undefined);
-  assert.deepEqual(log.messages("warn"), ["Cannot open the key cache"]);
+  assert.deepEqual(log.messages("warn"), [
+    "Cannot open the cache of keys and metadata",
+  ]);
 });

@@ -1,32 +1,44 @@
+import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
+import type { DocumentAddress } from "./document_client.ts";
 
-/** The JSON of a key set and the time of its fetch. */
-export interface CachedKeys {
+/** The JSON of a document and the time of its fetch. */
+export interface CachedDocument {
   readonly text: string;
   /** Milliseconds since the epoch. */
   readonly fetchedAt: number;
   readonly freshMs: number;
 }
 
-/** Stores key sets across restarts, for all processes that share it. No method rejects or blocks for long. */
-export interface KeyCache {
-  /** @param source Identifies the trusted owner of the keys; see `cacheSourceOf`. */
-  load(source: string): Promise<CachedKeys | undefined>;
-  save(source: string, keys: CachedKeys): Promise<void>;
+/** Keys, or metadata of an authorization server. */
+export type DocumentKind = "jwks" | "metadata";
+
+/** Stores documents of identity providers across restarts, for all processes that share it. No method rejects or blocks for long. */
+export interface DocumentCache {
+  /** @param source Identifies the trusted owner of the document; see `cacheSourceOf`. */
+  load(
+    kind: DocumentKind,
+    source: string,
+  ): Promise<CachedDocument | undefined>;
+  save(
+    kind: DocumentKind,
+    source: string,
+    document: CachedDocument,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
 /** A cache that stores nothing. */
-export const noKeyCache: KeyCache = {
+export const noDocumentCache: DocumentCache = {
   load: () => Promise.resolve(undefined),
   save: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
 
-/** Dependencies of `KvKeyCache`. */
-export interface KvKeyCacheOptions {
+/** Dependencies of `KvDocumentCache`. */
+export interface KvDocumentCacheOptions {
   /** File, or URL of a remote store. */
   readonly store: string;
   readonly clock: Clock;
@@ -38,27 +50,50 @@ const TIMEOUT_MS = 2000;
 const MAX_TEXT_LENGTH = 60_000;
 const EXPIRY_MS = 24 * 60 * 60 * 1000;
 
+/**
+ * Returns a digest of everything that determines which server responds at these addresses. The URL is not enough: another backend
+ * may use the same name and be verified by another CA.
+ */
+export function cacheSourceOf(
+  ...addresses: readonly DocumentAddress[]
+): string {
+  const owners = addresses.map(({ connection, authority, target }) => {
+    const { host, port, tls } = connection;
+    const { hostname, subjectAltNames, caCertificates } = tls ?? {};
+    const trust = tls && { hostname, subjectAltNames, caCertificates };
+    return { host, port, trust, authority, target };
+  });
+  return createHash("sha256").update(JSON.stringify(owners)).digest("hex");
+}
+
 /** A cache in Deno KV. Errors of a missing, locked or corrupt store are logged; traffic continues without it. */
-export class KvKeyCache implements KeyCache {
-  readonly #options: KvKeyCacheOptions;
+export class KvDocumentCache implements DocumentCache {
+  readonly #options: KvDocumentCacheOptions;
   readonly #kv: Promise<Deno.Kv | undefined>;
   readonly #saving = new Set<Promise<void>>();
 
-  constructor(options: KvKeyCacheOptions) {
+  constructor(options: KvDocumentCacheOptions) {
     this.#options = options;
     this.#kv = this.#open(options.store);
   }
 
-  async load(source: string): Promise<CachedKeys | undefined> {
+  async load(
+    kind: DocumentKind,
+    source: string,
+  ): Promise<CachedDocument | undefined> {
     const entry = await this.#attempt(
       "read",
-      async () => await (await this.#kv)?.get(["jwks", source]),
+      async () => await (await this.#kv)?.get([kind, source]),
     );
-    return decodeCachedKeys(entry?.value);
+    return decodeCachedDocument(entry?.value);
   }
 
-  save(source: string, keys: CachedKeys): Promise<void> {
-    const saving = this.#write(source, keys);
+  save(
+    kind: DocumentKind,
+    source: string,
+    document: CachedDocument,
+  ): Promise<void> {
+    const saving = this.#write([kind, source], document);
     this.#saving.add(saving);
     return saving.finally(() => this.#saving.delete(saving));
   }
@@ -69,14 +104,12 @@ export class KvKeyCache implements KeyCache {
     (await this.#kv)?.close();
   }
 
-  async #write(source: string, keys: CachedKeys): Promise<void> {
-    if (keys.text.length > MAX_TEXT_LENGTH) return;
+  async #write(key: Deno.KvKey, document: CachedDocument): Promise<void> {
+    if (document.text.length > MAX_TEXT_LENGTH) return;
     await this.#attempt(
       "write",
       async () =>
-        await (await this.#kv)?.set(["jwks", source], keys, {
-          expireIn: EXPIRY_MS,
-        }),
+        await (await this.#kv)?.set(key, document, { expireIn: EXPIRY_MS }),
     );
   }
 
@@ -105,7 +138,7 @@ export class KvKeyCache implements KeyCache {
     try {
       return await Promise.race([action(), timeout.promise]);
     } catch (error) {
-      log.warn(`Cannot ${verb} the key cache`, {
+      log.warn(`Cannot ${verb} the cache of keys and metadata`, {
         store: redactUrl(store),
         error,
       });
@@ -116,7 +149,7 @@ export class KvKeyCache implements KeyCache {
   }
 }
 
-function decodeCachedKeys(value: unknown): CachedKeys | undefined {
+function decodeCachedDocument(value: unknown): CachedDocument | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (!("text" in value && "fetchedAt" in value && "freshMs" in value)) {
     return undefined;

@@ -1,0 +1,14 @@
+import { json } from "../admin_responses.ts";
+import type { AdminTarget } from "../target.ts";
+
+/** Returns the state of keys and metadata of identity providers. */
+export async function showKeys({ dataPlane }: AdminTarget): Promise<Response> {
+  const { keySets, providerMetadata } = await dataPlane.describeState();
+  return json({ keySets, providerMetadata });
+}
+
+/** Fetches keys and metadata of identity providers again, and returns their state. */
+export async function refreshKeys(target: AdminTarget): Promise<Response> {
+  await target.dataPlane.refreshKeys();
+  return await showKeys(target);
+}
