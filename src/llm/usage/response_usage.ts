@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { JsonPaths } from "../format/json_scanner.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import { readUsageReport, type UsageReport } from "./usage_report.ts";
 
@@ -14,7 +15,7 @@ export interface ResponseUsage {
  * Paths of usage and model in responses, including OpenAI's `response.completed` event, Anthropic's `message_start`, Cohere's
  * `message-end`, Groq, and Ollama's top-level counts.
  */
-export const usagePaths: ReadonlySet<string> = new Set([
+export const usagePaths: JsonPaths = new JsonPaths([
   ...["", "response.", "message.", "metadata.", "delta.", "x_groq."].flatMap(
     (prefix) => [`${prefix}usage`, `${prefix}usageMetadata`],
   ),

@@ -16,12 +16,15 @@ export interface Metering {
 /** A body that is observed while it is read. */
 export class MeteredBody implements Body {
   readonly length: number | undefined;
+  readonly hasHeadroom: boolean;
   readonly #source: Body;
   readonly #metering: Metering;
   #isOver = false;
 
   constructor(source: Body, metering: Metering) {
-    this.length = metering.filter === undefined ? source.length : undefined;
+    const isUnchanged = metering.filter === undefined;
+    this.length = isUnchanged ? source.length : undefined;
+    this.hasHeadroom = isUnchanged && source.hasHeadroom === true;
     this.#source = source;
     this.#metering = metering;
   }

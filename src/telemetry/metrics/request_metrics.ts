@@ -25,7 +25,7 @@ interface RequestSeries {
 export class RequestMetrics {
   readonly #families: ReturnType<typeof createFamilies>;
   readonly #recordTokens: (request: FinishedRequest) => void;
-  readonly #known = new Map<string, RequestSeries>();
+  readonly #known = new KnownSeries<RequestSeries>();
 
   constructor(registry: MetricRegistry) {
     this.#families = createFamilies(registry);
@@ -54,33 +54,29 @@ export class RequestMetrics {
     }
   }
 
-  /** Returns the series of a request: one look-up in place of one per metric. */
   #seriesOf(request: FinishedRequest): RequestSeries {
     const { gateway = "", listener = "", route = "", backend = "" } = request;
     const method = knownMethods.has(request.method) ? request.method : "other";
     const { status, reason } = request;
     const key =
       `${route}\0${backend}\0${listener}\0${gateway}\0${method}\0${status}\0${reason}`;
-    const found = this.#known.get(key);
-    if (found !== undefined) return found;
-    const path = [gateway, listener, route, backend];
-    const families = this.#families;
-    const series = {
-      requests: families.requests.labels(
-        ...path,
-        method,
-        String(status),
-        reason,
-      ),
-      requestDuration: families.requestDuration.labels(...path),
-      responseBytes: families.responseBytes.labels(...path),
-      upstreamDuration: request.backend === undefined
-        ? undefined
-        : families.upstreamDuration.labels(backend),
-    };
-    if (this.#known.size >= MAX_KNOWN_SERIES) this.#known.clear();
-    this.#known.set(key, series);
-    return series;
+    return this.#known.get(key, () => {
+      const path = [gateway, listener, route, backend];
+      const families = this.#families;
+      return {
+        requests: families.requests.labels(
+          ...path,
+          method,
+          String(status),
+          reason,
+        ),
+        requestDuration: families.requestDuration.labels(...path),
+        responseBytes: families.responseBytes.labels(...path),
+        upstreamDuration: request.backend === undefined
+          ? undefined
+          : families.upstreamDuration.labels(backend),
+      };
+    });
   }
 }
 
@@ -122,6 +118,15 @@ function createFamilies(registry: MetricRegistry) {
   };
 }
 
+/** Series of LLM responses that share labels. */
+interface LlmSeries {
+  readonly responses: Counter;
+  readonly input: Counter;
+  readonly output: Counter;
+  /** Created with the first cached token. */
+  cachedInput: Counter | undefined;
+}
+
 /** Adds the token metrics; the returned function counts a request in them. */
 function addLlmMetrics(
   registry: MetricRegistry,
@@ -137,15 +142,41 @@ function addLlmMetrics(
     "LLM responses by source of their token counts: the provider, or an estimate",
     [...served, "usage_source"],
   );
+  const known = new KnownSeries<LlmSeries>();
   return ({ route = "", backend = "", usage }) => {
     if (usage === undefined) return;
-    const { responseModel = "", cachedInputTokens = 0 } = usage;
-    const count = (type: string, amount: number) =>
-      tokens.labels(route, backend, responseModel, type).inc(amount);
-    count("input", usage.inputTokens);
-    count("output", usage.outputTokens);
-    if (cachedInputTokens > 0) count("cached_input", cachedInputTokens);
+    const { responseModel: model = "", cachedInputTokens = 0 } = usage;
     const source = usage.estimated ? "estimated" : "reported";
-    responses.labels(route, backend, source).inc();
+    const labelsOf = (type: string) =>
+      tokens.labels(route, backend, model, type);
+    const series = known.get(
+      `${route}\0${backend}\0${source}\0${model}`,
+      () => ({
+        responses: responses.labels(route, backend, source),
+        input: labelsOf("input"),
+        output: labelsOf("output"),
+        cachedInput: undefined,
+      }),
+    );
+    series.responses.inc();
+    series.input.inc(usage.inputTokens);
+    series.output.inc(usage.outputTokens);
+    if (cachedInputTokens === 0) return;
+    series.cachedInput ??= labelsOf("cached_input");
+    series.cachedInput.inc(cachedInputTokens);
   };
+}
+
+/** Series by their labels: one look-up in place of one per metric. */
+class KnownSeries<Series> {
+  readonly #byKey = new Map<string, Series>();
+
+  get(key: string, create: () => Series): Series {
+    const found = this.#byKey.get(key);
+    if (found !== undefined) return found;
+    if (this.#byKey.size >= MAX_KNOWN_SERIES) this.#byKey.clear();
+    const series = create();
+    this.#byKey.set(key, series);
+    return series;
+  }
 }
