@@ -83,7 +83,10 @@ function compileEntries(
       const name = names.add(describeLimit(config, hide), scope);
       const { key, when } = config;
       return {
-        limit: counters.limit({ scope, name, words }, budgetOf(config)),
+        limit: counters.limit(
+          { scope, name, words, isKeyed: key !== undefined },
+          budgetOf(config),
+        ),
         key: key === undefined ? undefined : compileKey(key, dependencies),
         when: when === undefined
           ? undefined
@@ -91,32 +94,4 @@ function compileEntries(
       };
     })
   );
-}
-
-/** Charges a request to all budgets, or to none: then returns the exhausted budget with the longest wait. */
-export function takeAll(
-  budgets: readonly Budget[],
-  now: number,
-): Budget | undefined {
-  const exhausted = findExhausted(budgets, now);
-  if (exhausted !== undefined) {
-    exhausted.reject();
-    return exhausted;
-  }
-  for (const budget of budgets) budget.take(now);
-  return undefined;
-}
-
-function findExhausted(
-  budgets: readonly Budget[],
-  now: number,
-): Budget | undefined {
-  let longest: Budget | undefined;
-  for (const budget of budgets) {
-    if (budget.allows(now)) continue;
-    if (longest === undefined || budget.waitMs(now) > longest.waitMs(now)) {
-      longest = budget;
-    }
-  }
-  return longest;
 }

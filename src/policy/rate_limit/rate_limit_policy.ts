@@ -24,7 +24,7 @@ import {
   writeStandardHeaders,
   writeUsualHeaders,
 } from "./rate_limit_headers.ts";
-import { LocalLimits, takeAll } from "./rate_limit_local.ts";
+import { LocalLimits } from "./rate_limit_local.ts";
 import {
   rejectGlobally,
   rejectLocally,
@@ -32,6 +32,7 @@ import {
 } from "./rate_limit_rejection.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
 import { onUsage } from "../usage_listeners.ts";
+import { takeAll } from "../../ratelimit/local/take_all.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
 /**

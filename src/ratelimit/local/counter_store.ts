@@ -12,12 +12,13 @@ export interface LimitPlace {
 export interface LimitIdentity extends LimitPlace {
   /** Definition in words with secrets; never shown. */
   readonly words: string;
+  /** Has a budget for each of several keys. */
+  readonly isKeyed: boolean;
 }
 
 /**
- * Budget of a limit, or of one of its keys. Every `now` is a whole number of monotonic milliseconds.
- *
- * To count a request, call `allows` of all its budgets, then `take` of all of them, without awaiting anything in between.
+ * Budget of a limit, or of one of its keys. Every `now` is a whole number of monotonic milliseconds. `takeAll` counts a request against
+ * several.
  */
 export interface Budget {
   readonly limit: Limit;
@@ -42,8 +43,13 @@ export interface Budget {
 /** A configured limit and its budgets. */
 export interface Limit extends LimitPlace {
   readonly definition: BudgetDefinition;
+  /** Place in the order in which threads hold several limits. */
+  readonly order: number;
   /** Returns the budget of a key; `""` for a limit without keys. */
   budget(key: string, now: number): Budget;
+  /** Keeps other threads away from all budgets until `release`, within this turn of the event loop; calls nest. */
+  hold(): void;
+  release(): void;
 }
 
 /** Counts of a limit. */
@@ -58,6 +64,14 @@ export interface LimitCounts extends LimitPlace {
   readonly tokens: number;
 }
 
+/** Returns what equal limits have in common. */
+export function limitKey(
+  { scope, name, words }: LimitIdentity,
+  definition: BudgetDefinition,
+): string {
+  return JSON.stringify([scope, name, words, definition]);
+}
+
 /** A limit as `/config_dump` shows it: of several keys, the one with the least left. */
 export interface LimitReading extends LimitCounts, BudgetReading {
   /** Tokens beyond the budget, over all keys. */
@@ -67,15 +81,13 @@ export interface LimitReading extends LimitCounts, BudgetReading {
 /** Limits used by a configuration until it releases them. */
 export interface CounterLease {
   limit(identity: LimitIdentity, definition: BudgetDefinition): Limit;
+  /** Resolves when all limits can count; only then their budgets may be used. */
+  ready(): Promise<void>;
   /** Drops limits without users; requests in progress can still use them. */
   release(): void;
 }
 
-/**
- * Budgets of this process; they outlive the configurations that define them.
- *
- * An interface, so that processes that share memory can share a store.
- */
+/** Budgets of this process; they outlive the configurations that define them. */
 export interface CounterStore {
   lease(): CounterLease;
   /** Returns the counts of every limit in use. */

@@ -1,14 +1,15 @@
 import type { Clock } from "../../base/clock.ts";
 import { SharedMap } from "../../base/shared_map.ts";
-import type {
-  CounterLease,
-  CounterStore,
-  LimitCounts,
-  LimitReading,
+import {
+  type CounterLease,
+  type CounterStore,
+  type LimitCounts,
+  limitKey,
+  type LimitReading,
 } from "./counter_store.ts";
 import { LocalLimit } from "./local_limit.ts";
 
-/** Keeps the limits of this process, each while a configuration uses it. */
+/** Keeps the limits of a process with one data plane, each while a configuration uses it. */
 export class LocalCounterStore implements CounterStore {
   readonly #limits = new SharedMap<LocalLimit>();
   readonly #clock: Pick<Clock, "monotonic">;
@@ -20,13 +21,14 @@ export class LocalCounterStore implements CounterStore {
   lease(): CounterLease {
     const releases: (() => void)[] = [];
     return {
-      limit: ({ scope, name, words }, definition) => {
-        const key = JSON.stringify([scope, name, words, definition]);
-        const create = () => new LocalLimit({ scope, name }, definition);
+      limit: (identity, definition) => {
+        const key = limitKey(identity, definition);
+        const create = () => new LocalLimit(identity, definition);
         const { value, release } = this.#limits.acquire(key, create);
         releases.push(release);
         return value;
       },
+      ready: () => Promise.resolve(),
       release() {
         for (const release of releases.splice(0)) release();
       },

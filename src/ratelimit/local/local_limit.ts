@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { BudgetDefinition, BudgetReading } from "../budget.ts";
+import type { BudgetDefinition } from "../budget.ts";
+import { CLOSED, readWindow } from "./budget_window.ts";
 import type {
   Limit,
   LimitCounts,
@@ -14,21 +15,28 @@ export const MAX_KEYS = 100_000;
 /** Longer keys are replaced by their digest. */
 const MAX_KEY_LENGTH = 128;
 /** Idle budgets dropped for each new key, so that the number of keys follows the traffic. */
-const DROPPED_PER_KEY = 2;
+export const DROPPED_PER_KEY = 2;
 
-/** Limit whose budgets are in this process. */
+/** Limit whose budgets one thread uses. */
 export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
   readonly scope: string;
   readonly name: string;
   readonly definition: BudgetDefinition;
   readonly capacity: number;
+  readonly order = 0;
   admitted = 0;
   refused = 0;
   tokens = 0;
   evictedKeys = 0;
+  readonly #maxKeys: number;
   readonly #budgets = new LocalRecency();
 
-  constructor({ scope, name }: LimitPlace, definition: BudgetDefinition) {
+  constructor(
+    { scope, name }: LimitPlace,
+    definition: BudgetDefinition,
+    maxKeys = MAX_KEYS,
+  ) {
+    this.#maxKeys = maxKeys;
     this.scope = scope;
     this.name = name;
     this.definition = definition;
@@ -36,9 +44,13 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
   }
 
   budget(key: string, now: number): LocalBudget {
-    const known = key.length > MAX_KEY_LENGTH ? digestOf(key) : key;
+    const known = boundKey(key);
     return this.#budgets.use(known) ?? this.#add(known, now);
   }
+
+  hold(): void {}
+
+  release(): void {}
 
   get keys(): number {
     return this.#budgets.size;
@@ -46,13 +58,11 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
 
   describe(now: number): LimitReading {
     const { scope, name, keys, evictedKeys, admitted, refused, tokens } = this;
-    let least: BudgetReading = {
-      unit: this.definition.unit,
-      limit: this.capacity,
-      remaining: this.capacity,
-      resetMs: this.definition.windowMs,
-      windowMs: this.definition.windowMs,
-    };
+    let least = readWindow(
+      { available: this.capacity, openedAt: CLOSED },
+      this,
+      now,
+    );
     let overshoot = 0;
     for (const budget of this.#budgets.values()) {
       const reading = budget.read(now);
@@ -77,14 +87,17 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
       this.#budgets.delete(oldest);
     }
     const { oldest, size } = this.#budgets;
-    if (oldest === undefined || size < MAX_KEYS) return;
+    if (oldest === undefined || size < this.#maxKeys) return;
     this.#budgets.delete(oldest);
     this.evictedKeys++;
   }
 }
 
-function digestOf(key: string): string {
-  return createHash("sha256").update(key).digest("base64url");
+/** Returns the key, or a digest of a long one. */
+export function boundKey(key: string): string {
+  return key.length > MAX_KEY_LENGTH
+    ? createHash("sha256").update(key).digest("base64url")
+    : key;
 }
 
 /** Copies a key: a substring keeps the whole string in memory, such as the head of a request. */

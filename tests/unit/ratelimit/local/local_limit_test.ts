@@ -110,7 +110,10 @@ Deno.test("limits count as requests happen, without visiting keys", () => {
     },
   });
   const lease = store.lease();
-  const limit = lease.limit({ ...place, words: place.name }, tokens);
+  const limit = lease.limit(
+    { ...place, words: place.name, isKeyed: true },
+    tokens,
+  );
   const [counts] = store.counts();
   for (const key of ["anna", "otto"]) limit.budget(key, 0).take(0);
   limit.budget("anna", 0).debit(7, 0);
@@ -127,7 +130,7 @@ Deno.test("limits count as requests happen, without visiting keys", () => {
 
 Deno.test("a store keeps the budgets of a definition while some configuration uses it", () => {
   const store = new LocalCounterStore(new FakeClock());
-  const identity = { ...place, words: place.name };
+  const identity = { ...place, words: place.name, isKeyed: true };
   const before = store.lease();
   before.limit(identity, definition).budget("", 0).take(0);
 

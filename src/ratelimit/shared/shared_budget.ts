@@ -1,0 +1,119 @@
+import type { BudgetReading } from "../budget.ts";
+import {
+  type BudgetWindow,
+  charge,
+  checkTokens,
+  readWindow,
+  refund,
+  take,
+  waitMs,
+  type WindowRules,
+} from "../local/budget_window.ts";
+import type { Budget, Limit } from "../local/counter_store.ts";
+import type { KeyHash } from "./key_hash.ts";
+
+/** Limit of a budget, whose memory threads share. All but `time` needs the limit to be held. */
+export interface SharedBudgetOwner extends Limit, WindowRules {
+  readonly definition: Limit["definition"];
+  /** Converts monotonic time of this thread to that of all. */
+  time(now: number): number;
+  /** Returns the settled window of a key, which becomes the most recent one; valid until the next call. */
+  use(key: KeyHash | undefined, time: number): BudgetWindow;
+  /** Returns the settled window of a key, or a full one for a key that is not there; valid until the next call. */
+  peek(key: KeyHash | undefined, time: number): BudgetWindow;
+  count(what: "admitted" | "refused" | "tokens", by: number): void;
+}
+
+/** Budget that threads share. Each call holds the limit, some hundred nanoseconds. */
+export class SharedBudget implements Budget {
+  readonly limit: SharedBudgetOwner;
+  readonly #key: KeyHash | undefined;
+
+  /** @param key Undefined for a limit without keys. */
+  constructor(limit: SharedBudgetOwner, key: KeyHash | undefined) {
+    this.limit = limit;
+    this.#key = key;
+  }
+
+  allows(now: number): boolean {
+    const { limit } = this;
+    limit.hold();
+    try {
+      return limit.use(this.#key, limit.time(now)).available > 0;
+    } finally {
+      limit.release();
+    }
+  }
+
+  take(now: number): void {
+    const { limit } = this;
+    const time = limit.time(now);
+    limit.hold();
+    try {
+      take(limit.use(this.#key, time), limit, time);
+      limit.count("admitted", 1);
+    } finally {
+      limit.release();
+    }
+  }
+
+  reject(): void {
+    const { limit } = this;
+    limit.hold();
+    limit.count("refused", 1);
+    limit.release();
+  }
+
+  debit(tokens: number, now: number): void {
+    checkTokens(tokens);
+    const { limit } = this;
+    if (limit.definition.unit === "requests" || tokens === 0) return;
+    const time = limit.time(now);
+    limit.hold();
+    try {
+      charge(limit.use(this.#key, time), tokens, time);
+      limit.count("tokens", tokens);
+    } finally {
+      limit.release();
+    }
+  }
+
+  refund(takenAt: number, now: number): void {
+    const { limit } = this;
+    limit.hold();
+    try {
+      const window = limit.peek(this.#key, limit.time(now));
+      limit.count("admitted", -1);
+      refund(window, limit, limit.time(takenAt));
+    } finally {
+      limit.release();
+    }
+  }
+
+  read(now: number): BudgetReading {
+    const { limit } = this;
+    limit.hold();
+    try {
+      const window = limit.peek(this.#key, limit.time(now));
+      return readWindow(window, limit, since(window, limit.time(now)));
+    } finally {
+      limit.release();
+    }
+  }
+
+  waitMs(now: number): number {
+    const { limit } = this;
+    limit.hold();
+    try {
+      const window = limit.peek(this.#key, limit.time(now));
+      return waitMs(window, limit, since(window, limit.time(now)));
+    } finally {
+      limit.release();
+    }
+  }
+}
+
+/** Clocks of threads differ by a little: time does not begin before the window that another thread has opened. */
+function since({ openedAt }: BudgetWindow, time: number): number {
+  return Math.max(openedAt, time);
+}

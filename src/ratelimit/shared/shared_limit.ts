@@ -1,0 +1,209 @@
+import type { BudgetDefinition } from "../budget.ts";
+import {
+  type BudgetWindow,
+  CLOSED,
+  readWindow,
+  settle,
+} from "../local/budget_window.ts";
+import type {
+  LimitCounts,
+  LimitIdentity,
+  LimitReading,
+} from "../local/counter_store.ts";
+import { boundKey, DROPPED_PER_KEY } from "../local/local_limit.ts";
+import { type KeyHash, KeyHasher } from "./key_hash.ts";
+import { count, KeyTable, NONE } from "./key_table.ts";
+import { SharedBudget, type SharedBudgetOwner } from "./shared_budget.ts";
+import { ThreadLock } from "./thread_lock.ts";
+
+/** Memory of a limit, for all threads. */
+export interface LimitMemory {
+  readonly buffer: SharedArrayBuffer;
+  readonly maxKeys: number;
+  /** Seed of the hashes of keys. */
+  readonly seed: Int32Array;
+  /** Place in the order in which threads hold several limits. */
+  readonly order: number;
+}
+
+/** A thread that uses limits. */
+export interface LimitThread {
+  /** Number among the threads, from 1. */
+  readonly number: number;
+  /** Milliseconds that the monotonic clock of the control thread is ahead of that of this thread. */
+  readonly aheadMs: number;
+}
+
+/** Keys described before other threads get the lock again. */
+const KEYS_PER_SLICE = 1000;
+/** Patience of a description, in sleeps. */
+const DESCRIBE_SLEEPS = 5;
+/** Record of a limit without keys. */
+const ONLY_RECORD = 1;
+const noKey: KeyHash = { a: 0, b: 0, c: 0, d: 0 };
+
+/** Creates the memory of a limit without requests. */
+export function createLimitMemory(
+  { isKeyed, maxKeys, capacity, order }: {
+    readonly isKeyed: boolean;
+    readonly maxKeys: number;
+    readonly capacity: number;
+    readonly order: number;
+  },
+): LimitMemory {
+  const table = new KeyTable(isKeyed ? maxKeys : 1);
+  if (!isKeyed) table.add(noKey, capacity);
+  return {
+    buffer: table.buffer,
+    maxKeys: table.maxKeys,
+    seed: crypto.getRandomValues(new Int32Array(4)),
+    order,
+  };
+}
+
+/** Limit whose budgets threads share. Its memory arrives with `bind`, before the first request. */
+export class SharedLimit implements SharedBudgetOwner {
+  readonly scope: string;
+  readonly name: string;
+  readonly definition: BudgetDefinition;
+  readonly capacity: number;
+  readonly #thread: LimitThread;
+  readonly #only: SharedBudget | undefined;
+  #bound: {
+    readonly table: KeyTable;
+    readonly lock: ThreadLock;
+    readonly hasher: KeyHasher;
+    readonly order: number;
+  } | undefined;
+
+  constructor(
+    { scope, name, isKeyed }: LimitIdentity,
+    definition: BudgetDefinition,
+    thread: LimitThread,
+  ) {
+    this.scope = scope;
+    this.name = name;
+    this.definition = definition;
+    this.capacity = definition.base + definition.burst;
+    this.#thread = thread;
+    this.#only = isKeyed ? undefined : new SharedBudget(this, undefined);
+  }
+
+  bind({ buffer, maxKeys, seed, order }: LimitMemory): void {
+    const table = new KeyTable(maxKeys, buffer);
+    const lock = new ThreadLock(...table.lock, this.#thread.number);
+    this.#bound = { table, lock, hasher: new KeyHasher(seed), order };
+  }
+
+  get order(): number {
+    return this.#memory.order;
+  }
+
+  budget(key: string): SharedBudget {
+    return this.#only ??
+      new SharedBudget(this, this.#memory.hasher.hash(boundKey(key)));
+  }
+
+  hold(): void {
+    this.#memory.lock.hold();
+  }
+
+  release(): void {
+    this.#memory.lock.release();
+  }
+
+  time(now: number): number {
+    return now + this.#thread.aheadMs;
+  }
+
+  use(hash: KeyHash | undefined, time: number): BudgetWindow {
+    const { table } = this.#memory;
+    if (hash === undefined) return this.#settled(ONLY_RECORD, time);
+    const known = table.find(hash);
+    if (known === NONE) return this.#add(hash, time);
+    table.touch(known);
+    return this.#settled(known, time);
+  }
+
+  peek(hash: KeyHash | undefined, time: number): BudgetWindow {
+    const record = hash === undefined
+      ? ONLY_RECORD
+      : this.#memory.table.find(hash);
+    return record === NONE
+      ? { available: this.capacity, openedAt: CLOSED }
+      : this.#settled(record, time);
+  }
+
+  count(what: "admitted" | "refused" | "tokens", by: number): void {
+    this.#memory.table.increase(count[what], by);
+  }
+
+  /** Returns the counts, without waiting for other threads. */
+  counts(): LimitCounts {
+    const { scope, name } = this;
+    const { table } = this.#memory;
+    return {
+      scope,
+      name,
+      keys: table.size,
+      evictedKeys: table.count(count.evictedKeys),
+      admitted: table.count(count.admitted),
+      refused: table.count(count.refused),
+      tokens: table.count(count.tokens),
+    };
+  }
+
+  /** Visits every key, letting other threads count in between. */
+  describe(now: number): LimitReading {
+    const time = this.time(now);
+    const { table, lock } = this.#memory;
+    const full = { available: this.capacity, openedAt: CLOSED };
+    let least = readWindow(full, this, time);
+    let overshoot = 0;
+    let record = table.next(NONE);
+    // A thread that died with the lock is detected by others later.
+    while (record !== NONE && lock.tryHold(DESCRIBE_SLEEPS)) {
+      for (let i = 0; i < KEYS_PER_SLICE && record !== NONE; i++) {
+        const window = this.#settled(record, time);
+        const reading = readWindow(window, this, time);
+        if (reading.remaining < least.remaining) least = reading;
+        overshoot += Math.max(0, -window.available);
+        record = table.next(record);
+      }
+      lock.release();
+    }
+    return { ...this.counts(), ...least, overshoot };
+  }
+
+  /** Frees the limit if a thread ended while it held it, and repairs what that thread left half done. */
+  recoverFrom(thread: number): void {
+    const { table, lock } = this.#memory;
+    if (!lock.takeFrom(thread)) return;
+    table.repair();
+    lock.release();
+  }
+
+  get #memory() {
+    if (this.#bound !== undefined) return this.#bound;
+    throw new TypeError(`Limit "${this.name}" was used before it was ready`);
+  }
+
+  #settled(record: number, time: number): BudgetWindow {
+    const window = this.#memory.table.window(record);
+    settle(window, this, time);
+    return window;
+  }
+
+  #add(hash: KeyHash, time: number): BudgetWindow {
+    const { table } = this.#memory;
+    for (let i = 0; i < DROPPED_PER_KEY && table.oldest !== NONE; i++) {
+      if (this.#settled(table.oldest, time).openedAt !== CLOSED) break;
+      table.delete(table.oldest);
+    }
+    if (table.size >= table.maxKeys) {
+      table.delete(table.oldest);
+      table.increase(count.evictedKeys, 1);
+    }
+    return table.window(table.add(hash, this.capacity));
+  }
+}
