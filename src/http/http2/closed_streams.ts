@@ -1,12 +1,12 @@
-/** How a stream came to its end. */
+/** End of a stream. */
 export type StreamEnd = "ended" | "reset by peer" | "reset by us";
 
 const REMEMBERED = 256;
 
 /**
- * Remembers how the streams ended that were closed last.
+ * Records how the most recent streams were closed.
  *
- * Frames for a stream that we reset may still be on their way and are ignored; behind a stream that ended they are an error.
+ * Frames for a stream that this side reset may still be in flight and are ignored; after the end of a stream they are an error.
  */
 export class ClosedStreams {
   readonly #ids = new Int32Array(REMEMBERED);
@@ -19,7 +19,7 @@ export class ClosedStreams {
     this.#next = (this.#next + 1) % REMEMBERED;
   }
 
-  /** `undefined` for a stream that is forgotten, or was skipped. */
+  /** Returns `undefined` for a stream that is no longer recorded, or was skipped. */
   get(streamId: number): StreamEnd | undefined {
     const index = this.#ids.lastIndexOf(streamId);
     return index < 0 ? undefined : this.#ends[index];

@@ -3,18 +3,18 @@ import { DEFAULT_WINDOW, ERROR_CODES, MAX_WINDOW } from "./http2_protocol.ts";
 
 /** The flow-control windows of a connection, for the bytes of all its streams (RFC 9113 section 5.2). */
 export class ConnectionWindow {
-  /** Bytes that we may send. */
+  /** Bytes that may be sent. */
   toSend = DEFAULT_WINDOW;
   readonly #size: number;
   #toReceive: number;
   #readBytes = 0;
 
-  /** @param size For what we receive. */
+  /** @param size Window for received bytes. */
   constructor(size: number) {
     this.#size = this.#toReceive = size;
   }
 
-  /** The peer makes room. @throws {Http2ConnectionError} */
+  /** Handles an update of the peer. @throws {Http2ConnectionError} */
   widen(increment: number): void {
     this.toSend += increment;
     if (increment === 0) {
@@ -26,7 +26,7 @@ export class ConnectionWindow {
     if (this.toSend > MAX_WINDOW) throw tooMuch("the window is too large");
   }
 
-  /** Bytes arrived. @throws {Http2ConnectionError} When there was no room for them. */
+  /** Counts received bytes. @throws {Http2ConnectionError} If they exceed the window. */
   receive(count: number): void {
     this.#toReceive -= count;
     if (this.#toReceive < 0) {
@@ -34,7 +34,7 @@ export class ConnectionWindow {
     }
   }
 
-  /** Bytes were read, or dropped; answers how much the peer is to be told now, mostly 0. */
+  /** Frees the room of bytes that were read or dropped; returns the increment to announce now, mostly 0. */
   release(count: number): number {
     this.#readBytes += count;
     if (2 * this.#readBytes < this.#size) return 0;

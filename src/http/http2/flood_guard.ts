@@ -1,20 +1,20 @@
 import { Http2ConnectionError } from "./http2_error.ts";
 import { ERROR_CODES } from "./http2_protocol.ts";
 
-/** Frames that move nothing on which a peer may send ahead of those that do. */
+/** Limit of idle frames without progress. Idle frames carry neither fields nor data. */
 const MAX_IDLE_FRAMES = 1000;
-/** Such frames for which each request and each DATA frame makes up: acknowledgements, window updates, measurements. */
+/** Idle frames allowed per request and DATA frame: acknowledgements, window updates, measurements. */
 const IDLE_FRAMES_PER_PROGRESS = 10;
-/** Floods are counted for so long. */
+/** Length of a counting period. */
 const PERIOD_MS = 10_000;
-/** Bytes of answers that the peer asked for and does not read. */
+/** Limit of replies, such as acknowledgements, that the peer does not read. */
 const MAX_REPLY_BYTES = 64 * 1024;
 
 /**
- * Ends connections of peers that make work without letting anything come of it.
+ * Ends connections of peers that cause work without making progress.
  *
- * Each of these frames is cheap to send and cheap to handle; without a bound the peer would have as much of our time as it likes.
- * Resets cost most, because a request may have begun (CVE-2023-44487): also those that we send because the peer broke a rule.
+ * Each of these frames is cheap to send and to handle, but without a limit the peer could use unlimited processor time. Resets cost
+ * most, because a request may have begun (CVE-2023-44487); those that the gateway sends for protocol errors count too.
  */
 export class FloodGuard {
   readonly #maxResets: () => number;
@@ -24,7 +24,7 @@ export class FloodGuard {
   #resets = 0;
 
   /**
-   * @param maxResets Streams that may be reset within ten seconds; asked each time.
+   * @param maxResets Returns the limit of reset streams within ten seconds; called for each reset.
    * @param now Monotonic milliseconds.
    */
   constructor(maxResets: () => number, now: () => number) {
@@ -48,11 +48,11 @@ export class FloodGuard {
   /** @throws {Http2ConnectionError} `ENHANCE_YOUR_CALM`. */
   expectReader(replyBytes: number): void {
     if (replyBytes > MAX_REPLY_BYTES) {
-      throw tooMany("too many answers that are not read");
+      throw tooMany("too many unread replies");
     }
   }
 
-  /** A request or a part of a body was received or sent. */
+  /** Records that a request or a part of a body was received or sent. */
   progress(): void {
     this.#idleFrames = Math.max(
       0,
@@ -60,7 +60,7 @@ export class FloodGuard {
     );
   }
 
-  /** Counts anew, if the last time is long ago; the clock is only asked when a bound is reached. */
+  /** Starts a new period if the last one is over; reads the clock only when a limit is reached. */
   #beginPeriod(): boolean {
     const now = this.#now();
     if (now - this.#since < PERIOD_MS) return false;

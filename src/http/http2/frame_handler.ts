@@ -24,22 +24,22 @@ export interface HandledSession {
   readonly guard: FloodGuard;
   readonly writer: FrameWriter;
   readonly output: StreamOutput;
-  /** The peer opens a stream. */
+  /** Opens a stream of the peer. */
   open(streamId: number, block: FieldBlock, endStream: boolean): void;
-  /** Whether frames are not wanted any more. */
+  /** True if further frames are ignored. */
   readonly isEnding: boolean;
-  /** The peer broke a rule on a stream. @throws {Http2ConnectionError} When it did so too often. */
+  /** Resets a stream after a protocol error of the peer. @throws {Http2ConnectionError} After too many of them. */
   failStream(error: Http2StreamError): void;
-  /** The peer reset a stream, or will not handle it. */
+  /** Closes a stream that the peer reset or did not process. */
   lose(stream: Http2Stream, error: StreamResetError): void;
-  /** Bytes were read, or dropped: their room in the connection's window is free. */
+  /** Frees the room of bytes that were read or dropped in the connection's window. */
   release(count: number): void;
 }
 
-/** Acts on the frames of the peer: on streams, windows and settings (RFC 9113 section 6). */
+/** Applies the frames of the peer to streams, windows and settings (RFC 9113 section 6). */
 export class FrameHandler implements FrameConsumer {
   readonly peer = new PeerSettings();
-  /** Whether the peer acknowledged our settings. */
+  /** True once the peer has acknowledged the settings of this side. */
   isAcknowledged = false;
   readonly #session: HandledSession;
   readonly #decoder = new HeaderDecoder();
@@ -175,7 +175,7 @@ export class FrameHandler implements FrameConsumer {
   }
 }
 
-/** A setting concerns all streams: an overflow ends the connection (RFC 9113 section 6.9.2). */
+/** Applies a setting, which concerns all streams: an overflow ends the connection (RFC 9113 section 6.9.2). */
 function widenBySetting(stream: Http2Stream, change: number): void {
   try {
     stream.widenSendWindow(change);

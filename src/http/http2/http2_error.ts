@@ -1,6 +1,6 @@
 import { ERROR_CODES } from "./http2_protocol.ts";
 
-/** A peer breaks the protocol in a way that ends the connection (RFC 9113 section 5.4.1). */
+/** A protocol error that ends the connection (RFC 9113 section 5.4.1). */
 export class Http2ConnectionError extends Error {
   override readonly name = "Http2ConnectionError";
 
@@ -10,7 +10,7 @@ export class Http2ConnectionError extends Error {
   }
 }
 
-/** A peer breaks the protocol in a way that ends one stream; the others go on (RFC 9113 section 5.4.2). */
+/** A protocol error that ends one stream but not the connection (RFC 9113 section 5.4.2). */
 export class Http2StreamError extends Error {
   override readonly name = "Http2StreamError";
 
@@ -24,7 +24,7 @@ export class Http2StreamError extends Error {
   }
 }
 
-/** The peer reset a stream. */
+/** A reset of a stream by the peer. */
 export class StreamResetError extends Error {
   override readonly name = "StreamResetError";
 
@@ -33,7 +33,7 @@ export class StreamResetError extends Error {
     super(`The stream was reset with code ${code}`);
   }
 
-  /** Whether the peer did not act on the request (RFC 9113 section 8.7). */
+  /** True if the peer did not process the request (RFC 9113 section 8.7). */
   get isRefusal(): boolean {
     return this.code === ERROR_CODES.refusedStream;
   }

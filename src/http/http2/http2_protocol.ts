@@ -12,7 +12,7 @@ export const FRAME_TYPES = {
   continuation: 9,
 } as const;
 
-/** Frame flags; which frame knows which is in RFC 9113 section 6. */
+/** Frame flags; RFC 9113 section 6 defines the flags of each frame type. */
 export const FRAME_FLAGS = {
   ack: 0x1,
   endStream: 0x1,
@@ -50,20 +50,20 @@ export const ERROR_CODES = {
 /** Opens a client's connection (RFC 9113 section 3.4). */
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/** Bytes in front of each frame's payload. */
+/** Bytes before the payload of a frame. */
 export const FRAME_HEADER_BYTES = 9;
 
-/** Largest payload that is sent and accepted: the protocol's default, which no setting of ours raises. */
+/** Largest payload that is sent and accepted: the default of the protocol, which the gateway does not raise. */
 export const MAX_FRAME_BYTES = 16_384;
 
-/** Flow-control window until settings or updates say otherwise. */
+/** Initial flow-control window, before settings and updates. */
 export const DEFAULT_WINDOW = 65_535;
 
 /** Largest flow-control window (RFC 9113 section 6.9.1). */
 export const MAX_WINDOW = 0x7fff_ffff;
 
-/** Largest number of a stream. */
+/** Largest stream ID. */
 export const LAST_STREAM_ID = 0x7fff_ffff;
 
-/** Bytes that a field counts beyond its name and value (RFC 7541 section 4.1). */
+/** Bytes that a field counts in addition to its name and value (RFC 7541 section 4.1). */
 export const FIELD_OVERHEAD = 32;

@@ -26,20 +26,20 @@ import {
 import { StreamOutput } from "./stream_output.ts";
 import { StreamTable } from "./stream_table.ts";
 
-/** Bytes that are still read from a peer that was told to go. */
+/** Limit of bytes that are read from a peer after the final GOAWAY. */
 const LINGER_BYTES = 256 * 1024;
-/** A compressed block may be this multiple of the limit for its fields: one that is too large is then answered, not fatal. */
+/** A compressed block may be this multiple of the limit for its fields, so that a large one gets a response and not a broken connection. */
 const BLOCK_FACTOR = 4;
 const DRAIN_PING = Buffer.from("draining");
 
 /**
  * An HTTP/2 connection (RFC 9113), as server or as client.
  *
- * What it holds is bounded whatever the peer does: bytes to read by the windows, bytes to write by the room in the writer, header
- * blocks and answers to the peer's frames by their own limits.
+ * Its memory is bounded whatever the peer does: received bytes by the windows, bytes to write by the room in the writer, header
+ * blocks and replies to frames by limits of their own.
  */
 export class Http2Session implements StreamCarrier, HandledSession {
-  /** Why the connection ended, if the peer broke a rule. */
+  /** Protocol error of the peer that ended the connection. */
   error: Http2ConnectionError | undefined;
   readonly streams: StreamTable;
   readonly window: ConnectionWindow;
@@ -81,34 +81,34 @@ export class Http2Session implements StreamCarrier, HandledSession {
     this.#open();
   }
 
-  /** Whether the peer acknowledged our settings. */
+  /** True once the peer has acknowledged the settings of this side. */
   get isAcknowledged(): boolean {
     return this.#handler.isAcknowledged;
   }
 
-  /** Streams that the peer lets us open; `undefined` when it sets no limit. */
+  /** Concurrent streams that the peer allows; `undefined` when it sets no limit. */
   get maxOwnStreams(): number | undefined {
     return this.#handler.peer.maxStreams;
   }
 
-  /** Whether the peer began something that it did not end: the preface, or a header block. */
+  /** True inside the preface, or inside a header block. */
   get isInsideHead(): boolean {
     return this.#reader.isInsideHead;
   }
 
-  /** Whether the connection is over, or about to be. */
+  /** True if the connection has ended, or is about to end. */
   get isEnding(): boolean {
     return this.#isEnding;
   }
 
-  /** Whether the peer may open streams. */
+  /** True if the peer may open streams. */
   get acceptsStreams(): boolean {
     return this.#acceptsStreams;
   }
 
   /**
-   * Handles what the peer sends until the connection is over. Never throws.
-   * @param early Bytes that were read from the transport before.
+   * Handles received frames until the connection has ended. Never throws.
+   * @param early Bytes that were already read from the transport.
    */
   async run(early?: Uint8Array): Promise<void> {
     try {
@@ -120,10 +120,10 @@ export class Http2Session implements StreamCarrier, HandledSession {
         if (!await this.#reader.fill(this.streams.size === 0)) break;
         this.#handleInput();
       }
-      // What was sent last would be lost if the connection were reset.
+      // A reset of the connection would lose the last bytes that were sent.
       if (this.#isEnding) await this.#reader.skip(LINGER_BYTES);
     } catch {
-      // The connection broke: everybody hears that below.
+      // The connection broke: all streams fail below.
     } finally {
       this.destroy(connectionLost());
     }
@@ -134,28 +134,28 @@ export class Http2Session implements StreamCarrier, HandledSession {
     return this.#addStream(this.streams.nextOwn());
   }
 
-  /** Tells the peer to send no further requests; those on their way are still taken (RFC 9113 section 6.8). */
+  /** Asks the peer to send no further requests, but still accepts those in flight (RFC 9113 section 6.8). */
   announceGoAway(): void {
     if (this.#isEnding) return;
     this.writer.goAway(LAST_STREAM_ID, ERROR_CODES.noError, "");
     this.writer.ping(DRAIN_PING, false);
   }
 
-  /** Takes no further requests. */
+  /** Accepts no further requests. */
   stopAccepting(): void {
     if (this.#isEnding || !this.#acceptsStreams) return;
     this.#acceptsStreams = false;
     this.writer.goAway(this.streams.lastPeer, ERROR_CODES.noError, "");
   }
 
-  /** Ends the connection once all is written; streams that are open fail with `failure`. */
+  /** Ends the connection after the last write; open streams fail with `failure`. */
   end(failure: Error, code: number = ERROR_CODES.noError, reason = ""): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
     this.streams.closeAll(failure);
     this.writer.goAway(this.streams.lastPeer, code, reason);
     this.owner.ending();
-    void this.#part(failure);
+    void this.#hangUp(failure);
   }
 
   /** Ends the connection at once. */
@@ -169,8 +169,8 @@ export class Http2Session implements StreamCarrier, HandledSession {
   }
 
   /**
-   * Resets a stream on which the peer broke a rule; counts as a reset of the peer, who made us send it.
-   * @throws {Http2ConnectionError} When there were too many.
+   * Resets a stream after a protocol error of the peer; counts as a reset by the peer, which caused it.
+   * @throws {Http2ConnectionError} After too many of them.
    */
   failStream(error: Http2StreamError): void {
     this.guard.countReset();
@@ -260,8 +260,8 @@ export class Http2Session implements StreamCarrier, HandledSession {
     this.output.forget(stream);
   }
 
-  /** A client needs to hear no more. A server waits for the client to have read all, in `run`. */
-  async #part(failure: Error): Promise<void> {
+  /** Closes the connection of a client. A server waits in `run` until the client has read everything. */
+  async #hangUp(failure: Error): Promise<void> {
     await this.writer.flushed();
     if (!this.options.isServer || this.#isDestroyed) {
       return this.destroy(failure);
@@ -269,7 +269,7 @@ export class Http2Session implements StreamCarrier, HandledSession {
     try {
       await this.#transport.closeWrite();
     } catch {
-      // The client is gone, which is what we wait for.
+      // The client has disconnected, which ends the wait.
       this.destroy(failure);
     }
   }

@@ -5,36 +5,36 @@ import { ERROR_CODES, MAX_FRAME_BYTES, MAX_WINDOW } from "./http2_protocol.ts";
 import { ReceiveQueue } from "./receive_queue.ts";
 import type { StreamOutput } from "./stream_output.ts";
 
-/** Hears what happens on a stream. */
+/** Listener of a stream. */
 export interface StreamOwner {
-  /** Fields arrived behind those that opened the stream: a response, or trailers. */
+  /** Called for fields after those that opened the stream: a response, or trailers. */
   fieldsReceived(block: FieldBlock, endStream: boolean): void;
-  /** Bytes of a body arrived, or its end. */
+  /** Called when bytes of a body, or its end, were received. */
   bodyReceived(): void;
-  /** The stream is over: cut short by `error`, or ended by both sides. Called once. */
+  /** Called once, when the stream was cut by `error`, or ended by both sides. */
   streamClosed(error: Error | undefined): void;
 }
 
-/** The connection, as a stream sees it. */
+/** The connection of a stream. */
 export interface StreamCarrier {
-  /** Bytes were read, or dropped: their room in the connection's window is free. */
+  /** Frees the room of bytes that were read or dropped in the connection's window. */
   release(count: number): void;
   reset(stream: Http2Stream, code: number, error: Error): void;
-  /** The stream was ended by both sides. */
+  /** Called when both sides have ended the stream. */
   ended(stream: Http2Stream): void;
 }
 
 /**
- * One stream of a connection: its states, its windows and the bytes that wait in it (RFC 9113 sections 5.1 and 5.2).
+ * One stream of a connection: its states, windows and pending bytes (RFC 9113 sections 5.1 and 5.2).
  *
- * Written to by one writer, a chunk at a time, and read by one reader.
+ * Has one writer, which writes a chunk at a time, and one reader.
  */
 export class Http2Stream {
   owner: StreamOwner | undefined;
   localEnded = false;
   remoteEnded = false;
   isClosed = false;
-  /** Why it was cut short. */
+  /** Error that cut the stream. */
   error: Error | undefined;
   readonly id: number;
   readonly #carrier: StreamCarrier;
@@ -43,7 +43,7 @@ export class Http2Stream {
   readonly #windowBytes: number;
   #sendWindow: number;
   #receiveWindow: number;
-  /** Bytes that were read and not yet given back to the peer's window. */
+  /** Bytes that were read and not yet returned to the peer's window. */
   #readBytes = 0;
   #received = 0;
   #expected: number | undefined;
@@ -66,12 +66,12 @@ export class Http2Stream {
     this.#windowBytes = this.#receiveWindow = windows.receive;
   }
 
-  /** Bytes of its body that were received. */
+  /** Received bytes of the body. */
   get received(): number {
     return this.#received;
   }
 
-  /** Writes a header block with what `encode` put in; nothing when the stream is over. */
+  /** Writes the header block that `encode` fills; nothing when the stream is closed. */
   sendFields(
     encode: (encoder: HeaderEncoder) => void,
     endStream: boolean,
@@ -83,9 +83,9 @@ export class Http2Stream {
   }
 
   /**
-   * Writes bytes of the body, which must stay as they are until that is done; an empty chunk may end it.
+   * Writes bytes of the body, which must not change until then; an empty chunk may end the body.
    *
-   * Answers a promise when the peer's window or the transport have no room for all of it; it rejects when the stream is cut.
+   * Returns a promise when the peer's window or the transport has no room for all bytes; it rejects when the stream is cut.
    */
   send(chunk: Uint8Array, endStream: boolean): Promise<void> | undefined {
     if (this.isClosed || this.localEnded) {
@@ -100,7 +100,7 @@ export class Http2Stream {
     return this.#written.promise;
   }
 
-  /** Writes what there is room for of the chunk that waits. */
+  /** Writes as much of the pending chunk as there is room for. */
   writeMore(): void {
     const chunk = this.#pending;
     if (chunk === undefined) return;
@@ -125,7 +125,7 @@ export class Http2Stream {
     if (this.#sendWindow > 0) output.wait(this);
   }
 
-  /** The peer makes room; a setting may also take some away (RFC 9113 section 6.9.2). */
+  /** Changes the peer's window; a setting may also shrink it (RFC 9113 section 6.9.2). */
   widenSendWindow(increment: number): void {
     this.#sendWindow += increment;
     if (this.#sendWindow > MAX_WINDOW) {
@@ -137,7 +137,7 @@ export class Http2Stream {
     if (increment > 0) this.writeMore();
   }
 
-  /** Takes over received bytes of the body. @throws {Http2StreamError} */
+  /** Queues received bytes of the body. @throws {Http2StreamError} */
   receive(data: Uint8Array, flowBytes: number, endStream: boolean): void {
     if (this.remoteEnded) {
       this.#carrier.release(flowBytes);
@@ -162,38 +162,38 @@ export class Http2Stream {
     this.owner?.bodyReceived();
   }
 
-  /** The peer's side ended. @throws {Http2StreamError} When its body is shorter than announced. */
+  /** Ends the peer's side. @throws {Http2StreamError} If the body is shorter than announced. */
   endRemote(): void {
     this.remoteEnded = true;
     this.#expectRoom();
     if (this.localEnded) this.#end();
   }
 
-  /** The body has `length` bytes: more or less is an error of the stream. @throws {Http2StreamError} */
+  /** Sets the length of the body in bytes; any other length is a stream error. @throws {Http2StreamError} */
   expectLength(length: number): void {
     this.#expected = length;
     this.#expectRoom();
   }
 
-  /** The next bytes of the body; `undefined` when none are at hand. */
+  /** Returns the next bytes of the body; `undefined` when none have arrived. */
   take(): Uint8Array | undefined {
     const chunk = this.#queue.shift();
     if (chunk !== undefined) this.#giveBack(chunk.length);
     return chunk;
   }
 
-  /** Nobody reads the rest of the body: it is dropped as it arrives. */
+  /** Drops the rest of the body as it arrives. */
   discard(): void {
     this.#isDiscarding = true;
     this.#giveBack(this.#queue.clear());
   }
 
-  /** Cuts the stream; the peer is told the code. */
+  /** Resets the stream with an error code. */
   reset(code: number, error: Error): void {
     if (!this.isClosed) this.#carrier.reset(this, code, error);
   }
 
-  /** The stream is over; called by the connection. */
+  /** Closes the stream; called by the connection. */
   close(error: Error | undefined): void {
     if (this.isClosed) return;
     this.isClosed = true;

@@ -12,7 +12,7 @@ export interface RequestFields {
   readonly scheme: string;
   readonly authority: string | undefined;
   readonly path: string;
-  /** Value of `:protocol`, of an extended CONNECT (RFC 8441). */
+  /** Value of `:protocol` in an extended CONNECT (RFC 8441). */
   readonly protocol: string | undefined;
   readonly headers: HeaderList;
 }
@@ -24,8 +24,8 @@ export interface ResponseFields {
 }
 
 /**
- * Reads the fields of a request, the crumbs of its cookie put together (RFC 9113 sections 8.2 and 8.3.1).
- * @throws {Http2StreamError} When the request is malformed.
+ * Reads the fields of a request, and joins its cookie fields (RFC 9113 sections 8.2 and 8.3.1).
+ * @throws {Http2StreamError} If the request is malformed.
  */
 export function readRequestFields(
   streamId: number,
@@ -63,7 +63,7 @@ export function readResponseFields(
 }
 
 /**
- * Reads trailer fields; drops those about the length of the body, which may not stand there.
+ * Reads trailer fields, and drops those about the length of the body, which are not allowed there.
  * @throws {Http2StreamError} When they are malformed.
  */
 export function readTrailers(streamId: number, block: FieldBlock): HeaderList {
@@ -89,7 +89,7 @@ function expectValid(streamId: number, { isValid }: FieldBlock): void {
   throw malformed(streamId, "a field holds a forbidden character");
 }
 
-/** The values of the pseudo-header fields at the beginning, in the order of `names`. */
+/** Reads the pseudo-header fields at the beginning, in the order of `names`. */
 function readPseudo(
   streamId: number,
   { fields }: FieldBlock,
@@ -107,7 +107,7 @@ function readPseudo(
   return values;
 }
 
-/** The fields behind the pseudo-header fields. */
+/** Reads the fields after the pseudo-header fields. */
 function readHeaders(streamId: number, { fields }: FieldBlock): HeaderList {
   const headers: string[] = [];
   let cookie = -1;

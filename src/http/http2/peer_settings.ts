@@ -10,9 +10,9 @@ import {
 const LARGEST_FRAME = 0xff_ffff;
 
 /**
- * The settings of the other side.
+ * The settings of the peer.
  *
- * Those that only allow more than we use are checked and forgotten: larger frames, a table for compression.
+ * Settings that allow more than the gateway uses, larger frames and a compression table, are checked and ignored.
  */
 export class PeerSettings {
   initialWindow = DEFAULT_WINDOW;

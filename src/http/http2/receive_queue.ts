@@ -1,16 +1,16 @@
-/** Smallest room that is made for what comes behind bytes that nobody has read yet. */
+/** Smallest segment for bytes that arrive before earlier ones were read. */
 const SEGMENT_BYTES = 4 * 1024;
 
 /**
- * Bytes that arrived and were not read yet.
+ * Received bytes that were not read yet.
  *
- * They are copied together, so that many small frames hold little more memory than their bytes.
+ * They are copied into segments, so that many small frames need little more memory than their bytes.
  */
 export class ReceiveQueue {
   #segments: Segment[] = [];
   #size = 0;
 
-  /** Bytes that wait. */
+  /** Unread bytes. */
   get size(): number {
     return this.#size;
   }
@@ -22,7 +22,7 @@ export class ReceiveQueue {
     this.#size += length;
     const last = this.#segments.at(-1);
     if (last === undefined) {
-      // No `slice`: that of a `Buffer` does not copy.
+      // Not `slice`, which does not copy a `Buffer`.
       this.#segments.push({ bytes: new Uint8Array(bytes), used: length });
       return;
     }
@@ -38,7 +38,7 @@ export class ReceiveQueue {
     this.#segments.push({ bytes: segment, used: rest });
   }
 
-  /** Takes the oldest bytes, which are the caller's then; `undefined` when there are none. */
+  /** Removes and returns the oldest bytes; `undefined` when there are none. */
   shift(): Uint8Array | undefined {
     const segment = this.#segments.shift();
     if (segment === undefined) return undefined;
@@ -46,7 +46,7 @@ export class ReceiveQueue {
     return segment.bytes.subarray(0, segment.used);
   }
 
-  /** Forgets all; answers how many bytes that were. */
+  /** Drops all bytes and returns their number. */
   clear(): number {
     const size = this.#size;
     this.#segments = [];

@@ -2,41 +2,41 @@ import type { BlockLimits, FieldBlock } from "./hpack/header_decoder.ts";
 import { SETTINGS } from "./http2_protocol.ts";
 import type { Http2Stream } from "./http2_stream.ts";
 
-/** How a session behaves. */
+/** Limits and callbacks of a session. */
 export interface SessionOptions {
   readonly isServer: boolean;
-  /** Of each header block. */
+  /** Limits of each header block. */
   readonly limits: BlockLimits;
-  /** Streams that the peer may have open at a time. */
+  /** Concurrent streams that the peer may open. */
   readonly maxStreams: number;
-  /** Window of each stream for what we receive. */
+  /** Receive window of each stream, in bytes. */
   readonly streamWindow: number;
-  /** Window of the connection for what we receive. */
+  /** Receive window of the connection, in bytes. */
   readonly connectionWindow: number;
-  /** Streams that may be reset within ten seconds; asked each time. */
+  /** Returns the limit of reset streams within ten seconds; called for each reset. */
   readonly maxResets: () => number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
-/** Hears what concerns the connection. */
+/** Listener of a connection. */
 export interface SessionOwner {
-  /** The peer opened a stream and sent that block; sets the stream's owner. */
+  /** Called when the peer opens a stream with a header block; sets the owner of the stream. */
   streamOpened(stream: Http2Stream, block: FieldBlock): void;
-  /** All frames that had arrived were handled. */
+  /** Called when all frames received so far were handled. */
   batchHandled(): void;
   settingsReceived(): void;
-  /** The peer takes no further streams. */
+  /** Called when the peer accepts no further streams. */
   goAwayReceived(): void;
-  /** The peer has heard that we go. */
+  /** Called when the peer has acknowledged the GOAWAY of this side. */
   goAwayHeard(): void;
-  /** The connection ends; it is over when the peer has read what was written. */
+  /** Called when the connection ends; it closes after the peer has read the last bytes. */
   ending(): void;
-  /** A bug of ours ends the connection. */
+  /** Called when a bug of the gateway ends the connection. */
   failed(error: unknown): void;
 }
 
-/** The settings that such a session announces: identifier and value of each. */
+/** Returns the settings that a session announces: identifier and value of each. */
 export function settingsOf(
   { isServer, maxStreams, limits, streamWindow }: SessionOptions,
 ): readonly (readonly [number, number])[] {

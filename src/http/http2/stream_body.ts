@@ -10,13 +10,13 @@ export interface StreamBodyOwner {
   bodyArrived(): void;
   /** Called once, after the last byte was read. */
   bodyEnded(): void;
-  /** Called once, when the rest is not wanted. */
+  /** Called once, when the reader cancels the body. */
   bodyAbandoned(reason: unknown): void;
-  /** The error for the reader of a body that was cut short. */
+  /** Returns the error for the reader of a body that was cut. */
   translateBodyError(error: unknown): Error;
 }
 
-/** The body of a message on an HTTP/2 stream; what is not read stays within the stream's window. */
+/** The body of a message on an HTTP/2 stream; unread bytes count against the window of the stream. */
 export class StreamBody implements Body {
   readonly length: number | undefined;
   trailers: HeaderList | undefined;
@@ -36,14 +36,14 @@ export class StreamBody implements Body {
     this.#owner = owner;
   }
 
-  /** Whether all of it was read. */
+  /** True after the last byte was read. */
   get ended(): boolean {
     return this.#ended;
   }
 
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     if (this.#failure !== undefined) {
-      // Never the end: what was read so far would pass for the whole body.
+      // Not the end: the bytes so far would look like the whole body.
       return Promise.reject(this.#failure.reason);
     }
     const chunk = this.#stream.take();
@@ -64,7 +64,7 @@ export class StreamBody implements Body {
     this.#owner.bodyAbandoned(reason);
   }
 
-  /** Bytes arrived, or the stream ended: a reader who waits is served. */
+  /** Called when bytes arrived or the stream ended; serves a pending read. */
   wake(): void {
     if (this.#waiting === undefined) return;
     const chunk = this.#stream.take();

@@ -3,13 +3,13 @@ import type { FloodGuard } from "./flood_guard.ts";
 import type { FrameWriter } from "./frames/frame_writer.ts";
 import { HeaderEncoder } from "./hpack/header_encoder.ts";
 
-/** A stream that has more to write than there is room for. */
+/** A stream that waits for room to write. */
 export interface WaitingStream {
-  /** Writes what there is room for. */
+  /** Writes as much as there is room for. */
   writeMore(): void;
 }
 
-/** Shares the room of a connection among its streams: its window, and what the transport takes. */
+/** Shares the window of a connection, and the capacity of its transport, among the streams. */
 export class StreamOutput {
   readonly #writer: FrameWriter;
   readonly #window: ConnectionWindow;
@@ -27,7 +27,7 @@ export class StreamOutput {
     this.#guard = guard;
   }
 
-  /** Bytes of DATA that may be written now on all streams together. */
+  /** Bytes of DATA that all streams together may write now. */
   get budget(): number {
     return Math.min(this.#window.toSend, this.#writer.room);
   }
@@ -38,14 +38,14 @@ export class StreamOutput {
     return this.#encoder;
   }
 
-  /** Writes the header block that was begun. */
+  /** Writes the current header block. */
   writeFields(streamId: number, endStream: boolean): void {
     const { bytes, length } = this.#encoder;
     this.#guard.progress();
     this.#writer.headers(streamId, bytes, length, endStream);
   }
 
-  /** Writes `bytes[start, end)`, no more than the budget. */
+  /** Writes `bytes[start, end)`, at most as many as the budget. */
   writeData(
     streamId: number,
     bytes: Uint8Array,
@@ -62,7 +62,7 @@ export class StreamOutput {
     this.#writer.windowUpdate(streamId, increment);
   }
 
-  /** Has the stream write again when there is room. */
+  /** Queues a stream to write again when there is room. */
   wait(stream: WaitingStream): void {
     this.#waiting.add(stream);
   }
@@ -71,7 +71,7 @@ export class StreamOutput {
     this.#waiting.delete(stream);
   }
 
-  /** There is room: each stream in turn writes, and one that still waits goes to the end of the queue. */
+  /** Lets each queued stream write; one that still waits goes to the end of the queue. */
   resume(): void {
     for (const stream of this.#waiting) {
       if (this.budget <= 0) return;

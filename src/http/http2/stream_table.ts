@@ -4,7 +4,7 @@ import { Http2ConnectionError } from "./http2_error.ts";
 import { ERROR_CODES, LAST_STREAM_ID } from "./http2_protocol.ts";
 import type { Http2Stream } from "./http2_stream.ts";
 
-/** The streams of a connection: those that are open, how the last ones ended, and which numbers are used. */
+/** The streams of a connection: open ones, ends of recent ones, and used stream IDs. */
 export class StreamTable {
   readonly #open = new Map<number, Http2Stream>();
   readonly #closed = new ClosedStreams();
@@ -21,12 +21,12 @@ export class StreamTable {
     return this.#open.size;
   }
 
-  /** The highest number that the peer used. */
+  /** Highest stream ID of the peer. */
   get lastPeer(): number {
     return this.#lastPeer;
   }
 
-  /** Whether a client has a number for another stream: none is used twice (RFC 9113 section 5.1.1). */
+  /** True if a client has stream IDs left, which are never reused (RFC 9113 section 5.1.1). */
   get hasOwnLeft(): boolean {
     return this.#lastOwn < LAST_STREAM_ID - 2;
   }
@@ -39,7 +39,7 @@ export class StreamTable {
     return this.#open.values();
   }
 
-  /** The number of the next stream that a client opens. */
+  /** Returns the ID of the next stream that a client opens. */
   nextOwn(): number {
     return this.#lastOwn += 2;
   }
@@ -53,14 +53,14 @@ export class StreamTable {
     this.#closed.add(streamId, end);
   }
 
-  /** Whether frames for that stream, which is not open, are to be ignored: the peer sent them before it knew of our reset. */
+  /** Returns whether frames for a closed stream are ignored: the peer sent them before it received the reset. */
   isIgnored(streamId: number): boolean {
     return this.#closed.get(streamId) === "reset by us";
   }
 
   /**
-   * Takes note of a stream that the peer opens; `false` when its frames are to be ignored.
-   * @throws {Http2ConnectionError} When it cannot open that one (RFC 9113 section 5.1.1).
+   * Records a stream that the peer opens; returns `false` if its frames are ignored.
+   * @throws {Http2ConnectionError} If the peer cannot open that stream (RFC 9113 section 5.1.1).
    */
   openPeer(streamId: number): boolean {
     if (!this.#isServer || streamId % 2 === 0) {

@@ -22,18 +22,18 @@ import {
   type StreamConnection,
 } from "./http2_client_exchange.ts";
 
-/** When the upstream sets no limit. */
+/** Concurrent streams if the upstream sets no limit. */
 const DEFAULT_MAX_STREAMS = 100;
-/** Whatever the upstream allows: it bounds what slow clients make us hold. */
+/** Limit of concurrent streams, which bounds the memory for slow clients whatever the upstream allows. */
 const MAX_STREAMS = 256;
-/** Bytes of one body on their way to us: enough for a fast network, and the most that a slow client makes us hold. */
+/** Receive window of one body: enough for a fast network, and the memory that a slow client can occupy. */
 const WINDOW_BYTES = 256 * 1024;
-/** Longest time for telling the upstream that we go. */
-const GOODBYE_MS = 1000;
+/** Time-out for the final GOAWAY. */
+const GOAWAY_MS = 1000;
 
 /**
- * Makes `transport`, which is connected, an HTTP/2 connection.
- * @throws When the upstream does not speak HTTP/2, or `signal` says to give up.
+ * Opens an HTTP/2 connection on a connected transport.
+ * @throws If the upstream does not speak HTTP/2, or `signal` aborts.
  */
 export async function connectHttp2(
   transport: Transport,
@@ -51,7 +51,7 @@ export async function connectHttp2(
   return connection;
 }
 
-/** An HTTP/2 connection that serves as many requests at a time as the upstream allows. */
+/** An HTTP/2 connection with as many concurrent requests as the upstream allows. */
 export class Http2Connection
   implements Connection, StreamConnection, SessionOwner, Deadline {
   readonly isShared = true;
@@ -73,7 +73,7 @@ export class Http2Connection
       maxStreams: 0,
       limits: { maxBytes: MAX_HEAD_BYTES, maxFields: MAX_HEAD_FIELDS },
       streamWindow: WINDOW_BYTES,
-      // No stream can take away from the others what its own window allows.
+      // The sum of all stream windows, so that streams do not block each other.
       connectionWindow: MAX_STREAMS * WINDOW_BYTES,
       maxResets: () => Infinity,
       now: () => context.clock.monotonic(),
@@ -82,7 +82,7 @@ export class Http2Connection
     this.#over = this.#session.run().then(() => this.#sessionEnded());
   }
 
-  /** Resolves when the upstream's settings are here; rejects when they will not come. */
+  /** Resolves when the upstream's settings have arrived; rejects if the connection ends before. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -134,7 +134,7 @@ export class Http2Connection
     this.#session.end(failure);
     const stop = context.clock.setTimer(
       () => this.#session.destroy(failure),
-      GOODBYE_MS,
+      GOAWAY_MS,
     );
     void this.#over.then(stop);
     if (this.#isReady) context.onClosed(this);
@@ -147,7 +147,7 @@ export class Http2Connection
     this.#ready.resolve();
   }
 
-  /** Push is disabled: there is no such stream. */
+  /** Rejects streams of the upstream, since push is disabled. */
   streamOpened(stream: Http2Stream): void {
     stream.reset(ERROR_CODES.refusedStream, new Error("Push is disabled"));
   }

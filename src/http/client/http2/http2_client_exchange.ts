@@ -34,7 +34,7 @@ const nothing = new Uint8Array();
 /** The connection whose stream an exchange uses. */
 export interface StreamConnection {
   readonly context: ConnectionContext;
-  /** The stream is closed. */
+  /** Called when the stream is closed. */
   release(): void;
 }
 
@@ -158,7 +158,7 @@ export class Http2Exchange
     this.#setDeadline(undefined);
   }
 
-  /** The response is whole; the upstream has no use for the rest of the request. */
+  /** Resets the stream after the complete response: the upstream does not need the rest of the request. */
   bodyEnded(): void {
     if (this.#upload?.ended !== false) return;
     this.#stream.reset(ERROR_CODES.noError, new Error("The response is whole"));
@@ -239,7 +239,7 @@ export class Http2Exchange
     this.#response.resolve({ status, headers, body: this.#body });
   }
 
-  /** 0 when there is no body, `undefined` when nothing is said. */
+  /** Returns the length of the body: 0 when there is none, `undefined` when it is unknown. */
   #lengthOf(
     { status, headers }: ResponseFields,
     method: string,
@@ -255,7 +255,7 @@ export class Http2Exchange
     }
   }
 
-  /** Whoever refuses a request has no use for the rest of it. */
+  /** Cancels the upload after an error response, since the upstream will not read it. */
   #stopSending(): void {
     this.#upload?.cancel("The upstream has responded");
   }

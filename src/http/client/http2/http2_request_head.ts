@@ -2,7 +2,7 @@ import type { Body } from "../../body.ts";
 import type { HeaderEncoder } from "../../http2/hpack/header_encoder.ts";
 import type { UpstreamRequest } from "../upstream.ts";
 
-/** Encodes a request's header block; the fields about its body become true. */
+/** Encodes a request's header block, and corrects the fields about its body. */
 export function encodeRequest(
   encoder: HeaderEncoder,
   request: UpstreamRequest,
@@ -20,11 +20,11 @@ export function encodeRequest(
     encoder.field("content-length", String(body.length));
   }
   if (request.expectsContinue) encoder.field("expect", "100-continue");
-  // We pass trailers on, and gRPC servers insist on hearing that.
+  // The gateway forwards trailers, and gRPC servers require this field.
   encoder.field("te", "trailers");
 }
 
-/** Whether `encodeRequest` says itself what stands there. Tells by the length first: it is asked for each field. */
+/** Returns whether `encodeRequest` writes the field itself. Compares lengths first, since it runs for each field. */
 function isOurs(name: string): boolean {
   switch (name.length) {
     case 2:

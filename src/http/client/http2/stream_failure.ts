@@ -10,7 +10,7 @@ import { connectionError, UnansweredError } from "../upstream_errors.ts";
 
 /**
  * Translates the end of a stream into the error of its request.
- * @param isTouched Whether the response has begun, or the request's body was taken: it cannot be sent again.
+ * @param isTouched True if the response has begun, or the request's body was read: the request cannot be retried.
  */
 export function streamFailure(
   endpoint: string,
@@ -27,7 +27,7 @@ export function streamFailure(
   return connectionError(endpoint, isBroken ? malformed(error.message) : error);
 }
 
-/** Whether a rule of the protocol was broken: as we say, or the upstream. */
+/** Returns whether the error is a protocol error, detected by either side. */
 function breaksProtocol(error: Error): boolean {
   return error instanceof Http2StreamError ||
     error instanceof Http2ConnectionError ||

@@ -2,10 +2,10 @@ import { Buffer } from "node:buffer";
 import { Http2ConnectionError } from "../http2_error.ts";
 import { ERROR_CODES, FRAME_HEADER_BYTES } from "../http2_protocol.ts";
 
-/** So many empty frames reach the limit, which bytes alone would not. */
+/** Limit of empty frames, which a limit of bytes does not cover. */
 const MAX_EMPTY_FRAMES = 16;
 
-/** Puts a header block together that comes in HEADERS and CONTINUATION frames. */
+/** Assembles a header block from HEADERS and CONTINUATION frames. */
 export class BlockAssembler {
   readonly streamId: number;
   readonly endStream: boolean;
@@ -21,7 +21,7 @@ export class BlockAssembler {
 
   /**
    * Adds a copy of a part.
-   * @throws {Http2ConnectionError} `ENHANCE_YOUR_CALM`, when there are too many or they are too large.
+   * @throws {Http2ConnectionError} `ENHANCE_YOUR_CALM`, if there are too many parts, or they are too large.
    */
   add(part: Uint8Array): void {
     this.#parts.push(new Uint8Array(part));
@@ -35,7 +35,7 @@ export class BlockAssembler {
     );
   }
 
-  /** The whole block. */
+  /** Returns the whole block. */
   join(): Uint8Array {
     return Buffer.concat(this.#parts);
   }

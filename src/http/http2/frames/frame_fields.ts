@@ -1,17 +1,17 @@
 import { Http2ConnectionError, Http2StreamError } from "../http2_error.ts";
 import { ERROR_CODES } from "../http2_protocol.ts";
 
-/** Checks a frame that belongs to a stream. @throws {Http2ConnectionError} When it names none. */
+/** Checks the stream ID of a frame for streams. @throws {Http2ConnectionError} If it is 0. */
 export function expectStream(streamId: number, frame: string): void {
   if (streamId === 0) throw protocolError(`${frame} is for no stream`);
 }
 
-/** Checks a frame of the connection. @throws {Http2ConnectionError} When it names a stream. */
+/** Checks the stream ID of a frame for the connection. @throws {Http2ConnectionError} If it is not 0. */
 export function expectConnection(streamId: number, frame: string): void {
   if (streamId !== 0) throw protocolError(`${frame} is for a stream`);
 }
 
-/** Checks a frame of fixed length. @throws {Http2ConnectionError} When it has another. */
+/** Checks a frame of fixed length. @throws {Http2ConnectionError} If it has another length. */
 export function expectLength(
   length: number,
   expected: number,
@@ -21,8 +21,8 @@ export function expectLength(
 }
 
 /**
- * Checks a priority (RFC 7540 section 5.3.1); RFC 9113 took priorities back, and left this to us.
- * @throws {Http2StreamError} When the stream depends on itself.
+ * Checks a priority (RFC 7540 section 5.3.1), which RFC 9113 deprecates.
+ * @throws {Http2StreamError} If the stream depends on itself.
  */
 export function expectOther(streamId: number, dependency: number): void {
   if (streamId !== dependency) return;
@@ -33,12 +33,12 @@ export function expectOther(streamId: number, dependency: number): void {
   );
 }
 
-/** An error of the connection. */
+/** Creates a connection error with code `PROTOCOL_ERROR`. */
 export function protocolError(message: string): Http2ConnectionError {
   return new Http2ConnectionError(ERROR_CODES.protocolError, message);
 }
 
-/** A frame of a wrong length, which ends the connection. */
+/** Creates a connection error for a frame with a wrong length. */
 export function frameSize(message: string): Http2ConnectionError {
   return new Http2ConnectionError(ERROR_CODES.frameSizeError, message);
 }
@@ -49,7 +49,7 @@ export function uint24(bytes: Uint8Array, at: number): number {
     (bytes[at + 2] ?? 0);
 }
 
-/** Reads four bytes without the first bit, which is reserved. */
+/** Reads four bytes, big-endian, without the first bit, which is reserved. */
 export function uint31(bytes: Uint8Array, at: number): number {
   return uint32(bytes, at) & 0x7fff_ffff;
 }

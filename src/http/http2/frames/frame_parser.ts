@@ -23,35 +23,35 @@ import {
 /**
  * Parses frames (RFC 9113 sections 4 and 6).
  *
- * DATA is passed on as it arrives; other frames when they are whole.
+ * DATA is passed to the sink as it arrives, other frames when they are complete.
  */
 export class FrameParser {
   readonly #sink: FrameSink;
   readonly #maxBlockBytes: number;
   #block: BlockAssembler | undefined;
   #sawSettings = false;
-  // The DATA frame that is not whole yet.
+  // The incomplete DATA frame.
   #dataStream = 0;
   #dataLeft = 0;
   #paddingLeft = 0;
   #dataEnds = false;
 
-  /** @param maxBlockBytes Bounds what is held of a header block that comes in pieces. */
+  /** @param maxBlockBytes Limit of a header block that arrives in parts. */
   constructor(sink: FrameSink, maxBlockBytes: number) {
     this.#sink = sink;
     this.#maxBlockBytes = maxBlockBytes;
   }
 
-  /** Whether a header block began and did not end. */
+  /** True inside a header block. */
   get isInsideBlock(): boolean {
     return this.#block !== undefined;
   }
 
   /**
-   * Parses the next frame of `bytes[start, end)`, or the part of it that is there; answers where the rest begins, `start` when
-   * nothing can be done without more bytes.
+   * Parses the next frame of `bytes[start, end)`, or the available part of it. Returns the position after it, or `start` if more
+   * bytes are needed.
    * @throws {Http2ConnectionError}
-   * @throws {Http2StreamError} The frame is skipped: parsing goes on at `resumeAt`.
+   * @throws {Http2StreamError} Parsing resumes after the frame, at `resumeAt`.
    */
   parse(bytes: Uint8Array, start: number, end: number): number {
     if (this.#dataLeft > 0 || this.#paddingLeft > 0) {
@@ -73,7 +73,7 @@ export class FrameParser {
     return this.resumeAt;
   }
 
-  /** Where the frame ends that was parsed last. */
+  /** End of the last parsed frame. */
   resumeAt = 0;
 
   #expectFrame(
@@ -167,7 +167,7 @@ export class FrameParser {
     return this.#parseData(bytes, dataStart, end, isPadded ? 1 : 0);
   }
 
-  /** @param overhead Bytes that count against the windows in front of the data. */
+  /** @param overhead Bytes before the data that count against the windows. */
   #parseData(
     bytes: Uint8Array,
     start: number,

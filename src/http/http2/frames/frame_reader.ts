@@ -11,18 +11,18 @@ import { FrameParser } from "./frame_parser.ts";
 import type { FrameSink } from "./frame_sink.ts";
 
 const IDLE_BYTES = 4 * 1024;
-/** A few frames, and the rest of the one before. */
+/** Room for two frames. */
 const BUSY_BYTES = 2 * (MAX_FRAME_BYTES + FRAME_HEADER_BYTES);
 
-/** Hears what frames say, and decides how long they are parsed. */
+/** Receives frames, and decides how long they are parsed. */
 export interface FrameConsumer extends FrameSink {
-  /** Whether the rest is not wanted. */
+  /** True if the rest is not parsed. */
   readonly isEnding: boolean;
-  /** The peer broke a rule on one stream. @throws {Http2ConnectionError} When it did so too often. */
+  /** Resets a stream after a protocol error of the peer. @throws {Http2ConnectionError} After too many of them. */
   failStream(error: Http2StreamError): void;
 }
 
-/** Reads frames from a transport; holds at most one frame and what one read brings. */
+/** Reads frames from a transport; buffers at most one frame and the bytes of one read. */
 export class FrameReader {
   readonly #transport: Transport;
   readonly #consumer: FrameConsumer;
@@ -32,7 +32,7 @@ export class FrameReader {
   #end = 0;
   #sawPreface: boolean;
 
-  /** @param expectsPreface Whether the peer is a client, which begins with it. */
+  /** @param expectsPreface True if the peer is a client, whose connection begins with the preface. */
   constructor(
     transport: Transport,
     consumer: FrameConsumer,
@@ -45,14 +45,14 @@ export class FrameReader {
     this.#sawPreface = !expectsPreface;
   }
 
-  /** Whether the peer began something that it did not end: the preface, or a header block. */
+  /** True inside the preface, or inside a header block. */
   get isInsideHead(): boolean {
     return !this.#sawPreface || this.#parser.isInsideBlock;
   }
 
   /**
-   * Reads more behind what is at hand; `false` at the end of the stream.
-   * @param isIdle Whether little is expected: then a large buffer is given back.
+   * Reads more bytes into the buffer; returns `false` at the end of the stream.
+   * @param isIdle True if few bytes are expected: then a large buffer is released.
    */
   async fill(isIdle: boolean): Promise<boolean> {
     this.#makeRoom(isIdle);
@@ -62,14 +62,14 @@ export class FrameReader {
     return true;
   }
 
-  /** Adds bytes that were read from the transport before. */
+  /** Adds bytes that were already read from the transport. */
   add(early: Uint8Array): void {
     this.#grow(this.#end + early.length);
     this.#bytes.set(early, this.#end);
     this.#end += early.length;
   }
 
-  /** Parses what is at hand. @throws {Http2ConnectionError} */
+  /** Parses the buffered bytes. @throws {Http2ConnectionError} */
   parse(): void {
     this.#sawPreface ||= this.#takePreface();
     if (!this.#sawPreface) return;
@@ -87,7 +87,7 @@ export class FrameReader {
     }
   }
 
-  /** Reads and forgets until the stream ends, at most `budget` bytes. */
+  /** Reads and drops up to `budget` bytes, or until the stream ends. */
   async skip(budget: number): Promise<void> {
     for (let left = budget; left > 0;) {
       const count = await this.#transport.read(this.#bytes);

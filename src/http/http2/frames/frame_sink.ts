@@ -1,8 +1,8 @@
-/** Told what frames say. Bytes are valid until the call returns. */
+/** Receives parsed frames. Bytes are valid until the call returns. */
 export interface FrameSink {
   /**
-   * Part of a DATA frame; the last one says whether the stream ends.
-   * @param flowBytes Bytes that count against the windows: more than `data` has when the frame is padded.
+   * Receives a part of a DATA frame; the last part may end the stream.
+   * @param flowBytes Bytes that count against the windows, including padding.
    */
   data(
     streamId: number,
@@ -10,7 +10,7 @@ export interface FrameSink {
     flowBytes: number,
     endStream: boolean,
   ): void;
-  /** A whole header block, `bytes[start, end)`. */
+  /** Receives a complete header block, `bytes[start, end)`. */
   headers(
     streamId: number,
     bytes: Uint8Array,
@@ -20,14 +20,14 @@ export interface FrameSink {
   ): void;
   rstStream(streamId: number, code: number): void;
   settings(identifier: number, value: number): void;
-  /** All settings of a frame were told. */
+  /** Called after the settings of a frame. */
   settingsEnd(): void;
   settingsAck(): void;
   ping(payload: Uint8Array): void;
   pingAck(): void;
-  /** The peer takes no streams above that one. */
+  /** Called when the peer accepts no streams above `lastStreamId`. */
   goAway(lastStreamId: number): void;
   windowUpdate(streamId: number, increment: number): void;
-  /** A frame that moves nothing on, such as PRIORITY or one of unknown type. */
+  /** Called for a frame without effect, such as PRIORITY or an unknown type. */
   idleFrame(): void;
 }

@@ -9,25 +9,25 @@ import {
 } from "../http2_protocol.ts";
 
 const INITIAL_BYTES = 2 * 1024;
-/** Bytes that wait for the transport before streams have to wait: what one write may well carry. */
+/** Limit of pending bytes, after which streams wait: about the size of one write. */
 const HIGH_WATER_BYTES = 64 * 1024;
-/** A buffer that grew beyond this is given back when nothing waits. */
+/** A larger buffer is released when no bytes are pending. */
 const KEPT_BYTES = 16 * 1024;
 
-/** Hears how writing goes on. */
+/** Listener of a writer. */
 export interface WriterListener {
-  /** The transport took what was written: there is room for more. */
+  /** Called when the transport has accepted the bytes and there is room for more. */
   drained(): void;
   writeFailed(error: unknown): void;
 }
 
 /**
- * Writes frames (RFC 9113 section 6), those of one turn of the event loop in one write.
+ * Writes frames (RFC 9113 section 6), all of one turn of the event loop in one write.
  *
- * Copies what it is given. While a write is under way the next frames are gathered in a second buffer.
+ * Copies all arguments. During a write, further frames go to a second buffer.
  */
 export class FrameWriter {
-  /** Bytes of frames that answer the peer's, such as acknowledgements, gathered since the transport last took something. */
+  /** Bytes of replies to frames, such as acknowledgements, since the transport last accepted bytes. */
   replyBytes = 0;
   readonly #transport: Transport;
   readonly #listener: WriterListener;
@@ -44,7 +44,7 @@ export class FrameWriter {
     this.#listener = listener;
   }
 
-  /** Bytes of DATA that may be added now. */
+  /** Bytes of DATA for which there is room now. */
   get room(): number {
     return Math.max(0, HIGH_WATER_BYTES - this.#used);
   }
@@ -55,7 +55,7 @@ export class FrameWriter {
     this.#schedule();
   }
 
-  /** Writes HEADERS, with CONTINUATION where one frame is too small. */
+  /** Writes HEADERS, and CONTINUATION if one frame is too small. */
   headers(
     streamId: number,
     block: Uint8Array,
@@ -126,13 +126,13 @@ export class FrameWriter {
     this.#uint32(increment);
   }
 
-  /** Writes nothing more: the transport is closed. */
+  /** Stops writing, since the transport is closed. */
   stop(): void {
     this.#isStopped = true;
     this.#used = 0;
   }
 
-  /** Resolves when the transport has taken all, or failed. */
+  /** Resolves when the transport has accepted all bytes, or failed. */
   flushed(): Promise<void> {
     const isDone = !this.#isWriting && this.#used === 0;
     if (isDone || this.#isStopped) return Promise.resolve();
@@ -144,7 +144,7 @@ export class FrameWriter {
     this.#header(length, type, flags, streamId);
   }
 
-  /** Begins a frame, with room for its payload. */
+  /** Begins a frame with room for its payload. */
   #header(length: number, type: number, flags: number, streamId: number): void {
     this.#reserve(FRAME_HEADER_BYTES + length);
     const out = this.#out;

@@ -5,37 +5,36 @@ import { Http2ConnectionError } from "../http2_error.ts";
 import { ERROR_CODES, FIELD_OVERHEAD } from "../http2_protocol.ts";
 import { decodeHuffman } from "./huffman.ts";
 
-/** Size of the dynamic table until a setting of ours says otherwise; none does. */
+/** Size of the dynamic table: the default, which the settings of the gateway do not change. */
 const TABLE_BYTES = 4096;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const TAB = 0x09;
 const SCRATCH_BYTES = 256;
-/** As `isNameIn`. */
+/** Matches the names that `isNameIn` accepts. */
 const namePattern = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
-/** What a header block may hold. */
+/** Limits of a header block. */
 export interface BlockLimits {
-  /** Size of the list as RFC 9113 section 6.5.2 counts it. */
+  /** Size of the list, counted as in RFC 9113 section 6.5.2. */
   readonly maxBytes: number;
   readonly maxFields: number;
 }
 
 /** The fields of a header block. */
 export interface FieldBlock {
-  /** Name, value, name, value…, the pseudo-header fields as they stood; cut when the block is too large. */
+  /** Name, value, name, value…, including pseudo-header fields; truncated when the block is too large. */
   readonly fields: string[];
-  /** Whether all names and values may stand in a message (RFC 9113 section 8.2.1). */
+  /** True if all names and values are valid (RFC 9113 section 8.2.1). */
   readonly isValid: boolean;
-  /** Whether it exceeds the limits. */
+  /** True if the block exceeds the limits. */
   readonly isTooLarge: boolean;
 }
 
 /**
  * Decodes the header blocks of one connection, in order (RFC 7541).
  *
- * Decodes each block to its end whatever is in it, because the next one builds on its dynamic table; beyond the limits nothing is
- * kept.
+ * Decodes each block to its end even beyond the limits, because the next one depends on the dynamic table, but then keeps no fields.
  */
 export class HeaderDecoder {
   readonly #table = new DynamicTable(TABLE_BYTES);
@@ -44,7 +43,7 @@ export class HeaderDecoder {
   #position = 0;
   #end = 0;
 
-  /** @throws {Http2ConnectionError} `COMPRESSION_ERROR`: the connection cannot go on. */
+  /** @throws {Http2ConnectionError} `COMPRESSION_ERROR`, which ends the connection. */
   decode(
     bytes: Uint8Array,
     start: number,
@@ -108,7 +107,7 @@ export class HeaderDecoder {
     if (index > 0) {
       const field = this.#fieldAt(index);
       ({ name } = field);
-      // A field with a malformed value may still have a good name.
+      // A field with a malformed value may still have a valid name.
       isValid = field.isValid || namePattern.test(name);
     } else {
       const length = this.#readText();
@@ -124,7 +123,7 @@ export class HeaderDecoder {
     };
   }
 
-  /** Decodes a string literal into the scratch buffer; answers its length. */
+  /** Decodes a string literal into the scratch buffer, and returns its length. */
   #readText(): number {
     const isHuffman = ((this.#bytes[this.#position] ?? 0) & 0x80) !== 0;
     const length = this.#readInteger(0x7f);
@@ -142,7 +141,7 @@ export class HeaderDecoder {
     return decoded;
   }
 
-  /** RFC 7541 section 5.1; `mask` covers the bits of the first byte. */
+  /** Reads an integer (RFC 7541 section 5.1); `mask` covers the bits of the first byte. */
   #readInteger(mask: number): number {
     let value = this.#nextByte() & mask;
     if (value < mask) return value;
@@ -164,7 +163,7 @@ export class HeaderDecoder {
     this.#scratch = Buffer.allocUnsafeSlow(count);
   }
 
-  /** Holds neither the block nor the room that a long string took. */
+  /** Releases the block, and a large scratch buffer. */
   #release(): void {
     if (this.#scratch.length > 16 * SCRATCH_BYTES) {
       this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
@@ -173,7 +172,7 @@ export class HeaderDecoder {
   }
 }
 
-/** Names are lower case; those of pseudo-header fields begin with a colon. */
+/** Returns whether a name is valid: lower case, with a colon first for pseudo-header fields. */
 function isNameIn(bytes: Uint8Array, length: number): boolean {
   const start = bytes[0] === COLON ? 1 : 0;
   if (start === length) return false;
@@ -184,7 +183,7 @@ function isNameIn(bytes: Uint8Array, length: number): boolean {
   return true;
 }
 
-/** Values hold no control characters, and no white space at either end. */
+/** Returns whether a value is valid: without control characters, and without white space at either end. */
 function isValueIn(bytes: Uint8Array, length: number): boolean {
   if (length === 0) return true;
   if (isBlank(bytes[0]) || isBlank(bytes[length - 1])) return false;

@@ -3,16 +3,16 @@ import type { HeaderList } from "../../header_list.ts";
 import { staticTable } from "./header_table.ts";
 
 const INITIAL_BYTES = 1024;
-/** Bounds the names that are remembered: those of a few services, not what clients make up. */
+/** Limit of cached names: enough for the fields of usual services; clients can invent any number of names. */
 const MAX_CACHED_NAMES = 1024;
 /** A dynamic table of size 0 (RFC 7541 section 6.3). */
 const NO_TABLE = 0x20;
 const INDEXED = 0x80;
 const NEVER_INDEXED = 0x10;
-/** Longer strings are copied by the engine; for short ones the call would cost more than the loop. */
+/** Up to this length, a loop is faster than a call into the engine. */
 const SHORT_TEXT = 48;
 
-/** Fields that say something about one connection, which HTTP/2 has other ways for (RFC 9113 section 8.2.2). */
+/** Connection-specific fields, which HTTP/2 forbids (RFC 9113 section 8.2.2). */
 const connectionFields: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -22,12 +22,12 @@ const connectionFields: ReadonlySet<string> = new Set([
   "http2-settings",
 ]);
 
-/** Whether a field has no place in HTTP/2; `name` in lower case. */
+/** Returns whether HTTP/2 forbids a field; `name` in lower case. */
 export function isConnectionField(name: string): boolean {
   return connectionFields.has(name);
 }
 
-/** Values that intermediaries must not remember (RFC 7541 section 7.1.3). */
+/** Fields whose values intermediaries must not index (RFC 7541 section 7.1.3). */
 const secretFields: ReadonlySet<string> = new Set([
   "authorization",
   "cookie",
@@ -39,24 +39,24 @@ const staticIndexes: ReadonlyMap<string, number> = new Map(
   staticTable.map(({ name }, i): [string, number] => [name, i + 1]).reverse(),
 );
 
-/** Fields with a value that the static table has whole, such as `":method GET"`. */
+/** Indices of fields that the static table has with their value, such as `":method GET"`. */
 const indexedFields: ReadonlyMap<string, number> = new Map(
   staticTable.flatMap(({ name, value }, i): [string, number][] =>
     value === "" ? [] : [[`${name} ${value}`, i + 1]]
   ),
 );
 
-/** What stands in front of a value, by name as it is spelled; empty where the field has no place in HTTP/2. */
+/** Encoded bytes before the value, by name as spelled; empty for fields that HTTP/2 forbids. */
 const prefixes = new Map<string, Uint8Array>();
 
 /**
  * Encodes header blocks of one connection (RFC 7541).
  *
- * Uses the static table alone: connections carry requests of different clients, and what one of them could measure of a shared
- * table would be another's secret. So there is no state, and the bytes in front of a value are the same for all connections.
+ * Uses only the static table: connections carry requests of different clients, and one of them could measure a shared table to learn
+ * secrets of another. So there is no state, and the bytes before a value are the same for all connections.
  */
 export class HeaderEncoder {
-  /** The block is `bytes[0, length)`. */
+  /** Buffer of the block, which is `bytes[0, length)`. */
   bytes: Buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   length = 0;
   #isFirst = true;
@@ -77,7 +77,7 @@ export class HeaderEncoder {
     this.bytes[this.length++] = INDEXED | index;
   }
 
-  /** Adds a field, its name in lower case; nothing where it has no place in HTTP/2. The caller vouches for name and value. */
+  /** Adds a field, with its name in lower case, unless HTTP/2 forbids it. The caller has validated name and value. */
   field(name: string, value: string): void {
     this.#put(name, value);
   }
@@ -127,7 +127,7 @@ function createPrefix(name: string): Uint8Array {
   return new Uint8Array(bytes.subarray(0, end));
 }
 
-/** RFC 7541 section 5.1; answers the position behind it. */
+/** Writes an integer (RFC 7541 section 5.1), and returns the position after it. */
 function putInteger(
   bytes: Buffer,
   at: number,
@@ -146,7 +146,7 @@ function putInteger(
   return at + 1;
 }
 
-/** Latin-1, not compressed: that takes longer than a network takes for the difference. */
+/** Writes a string as Latin-1 without Huffman coding, which takes longer than sending the difference. */
 function putText(bytes: Buffer, at: number, text: string): number {
   const { length } = text;
   if (length > SHORT_TEXT) return at + bytes.write(text, at, "latin1");

@@ -1,6 +1,6 @@
 import { FIELD_OVERHEAD } from "../http2_protocol.ts";
 
-/** RFC 7541 appendix A, from index 1; a name stands alone where the value is empty. */
+/** Fields of RFC 7541 appendix A, from index 1; without a space if the value is empty. */
 const STATIC_FIELDS = `:authority;:method GET;:method POST;:path /
 :path /index.html;:scheme http;:scheme https;:status 200;:status 204
 :status 206;:status 304;:status 400;:status 404;:status 500;accept-charset
@@ -18,7 +18,7 @@ via;www-authenticate`.split(/[;\n]/);
 export interface TableField {
   readonly name: string;
   readonly value: string;
-  /** Whether name and value may stand in a message (RFC 9113 section 8.2.1). */
+  /** True if name and value are valid (RFC 9113 section 8.2.1). */
   readonly isValid: boolean;
 }
 
@@ -32,9 +32,9 @@ export const staticTable: readonly TableField[] = STATIC_FIELDS.map((field) => {
   };
 });
 
-/** The fields that a peer asked to remember, the newest first (RFC 7541 section 2.3.2). */
+/** The fields that a peer has indexed, the newest first (RFC 7541 section 2.3.2). */
 export class DynamicTable {
-  /** In order of arrival; those before `#first` are evicted. */
+  /** Fields in order of arrival; those before `#first` are evicted. */
   #fields: (TableField | undefined)[] = [];
   #first = 0;
   #size = 0;
@@ -44,12 +44,12 @@ export class DynamicTable {
     this.#maxSize = maxSize;
   }
 
-  /** Bytes that its fields count (RFC 7541 section 4.1). */
+  /** Size of the fields in bytes (RFC 7541 section 4.1). */
   get size(): number {
     return this.#size;
   }
 
-  /** The field `age` places behind the newest, which is 0. */
+  /** Returns a field by age; the newest has age 0. */
   get(age: number): TableField | undefined {
     const index = this.#fields.length - 1 - age;
     return index < this.#first ? undefined : this.#fields[index];
@@ -58,7 +58,7 @@ export class DynamicTable {
   add(field: TableField): void {
     const size = sizeOf(field);
     this.#evictTo(this.#maxSize - size);
-    // One that is larger than the table empties it, no more (RFC 7541 section 4.4).
+    // A field larger than the table only empties it (RFC 7541 section 4.4).
     if (size > this.#maxSize) return;
     this.#fields.push(field);
     this.#size += size;

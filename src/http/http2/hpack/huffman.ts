@@ -1,4 +1,4 @@
-/** Bits per symbol; the code is canonical, so that they determine it (RFC 7541 appendix B). */
+/** Bits per symbol, which determine the canonical code (RFC 7541 appendix B). */
 const CODE_LENGTHS = `
   13 23 28 28 28 28 28 28 28 24 30 28 28 30 28 28 28 28 28 28 28 28 30 28 28 28 28 28 28 28 28 28
    6 10 10 12 13  6  8 11 10 10  8 11  8  6  6  6  5  5  5  6  6  6  6  6  6  6  7  8 15  6 12 10
@@ -14,17 +14,17 @@ const LONGEST_CODE = 30;
 const LINK = 0x1_0000;
 
 /**
- * Tables of 256 entries, one behind the other, looked up with eight bits of the code.
+ * Consecutive tables of 256 entries, looked up with eight bits of the code.
  *
- * An entry is `bits << 8 | symbol`, where `bits` of the eight belong to the code; `LINK | table` for a longer one; 0 for what is
- * no code. Made when the first text needs it: many gateways never speak HTTP/2.
+ * An entry is `bits << 8 | symbol`, where `bits` of the eight belong to the code; `LINK | table` for a longer code; 0 for an invalid
+ * one. Created for the first string: many gateways never use HTTP/2.
  */
 let tables: Uint32Array | undefined;
 
 /**
- * Decodes the Huffman code of `source[start, end)` into `target`, which is large enough: at most 8/5 of the bytes.
+ * Decodes the Huffman code of `source[start, end)` into `target`, which needs room for 8/5 of the bytes.
  *
- * Answers the number of bytes; -1 when it is no valid code, its padding included (RFC 7541 section 5.2).
+ * Returns the number of bytes; -1 if the code, or its padding, is invalid (RFC 7541 section 5.2).
  */
 export function decodeHuffman(
   source: Uint8Array,
@@ -35,7 +35,7 @@ export function decodeHuffman(
   const entries = tables ??= createTables();
   let length = 0;
   let table = 0;
-  // Bits that are read and not consumed, and bits since the last symbol's end.
+  // Unconsumed bits, and bits since the end of the last symbol.
   let bits = 0;
   let count = 0;
   let open = 0;
@@ -100,7 +100,7 @@ function add(
   table?.fill((rest << 8) | symbol, first, first + (1 << (8 - rest)));
 }
 
-/** The table that `byte` leads to from `table`, made when there is none. */
+/** Returns the table that `byte` links to from `table`, and creates it if necessary. */
 function follow(
   made: Uint32Array[],
   table: Uint32Array | undefined,

@@ -4,9 +4,9 @@ import { untilQueueIsEmpty } from "./accept_queue.ts";
 
 const BACK_OFF_MS = 100;
 
-/** Where to listen. */
+/** Address to listen on. */
 export interface ListenAddress {
-  /** Address or `localhost`, which is both 127.0.0.1 and ::1; all interfaces of both families if left out. */
+  /** Address, or `localhost` for 127.0.0.1 and ::1; default: all interfaces of both families. */
   readonly hostname?: string;
   /** 0 lets the system choose. */
   readonly port: number;
@@ -14,10 +14,10 @@ export interface ListenAddress {
   readonly reusePort?: boolean;
 }
 
-/** A port that takes connections. */
+/** A port that accepts connections. */
 export interface Acceptor {
   readonly address: { readonly hostname: string; readonly port: number };
-  /** Connections taken that are not handed on yet. */
+  /** Accepted connections that are not passed to the listener yet. */
   readonly handshakes: number;
   /** Takes the connections that the kernel has queued, and no further ones; those taken go on. */
   close(): Promise<void>;
@@ -27,15 +27,15 @@ export interface Acceptor {
   abort(): void;
 }
 
-/** Told what becomes of a port. */
+/** Listener of an acceptor. */
 export interface TcpListener {
-  /** There is a connection. */
+  /** Called for each connection. */
   onConnection(transport: Transport, peer: Peer): unknown;
-  /** Clients have to wait for a connection, as when there are no file descriptors. */
+  /** Called when no connections can be accepted, for example without free file descriptors. */
   onStall(error: unknown): void;
 }
 
-/** Takes plain TCP connections. */
+/** Accepts plain TCP connections. */
 export class TcpAcceptor implements Acceptor {
   readonly handshakes = 0;
   readonly #listener: Deno.TcpListener;
@@ -44,7 +44,7 @@ export class TcpAcceptor implements Acceptor {
   #taken = 0;
   #closed = false;
 
-  /** @throws What `Deno.listen` throws, such as `AddrInUse`. */
+  /** @throws Errors of `Deno.listen`, such as `AddrInUse`. */
   constructor(
     address: Required<ListenAddress>,
     clock: Clock,
@@ -82,7 +82,7 @@ export class TcpAcceptor implements Acceptor {
         listener.onConnection(connection, peerOf(connection.remoteAddr));
       } catch (error) {
         if (this.#closed || hasLeft(error)) continue;
-        // Out of file descriptors: that does not end the port, and others may free some.
+        // Without file descriptors the port stays open, and waits until some are free.
         listener.onStall(error);
         await this.#pause();
       }
@@ -94,14 +94,14 @@ export class TcpAcceptor implements Acceptor {
   }
 }
 
-/** Whether it is only that client who is gone: to pause for each would let a few hundred of them close the port to everybody. */
+/** Returns whether only that client has disconnected: a pause for each would let a few hundred of them block the port. */
 function hasLeft(error: unknown): boolean {
   return error instanceof Deno.errors.NotConnected ||
     error instanceof Deno.errors.ConnectionReset ||
     error instanceof Deno.errors.ConnectionAborted;
 }
 
-/** IPv4 clients of a dual-stack socket are known by their IPv4 address. */
+/** Returns the peer of a connection, with its IPv4 address if it uses IPv4 on a dual-stack socket. */
 export function peerOf(
   address: { readonly hostname: string; readonly port: number },
 ): Peer {
@@ -113,10 +113,10 @@ export function peerOf(
 }
 
 /**
- * Opens an acceptor for each address that `hostname` stands for, all on one port.
+ * Opens an acceptor for each address of `hostname`, all on one port.
  *
- * A machine that lacks one of the IP families listens on the other.
- * @throws What `open` throws; none is left open then.
+ * A machine without one of the IP families listens on the other.
+ * @throws The error of `open`; no acceptor stays open then.
  */
 export async function openAll<
   Opened extends Pick<Acceptor, "address" | "close">,
@@ -129,7 +129,7 @@ export async function openAll<
     try {
       return [await open(everywhere)];
     } catch (error) {
-      if (isRefusal(error)) throw error;
+      if (isUnavailable(error)) throw error;
       return [await open({ ...everywhere, hostname: "0.0.0.0" })];
     }
   }
@@ -141,14 +141,14 @@ export async function openAll<
   try {
     return [first, await open(second)];
   } catch (error) {
-    if (!isRefusal(error)) return [first];
+    if (!isUnavailable(error)) return [first];
     await first.close();
     throw error;
   }
 }
 
-/** Whether the address exists but is not for us. */
-function isRefusal(error: unknown): boolean {
+/** Returns whether the address exists, but the process cannot listen on it. */
+function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error)) return false;
   return error.code === "EADDRINUSE" || error.code === "EACCES";
 }

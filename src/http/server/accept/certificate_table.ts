@@ -1,34 +1,34 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
 
-/** A certificate that a server shows. */
+/** A certificate of a server. */
 export interface ServerCertificate {
   /** Certificate and intermediates, PEM. */
   readonly cert: string;
   /** Private key, PEM. */
   readonly key: string;
-  /** Names to show it for, such as `["a.example", "*.b.example"]`; those in the certificate if left out. */
+  /** Server names that it is for, such as `["a.example", "*.b.example"]`; default: those in the certificate. */
   readonly names?: readonly string[];
 }
 
-/** What a server asks clients for. */
+/** Client certificates that a server requests. */
 export interface ClientCertificates {
-  /** `optional` lets clients without a certificate in; one that does not verify is refused in both modes. */
+  /** `optional` admits clients without a certificate; an invalid one is rejected in both modes. */
   readonly mode: "optional" | "required";
   /** Authorities that issue them, PEM. */
   readonly ca: string;
 }
 
-/** How a server proves who it is. */
+/** TLS settings of a server. */
 export interface TlsConfig {
-  /** Chosen by the name that the client asks for; the first is shown to the others. */
+  /** Certificates, chosen by the server name of the client; the first one is the default. */
   readonly certificates: readonly [ServerCertificate, ...ServerCertificate[]];
   readonly clientCertificates?: ClientCertificates;
-  /** `TLSv1.2` if left out. */
+  /** Default: `TLSv1.2`. */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
 }
 
-/** Finds the certificate for a name. */
+/** Finds the certificate for a server name. */
 export class CertificateTable {
   readonly #default: SecureContext;
   readonly #byName = new Map<string, SecureContext>();
@@ -40,7 +40,7 @@ export class CertificateTable {
     for (const certificate of others) this.#add(certificate, config);
   }
 
-  /** An exact name wins over a wildcard, which stands for any number of labels as in `Listener.hostname` (Gateway API). */
+  /** Prefers an exact name to a wildcard, which matches any number of labels as in `Listener.hostname` (Gateway API). */
   find(serverName: string): SecureContext {
     const name = serverName.toLowerCase();
     const exact = this.#byName.get(name);
@@ -67,7 +67,7 @@ export class CertificateTable {
       });
       for (const name of certificate.names ?? namesIn(cert)) {
         const lower = name.toLowerCase();
-        // The first one wins, as with the default.
+        // The first one takes precedence, as for the default.
         if (!this.#byName.has(lower)) this.#byName.set(lower, context);
       }
       return context;

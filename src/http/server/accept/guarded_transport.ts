@@ -6,19 +6,19 @@ const NEVER = Infinity;
 /** The limits of a guarded transport. */
 export interface TransportGuard {
   readonly wheel: TimerWheel;
-  /** How long a write that begins now may take. */
+  /** Returns the time-out of a write that begins now. */
   writeTimeoutMs(): number;
-  /** Called when the present read takes too long. */
+  /** Called when the current read times out. */
   readExpired(): void;
-  /** Called when the present write takes too long. */
+  /** Called when the current write times out. */
   writeExpired(): void;
 }
 
-/** A client's connection whose reads and writes have wheel; each is cleared when the wait ends. */
+/** A client's connection with deadlines for reads and writes; each is cleared when the read or write ends. */
 export class GuardedTransport implements Transport {
-  /** The read that is under way. */
+  /** The current read. */
   pendingRead: Promise<number | null> | undefined;
-  /** Whether a write failed: the client is gone. */
+  /** True after a failed write: the client has disconnected. */
   broken = false;
   readonly #transport: Transport;
   readonly #guard: TransportGuard;
@@ -41,19 +41,19 @@ export class GuardedTransport implements Transport {
     return this.#closed;
   }
 
-  /** Puts the wheel into force. */
+  /** Starts to enforce deadlines. */
   watch(): void {
     this.#guard.wheel.add(this.#write);
     this.#guard.wheel.add(this.#read);
   }
 
-  /** Lifts all wheel. */
+  /** Removes all deadlines. */
   unwatch(): void {
     this.#guard.wheel.delete(this.#write);
     this.#guard.wheel.delete(this.#read);
   }
 
-  /** Limits the next read, or the one that is under way. */
+  /** Sets the deadline of the current read, or else of the next. */
   limitRead(dueAt: number): void {
     this.#guard.wheel.setAt(this.#read, dueAt);
   }
@@ -61,7 +61,7 @@ export class GuardedTransport implements Transport {
   read(into: Uint8Array): Promise<number | null> {
     const reading = this.#transport.read(into);
     this.pendingRead = reading;
-    // Runs before the caller continues; a promise of our own would cost every request a turn.
+    // Runs before the caller continues; another promise would delay every request by a turn of the event loop.
     reading.then(this.#readEnded, this.#readEnded);
     return reading;
   }

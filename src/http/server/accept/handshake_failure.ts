@@ -1,6 +1,6 @@
 import type { HandshakeFailure } from "../observer.ts";
 
-/** What is known of a handshake that failed. */
+/** Facts about a failed handshake. */
 export interface FailedHandshake {
   readonly error: Error;
   /** Bytes that the client sent. */
@@ -8,7 +8,7 @@ export interface FailedHandshake {
   readonly asksForCertificate: boolean;
 }
 
-/** Makes sense of what the TLS engine says; its codes are OpenSSL's, its words are not. */
+/** Translates errors of the TLS engine, which has the codes of OpenSSL, but messages of its own. */
 export function describeHandshakeFailure(
   { error, bytesRead, asksForCertificate }: FailedHandshake,
 ): HandshakeFailure {
@@ -40,7 +40,7 @@ export function describeHandshakeFailure(
   return { reason: "other", message };
 }
 
-/** A client certificate that does not verify looks like a client that left: the engine tells them apart to nobody. */
+/** Describes a broken handshake. The engine reports an invalid client certificate like a client that disconnected. */
 function brokenOff(
   bytesRead: number,
   asksForCertificate: boolean,

@@ -1,13 +1,13 @@
 import type { Server } from "node:net";
 
-/** As Node's own default; it is only heeded by a socket that does not listen yet. */
+/** Node's default; it has no effect on a socket that already listens. */
 const BACKLOG = 511;
 
 /**
- * Makes a server of Node's look for waiting connections again.
+ * Makes a Node server accept connections again.
  *
- * Deno stops looking, and says nothing, once an accept failed for want of file descriptors; to be told to listen again makes it
- * look, and changes nothing for a socket that listens. Without it a port would stay dead when the descriptors are free again.
+ * After an accept failed without free file descriptors, Deno silently stops accepting. A second call of `listen` resumes it, and has
+ * no other effect on a socket that already listens. Without it, the port would stay dead after descriptors are free again.
  */
 export function lookForConnections(server: Server): void {
   const handle: unknown = Reflect.get(server, "_handle");
@@ -16,7 +16,7 @@ export function lookForConnections(server: Server): void {
   if (typeof listen === "function") Reflect.apply(listen, handle, [BACKLOG]);
 }
 
-/** Why a connection could not be accepted now, as far as that can be told; `undefined` when there is a file descriptor for it. */
+/** Returns why a connection cannot be accepted now; `undefined` if a file descriptor is free. */
 export function findWhyNotAccepting(): unknown {
   try {
     Deno.openSync(Deno.execPath()).close();

@@ -27,29 +27,29 @@ interface Handshake {
   release(): void;
 }
 
-/** Told what became of each connection. */
+/** Listener of a TLS acceptor. */
 export interface TlsListener {
   /** Admits a client to the handshake; the returned function is called at its end. `undefined` closes the connection. */
   admit(peer: Peer): (() => void) | undefined;
   /**
-   * The handshake is done.
-   * @param serverName The name that the client asked for.
+   * Called after the handshake.
+   * @param serverName Server name of the client's request (SNI).
    */
   onConnection(
     socket: TLSSocket,
     peer: Peer,
     serverName: string | undefined,
   ): unknown;
-  /** It failed. */
+  /** Called when the handshake failed. */
   onFailure(peer: Peer | undefined, failure: HandshakeFailure): void;
-  /** Clients have to wait for a connection. */
+  /** Called when no connections can be accepted. */
   onStall(error: unknown): void;
 }
 
 /**
- * Takes TLS connections, offering HTTP/2 and HTTP/1.1.
+ * Accepts TLS connections, offering HTTP/2 and HTTP/1.1.
  *
- * The socket outlives the settings: each connection is handed to the TLS server in force, which listens on nothing itself.
+ * The socket outlives the settings: each connection is passed to the current TLS server, which does not listen itself.
  */
 export class TlsAcceptor implements Acceptor {
   readonly #socket: SocketServer;
@@ -90,7 +90,7 @@ export class TlsAcceptor implements Acceptor {
     );
   }
 
-  /** @throws What Node throws, such as an error whose code is `EADDRINUSE`. */
+  /** @throws Errors of Node, such as one with code `EADDRINUSE`. */
   async listen(
     { hostname, port, reusePort }: Required<ListenAddress>,
   ): Promise<void> {
@@ -113,7 +113,7 @@ export class TlsAcceptor implements Acceptor {
   }
 
   /**
-   * Reads other settings. What it answers puts them into force for new connections; those that are open stay.
+   * Reads new settings. The returned function applies them to new connections; open ones are unchanged.
    * @throws {TypeError} When a certificate cannot be read.
    */
   prepare(config: TlsConfig): () => void {
@@ -126,7 +126,7 @@ export class TlsAcceptor implements Acceptor {
   async close(): Promise<void> {
     this.#stopLooking();
     await untilQueueIsEmpty(() => this.#taken);
-    // Its callback would wait for the connections, which are not ours any more.
+    // Its callback would wait for connections that have been passed on.
     this.#socket.close();
   }
 
@@ -163,7 +163,7 @@ export class TlsAcceptor implements Acceptor {
         requestCert: true,
         rejectUnauthorized: clientCertificates.mode === "required",
       }),
-      // Asked at each handshake, also by clients that name nobody.
+      // Called for each handshake, also without a server name.
       SNICallback: (name, done) => done(null, table.find(name)),
     });
     server.on("secureConnection", (socket) => {
@@ -177,7 +177,7 @@ export class TlsAcceptor implements Acceptor {
       }
       this.#untrack(keyOf(socket));
     });
-    // The handshake failed or took too long; the client has been told as far as TLS can.
+    // The handshake failed or timed out; TLS has sent an alert if possible.
     server.on("tlsClientError", (error, socket) => {
       const connection = connectionBelow(socket);
       const bytesRead = connection?.bytesRead ?? 0;
@@ -213,7 +213,7 @@ const forged: HandshakeFailure = {
   message: "The client's certificate does not verify",
 };
 
-/** Missing in the types of Node. */
+/** Returns the server name, which the types of Node lack. */
 function serverNameOf(socket: TLSSocket): string | undefined {
   if (!("servername" in socket)) return undefined;
   const { servername } = socket;
@@ -222,13 +222,13 @@ function serverNameOf(socket: TLSSocket): string | undefined {
     : undefined;
 }
 
-/** Deno's TLS socket forgets its peer when the handshake fails; the connection that it was made of remembers. */
+/** Returns the underlying connection, which still has the peer after a failed handshake; Deno's TLS socket does not. */
 function connectionBelow(socket: TLSSocket): Socket | undefined {
   const below: unknown = Reflect.get(socket, "_parent");
   return below instanceof Socket ? below : undefined;
 }
 
-/** Whether the client shows a certificate that does not verify; showing none is fine where it is optional. */
+/** Returns whether the client has sent an invalid certificate; none is valid if it is optional. */
 function isForged(socket: TLSSocket): boolean {
   if (socket.authorized || !socket.authorizationError) return false;
   return Object.keys(socket.getPeerCertificate() ?? {}).length > 0;

@@ -16,7 +16,7 @@ import type { RejectedRequest } from "../observer.ts";
 import { badRequest, connectNotSupported } from "../request_error.ts";
 import { isAuthority, isTarget } from "../request_target.ts";
 
-/** A request of HTTP/2. */
+/** An HTTP/2 request. */
 export class Http2Request implements RequestMessage {
   readonly version = "2";
   method: string;
@@ -40,7 +40,7 @@ export class Http2Request implements RequestMessage {
   /**
    * Interprets the header block of the stream.
    * @throws {Http2StreamError} When the request is malformed (RFC 9113 section 8.1.1).
-   * @throws {GatewayError | HttpSyntaxError} When it is well-formed, and rejected with a response.
+   * @throws {GatewayError | HttpSyntaxError} If it is well-formed, and is rejected with a response.
    */
   constructor(
     streamId: number,
@@ -102,12 +102,12 @@ export function describeFields(
   };
 }
 
-/** HTTP/1.1 backends expect the key, which HTTP/2 has no use for (RFC 8441 section 5). */
+/** Adds the key that HTTP/1.1 backends expect, and that HTTP/2 does not have (RFC 8441 section 5). */
 function addWebSocketKey(headers: HeaderList): void {
   headers.set("sec-websocket-key", randomBytes(16).toString("base64"));
 }
 
-/** Takes `Host` out of the headers; it may stand beside `:authority` if it says the same. */
+/** Returns the authority, and removes `Host`, which must equal `:authority`. */
 function authorityOf(
   authority: string | undefined,
   headers: HeaderList,

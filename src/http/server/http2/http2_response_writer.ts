@@ -13,17 +13,17 @@ import { acceptWebSocket, relayTunnel } from "./http2_tunnel.ts";
 const NEVER = Infinity;
 const nothing = new Uint8Array();
 
-/** Writes the response, and what comes before it, to a stream. */
+/** Writes interim responses and the response to a stream. */
 export class Http2ResponseWriter implements Deadline {
-  /** When the client has to have made room for what is written. */
+  /** Deadline for the client to make room for pending bytes. */
   dueAt = NEVER;
-  /** Body bytes that were handed to the connection. */
+  /** Body bytes that the connection has accepted. */
   bytesSent = 0;
   readonly #stream: Http2Stream;
   readonly #context: ServerContext;
   readonly #onStalled: () => void;
 
-  /** @param onStalled Called when the client makes no room for too long. */
+  /** @param onStalled Called when the client makes no room before the deadline. */
   constructor(
     stream: Http2Stream,
     context: ServerContext,
@@ -46,9 +46,9 @@ export class Http2ResponseWriter implements Deadline {
   }
 
   /**
-   * Writes the response; changes the fields about the length of its body.
-   * @param request What is answered; `undefined` if it could not be read.
-   * @throws What the body throws, or the stream when it is cut.
+   * Writes the response, and corrects the fields about the length of its body.
+   * @param request The request; `undefined` if it could not be read.
+   * @throws The error of the body, or of the stream when it is cut.
    */
   async write(
     response: ResponseMessage,
@@ -67,8 +67,8 @@ export class Http2ResponseWriter implements Deadline {
   }
 
   /**
-   * Answers an extended CONNECT and lets client and upstream talk to each other until both ended.
-   * @throws {GatewayError} When the upstream's answer cannot be passed on. What either side throws when it breaks off.
+   * Responds to an extended CONNECT, and relays bytes between client and upstream until both have ended.
+   * @throws {GatewayError} If the response of the upstream is unusable. The error of a side that breaks off.
    */
   async relay(
     response: ResponseMessage,

@@ -14,19 +14,19 @@ import { StalledClientError } from "../request_error.ts";
 import type { Client, ServerContext } from "../server_options.ts";
 import { Http2Exchange } from "./http2_server_exchange.ts";
 
-/** Bytes of one request's body that wait for the handler. */
+/** Receive window for the body of one request. */
 const STREAM_WINDOW = 128 * 1024;
-/** Bytes of all bodies of a connection that wait for their handlers. */
+/** Receive window for all bodies of a connection. */
 const CONNECTION_WINDOW = 2 * 1024 * 1024;
-/** How long a client may take to acknowledge our settings. */
+/** Time-out for the client's acknowledgement of the settings. */
 const SETTINGS_TIMEOUT_MS = 10_000;
-/** The parts of a request line, which count as fields in HTTP/2. */
+/** Pseudo-header fields, which count as fields in HTTP/2. */
 const PSEUDO_FIELDS = 5;
-/** How long requests may be on their way that the client sent before it could know that the connection is closed. */
-const UNDER_WAY_MS = 1000;
+/** Time for requests in flight that the client sent before it received GOAWAY. */
+const IN_FLIGHT_MS = 1000;
 const NEVER = Infinity;
 
-/** Serves one client's connection of HTTP/2. */
+/** Serves one HTTP/2 connection of a client. */
 export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
   readonly protocol = "h2";
   readonly openedAt: number;
@@ -35,20 +35,20 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
   readonly #client: Client;
   readonly #context: ServerContext;
   readonly #exchanges = new Set<Http2Exchange>();
-  /** Requests of the frames that are being parsed. */
+  /** Requests of the current batch of frames. */
   #fresh: Http2Exchange[] = [];
   readonly #idle = Promise.withResolvers<void>();
   #endReason: string | undefined;
-  /** Whether requests were cut: then somebody waits for their outcome. */
+  /** True if requests were cut: `run` then awaits their outcome. */
   #wasCut = false;
-  /** Whether the connection ends with the requests under way. */
+  /** True if the connection ends after the requests in progress. */
   #isRetiring = false;
   #stopWaiting: (() => void) | undefined;
-  /** When the connection has been without requests for too long. */
+  /** Idle deadline. */
   dueAt = NEVER;
-  /** When the preface, or a header block that began, is late. */
+  /** Deadline of the preface, or of a header block. */
   readonly #head: Deadline = { dueAt: NEVER, onDue: () => this.#headExpired() };
-  /** When the settings are to be acknowledged, or the client has to hang up. */
+  /** Deadline for the client to acknowledge the settings, or to close the connection. */
   readonly #reply: Deadline = {
     dueAt: NEVER,
     onDue: () => this.#replyExpired(),
@@ -96,8 +96,8 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
   }
 
   /**
-   * Serves until the connection is closed, and requests that were cut are over. Never throws.
-   * @param early Bytes that were read from the transport before.
+   * Serves until the connection is closed, and requests that were cut have ended. Never throws.
+   * @param early Bytes that were already read from the transport.
    */
   async run(early?: Uint8Array): Promise<void> {
     const { wheel, limits } = this.#context;
@@ -114,7 +114,7 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
     if (this.#wasCut && this.#exchanges.size > 0) await this.#idle.promise;
   }
 
-  /** Tells the client to send no further requests (GOAWAY), and closes after those under way. */
+  /** Asks the client to send no further requests (GOAWAY), and closes after those in progress. */
   retire(): void {
     if (this.#isRetiring) return;
     this.#isRetiring = true;
@@ -122,11 +122,11 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
     this.#session.announceGoAway();
     this.#stopWaiting = this.#context.clock.setTimer(
       () => this.goAwayHeard(),
-      UNDER_WAY_MS,
+      IN_FLIGHT_MS,
     );
   }
 
-  /** Cuts the connection; the requests under way fail with `reason`. */
+  /** Cuts the connection; requests in progress fail with `reason`. */
   close(reason?: GatewayError): void {
     this.#endReason ??= "cut";
     if (reason !== undefined) {
@@ -153,7 +153,7 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
     this.#fresh.push(exchange);
   }
 
-  /** Only now are requests handled: what the client took back with the same bytes never is (CVE-2023-44487). */
+  /** Starts the requests of a batch, except those that the client reset in the same batch (CVE-2023-44487). */
   batchHandled(): void {
     this.#limitHead();
     if (this.#fresh.length === 0) return;
@@ -176,7 +176,7 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
 
   settingsReceived(): void {}
 
-  /** The client will send no further requests. */
+  /** Called when the client sends no further requests. */
   goAwayReceived(): void {
     this.#isRetiring = true;
     this.#session.stopAccepting();
@@ -190,7 +190,7 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
     this.#endIfDone();
   }
 
-  /** A request counts until its handler is done, also one that the client took back: it may still keep an upstream busy. */
+  /** Starts a request. It counts until its handler is done, even if the client resets it: it may still occupy an upstream. */
   #begin(exchange: Http2Exchange): void {
     const { stream } = exchange;
     if (this.#exchanges.size >= this.#context.limits.maxConcurrentStreams) {

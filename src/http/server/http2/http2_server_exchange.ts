@@ -25,7 +25,7 @@ import { Http2ResponseWriter } from "./http2_response_writer.ts";
 const CONTINUE = "100";
 const NEVER = Infinity;
 
-/** One request and its response on a stream of HTTP/2. */
+/** One request and its response on an HTTP/2 stream. */
 export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   readonly #stream: Http2Stream;
   readonly #block: FieldBlock;
@@ -33,16 +33,16 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   readonly #context: ServerContext;
   readonly #writer: Http2ResponseWriter;
   #request: Http2Request | undefined;
-  /** Why the request was rejected before the handler saw it. */
+  /** Error of a request that was rejected before the handler saw it. */
   #refusal: GatewayError | undefined;
   #body: StreamBody | undefined;
   #trailers: HeaderList | undefined;
   #response: ResponseMessage | undefined;
   #continued = false;
   #done = false;
-  /** Why the exchange was given up. */
+  /** Error that ended the exchange. */
   #failure: GatewayError | undefined;
-  /** When the client has to have sent more of the body. */
+  /** Deadline for the client to send more of the body. */
   dueAt = NEVER;
   #onClosed: (() => void) | undefined;
 
@@ -67,14 +67,14 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     return this.#stream;
   }
 
-  /** `undefined` when the header block is no request that can be handled. */
+  /** The request; `undefined` when the header block is invalid. */
   get request(): Http2Request | undefined {
     return this.#request;
   }
 
   /**
    * Interprets the header block; call `run` next.
-   * @throws {Http2StreamError} When the request is malformed: it was reported, and the stream is to be reset.
+   * @throws {Http2StreamError} If the request is malformed: it was reported, and the caller resets the stream.
    */
   open(): void {
     const { reject, report } = this.#context;
@@ -95,7 +95,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     }
   }
 
-  /** Has the request handled and delivers the reply. Never throws. */
+  /** Handles the request and writes the response. Never throws. */
   async run(): Promise<void> {
     const reply = await this.#handle();
     let error: unknown;
@@ -112,7 +112,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
       reply.response.tunnel?.transport.close();
     }
     reply.finished({ bytesSent: this.#writer.bytesSent, error });
-    if (!this.#stream.isClosed) await this.#dismissBody();
+    if (!this.#stream.isClosed) await this.#drainBody();
   }
 
   onDue(): void {
@@ -163,7 +163,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   }
 
   waitingForBody(): void {
-    // Behind an early response the client sends when it likes.
+    // After an early response, the client may send at any rate.
     if (this.#response !== undefined) return;
     this.#limitRead(this.#context.limits.bodyIdleTimeoutMs);
     if (!this.#request?.expectsContinue || this.#continued) return;
@@ -177,7 +177,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
 
   bodyEnded(): void {}
 
-  /** The bytes that still come are dropped when the response is out. */
+  /** Does nothing: the rest of the body is dropped after the response. */
   bodyAbandoned(): void {}
 
   translateBodyError(error: unknown): Error {
@@ -190,7 +190,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     );
   }
 
-  /** Gives the exchange up: the handler, the body and the outcome get `failure` as the reason. */
+  /** Ends the exchange: handler, body and outcome get `failure` as the reason. */
   cut(failure: GatewayError): void {
     this.#failure ??= failure;
     this.#request?.cancellation.cancel(this.#failure);
@@ -251,11 +251,11 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     if (this.#failure !== undefined) throw this.#failure;
     this.#response = response;
     if (response.tunnel !== undefined) return await this.#relay(response);
-    await this.#writer.write(this.#withoutPromise(response), this.#request);
+    await this.#writer.write(this.#withoutSuccess(response), this.#request);
   }
 
-  /** A 2xx would promise a client that asked for a WebSocket that there is one (RFC 8441 section 4). */
-  #withoutPromise(response: ResponseMessage): ResponseMessage {
+  /** Replaces 2xx, with which the client would assume an open WebSocket (RFC 8441 section 4). */
+  #withoutSuccess(response: ResponseMessage): ResponseMessage {
     if (this.#request?.upgrade === undefined || response.status >= 300) {
       return response;
     }
@@ -285,8 +285,8 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     }
   }
 
-  /** Lets an upload that nobody reads run out, for a while: clients may take a reset for a failure of the response. */
-  async #dismissBody(): Promise<void> {
+  /** Drains an unread upload for a while: clients may treat a reset as a failure of the response. */
+  async #drainBody(): Promise<void> {
     this.#limitRead(this.#context.limits.lingerTimeoutMs);
     this.#body?.cancel(responseComplete());
     this.#stream.discard();

@@ -6,23 +6,23 @@ import type { ResponseMessage, Tunnel } from "../../message.ts";
 import { writeAll } from "../../transport.ts";
 
 const BUFFER_BYTES = 16 * 1024;
-/** RFC 6455 section 1.3. */
+/** GUID of RFC 6455 section 1.3. */
 const WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const OK = 200;
 
-/** Hears how a tunnel goes on. */
+/** Listener of a tunnel. */
 export interface TunnelListener {
-  /** Bytes were handed to the client. */
+  /** Called when bytes were sent to the client. */
   sent(count: number): void;
-  /** A chunk is on its way to the client, and has to wait. */
+  /** Called when a chunk for the client has to wait. */
   waitingForClient(): void;
-  /** One side ended. */
+  /** Called when one side has ended. */
   halfOpen(): void;
 }
 
 /**
- * Makes the response to a WebSocket's extended CONNECT of an upstream's 101 (RFC 8441 section 5).
- * @throws {GatewayError} When the upstream did not take the key that the request got.
+ * Converts the upstream's 101 to the response for the extended CONNECT of a WebSocket (RFC 8441 section 5).
+ * @throws {GatewayError} If the upstream did not accept the key of the request.
  */
 export function acceptWebSocket(
   response: ResponseMessage,
@@ -43,8 +43,8 @@ export function acceptWebSocket(
 }
 
 /**
- * Passes bytes between a stream and an upstream connection until both sides ended.
- * @throws What either side throws; the upstream connection is closed in any case.
+ * Relays bytes between a stream and an upstream connection until both sides have ended.
+ * @throws The error of either side; the upstream connection is closed in any case.
  */
 export async function relayTunnel(
   stream: Http2Stream,
