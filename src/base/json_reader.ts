@@ -171,7 +171,7 @@ class JsonReader {
         }
         if (kind === KIND.OPEN_OBJECT || kind === KIND.OPEN_LIST) {
           if (++depth > MAX_DEPTH) {
-            throw new JsonProblem("it is nested too deep", false);
+            throw new JsonProblem("it is nested too deeply", false);
           }
           isObject[depth] = kind === KIND.OPEN_OBJECT ? 1 : 0;
           expected = kind === KIND.OPEN_OBJECT ? NAME_OR_END : VALUE_OR_END;

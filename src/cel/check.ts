@@ -9,7 +9,7 @@ import {
   variableNames,
 } from "./variables.ts";
 
-/** A name that nothing has, and what there is instead. */
+/** An unknown name, and the known ones. */
 export interface UnknownName {
   readonly message: string;
   readonly offset: number;
@@ -17,16 +17,16 @@ export interface UnknownName {
   readonly candidates: readonly string[];
 }
 
-/** What an expression reads. */
+/** Names that an expression uses. */
 export interface Usage {
   readonly variables: ReadonlySet<VariableName>;
-  /** The fields of variables that it names: `request.body`, also for `request['body']` and `has(request.body)`. */
+  /** Fields of variables: `request.body`, also for `request['body']` and `has(request.body)`. */
   readonly fields: ReadonlySet<FieldName>;
-  /** The first name that cannot be right. */
+  /** The first unknown name. */
   readonly unknown: UnknownName | undefined;
 }
 
-/** Finds the variables that an expression reads, and names that it cannot mean. */
+/** Finds the variables and fields that an expression reads, and unknown names. */
 export function checkNames(parsed: Parsed): Usage {
   const walk = new Walk(parsed);
   walk.visit(parsed.ast, noNames);
@@ -50,7 +50,7 @@ const typeNames: ReadonlySet<string> = new Set([
   "uint",
 ]);
 
-/** Expanded by the parser, so never seen as calls. */
+/** Macros, which the parser expands, so that the tree has no calls of them. */
 const macroNames = ["all", "exists", "exists_one", "filter", "has", "map"];
 
 class Walk {
@@ -63,7 +63,7 @@ class Walk {
     this.#parsed = parsed;
   }
 
-  /** @param local Names that macros around `part` have introduced. */
+  /** @param local Names introduced by macros around `part`. */
   visit(part: Ast, local: ReadonlySet<string>): void {
     const { exprKind: kind } = part;
     switch (kind.case) {
@@ -76,7 +76,7 @@ class Walk {
         const { function: name, target, args } = kind.value;
         this.#visitFunction(part, name, target !== undefined);
         if (name === "_[_]") this.#visitIndex(args, local);
-        // `strings.quote(x)`: the namespace of a function is no variable.
+        // `strings.quote(x)`: the namespace of a function is not a variable.
         const isNamespace = environment().functionNames.has(
           `${nameOf(target)}.${name}`,
         );
@@ -128,7 +128,7 @@ class Walk {
     this.fields.add(`${variable}.${field}`);
     const fields = fieldsOf(variable);
     if (fields === undefined || fields.includes(field)) return;
-    // Fields and methods stand where their dot is.
+    // The offset of fields and methods is that of their dot.
     const offset = this.#parsed.offsetOf(part) + 1;
     this.#report(offset, `field of ${variable}`, field, fields);
   }
@@ -142,7 +142,7 @@ class Walk {
   }
 
   #visitFunction(part: Ast, name: string, isMethod: boolean): void {
-    // Operators have names that cannot be written, such as `_&&_`.
+    // Operators have names that authors cannot write, such as `_&&_`.
     if (!/^[A-Za-z]\w*$/.test(name)) return;
     const known = [...environment().functionNames].map((full) =>
       full.replace(/^.*\./, "")

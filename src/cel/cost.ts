@@ -1,28 +1,28 @@
 /**
- * What one evaluation may cost. CEL has no loops but macros such as `all`, and those that stand in one another multiply what a
- * client sends.
+ * Limits the cost of an evaluation. The only loops of CEL are macros such as `all`; nested ones multiply the size of the input,
+ * which the client controls.
  */
 
-/** Items that macros may go through in one evaluation, all of them together. */
+/** Limit of items that all macros of one evaluation iterate over. */
 const MAX_STEPS = 100_000;
-/** How much text counts as one step, for a function that a macro calls. */
+/** Characters that count as one step, for functions inside macros. */
 const TEXT_PER_STEP = 256;
-/** How many items count as one. */
+/** Items that count as one step. */
 const ITEMS_PER_STEP = 16;
 
-// Evaluations are synchronous and never stand in one another, so that one counter is enough.
+// Evaluations are synchronous and never nested, so one counter is enough.
 let stepsLeft = MAX_STEPS;
 let inMacros = false;
 
-/** The next evaluation begins. */
+/** Resets the counter for the next evaluation. */
 export function resetCost(): void {
   stepsLeft = MAX_STEPS;
   inMacros = false;
 }
 
 /**
- * Counts the items that a macro is about to go through.
- * @throws {RangeError} When they are too many.
+ * Counts the items of a macro's range.
+ * @throws {RangeError} If the evaluation takes too many steps.
  */
 export function countItems(range: unknown): void {
   inMacros = true;
@@ -30,8 +30,8 @@ export function countItems(range: unknown): void {
 }
 
 /**
- * Counts what a function reads or makes. What runs before the first macro runs once, and is free.
- * @throws {RangeError} When it is too much.
+ * Counts an argument or result of a function. Functions before the first macro run once, and are not counted.
+ * @throws {RangeError} If the evaluation takes too many steps.
  */
 export function countValue(value: unknown): void {
   if (!inMacros) return;
@@ -47,7 +47,7 @@ function take(steps: number): void {
   }
 }
 
-/** Lists and maps have a `size`. */
+/** Returns the number of items of a list or map, which have a `size`. */
 function itemsOf(value: unknown): number {
   return typeof value === "object" && value !== null && "size" in value &&
       typeof value.size === "number"

@@ -11,7 +11,7 @@ interface Functions<Value, Result> extends Iterable<{ readonly name: string }> {
   find(name: string): Group<Value, Result> | undefined;
 }
 
-/** The environment, with functions that count what they work on. */
+/** Wraps the functions of an environment to count their arguments and results. */
 export function withCountedFunctions<
   Value,
   Result,
@@ -22,13 +22,13 @@ export function withCountedFunctions<
   const groups = new Map(
     [...names].map((name) => [name, countingGroup(funcs.find(name))]),
   );
-  // The library's classes have members that only it can make.
+  // Only the library can create some members of its classes.
   const find = { value: (name: string) => groups.get(name) };
   const counting = { value: Object.create(funcs, { find }) };
   return Object.create(environment, { funcs: counting });
 }
 
-/** An error here ends the evaluation; one that a function throws is for `||` to forgive. */
+/** Throws in `find`, which ends the evaluation; an error of the function itself could be absorbed by `||`. */
 function countingGroup<Value, Result>(
   group: Group<Value, Result> | undefined,
 ): Group<Value, Result> | undefined {

@@ -3,7 +3,7 @@ import { Environment } from "./library.ts";
 
 let made: Environment | undefined;
 
-/** What every expression of the gateway is checked and planned in; made for the first one. */
+/** Returns the environment of all expressions, which is created for the first one. */
 export function environment(): Environment {
   return made ??= new Environment(expressionFunctions);
 }

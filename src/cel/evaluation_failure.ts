@@ -1,6 +1,6 @@
-/** Why an expression has no value for a request. */
+/** The error of an expression for a request. */
 export class EvaluationFailure {
-  /** For log and trace: it may quote the request. */
+  /** Message for log and trace; it may quote the request. */
   readonly message: string;
 
   constructor(message: string) {
@@ -8,8 +8,8 @@ export class EvaluationFailure {
   }
 
   /**
-   * The message for those who must not see values of the request; names that stand in the expression stay.
-   * @param expression As it is shown: what is hidden there is hidden here.
+   * Returns the message without values of the request; names in the expression stay.
+   * @param expression Redacted text of the expression.
    */
   withoutValues(expression: string): string {
     const [, name] = /^field not found: (.*)$/s.exec(this.message) ?? [];
@@ -18,6 +18,6 @@ export class EvaluationFailure {
   }
 }
 
-/** Messages that name types and never values: the library's, then our own. */
+/** Matches messages with types but no values: those of the library, then those of the gateway. */
 const typesOnly =
-  /^(?:found no matching overload for|type mismatch:|a variable has|expected a boolean, got|expected a text or bytes|there is an object|the (?:body|text|value) is |the expression takes |the claims are)/;
+  /^(?:found no matching overload for|type mismatch:|a variable has|expected a boolean, got|expected a string or bytes|there is an object|the (?:body|string|value) (?:is|has) |the expression takes |the claims are)/;

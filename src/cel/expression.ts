@@ -15,13 +15,13 @@ import { type FieldPath, fieldPathsOf, shapeAt } from "./paths.ts";
 import { type ResultType, resultTypeOf, typeName } from "./result_type.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";
 
-/** Why a text is not an expression that the gateway can evaluate. */
+/** The fault of an expression that the gateway cannot evaluate. */
 export interface ExpressionFault {
   /** Such as `unknown variable "jtw" at column 1`. */
   readonly message: string;
-  /** Where in the text, in UTF-16 units from its beginning. */
+  /** Position in the text, in UTF-16 units from its beginning. */
   readonly offset: number;
-  /** A name that is not known and those that are, when that is what is wrong. */
+  /** The unknown name and the known ones, if the fault is an unknown name. */
   readonly unknown?: {
     readonly name: string;
     readonly candidates: readonly string[];
@@ -30,9 +30,9 @@ export interface ExpressionFault {
 
 /** An expression, compiled once and evaluated for every request. */
 export class Expression {
-  /** The text by which people know it, in log, trace and metrics; something in it may be hidden. */
+  /** Redacted text, for log, trace and metrics. */
   readonly shown: string;
-  /** The variables that it reads, if it gets to them. */
+  /** Variables that it may read. */
   readonly variables: ReadonlySet<VariableName>;
   readonly #fields: ReadonlySet<FieldName>;
   readonly #paths: readonly FieldPath[];
@@ -48,32 +48,32 @@ export class Expression {
     this.#evaluate = environment().plan(ast);
   }
 
-  /** Whether the result is the same for every request. */
+  /** True if the result is the same for every request. */
   get isConstant(): boolean {
     return this.variables.size === 0;
   }
 
-  /** Whether it reads that field, by its name: `toJson(request)` names none. */
+  /** Returns whether it reads a field by name; `toJson(request)` names no field. */
   reads(field: FieldName): boolean {
     return this.#fields.has(field);
   }
 
-  /** Returns what it reads of a field, such as `{ "path": "whole" }` of the arguments of a tool; `undefined` when it reads nothing. */
+  /** Returns the parts that it reads of a field, such as `{ "path": "whole" }` of tool arguments; `undefined` when it reads nothing. */
   shapeAt(field: FieldPath): JsonShape | undefined {
     return shapeAt(this.#paths, field);
   }
 
-  /** The type of its values; `undefined` when that depends on the request. */
+  /** Type of its values; `undefined` when that depends on the request. */
   get resultType(): ResultType | undefined {
     return resultTypeOf(this.#ast);
   }
 
-  /** Whether the same claims always give the same result. */
+  /** True if the result depends only on the claims. */
   get readsOnlyClaims(): boolean {
     return this.variables.size === 1 && this.variables.has("jwt");
   }
 
-  /** The value, or why there is none. Never throws. */
+  /** Returns the value, or the error. Never throws. */
   evaluate(variables: Variables): unknown | EvaluationFailure {
     try {
       const bindings: Record<string, Value> = {};
@@ -87,7 +87,7 @@ export class Expression {
     }
   }
 
-  /** Whether it holds; anything but a boolean is a failure. Never throws. */
+  /** Returns the value; anything but a boolean is an error. Never throws. */
   test(variables: Variables): boolean | EvaluationFailure {
     const value = this.evaluate(variables);
     if (typeof value === "boolean" || value instanceof EvaluationFailure) {
@@ -99,8 +99,8 @@ export class Expression {
   }
 
   /**
-   * The OAuth scopes without which the expression cannot hold, when that is all it asks for: `["a"]` for
-   * `'a' in jwt.scope.split(' ')`. `undefined` when it asks for anything else.
+   * The OAuth scopes that the expression requires, such as `["a"]` for `'a' in jwt.scope.split(' ')`; `undefined` when it requires
+   * anything else.
    */
   get requiredScopes(): readonly string[] | undefined {
     const memberships = membershipsOf(this.#ast);
@@ -109,12 +109,12 @@ export class Expression {
   }
 }
 
-/** Claims that hold OAuth scopes: RFC 8693 section 4.2, and what providers call it. */
+/** Claims with OAuth scopes: that of RFC 8693 section 4.2, and those of providers. */
 const scopeClaims: ReadonlySet<string> = new Set(["scope", "scp", "scopes"]);
 
 /**
- * Compiles an expression, or says what is wrong with it.
- * @param shown The text by which people are to know it, where that is another.
+ * Compiles an expression; returns a fault if it is invalid.
+ * @param shown Redacted text; the text itself by default.
  */
 export function compileExpression(
   text: string,

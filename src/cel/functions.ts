@@ -1,7 +1,7 @@
 import { type ExpressionFunction, toJsonValue, type Value } from "./library.ts";
 import { jsonValue } from "./values.ts";
 
-/** The gateway's own functions. Texts stand for their UTF-8 bytes and, where it is asked for, the other way round. */
+/** The gateway's own functions. They convert between strings and UTF-8 bytes as necessary. */
 export const expressionFunctions: readonly ExpressionFunction[] = [
   { name: "json", call: parseJson },
   { name: "toJson", call: (value) => toJsonText(value) },
@@ -12,8 +12,8 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
 ];
 
 /**
- * The JSON text of a value.
- * @throws {TypeError} For what JSON has no form of, such as timestamps.
+ * Serializes a value as JSON.
+ * @throws {TypeError} For values without a JSON form, such as timestamps.
  */
 export function toJsonText(value: unknown): string {
   return JSON.stringify(toJsonValue(value));
@@ -22,7 +22,7 @@ export function toJsonText(value: unknown): string {
 const decoder = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
 
-/** Bounds of what `JSON.parse` has to do: 10 ms. `jsonValue` bounds the values themselves. */
+/** Limits for `JSON.parse`, which then takes at most 10 ms. `jsonValue` limits the values themselves. */
 const MAX_PUNCTUATION = 50_000;
 const MAX_NAMES = 10_000;
 
@@ -33,10 +33,10 @@ function parseJson(value: unknown): Value {
   try {
     json = JSON.parse(text);
   } catch {
-    throw new TypeError("the text is no JSON");
+    throw new TypeError("the string is not JSON");
   }
   if (countKeptNames(json) === names) return jsonValue(json);
-  throw new TypeError("the text is JSON in which a member occurs twice");
+  throw new TypeError("the string is JSON with a duplicate member");
 }
 
 /**
@@ -54,7 +54,7 @@ function countWrittenNames(text: string): number {
       punctuation++;
     } else continue;
     if (names > MAX_NAMES || punctuation > MAX_PUNCTUATION) {
-      throw new RangeError("the text is JSON with too many values");
+      throw new RangeError("the string is JSON with too many values");
     }
   }
   return names;
@@ -67,7 +67,7 @@ const BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const BRACE = 0x7b;
 
-/** Index of the quote that ends the string, or of the end. */
+/** Returns the index of the quote that ends the string, or of the end of the text. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length) {
@@ -78,7 +78,7 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-/** Counts the members that are left after parsing. Without recursion: a client decides how deep it would go. */
+/** Counts the members that are left after parsing; without recursion, since the client controls the depth. */
 function countKeptNames(json: unknown): number {
   let names = 0;
   const open: unknown[] = [json];
@@ -92,13 +92,13 @@ function countKeptNames(json: unknown): number {
   return names;
 }
 
-/** Both alphabets, with or without padding. */
+/** Decodes both alphabets, with or without padding. */
 function decodeBase64(value: unknown): Value {
   const text = textOf(value).replaceAll("-", "+").replaceAll("_", "/");
   try {
     return Uint8Array.fromBase64(text);
   } catch {
-    throw new TypeError("the text is no base64");
+    throw new TypeError("the string is not base64");
   }
 }
 
@@ -106,7 +106,7 @@ function decodeUrl(value: unknown): Value {
   try {
     return decodeURIComponent(textOf(value));
   } catch {
-    throw new TypeError("the text is no percent-encoded UTF-8");
+    throw new TypeError("the string is not percent-encoded UTF-8");
   }
 }
 
@@ -116,7 +116,7 @@ function textOf(value: unknown): string {
   try {
     return decoder.decode(value);
   } catch {
-    throw new TypeError("the value is no UTF-8");
+    throw new TypeError("the value is not UTF-8");
   }
 }
 
@@ -127,5 +127,5 @@ function bytesOf(value: unknown): Uint8Array {
 }
 
 function notText(): TypeError {
-  return new TypeError("expected a text or bytes");
+  return new TypeError("expected a string or bytes");
 }

@@ -1,4 +1,4 @@
-/** The CEL implementation behind the gateway's expressions: parsing, planning, values; Google's Common Expression Language. */
+/** Wraps the implementation of CEL (Google's Common Expression Language): parsing, planning, values. */
 import {
   type CelEnv,
   celEnv,
@@ -30,30 +30,30 @@ import { EvaluationFailure } from "./evaluation_failure.ts";
 import { faultOf, type SyntaxFault } from "./syntax_fault.ts";
 import { joinTexts, replaceText, splitText } from "./texts.ts";
 
-/** What an expression computes with: whole numbers are `bigint`, objects maps, arrays lists. */
+/** A value in an expression: integers are `bigint`, objects maps, arrays lists. */
 export type Value = CelInput;
 /** A parsed expression; macros such as `exists` are expanded. */
 export type Ast = ReturnType<typeof parse>["expr"];
-/** An expression and where in the text its parts stand. */
+/** An expression with the positions of its parts. */
 export interface Parsed {
   readonly ast: Ast;
   offsetOf(part: Ast): number;
 }
 
-/** Maps whose keys nobody sees; see `opaqueMap`. */
+/** Maps whose keys expressions cannot list; see `opaqueMap`. */
 const opaque = new WeakSet<object>();
 
 const NOT_A_LIST = "there is an object where a list is expected";
 
-/** A map. The entries are read when an expression asks for them. */
+/** Creates a map. An entry is read when an expression uses it. */
 export function mapValue(entries: ReadonlyMap<string, Value>): Value {
   return celMap(entries);
 }
 
 /**
- * A map for which `key in map` and macros such as `map.exists(key, …)` are errors.
+ * Creates a map for which `key in map` and macros such as `map.exists(key, …)` are errors.
  *
- * A rule such as `'admin' in jwt.roles` is meant for a list; a provider that sends `{"admin": false}` must not satisfy it.
+ * Rules such as `'admin' in jwt.roles` expect a list: a claim `{"admin": false}` must not satisfy them.
  */
 export function opaqueMap(entries: ReadonlyMap<string, Value>): Value {
   const map = celMap(new EntriesWithoutKeys(entries));
@@ -61,7 +61,7 @@ export function opaqueMap(entries: ReadonlyMap<string, Value>): Value {
   return map;
 }
 
-/** Macros ask a map for its keys, and nothing else does. */
+/** A map that throws when its keys are listed, which only macros do. */
 class EntriesWithoutKeys extends Map<string, Value> {
   override keys(): never {
     throw new TypeError(NOT_A_LIST);
@@ -75,7 +75,7 @@ function isKeyOf(key: Parameters<CelMap["has"]>[0], map: CelMap): boolean {
   return map.has(key);
 }
 
-/** A point in time, in milliseconds since the epoch. */
+/** Creates a timestamp from milliseconds since the epoch. */
 export function timestampValue(time: number): Value {
   timestampOf ??= plan(celEnv(), parse("timestamp(text)").expr);
   const value = timestampOf({ text: new Date(time).toISOString() });
@@ -83,19 +83,19 @@ export function timestampValue(time: number): Value {
   return value;
 }
 
-// The type of timestamps belongs to another package, which the library does not export.
+// The type of timestamps is in another package, which the library does not export.
 let timestampOf: ReturnType<typeof plan> | undefined;
 
 const { BOOL, DOUBLE, DYN, INT, STRING, UINT } = CelScalar;
 const anyMap = mapType(DYN, DYN);
 
-/** Characters and values that JSON of an expression may have. */
+/** Limit of characters and values in the JSON of an expression. */
 const MAX_JSON = 8 * 1024 * 1024;
 
 /**
- * What a value is in JSON: maps become objects, bytes base64, and whole numbers that a double cannot hold text.
- * @throws {RangeError} When it is too large.
- * @throws {TypeError} For what JSON has no form of.
+ * Converts a value to JSON: maps become objects, bytes base64, and integers that a double cannot hold strings.
+ * @throws {RangeError} If it is too large.
+ * @throws {TypeError} For values without a JSON form.
  */
 export function toJsonValue(
   value: unknown,
@@ -109,7 +109,7 @@ export function toJsonValue(
     return Number.isSafeInteger(number) ? number : String(value);
   }
   if (typeof value === "number" && !Number.isFinite(value)) {
-    throw new TypeError("the value is no JSON: it is not finite");
+    throw new TypeError("the value has no JSON form: it is not finite");
   }
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Uint8Array) return value.toBase64();
@@ -118,9 +118,9 @@ export function toJsonValue(
     return Array.from(value, (item) => toJsonValue(item, room));
   }
   if (!isCelMap(value)) {
-    throw new TypeError("the value is no JSON: string() makes a text of it");
+    throw new TypeError("the value has no JSON form: convert it with string()");
   }
-  // `fromEntries` makes own members of all names, also of `__proto__`.
+  // `fromEntries` creates own members for all names, including `__proto__`.
   return Object.fromEntries(
     [...value.entries()].map(([key, item]) => [
       String(isCelUint(key) ? key.value : key),
@@ -129,7 +129,7 @@ export function toJsonValue(
   );
 }
 
-/** Made anew in `texts.ts`. */
+/** Methods that `texts.ts` replaces. */
 const ownMethods: ReadonlySet<string> = new Set(["join", "replace", "split"]);
 
 const textMethods = [
@@ -153,20 +153,20 @@ function parts(this: string, separator: string, limit?: bigint) {
   return celList(splitText(this, separator, limit));
 }
 
-/** A function that expressions can call, such as `json(text)`. It throws for what it cannot handle. */
+/** A function that expressions can call, such as `json(text)`. It throws for invalid arguments. */
 export interface ExpressionFunction {
   /** May have a namespace: `base64.encode`. */
   readonly name: string;
   readonly call: (argument: unknown) => Value;
 }
 
-/** What expressions are planned in: the functions that they can call. */
+/** The functions that expressions can call. */
 export class Environment {
-  /** Names of functions and methods that an author can call; operators are left out. */
+  /** Names of functions and methods that an author can call, without operators. */
   readonly functionNames: ReadonlySet<string>;
   readonly #environment: CelEnv;
 
-  /** @param functions Those of the gateway's own, besides CEL's. */
+  /** @param functions The gateway's own functions, besides those of CEL. */
   constructor(functions: readonly ExpressionFunction[]) {
     this.#environment = withCountedFunctions(celEnv({
       funcs: [
@@ -187,7 +187,7 @@ export class Environment {
     );
   }
 
-  /** The function that an expression is; planned once, called for every request. Never throws. */
+  /** Plans an expression once; the returned function, which never throws, evaluates it for each request. */
   plan(
     ast: Ast,
   ): (bindings: Record<string, Value>) => unknown | EvaluationFailure {
@@ -200,10 +200,10 @@ export class Environment {
   }
 }
 
-/** Lists that macros are making. */
+/** Lists that macros are building. */
 const growing = new WeakMap<object, CelInput[]>();
 
-/** Only the macro that makes the list has it before it is complete. */
+/** Appends in place: no other part of the expression sees the list before it is complete. */
 function appended(list: CelInput, item: CelInput): CelInput {
   const items = typeof list === "object" && list !== null
     ? growing.get(list)
@@ -218,7 +218,7 @@ function appended(list: CelInput, item: CelInput): CelInput {
   return list;
 }
 
-/** The parsed expression, or what keeps it from being one. */
+/** Parses an expression; returns a fault if the syntax is invalid. */
 export function parseExpression(text: string): Parsed | SyntaxFault {
   try {
     const { expr, sourceInfo } = parse(text);

@@ -1,9 +1,9 @@
-/** Stands around what a macro goes through. */
+/** Wraps the range of a macro. */
 export const RANGE_FUNCTION = "@range";
-/** Adds an item to the list that a macro makes. */
+/** Appends an item to the list that a macro builds. */
 export const APPEND_FUNCTION = "@append";
 
-/** The nodes of the library's syntax tree that macros are made of. */
+/** Nodes of the library's syntax tree for macros. */
 interface Expression {
   readonly exprKind: Kind;
 }
@@ -30,9 +30,8 @@ interface List {
 }
 
 /**
- * The same expression with macros that can be counted: `list.all(…)` goes through `@range(list)`, and `map` and `filter` use
- * `@append`. What they use by themselves, `+`, makes lists of lists of lists, which take a time that grows with the square of their
- * size to read.
+ * Rewrites an expression so that macros can be counted: `list.all(…)` iterates over `@range(list)`, and `map` and `filter` use
+ * `@append`. The original `+` nests lists, which take quadratic time to read.
  */
 export function withCountedMacros<Ast>(ast: Ast): Ast {
   const copy = structuredClone(ast);
@@ -72,7 +71,7 @@ function countItems(macro: Macro["value"]): void {
   };
 }
 
-/** `@result + [item]`; authors cannot write such a name. */
+/** Rewrites `@result + [item]`, a name that authors cannot write. */
 function appendItem(call: Call["value"]): void {
   const [list, added] = call.args;
   if (call.function !== "_+_" || list === undefined) return;

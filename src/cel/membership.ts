@@ -7,9 +7,8 @@ export interface Membership {
 }
 
 /**
- * The memberships that an expression asks for, when it asks for nothing else: `'a' in jwt.roles && 'b' in jwt.roles`.
- *
- * A list that is written as text counts too: `'a' in jwt.scope.split(' ')`.
+ * Returns the memberships that an expression requires: `'a' in jwt.roles && 'b' in jwt.roles`; `undefined` when it requires anything
+ * else. A list in a string counts too: `'a' in jwt.scope.split(' ')`.
  */
 export function membershipsOf(ast: Ast): readonly Membership[] | undefined {
   const { exprKind: kind } = ast;
@@ -27,7 +26,7 @@ export function membershipsOf(ast: Ast): readonly Membership[] | undefined {
     : undefined;
 }
 
-/** `x` of `x.split(' ')`. */
+/** Returns `x` of `x.split(' ')`. */
 function splitOf({ exprKind: kind }: Ast): Ast | undefined {
   if (kind.case !== "callExpr" || kind.value.function !== "split") {
     return undefined;
@@ -37,7 +36,7 @@ function splitOf({ exprKind: kind }: Ast): Ast | undefined {
   return isBlank && more.length === 0 ? target : undefined;
 }
 
-/** `a` of `jwt.a` and of `jwt['a']`. */
+/** Returns `a` of `jwt.a` and of `jwt['a']`. */
 function claimOf({ exprKind: kind }: Ast): string | undefined {
   if (kind.case === "selectExpr") {
     const { operand, field, testOnly } = kind.value;
@@ -55,7 +54,7 @@ function isJwt(ast: Ast | undefined): boolean {
     ast.exprKind.value.name === "jwt";
 }
 
-/** The text that the part is, when it is nothing else: `'a'`. */
+/** Returns the value of a string literal such as `'a'`; `undefined` for anything else. */
 export function textOf({ exprKind: kind }: Ast): string | undefined {
   if (kind.case !== "constExpr") return undefined;
   const { constantKind } = kind.value;

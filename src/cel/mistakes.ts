@@ -1,14 +1,14 @@
-/** What those write who know another language better than CEL. */
+/** A mistake that is common among authors who know other languages. */
 export interface Mistake {
-  /** Such as `"and" is no operator`. */
+  /** Such as `unknown operator "and"`. */
   readonly message: string;
-  /** Such as `write "&&"`; empty when the message says it all. */
+  /** Such as `write "&&"`; empty when the message suffices. */
   readonly remedy: string;
-  /** In UTF-16 units from the beginning of the expression. */
+  /** Position in UTF-16 units from the beginning of the expression. */
   readonly offset: number;
 }
 
-/** Written for an operator of CEL, and the operator. */
+/** Operators of CEL by their spelling in other languages. */
 const operators: ReadonlyMap<string, string> = new Map([
   ["=", "=="],
   ["===", "=="],
@@ -23,7 +23,7 @@ const operators: ReadonlyMap<string, string> = new Map([
 
 const tokens = new RegExp(
   [
-    // Operators, whole: `==` is no `=`.
+    // Complete operators: `==` is not `=`.
     /(?<symbol>===|!==|<>|[=!<>]=|&&|\|\||[=<>&|])/,
     // Two operands with a word between them, or a word before an operand: `jwt.and` and `[and]` are names.
     /(?<=[\w)\]}]\s+)(?<between>and|or)(?=[\s(]|$)/,
@@ -35,13 +35,13 @@ const tokens = new RegExp(
 const beforeNothing = /^\s*(?:$|[)\]},:?]|&&|\|\|)/;
 const afterNothing = /(?:^|[([{,:?])\s*$/;
 
-/** The first operator of another language in an expression that is not sound, or the first that lacks an operand. */
+/** Finds the first operator of another language, or the first without an operand, in an invalid expression. */
 export function findMistake(text: string): Mistake | undefined {
   const code = withoutTexts(text);
   for (const { 0: token, index: offset } of code.matchAll(tokens)) {
     const instead = operators.get(token.toLowerCase());
     if (instead !== undefined) {
-      const message = `"${token}" is no operator`;
+      const message = `unknown operator "${token}"`;
       return { message, remedy: `write "${instead}"`, offset };
     }
     const lacks = beforeNothing.test(code.slice(offset + token.length))
@@ -60,7 +60,7 @@ const texts =
   /'''[^]*?'''|"""[^]*?"""|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g;
 const comments = /\/\/.*/g;
 
-/** Texts become names and comments blanks of the same length; what comes after a quote without its partner is cut off. */
+/** Replaces strings by names, and comments by spaces of the same length; cuts the text after an unclosed quote. */
 function withoutTexts(text: string): string {
   const code = text.replace(texts, (literal) => "x".repeat(literal.length))
     .replace(comments, (comment) => " ".repeat(comment.length));

@@ -2,7 +2,7 @@ import { joinShapes, type JsonShape, WHOLE } from "../base/json_shape.ts";
 import type { Ast } from "./library.ts";
 import { textOf } from "./membership.ts";
 
-/** The fields that an expression reads, from the variable on: `["mcp", "tool", "name"]`. What is in the last one is read as well. */
+/** A field that an expression reads, including its contents: `["mcp", "tool", "name"]`. */
 export type FieldPath = readonly [variable: string, ...fields: string[]];
 
 /** Lists the fields that an expression reads; each chain such as `mcp.tool['name']` or `has(jwt.sub)` once, in full. */
@@ -12,7 +12,7 @@ export function fieldPathsOf(ast: Ast): readonly FieldPath[] {
   return paths;
 }
 
-/** @param local Names that macros around `part` have introduced. */
+/** @param local Names introduced by macros around `part`. */
 function collect(
   part: Ast,
   local: ReadonlySet<string>,
@@ -52,7 +52,7 @@ function collect(
   }
 }
 
-/** Returns the chain of fields that `part` is, `undefined` when it is something else. */
+/** Returns the chain of fields of `part`; `undefined` when it is anything else. */
 function pathOf(part: Ast | undefined): FieldPath | undefined {
   const kind = part?.exprKind;
   switch (kind?.case) {
@@ -73,7 +73,7 @@ function pathOf(part: Ast | undefined): FieldPath | undefined {
   }
 }
 
-/** Returns what `paths` read of the field at `prefix`, `undefined` when they leave it alone. */
+/** Returns the parts that `paths` read of the field at `prefix`; `undefined` when they do not read it. */
 export function shapeAt(
   paths: readonly FieldPath[],
   prefix: FieldPath,

@@ -1,7 +1,7 @@
 import type { Ast } from "./library.ts";
 import { textOf } from "./membership.ts";
 
-/** What kind of value an expression can have, as far as its text tells. */
+/** Type of an expression's value, as far as its text determines it. */
 export type ResultType =
   | "boolean"
   | "string"
@@ -12,13 +12,13 @@ export type ResultType =
   | "map"
   | "timestamp";
 
-/** What messages call the type of a value. */
+/** Returns the name of a value's type for messages. */
 export function typeName(value: unknown): string {
   if (value === null) return "null";
   return typeof value === "bigint" ? "number" : typeof value;
 }
 
-/** The type that an expression always has when it has a value; `undefined` when that depends on the request. */
+/** Returns the type of all values of an expression; `undefined` when it depends on the request. */
 export function resultTypeOf(ast: Ast): ResultType | undefined {
   const { exprKind: kind } = ast;
   switch (kind.case) {
@@ -75,7 +75,7 @@ const fields: Types = table({
   "env.gateway": "string",
 });
 
-/** Those that give the same type whatever they are called with. */
+/** Functions whose type does not depend on their arguments. */
 const functions: Types = table({
   "_&&_": "boolean",
   "_||_": "boolean",
@@ -154,7 +154,7 @@ function isHeaders({ exprKind: kind }: Ast): boolean {
     kind.value.operand?.exprKind.case === "identExpr";
 }
 
-/** `exists`, `all` and the like: `map` and `filter` give what they gather. */
+/** Returns the type of a macro: a boolean for `exists` and `all`, a list for `map` and `filter`. */
 function typeOfMacro(
   { accuInit, result }: {
     readonly accuInit?: Ast | undefined;
@@ -166,7 +166,7 @@ function typeOfMacro(
   return type && resultTypeOf(type);
 }
 
-/** Names of functions come from authors: `constructor` is none. */
+/** Creates a table without inherited names such as `constructor`, since authors choose the names. */
 function table(types: Types): Types {
   return Object.assign(Object.create(null), types);
 }

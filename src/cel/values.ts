@@ -1,16 +1,16 @@
 import { mapValue, opaqueMap, type Value } from "./library.ts";
 
-/** How deep claims and JSON may be nested. */
+/** Limit of nesting in claims and JSON. */
 const MAX_DEPTH = 32;
-/** How many values they may have in all. */
+/** Limit of values in claims and JSON. */
 const MAX_VALUES = 20_000;
 
 /**
- * Claims or metadata as an expression sees them: `key in jwt` asks for a claim; `key in jwt.claim`, `jwt.claim.exists(…)` and their
- * like only work on a list.
+ * Converts claims or metadata: `key in jwt` tests for a claim; `key in jwt.claim`, `jwt.claim.exists(…)` and the like only work on
+ * lists.
  *
- * Converted once per object. Names mean nothing here: `__proto__` is a claim like any other.
- * @throws {RangeError} When they are nested too deep or too many.
+ * Converts each object once. No name is special: `__proto__` is a claim like any other.
+ * @throws {RangeError} If they are nested too deeply, or too many.
  */
 export function claimsValue(claims: Readonly<Record<string, unknown>>): Value {
   const known = converted.get(claims);
@@ -23,8 +23,8 @@ export function claimsValue(claims: Readonly<Record<string, unknown>>): Value {
 const converted = new WeakMap<object, Value>();
 
 /**
- * What `JSON.parse` answered, as an expression sees it; like claims, but it may be no object.
- * @throws {RangeError} When it is nested too deep, or has too many values.
+ * Converts a result of `JSON.parse`, like claims; it may be any value.
+ * @throws {RangeError} If it is nested too deeply, or has too many values.
  */
 export function jsonValue(json: unknown): Value {
   const room = { left: MAX_VALUES };
@@ -35,7 +35,7 @@ export function jsonValue(json: unknown): Value {
     : convert(json, room, MAX_DEPTH);
 }
 
-/** For so many values more. */
+/** Remaining number of values. */
 interface Room {
   left: number;
 }
@@ -54,7 +54,7 @@ function entriesOf(
 
 function convert(json: unknown, room: Room, depth: number): Value {
   if (depth < 0 || --room.left < 0) {
-    throw new RangeError("the claims are nested too deep or too many");
+    throw new RangeError("the claims are nested too deeply or too many");
   }
   switch (typeof json) {
     case "string":
@@ -73,8 +73,8 @@ function convert(json: unknown, room: Room, depth: number): Value {
 }
 
 /**
- * A map whose values are made when an expression asks for them.
- * @param read Answers `undefined` for names that the map does not have.
+ * Creates a map whose values are read on first use.
+ * @param read Returns `undefined` for names that the map does not have.
  */
 export function lazyMap(
   names: () => Iterable<string>,
@@ -95,7 +95,7 @@ class LazyEntries implements ReadonlyMap<string, Value> {
     this.#read = read;
   }
 
-  /** Also called with keys of other types, which the map never has. */
+  /** Returns `undefined` for keys of other types. */
   get(name: unknown): Value | undefined {
     return typeof name === "string" ? this.#read(name) : undefined;
   }

@@ -1,8 +1,8 @@
 import type { Value } from "./library.ts";
 
 /**
- * What expressions can read. The fields of those that have any are checked when the expression is compiled; `jwt` and `apiKey`
- * have whatever the request's token and its key have, and never token or key themselves.
+ * Variables and their fields, which are checked when an expression is compiled. The fields of `jwt` and `apiKey` depend on the token
+ * and the key of the request; they never contain token or key themselves.
  */
 const fields = {
   request: [
@@ -35,20 +35,20 @@ export type VariableName = keyof typeof fields;
 export type FieldName = `${VariableName}.${string}`;
 
 /**
- * Values of the variables. What a request does not have is `undefined`: reading it is a failure, `has(jwt.sub)` is false. A getter
- * that throws makes the whole expression fail.
+ * Values of the variables; `undefined` for those that the request does not have: reading one is an error, and `has(jwt.sub)` is
+ * false. If a getter throws, the whole expression errors.
  */
 export type Variables = { readonly [name in VariableName]?: Value | undefined };
 
-/** Every variable. */
+/** Names of all variables. */
 export const variableNames: readonly string[] = Object.keys(fields);
 
-/** Whether there is a variable of that name. */
+/** Returns whether a variable has this name. */
 export function isVariable(name: string): name is VariableName {
   return Object.hasOwn(fields, name);
 }
 
-/** The fields of a variable; `undefined` when they depend on the request. */
+/** Returns the fields of a variable; `undefined` when they depend on the request. */
 export function fieldsOf(name: VariableName): readonly string[] | undefined {
   return fields[name];
 }

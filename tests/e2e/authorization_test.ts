@@ -241,7 +241,7 @@ routes:
   );
   assert.match(
     text,
-    /:16:24: error: .*\[1\]: .*"=" is no operator at column 14/,
+    /:16:24: error: .*\[1\]: .*unknown operator "=" at column 14/,
   );
 });
 

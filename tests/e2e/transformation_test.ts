@@ -118,7 +118,7 @@ Deno.test("a tenant from a token becomes part of the path, never more than that"
   assert.equal(await send("a HTTP/1.1\r\nx: y"), "500 transformation failed");
   assert.match(
     gateway.accessLog.join(""),
-    /reason=transformation_failed error="Cannot set \\":path\\": the value is no path/,
+    /reason=transformation_failed error="Cannot set \\":path\\": the value is not a path/,
   );
   assert.doesNotMatch(gateway.accessLog.join(""), /error=.*admin/);
 });

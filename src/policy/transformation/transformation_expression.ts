@@ -113,19 +113,21 @@ const pseudoValues: Readonly<
     isFieldName(value) && value.length <= MAX_METHOD_LENGTH &&
       value !== "CONNECT"
       ? value
-      : new EvaluationFailure("the value is no method that can be forwarded"),
+      : new EvaluationFailure(
+        "the value is not a method that can be forwarded",
+      ),
   ":path": toTarget,
   ":authority": (value) =>
     isAuthority(value) ? value : new EvaluationFailure(
-      "the value is no authority: expected a name with an optional port",
+      "the value is not an authority: expected a name with an optional port",
     ),
   ":scheme": (value) =>
     value === "http" || value === "https" ? value : new EvaluationFailure(
-      'the value is no scheme: expected "http" or "https"',
+      'the value is not a scheme: expected "http" or "https"',
     ),
   ":status": (value) =>
     /^[2-5][0-9]{2}$/.test(value) ? value : new EvaluationFailure(
-      "the value is no status: expected a number from 200 to 599",
+      "the value is not a status: expected a number from 200 to 599",
     ),
 };
 
@@ -135,12 +137,12 @@ function toTarget(value: string): string | EvaluationFailure {
     isTarget("GET", value);
   if (!isPath) {
     return new EvaluationFailure(
-      'the value is no path: expected "/" and visible ASCII, without "#"',
+      'the value is not a path: expected "/" and visible ASCII, without "#"',
     );
   }
   try {
     return normalizeTarget(value);
   } catch {
-    return new EvaluationFailure("the value is no path with a single meaning");
+    return new EvaluationFailure("the value is an ambiguous path");
   }
 }

@@ -65,9 +65,9 @@ for (
 
 for (
   const [text, message] of [
-    ["jwt.words.map(x, jwt.text).join() == ''", /join\(\) makes is too long/],
+    ["jwt.words.map(x, jwt.text).join() == ''", /result of join\(\) is too long/],
     ["toJson(jwt.words.map(x, jwt.text)) == ''", /too large for JSON/],
-    ["jwt.words.map(x, 1).join() == ''", /works on lists of texts/],
+    ["jwt.words.map(x, 1).join() == ''", /works on lists of strings/],
   ] as const
 ) {
   Deno.test(`${text} makes no text without bounds`, () => {

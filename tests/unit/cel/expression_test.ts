@@ -175,7 +175,7 @@ const faults: [string, string][] = [
   ["", "unexpected end of input at column 1"],
   ["jwt.a @ 1", "unexpected @ at column 7"],
   ["jwt.in", "reserved keyword at column 5"],
-  ["jwt.a\n  && &", '"&" is no operator at line 2, column 6; write "&&"'],
+  ["jwt.a\n  && &", 'unknown operator "&" at line 2, column 6; write "&&"'],
   ["jtw.sub == 'x'", 'unknown variable "jtw" at column 1'],
   ["'a' in permissions", 'unknown variable "permissions" at column 8'],
   ["request.metod == 'GET'", 'unknown field of request "metod" at column 9'],

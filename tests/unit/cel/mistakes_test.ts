@@ -28,7 +28,7 @@ for (const [text, written, instead, place] of notOperators) {
 
     assert.equal(
       message,
-      `"${written}" is no operator at ${place}; write "${instead}"`,
+      `unknown operator "${written}" at ${place}; write "${instead}"`,
     );
     assert.ok(text.slice(offset).startsWith(written));
   });

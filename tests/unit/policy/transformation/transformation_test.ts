@@ -204,7 +204,7 @@ Deno.test("a pseudo header without a value rejects the request, and says nothing
   });
   await assert.rejects(attempts[1] ?? Promise.resolve(), {
     message:
-      'Cannot set ":path": the value is no path: expected "/" and visible ASCII, without "#"',
+      'Cannot set ":path": the value is not a path: expected "/" and visible ASCII, without "#"',
   });
 });
 
