@@ -9,9 +9,9 @@ export interface IdpAOptions extends IdpOptions {
   readonly permissions?: unknown;
   /** Claim `permissions` of machine clients. */
   readonly machinePermissions?: unknown;
-  /** Whether clients may register themselves; true by default. */
+  /** True if clients may register themselves; the default. */
   readonly registration?: boolean;
-  /** Whether callbacks have `iss` (RFC 9207), which strict clients compare; false by default. */
+  /** True if callbacks have `iss` (RFC 9207), which strict clients compare. Default: false. */
   readonly sendsIssuer?: boolean;
 }
 

@@ -16,7 +16,7 @@ export interface IdpBOptions extends IdpOptions {
   readonly tenant?: string;
   /** Bearer token that registration requires; MCP clients do not have it. */
   readonly managementKey?: string;
-  /** Whether callbacks have `iss` (RFC 9207), which strict clients compare; true by default. */
+  /** True if callbacks have `iss` (RFC 9207), which strict clients compare; the default. */
   readonly sendsIssuer?: boolean;
 }
 

@@ -1,20 +1,20 @@
 import type { Findings } from "./finding.ts";
 
-/** Who gets in, and why not. */
+/** Verdict about one kind of client. */
 export interface ClientVerdict {
   readonly client: string;
   readonly getsIn: boolean;
-  /** Checks that keep it out, such as `issuer-mismatch`. */
+  /** Failed checks that prevent its login, such as `issuer-mismatch`. */
   readonly because: readonly string[];
 }
 
 interface ClientProfile {
   readonly name: string;
-  /** Checks that it fails on, besides those that keep everybody out. */
+  /** Checks that prevent its login, besides those for all clients. */
   readonly failsOn: readonly string[];
 }
 
-/** Problems of the authorization server that every client stops at. */
+/** Failed checks that prevent the login of every client. */
 const fatal = [
   "unreachable",
   "not-protected",
@@ -54,7 +54,7 @@ const typescript = [
 /** It appends its parameters with `?` to an endpoint that has a query. */
 const python = ["endpoint-with-query"];
 
-/** As seen with the versions that `docs/mcp_login.md` names; VS Code and Claude by their documentation. */
+/** Behavior of the versions in `docs/mcp_login.md`; for VS Code and Claude, by their documentation. */
 const profiles: readonly ClientProfile[] = [
   { name: "TypeScript SDK 1", failsOn: typescript },
   { name: "TypeScript SDK 2", failsOn: [...typescript, ...strict] },
@@ -66,7 +66,7 @@ const profiles: readonly ClientProfile[] = [
   { name: "Claude", failsOn: ["no-pkce"] },
 ];
 
-/** Tells for each kind of client whether it gets in, by what was found. */
+/** Decides from the findings which kinds of clients can log in. */
 export function judgeClients(findings: Findings): readonly ClientVerdict[] {
   return profiles.map(({ name, failsOn }) => {
     const because = [...fatal, ...failsOn].filter((id) => findings.has(id));

@@ -13,8 +13,8 @@ export interface DoctorOptions {
 }
 
 /**
- * Examines how MCP clients log in at a server, and prints what is wrong and who gets in.
- * @throws {Failure} When a check failed, so that a pipeline stops.
+ * Examines the login of MCP clients at a server, and prints failed checks and which clients can log in.
+ * @throws {Failure} If a check failed, so that a pipeline stops.
  */
 export async function diagnoseLogin(
   url: string,

@@ -20,15 +20,15 @@ import {
 import { McpError, McpSession } from "./mcp_session.ts";
 import { ProbeError } from "./probe.ts";
 
-/** What an examination does besides reading the metadata. */
+/** Options of an examination. */
 export interface ExaminationOptions {
-  /** Client that is known to the provider; without one, the examination registers a client. */
+  /** ID of a registered client; without one, the examination registers a client. */
   readonly clientId?: string | undefined;
   /** Opens a URL in the browser; without it, nobody logs in. */
   readonly openBrowser?: ((url: string) => Promise<void>) | undefined;
 }
 
-/** What an examination found. */
+/** Result of an examination. */
 export interface Examination {
   readonly url: string;
   readonly findings: readonly Finding[];
@@ -37,10 +37,10 @@ export interface Examination {
   readonly login?: { readonly login: Login; readonly tokens: Tokens };
 }
 
-/** A challenge of RFC 7636 for a verifier that nobody knows: this login is never completed. */
+/** PKCE challenge (RFC 7636) without a known verifier: this login is never completed. */
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/** Takes each step of a login as clients do, as far as it leads. */
+/** Takes the steps of a login as clients do, until one fails. */
 export async function examine(
   url: string,
   options: ExaminationOptions = {},
@@ -134,13 +134,13 @@ async function useLogin(
       source: "RFC 6749 section 4.1, RFC 9207",
       seen: error.message,
       fix:
-        "Look into the log of the authorization server; for another iss, use issuerMode Proxied or Upstream.",
+        "See the log of the authorization server; for another iss, use issuerMode Proxied or Upstream.",
     });
     return undefined;
   }
 }
 
-/** Ends with a tool call, where the server has a tool that needs no arguments. */
+/** Lists the tools, and calls one that needs no arguments, if there is one. */
 async function callServer(
   url: string,
   { accessToken }: Tokens,

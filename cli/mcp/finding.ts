@@ -21,7 +21,7 @@ export interface Finding {
   readonly id: string;
   /** The rule, such as `The challenge names the resource metadata`. */
   readonly rule: string;
-  /** Where the rule stands, such as `RFC 9728 section 5.1`. */
+  /** Source of the rule, such as `RFC 9728 section 5.1`. */
   readonly source: string;
   readonly seen: string;
   readonly fix?: string;
@@ -35,7 +35,7 @@ export class Findings {
     return this.#all;
   }
 
-  /** Whether a check with this name failed. */
+  /** Returns whether a check with this ID failed. */
   has(id: string): boolean {
     return this.#all.some((finding) =>
       finding.id === id && finding.verdict !== "ok"

@@ -12,7 +12,7 @@ export interface AuthorizationRequest {
   readonly scope: string | undefined;
 }
 
-/** URL that the browser opens. Existing parameters stay. */
+/** Returns the URL that the browser opens. Existing parameters stay. */
 export function authorizationUrl(
   document: JsonObject,
   request: AuthorizationRequest,
@@ -35,7 +35,7 @@ export function authorizationUrl(
   return url;
 }
 
-/** Opens the authorization endpoint as far as the first page, and checks that it does not reject the request. */
+/** Opens the first page of the authorization endpoint, and checks that it does not reject the request. */
 export async function inspectAuthorization(
   document: JsonObject,
   request: AuthorizationRequest,
@@ -75,7 +75,7 @@ export async function inspectAuthorization(
       id: "authorization-rejected",
       seen: describeProbe(response),
       fix:
-        "The provider shows an error page: compare client ID and redirect URI with those that it knows, and look into its log.",
+        "The provider shows an error page: compare client ID and redirect URI with those registered there, and see its log.",
     });
   } catch (error) {
     if (!(error instanceof ProbeError)) throw error;
@@ -98,6 +98,6 @@ function fixOf(error: string): string {
     case "unauthorized_client":
       return "The client may not use the code flow: allow it at the provider.";
     default:
-      return "Look into the log of the authorization server.";
+      return "See the log of the authorization server.";
   }
 }

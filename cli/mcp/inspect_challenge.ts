@@ -7,7 +7,7 @@ import {
   ProbeError,
 } from "./probe.ts";
 
-/** What the first response of the server says about a login. */
+/** Login facts in the first response of the server. */
 export interface Challenge {
   /** `false` when the server lets everybody in, or is no MCP server. */
   readonly asksForLogin: boolean;

@@ -30,7 +30,7 @@ export async function inspectResource(
   const { origin, pathname } = new URL(url);
   const path = pathname === "/" ? "" : pathname;
   const prefix = `${origin}/.well-known/oauth-protected-resource`;
-  // A URL in the challenge has no fallback: clients ask there and nowhere else.
+  // Clients use only the URL of the challenge if there is one.
   const candidates = challenged === undefined
     ? [...new Set([`${prefix}${path}`, prefix])]
     : [challenged];
@@ -146,7 +146,7 @@ function checkAbilities(document: JsonObject, findings: Findings): void {
     rule: "`code_challenge_methods_supported` has S256",
     source: "MCP authorization, PKCE",
     seen: methods.length === 0 ? "missing" : methods.join(", "),
-    fix: "List S256 there; clients refuse a server that does not.",
+    fix: "List S256 there; clients reject a server that does not.",
   });
   const types = stringsOf(document["response_types_supported"]);
   findings.check(types.includes("code"), {
@@ -170,7 +170,7 @@ function checkAbilities(document: JsonObject, findings: Findings): void {
   });
 }
 
-/** Pages and the browser-based tools of other origins read the documents only with CORS. */
+/** Checks CORS, without which pages and browser-based tools of other origins cannot read the documents. */
 function checkCors(
   headers: Headers,
   step: LoginStep,
@@ -196,7 +196,7 @@ interface Expectation {
   readonly fix: string;
 }
 
-/** The first of the addresses that has a JSON document. */
+/** Returns the first JSON document among the addresses. */
 async function findDocument(
   urls: readonly string[],
   step: LoginStep,
@@ -236,7 +236,7 @@ async function findDocument(
   return undefined;
 }
 
-/** In the order in which clients ask (MCP authorization, authorization server metadata discovery). */
+/** Returns the addresses in the order of the clients (MCP authorization, authorization server metadata discovery). */
 function metadataUrls({ origin, pathname }: URL): string[] {
   const path = pathname.replace(/\/$/, "");
   const oauth = `${origin}/.well-known/oauth-authorization-server${path}`;
@@ -245,7 +245,7 @@ function metadataUrls({ origin, pathname }: URL): string[] {
   return [...new Set([oauth, inserted, appended])];
 }
 
-/** Whether clients accept a `resource` for the URL that they use: the same, or a parent path of the same origin. */
+/** Returns whether clients accept a `resource` for their URL: the same URL, or a parent path of the same origin. */
 function isResourceOf(resource: string, url: string): boolean {
   const parent = URL.parse(resource);
   const { origin, pathname } = new URL(url);

@@ -2,7 +2,7 @@ import { type JsonObject, stringMember } from "../../src/base/json.ts";
 import type { Findings } from "./finding.ts";
 import { describeProbe, probe, ProbeError } from "./probe.ts";
 
-/** How a client comes to its ID. */
+/** Registration of a client. */
 export interface RegistrationFacts {
   readonly clientId: string | undefined;
   readonly takesDocuments: boolean;

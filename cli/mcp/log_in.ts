@@ -5,7 +5,7 @@ import { type JsonObject, stringMember } from "../../src/base/json.ts";
 import { authorizationUrl } from "./inspect_authorization.ts";
 import { describeProbe, probe } from "./probe.ts";
 
-/** A login did not succeed; the message is for the user. */
+/** A failed login; the message is for the user. */
 export class LoginError extends Error {
   override readonly name = "LoginError";
 
@@ -21,7 +21,7 @@ export class LoginError extends Error {
 export interface Login {
   /** Metadata of the authorization server. */
   readonly document: JsonObject;
-  /** Issuer that the resource metadata name. */
+  /** Issuer in the resource metadata. */
   readonly issuer: string;
   readonly clientId: string;
   readonly resource: string;
@@ -32,11 +32,11 @@ export interface Login {
 export interface Tokens {
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
-  /** Milliseconds since the epoch; `undefined` when the server does not say. */
+  /** Milliseconds since the epoch; `undefined` when unknown. */
   readonly expiresAt: number | undefined;
 }
 
-/** Waits at a loopback port for the browser to come back. */
+/** Waits at a loopback port for the provider's redirect. */
 export interface CallbackListener extends AsyncDisposable {
   readonly redirectUri: string;
   readonly callback: Promise<URL>;
@@ -124,7 +124,7 @@ export async function refreshTokens(
   return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
 }
 
-/** RFC 9207 section 2.4; strict clients compare `iss` also when the metadata do not announce it. */
+/** Compares `iss` (RFC 9207 section 2.4), as strict clients do even if the metadata does not announce it. */
 function expectIssuer(
   { document, issuer }: Login,
   actual: string | null,

@@ -6,15 +6,15 @@ import {
 } from "../../src/base/json.ts";
 import type { Login, Tokens } from "./log_in.ts";
 
-/** A login that is kept for later commands. */
+/** A login for later commands. */
 export interface CachedLogin {
   readonly login: Login;
   readonly tokens: Tokens;
 }
 
 /**
- * The logins of this user by URL of the MCP server, in `$XDG_STATE_HOME/gwctl/logins.json` (by default below
- * `~/.local/state`). Only the user can read the file.
+ * The user's logins by URL of the MCP server, in `$XDG_STATE_HOME/gwctl/logins.json` (by default below `~/.local/state`). Only the
+ * user can read the file.
  */
 export class LoginCache {
   readonly #directory: string;
@@ -31,7 +31,7 @@ export class LoginCache {
     const all = { ...await this.#read(), [url]: cached };
     await Deno.mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const path = `${this.#directory}/logins.json`;
-    // Written beside and renamed, so that a command that is stopped leaves no half file.
+    // Written to another file and renamed: an interrupted command leaves no incomplete file.
     const temporary = `${path}.${Deno.pid}`;
     await Deno.writeTextFile(temporary, JSON.stringify(all), { mode: 0o600 });
     await Deno.rename(temporary, path);

@@ -11,12 +11,12 @@ import {
   PROTOCOL_VERSION,
 } from "./probe.ts";
 
-/** The MCP server responded with an error; the message is for the user. */
+/** An error of the MCP server; the message is for the user. */
 export class McpError extends Error {
   override readonly name = "McpError";
 }
 
-/** A session with an MCP server over streamable HTTP, as far as calling tools needs it. */
+/** A session with an MCP server over streamable HTTP, for tool calls. */
 export class McpSession {
   readonly #url: string;
   readonly #token: string | undefined;
@@ -47,7 +47,7 @@ export class McpSession {
     return session;
   }
 
-  /** Every tool of the server, over all pages. @throws {McpError | ProbeError} */
+  /** Lists the tools of the server, on all pages. @throws {McpError | ProbeError} */
   async listTools(): Promise<readonly JsonObject[]> {
     const tools: JsonObject[] = [];
     let cursor: unknown;
@@ -97,13 +97,13 @@ function authorization(token: string | undefined): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** A tool has a minute; what comes before its response, such as progress, is skipped. */
+/** Waits a minute for the response of a tool, and skips other messages, such as progress. */
 const waiting: ProbeOptions = {
   isComplete: (events) => findResponse(events) !== undefined,
   timeoutMs: 60_000,
 };
 
-/** The result in a JSON response, or in an event stream. */
+/** Reads the result from a JSON response, or from an event stream. */
 function resultOf({ status, headers, text, json }: Probe): JsonObject {
   const isStream = headers.get("content-type")?.startsWith("text/event-stream");
   const message = isStream ? findResponse(text) : json;
@@ -122,7 +122,7 @@ function resultOf({ status, headers, text, json }: Probe): JsonObject {
   );
 }
 
-/** The JSON-RPC response among complete events: neither a notification nor a request of the server. */
+/** Finds the JSON-RPC response in an event stream, among notifications and requests of the server. */
 function findResponse(stream: string): JsonObject | undefined {
   const events = stream.split(/\r?\n\r?\n/).slice(0, -1);
   for (const event of events) {

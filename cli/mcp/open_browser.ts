@@ -13,7 +13,7 @@ export async function openBrowser(url: string): Promise<void> {
       stderr: "null",
     }).output();
   } catch (error) {
-    // The URL is printed: a machine without a browser is no failure.
+    // The user has the URL, so a missing browser is not an error.
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

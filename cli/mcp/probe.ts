@@ -15,7 +15,7 @@ export interface Probe {
   readonly json: JsonObject | undefined;
 }
 
-/** The server could not be reached, or did not respond in time. */
+/** A server that could not be reached, or did not respond in time. */
 export class ProbeError extends Error {
   override readonly name = "ProbeError";
 }
@@ -26,9 +26,9 @@ const MAX_BYTES = 256 * 1024;
 /** Version of MCP that the examination speaks. */
 export const PROTOCOL_VERSION = "2025-11-25";
 
-/** How long an event stream is read. */
+/** Limits for reading an event stream. */
 export interface ProbeOptions {
-  /** Whether the events so far hold what is waited for; the first event by default. */
+  /** Returns whether the events so far suffice; by default, the first event does. */
   readonly isComplete?: (events: string) => boolean;
   /** 10 seconds by default. */
   readonly timeoutMs?: number;
@@ -60,7 +60,7 @@ export async function probe(
   }
 }
 
-/** Event streams do not end: they are read until they are complete, or until the limit. */
+/** Reads an event stream, which may never end, until it is complete or until the limit. */
 async function readStart(
   response: Response,
   isComplete: (events: string) => boolean,
@@ -94,7 +94,7 @@ function reasonOf(error: unknown, timeoutMs: number): string {
   return text.replace(/^error sending request for url \([^)]*\): /, "");
 }
 
-/** The first request of an MCP client. */
+/** Creates the first request of an MCP client. */
 export function initializeRequest(): RequestInit {
   return {
     method: "POST",
@@ -115,7 +115,7 @@ export function initializeRequest(): RequestInit {
   };
 }
 
-/** A response in a few words, such as `status 404, text/html`. */
+/** Describes a response: `status 404, text/html`. */
 export function describeProbe({ status, headers, json }: Probe): string {
   const type = headers.get("content-type")?.split(";", 1)[0];
   const error = json?.["error"];

@@ -66,7 +66,7 @@ export async function callTool(
   }
 }
 
-/** Uses the cached login, refreshes it, or logs in; a server without a login is called without a token. */
+/** Opens a session with the cached login, a refreshed or a new one, or without a token if the server needs none. */
 async function withSession<T>(
   url: string,
   clientId: string | undefined,
@@ -117,7 +117,7 @@ async function findToken(
   );
 }
 
-/** A refresh token that is not accepted any more leads to a new login. */
+/** Ignores login errors of a refresh: an expired refresh token leads to a new login. */
 function onlyLoginErrors(error: unknown): undefined {
   if (error instanceof LoginError) return undefined;
   throw error;

@@ -27,12 +27,12 @@ import {
 } from "./json_tokens.ts";
 import { yieldToEventLoop } from "./slices.ts";
 
-/** How deep objects and lists may stand in one another; many servers allow less. */
+/** Limit of nesting of objects and lists; many servers allow less. */
 const MAX_DEPTH = 512;
-/** How many values there may be in one that is read as a whole: `JSON.parse` takes 5 ms for so many. */
+/** Limit of values inside one that is read as a whole: `JSON.parse` takes 5 ms for so many. */
 const MAX_VALUES = 10_000;
 const MAX_WHOLE_BYTES = 1 << 20;
-/** How many names with escapes or beyond ASCII there may be beside members that are read; each takes a microsecond. */
+/** Limit of unread names with escapes or beyond ASCII, each of which takes a microsecond. */
 const MAX_DECODED_NAMES = 1000;
 /** So much is read at a time: 5 ms at most. */
 const STEP_BYTES = 512 * 1024;
@@ -61,7 +61,7 @@ interface OpenObject extends OpenValue {
   name: string;
 }
 
-/** Where a value is in the bytes that were read, without the blanks around it. */
+/** Range of a value in the bytes, without surrounding white space. */
 export interface JsonSpan {
   readonly start: number;
   readonly end: number;

@@ -80,7 +80,7 @@ export interface FailureSummary {
 /** Everything known about a failed request. */
 export interface FailureReport extends FailureSummary {
   readonly failing: FailingPart | null;
-  /** How to fix it. */
+  /** Advice to fix it. */
   readonly advice: string;
   readonly durationMs: number | null;
   readonly retries: number;
@@ -218,7 +218,7 @@ export interface PolicyStateDescription {
 
 /** A limit; fields beyond these depend on its kind. */
 export interface BudgetDescription {
-  /** Where it is configured, such as `HTTPRoute/default/chat`. */
+  /** Place of its configuration, such as `HTTPRoute/default/chat`. */
   readonly scope: string;
   /** Its definition in words. */
   readonly entry: string;

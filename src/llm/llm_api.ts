@@ -4,13 +4,13 @@ interface LlmApiFacts {
   readonly endings: readonly string[];
   /** Provider in traces. */
   readonly provider: string;
-  /** Where `input_tokens` in its usage counts tokens of the prompt cache; `undefined` when it does not use that name. */
+  /** Relation of `input_tokens` to the tokens of the prompt cache; `undefined` when the API does not use that name. */
   readonly inputTokens: "withCache" | "withoutCache" | undefined;
-  /** Whether responses use output tokens. */
+  /** True if responses use output tokens. */
   readonly hasOutput: boolean;
-  /** Whether a stream reports its usage only when the request has `stream_options.include_usage`. */
+  /** True if a stream reports its usage only when the request has `stream_options.include_usage`. */
   readonly needsIncludeUsage: boolean;
-  /** Whether `metadata` of a response has the usage; other APIs echo metadata of the client there. */
+  /** True if `metadata` of a response has the usage; other APIs echo metadata of the client there. */
   readonly usageInMetadata: boolean;
 }
 

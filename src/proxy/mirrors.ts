@@ -9,10 +9,10 @@ import { mirrorBody } from "./body/mirrored_body.ts";
 import { withinLimit } from "./time_limit.ts";
 import type { Sender, Upstreams } from "./upstreams.ts";
 
-/** How long a copy may take, its response included. */
+/** Time-out of a mirrored request, including its response. */
 const LIMIT_MS = 30_000;
 
-/** How much of a mirror's response is read, so that its connection can be reused. */
+/** Limit of bytes read from a mirror's response, so that its connection can be reused. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /** Concurrent copies: each may buffer a body that its mirror is slow to read. */

@@ -27,7 +27,7 @@ export interface PipelineOptions extends ExchangeOptions {
   readonly trustsPeer: TrustsPeer;
   /** Larger request bodies are rejected; unlimited if `undefined`. */
   readonly maxBodyBytes: number | undefined;
-  /** How much of a body is buffered to read something in it. */
+  /** Limit of bytes that are buffered to read a body. */
   readonly maxBufferBytes: number;
   /** Uniform in [0, 1); chooses among weighted backends. */
   readonly random: () => number;

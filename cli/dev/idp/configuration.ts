@@ -40,7 +40,7 @@ export interface IdpTraits {
   readonly audienceParameter: "audience" | "resource";
   /** Returns the path below the mount path for `target`; `undefined` results in 404. */
   locate(target: string): string | undefined;
-  /** Whether callbacks have `iss` and metadata announces it (RFC 9207). */
+  /** True if callbacks have `iss` and metadata announces it (RFC 9207). */
   readonly sendsIssuer: boolean;
   readonly userClaims: JsonObject;
   readonly guestClaims: JsonObject;

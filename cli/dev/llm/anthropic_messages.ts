@@ -113,7 +113,7 @@ function* streamMessage(
 
 interface Block {
   readonly text: string;
-  /** Whether the caller set a cache breakpoint here. */
+  /** True if the caller set a cache breakpoint here. */
   readonly isCacheBreakpoint: boolean;
 }
 

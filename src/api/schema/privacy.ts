@@ -6,7 +6,7 @@ import {
 } from "./schema_node.ts";
 
 /**
- * How a value is shown.
+ * Redaction of a value.
  * - `secret`: never.
  * - `text`: without what the environment gave; for expressions and other free text.
  * - `url`: without credentials.

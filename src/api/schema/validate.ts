@@ -31,7 +31,7 @@ export interface Problem {
   readonly got?: string;
   /** The name or value that was probably intended. */
   readonly suggestion?: string;
-  /** How to fix the value: `remove the quotes`. */
+  /** Advice to fix the value: `remove the quotes`. */
   readonly remedy?: string;
   /** Position in the string at `path`, in UTF-16 units. */
   readonly offset?: number;

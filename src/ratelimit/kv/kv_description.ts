@@ -29,7 +29,7 @@ export interface KvLimiterCounters extends KvStoreCounters {
 export interface KvBudgetState extends BudgetReading {
   readonly definition: BudgetDefinition;
   readonly entries: readonly (readonly [key: string, value: string])[];
-  /** Whether the record was ever read; until then the reading is that of an unused budget. */
+  /** True once the record was read; before, the reading is that of an unused budget. */
   readonly isKnown: boolean;
   /** Requests that this process can admit without contacting the store. */
   readonly leased: number;

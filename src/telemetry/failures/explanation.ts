@@ -6,7 +6,7 @@ export interface Explanation {
   readonly cause: string;
   /** Deciding part, where it has a name: the text of a rule, a header, a budget, a route, a backend. */
   readonly failing: FailingPart | undefined;
-  /** How to fix it, in one or two sentences. */
+  /** Advice to fix it, in one or two sentences. */
   readonly advice: string;
 }
 

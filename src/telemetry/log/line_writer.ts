@@ -6,7 +6,7 @@ export interface LineWriterOptions {
   /** Writes some of the bytes and returns how many, as `Deno.stdout.write` does. */
   readonly write: (bytes: Uint8Array) => Promise<number>;
   readonly clock: Clock;
-  /** How long a line may be buffered. */
+  /** Longest time that a line is buffered, in milliseconds. */
   readonly maxDelayMs: number;
 }
 

@@ -9,7 +9,7 @@ const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /** State of a watcher. */
 export interface WatcherState {
-  /** Whether a request is being traced. */
+  /** True while a request is traced. */
   readonly isBusy: boolean;
   /** Requests still to trace. */
   readonly left: number;
@@ -84,7 +84,7 @@ class Watcher<R> implements TraceStream {
   #characters = 0;
   #dropped = 0;
   #left: number;
-  /** Whether a request is under way. */
+  /** True while a request is in progress. */
   #isBusy = false;
   #isOver = false;
   #failure: unknown;

@@ -65,7 +65,10 @@ for (
 
 for (
   const [text, message] of [
-    ["jwt.words.map(x, jwt.text).join() == ''", /result of join\(\) is too long/],
+    [
+      "jwt.words.map(x, jwt.text).join() == ''",
+      /result of join\(\) is too long/,
+    ],
     ["toJson(jwt.words.map(x, jwt.text)) == ''", /too large for JSON/],
     ["jwt.words.map(x, 1).join() == ''", /works on lists of strings/],
   ] as const
