@@ -157,8 +157,12 @@ export const settingsSchema = s.refine(
       "File with `adminToken` as its only line; read at startup.",
       s.optional(s.text(4096)),
     ),
+    lameDuck: s.field(
+      "Time that the gateway goes on accepting requests when it stops, while readiness fails and responses end their connections, so that load balancers stop sending first.",
+      s.withDefault(duration, "0s"),
+    ),
     drainTimeout: s.field(
-      "Time that requests in progress have to finish when the gateway stops; `0s` aborts them.",
+      "Time that requests in progress then have to finish; `0s` aborts them.",
       s.withDefault(duration, "5s"),
     ),
     reusePort: s.field(

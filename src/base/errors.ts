@@ -26,6 +26,7 @@ export type GatewayErrorCode =
   | "route_timeout"
   | "version_not_supported"
   | "drain_timeout"
+  | "tunnel_idle"
   | "internal";
 
 /** A failure while handling a request. The client receives the code; the message goes to log and trace. */

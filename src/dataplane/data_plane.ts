@@ -36,6 +36,8 @@ export interface DataPlane {
   tasks(limit: number): Promise<TaskTree>;
   /** Lists what is kept in memory, with its capacity. */
   stores(): Promise<readonly BoundedStore[]>;
+  /** Goes on accepting, but ends each connection after its next response: `drain` follows soon. */
+  leave(): Promise<void>;
   /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when everything is closed. */
   drain(timeoutMs: number): Promise<DrainResult>;
 }

@@ -162,6 +162,11 @@ export class LocalDataPlane implements DataPlane {
     return Promise.resolve(this.#inventory.stores());
   }
 
+  leave(): Promise<void> {
+    this.#listeners.leave();
+    return Promise.resolve();
+  }
+
   async drain(timeoutMs: number): Promise<DrainResult> {
     this.#debugging.tracing.stopAccepting();
     const result = await this.#listeners.drain(timeoutMs);

@@ -70,7 +70,11 @@ export interface RunningGateway extends AsyncDisposable {
   traces(query?: TraceQuery): Promise<AsyncIterable<TraceRecord>>;
   /** Returns the metrics in the Prometheus text format. */
   metrics(): Promise<string>;
-  /** Stops accepting, and lets requests finish for `timeoutMs`, by default `config.drainTimeout`. May be called twice. */
+  /**
+   * Stops accepting, and lets requests finish for `timeoutMs`. May be called twice.
+   *
+   * Without `timeoutMs`, takes `config.lameDuck` and `config.drainTimeout`.
+   */
   stop(timeoutMs?: number): Promise<void>;
 }
 

@@ -155,16 +155,37 @@ export class Gateway {
     return this.dataPlane.addresses();
   }
 
-  /** Stops accepting and waits up to `timeoutMs`, by default `config.drainTimeout`, for requests to finish. Idempotent. */
-  stop(
-    timeoutMs: number = parseDuration(this.settings.drainTimeout),
-  ): Promise<void> {
-    this.#stopping ??= this.#stop(timeoutMs);
+  /**
+   * Stops accepting and waits up to `timeoutMs` for requests to finish. Idempotent.
+   *
+   * Without `timeoutMs`, takes `config.drainTimeout`, and goes on accepting for `config.lameDuck` before.
+   */
+  stop(timeoutMs?: number): Promise<void> {
+    this.#stopping ??= timeoutMs === undefined
+      ? this.#leave().then(() => this.#stop(this.#drainTimeoutMs))
+      : this.#stop(timeoutMs);
     return this.#stopping;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop(0);
+  }
+
+  get #drainTimeoutMs(): number {
+    return parseDuration(this.settings.drainTimeout);
+  }
+
+  async #leave(): Promise<void> {
+    const { lameDuck } = this.settings;
+    const durationMs = parseDuration(lameDuck);
+    if (durationMs === 0) return;
+    this.#log.info("Leaving: not ready, still accepting", {
+      duration: lameDuck,
+    });
+    await this.dataPlane.leave();
+    await new Promise<void>((resolve) =>
+      this.#clock.setTimer(resolve, durationMs)
+    );
   }
 
   async #stop(timeoutMs: number): Promise<void> {

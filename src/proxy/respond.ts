@@ -35,6 +35,7 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   upstream_timeout: { status: 504, text: "upstream timeout" },
   route_timeout: { status: 504, text: "request timeout" },
   drain_timeout: { status: 503, text: "gateway is shutting down" },
+  tunnel_idle: { status: 408, text: "idle tunnel" },
   internal: { status: 500, text: "internal error" },
 };
 

@@ -41,6 +41,8 @@ export interface Port {
   readonly maxConnections: number | undefined;
   /** Of one client address; `undefined` is half of `maxConnections`. */
   readonly maxConnectionsPerAddress: number | undefined;
+  /** Bytes per second; 0 for no minimum. */
+  readonly minRequestBodyRate: number | undefined;
   readonly timeouts: ListenerTimeouts;
   /** Set when the port speaks TLS. */
   readonly tls: PortTls | undefined;
@@ -56,6 +58,7 @@ export interface ListenerTimeouts {
   readonly requestHeadersMs?: number;
   readonly requestBodyMs?: number;
   readonly idleMs?: number;
+  readonly webSocketMs?: number;
 }
 
 /** Certificates of a port; the first is used when none matches the client's server name. */

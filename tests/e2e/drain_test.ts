@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { GatewayProcess } from "../harness/gateway_process.ts";
-import { connectRaw, statusOf } from "../harness/raw_exchange.ts";
+import {
+  GET as GET_FIELDS,
+  headers,
+  Http2Client,
+} from "../harness/http2_client.ts";
+import { connectRaw, exchangeRaw, statusOf } from "../harness/raw_exchange.ts";
 import {
   answer,
   type RawConnection,
@@ -164,4 +169,49 @@ Deno.test("gateway exits at once on a second signal", async () => {
   assert.equal(await gateway.exitCode(), 143);
   await busy.closedByPeer();
   busy.close();
+});
+
+Deno.test("gateway with lameDuck fails readiness, goes on accepting, and ends each connection", async () => {
+  const { upstream } = slowUpstream();
+  await using _ = upstream;
+  await using gateway = await GatewayProcess.start(
+    routeTo(upstream, { lameDuck: "1h" }),
+  );
+  const idle = await connectIdle(gateway.port);
+  using http2 = await Http2Client.connect(gateway.port);
+  await http2.send(headers(1, GET_FIELDS));
+  await http2.fields(1);
+
+  gateway.signal("SIGTERM");
+  await gateway.log.next(/Leaving: not ready, still accepting duration=1h/);
+  const ready = await fetch(`${gateway.stats}/healthz/ready`);
+  const response = await exchangeRaw(gateway.port, GET);
+  await idle.send(GET);
+  const last = await idle.request();
+  await idle.closedByPeer();
+
+  await ready.body?.cancel();
+  idle.close();
+  assert.equal(ready.status, 503);
+  for (const each of [response, last]) {
+    assert.equal(statusOf(each), 200);
+    assert.match(each, /\r\nconnection: close\r\n/i);
+  }
+  assert.equal(await http2.verdict(), "goaway 0");
+  gateway.signal("SIGTERM");
+  assert.equal(await gateway.exitCode(), 143);
+});
+
+Deno.test("gateway drains after lameDuck", async () => {
+  const { upstream } = slowUpstream();
+  await using _ = upstream;
+  await using gateway = await GatewayProcess.start(
+    routeTo(upstream, { lameDuck: "100ms" }),
+  );
+
+  gateway.signal("SIGTERM");
+
+  await gateway.log.next(/Leaving/);
+  await gateway.log.next(/Draining/);
+  assert.equal(await gateway.exitCode(), 0);
 });

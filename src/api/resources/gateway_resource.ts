@@ -101,7 +101,7 @@ export const listenerEntries = {
         "15s",
       ),
       requestBody: s.field(
-        "Time limit between two chunks of a request body.",
+        "Time that a client may keep the gateway waiting for a request body; bytes at `minRequestBodyRate` make up for it.",
         s.optional(duration),
         "60s",
       ),
@@ -109,6 +109,11 @@ export const listenerEntries = {
         "Time limit between requests on a connection.",
         s.optional(duration),
         "75s",
+      ),
+      webSocket: s.field(
+        "Time limit without data or pings on a WebSocket or another upgraded connection.",
+        s.optional(duration),
+        "5m",
       ),
     })),
   ),
@@ -120,6 +125,11 @@ export const listenerEntries = {
   maxConnectionsPerAddress: s.field(
     "Maximum number of connections of one client address, or of one /64 network for IPv6. Default: half of `maxConnections`.",
     s.optional(s.integer(1, 1_000_000)),
+  ),
+  minRequestBodyRate: s.field(
+    "Minimum rate of a request body in bytes per second, averaged over `timeouts.requestBody`; 0 for none. Streams of gRPC have none.",
+    s.optional(s.integer(0, 1_000_000)),
+    240,
   ),
   allowedRoutes: s.field(
     "Routes that may attach to the listener.",

@@ -92,6 +92,7 @@ function describePort({ key, port, address, tls, listeners, ...limits }: Port) {
     protocol: tls === undefined ? "http" : "tls",
     maxConnections: limits.maxConnections,
     maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
+    minRequestBodyRate: limits.minRequestBodyRate,
     timeouts: limits.timeouts,
     tls: tls && {
       certificates: tls.certificates.map(({ hostnames }) => ({

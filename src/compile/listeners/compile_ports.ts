@@ -116,6 +116,10 @@ function compilePort(
       "maxConnectionsPerAddress",
       (spec) => spec.maxConnectionsPerAddress,
     ),
+    minRequestBodyRate: shared(
+      "minRequestBodyRate",
+      (spec) => spec.minRequestBodyRate,
+    ),
     timeouts: compileTimeouts(shared("timeouts", (spec) => spec.timeouts)),
     tls,
     listeners: group.map(({ listener }) => listener).sort((a, b) =>
@@ -151,12 +155,13 @@ function sharedValue<T>(
 function compileTimeouts(
   timeouts: ListenerSpec["timeouts"] = {},
 ): ListenerTimeouts {
-  const { requestHeaders, requestBody, idle } = timeouts;
+  const { requestHeaders, requestBody, idle, webSocket } = timeouts;
   return {
     ...(requestHeaders !== undefined &&
       { requestHeadersMs: parseDuration(requestHeaders) }),
     ...(requestBody !== undefined &&
       { requestBodyMs: parseDuration(requestBody) }),
     ...(idle !== undefined && { idleMs: parseDuration(idle) }),
+    ...(webSocket !== undefined && { webSocketMs: parseDuration(webSocket) }),
   };
 }

@@ -89,6 +89,7 @@ function listenerField(gateway: object): string | undefined {
     "timeouts",
     "maxConnections",
     "maxConnectionsPerAddress",
+    "minRequestBodyRate",
     "allowedRoutes",
   ]
     .find((key) => Object.hasOwn(gateway, key));

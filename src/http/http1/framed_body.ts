@@ -9,6 +9,8 @@ import type { InputBuffer } from "./input_buffer.ts";
 export interface BodyOwner {
   /** Called before each wait for bytes, to set a deadline or send a 100 response. May be asynchronous. */
   waitingForBody(): void | Promise<void>;
+  /** Called after each wait, with the number of bytes that it brought. */
+  bodyArrived?(count: number): void;
   /** Called once after the last byte was returned: the connection may be used for the next message. */
   bodyEnded(): void;
   /** Called once when the body failed or was cancelled: the connection cannot be reused. */
@@ -77,7 +79,9 @@ export class FramedBody implements Body {
       this.#input.growForBody(this.length);
       for (;;) {
         await this.#owner.waitingForBody();
+        const before = this.#input.available;
         const open = await this.#input.fill();
+        this.#owner.bodyArrived?.(this.#input.available - before);
         if (this.#cancelled !== undefined) throw this.#cancelled.reason;
         if (!open) return this.#endOfInput();
         const decoded = this.#decoder.decode(this.#input);

@@ -6,8 +6,8 @@ import type { Http2Stream } from "./http2_stream.ts";
 export interface StreamBodyOwner {
   /** Called before each wait for bytes. */
   waitingForBody(): void;
-  /** Called when the wait is over. */
-  bodyArrived(): void;
+  /** Called after each wait, with the number of bytes that it brought. */
+  bodyArrived(count: number): void;
   /** Called once, after the last byte was read. */
   bodyEnded(): void;
   /** Called once, when the reader cancels the body. */
@@ -69,7 +69,7 @@ export class StreamBody implements Body {
     if (this.#waiting === undefined) return;
     const chunk = this.#stream.take();
     if (chunk !== undefined) {
-      this.#settle()?.resolve(chunk);
+      this.#settle(chunk.length)?.resolve(chunk);
     } else if (this.#stream.error !== undefined) {
       const waiting = this.#settle();
       waiting?.reject(this.#fail(this.#stream.error));
@@ -79,10 +79,12 @@ export class StreamBody implements Body {
     }
   }
 
-  #settle(): PromiseWithResolvers<Uint8Array | undefined> | undefined {
+  #settle(
+    count = 0,
+  ): PromiseWithResolvers<Uint8Array | undefined> | undefined {
     const waiting = this.#waiting;
     this.#waiting = undefined;
-    if (waiting !== undefined) this.#owner.bodyArrived();
+    if (waiting !== undefined) this.#owner.bodyArrived(count);
     return waiting;
   }
 

@@ -29,6 +29,8 @@ const DEADLINE_RESOLUTION_MS = 500;
 
 /** A connection of any HTTP version. */
 interface ServedConnection extends OpenConnection {
+  /** Asks the client to use another connection from now on. */
+  announceEnd(): void;
   /** Makes the requests in progress the last ones. */
   retire(): void;
   /** Closes the connection; requests in progress fail with `reason`. */
@@ -57,7 +59,7 @@ export class HttpServer {
   readonly #closing = new Set<Acceptor>();
   #accepted = 0;
   #refused = 0;
-  #draining = false;
+  #state: "accepting" | "leaving" | "draining" = "accepting";
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(options: ServerOptions) {
@@ -129,6 +131,12 @@ export class HttpServer {
     return () => changes.forEach((change) => change());
   }
 
+  /** Ends each connection after its next response, and goes on accepting. */
+  leave(): void {
+    if (this.#state === "accepting") this.#state = "leaving";
+    for (const connection of this.#connections) connection.announceEnd();
+  }
+
   /** Accepts no further connections until the next `start`; open ones continue. */
   async stopAccepting(): Promise<void> {
     const acceptors = this.#acceptors;
@@ -145,7 +153,7 @@ export class HttpServer {
 
   /** Accepts no further connections and requests; resolves when those in progress have finished. */
   async drain(): Promise<void> {
-    this.#draining = true;
+    this.#state = "draining";
     for (const connection of this.#connections) connection.retire();
     await this.stopAccepting();
     await this.#untilIdle();
@@ -153,7 +161,7 @@ export class HttpServer {
 
   /** Closes all connections; requests in progress fail with `reason`. */
   async close(reason?: GatewayError): Promise<void> {
-    this.#draining = true;
+    this.#state = "draining";
     await this.stopAccepting();
     for (const acceptor of this.#closing) acceptor.abort();
     for (const connection of this.#connections) connection.close(reason);
@@ -257,7 +265,8 @@ export class HttpServer {
   ): Promise<T> {
     this.#connections.add(connection);
     const release = this.#clients.add(peer.address);
-    if (this.#draining) connection.retire();
+    if (this.#state === "leaving") connection.announceEnd();
+    if (this.#state === "draining") connection.retire();
     try {
       return await end;
     } finally {

@@ -17,8 +17,10 @@ export interface ServerLimits {
   readonly maxDrainBytes: number;
   /** From the first byte of a head to its last; on a new connection, from accepting it. */
   readonly requestHeadersTimeoutMs: number;
-  /** Between two reads of a request body. */
+  /** Wait for a request body, which bytes make up for; see `BodyPace`. */
   readonly bodyIdleTimeoutMs: number;
+  /** 0 for no minimum. */
+  readonly minBodyBytesPerSecond: number;
   /** Between two requests. */
   readonly keepAliveTimeoutMs: number;
   /** For one write to a client that does not read. */
@@ -29,6 +31,8 @@ export interface ServerLimits {
   readonly halfCloseGraceMs: number;
   /** Time that a tunnel stays open after one side has ended. */
   readonly halfOpenTunnelMs: number;
+  /** Time without a byte in either direction of a tunnel. */
+  readonly tunnelIdleTimeoutMs: number;
   readonly tlsHandshakeTimeoutMs: number;
   /** Concurrent requests on an HTTP/2 connection. */
   readonly maxConcurrentStreams: number;
@@ -45,11 +49,13 @@ export const defaultLimits: ServerLimits = {
   maxDrainBytes: 256 * 1024,
   requestHeadersTimeoutMs: 15_000,
   bodyIdleTimeoutMs: 60_000,
+  minBodyBytesPerSecond: 240,
   keepAliveTimeoutMs: 75_000,
   writeTimeoutMs: 60_000,
   lingerTimeoutMs: 2_000,
   halfCloseGraceMs: 500,
   halfOpenTunnelMs: 60_000,
+  tunnelIdleTimeoutMs: 300_000,
   tlsHandshakeTimeoutMs: 10_000,
   maxConcurrentStreams: 128,
   maxStreamResets: 200,

@@ -112,6 +112,11 @@ export class Listeners {
     };
   }
 
+  /** Ends each connection after its next response, and goes on accepting. */
+  leave(): void {
+    for (const { server } of this.#open.values()) server.leave();
+  }
+
   /** Lets requests finish for `timeoutMs`, then cuts the rest; returns how many there were of both. */
   async drain(timeoutMs: number): Promise<DrainCounts> {
     for (const { server, port: { port } } of this.#open.values()) {

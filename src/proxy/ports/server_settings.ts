@@ -15,14 +15,18 @@ export function addressOf(
 
 /** Returns the limits that a port sets; the server has defaults for the others. */
 export function limitsOf(
-  { maxConnections, maxConnectionsPerAddress, timeouts }:
+  { maxConnections, maxConnectionsPerAddress, minRequestBodyRate, timeouts }:
     & Pick<Port, "maxConnections" | "timeouts">
-    & Partial<Pick<Port, "maxConnectionsPerAddress">>,
+    & Partial<Pick<Port, "maxConnectionsPerAddress" | "minRequestBodyRate">>,
 ): Partial<ServerLimits> {
-  const { requestHeadersMs, requestBodyMs, idleMs } = timeouts;
+  const { requestHeadersMs, requestBodyMs, idleMs, webSocketMs } = timeouts;
   return {
     ...(maxConnections !== undefined && { maxConnections }),
     ...(maxConnectionsPerAddress !== undefined && { maxConnectionsPerAddress }),
+    ...(minRequestBodyRate !== undefined &&
+      { minBodyBytesPerSecond: minRequestBodyRate }),
+    ...(webSocketMs !== undefined &&
+      { tunnelIdleTimeoutMs: orUnlimited(webSocketMs) }),
     ...(requestHeadersMs !== undefined &&
       { requestHeadersTimeoutMs: orUnlimited(requestHeadersMs) }),
     ...(requestBodyMs !== undefined &&

@@ -124,7 +124,10 @@ const byReason: Readonly<
     "A rule, limit or transformation reads the body: send it as UTF-8, uncompressed, with one well-formed `Content-Type`.",
   ),
   request_timeout: refused(
-    "If the client is honest but slow, raise `timeouts` of the gateway.",
+    "If the client is honest but slow, raise `timeouts` of the gateway, or lower `minRequestBodyRate`.",
+  ),
+  tunnel_idle: refused(
+    "Send pings more often, or raise `timeouts.webSocket` of the gateway.",
   ),
   expectation_failed: refused("Send no `Expect` but `100-continue`."),
   misdirected_request: refused(

@@ -67,6 +67,7 @@ export class FakeTarget implements AdminTarget {
     tasks: () => Promise.reject(new TypeError("not expected")),
     stores: () => Promise.resolve([]),
     failure: () => Promise.resolve(undefined),
+    leave: () => Promise.resolve(),
     drain: () => Promise.resolve({ drained: 0, cut: 0 }),
   };
 

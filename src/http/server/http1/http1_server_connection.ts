@@ -91,9 +91,14 @@ export class Http1ServerConnection
     }
   }
 
+  /** Makes the current request the last, or the next one. */
+  announceEnd(): void {
+    this.#downstream.retiring = true;
+  }
+
   /** Makes the current request the last, including one in flight; closes an idle connection. */
   retire(): void {
-    this.#downstream.retiring = true;
+    this.announceEnd();
     if (!this.#isIdle) return;
     const { clock } = this.#context;
     const firstRequestMs = this.#served > 0

@@ -4,6 +4,7 @@ import type { RequestHead } from "../../http1/head_parser.ts";
 import type { HeaderList } from "../../header_list.ts";
 import type { Reply, ResponseMessage } from "../../message.ts";
 import type { DownstreamConnection } from "../downstream_connection.ts";
+import { BodyPace } from "../body_pace.ts";
 import { Http1Request } from "./http1_request.ts";
 import {
   clientGone,
@@ -28,6 +29,8 @@ export class Http1ServerExchange implements BodyOwner {
   #skipping = false;
   #finished = false;
   #interim: Promise<void> | undefined;
+  /** Set by the first wait for the body. */
+  #pace: BodyPace | undefined;
   /** Reason why the exchange was aborted. */
   #failure: GatewayError | undefined;
   #stopGrace: (() => void) | undefined;
@@ -65,6 +68,7 @@ export class Http1ServerExchange implements BodyOwner {
     let error: unknown;
     try {
       persists = await this.#send(reply.response);
+      if (this.#failure !== undefined) throw this.#failure;
     } catch (thrown) {
       error = this.#failure ??
         (downstream.transport.broken ? clientGone(thrown) : thrown);
@@ -99,6 +103,7 @@ export class Http1ServerExchange implements BodyOwner {
     this.request.cancellation.cancel(this.#failure);
     this.#downstream.close();
     this.#response?.body?.cancel(this.#failure);
+    this.#response?.tunnel?.transport.close();
   }
 
   /** Handles a client that did not send its body in time. */
@@ -106,7 +111,7 @@ export class Http1ServerExchange implements BodyOwner {
     if (this.#skipping || this.#response !== undefined) {
       return this.#downstream.close();
     }
-    const failure = timedOut("Cannot read the body: no data in time");
+    const failure = this.#paced.error;
     this.#failure = failure;
     this.request.cancellation.cancel(failure);
     // Responds immediately, independent of the handler's progress.
@@ -129,11 +134,14 @@ export class Http1ServerExchange implements BodyOwner {
   waitingForBody(): void | Promise<void> {
     // After an early response the body has no deadline.
     if (this.#response !== undefined) return;
-    const { transport, context: { limits, wheel } } = this.#downstream;
-    transport.limitRead(wheel.after(limits.bodyIdleTimeoutMs));
+    this.#downstream.transport.limitRead(this.#paced.wait());
     if (!this.request.expectsContinue || this.#continued) return;
     this.#continued = true;
     return this.#sendInterim(informationalHead(CONTINUE, undefined));
+  }
+
+  bodyArrived(count: number): void {
+    this.#pace?.arrived(count);
   }
 
   bodyEnded(): void {
@@ -156,7 +164,8 @@ export class Http1ServerExchange implements BodyOwner {
     if (this.#failure !== undefined) throw this.#failure;
     this.#response = response;
     if (response.status === SWITCHING_PROTOCOLS) {
-      await switchProtocols(downstream, this.request, response);
+      const onIdle = (error: GatewayError) => this.cut(error);
+      await switchProtocols(downstream, this.request, response, onIdle);
       return false;
     }
     const { head, body, framing, persists } = prepareResponse(response, {
@@ -208,11 +217,11 @@ export class Http1ServerExchange implements BodyOwner {
       .then(() => {}, () => {});
   }
 
+  get #paced(): BodyPace {
+    return this.#pace ??= new BodyPace(this.#downstream.context);
+  }
+
   #giveUp(message: string): void {
     this.cut(new GatewayError("client_closed", "downstream", message));
   }
-}
-
-function timedOut(message: string): GatewayError {
-  return new GatewayError("request_timeout", "downstream", message);
 }

@@ -10,6 +10,8 @@ export interface TunnelClient {
   readonly input: ClientInput;
   /** Called with the total number of bytes whenever some were sent to the client. */
   onProgress(bytesSent: number): void;
+  /** Called after bytes of the client were passed on. */
+  readonly onReceived: () => void;
   /** Called when one side has ended. */
   onHalfOpen(): void;
 }
@@ -27,7 +29,7 @@ export async function splice(
   try {
     await Promise.all([
       relayToClient(tunnel, client).then(() => client.onHalfOpen()),
-      relayFromClient(client.input, tunnel.transport)
+      relayFromClient(client, tunnel.transport)
         .then(() => client.onHalfOpen()),
     ]);
   } finally {
@@ -56,13 +58,14 @@ async function relayToClient(
 }
 
 async function relayFromClient(
-  input: ClientInput,
+  { input, onReceived }: TunnelClient,
   upstream: Transport,
 ): Promise<void> {
   const { buffer } = input;
   do {
     if (buffer.available > 0) {
       await writeAll(upstream, buffer.take(buffer.available));
+      onReceived();
     }
   } while (await input.fill());
   await upstream.closeWrite();

@@ -74,7 +74,12 @@ export class Http2ResponseWriter implements Deadline {
     response: ResponseMessage,
     request: Http2Request | undefined,
     body: StreamBody | undefined,
-    onHalfOpen: () => void,
+    { halfOpen, moved }: {
+      /** Called when one side ended. */
+      halfOpen(): void;
+      /** Called when bytes moved in one of the directions. */
+      moved(): void;
+    },
   ): Promise<void> {
     const { tunnel } = response;
     if (tunnel === undefined || body === undefined || !request?.upgrade) {
@@ -91,8 +96,10 @@ export class Http2ResponseWriter implements Deadline {
       sent: (count) => {
         this.#stopWaiting();
         this.bytesSent += count;
+        moved();
       },
-      halfOpen: onHalfOpen,
+      received: moved,
+      halfOpen,
     });
   }
 

@@ -114,6 +114,10 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
     if (this.#wasCut && this.#exchanges.size > 0) await this.#idle.promise;
   }
 
+  announceEnd(): void {
+    this.retire();
+  }
+
   /** Asks the client to send no further requests (GOAWAY), and closes after those in progress. */
   retire(): void {
     if (this.#isRetiring) return;

@@ -18,7 +18,9 @@ import {
   StalledClientError,
   toRequestError,
 } from "../request_error.ts";
+import { BodyPace } from "../body_pace.ts";
 import type { Client, ServerContext } from "../server_options.ts";
+import { TunnelActivity } from "../tunnel_activity.ts";
 import { describeFields, Http2Request } from "./http2_request.ts";
 import { Http2ResponseWriter } from "./http2_response_writer.ts";
 
@@ -44,6 +46,8 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   #failure: GatewayError | undefined;
   /** Deadline for the client to send more of the body. */
   dueAt = NEVER;
+  /** Set by the first wait for the body. */
+  #pace: BodyPace | undefined;
   #onClosed: (() => void) | undefined;
 
   constructor(
@@ -119,13 +123,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     if (this.#done) {
       return this.#stream.reset(ERROR_CODES.noError, responseComplete());
     }
-    this.#body?.cancel(
-      new GatewayError(
-        "request_timeout",
-        "downstream",
-        "Cannot read the body: no data in time",
-      ),
-    );
+    this.#body?.cancel(this.#paced.error);
   }
 
   sendInformational(status: number, headers: HeaderList): void {
@@ -165,14 +163,15 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   waitingForBody(): void {
     // After an early response, the client may send at any rate.
     if (this.#response !== undefined) return;
-    this.#limitRead(this.#context.limits.bodyIdleTimeoutMs);
+    this.#limitReadAt(this.#paced.wait());
     if (!this.#request?.expectsContinue || this.#continued) return;
     this.#continued = true;
     this.#writer.writeInterim(CONTINUE);
   }
 
-  bodyArrived(): void {
+  bodyArrived(count: number): void {
     this.dueAt = NEVER;
+    this.#pace?.arrived(count);
   }
 
   bodyEnded(): void {}
@@ -271,7 +270,12 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   async #relay(response: ResponseMessage): Promise<void> {
     const { clock, limits } = this.#context;
     let stopTimer: (() => void) | undefined;
-    const onHalfOpen = () => {
+    using activity = new TunnelActivity(
+      this.#context,
+      (error) => this.cut(error),
+    );
+    const moved = () => activity.moved();
+    const halfOpen = () => {
       stopTimer ??= clock.setTimer(
         () => this.#giveUp("Cannot keep the tunnel: one side has ended"),
         limits.halfOpenTunnelMs,
@@ -279,7 +283,8 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     };
     try {
       const request = this.#request;
-      await this.#writer.relay(response, request, this.#body, onHalfOpen);
+      const listener = { halfOpen, moved };
+      await this.#writer.relay(response, request, this.#body, listener);
     } finally {
       stopTimer?.();
     }
@@ -287,21 +292,35 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
 
   /** Drains an unread upload for a while: clients may treat a reset as a failure of the response. */
   async #drainBody(): Promise<void> {
-    this.#limitRead(this.#context.limits.lingerTimeoutMs);
+    const { wheel, limits } = this.#context;
+    this.#limitReadAt(wheel.after(limits.lingerTimeoutMs));
     this.#body?.cancel(responseComplete());
     this.#stream.discard();
     await new Promise<void>((resolve) => this.#onClosed = resolve);
   }
 
-  #limitRead(ms: number): void {
+  #limitReadAt(dueAt: number): void {
     if (this.#stream.isClosed) return;
     this.#context.wheel.add(this);
-    this.#context.wheel.set(this, ms);
+    this.#context.wheel.setAt(this, dueAt);
+  }
+
+  get #paced(): BodyPace {
+    return this.#pace ??= new BodyPace(
+      this.#context,
+      !isGrpc(this.#request?.headers.get("content-type")),
+    );
   }
 
   #giveUp(message: string): void {
     this.cut(new GatewayError("client_closed", "downstream", message));
   }
+}
+
+/** Reports whether messages of a stream may be far apart: one of gRPC is as slow as what it is about. */
+function isGrpc(contentType: string | undefined): boolean {
+  return contentType !== undefined &&
+    /^application\/grpc(?:\+|;|\s|$)/i.test(contentType);
 }
 
 function asError(thrown: unknown): Error {

@@ -14,6 +14,8 @@ const OK = 200;
 export interface TunnelListener {
   /** Called when bytes were sent to the client. */
   sent(count: number): void;
+  /** Called when bytes of the client were passed on. */
+  received(): void;
   /** Called when a chunk for the client has to wait. */
   waitingForClient(): void;
   /** Called when one side has ended. */
@@ -55,7 +57,8 @@ export async function relayTunnel(
   try {
     await Promise.all([
       relayToClient(stream, tunnel, listener).then(() => listener.halfOpen()),
-      relayToUpstream(body, tunnel).then(() => listener.halfOpen()),
+      relayToUpstream(body, tunnel, listener)
+        .then(() => listener.halfOpen()),
     ]);
   } finally {
     tunnel.transport.close();
@@ -88,11 +91,13 @@ async function relayToClient(
 async function relayToUpstream(
   body: StreamBody,
   { transport }: Tunnel,
+  listener: TunnelListener,
 ): Promise<void> {
   for (;;) {
     const chunk = await body.read();
     if (chunk === undefined) break;
     await writeAll(transport, chunk);
+    listener.received();
   }
   await transport.closeWrite();
 }

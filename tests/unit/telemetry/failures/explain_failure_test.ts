@@ -40,6 +40,7 @@ Deno.test("explainFailure has a cause of one sentence and an advice of its own f
     route_timeout: true,
     version_not_supported: true,
     drain_timeout: true,
+    tunnel_idle: true,
     internal: true,
   };
   const advices = new Set<string>();

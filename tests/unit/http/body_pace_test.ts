@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { BodyPace } from "../../../src/http/server/body_pace.ts";
+import {
+  defaultLimits,
+  type ServerLimits,
+} from "../../../src/http/server/server_options.ts";
+import { TunnelActivity } from "../../../src/http/server/tunnel_activity.ts";
+import { TimerWheel } from "../../../src/http/timer_wheel.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+
+function contextWith(clock: FakeClock, limits: Partial<ServerLimits>) {
+  return {
+    clock,
+    limits: { ...defaultLimits, ...limits },
+    wheel: new TimerWheel(clock),
+  };
+}
+
+const limits = { bodyIdleTimeoutMs: 10_000, minBodyBytesPerSecond: 100 };
+
+Deno.test("BodyPace ends a body that trickles, however fast it began", () => {
+  const clock = new FakeClock();
+  const pace = new BodyPace(contextWith(clock, limits));
+  pace.wait();
+  pace.arrived(50_000_000);
+  let waits = 0;
+
+  for (; pace.wait() > clock.monotonic() + 1000; waits++) {
+    clock.advance(1000);
+    pace.arrived(1);
+  }
+
+  assert.equal(waits, 10);
+  assert.match(pace.error.message, /slower than 100 bytes per second$/);
+  assert.equal(pace.error.code, "request_timeout");
+});
+
+Deno.test("BodyPace lets a body at the minimum rate go on", () => {
+  const clock = new FakeClock();
+  const pace = new BodyPace(contextWith(clock, limits));
+
+  for (let second = 0; second < 1000; second++) {
+    assert.equal(pace.wait(), clock.monotonic() + 10_000);
+    clock.advance(1000);
+    pace.arrived(100);
+  }
+});
+
+Deno.test("BodyPace counts only the time in which the gateway waits for the client", () => {
+  const clock = new FakeClock();
+  const pace = new BodyPace(contextWith(clock, limits));
+
+  for (let read = 0; read < 1000; read++) {
+    pace.wait();
+    pace.arrived(1);
+    clock.advance(9000);
+  }
+
+  assert.equal(pace.wait(), clock.monotonic() + 10_000);
+  assert.match(pace.error.message, /no data in time$/);
+});
+
+Deno.test("BodyPace without a rate has a time limit for each wait", () => {
+  const clock = new FakeClock();
+  for (
+    const pace of [
+      new BodyPace(contextWith(clock, limits), false),
+      new BodyPace(contextWith(clock, { ...limits, minBodyBytesPerSecond: 0 })),
+    ]
+  ) {
+    for (let read = 0; read < 100; read++) {
+      assert.equal(pace.wait(), clock.monotonic() + 10_000);
+      clock.advance(9000);
+      pace.arrived(1);
+    }
+  }
+});
+
+Deno.test("BodyPace without a time limit never ends a body", () => {
+  const clock = new FakeClock();
+  const context = contextWith(clock, {
+    ...limits,
+    bodyIdleTimeoutMs: Infinity,
+  });
+  const pace = new BodyPace(context);
+
+  pace.wait();
+  clock.advance(1e9);
+  pace.arrived(1);
+
+  assert.equal(pace.wait(), Infinity);
+});
+
+Deno.test("TunnelActivity ends a tunnel that was idle for the whole limit", () => {
+  const clock = new FakeClock();
+  const errors: string[] = [];
+  const context = contextWith(clock, { tunnelIdleTimeoutMs: 1000 });
+  using activity = new TunnelActivity(
+    context,
+    ({ code, message }) => errors.push(`${code}: ${message}`),
+  );
+
+  for (let ping = 0; ping < 10; ping++) {
+    clock.advance(900);
+    activity.moved();
+  }
+  assert.deepEqual(errors, []);
+  clock.advance(1001);
+
+  assert.deepEqual(errors, [
+    "tunnel_idle: Closed the tunnel: no data for 1000 ms",
+  ]);
+});
