@@ -44,6 +44,11 @@ export function isOAuthEndpoint(name: string): name is OAuthEndpoint {
   return Object.hasOwn(oauthEndpoints, name);
 }
 
+/** Reports whether the browser of the user visits an endpoint; clients call the others. */
+export function isLoginPage(endpoint: OAuthEndpoint): boolean {
+  return ["authorize", "consent", "callback"].includes(endpoint);
+}
+
 /** Dependencies of the authorization server. */
 export interface AuthorizationServerOptions
   extends Omit<AuthorizationServices, "findClient"> {
@@ -80,14 +85,13 @@ export class AuthorizationServer {
     request: RequestMessage,
     urls: ServerUrls,
   ): Promise<OAuthReply> {
-    const isForBrowsers = ["authorize", "consent", "callback"].includes(
-      endpoint,
-    );
     try {
       return await this.#serve(endpoint, request, urls);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
-      return isForBrowsers ? pageErrorReply(error) : jsonErrorReply(error);
+      return isLoginPage(endpoint)
+        ? pageErrorReply(error)
+        : jsonErrorReply(error);
     }
   }
 

@@ -4,6 +4,9 @@ import type { PolicyTrace } from "./policy_trace.ts";
 import type { Rejection } from "./rejection.ts";
 import type { Slots } from "./slot.ts";
 
+/** Pages that may read a response, whatever a CORS policy says. */
+export type ReadableBy = "every page" | "no page";
+
 /** The request that a policy runs on. Policies share values with each other in `slots`. */
 export interface PolicyContext {
   /** Current state: earlier policies may have changed it. */
@@ -18,6 +21,11 @@ export interface PolicyContext {
   readonly matchedPrefix: string | undefined;
   /** Path of the resource, such as `/mcp`, for requests for its metadata that do not name it. */
   readonly resourcePath?: string | undefined;
+  /**
+   * Pages that may read the response by decision of a policy that answers the request itself; `undefined` leaves that to CORS.
+   * Before routing, it is that of the route which would match now.
+   */
+  readonly readableBy?: ReadableBy | undefined;
   readonly slots: Slots;
   /** Set while the request is traced. */
   readonly trace?: PolicyTrace | undefined;
@@ -42,6 +50,8 @@ export interface Policy<Reason extends string = string> {
     context: PolicyContext,
     response: ResponseMessage,
   ): void | Promise<void>;
+  /** Decides which pages may read the response, for requests that the policy answers itself. */
+  readableBy?(context: PolicyContext): ReadableBy | undefined;
 }
 
 /** The part of a kind that the pipeline needs while its policies run. */

@@ -9,7 +9,13 @@ import type { Hide } from "../base/redaction.ts";
 import type { Explain } from "../telemetry/failures/explanation.ts";
 import type { CredentialLocation } from "./authentication/credential_schema.ts";
 import type { Identity } from "./identity.ts";
-import type { Policy, RunningKind, RunningPolicy } from "./policy.ts";
+import type {
+  Policy,
+  PolicyContext,
+  PolicyOutcome,
+  RunningKind,
+  RunningPolicy,
+} from "./policy.ts";
 import type { BackendAccess, PolicyServices } from "./policy_services.ts";
 
 /** A problem of a policy's configuration; `path` starts inside that configuration. */
@@ -123,6 +129,8 @@ export interface WellKnown {
   readonly prefixes: readonly string[];
   /** For the only protected path of its hosts. */
   readonly root: string;
+  /** Responds where clients look below `prefixes` for documents that do not exist. */
+  notFound(context: PolicyContext): PolicyOutcome;
 }
 
 /** The code of a kind each of whose configurations becomes a policy. */

@@ -84,7 +84,7 @@ export class Pipeline {
     }
     trace?.phaseEnds("gateway policies");
 
-    const match = listener.routes.find(routed);
+    const match = routed.findRoute();
     trace?.routeSelected(listener, match?.value);
     const route = routed.enterRoute(match);
     trace?.phaseStarts("route", route);

@@ -1,5 +1,5 @@
 import type { RequestMessage } from "../http/message.ts";
-import type { PolicyContext } from "../policy/policy.ts";
+import type { PolicyContext, ReadableBy } from "../policy/policy.ts";
 import type { PolicyTrace } from "../policy/policy_trace.ts";
 import { Slots } from "../policy/slot.ts";
 import type { RoutedRequest } from "./routed_request.ts";
@@ -34,6 +34,17 @@ export class RequestContext implements PolicyContext {
 
   get matchedPrefix(): string | undefined {
     return this.#routed.matchedPrefix;
+  }
+
+  get readableBy(): ReadableBy | undefined {
+    const { listener, route = this.#routed.findRoute()?.value } = this.#routed;
+    for (const policies of [listener?.policies, route?.policies]) {
+      for (const policy of policies ?? []) {
+        const readers = policy.readableBy?.(this);
+        if (readers !== undefined) return readers;
+      }
+    }
+    return undefined;
   }
 
   get resourcePath(): string | undefined {

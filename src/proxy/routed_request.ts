@@ -66,6 +66,12 @@ export class RoutedRequest implements RoutableRequest {
     return listener;
   }
 
+  /** Finds the route of the listener that was entered. */
+  findRoute(): RouteMatch<Route> | undefined {
+    return this.listener?.routes.find(this) ??
+      this.listener?.fallbacks?.find(this);
+  }
+
   /**
    * Records the route that the listener found.
    * @throws {GatewayError} `route_not_found`.

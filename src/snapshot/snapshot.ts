@@ -88,6 +88,8 @@ export interface Listener {
   readonly policies: readonly RunningPolicy[];
   readonly describePolicies: DescribePolicies;
   readonly routes: RouteTable<Route>;
+  /** For requests that no route matches. */
+  readonly fallbacks?: RouteTable<Route> | undefined;
 }
 
 /** One rule of an HTTPRoute with everything attached to it. */

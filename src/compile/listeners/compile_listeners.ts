@@ -1,6 +1,9 @@
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import { createRouteTableInSteps } from "../../route/route_table.ts";
+import {
+  createRouteTable,
+  createRouteTableInSteps,
+} from "../../route/route_table.ts";
 import type { Listener } from "../../snapshot/snapshot.ts";
 import { type AttachedRoute, attachRoutes } from "../routes/attach_routes.ts";
 import type { CompiledListener, Rule, ServedRule } from "../compiled_model.ts";
@@ -91,6 +94,7 @@ function* createListener(
     readonly context: ForwardingContext;
   },
 ): Generator<void, Listener> {
+  const { documents, fallbacks } = wellKnownEntries(served);
   return {
     key,
     gateway: gateway.metadata.name,
@@ -108,7 +112,8 @@ function* createListener(
         matches: rule.spec.matches,
         value: route,
       })),
-      ...wellKnownEntries(served),
+      ...documents,
     ]),
+    fallbacks: fallbacks.length === 0 ? undefined : createRouteTable(fallbacks),
   };
 }

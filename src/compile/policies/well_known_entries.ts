@@ -1,49 +1,89 @@
 import type { HttpMatch } from "../../api/resources/http_match.ts";
-import type { WellKnown } from "../../policy/policy_kind.ts";
+import type { RunningPolicy } from "../../policy/policy.ts";
+import type { PolicyKind, WellKnown } from "../../policy/policy_kind.ts";
 import { isWildcard } from "../../route/hostname.ts";
 import type { RouteEntry } from "../../route/route_table.ts";
 import type { Route } from "../../snapshot/snapshot.ts";
 import type { ServedRule } from "../compiled_model.ts";
 
-/**
- * Creates the routes to documents about protected paths, such as the metadata of an MCP server, so that configuration need not have
- * them; the root form too, for the only such rule of its hosts. The routes of the configuration take precedence.
- */
+/** Routes to documents about protected paths, such as the metadata of an MCP server, so that configuration need not have them. */
+export interface WellKnownEntries {
+  /** Routes to the documents; the root form too, for the only such rule of its hosts. */
+  readonly documents: readonly RouteEntry<Route>[];
+  /** Routes to a 404 where clients look for documents that do not exist; the configuration's routes take precedence. */
+  readonly fallbacks: readonly RouteEntry<Route>[];
+}
+
+/** Creates the routes for the rules of a listener. */
 export function wellKnownEntries(
   served: readonly ServedRule[],
-): RouteEntry<Route>[] {
-  const protectedRules = served.flatMap((rule) => {
-    const wellKnown = wellKnownOf(rule);
-    const paths = wellKnown === undefined ? [] : resourcePathsOf(rule);
-    const [first] = paths;
-    return wellKnown === undefined || first === undefined
-      ? []
-      : [{ ...rule, first, paths, wellKnown }];
-  });
+): WellKnownEntries {
+  const protectedRules = served.flatMap(describeProtection);
   const isOnly = whetherOnly(protectedRules);
-  return protectedRules.map((
-    { route, hostnames, first, paths, wellKnown: { prefixes, root } },
-  ) => ({
+  return {
+    documents: protectedRules.map((rule) => documentsOf(rule, isOnly(rule))),
+    fallbacks: protectedRules.map(fallbackOf),
+  };
+}
+
+interface ProtectedRule extends ServedRule {
+  readonly paths: readonly [string, ...string[]];
+  readonly kind: PolicyKind;
+  readonly wellKnown: WellKnown;
+}
+
+function describeProtection(rule: ServedRule): readonly ProtectedRule[] {
+  const [first, ...others] = resourcePathsOf(rule);
+  if (first === undefined) return [];
+  return firstWellKnown(rule).map((found) => ({
+    ...rule,
+    ...found,
+    paths: [first, ...others],
+  }));
+}
+
+function documentsOf(
+  { route, hostnames, paths, wellKnown: { prefixes, root } }: ProtectedRule,
+  hasRoot: boolean,
+): RouteEntry<Route> {
+  return {
     hostnames,
     matches: [
       ...paths.flatMap((path) =>
         prefixes.map((prefix) => match("PathPrefix", prefix + path))
       ),
-      ...(isOnly({ hostnames }) ? [match("Exact", root)] : []),
+      ...(hasRoot ? [match("Exact", root)] : []),
     ],
-    value: { ...route, resourcePath: first },
-  }));
+    value: { ...route, resourcePath: paths[0] },
+  };
 }
 
-/** Returns what the first policy that has such documents says of them. */
-function wellKnownOf({ effective }: ServedRule): WellKnown | undefined {
+function fallbackOf(
+  { route, hostnames, kind, wellKnown: { prefixes, notFound } }: ProtectedRule,
+): RouteEntry<Route> {
+  const policy: RunningPolicy = {
+    kind,
+    onRequest: notFound,
+    readableBy: () => "every page",
+  };
+  return {
+    hostnames,
+    matches: prefixes.map((prefix) => match("PathPrefix", prefix)),
+    value: { ...route, policies: [policy] },
+  };
+}
+
+/** Returns the first kind that has such documents, as a list of one. */
+function firstWellKnown(
+  { effective }: ServedRule,
+): readonly Pick<ProtectedRule, "kind" | "wellKnown">[] {
   for (const { kind, layers } of effective) {
     for (const { traffic } of layers) {
       const wellKnown = kind.wellKnown(traffic);
-      if (wellKnown !== undefined) return wellKnown;
+      if (wellKnown !== undefined) return [{ kind, wellKnown }];
     }
   }
-  return undefined;
+  return [];
 }
 
 type Hosts = Pick<ServedRule, "hostnames">;

@@ -15,7 +15,12 @@ import { type CredentialPlace, credentialPlace } from "./credential.ts";
 import { jwtClaims, protectedResource } from "./request_identity.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
 import { McpOAuth } from "../mcp/mcp_oauth.ts";
-import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
+import type {
+  Policy,
+  PolicyContext,
+  ReadableBy,
+  RequestVerdict,
+} from "../policy.ts";
 import type { PolicyOptions, ReadFile } from "../policy_kind.ts";
 import type { LoginSecrets } from "../mcp/mcp_login.ts";
 import { linesOf } from "./jwt_checks.ts";
@@ -84,6 +89,10 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     if (token !== undefined) return this.#verify(token, context);
     if (this.#mode === "Strict") return demandToken(mcp?.metadataUrl(context));
     context.trace?.skip("no token");
+  }
+
+  readableBy(context: PolicyContext): ReadableBy | undefined {
+    return this.#mcp?.readableBy(context);
   }
 
   #verify(

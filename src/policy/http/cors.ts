@@ -3,7 +3,7 @@ import { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { compileOrigins } from "./cors_origin.ts";
 import { defineSlot } from "../slot.ts";
-import type { Policy, PolicyContext } from "../policy.ts";
+import type { Policy, PolicyContext, ReadableBy } from "../policy.ts";
 
 import { definePolicy, noProblems } from "../define_policy.ts";
 
@@ -29,7 +29,8 @@ export const exposedHeaders = defineSlot<readonly string[]>("exposedHeaders");
  *
  * The policy responds to preflights with 204; if the origin is not allowed, without CORS headers, and the browser stops. Other
  * requests pass with any origin, and the browser withholds the response. Headers are written to the response, so that rejections
- * have them too and those of the upstream are replaced.
+ * have them too and those of the upstream are replaced. Another policy may decide for the requests that it answers itself
+ * (`ReadableBy`), such as those for the OAuth metadata of an MCP server.
  *
  * `*` in methods and headers allows what the preflight requests: to browsers, a literal `*` excludes `Authorization`, and everything
  * when credentials are allowed.
@@ -38,8 +39,18 @@ export function createCors(config: Cors): Policy<never> {
   const decorate = compileDecoration(config);
   // Later policies may change or remove the header before the response comes back.
   const origins = new WeakMap<RequestMessage, string>();
+  const readers = new WeakMap<RequestMessage, ReadableBy>();
   return {
-    onRequest({ request, trace }) {
+    onRequest(context) {
+      const { request, trace } = context;
+      const readableBy = request.target.includes(WELL_KNOWN)
+        ? context.readableBy
+        : undefined;
+      if (readableBy !== undefined) {
+        trace?.skip(`OAuth endpoint, readable by ${readableBy}`);
+        readers.set(request, readableBy);
+        return;
+      }
       const origin = request.headers.getJoined("origin");
       if (origin === undefined) {
         trace?.skip("no Origin header");
@@ -52,10 +63,27 @@ export function createCors(config: Cors): Policy<never> {
       }
     },
     onResponse(context, response) {
+      const readableBy = readers.get(context.request);
+      if (readableBy !== undefined) {
+        return overrule(readableBy, response.headers);
+      }
       const origin = origins.get(context.request);
       decorate(context, origin, response.headers);
     },
   };
+}
+
+/** Part of the path of requests that policies answer themselves for pages of every origin, or of none. */
+const WELL_KNOWN = "/.well-known/";
+
+/** Applies the decision of another policy, also to rejections, such as those of a rate limit. */
+function overrule(readableBy: ReadableBy, headers: HeaderList): void {
+  if (readableBy === "every page") {
+    headers.delete("access-control-allow-credentials");
+    headers.set("access-control-allow-origin", "*");
+  } else {
+    for (const name of decisionHeaders) headers.delete(name);
+  }
 }
 
 const decisionHeaders = [

@@ -1,3 +1,6 @@
+import type { WellKnown } from "../policy_kind.ts";
+import type { Rejection } from "../rejection.ts";
+import { publicPreflight, rejectPublicly } from "./mcp_responses.ts";
 import { PROTECTED_RESOURCE_PREFIX } from "./resource_url.ts";
 
 /** An OAuth endpoint of an MCP server. */
@@ -12,10 +15,19 @@ const OPEN_ID_PREFIX = "/.well-known/openid-configuration";
 const prefixes = [PROTECTED_RESOURCE_PREFIX, SERVER_PREFIX, OPEN_ID_PREFIX];
 
 /** Places where MCP clients look for the metadata of a server and of its authorization server. */
-export const wellKnownMetadata = {
+export const wellKnownMetadata: WellKnown = {
   prefixes,
   root: PROTECTED_RESOURCE_PREFIX,
-} as const;
+  notFound: ({ request }) =>
+    request.method === "OPTIONS"
+      ? publicPreflight("GET, HEAD, OPTIONS")
+      : notFound(),
+};
+
+/** Rejects a request for metadata that does not exist. */
+export function notFound(): Rejection<"mcp_oauth"> {
+  return rejectPublicly("not_found", "nothing is served here");
+}
 
 const registration = /\/(?:client-registration|register)$/;
 

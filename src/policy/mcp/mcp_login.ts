@@ -7,6 +7,7 @@ import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts
 import type { ProviderAdapter } from "../../identity/providers/provider.ts";
 import {
   AuthorizationServer,
+  isLoginPage,
   isOAuthEndpoint,
   type OAuthEndpoint,
   oauthEndpoints,
@@ -93,15 +94,22 @@ export class McpLogin {
     const login = readLoginPath(path);
     if (login === undefined) return undefined;
     const method = oauthEndpoints[login.endpoint];
-    if (request.method === "OPTIONS") {
-      return publicPreflight(`${method}, OPTIONS`);
+    const allow = isLoginPage(login.endpoint) ? method : `${method}, OPTIONS`;
+    if (request.method === "OPTIONS" && allow !== method) {
+      return publicPreflight(allow);
     }
     if (request.method !== method) {
       return rejectPublicly("method_not_allowed", `use ${method}`, {
-        headers: { allow: `${method}, OPTIONS` },
+        headers: { allow },
       });
     }
     return this.#serve(login, request, origin);
+  }
+
+  /** Reports whether a path below `/.well-known/oauth-authorization-server` is a page of the login, for the user alone. */
+  isPage(path: string): boolean {
+    const login = readLoginPath(path);
+    return login !== undefined && isLoginPage(login.endpoint);
   }
 
   /** Returns the metadata of the authorization server. @throws {OAuthError} */

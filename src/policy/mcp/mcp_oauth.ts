@@ -26,8 +26,8 @@ import {
   rejectPublicly,
 } from "./mcp_responses.ts";
 import { registerClient } from "./mcp_registration.ts";
-import { findEndpoint, type McpEndpoint } from "./mcp_endpoint.ts";
-import type { PolicyContext, PolicyOutcome } from "../policy.ts";
+import { findEndpoint, type McpEndpoint, notFound } from "./mcp_endpoint.ts";
+import type { PolicyContext, PolicyOutcome, ReadableBy } from "../policy.ts";
 import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
 import type { PolicyServices } from "../policy_services.ts";
 import { waitFor } from "../policy_trace.ts";
@@ -100,6 +100,15 @@ export class McpOAuth implements ProtectedResource {
     return resourceMetadataUrl(this.#origin(context), pathOfResource(context));
   }
 
+  /** Decides which pages may read the response for an endpoint: pages of a login are for the user, the others for every client. */
+  readableBy({ request }: PolicyContext): ReadableBy | undefined {
+    const endpoint = findEndpoint(pathOf(request.target));
+    if (endpoint === undefined) return undefined;
+    return endpoint.kind === "server" && this.#login?.isPage(endpoint.path)
+      ? "no page"
+      : "every page";
+  }
+
   /** Responds for an endpoint; returns `undefined` when the request is for the MCP server itself. */
   respond(
     context: PolicyContext,
@@ -115,7 +124,7 @@ export class McpOAuth implements ProtectedResource {
     const methods = endpoint.kind === "registration" ? "POST" : "GET, HEAD";
     if (method === "OPTIONS") return publicPreflight(`${methods}, OPTIONS`);
     if (endpoint.kind === "unknown") {
-      return rejectPublicly("not_found", "nothing is served here");
+      return notFound();
     }
     if (!methods.split(", ").includes(method)) {
       return rejectPublicly("method_not_allowed", `use ${methods}`, {

@@ -8,7 +8,7 @@ import {
 } from "../authentication/auth_responses.ts";
 import { Rejection } from "../rejection.ts";
 
-/** CORS headers of documents without secrets, which any page may read. A CORS policy of the route replaces them. */
+/** CORS headers of documents without secrets, which any page may read. No CORS policy replaces them; see `ReadableBy`. */
 export const publicHeaders = { "access-control-allow-origin": "*" } as const;
 
 /** Optional parts of a rejection. */
