@@ -124,7 +124,7 @@ export class TokenVerifier {
     while (true) {
       const problem = await signatureProblem(token, keys);
       if (problem === undefined) return keys;
-      const issuedBy = this.#issuedBy(token, provider);
+      const issuedBy = await this.#issuedBy(token, provider, keys);
       if (issuedBy === undefined) throw problem;
       // The provider may have added a key, or replaced the one with this id.
       const newer = await waitFor(
@@ -137,16 +137,21 @@ export class TokenVerifier {
   }
 
   /** When a token was issued at the latest, by its own account; `undefined` when its claims reject it whatever its key. */
-  #issuedBy(
-    { claims }: UnverifiedToken,
+  async #issuedBy(
+    token: UnverifiedToken,
     provider: TokenProvider,
-  ): number | undefined {
+    { withdrawn = [] }: KeySet,
+  ): Promise<number | undefined> {
+    const { claims } = token;
     try {
       checkClaims(claims, this.#rules(provider), this.#now());
     } catch (error) {
       if (error instanceof TokenError) return undefined;
       throw error;
     }
+    // A withdrawn key has signed it, so no new key has. The provider may still bring that key back.
+    const known = { keys: withdrawn, ignored: [] };
+    if (await signatureProblem(token, known) === undefined) return -Infinity;
     const { iat } = claims;
     // Without a time of issue (RFC 9068 section 2.2 requires it), nothing says that the token is newer than the keys.
     return typeof iat === "number" ? iat * 1000 + this.#clockSkewMs : -Infinity;

@@ -65,6 +65,26 @@ Deno.test("a bad token gets 401 within the cool-down when it was issued before t
   assert.equal(idp.keyRequests, 2);
 });
 
+for (const [kid, successor] of Object.entries(successors)) {
+  Deno.test(`a token of a withdrawn key gets 401 right after the change to ${kid}, so that its client refreshes it`, async () => {
+    await using story = await startStory(old);
+    const { clock, idp, signNow, answer } = story;
+    const withdrawn = await signNow(old);
+    assert.equal((await answer(withdrawn)).status, 200);
+    clock.advance(second);
+    idp.keys = [successor];
+    assert.equal((await answer(await signNow(successor))).status, 200);
+    clock.advance(second);
+
+    assert.equal((await answer(withdrawn)).status, 401);
+    assert.equal(idp.keyRequests, 2);
+
+    clock.advance(10 * second);
+    idp.keys = [old];
+    assert.equal((await answer(withdrawn)).status, 200);
+  });
+}
+
 Deno.test("a token that its claims rule out causes no fetch", async () => {
   await using story = await startStory(old);
   const { clock, idp, sign, answer } = story;

@@ -21,6 +21,8 @@ export interface KeySet {
   readonly keys: readonly PublicKey[];
   /** Unusable keys with the reason: `"k2": not for signatures`. */
   readonly ignored: readonly string[];
+  /** Keys that the provider has withdrawn since the gateway uses it, the newest 20. */
+  readonly withdrawn?: readonly PublicKey[];
 }
 
 /** Provides the keys of an identity provider. */

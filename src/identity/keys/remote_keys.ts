@@ -41,6 +41,7 @@ export interface KeySetState extends DocumentState {
 
 const MAX_LEFT_OUT_KEYS = 20;
 const MAX_KID_LENGTH = 64;
+const MAX_WITHDRAWN_KEYS = 20;
 const MAX_AGE_MS = 24 * 60 * 60_000;
 const COOL_DOWN_MS = 10_000;
 
@@ -133,7 +134,12 @@ export class RemoteKeys implements KeySource {
     { text, fetchedAt, freshMs }: CachedDocument,
   ): Promise<DocumentVersion<KeySet>> {
     if (this.#last?.text !== text) {
-      this.#last = { text, keys: await readKeySet(text) };
+      const { keys = [], withdrawn = [] } = this.#last?.keys ?? {};
+      const known = [...keys, ...withdrawn].slice(0, MAX_WITHDRAWN_KEYS);
+      this.#last = {
+        text,
+        keys: { ...await readKeySet(text), withdrawn: known },
+      };
     }
     return { value: this.#last.keys, fetchedAt, freshMs };
   }
