@@ -5,7 +5,9 @@ import { describeError } from "../../src/base/errors.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const suite = config.imports["@modelcontextprotocol/conformance"];
-const REVISION = "2025-11-25";
+/** Revisions of MCP whose requirements the suite knows. */
+export const revisions = ["2025-11-25", "2026-07-28"] as const;
+const CLIENT_REVISION = "2025-11-25";
 const TIMEOUT_MS = 600_000;
 
 /** The result of a run of the MCP conformance suite. */
@@ -25,12 +27,15 @@ interface Check {
 }
 
 /**
- * Runs every server scenario that MCP 2025-11-25 requires, and those it does not score, against `url`.
+ * Runs every server scenario that a revision of MCP requires, and those that it does not score, against `url`.
  *
  * @throws {Error} If the suite itself cannot run.
  */
-export function runConformance(url: string): Promise<ConformanceResult> {
-  return runSuite(["server", "--url", url, "--requirements", REVISION]);
+export function runConformance(
+  url: string,
+  revision: (typeof revisions)[number],
+): Promise<ConformanceResult> {
+  return runSuite(["server", "--url", url, "--requirements", revision]);
 }
 
 /**
@@ -42,7 +47,7 @@ export function runClientConformance(
   scenario: string,
   command: readonly string[],
 ): Promise<ConformanceResult> {
-  const flags = ["--scenario", scenario, "--spec-version", REVISION];
+  const flags = ["--scenario", scenario, "--spec-version", CLIENT_REVISION];
   return runSuite(["client", "--command", command.join(" "), ...flags]);
 }
 
@@ -100,7 +105,7 @@ async function readResult(directory: string): Promise<ConformanceResult> {
       }
     }
   }
-  return { passed, failed, problems, scenarios };
+  return { passed, failed, problems: problems.sort(), scenarios };
 }
 
 async function readChecks(file: string): Promise<Check[]> {

@@ -25,17 +25,35 @@ export const directly: Path = {
 /** Connects them through a gateway with one plain route. */
 export const throughGateway: Path = {
   name: "through the gateway",
-  async reach(origin) {
-    const host = new URL(origin).host;
-    const running = await startTestGateway({
-      routes: [{ name: "all", backends: [{ host }] }],
-    });
-    return {
-      origin: running.origin,
-      [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
-    };
-  },
+  reach: (origin) => reachThrough(origin, {}),
 };
+
+/** Connects them through a gateway that reads every MCP message, for a rule that denies nothing. */
+export const throughRules: Path = {
+  name: "through a gateway with rules for tools",
+  reach: (origin) =>
+    reachThrough(origin, {
+      authorization: {
+        policy: {
+          matchExpressions: ["!has(mcp.tool) || mcp.tool.name != 'drop_table'"],
+        },
+      },
+    }),
+};
+
+async function reachThrough(
+  origin: string,
+  policies: Readonly<Record<string, unknown>>,
+): Promise<Reached> {
+  const host = new URL(origin).host;
+  const running = await startTestGateway({
+    routes: [{ name: "all", backends: [{ host }], policies }],
+  });
+  return {
+    origin: running.origin,
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
+}
 
 /** All paths; clients must observe no difference. */
 export const paths: readonly Path[] = [directly, throughGateway];

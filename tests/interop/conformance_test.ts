@@ -1,33 +1,61 @@
 import assert from "node:assert/strict";
 import {
+  revisions,
   runClientConformance,
   runConformance,
 } from "../harness/conformance.ts";
-import { directly, openPlayground, paths } from "../harness/paths.ts";
+import {
+  directly,
+  openPlayground,
+  paths,
+  throughRules,
+} from "../harness/paths.ts";
 
-Deno.test("playground passes every server scenario of the MCP conformance suite", async () => {
-  await using playground = await openPlayground(directly);
+/**
+ * Checks of each revision that pass, at least. The fixture of the suite itself passes 130 of 2026-07-28; what fails here belongs to
+ * the extension for tasks.
+ */
+const passing = { "2025-11-25": 84, "2026-07-28": 164 } as const;
+const optional = /^tasks-/;
 
-  const { passed, failed, problems, scenarios } = await runConformance(
-    playground.mcpUrl,
-  );
+for (const revision of revisions) {
+  Deno.test(`playground passes the MCP conformance suite of ${revision}, and so it does through the gateway`, async () => {
+    const [direct, ...others] = await Promise.all(
+      paths.map(async (path) => {
+        await using playground = await openPlayground(path);
+        return await runConformance(playground.mcpUrl, revision);
+      }),
+    );
 
-  assert.deepEqual(problems, []);
-  assert.deepEqual({ passed, failed }, { passed: 84, failed: 0 });
-  assert.equal(Object.keys(scenarios).length, 33);
-});
-
-for (const path of paths.filter((path) => path !== directly)) {
-  Deno.test(`MCP conformance suite finds ${path.name} exactly what it finds directly`, async () => {
-    await using far = await openPlayground(path);
-    await using near = await openPlayground(directly);
-
-    const actual = await runConformance(far.mcpUrl);
-    const expected = await runConformance(near.mcpUrl);
-
-    assert.deepEqual(actual, expected);
+    assert(direct);
+    assert.deepEqual(
+      direct.problems.filter((problem) => !optional.test(problem)),
+      [],
+    );
+    assert.equal(direct.passed, passing[revision]);
+    for (const other of others) assert.deepEqual(other, direct);
   });
 }
+
+Deno.test("requests of MCP 2026-07-28 pass a gateway that reads them as they pass without it", async () => {
+  const [near, far] = await Promise.all(
+    [directly, throughRules].map(async (path) => {
+      await using playground = await openPlayground(path);
+      const { scenarios } = await runConformance(
+        playground.mcpUrl,
+        "2026-07-28",
+      );
+      return Object.entries(scenarios).filter(([name]) =>
+        !ownErrors.includes(name)
+      ).sort();
+    }),
+  );
+
+  assert.deepEqual(far, near);
+});
+
+/** Scenarios whose requests the gateway itself rejects, with an error of its own form. */
+const ownErrors = ["http-header-validation", "tasks-request-headers"];
 
 for (const { name } of paths) {
   Deno.test(`MCP client resumes a broken event stream ${name} in the conformance scenario sse-retry`, async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../src/base/clock.ts";
+import { askModel, askUser, type FormSchema, modelText } from "./input.ts";
 import {
   objectSchema,
   type Offer,
@@ -76,7 +77,7 @@ const interactiveTools: Readonly<Record<string, Tool>> = {
     inputSchema: objectSchema({ uri: { type: "string" } }),
     async call(input, caller) {
       const uri = readText(input, "uri");
-      await caller.resourceUpdated(uri);
+      await caller.notify.resourceUpdated(uri);
       return [text(`Touched ${uri}`)];
     },
   },
@@ -95,24 +96,30 @@ const interactiveTools: Readonly<Record<string, Tool>> = {
   ask_user: {
     description: "Asks the client's user a question",
     inputSchema: objectSchema({ question: { type: "string" } }),
-    async call(input, caller) {
-      const { action, content } = await caller.elicit(
-        readText(input, "question"),
-        {
-          type: "object",
-          properties: { answer: { type: "string", description: "Answer" } },
-          required: ["answer"],
-        },
-      );
-      return [text(`${action}: ${JSON.stringify(content ?? {})}`)];
+    call(input, caller) {
+      const response = caller.response("answer");
+      if (response === undefined) {
+        const question = askUser(readText(input, "question"), answerForm);
+        return { requests: { answer: question } };
+      }
+      const { action, content = {} } = response;
+      return [text(`${action}: ${JSON.stringify(content)}`)];
     },
   },
   ask_model: {
     description: "Asks the client's model",
     inputSchema: objectSchema({ prompt: { type: "string" } }),
-    call: async (
-      input,
-      caller,
-    ) => [text(await caller.sample(readText(input, "prompt")))],
+    call(input, caller) {
+      const response = caller.response("answer");
+      return response === undefined
+        ? { requests: { answer: askModel(readText(input, "prompt")) } }
+        : [text(modelText(response) ?? JSON.stringify(response))];
+    },
   },
+};
+
+const answerForm: FormSchema = {
+  type: "object",
+  properties: { answer: { type: "string", description: "Answer" } },
+  required: ["answer"],
 };

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../src/base/json.ts";
+import type { InputNeeded } from "./input.ts";
 
 /** Tools, prompts and resources of an MCP server. */
 export interface Offer {
@@ -34,7 +35,10 @@ export interface Prompt {
   readonly description: string;
   readonly arguments: readonly string[];
   /** Missing arguments are empty strings. */
-  render(argument: (name: string) => string): readonly Content[];
+  render(
+    argument: (name: string) => string,
+    caller: Caller,
+  ): readonly Content[] | InputNeeded;
 }
 
 /** A resource with a fixed URI. */
@@ -57,55 +61,34 @@ export type ObjectSchema = { type: "object"; [keyword: string]: unknown };
 export interface Tool {
   readonly description: string;
   readonly inputSchema: ObjectSchema;
-  call(input: JsonObject, caller: Caller): Content[] | Promise<Content[]>;
+  call(input: JsonObject, caller: Caller): Outcome | Promise<Outcome>;
 }
 
-/** The client that called a tool, while the tool runs. */
+type Outcome = Content[] | InputNeeded;
+
+/** The client that called a tool or got a prompt, until the result. */
 export interface Caller {
-  /** Sends a log message of level `info`. */
+  /** Capabilities that the client declared, as it sent them. */
+  readonly capabilities: JsonObject;
+  /** State that the call before kept in `InputNeeded`. */
+  readonly state: JsonObject | undefined;
+  /** Returns the client's response to a request of `InputNeeded`, as it sent it; `undefined` if there is none. */
+  response(name: string): JsonObject | undefined;
+  /** Sends a log message of level `info`, if the client wants such messages. */
   log(message: string): Promise<void>;
   /** Reports progress if the client requested it. */
   progress(done: number, total: number): Promise<void>;
-  /** Returns the response of the client's model. */
-  sample(prompt: string): Promise<string>;
-  /** Asks the client's user to fill in a form. */
-  elicit(message: string, requestedSchema: FormSchema): Promise<JsonObject>;
-  /** Notifies the client on its standalone stream that a resource changed, if the client subscribed to it. */
-  resourceUpdated(uri: string): Promise<void>;
+  /** Notifies subscribers that something changed. */
+  readonly notify: Notifier;
   /** Closes this call's event stream; the client must resume it with `Last-Event-ID` to receive the result. */
   disconnect(): void;
 }
 
-/** Form of an elicitation: a flat object of primitive properties. */
-export interface FormSchema {
-  type: "object";
-  properties: Record<string, FormField>;
-  required: string[];
-}
-
-/** Field of a form (MCP 2025-11-25, "Elicitation", requested schema). */
-export type FormField =
-  | { type: "string"; description: string; default?: string }
-  | { type: "number" | "integer"; description: string; default?: number }
-  | { type: "boolean"; description: string; default?: boolean }
-  | {
-    type: "string";
-    description: string;
-    enum: string[];
-    enumNames?: string[];
-    default?: string;
-  }
-  | { type: "string"; description: string; oneOf: Choice[] }
-  | {
-    type: "array";
-    description: string;
-    items: { type: "string"; enum: string[] };
-  }
-  | { type: "array"; description: string; items: { anyOf: Choice[] } };
-
-interface Choice {
-  const: string;
-  title: string;
+/** Notifies the clients that subscribed to such changes. */
+export interface Notifier {
+  toolsChanged(): void | Promise<void>;
+  promptsChanged(): void | Promise<void>;
+  resourceUpdated(uri: string): void | Promise<void>;
 }
 
 /** Returns the schema of an object whose listed properties are all required. */

@@ -1,4 +1,4 @@
-import type { FormSchema } from "../../../cli/dev/mcp/offer.ts";
+import type { FormSchema } from "../../../cli/dev/mcp/input.ts";
 
 /** One required string. */
 export const responseForm: FormSchema = {

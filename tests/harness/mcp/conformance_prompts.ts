@@ -1,4 +1,6 @@
 import { type Prompt, text } from "../../../cli/dev/mcp/offer.ts";
+import { acceptedForm } from "../../../cli/dev/mcp/input.ts";
+import { askContext } from "./conformance_rounds.ts";
 import { embed, image, RED_PIXEL } from "./conformance_content.ts";
 
 /** Prompts that the conformance scenarios get by name. */
@@ -31,6 +33,16 @@ export const prompts: Readonly<Record<string, Prompt>> = {
     description: "A prompt with an image",
     arguments: [],
     render: () => [image(RED_PIXEL), text("Please analyze the image above.")],
+  },
+  test_input_required_result_prompt: {
+    description: "A prompt that asks for its context",
+    arguments: [],
+    render(_argument, caller) {
+      const context = acceptedForm(caller.response("user_context"))?.context;
+      return context === undefined
+        ? { requests: { user_context: askContext } }
+        : [text(`Use the following context: ${context}`)];
+    },
   },
 };
 

@@ -1,6 +1,11 @@
 import {
-  type Caller,
+  askModel,
+  askUser,
   type FormSchema,
+  modelText,
+} from "../../../cli/dev/mcp/input.ts";
+import {
+  type Caller,
   objectSchema,
   readText,
   text,
@@ -97,10 +102,11 @@ export const conformanceTools: Readonly<Record<string, Tool>> = {
   test_sampling: {
     description: "Asks the client's model",
     inputSchema: objectSchema({ prompt: { type: "string" } }),
-    async call(input, caller) {
-      return [
-        text(`LLM response: ${await caller.sample(readText(input, "prompt"))}`),
-      ];
+    call(input, caller) {
+      const response = caller.response("answer");
+      return response === undefined
+        ? { requests: { answer: askModel(readText(input, "prompt")) } }
+        : [text(`LLM response: ${modelText(response)}`)];
     },
   },
   test_elicitation: {
@@ -153,13 +159,13 @@ export const conformanceTools: Readonly<Record<string, Tool>> = {
   },
 };
 
-async function elicit(caller: Caller, message: string, form: FormSchema) {
-  const { action, content } = await caller.elicit(message, form);
+function elicit(caller: Caller, message: string, form: FormSchema) {
+  const response = caller.response("answer");
+  if (response === undefined) {
+    return { requests: { answer: askUser(message, form) } };
+  }
+  const { action, content = {} } = response;
   return [
-    text(
-      `User response: action=${action}, content=${
-        JSON.stringify(content ?? {})
-      }`,
-    ),
+    text(`User response: action=${action}, content=${JSON.stringify(content)}`),
   ];
 }

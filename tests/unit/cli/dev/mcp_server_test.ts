@@ -7,6 +7,10 @@ import {
   ElicitRequestSchema,
   ResourceUpdatedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import {
+  Client as ClientV2,
+  StreamableHTTPClientTransport as TransportV2,
+} from "@modelcontextprotocol/client";
 import assert from "node:assert/strict";
 import {
   type McpServerOptions,
@@ -133,6 +137,32 @@ Deno.test("MCP server offers tools that talk back to the client", async () => {
   await client.close();
 });
 
+Deno.test("MCP server talks back to a client of MCP 2026-07-28, without a session", async () => {
+  await using server = start();
+  const client = new ClientV2({ name: "test", version: "1.0.0" }, {
+    capabilities: { elicitation: {} },
+    versionNegotiation: { mode: "auto" },
+  });
+  client.setRequestHandler("elicitation/create", ({ params }) => ({
+    action: "accept",
+    content: { answer: `${params.message} Yes.` },
+  }));
+  const transport = new TransportV2(new URL(server.url));
+  await client.connect(transport);
+
+  const asked = await client.callTool({
+    name: "ask_user",
+    arguments: { question: "Sure?" },
+  });
+
+  assert.equal(client.getNegotiatedProtocolVersion(), "2026-07-28");
+  assert.equal(transport.sessionId, undefined);
+  assert.deepEqual(asked.content, [
+    { type: "text", text: 'accept: {"answer":"Sure? Yes."}' },
+  ]);
+  await client.close();
+});
+
 Deno.test("MCP server offers a prompt and a resource", async () => {
   await using server = start();
   const client = await connect(server.url);
@@ -161,7 +191,8 @@ Deno.test("MCP server reports to the model what is wrong with a tool's arguments
   const client = await connect(server.url);
 
   assert.deepEqual(await callTool(client, "add", { a: "two", b: 3 }), {
-    text: 'Cannot read "a": expected a number, got "two"',
+    text:
+      "Input validation error: Invalid arguments for tool add: data/a must be number",
     isError: true,
   });
   await client.close();
