@@ -17,15 +17,15 @@ const COUNTS = 4;
 /** Numbers of a record: what is available, and when its window opened. */
 const RECORD_NUMBERS = 2;
 
-/** Places of the words of a limit. */
+/** Places of the words of a limit; the lock takes two. */
 const LOCK = 0;
-const SIZE = 1;
+const SIZE = 2;
 /** Records that were ever used; those beyond are fresh memory. */
-const USED = 2;
+const USED = 3;
 /** First free record that was used before. */
-const FREE = 3;
-const OLDEST = 4;
-const NEWEST = 5;
+const FREE = 4;
+const OLDEST = 5;
+const NEWEST = 6;
 const HEADER_WORDS = 8;
 
 /** Places of the words of a record; the hash takes four. */

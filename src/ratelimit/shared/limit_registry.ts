@@ -36,8 +36,8 @@ interface Entry {
 const CONTROL = 1;
 /** Time for which requests in progress may use limits that no configuration has any more. */
 const RETIREMENT_MS = 600_000;
-/** A thread that was told to end may still complete what it does with a lock, which takes microseconds. */
-const ENDING_MS = 100;
+/** A thread that still holds the same lock after this time has ended; until then it may go on. */
+const ENDED_AFTER_MS = 2000;
 const MAX_RETIRED_BYTES = 64 * 1024 * 1024;
 
 /** Limits of all threads, kept by the control thread, each while a configuration of some thread uses it. */
@@ -78,15 +78,10 @@ export class LimitRegistry {
     if (entry !== undefined) this.#drop(thread, key, entry);
   }
 
-  /** Frees what a thread used that has ended or was told to end. */
+  /** Frees what a thread used that has ended, or was terminated a moment ago. */
   removeThread(thread: number): void {
     for (const [key, entry] of this.#entries) this.#drop(thread, key, entry);
-    this.#clock.setTimer(() => {
-      const retired = [...this.#retired.keys()];
-      for (const { limit } of [...this.#entries.values(), ...retired]) {
-        limit.recoverFrom(thread);
-      }
-    }, ENDING_MS);
+    this.#clock.setTimer(() => this.#recoverFrom(thread), ENDED_AFTER_MS);
   }
 
   counts(): readonly LimitCounts[] {
@@ -97,6 +92,19 @@ export class LimitRegistry {
   describe(): readonly LimitReading[] {
     const now = Math.floor(this.#clock.monotonic());
     return [...this.#entries.values()].map(({ limit }) => limit.describe(now));
+  }
+
+  /** Frees limits that a thread holds, and still holds after a while: a thread that goes on does not hold one for long. */
+  #recoverFrom(thread: number): void {
+    const used = [...this.#entries.values(), ...this.#retired.keys()];
+    const held = used.flatMap(({ limit }) => {
+      const { holder } = limit;
+      return holder.thread === thread ? [{ limit, holder }] : [];
+    });
+    if (held.length === 0) return;
+    this.#clock.setTimer(() => {
+      for (const { limit, holder } of held) limit.recoverFrom(holder);
+    }, ENDED_AFTER_MS);
   }
 
   #create({ identity, definition }: LimitRequest): Entry {

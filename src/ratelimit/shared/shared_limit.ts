@@ -14,7 +14,7 @@ import { boundKey, DROPPED_PER_KEY } from "../local/local_limit.ts";
 import { type KeyHash, KeyHasher } from "./key_hash.ts";
 import { count, KeyTable, NONE } from "./key_table.ts";
 import { SharedBudget, type SharedBudgetOwner } from "./shared_budget.ts";
-import { ThreadLock } from "./thread_lock.ts";
+import { type Holder, ThreadLock } from "./thread_lock.ts";
 
 /** Memory of a limit, for all threads. */
 export interface LimitMemory {
@@ -175,10 +175,15 @@ export class SharedLimit implements SharedBudgetOwner {
     return { ...this.counts(), ...least, overshoot };
   }
 
-  /** Frees the limit if a thread ended while it held it, and repairs what that thread left half done. */
-  recoverFrom(thread: number): void {
+  /** Returns who holds the limit now. */
+  get holder(): Holder {
+    return this.#memory.lock.holder;
+  }
+
+  /** Frees the limit from a thread that ended while it held it, and repairs what that thread left half done. */
+  recoverFrom(holder: Holder): void {
     const { table, lock } = this.#memory;
-    if (!lock.takeFrom(thread)) return;
+    if (!lock.takeFrom(holder)) return;
     table.repair();
     lock.release();
   }

@@ -6,10 +6,20 @@ const SPINS = 200;
 /** A missed wake-up costs this much. */
 const SLEEP_MS = 10;
 
+/** Place of a count of holds, after the word of the lock. */
+const HOLDS = 1;
+
+/** A thread that holds a lock since some time. */
+export interface Holder {
+  readonly thread: number;
+  /** Number of the hold. */
+  readonly hold: number;
+}
+
 /**
- * Lock in shared memory. Calls of one thread nest.
+ * Lock in two words of shared memory. Calls of one thread nest.
  *
- * A thread that dies while it holds the lock keeps it, until `takeFrom` is called for it.
+ * A thread that ends while it holds the lock keeps it, until `takeFrom` is called for it.
  */
 export class ThreadLock {
   readonly #words: Int32Array;
@@ -25,18 +35,17 @@ export class ThreadLock {
   }
 
   hold(): void {
-    if (this.#depth === 0 && !this.#swap(FREE, this.#owner)) {
-      this.#wait(Infinity);
-    }
-    this.#depth++;
+    this.tryHold(Infinity);
   }
 
   /** Gives up after some sleeps of at most 10 ms; then returns false. */
   tryHold(sleeps: number): boolean {
-    const isHeld = this.#depth > 0 || this.#swap(FREE, this.#owner) ||
-      this.#wait(sleeps);
-    if (isHeld) this.#depth++;
-    return isHeld;
+    if (this.#depth === 0) {
+      if (!this.#swap(FREE, this.#owner) && !this.#wait(sleeps)) return false;
+      this.#words[this.#at + HOLDS] = this.#holds + 1;
+    }
+    this.#depth++;
+    return true;
   }
 
   release(): void {
@@ -45,14 +54,24 @@ export class ThreadLock {
     if ((word & CONTENDED) !== 0) Atomics.notify(this.#words, this.#at, 1);
   }
 
-  /** Holds the lock in place of a thread that has ended; returns whether that thread held it. */
-  takeFrom(owner: number): boolean {
+  /** Returns who holds the lock now. */
+  get holder(): Holder {
     const word = Atomics.load(this.#words, this.#at);
-    // Whoever waits has to be woken by the release.
-    const isTaken = (word & ~CONTENDED) === owner &&
-      this.#swap(word, this.#owner | CONTENDED);
-    if (isTaken) this.#depth++;
-    return isTaken;
+    return { thread: word & ~CONTENDED, hold: this.#holds };
+  }
+
+  /** Holds the lock in place of a thread that has ended; returns whether that thread still held it. */
+  takeFrom({ thread, hold }: Holder): boolean {
+    const word = Atomics.load(this.#words, this.#at);
+    if ((word & ~CONTENDED) !== thread || this.#holds !== hold) return false;
+    // The release has to wake whoever waits.
+    if (!this.#swap(word, this.#owner | CONTENDED)) return false;
+    this.#depth++;
+    return true;
+  }
+
+  get #holds(): number {
+    return this.#words[this.#at + HOLDS] ?? 0;
   }
 
   #wait(sleeps: number): boolean {

@@ -3,11 +3,8 @@ import { takeAll } from "../../../../src/ratelimit/local/take_all.ts";
 import { SharedCounterStore } from "../../../../src/ratelimit/shared/shared_counter_store.ts";
 import type { CountingWork } from "./shared_threads.ts";
 
-async function count(
-  work: CountingWork,
-  respond: (holding: string) => void,
-): Promise<number> {
-  const { thread, grant, requests, keys, order, attempts, hangs } = work;
+async function count(work: CountingWork): Promise<number | "holding"> {
+  const { thread, grant, requests, keys, order, attempts, endsHolding } = work;
   const clock = { monotonic: () => grant.now };
   const store = new SharedCounterStore({
     thread,
@@ -19,10 +16,9 @@ async function count(
     lease.limit(identity, definition)
   );
   await lease.ready();
-  if (hangs) {
+  if (endsHolding) {
     limits[0]?.hold();
-    respond("holding");
-    for (;;);
+    return "holding";
   }
   let admitted = 0;
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -41,6 +37,5 @@ async function count(
 addEventListener("message", async (event) => {
   if (!(event instanceof MessageEvent)) return;
   const [port] = event.ports;
-  const respond = (response: unknown) => port?.postMessage(response);
-  respond(await count(event.data, respond));
+  port?.postMessage(await count(event.data));
 });

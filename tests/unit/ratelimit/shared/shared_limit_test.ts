@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import type { Limit } from "../../../../src/ratelimit/local/counter_store.ts";
-import { systemClock } from "../../../../src/base/clock.ts";
-import { yieldToEventLoop } from "../../../../src/base/slices.ts";
 import { LocalLimit } from "../../../../src/ratelimit/local/local_limit.ts";
 import { takeAll } from "../../../../src/ratelimit/local/take_all.ts";
 import { LimitRegistry } from "../../../../src/ratelimit/shared/limit_registry.ts";
@@ -282,45 +280,20 @@ Deno.test("workers that race with more keys than fit keep the table whole", asyn
   assert.equal(counts.admitted - counts.evictedKeys, 64);
 });
 
-Deno.test("a worker that dies while it counts does not block the others", async () => {
+Deno.test("a worker that ends while it counts does not block the others", async () => {
   const clock = new FakeClock();
   const registry = new LimitRegistry(clock);
   const requests = [requestOf("limit", { base: 100 })];
   using survivor = new CountingThread(registry);
   const victim = new CountingThread(registry);
-  assert.equal(await victim.run(requests, { hangs: true }), "holding");
+  assert.equal(await victim.run(requests, { endsHolding: true }), "holding");
   const admitted = survivor.run(requests, { attempts });
   const [described] = registry.describe();
   assert.equal(described?.name, "limit");
 
   victim[Symbol.dispose]();
   registry.removeThread(victim.number);
-  clock.advance(100);
+  clock.advance(10_000);
 
   assert.equal(await admitted, 100);
-});
-
-Deno.test("workers killed at any time leave a table that counts on", async () => {
-  // A thread that is told to end takes real time for it.
-  const registry = new LimitRegistry(systemClock, 64);
-  const requests = [requestOf("keyed", { base: 1e9 }, true)];
-  const keys = [Array.from({ length: 200 }, (_, at) => `key-${at}`)];
-  using survivor = new CountingThread(registry);
-  for (let round = 0; round < 3; round++) {
-    const victim = new CountingThread(registry);
-    await victim.run(requests, { keys });
-    void victim.run(requests, { attempts: Infinity, keys });
-    const before = registry.counts()[0]?.admitted ?? 0;
-    while ((registry.counts()[0]?.admitted ?? 0) === before) {
-      await yieldToEventLoop();
-    }
-    victim[Symbol.dispose]();
-    const counted = survivor.run(requests, { keys });
-    registry.removeThread(victim.number);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    systemClock.setTimer(resolve, 100);
-    await promise;
-    assert.equal(await counted, 1000);
-    assert.deepEqual(registry.counts().map(({ keys }) => keys), [64]);
-  }
 });

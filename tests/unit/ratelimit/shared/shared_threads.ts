@@ -21,7 +21,7 @@ export interface CountingWork {
   readonly order: readonly number[];
   readonly attempts: number;
   /** Hold the first limit and never release it. */
-  readonly hangs: boolean;
+  readonly endsHolding: boolean;
 }
 
 export const minute = 60_000;
@@ -112,7 +112,7 @@ export class CountingThread implements Disposable {
       keys: requests.map(() => [""]),
       order: requests.map((_, at) => at),
       attempts: 1000,
-      hangs: false,
+      endsHolding: false,
       ...work,
     };
     this.#worker.postMessage(all, [port2]);
