@@ -17,6 +17,7 @@ export type GatewayErrorCode =
   | "invalid_backend"
   | "invalid_policy"
   | "transformation_failed"
+  | "list_unreadable"
   | "upstream_connect_failed"
   | "upstream_tls_failed"
   | "upstream_overloaded"

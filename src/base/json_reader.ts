@@ -15,6 +15,7 @@ import {
   needsDecoding,
   setMember,
   type WantedMember,
+  type WantedValue,
   WHOLE,
 } from "./json_shape.ts";
 import {
@@ -34,6 +35,8 @@ const MAX_VALUES = 10_000;
 const MAX_WHOLE_BYTES = 1 << 20;
 /** Limit of unread names with escapes or beyond ASCII, each of which takes a microsecond. */
 const MAX_DECODED_NAMES = 1000;
+/** How many items of a list are read. */
+const MAX_ITEMS = 10_000;
 /** So much is read at a time: 5 ms at most. */
 const STEP_BYTES = 512 * 1024;
 
@@ -61,7 +64,27 @@ interface OpenObject extends OpenValue {
   name: string;
 }
 
-/** Range of a value in the bytes, without surrounding white space. */
+/** An open list with items to read. */
+class OpenList implements OpenValue {
+  readonly depth: number;
+  readonly start: number;
+  /** What to read of each item. */
+  readonly items: WantedValue | undefined;
+  readonly found: unknown[] = [];
+
+  constructor(items: WantedValue | undefined, { depth, start }: OpenValue) {
+    this.items = items;
+    this.depth = depth;
+    this.start = start;
+  }
+
+  /** Index of the item that is being read. */
+  get name(): number {
+    return this.found.length;
+  }
+}
+
+/** Where a value is in the bytes that were read, without the blanks around it. */
 export interface JsonSpan {
   readonly start: number;
   readonly end: number;
@@ -69,10 +92,11 @@ export interface JsonSpan {
 
 /**
  * Reads a few members of a JSON text that comes from a client, and nothing of the rest but whether it is JSON: `{"model": "a"}`
- * of `{"model": "a", "messages": […]}`. A list in place of an object with members to read is empty.
+ * of `{"model": "a", "messages": […]}`. Of a list in place of an object with members to read, or an object in place of a list with
+ * items to read, nothing is read: the result has an empty one.
  *
  * Every server reads the result in the same way. Lets everything else go on in between; takes at most 15 ms per MB in all.
- * @param spans Gets where each value is that was read, by its path: `""` is the whole text, `params.name` a member.
+ * @param spans Gets where each value is that was read, by its path: `""` is the whole text, `params.name` a member, `tools.0` an item.
  * @throws {JsonProblem} When it is not JSON in UTF-8 without a byte order mark, or too large; or when it is ambiguous: beside or
  * within what is read, a name occurs twice, also in another case, or has a NUL; a number is none that a double holds exactly; a
  * string is not valid Unicode.
@@ -98,10 +122,11 @@ class JsonReader {
   #depth = 0;
   /** By depth: 1 for an object, 0 for a list. */
   readonly #isObject: number[] = [];
-  /** Members to read of the next value. */
-  #next: WantedMember["members"] | undefined;
-  readonly #objects: OpenObject[] = [];
-  #object: OpenObject | undefined;
+  /** What to read of the next value. */
+  #next: WantedValue | undefined;
+  /** Open values with parts to read, and the innermost of them. */
+  readonly #path: (OpenObject | OpenList)[] = [];
+  #open: OpenObject | OpenList | undefined;
   #whole: OpenValue | undefined;
   /** In the value that is read as a whole. */
   #values = 0;
@@ -145,8 +170,8 @@ class JsonReader {
         const end = kind === KIND.STRING ? skipString(bytes, at) : NO_TOKEN;
         if (end === NO_TOKEN) throw malformed();
         if (this.#whole !== undefined) this.#names++;
-        else if (this.#object?.depth === depth) {
-          this.#readName(this.#object, at, end);
+        else if (this.#open?.depth === depth) {
+          this.#readName(this.#open, at, end);
         }
         expected = COLON;
         at = end;
@@ -156,9 +181,7 @@ class JsonReader {
         if (!isOwn || expected !== end && expected !== NEXT_OR_END) {
           throw malformed();
         }
-        if (this.#object?.depth === depth) {
-          this.#endObject(this.#object, at + 1);
-        }
+        if (this.#open?.depth === depth) this.#close(this.#open, at + 1);
         depth--;
         at++;
         if (this.#whole?.depth === depth) this.#endWhole(this.#whole, at);
@@ -196,35 +219,36 @@ class JsonReader {
     return true;
   }
 
-  /** Begins to read a value, of which `members` are wanted. */
+  /** Begins to read a value. */
   #select(
-    members: WantedMember["members"],
+    wanted: WantedValue,
     kind: number,
     depth: number,
     start: number,
   ): void {
     this.#next = undefined;
-    if (members !== WHOLE && kind === KIND.OPEN_OBJECT) {
-      this.#object = {
-        depth: depth + 1,
-        start,
-        wanted: members,
-        found: {},
-        name: "",
-      };
-      this.#objects.push(this.#object);
-    } else if (members !== WHOLE && kind === KIND.OPEN_LIST) {
-      this.#found([], { start, end: start });
-    } else {
+    const isScalar = kind !== KIND.OPEN_OBJECT && kind !== KIND.OPEN_LIST;
+    if (wanted === WHOLE || isScalar) {
       this.#whole = { depth, start };
       this.#values = 0;
       this.#names = 0;
+      return;
     }
+    // An object in place of a list has no members to read, a list in place of an object no items.
+    const { members = [], items } = wanted;
+    const place = { depth: depth + 1, start };
+    const isObject = kind === KIND.OPEN_OBJECT;
+    this.#open = isObject
+      ? { ...place, wanted: members, found: {}, name: "" }
+      : new OpenList(items, place);
+    this.#next = isObject ? undefined : items;
+    this.#path.push(this.#open);
   }
 
-  #endObject({ start, found }: OpenObject, end: number): void {
-    this.#objects.pop();
-    this.#object = this.#objects.at(-1);
+  #close({ start, found }: OpenObject | OpenList, end: number): void {
+    this.#next = undefined;
+    this.#path.pop();
+    this.#open = this.#path.at(-1);
     this.#found(found, { start, end });
   }
 
@@ -235,15 +259,23 @@ class JsonReader {
 
   #found(value: unknown, span: JsonSpan): void {
     if (this.#spans !== undefined) {
-      this.#spans.set(this.#objects.map(({ name }) => name).join("."), span);
+      this.#spans.set(this.#path.map(({ name }) => name).join("."), span);
     }
-    if (this.#object === undefined) this.value = value;
-    else setMember(this.#object.found, this.#object.name, value);
+    const open = this.#open;
+    if (open === undefined) this.value = value;
+    else if ("wanted" in open) setMember(open.found, open.name, value);
+    else {
+      open.found.push(value);
+      this.#next = open.items;
+      if (open.found.length <= MAX_ITEMS) return;
+      throw new JsonProblem("it has too many items", false);
+    }
   }
 
   /** @param from Index of the quote that the name begins with; `to` is after the one that it ends with. */
-  #readName(object: OpenObject, from: number, to: number): void {
-    const { wanted, found } = object;
+  #readName(open: OpenObject | OpenList, from: number, to: number): void {
+    if (!("wanted" in open)) return;
+    const { wanted, found } = open;
     const start = from + 1;
     const end = to - 1;
     const isPlain = !needsDecoding(this.#bytes, start, end);
@@ -258,8 +290,8 @@ class JsonReader {
       ? isSpelled(member, this.#bytes, start)
       : this.#decode(from, to) === member.name;
     if (!isExact) throw otherSpelling(member.name);
-    object.name = member.name;
-    this.#next = member.members;
+    open.name = member.name;
+    this.#next = member.value;
   }
 
   /** Decodes a name as the most lenient servers read it. Escapes are no ambiguity by themselves. */

@@ -1,7 +1,10 @@
 import { Buffer } from "node:buffer";
 
 /** The values to read, by name: `{ params: { name: WHOLE } }` for `params.name`. */
-export type JsonShape = typeof WHOLE | JsonMembers;
+export type JsonShape = typeof WHOLE | JsonMembers | JsonItems;
+
+/** The items of a list: `{ tools: [{ name: WHOLE }] }` reads the names of all tools. */
+export type JsonItems = readonly [JsonShape];
 
 /** The members of an object to read. */
 export interface JsonMembers {
@@ -14,6 +17,9 @@ export const WHOLE = "whole";
 /** Returns the shape that holds what both hold. */
 export function joinShapes(a: JsonShape, b: JsonShape): JsonShape {
   if (a === WHOLE || b === WHOLE) return WHOLE;
+  if (isItems(a) || isItems(b)) {
+    return isItems(a) && isItems(b) ? [joinShapes(a[0], b[0])] : WHOLE;
+  }
   const joined = new Map(Object.entries(a));
   for (const [name, shape] of Object.entries(b)) {
     const known = joined.get(name);
@@ -22,32 +28,53 @@ export function joinShapes(a: JsonShape, b: JsonShape): JsonShape {
   return Object.fromEntries(joined);
 }
 
+function isItems(shape: JsonMembers | JsonItems): shape is JsonItems {
+  return Array.isArray(shape);
+}
+
+/** A value to read: as a whole, or parts of an object or of a list. */
+export type WantedValue = typeof WHOLE | WantedMembers | WantedItems;
+
+/** The parts to read of an object. */
+export interface WantedMembers {
+  readonly members: readonly WantedMember[];
+  readonly items?: never;
+}
+
+/** The parts to read of each item of a list. */
+export interface WantedItems {
+  readonly members?: never;
+  readonly items: WantedValue;
+}
+
 /** A member to read, as it is looked up. */
 export interface WantedMember {
   readonly name: string;
   readonly bytes: Uint8Array;
   /** The bytes in lower case. */
   readonly folded: Uint8Array;
-  readonly members: readonly WantedMember[] | typeof WHOLE;
+  readonly value: WantedValue;
 }
 
 /** Makes the members of a shape ready to be looked up. */
-function wantedMembers(shape: JsonShape): WantedMember["members"] {
+function wantedValue(shape: JsonShape): WantedValue {
   if (shape === WHOLE) return WHOLE;
-  return Object.entries(shape).map(([name, inner]) => ({
+  if (isItems(shape)) return { items: wantedValue(shape[0]) };
+  const members = Object.entries(shape).map(([name, inner]) => ({
     name,
     bytes: Buffer.from(name),
     folded: Buffer.from(name.toLowerCase()),
-    members: wantedMembers(inner),
+    value: wantedValue(inner),
   }));
+  return { members };
 }
 
 /** The values that `readJson` reads, compiled once. */
 export class JsonSelection {
-  readonly wanted: WantedMember["members"];
+  readonly wanted: WantedValue;
 
   constructor(shape: JsonShape) {
-    this.wanted = wantedMembers(shape);
+    this.wanted = wantedValue(shape);
   }
 }
 

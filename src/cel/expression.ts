@@ -1,18 +1,17 @@
-import { describeError } from "../base/errors.ts";
 import type { JsonShape } from "../base/json_shape.ts";
 import { checkNames, type Usage } from "./check.ts";
-import { environment } from "./environment.ts";
-import { EvaluationFailure } from "./evaluation_failure.ts";
-import {
-  type Ast,
-  type Environment,
-  parseExpression,
-  type Value,
-} from "./library.ts";
+import type { EvaluationFailure } from "./evaluation_failure.ts";
+import { type Ast, parseExpression } from "./library.ts";
 import { findMistake } from "./mistakes.ts";
 import { membershipsOf } from "./membership.ts";
+import {
+  type IsUnknownInput,
+  type PartialResult,
+  planPartially,
+} from "./partial.ts";
 import { type FieldPath, fieldPathsOf, shapeAt } from "./paths.ts";
-import { type ResultType, resultTypeOf, typeName } from "./result_type.ts";
+import { asCondition, planValue } from "./plan.ts";
+import { type ResultType, resultTypeOf } from "./result_type.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";
 
 /** The fault of an expression that the gateway cannot evaluate. */
@@ -37,7 +36,7 @@ export class Expression {
   readonly #fields: ReadonlySet<FieldName>;
   readonly #paths: readonly FieldPath[];
   readonly #ast: Ast;
-  readonly #evaluate: ReturnType<Environment["plan"]>;
+  readonly #evaluate: (variables: Variables) => unknown;
 
   constructor(shown: string, ast: Ast, { variables, fields }: Usage) {
     this.shown = shown;
@@ -45,7 +44,7 @@ export class Expression {
     this.#fields = fields;
     this.#ast = ast;
     this.#paths = fieldPathsOf(ast);
-    this.#evaluate = environment().plan(ast);
+    this.#evaluate = planValue(ast, this.#paths);
   }
 
   /** True if the result is the same for every request. */
@@ -75,27 +74,19 @@ export class Expression {
 
   /** Returns the value, or the error. Never throws. */
   evaluate(variables: Variables): unknown | EvaluationFailure {
-    try {
-      const bindings: Record<string, Value> = {};
-      for (const name of this.variables) {
-        const value = variables[name];
-        if (value !== undefined) bindings[name] = value;
-      }
-      return this.#evaluate(bindings);
-    } catch (error) {
-      return new EvaluationFailure(describeError(error));
-    }
+    return this.#evaluate(variables);
   }
 
   /** Returns the value; anything but a boolean is an error. Never throws. */
   test(variables: Variables): boolean | EvaluationFailure {
-    const value = this.evaluate(variables);
-    if (typeof value === "boolean" || value instanceof EvaluationFailure) {
-      return value;
-    }
-    return new EvaluationFailure(
-      `expected a boolean, got a ${typeName(value)}`,
-    );
+    return asCondition(this.#evaluate(variables));
+  }
+
+  /** Plans it as a condition some of whose inputs are not known. */
+  planPartially(
+    isUnknownInput: IsUnknownInput,
+  ): (variables: Variables) => PartialResult {
+    return planPartially(this.#ast, isUnknownInput);
   }
 
   /**

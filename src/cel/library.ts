@@ -29,6 +29,12 @@ import {
 import { EvaluationFailure } from "./evaluation_failure.ts";
 import { faultOf, type SyntaxFault } from "./syntax_fault.ts";
 import { joinTexts, replaceText, splitText } from "./texts.ts";
+import {
+  isUnknown,
+  readUnknown,
+  UNKNOWN,
+  UNKNOWN_FUNCTION,
+} from "./unknown.ts";
 
 /** A value in an expression: integers are `bigint`, objects maps, arrays lists. */
 export type Value = CelInput;
@@ -180,6 +186,7 @@ export class Environment {
         celFunc("@in", [BOOL, anyMap], BOOL, isKeyOf),
         celFunc(RANGE_FUNCTION, [DYN], DYN, (range) => range),
         celFunc(APPEND_FUNCTION, [DYN, DYN], DYN, appended),
+        celFunc(UNKNOWN_FUNCTION, [], DYN, readUnknown),
       ],
     }));
     this.functionNames = new Set(
@@ -187,15 +194,17 @@ export class Environment {
     );
   }
 
-  /** Plans an expression once; the returned function, which never throws, evaluates it for each request. */
-  plan(
-    ast: Ast,
-  ): (bindings: Record<string, Value>) => unknown | EvaluationFailure {
+  /**
+   * Plans an expression, once for all requests. The function returns its value, an `EvaluationFailure` or `UNKNOWN`; it throws when
+   * the evaluation takes too many steps.
+   */
+  plan(ast: Ast): (bindings: Record<string, Value>) => unknown {
     const evaluate = plan(this.#environment, withCountedMacros(ast));
     return (bindings) => {
       resetCost();
       const result = evaluate(bindings);
-      return isCelError(result) ? failureOf(result.message) : result;
+      if (!isCelError(result)) return result;
+      return isUnknown(result) ? UNKNOWN : failureOf(result.message);
     };
   }
 }

@@ -8,48 +8,70 @@ export type FieldPath = readonly [variable: string, ...fields: string[]];
 /** Lists the fields that an expression reads; each chain such as `mcp.tool['name']` or `has(jwt.sub)` once, in full. */
 export function fieldPathsOf(ast: Ast): readonly FieldPath[] {
   const paths: FieldPath[] = [];
-  collect(ast, new Set(), paths);
+  visitFields(ast, (_, path) => paths.push(path));
   return paths;
 }
 
-/** @param local Names introduced by macros around `part`. */
-function collect(
+/** Visits each chain of fields that an expression reads; names that macros introduce are none. */
+export function visitFields(
+  ast: Ast,
+  visit: (part: Ast, path: FieldPath) => void,
+): void {
+  visitParts(ast, noNames, (part, local) => {
+    const path = pathOf(part);
+    if (path === undefined) return true;
+    if (!local.has(path[0])) visit(part, path);
+    return false;
+  });
+}
+
+const noNames: ReadonlySet<string> = new Set();
+
+/**
+ * Visits the parts of an expression from the outside in.
+ * @param local Names that macros around `part` have introduced.
+ * @param visit Reports whether to visit what is inside the part too.
+ */
+export function visitParts(
   part: Ast,
   local: ReadonlySet<string>,
-  paths: FieldPath[],
+  visit: (part: Ast, local: ReadonlySet<string>) => boolean,
 ): void {
-  const path = pathOf(part);
-  if (path !== undefined) {
-    if (!local.has(path[0])) paths.push(path);
-    return;
-  }
-  const collectAll = (parts: readonly (Ast | undefined)[], names = local) => {
-    for (const each of parts) {
-      if (each !== undefined) collect(each, names, paths);
-    }
-  };
+  if (!visit(part, local)) return;
   const { exprKind: kind } = part;
-  switch (kind.case) {
-    case "selectExpr":
-      return collectAll([kind.value.operand]);
-    case "callExpr":
-      return collectAll([kind.value.target, ...kind.value.args]);
-    case "listExpr":
-      return collectAll(kind.value.elements);
-    case "structExpr":
-      return kind.value.entries.forEach(({ keyKind, value }) =>
-        collectAll([
+  if (kind.case === "comprehensionExpr") {
+    const { iterVar, iterVar2, accuVar, ...parts } = kind.value;
+    const inner = new Set([...local, iterVar, iterVar2, accuVar]);
+    const { iterRange, accuInit, loopCondition, loopStep, result } = parts;
+    for (const each of [iterRange, accuInit]) {
+      if (each !== undefined) visitParts(each, local, visit);
+    }
+    for (const each of [loopCondition, loopStep, result]) {
+      if (each !== undefined) visitParts(each, inner, visit);
+    }
+  } else for (const each of childrenOf(part)) visitParts(each, local, visit);
+}
+
+/** Returns the parts right inside of a part that is no macro. */
+function childrenOf({ exprKind: kind }: Ast): readonly Ast[] {
+  const parts = (): readonly (Ast | undefined)[] => {
+    switch (kind.case) {
+      case "selectExpr":
+        return [kind.value.operand];
+      case "callExpr":
+        return [kind.value.target, ...kind.value.args];
+      case "listExpr":
+        return kind.value.elements;
+      case "structExpr":
+        return kind.value.entries.flatMap(({ keyKind, value }) => [
           keyKind.case === "mapKey" ? keyKind.value : undefined,
           value,
-        ])
-      );
-    case "comprehensionExpr": {
-      const { iterVar, iterVar2, accuVar, ...parts } = kind.value;
-      collectAll([parts.iterRange, parts.accuInit]);
-      const inner = new Set([...local, iterVar, iterVar2, accuVar]);
-      collectAll([parts.loopCondition, parts.loopStep, parts.result], inner);
+        ]);
+      default:
+        return [];
     }
-  }
+  };
+  return parts().filter((part) => part !== undefined);
 }
 
 /** Returns the chain of fields of `part`; `undefined` when it is anything else. */

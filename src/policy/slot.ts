@@ -33,6 +33,15 @@ export class Slots {
     }
     this.#last = { slot, value, next: this.#last };
   }
+
+  /** Returns the values as they are now. */
+  copy(): Slots {
+    const copy = new Slots();
+    for (let entry = this.#last; entry !== undefined; entry = entry.next) {
+      copy.#last = { ...entry, next: copy.#last };
+    }
+    return copy;
+  }
 }
 
 interface Entry<T> {

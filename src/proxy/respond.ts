@@ -27,6 +27,7 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   invalid_backend: { status: 500, text: "no valid backend" },
   invalid_policy: { status: 500, text: "invalid policy" },
   transformation_failed: { status: 500, text: "transformation failed" },
+  list_unreadable: { status: 502, text: "unreadable list from upstream" },
   upstream_connect_failed: { status: 503, text: "upstream connect failed" },
   upstream_tls_failed: { status: 503, text: "upstream tls failed" },
   upstream_overloaded: { status: 503, text: "upstream overloaded" },

@@ -27,8 +27,10 @@ import {
 import { noteFailedExpression } from "../expressions/expression_slots.ts";
 import type { Policy, PolicyContext } from "../policy.ts";
 import type { PolicyOptions, PolicyProblem } from "../policy_kind.ts";
+import type { PolicyServices } from "../policy_services.ts";
 import { Rejection } from "../rejection.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
+import { ListFilter } from "./list_filter.ts";
 import { missingScopes } from "./scopes.ts";
 
 /** Finds rules that cannot be evaluated, or are never true. */
@@ -61,7 +63,7 @@ function typeWarning(
  */
 export function createAuthorization(
   { action, policy }: Authorization,
-  { hide }: Pick<PolicyOptions, "hide">,
+  { hide, services }: AuthorizationOptions,
 ): Policy<"authorization"> {
   const rules = policy.matchExpressions.map((text) =>
     new AuthorizationRule(text, hide)
@@ -69,6 +71,7 @@ export function createAuthorization(
   const use = joinBodyUses(rules.map(({ bodyUse }) => bodyUse));
   const passing = action === "Allow";
   const mode: Mode = passing ? "require" : "deny";
+  const lists = ListFilter.create(rules, passing, services);
 
   function decide(
     context: PolicyContext,
@@ -92,12 +95,22 @@ export function createAuthorization(
     return undefined;
   }
 
-  return {
-    onRequest: (context) =>
-      use === undefined
-        ? decide(context)
-        : readBodyVariables(context, use).then(() => decide(context)),
+  if (use === undefined) return { onRequest: decide };
+  const decideByBody = async (context: PolicyContext) => {
+    await readBodyVariables(context, use);
+    const refusal = decide(context);
+    if (refusal === undefined) await lists?.watch(context);
+    return refusal;
   };
+  if (lists === undefined) return { onRequest: decideByBody };
+  return {
+    onRequest: decideByBody,
+    onResponse: (context, response) => lists.filter(context, response),
+  };
+}
+
+interface AuthorizationOptions extends Pick<PolicyOptions, "hide"> {
+  readonly services: Pick<PolicyServices, "clock" | "log" | "maxBufferBytes">;
 }
 
 /** Mode of the rules: all must be true, or none may be. */

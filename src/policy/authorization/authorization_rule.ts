@@ -1,10 +1,13 @@
 import type { Hide } from "../../base/redaction.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import type { Expression } from "../../cel/expression.ts";
+import { type PartialResult, unknownField } from "../../cel/partial.ts";
+import type { FieldPath } from "../../cel/paths.ts";
 import type { Variables } from "../../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
 import type { Claims } from "../identity.ts";
+import type { ListName, McpTargetName } from "../mcp/mcp_lists.ts";
 
 /** Result of a rule for a request; a rule that errors is neither true nor false. */
 export type RuleResult = boolean | EvaluationFailure;
@@ -22,7 +25,13 @@ export class AuthorizationRule {
   /** The scopes that it requires; `undefined` when it requires anything else. */
   readonly requiredScopes: readonly string[] | undefined;
   readonly bodyUse: BodyUse;
+  /** The fields of `mcp` about a target that it reads. */
+  readonly targets: ReadonlySet<McpTargetName>;
   readonly #expression: Expression;
+  /** The test without a field of `mcp` that a list does not have; `undefined` if the rule does not read the field. */
+  readonly #partial: Readonly<
+    Record<"arguments" | "uri", PartialTest | undefined>
+  >;
   /** Results by the claims of verified tokens, which are the same object while a token is cached. */
   readonly #decided: WeakMap<object, RuleResult> | undefined;
 
@@ -31,7 +40,14 @@ export class AuthorizationRule {
     this.shown = expression.shown;
     this.requiredScopes = expression.requiredScopes;
     this.bodyUse = bodyUseOf(expression);
+    this.targets = new Set(
+      targetNames.filter((name) => expression.shapeAt(["mcp", name])),
+    );
     this.#expression = expression;
+    this.#partial = {
+      arguments: testWithout(expression, ["mcp", "tool", "arguments"]),
+      uri: testWithout(expression, ["mcp", "resource", "name"]),
+    };
     this.#decided = expression.readsOnlyClaims ? new WeakMap() : undefined;
   }
 
@@ -47,6 +63,34 @@ export class AuthorizationRule {
     }
     return result;
   }
+
+  /**
+   * Tests a request for an item of a list: `UNKNOWN` when the result depends on the arguments of the tool, or on the URI that a
+   * client makes of a template.
+   */
+  testItem(list: ListName, variables: Variables): PartialResult {
+    const test = list === "tools"
+      ? this.#partial.arguments
+      : list === "resourceTemplates"
+      ? this.#partial.uri
+      : undefined;
+    return test === undefined
+      ? this.#expression.test(variables)
+      : test(variables);
+  }
+}
+
+type PartialTest = (variables: Variables) => PartialResult;
+
+const targetNames = ["tool", "prompt", "resource"] as const;
+
+function testWithout(
+  expression: Expression,
+  field: FieldPath,
+): PartialTest | undefined {
+  return expression.shapeAt(field) === undefined
+    ? undefined
+    : expression.planPartially(unknownField(field));
 }
 
 /** Evaluates every rule for a request. */

@@ -2,7 +2,7 @@ import { timestampValue, type Value } from "../../cel/library.ts";
 import { claimsValue, lazyMap } from "../../cel/values.ts";
 import type { Variables } from "../../cel/variables.ts";
 import type { HeaderList } from "../../http/header_list.ts";
-import type { ResponseMessage } from "../../http/message.ts";
+import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import {
   apiKeyMetadata,
@@ -22,12 +22,27 @@ export interface TransformedMessages {
   readonly responseText?: BodyText | undefined;
 }
 
+/** The part of a request that expressions read. */
+export interface VariableSource
+  extends Pick<PolicyContext, "acceptedAt" | "gateway" | "slots"> {
+  readonly request: Pick<
+    RequestMessage,
+    | "method"
+    | "scheme"
+    | "authority"
+    | "target"
+    | "version"
+    | "headers"
+    | "source"
+  >;
+}
+
 /** Variables of a request; values are created on first use. */
 export class RequestVariables implements Variables {
-  readonly #context: PolicyContext;
+  readonly #context: VariableSource;
   readonly #messages: TransformedMessages | undefined;
 
-  constructor(context: PolicyContext, messages?: TransformedMessages) {
+  constructor(context: VariableSource, messages?: TransformedMessages) {
     this.#context = context;
     this.#messages = messages;
   }
@@ -94,10 +109,10 @@ export class RequestVariables implements Variables {
 
 /** Readers of fields, by name; they return `undefined` if a request does not have the field. */
 type Fields = Readonly<
-  Record<string, (context: PolicyContext) => Value | undefined>
+  Record<string, (context: VariableSource) => Value | undefined>
 >;
 
-function fieldsValue(fields: Fields, context: PolicyContext): Value {
+function fieldsValue(fields: Fields, context: VariableSource): Value {
   return lazyMap(
     () => Object.keys(fields),
     (name) => Object.hasOwn(fields, name) ? fields[name]?.(context) : undefined,

@@ -111,6 +111,12 @@ const byReason: Readonly<
       ? "Raise `config.limits.maxBufferBytes`, or replace no body by one that is made of it."
       : "Correct the expression under `transformation`, or say what it gives when something is missing: `has(x) ? x : 'none'`.",
   }),
+  list_unreadable: (failed) => ({
+    cause: `${errorOf(failed)}.`,
+    failing: namedPart("backend", failed.backend?.name),
+    advice:
+      "Rules of the route filter lists of tools, prompts and resources. Correct what the MCP server sends; if the list is too long, raise `config.limits.maxBufferBytes`.",
+  }),
   body_too_large: refused(
     "Send less, or raise `config.limits.maxBodyBytes`; where the error is about changing a message, `maxBufferBytes` beside it.",
   ),

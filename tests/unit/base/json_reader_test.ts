@@ -99,6 +99,19 @@ const READ: readonly [string, JsonShape, unknown][] = [
   ['{"a":[1]}', { a: { b: WHOLE } }, { a: [] }],
   ['{"a":"x"}', { a: { b: WHOLE } }, { a: "x" }],
   ["[1]", {}, []],
+  ["[ ]", [WHOLE], []],
+  ["[1 , [2]]", [WHOLE], [1, [2]]],
+  ['{"a":[{"b":1,"c":2},{"c":3},4]}', { a: [{ b: WHOLE }] }, {
+    a: [{ b: 1 }, {}, 4],
+  }],
+  ['{"a":[[{"b":1}],[]],"d":2}', { a: [[{ b: WHOLE }]], d: WHOLE }, {
+    a: [[{ b: 1 }], []],
+    d: 2,
+  }],
+  ['{"a":{"b":1},"c":[[{"d":1}]]}', { a: [WHOLE], c: [{ d: WHOLE }] }, {
+    a: {},
+    c: [[]],
+  }],
   [" null\n", {}, null],
   ['{"x":1,"x":2,"X":3,"a":1}', { a: WHOLE }, { a: 1 }],
   ['{"x":{"a":1,"a":2},"a":"é😀"}', { a: WHOLE }, { a: "é😀" }],
@@ -240,3 +253,26 @@ for (const [what, piece] of Object.entries(hostile)) {
     assert.ok(turns >= MEGABYTES, `${turns} turns`);
   });
 }
+
+Deno.test("readJson says where the items of a list are", async () => {
+  const text = '{"a":[ {"b": 1} ,{"b":"x"}]}';
+  const spans = new Map<string, JsonSpan>();
+
+  await readJson(
+    encoder.encode(text),
+    new JsonSelection({ a: [{ b: WHOLE }] }),
+    spans,
+  );
+
+  const places = [...spans].map(([path, { start, end }]) =>
+    [path, text.slice(start, end)] as const
+  );
+  assert.deepEqual(Object.fromEntries(places), {
+    "a.0.b": "1",
+    "a.0": '{"b": 1}',
+    "a.1.b": '"x"',
+    "a.1": '{"b":"x"}',
+    a: '[ {"b": 1} ,{"b":"x"}]',
+    "": text,
+  });
+});

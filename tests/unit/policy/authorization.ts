@@ -6,6 +6,7 @@ import type { Authorization } from "../../../src/policy/authorization/authorizat
 import { GatewayError } from "../../../src/base/errors.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import { createAuthorization } from "../../../src/policy/authorization/authorization_policy.ts";
+import { noopServices } from "../../../src/policy/policy_services.ts";
 import { context, headersOf, responseOf } from "./exchange.ts";
 
 type Claims = Record<string, unknown>;
@@ -16,7 +17,8 @@ export function authorization(
   action: Authorization["action"] = "Allow",
 ) {
   const config = { action, policy: { matchExpressions: rules } };
-  return createAuthorization(config, { hide: (text) => text });
+  const services = { ...noopServices(), maxBufferBytes: 1 << 20 };
+  return createAuthorization(config, { hide: (text) => text, services });
 }
 
 /** `pass`, or status, error code and challenge of the rejection; `bad_request` for a body that servers may read in two ways. */

@@ -31,6 +31,7 @@ Deno.test("explainFailure has a cause of one sentence and an advice of its own f
     invalid_backend: true,
     invalid_policy: true,
     transformation_failed: true,
+    list_unreadable: true,
     upstream_connect_failed: true,
     upstream_tls_failed: true,
     upstream_overloaded: true,

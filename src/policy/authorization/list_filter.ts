@@ -1,0 +1,219 @@
+import { JsonProblem } from "../../base/json_ambiguity.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { UNKNOWN } from "../../cel/unknown.ts";
+import { mcpMessage } from "../expressions/expression_slots.ts";
+import {
+  removeContentHeaders,
+  replaceBody,
+} from "../expressions/message_body.ts";
+import { peekBody } from "../expressions/peeked_body.ts";
+import { contentProblem } from "../expressions/readable_content.ts";
+import {
+  RequestVariables,
+  type VariableSource,
+} from "../expressions/request_variables.ts";
+import { FilteredEvents, unreadableList } from "../mcp/filtered_events.ts";
+import { errorMessage, readRequestId } from "../mcp/json_rpc.ts";
+import { ListReader } from "../mcp/list_reader.ts";
+import {
+  listFacts,
+  type ListName,
+  listNames,
+  listOfMethod,
+  messageForItem,
+} from "../mcp/mcp_lists.ts";
+import type { PolicyContext } from "../policy.ts";
+import type { PolicyServices } from "../policy_services.ts";
+import type { AuthorizationRule } from "./authorization_rule.ts";
+import { withPrivateCache } from "./private_cache.ts";
+
+type Services = Pick<PolicyServices, "clock" | "log" | "maxBufferBytes">;
+
+/** A request whose response may have lists, as the rules saw it. */
+interface WatchedRequest {
+  readonly source: VariableSource;
+  readonly sessionId: string | undefined;
+  /** The request asks for a list; otherwise it may open a stream of events, in which lists can be. */
+  readonly isForList: boolean;
+  /** The JSON of the ID of a request for a list. */
+  readonly id: string | undefined;
+}
+
+/**
+ * Filters lists of tools, prompts and resources in responses, so that clients see what the rules let them use.
+ *
+ * Lists are where MCP has them: in responses to requests for a list, and in streams that belong to no request (those of HTTP+SSE, and
+ * resumed ones). A list that cannot be read is an error.
+ */
+export class ListFilter {
+  readonly #rules: readonly AuthorizationRule[];
+  readonly #passing: boolean;
+  readonly #services: Services;
+  readonly #lists: readonly ListName[];
+  readonly #reader: ListReader;
+  readonly #watched = new WeakMap<PolicyContext, WatchedRequest>();
+
+  /**
+   * Creates a filter for rules about tools, prompts or resources; `undefined` when there are none.
+   * @param passing Result that every rule must have.
+   */
+  static create(
+    rules: readonly AuthorizationRule[],
+    passing: boolean,
+    services: Services,
+  ): ListFilter | undefined {
+    const lists = listNames.filter((name) =>
+      rules.some(({ targets }) => targets.has(listFacts(name).target))
+    );
+    return lists.length === 0
+      ? undefined
+      : new ListFilter(rules, passing, lists, services);
+  }
+
+  private constructor(
+    rules: readonly AuthorizationRule[],
+    passing: boolean,
+    lists: readonly ListName[],
+    services: Services,
+  ) {
+    this.#rules = rules.filter(({ bodyUse }) => bodyUse.mcp !== undefined);
+    this.#passing = passing;
+    this.#services = services;
+    this.#lists = lists;
+    this.#reader = new ListReader(lists, services.clock);
+  }
+
+  /** Remembers a request that the rules let pass, if its response may have lists, and asks for a response that can be read. */
+  async watch(context: PolicyContext): Promise<void> {
+    const { request, slots } = context;
+    const { methodName, sessionId } = slots.get(mcpMessage) ?? {};
+    const list = methodName === undefined
+      ? undefined
+      : listOfMethod(methodName);
+    const isForList = list !== undefined && this.#lists.includes(list);
+    if (methodName !== undefined && !isForList) return;
+    const id = isForList ? await readRequestId(request) : undefined;
+    const source = copyForItems(context);
+    this.#watched.set(context, { source, sessionId, isForList, id });
+    const mayStream = request.headers.getJoined("accept")
+      ?.includes("text/event-stream") ?? false;
+    if (isForList || mayStream) {
+      request.headers.set("accept-encoding", "identity");
+    }
+  }
+
+  /**
+   * Filters a response.
+   * @throws {GatewayError} `list_unreadable`
+   */
+  filter(
+    context: PolicyContext,
+    response: ResponseMessage,
+  ): void | Promise<void> {
+    const watched = this.#watched.get(context);
+    const { body, headers, status } = response;
+    // 202: the response comes in another stream.
+    if (watched === undefined || body === undefined || status >= 300) return;
+    if (status === 202 || response.tunnel !== undefined) return;
+    const isStream = eventStream.test(headers.getJoined("content-type") ?? "");
+    if (!isStream && !watched.isForList) return;
+    const problem = contentProblem(headers);
+    if (problem !== undefined) throw unreadableList(problem);
+    withPrivateCache(headers);
+    if (!isStream) return this.#filterWhole(context, watched, response);
+    removeContentHeaders(headers);
+    response.body = new FilteredEvents(body, {
+      filter: (data) => this.#filterMessage(context, watched, data),
+      maxBytes: this.#services.maxBufferBytes,
+      onFailure: (error) => {
+        this.#services.log.warn("Cannot filter a stream of events", {
+          "request.id": context.requestId,
+          error: error.message,
+        });
+        return watched.id === undefined ? undefined : errorEvent(watched.id);
+      },
+    });
+  }
+
+  async #filterWhole(
+    context: PolicyContext,
+    watched: WatchedRequest,
+    response: ResponseMessage,
+  ): Promise<void> {
+    const { maxBufferBytes } = this.#services;
+    const bytes = await peekBody(response, maxBufferBytes);
+    if (bytes === undefined) {
+      throw unreadableList(`it is longer than ${maxBufferBytes} bytes`);
+    }
+    try {
+      const filtered = await this.#filterMessage(context, watched, bytes);
+      if (filtered !== bytes) replaceBody(response, filtered);
+    } catch (error) {
+      if (!(error instanceof JsonProblem)) throw error;
+      throw unreadableList(error.message);
+    }
+  }
+
+  #filterMessage(
+    { trace }: PolicyContext,
+    { source, sessionId }: WatchedRequest,
+    bytes: Uint8Array,
+  ): Promise<Uint8Array> {
+    const variables = new RequestVariables(source);
+    const hiddenBy = new Map<string, number>();
+    return this.#reader.filter(bytes, (list, identifier) => {
+      source.slots.set(mcpMessage, messageForItem(list, identifier, sessionId));
+      const rule = this.#findDenying(list, variables);
+      if (rule === undefined) return true;
+      hiddenBy.set(rule.shown, (hiddenBy.get(rule.shown) ?? 0) + 1);
+      return false;
+    }, (list, listed, hidden) => {
+      const rules = [...hiddenBy].map(([rule, items]) => ({ rule, items }));
+      hiddenBy.clear();
+      const details = { list, listed, hidden, rules };
+      trace?.report({ type: "policyEvent", kind: "authorization", details });
+    });
+  }
+
+  /** Returns the first rule that denies every request for the item. */
+  #findDenying(
+    list: ListName,
+    variables: RequestVariables,
+  ): AuthorizationRule | undefined {
+    return this.#rules.find((rule) => {
+      const result = rule.testItem(list, variables);
+      return result !== UNKNOWN && result !== this.#passing;
+    });
+  }
+}
+
+const eventStream = /^text\/event-stream(?:$|[\t ;])/i;
+
+/** Copies what rules read: later policies change the request. Items are used with POST, also those of a stream that a GET opened. */
+function copyForItems(
+  { request, slots, acceptedAt, gateway }: PolicyContext,
+): VariableSource {
+  const { scheme, authority, target, version, headers, source } = request;
+  return {
+    request: {
+      method: "POST",
+      scheme,
+      authority,
+      target,
+      version,
+      headers: headers.copy(),
+      source,
+    },
+    slots: slots.copy(),
+    acceptedAt,
+    gateway,
+  };
+}
+
+const INTERNAL_ERROR = -32603;
+
+function errorEvent(id: string): Uint8Array {
+  const message = "the gateway cannot read the list of the server";
+  const data = errorMessage(id, INTERNAL_ERROR, message);
+  return new TextEncoder().encode(`event: message\ndata: ${data}\n\n`);
+}

@@ -1,0 +1,144 @@
+import { Buffer } from "node:buffer";
+import { GrowingBuffer } from "../../base/bytes.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { JsonProblem } from "../../base/json_ambiguity.ts";
+import { yieldToEventLoop } from "../../base/slices.ts";
+import type { Body } from "../../http/body.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+import {
+  firstEventEnd,
+  lastEventEnd,
+  LONGEST_EVENT_END,
+} from "../../llm/format/server_sent_events.ts";
+import { parseEvent } from "./event_data.ts";
+
+/** Options of `FilteredEvents`. */
+export interface EventFilter {
+  /** Returns the data of an event as the client is to see it; throws a `JsonProblem` for what it cannot read. */
+  filter(data: Uint8Array): Promise<Uint8Array>;
+  /** Longer events fail. */
+  readonly maxBytes: number;
+  /** Returns a last event for the client; `undefined` cuts the stream off. */
+  onFailure(error: GatewayError): Uint8Array | undefined;
+}
+
+/** So many events are filtered at a time. */
+const EVENTS_PER_SLICE = 256;
+
+/** A stream of server-sent events whose messages are filtered, one event at a time; other events pass as they are. */
+export class FilteredEvents implements Body {
+  readonly length = undefined;
+  readonly #source: Body;
+  readonly #options: EventFilter;
+  readonly #pending = new GrowingBuffer();
+  #isOver = false;
+  #hasFailed = false;
+  /** Thrown after the last event has passed. */
+  #failure: GatewayError | undefined;
+  #filtered = 0;
+
+  constructor(source: Body, options: EventFilter) {
+    this.#source = source;
+    this.#options = options;
+  }
+
+  get trailers(): HeaderList | undefined {
+    return this.#source.trailers;
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    while (!this.#isOver) {
+      const events = await this.#readEvents();
+      if (events.length > 0) return events;
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    return undefined;
+  }
+
+  cancel(reason: unknown): void {
+    this.#isOver = true;
+    this.#source.cancel(reason);
+  }
+
+  /** Reads a chunk, and returns the events that are complete with it. */
+  async #readEvents(): Promise<Uint8Array> {
+    const pending = this.#pending;
+    const known = pending.length;
+    const chunk = await this.#source.read();
+    if (chunk === undefined) {
+      this.#isOver = true;
+      // Some clients read an event that nothing ends.
+      return await this.#filter(pending.view);
+    }
+    pending.append(chunk);
+    const from = Math.max(0, known - LONGEST_EVENT_END);
+    const end = lastEventEnd(pending.view, from, pending.length);
+    const passed = end > 0
+      ? await this.#filter(pending.view.subarray(0, end))
+      : nothing;
+    if (end > 0) pending.discard(end);
+    const isLong = pending.length > this.#options.maxBytes;
+    if (this.#hasFailed || !isLong) return passed;
+    return Buffer.concat([passed, this.#failLong()]);
+  }
+
+  /** Filters complete events; those before one that fails still pass. */
+  async #filter(events: Uint8Array): Promise<Uint8Array> {
+    const passed: Uint8Array[] = [];
+    let start = 0;
+    while (start < events.length && !this.#hasFailed) {
+      const next = firstEventEnd(events, start);
+      const end = next < 0 ? events.length : next;
+      passed.push(await this.#filterEvent(events.subarray(start, end)));
+      start = end;
+      if (++this.#filtered % EVENTS_PER_SLICE === 0) await yieldToEventLoop();
+    }
+    return Buffer.concat(passed);
+  }
+
+  async #filterEvent(event: Uint8Array): Promise<Uint8Array> {
+    if (event.length > this.#options.maxBytes) return this.#failLong();
+    const { data, isMessage, replaceData } = parseEvent(
+      event,
+      this.#filtered === 0,
+    );
+    if (data === undefined) return this.#fail("an event has too many lines");
+    if (data.length === 0) return event;
+    try {
+      const filtered = await this.#options.filter(data);
+      return filtered === data ? event : replaceData(filtered);
+    } catch (error) {
+      if (!(error instanceof JsonProblem)) throw error;
+      // Such as `event: endpoint`, whose data is a path.
+      if (!isMessage && !error.isAmbiguous) return event;
+      return this.#fail(error.message);
+    }
+  }
+
+  #failLong(): Uint8Array {
+    return this.#fail(
+      `an event is longer than ${this.#options.maxBytes} bytes`,
+    );
+  }
+
+  #fail(problem: string): Uint8Array {
+    const error = unreadableList(problem);
+    const last = this.#options.onFailure(error);
+    if (last === undefined) this.#failure = error;
+    this.#hasFailed = true;
+    this.#isOver = true;
+    this.#source.cancel(error);
+    return last ?? nothing;
+  }
+}
+
+const nothing = new Uint8Array();
+
+/** The error for a list that cannot be filtered, so that no client gets it. */
+export function unreadableList(problem: string): GatewayError {
+  return new GatewayError(
+    "list_unreadable",
+    "upstream",
+    `Cannot filter the list of the MCP server: ${problem}`,
+  );
+}
