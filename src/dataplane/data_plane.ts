@@ -189,7 +189,7 @@ export interface DrainResult {
 export interface ApplyResult {
   readonly applied: boolean;
   readonly diagnostics: readonly ResourceDiagnostic[];
-  /** Why valid resources were not applied, such as a port in use. */
+  /** Error that kept valid resources from being applied, such as a port in use. */
   readonly reason?: string;
   /** The port, as configured, that `reason` is about. */
   readonly port?: number;

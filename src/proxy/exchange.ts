@@ -53,7 +53,7 @@ export class Exchange implements RequestFacts {
   attempts: Attempts | undefined;
   /** Counts the tokens of the request; `undefined` before it goes upstream, and when they are not needed. */
   meter: TokenMeter | undefined;
-  /** Why the gateway responded in place of the upstream. */
+  /** Error for which the gateway responded in place of the upstream. */
   error: GatewayError | undefined;
   /** Set once the response is on its way to the client. */
   response: ResponseMessage | undefined;

@@ -119,7 +119,7 @@ export interface WeightedBackend {
   readonly weight: number;
   /** `undefined` when the reference does not resolve: its share of requests gets 500. */
   readonly backend: Backend | undefined;
-  /** Why the reference does not resolve, for log and trace, such as `Backend "default/x" not found`. */
+  /** Reason for log and trace that the reference does not resolve, such as `Backend "default/x" not found`. */
   readonly problem: string | undefined;
   /** Filters of the reference, then backend-phase policies. */
   readonly policies: readonly RunningPolicy[];

@@ -331,7 +331,7 @@ const foreign = [
   { name: "an opaque origin", headers: { Host: "localhost", Origin: "null" } },
 ];
 
-Deno.test("admin refuses what a web page elsewhere can send, on TCP", async (t) => {
+Deno.test("admin rejects cross-origin requests, on TCP", async (t) => {
   await using admin = await startOnTcp();
 
   for (const { name, headers } of foreign) {
@@ -349,7 +349,7 @@ Deno.test("admin refuses what a web page elsewhere can send, on TCP", async (t) 
   assert.equal((await ask(admin.address, "GET", "/logging")).status, 200);
 });
 
-Deno.test("admin on a unix socket does not look at Host", async () => {
+Deno.test("admin on a Unix socket ignores Host", async () => {
   await using admin = await startOnSocket();
 
   const answer = await ask(admin.address, "GET", "/logging", {
@@ -359,7 +359,7 @@ Deno.test("admin on a unix socket does not look at Host", async () => {
   assert.equal(answer.status, 200);
 });
 
-Deno.test("admin sends pages that load nothing and are in nobody's frame", async () => {
+Deno.test("admin sends pages that load nothing and cannot be framed", async () => {
   await using admin = await startOnTcp();
 
   const { headers } = await ask(admin.address, "GET", "/");
@@ -380,7 +380,7 @@ Deno.test("admin off listens nowhere", async () => {
   assert.equal(listening[1], "admin=off stats=off");
 });
 
-Deno.test("admin dump shows a rejected change and keeps the configuration in force", async () => {
+Deno.test("admin dump shows a rejected change and keeps the current configuration", async () => {
   await using admin = await startOnTcp();
   const file = `${admin.folder}/gateway.yaml`;
   const before = JSON.parse(

@@ -117,7 +117,7 @@ Deno.test("gateway decorates 401 and 403 for pages of other origins, and answers
   assert.equal(origin, page);
 });
 
-Deno.test("gateway knows users by password and passes their name to rules only", async () => {
+Deno.test("gateway authenticates users by password and passes their name to rules only", async () => {
   await using upstream = echo();
   await using gateway = await startTestGateway({
     routes: [{
@@ -153,7 +153,7 @@ Deno.test("gateway knows users by password and passes their name to rules only",
   assert.equal((await send()).status, 401);
 });
 
-Deno.test("gateway decides by the tool that an MCP message calls and passes the message on unchanged", async () => {
+Deno.test("gateway decides by the tool of an MCP message and forwards the message unchanged", async () => {
   await using upstream = echo();
   await using gateway = await startTestGateway({
     routes: [{
@@ -212,7 +212,7 @@ for (
   });
 }
 
-Deno.test("validate says where rules, users and keys are wrong, without their secrets", async () => {
+Deno.test("validate reports where rules, users and keys are wrong, without their secrets", async () => {
   const config = `gateways:
   default: { port: 8080 }
 routes:
@@ -246,7 +246,7 @@ routes:
 });
 
 for (const action of ["Allow", "Deny"]) {
-  Deno.test(`gateway refuses with ${action} when a client's list makes a rule too much work`, async () => {
+  Deno.test(`gateway rejects with ${action} when a client's list makes a rule too expensive`, async () => {
     await using upstream = echo();
     const items = "request.headers['x-items'].split(',')";
     const rule = `${items}.exists(x, ${items}.exists(y, y == 'z')) == ${

@@ -330,7 +330,7 @@ Deno.test("gateway called gwctl is gwctl", async () => {
   assert.match(wrong.stderr, /Did you mean log/);
 });
 
-Deno.test("gateway --validate-only says when a configuration is valid", async () => {
+Deno.test("gateway --validate-only reports when a configuration is valid", async () => {
   await withFile(configuration(8080, 15000), async (file) => {
     const { code, stdout, stderr } = await gateway([
       "-f",
@@ -418,7 +418,7 @@ Deno.test("gateway rejects --strict without --validate-only", async () => {
   assert.equal(code, 2);
 });
 
-Deno.test("gateway that cannot start says each warning once, the place first", async () => {
+Deno.test("gateway that cannot start prints each warning once, the place first", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const text = configuration(taken.addr.port, freePort()) + "\n" +
     strayRoutes(1);
@@ -432,7 +432,7 @@ Deno.test("gateway that cannot start says each warning once, the place first", a
 });
 
 for (const more of [["--validate-only"], []]) {
-  Deno.test(`gateway -f FILE ${more.join(" ")} shows every mistake at its place`, async () => {
+  Deno.test(`gateway -f FILE ${more.join(" ")} shows every error with its place`, async () => {
     await withFile(
       "gateways:\n  default: {port: http}\nroutse: []\n",
       async (file) => {
@@ -519,7 +519,7 @@ Deno.test({
   },
 });
 
-Deno.test("gateway serves and ends although nobody reads its access log", async () => {
+Deno.test("gateway serves and stops although its access log is not read", async () => {
   const port = freePort();
   await withFile(configuration(port, freePort()), async (file) => {
     await using child = gatewayCommand({ args: ["-f", file] }).spawn();
@@ -539,7 +539,7 @@ Deno.test("gateway serves and ends although nobody reads its access log", async 
   });
 });
 
-Deno.test("gateway says which port is taken", async () => {
+Deno.test("gateway reports which port is taken", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = taken.addr;
 
@@ -562,7 +562,7 @@ Deno.test("gateway says which port is taken", async () => {
   });
 });
 
-Deno.test("gateway says that its admin and stats addresses are the same", async () => {
+Deno.test("gateway reports that its admin and stats addresses are the same", async () => {
   const port = freePort();
   const text = configuration(freePort(), port).replace(
     '"statsAddr":"off"',
@@ -682,7 +682,7 @@ Deno.test("gwctl renders a saved dump", async () => {
   });
 });
 
-Deno.test("gateway is quiet when the reader of its output leaves", async () => {
+Deno.test("gateway prints no error when the reader of its output exits", async () => {
   const child = gatewayCommand({ args: ["schema"] }).spawn();
   await child.stdout.cancel();
 
@@ -692,7 +692,7 @@ Deno.test("gateway is quiet when the reader of its output leaves", async () => {
   assert.equal((await child.status).code, 0);
 });
 
-Deno.test("gateway dev runs what its guide says", async () => {
+Deno.test("gateway dev runs the commands of its guide", async () => {
   const port = freePort();
   const adminPort = freePort();
   await using process = startCommand({
@@ -735,7 +735,7 @@ Deno.test("gateway dev runs what its guide says", async () => {
   assert.equal(await process.exited, 0);
 });
 
-Deno.test("gateway dev says what to do when its port is taken", async () => {
+Deno.test("gateway dev reports what to do when its port is taken", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
 
   const { code, stderr } = await gateway([
@@ -751,7 +751,7 @@ Deno.test("gateway dev says what to do when its port is taken", async () => {
   );
 });
 
-Deno.test("gateway dev says what to do when its admin port is taken", async () => {
+Deno.test("gateway dev reports what to do when its admin port is taken", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const admin = `127.0.0.1:${taken.addr.port}`;
 

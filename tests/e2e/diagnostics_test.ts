@@ -84,7 +84,7 @@ Deno.test("/debug/tasks and gwctl proxy tasks show a request that waits for its 
   assert.match(backends.stdout, new RegExp(`${endpoint} +1 +0 +0\n`));
 });
 
-Deno.test("/debug/tasks lists as many as it is asked for and counts the rest", async () => {
+Deno.test("/debug/tasks lists as many as requested and counts the rest", async () => {
   const { server, arrived, answer } = startWaitingBackend();
   const host = `127.0.0.1:${server.addr.port}`;
   await using gateway = await GatewayProcess.start({
@@ -134,7 +134,7 @@ Deno.test("gwctl proxy memory shows sizes and stores", async () => {
   );
 });
 
-Deno.test("an admin token is asked for, taken from file or environment, and shown nowhere", async () => {
+Deno.test("an admin token is requested, taken from file or environment, and shown nowhere", async () => {
   const folder = await Deno.makeTempDir();
   const tokenFile = `${folder}/token`;
   await Deno.writeTextFile(tokenFile, `${token}\n`);
@@ -174,7 +174,7 @@ Deno.test("an admin token is asked for, taken from file or environment, and show
   }
 });
 
-Deno.test("a token file that holds no token ends the start", async () => {
+Deno.test("the gateway does not start with a token file without a token", async () => {
   const folder = await Deno.makeTempDir();
   const file = `${folder}/gateway.yaml`;
   await Deno.writeTextFile(`${folder}/token`, "short\n");

@@ -71,7 +71,7 @@ const waysToStop = [
 ];
 
 for (const { name, stop } of waysToStop) {
-  Deno.test(`gateway drains ${name}: finishes requests, takes no more, exits with 0`, async () => {
+  Deno.test(`gateway drains ${name}: finishes requests, accepts no more, exits with 0`, async () => {
     const { upstream, asked, go } = slowUpstream();
     await using _ = upstream;
     await using gateway = await GatewayProcess.start(
@@ -106,7 +106,7 @@ for (const { name, stop } of waysToStop) {
   });
 }
 
-Deno.test("gateway cuts what takes longer than drainTimeout and exits with 0", async () => {
+Deno.test("gateway cuts requests that take longer than drainTimeout and exits with 0", async () => {
   const { upstream, asked } = slowUpstream();
   await using _ = upstream;
   await using gateway = await GatewayProcess.start(

@@ -4,7 +4,7 @@ import { GatewayProcess } from "../harness/gateway_process.ts";
 
 const secret = "planted-s3cret";
 
-Deno.test("what the environment gives to headers, bodies and expressions is used, and shown nowhere", async () => {
+Deno.test("values of the environment in headers, bodies and expressions are used, and shown nowhere", async () => {
   await using upstream = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     ({ headers }) => new Response(headers.get("x-upstream-key")),
@@ -54,7 +54,7 @@ Deno.test("what the environment gives to headers, bodies and expressions is used
   }
 });
 
-/** What a command prints about the gateway. */
+/** Returns the output of a command about the gateway. */
 async function run(
   { admin }: GatewayProcess,
   ...args: readonly string[]
@@ -67,7 +67,7 @@ async function run(
   return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
 }
 
-Deno.test("expressions that hold what the environment gave are shown without it, by limits, rules and transformations that fail", async () => {
+Deno.test("failing limits, rules and transformations show expressions without values of the environment", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await using gateway = await GatewayProcess.start({
@@ -186,7 +186,7 @@ Deno.test("expressions that hold what the environment gave are shown without it,
   }
 });
 
-Deno.test("an expression whose quotes were forgotten is refused without what the environment gave to it", async () => {
+Deno.test("an expression whose quotes were forgotten is rejected without showing values of the environment", async () => {
   const rule = "request.headers['x-door'] == ${PLANTED}";
   const config = JSON.stringify({
     gateways: { default: { port: 3000 } },

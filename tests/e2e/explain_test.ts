@@ -201,7 +201,7 @@ const cases: readonly {
 ];
 
 for (const { path, request, times = 1, says } of cases) {
-  Deno.test(`gwctl explain says why ${path} failed`, async () => {
+  Deno.test(`gwctl explain reports why ${path} failed`, async () => {
     await using gateway = await startFailing();
     let id = "";
     for (let i = 0; i < times; i++) {
@@ -215,7 +215,7 @@ for (const { path, request, times = 1, says } of cases) {
   });
 }
 
-Deno.test("gwctl explain -o json is what the admin interface says, in the form of a trace", async () => {
+Deno.test("gwctl explain -o json prints the response of the admin interface, in the format of a trace", async () => {
   await using gateway = await startFailing();
   const id = await fail(gateway, "/gone?password=planted-secret");
 
@@ -242,7 +242,7 @@ Deno.test("gwctl explain -o json is what the admin interface says, in the form o
   assert.doesNotMatch(stdout, /planted-secret/);
 });
 
-Deno.test("gwctl explain says when each try began and ended", async () => {
+Deno.test("gwctl explain reports when each attempt began and ended", async () => {
   await using gateway = await startFailing();
   const id = await fail(gateway, "/again");
 
@@ -262,7 +262,7 @@ Deno.test("gwctl explain says when each try began and ended", async () => {
   assert.ok(third.eventEnd <= (events.at(-1)?.eventEnd ?? 0), stdout);
 });
 
-Deno.test("gwctl explain shows no try for which there was no time", async () => {
+Deno.test("gwctl explain shows no attempt for which there was no time", async () => {
   await using gateway = await startFailing();
   const id = await fail(gateway, "/waiting");
 
@@ -278,7 +278,7 @@ interface Timed {
   readonly message: { readonly type: string };
 }
 
-Deno.test("gwctl explain finds a request by the id that the upstream gave its answer", async () => {
+Deno.test("gwctl explain finds a request by the ID in the response of the upstream", async () => {
   const upstream = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send(
@@ -320,7 +320,7 @@ Deno.test("gwctl explain lists failed requests, the newest first", async () => {
   assert.deepEqual(ids.slice(-2), [second, first]);
 });
 
-Deno.test("what was refused before it was a request is in the list", async () => {
+Deno.test("requests rejected before they were parsed are in the list", async () => {
   await using gateway = await startFailing();
   const connection = await Deno.connect({ port: gateway.port });
   await connection.write(
@@ -334,7 +334,7 @@ Deno.test("what was refused before it was a request is in the list", async () =>
   assert.match(stdout, /It was refused \(bad_request\): Cannot [^:]+\.$/m);
 });
 
-Deno.test("gwctl explain fails for an id that is not remembered, and says why", async () => {
+Deno.test("gwctl explain fails for an unknown ID, and reports why", async () => {
   await using gateway = await startFailing();
   await using off = await startFailing({ failureMemory: { enabled: false } });
   const id = await fail(off, "/gone");
@@ -351,7 +351,7 @@ Deno.test("gwctl explain fails for an id that is not remembered, and says why", 
   assert.match(notRemembered.stderr, /failureMemory\.enabled is false/);
 });
 
-Deno.test("only the last failures are remembered", async () => {
+Deno.test("only the last failures are kept", async () => {
   await using gateway = await startFailing({ failureMemory: { size: 3 } });
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) ids.push(await fail(gateway, `/nowhere/${i}`));

@@ -36,7 +36,7 @@ Deno.test("gateway forwards method, path, query, Host and body unchanged", async
   assert(response.endsWith("\r\n\r\nhello"));
 });
 
-Deno.test("gateway tells the upstream who asked and both sides that it was there", async () => {
+Deno.test("gateway adds forwarding headers for the upstream and Via for both sides", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(routeTo(upstream));
 
@@ -78,7 +78,7 @@ Deno.test("gateway removes hop-by-hop headers in both directions", async () => {
 for (
   const { name, script, status, code } of [
     {
-      name: "closes without an answer",
+      name: "closes without a response",
       script: "",
       status: 502,
       code: "upstream_closed",
@@ -97,7 +97,7 @@ for (
     },
   ]
 ) {
-  Deno.test(`gateway answers ${status} when the upstream ${name}`, async () => {
+  Deno.test(`gateway returns ${status} when the upstream ${name}`, async () => {
     await using upstream = new RawUpstream(async (connection) => {
       await connection.request();
       await connection.send(script);
@@ -112,7 +112,7 @@ for (
   });
 }
 
-Deno.test("gateway answers 503 when the upstream refuses the connection", async () => {
+Deno.test("gateway returns 503 when the upstream refuses the connection", async () => {
   const upstream = echoUpstream();
   await upstream.stop();
   await using gateway = await startTestGateway(routeTo(upstream));
@@ -127,7 +127,7 @@ Deno.test("gateway answers 503 when the upstream refuses the connection", async 
   );
 });
 
-Deno.test("gateway cuts the answer when the upstream closes inside the body", async () => {
+Deno.test("gateway cuts the response when the upstream closes inside the body", async () => {
   await using upstream = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
@@ -227,7 +227,7 @@ Deno.test("gateway passes 103 and trailers on to a client that reads them", asyn
   assert.match(response, /\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n$/);
 });
 
-Deno.test("gateway asks for the body only when the upstream wants it", async () => {
+Deno.test("gateway requests the body only when the upstream wants it", async () => {
   await using upstream = new RawUpstream(async (connection) => {
     await connection.head();
     await connection.send("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n");
@@ -262,7 +262,7 @@ Deno.test("gateway lets a client with a body wait for 100 and sends it on", asyn
   client.close();
 });
 
-Deno.test("gateway refuses a body beyond maxBodyBytes", async () => {
+Deno.test("gateway rejects a body beyond maxBodyBytes", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway({
     config: { limits: { maxBodyBytes: 4 } },
@@ -280,7 +280,7 @@ Deno.test("gateway refuses a body beyond maxBodyBytes", async () => {
   await chunked.body?.cancel();
 });
 
-Deno.test("gateway refuses a path that has no single meaning", async () => {
+Deno.test("gateway rejects a path that has no single meaning", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(routeTo(upstream));
 

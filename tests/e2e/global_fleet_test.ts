@@ -4,10 +4,10 @@ import { GatewayProcess } from "../harness/gateway_process.ts";
 const BUDGET = 5000;
 const REQUESTS = 20_000;
 const CLIENTS = 8;
-/** What a process may hold: an eighth of the budget, and one for each request that waits. */
+/** Largest lease of a process: an eighth of the budget, and one for each waiting request. */
 const LARGEST_LOSS = BUDGET / 8 + CLIENTS;
 
-/** What clients of one gateway were answered. */
+/** Responses of one gateway. */
 interface Tally {
   readonly statuses: Map<number, number>;
   /** Requests without an answer. */
@@ -96,7 +96,7 @@ async function withFleet(
   }
 }
 
-Deno.test("four gateways admit all of a global budget and nothing beyond it", async () => {
+Deno.test("four gateways admit exactly a global budget", async () => {
   await withFleet(async (fleet) => {
     const share = REQUESTS / fleet.length;
     const tallies = await Promise.all(
@@ -108,7 +108,7 @@ Deno.test("four gateways admit all of a global budget and nothing beyond it", as
   });
 });
 
-Deno.test("a gateway that is killed takes no more than its lease along", async () => {
+Deno.test("a killed gateway loses at most its lease", async () => {
   await withFleet(async (fleet) => {
     const share = REQUESTS / fleet.length;
     const tallies = await Promise.all(

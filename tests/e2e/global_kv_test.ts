@@ -8,7 +8,7 @@ import { KvLimiter } from "../../src/ratelimit/kv/kv_limiter.ts";
 import { KvConnectServer } from "../harness/kv_connect_server.ts";
 
 const CAPACITY = 5000;
-/** What a process may hold: an eighth of what is left, and one for each request that waits. */
+/** Largest lease of a process: an eighth of the remaining budget, and one for each waiting request. */
 const LARGEST_LOSS = CAPACITY / 8 + 25;
 
 Deno.test("four processes on one file admit 5 000 of 20 000 requests", async () => {
@@ -44,7 +44,7 @@ Deno.test("a process that is killed loses no more than its lease", async () => {
   }
 });
 
-Deno.test("KvLimiter gets over a KV Connect server that is down and comes back", async () => {
+Deno.test("KvLimiter survives the outage of a KV Connect server", async () => {
   Deno.env.set("DENO_KV_ACCESS_TOKEN", KvConnectServer.token);
   await using server = new KvConnectServer();
   const limiter = new KvLimiter({ path: server.url, domain: "test" });
@@ -64,7 +64,7 @@ Deno.test("KvLimiter gets over a KV Connect server that is down and comes back",
   }
 });
 
-/** What the store decides, once it answers in time. */
+/** Returns the decision of the store, once it responds in time. */
 async function admitInTime(
   limiter: KvLimiter,
   uses: readonly DescriptorUse[],
@@ -92,7 +92,7 @@ function start(path: string): Deno.ChildProcess {
   }).spawn();
 }
 
-/** What a process writes until it ends; it is killed after `killAfter` letters. */
+/** Returns the output of a process, which is killed after `killAfter` letters. */
 async function outputOf(
   child: Deno.ChildProcess,
   killAfter = Infinity,

@@ -90,7 +90,7 @@ Deno.test("gateways on one KV file share the budget of each user", async () => {
   assert.equal(other.headers["x-ext-ratelimited"], undefined);
 });
 
-Deno.test("tokens used at one gateway are gone at the other", async () => {
+Deno.test("tokens used at one gateway count at the other", async () => {
   const llm = startLlmServer();
   await using _ = { [Symbol.asyncDispose]: () => llm.close() };
   await using file = new KvFile();
@@ -128,7 +128,7 @@ Deno.test("tokens used at one gateway are gone at the other", async () => {
   assert.equal(budget?.["entry"], "20 tokens per hour, by user");
 });
 
-Deno.test("a reload keeps the leases and what is left", async () => {
+Deno.test("a reload keeps leases and budgets", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
   const route = limitedRoute(upstream, {
@@ -159,7 +159,7 @@ Deno.test("a reload keeps the leases and what is left", async () => {
   );
 });
 
-Deno.test("a reload that needs a store which the process was started without is refused", async () => {
+Deno.test("a reload that needs a store which the process does not have is rejected", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
   const route = limitedRoute(upstream, {
@@ -179,7 +179,7 @@ Deno.test("a reload that needs a store which the process was started without is 
   assert.equal((await send(gateway)).status, 200);
 });
 
-Deno.test("a gateway that stops gives its leases back", async () => {
+Deno.test("a gateway that stops returns its leases", async () => {
   await using upstream = upstreamThatSaysOk();
   await using file = new KvFile();
   const clock = new PatientClock();

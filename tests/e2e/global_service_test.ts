@@ -53,7 +53,7 @@ async function startServiceAndGateway(
   };
 }
 
-Deno.test("a rate limit service is asked about each request, and its headers go both ways", async () => {
+Deno.test("a rate limit service is called for each request, and its headers go both ways", async () => {
   const heads: string[] = [];
   await using upstream = new RawUpstream(async (connection) => {
     heads.push(await connection.request());
@@ -103,7 +103,7 @@ Deno.test("a rate limit service is asked about each request, and its headers go 
   );
 });
 
-Deno.test("a rate limit service refuses with headers and a body of its own", async () => {
+Deno.test("a rate limit service rejects with headers and a body of its own", async () => {
   await using test = await startServiceAndGateway({
     reply: () => ({
       overall_code: "OVER_LIMIT",
@@ -168,7 +168,7 @@ for (const failureMode of ["Closed", "Open"]) {
   });
 }
 
-Deno.test("a rate limit service hears of the tokens that an answer used", async () => {
+Deno.test("a rate limit service hears of the tokens that a response used", async () => {
   const llm = startLlmServer();
   await using _ = { [Symbol.asyncDispose]: () => llm.close() };
   await using service = await startRateLimitService();

@@ -1,4 +1,4 @@
-/** What gwctl says when something other than a gateway answers at the admin port. */
+/** Tests gwctl with an admin port that is not a gateway's. */
 import assert from "node:assert/strict";
 import { parse } from "yaml";
 import { gatewayCommand } from "../harness/executable.ts";
@@ -138,7 +138,7 @@ const otherPrograms: readonly OtherProgram[] = [
     profile: /got 200 with application\/json/,
   },
   {
-    name: "a refusal of 10 MB with escape sequences",
+    name: "a rejection of 10 MB with escape sequences",
     answer: {
       http: () =>
         new Response(escapes + "x".repeat(10_000_000), {
@@ -258,7 +258,7 @@ const commands: readonly (readonly string[])[] = [
 ];
 
 for (const args of commands) {
-  Deno.test(`gwctl ${args.join(" ")} refuses another server`, async () => {
+  Deno.test(`gwctl ${args.join(" ")} rejects another server`, async () => {
     const html = { "content-type": "text/html" };
     for (
       const answer of [

@@ -109,7 +109,7 @@ for (const { protocol, listener } of protocols) {
   }
 }
 
-/** What clients got: the number of responses by first line, or by error. */
+/** Results of clients: counts by first line of the response, or by error. */
 type Outcomes = Map<string, number>;
 
 /** Sends requests, one after the other, until `signal`; on new connections, or on one as long as the gateway keeps it. */

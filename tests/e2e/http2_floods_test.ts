@@ -75,7 +75,7 @@ async function residentBytes(pid: number): Promise<number> {
 }
 
 for (const tls of [true, false]) {
-  Deno.test(`gateway holds little for HTTP/2 clients that never read, over ${tls ? "TLS" : "plain TCP"}`, async () => {
+  Deno.test(`gateway uses little memory for HTTP/2 clients that never read, over ${tls ? "TLS" : "plain TCP"}`, async () => {
     await using upstream = startEndless();
     await using gateway = await startGateway(upstream.port, tls);
     const before = await residentBytes(gateway.pid);
@@ -115,7 +115,7 @@ for (const tls of [true, false]) {
   });
 }
 
-Deno.test("gateway sends few requests upstream that HTTP/2 clients take back at once, and answers the others meanwhile", async () => {
+Deno.test("gateway forwards few requests that HTTP/2 clients reset at once, and serves the others meanwhile", async () => {
   await using upstream = startEndless();
   await using gateway = await startGateway(upstream.port, false);
   const burst = Array.from({ length: 1500 }, (_, i) => [

@@ -66,7 +66,7 @@ Deno.test("gateway opens a WebSocket over HTTP/2 (RFC 8441), beside other reques
   assert.equal(closing.payload[0], 0x88);
 });
 
-Deno.test("gateway never answers 200 to an HTTP/2 client when the backend opens no WebSocket", async () => {
+Deno.test("gateway never returns 200 to an HTTP/2 client when the backend opens no WebSocket", async () => {
   await using upstream = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send(answer("no"));
@@ -79,7 +79,7 @@ Deno.test("gateway never answers 200 to an HTTP/2 client when the backend opens 
   assert.deepEqual((await client.fields(1)).slice(0, 2), [":status", "502"]);
 });
 
-Deno.test("gateway resets the WebSocket of an HTTP/2 client when the backend takes another key", async () => {
+Deno.test("gateway resets the WebSocket of an HTTP/2 client when the backend accepts another key", async () => {
   await using upstream = new RawUpstream(async (connection) => {
     await connection.request();
     await connection.send(

@@ -10,7 +10,7 @@ const authority = await createAuthority();
 const pair = await authority.issueServer(["localhost"]);
 
 for (const engine of ["plain", "tls"] as const) {
-  Deno.test(`HTTP server over ${engine} treats odd requests as it should`, async (t) => {
+  Deno.test(`HTTP server over ${engine} handles unusual requests correctly`, async (t) => {
     const tls = engine === "tls"
       ? { certificates: [pair] as const }
       : undefined;

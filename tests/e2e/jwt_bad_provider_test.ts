@@ -95,7 +95,7 @@ function compressed(text: string): Uint8Array {
   return new Uint8Array([...head, ...body]);
 }
 
-Deno.test("keys come from a provider that speaks nothing but HTTP/2", async () => {
+Deno.test("keys come from a provider that supports only HTTP/2", async () => {
   const authority = await createAuthority();
   await using server = startGuardedServer();
   await using idp = await NodeUpstream.http2OverTls((stream) => {

@@ -182,7 +182,7 @@ Deno.test("keys are never fetched in plain text from a backend with a TLS policy
   assert.deepEqual([...new Set(received)], ["\x16"]);
 });
 
-Deno.test("a reload that corrects the authority opens the server, one that spoils it closes it", async () => {
+Deno.test("a reload that corrects the authority opens the server, one that breaks it closes it", async () => {
   await using server = startGuardedServer();
   await using idp = await startProvider(certificate);
   const spoilt = overTls(server, idp, {
@@ -247,7 +247,7 @@ Deno.test("a redirect to keys elsewhere is not followed", async () => {
   assert.deepEqual(attacker.requests, []);
 });
 
-Deno.test("keys in the configuration need no provider, and a key that is not among them is refused", async () => {
+Deno.test("keys in the configuration need no provider, and an unknown key is rejected", async () => {
   await using server = startGuardedServer();
   const bob = await createTokenIssuer({ issuer: alice.issuer, kid: "k2" });
   await using gateway = await startReloadableGateway([
@@ -263,7 +263,7 @@ Deno.test("keys in the configuration need no provider, and a key that is not amo
   assert.match(challenge ?? "", /token key is unknown/);
 });
 
-Deno.test("keys in a file are read again for a key that is missing, and kept while the file is spoilt or gone", async () => {
+Deno.test("keys in a file are read again for a key that is missing, and kept while the file is invalid or missing", async () => {
   const folder = await Deno.makeTempDir();
   const file = join(folder, "keys.json");
   await Deno.writeTextFile(file, jwksOf(alice));

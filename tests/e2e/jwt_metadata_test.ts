@@ -46,7 +46,7 @@ async function readJson(url: string, headers = {}) {
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 
-Deno.test("metadata of the resource name the gateway as its authorization server, for every page to read", async () => {
+Deno.test("metadata of the resource name the gateway as its authorization server, readable for every page", async () => {
   await using story = await setUp({ mcp: { provider: "IdpA" } });
 
   const response = await fetch(story.resource);
@@ -78,7 +78,7 @@ Deno.test("metadata of IdpA name the gateway as issuer, the audience and the pro
   }
 });
 
-Deno.test("metadata of IdpB point registration at the gateway, which passes the provider's refusal on", async () => {
+Deno.test("metadata of IdpB point registration at the gateway, which forwards the rejection of the provider", async () => {
   await using story = await setUp({
     mcp: { provider: "IdpB" },
     path: "/v1/apps/agentic/P1/S1",
@@ -100,7 +100,7 @@ Deno.test("metadata of IdpB point registration at the gateway, which passes the 
   );
 });
 
-Deno.test("registration answers with the configured client, and never with a secret", async () => {
+Deno.test("registration returns the configured client, and never with a secret", async () => {
   await using story = await setUp({
     mcp: { provider: "IdpB", clientId: "client-1" },
   });
@@ -151,7 +151,7 @@ Deno.test("upstream issuer mode names the provider in both documents", async () 
 
 for (const provider of ["IdpA", "IdpB"]) {
   for (const issuerMode of ["Gateway", "Upstream"]) {
-    Deno.test(`what ${provider} says of client id documents and logout passes through in issuer mode ${issuerMode}`, async () => {
+    Deno.test(`metadata of ${provider} about client ID documents and logout is kept in issuer mode ${issuerMode}`, async () => {
       await using story = await setUp({
         mcp: { provider, issuerMode },
         path: "/v1/apps/agentic/P1/S1",
@@ -222,7 +222,7 @@ for (
     { "x-forwarded-host": "user@gw.example" },
   ]
 ) {
-  Deno.test(`a trusted proxy cannot forward nonsense: ${JSON.stringify(forwarded)}`, async () => {
+  Deno.test(`invalid values of a trusted proxy are ignored: ${JSON.stringify(forwarded)}`, async () => {
     await using story = await setUp({
       mcp: { provider: "IdpA" },
       config: { trustedProxies: ["127.0.0.1/32"] },
@@ -237,7 +237,7 @@ for (
   });
 }
 
-Deno.test("a configured resource is the base of all addresses, whoever forwards what", async () => {
+Deno.test("a configured resource is the base of all addresses, whatever proxies forward", async () => {
   const resource = "https://mcp.example.com/mcp";
   await using story = await setUp({
     mcp: { provider: "IdpA", resourceMetadata: { resource } },
@@ -258,7 +258,7 @@ Deno.test("a configured resource is the base of all addresses, whoever forwards 
   assert.equal(issuer, resource);
 });
 
-Deno.test("what is not served is a 404 that a page may read", async () => {
+Deno.test("unknown paths get a 404 that a page may read", async () => {
   await using story = await setUp({ mcp: { provider: "IdpA" } });
 
   for (
@@ -276,7 +276,7 @@ Deno.test("what is not served is a 404 that a page may read", async () => {
   }
 });
 
-Deno.test("HEAD and preflight are answered, other methods are refused", async () => {
+Deno.test("HEAD and preflight get responses, other methods are rejected", async () => {
   await using story = await setUp({ mcp: { provider: "IdpA" } });
 
   const statuses = [];

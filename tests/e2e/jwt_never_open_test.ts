@@ -88,7 +88,7 @@ Deno.test("without a valid token no request ever passes, whatever happens to pro
 
 interface Life {
   readonly isUp: boolean;
-  /** Whether keys outlive a restart. */
+  /** True if keys survive a restart. */
   readonly hasStore: boolean;
   readonly history: readonly Event[];
 }
@@ -186,7 +186,7 @@ function currentKey({ keys: [current] }: IdentityServer): TokenIssuer {
   return current;
 }
 
-/** Whether a client gets in that comes back when it is told to. Time that was moved on cut fetches under way, so it may take a few tries. */
+/** Returns whether a client that retries as advised is admitted. Moving the clock cuts fetches, so this may take a few attempts. */
 async function opens(
   gateway: ReloadableGateway,
   clock: FakeClock,

@@ -23,7 +23,7 @@ function setUp(condition?: Condition) {
 }
 
 for (const condition of ["down", "failing", "garbled", "empty"] as const) {
-  Deno.test(`started while its provider is ${condition} the server is closed, says when to come back, and opens then`, async () => {
+  Deno.test(`started while its provider is ${condition} the server is closed, sends Retry-After, and opens then`, async () => {
     await using story = await setUp(condition);
     const { clock, idp, gateway, server, call, sign } = story;
 
@@ -106,7 +106,7 @@ Deno.test("while the provider is away a key that is not known is a 503 that no c
   assert.deepEqual([await call(bob), await call(carol)], [200, 401]);
 });
 
-Deno.test("a key that was withdrawn is refused once the keys are fetched again", async () => {
+Deno.test("a key that was withdrawn is rejected once the keys are fetched again", async () => {
   await using story = await setUp();
   const { clock, idp, call } = story;
   idp.keys = [alice, bob];

@@ -36,7 +36,7 @@ async function setUp(guard: Partial<Guard> = { mcp: { provider: "IdpA" } }) {
 }
 
 for (const method of ["GET", "POST", "DELETE"]) {
-  Deno.test(`a protected MCP server demands a token on ${method} and says where to get one`, async () => {
+  Deno.test(`a protected MCP server demands a token on ${method} and names where to get one`, async () => {
     await using story = await setUp();
     const { origin } = story.gateway;
 
@@ -128,7 +128,7 @@ for (
     { mode: "Permissive", expected: [200, 200, 200] },
   ]
 ) {
-  Deno.test(`mode ${mode} answers ${expected} to no token, a bad one and a good one`, async () => {
+  Deno.test(`mode ${mode} returns ${expected} to no token, a bad one and a good one`, async () => {
     await using story = await setUp({ mode });
     const tokens = [undefined, "bad", await alice.sign()];
 
@@ -141,7 +141,7 @@ for (
   });
 }
 
-Deno.test("two credentials in one request are refused", async () => {
+Deno.test("two credentials in one request are rejected", async () => {
   await using story = await setUp();
   const client = await connectRaw(Number(new URL(story.gateway.origin).port));
   const token = await alice.sign();
@@ -167,7 +167,7 @@ Deno.test("a token in the query is no token", async () => {
   await response.body?.cancel();
 });
 
-Deno.test("a token for another server of the same provider is refused", async () => {
+Deno.test("a token for another server of the same provider is rejected", async () => {
   await using story = await setUp();
   const tokens = await Promise.all(
     [`${audience}/`, "https://gw.example", []].map((aud) =>

@@ -71,7 +71,7 @@ function status(code: string, remaining: number) {
   };
 }
 
-Deno.test("a service that admits is asked about the user, and what it adds reaches upstream and client", async () => {
+Deno.test("a service that admits gets the user, and its headers reach upstream and client", async () => {
   await using limits = await openServiceLimits(() => ({
     overall_code: "OK",
     statuses: [status("OK", 7)],
@@ -103,7 +103,7 @@ Deno.test("a service that admits is asked about the user, and what it adds reach
   });
 });
 
-Deno.test("a service that refuses decides over headers and body of the 429, which is not forwarded", async () => {
+Deno.test("a service that rejects a request sets headers and body of the 429, which is not forwarded", async () => {
   let body = '{"error":"slow down"}';
   await using limits = await openServiceLimits(() => ({
     overall_code: "OVER_LIMIT",
@@ -149,7 +149,7 @@ const failures: readonly {
   readonly error: string;
 }[] = [
   {
-    what: "neither admits nor refuses",
+    what: "neither admits nor rejects",
     reply: () => ({ overall_code: "UNKNOWN" }),
     error: "expected the code OK or OVER_LIMIT, got 0",
   },
@@ -166,7 +166,7 @@ const failures: readonly {
   },
 ];
 for (const { what, reply, isSilent = false, error } of failures) {
-  Deno.test(`while a service ${what}, failureMode decides, and log and metrics tell`, async () => {
+  Deno.test(`while a service ${what}, failureMode decides, and log and metrics report it`, async () => {
     await using limits = await openServiceLimits(reply);
 
     const { clock, service } = limits;

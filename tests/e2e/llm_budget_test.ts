@@ -109,7 +109,7 @@ for (const response of [...completeResponses, ...streamedResponses]) {
     });
   }
 
-  Deno.test(`${name}: the request that crosses the budget completes, the next one is refused`, async () => {
+  Deno.test(`${name}: the request that crosses the budget completes, the next one is rejected`, async () => {
     const tokens = input + output - 1;
     await using limited = await openTokenBudget({ contentType, body }, {
       tokens,

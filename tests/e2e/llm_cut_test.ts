@@ -67,7 +67,7 @@ async function answersOf(limited: TokenBudget): Promise<string> {
 
 for (const coding of [undefined, "gzip", "br", "zstd"] as const) {
   const how = coding === undefined ? "" : ` in ${coding}`;
-  Deno.test(`a client that leaves in the middle of an answer${how} is charged for what it asked and got, by estimate`, async () => {
+  Deno.test(`a client that disconnects in the middle of a response${how} is charged an estimate of request and response`, async () => {
     const answer = { ...chatStart, hangs: true, ...(coding && { coding }) };
     await using limited = await openTokenBudget(answer);
 
@@ -81,7 +81,7 @@ for (const coding of [undefined, "gzip", "br", "zstd"] as const) {
   });
 }
 
-Deno.test("a client that leaves is charged what the provider said, and an estimate of the rest", async () => {
+Deno.test("a client that disconnects is charged the reported tokens and an estimate of the rest", async () => {
   await using limited = await openTokenBudget({
     ...anthropicStart,
     hangs: true,
@@ -93,7 +93,7 @@ Deno.test("a client that leaves is charged what the provider said, and an estima
   assert.equal(await limited.charged(expected), expected);
 });
 
-Deno.test("a client that leaves when the provider has said everything is charged exactly", async () => {
+Deno.test("a client that disconnects after the report of the usage is charged exactly", async () => {
   const done = events({ type: "message_delta", usage: { output_tokens: 33 } });
   await using limited = await openTokenBudget({
     ...anthropicStart,
@@ -109,7 +109,7 @@ Deno.test("a client that leaves when the provider has said everything is charged
   assert.doesNotMatch(await answersOf(limited), /estimated/);
 });
 
-Deno.test("a client that leaves before there is an answer is charged what it asked", async () => {
+Deno.test("a client that disconnects before a response is charged the request", async () => {
   const arrived = Promise.withResolvers<void>();
   await using limited = await openTokenBudget(() => {
     arrived.resolve();
@@ -125,7 +125,7 @@ Deno.test("a client that leaves before there is an answer is charged what it ask
   assert.equal(await limited.charged(asked), asked);
 });
 
-Deno.test("an answer that the provider breaks off is charged by estimate", async () => {
+Deno.test("a response that the provider breaks off is charged by estimate", async () => {
   await using limited = await openTokenBudget({ ...chatStart, breaks: true });
 
   await assert.rejects(async () =>
@@ -136,7 +136,7 @@ Deno.test("an answer that the provider breaks off is charged by estimate", async
   assert.equal(await limited.charged(expected), expected);
 });
 
-Deno.test("an answer of an LLM that says nothing of usage is charged by estimate", async () => {
+Deno.test("a response without usage is charged by estimate", async () => {
   const answer = JSON.stringify({ content: text, usage: null });
   await using limited = await openTokenBudget({
     contentType: json,
@@ -177,7 +177,7 @@ for (
   });
 }
 
-Deno.test("a client that leaves a stream that is not of an LLM is charged nothing", async () => {
+Deno.test("a client that disconnects from a stream without an LLM is charged nothing", async () => {
   await using limited = await openTokenBudget({
     contentType: sse,
     body: bytesOf(events({ jsonrpc: "2.0", id: 1, result: { text } })),
@@ -192,7 +192,7 @@ Deno.test("a client that leaves a stream that is not of an LLM is charged nothin
 });
 
 for (const method of ["PUT", "PATCH"]) {
-  Deno.test(`the usage in the answer to a ${method} is not charged`, async () => {
+  Deno.test(`the usage in the response to a ${method} is not charged`, async () => {
     await using limited = await openTokenBudget(stated);
     const url = `${limited.origin}/v1/responses`;
 
@@ -203,7 +203,7 @@ for (const method of ["PUT", "PATCH"]) {
   });
 }
 
-Deno.test("an LLM at an unknown path is charged what it says", async () => {
+Deno.test("an LLM at an unknown path is charged as it reports", async () => {
   await using limited = await openTokenBudget(stated);
 
   await (await post(limited, "/ask")).text();
@@ -211,7 +211,7 @@ Deno.test("an LLM at an unknown path is charged what it says", async () => {
   assert.equal(await limited.charged(25), 25);
 });
 
-Deno.test("a request that is tried again is charged once", async () => {
+Deno.test("a request that is retried is charged once", async () => {
   const answer = (_: unknown, index: number) =>
     index === 0 ? { ...stated, status: 503 } : stated;
   await using limited = await openTokenBudget(answer, {
@@ -226,7 +226,7 @@ Deno.test("a request that is tried again is charged once", async () => {
   assert.equal(await limited.charged(25), 25);
 });
 
-Deno.test("a streamed chat that is tried again is asked for usage each time, and charged once", async () => {
+Deno.test("a streamed chat that is retried requests usage each time, and is charged once", async () => {
   const usage = { prompt_tokens: 20, completion_tokens: 5 };
   const told: LlmAnswer = {
     contentType: sse,
@@ -256,7 +256,7 @@ Deno.test("a streamed chat that is tried again is asked for usage each time, and
   assert.equal(await limited.answers("reported"), 1);
 });
 
-Deno.test("the answer of a mirror is not charged, and the mirror is asked for usage like the provider", async () => {
+Deno.test("the response of a mirror is not charged, and a mirrored chat requests usage too", async () => {
   const arrived = Promise.withResolvers<string>();
   await using mirror = await LlmUpstream.start(({ body }) => {
     arrived.resolve(body);

@@ -71,7 +71,7 @@ for (
 
 const usage = { prompt_tokens: 20, completion_tokens: 5 };
 for (const path of [`${chat}/`, "/V1/Chat/Completions", `${chat};a=b`]) {
-  Deno.test(`a streamed chat at ${path} is asked for usage and charged`, async () => {
+  Deno.test(`a streamed chat at ${path} requests usage and is charged`, async () => {
     await using limited = await openTokenBudget(({ body }) => {
       const told = body.includes('"include_usage":true')
         ? [{ choices: [], usage }]

@@ -47,7 +47,7 @@ function memoryInUse(): number {
   return (heapUsed + external) / 2 ** 20;
 }
 
-Deno.test("streams in gzip whose clients leave are all charged and leave nothing in memory", async () => {
+Deno.test("streams in gzip whose clients disconnect are all charged and leave nothing in memory", async () => {
   await using limited = await openTokenBudget(half, { tokens: 2 ** 31 - 1 });
   await leaveMany(limited, 100);
   await limited.finished(100);

@@ -8,7 +8,7 @@ const directory = new URL("../../../shared/vectors/llm/", import.meta.url);
 const names = await list();
 
 // The title reports how many ran: none where the recordings are not available.
-Deno.test(`${names.length} recorded answers are charged as expected, and arrive unchanged`, async () => {
+Deno.test(`${names.length} recorded responses are charged as expected, and arrive unchanged`, async () => {
   for (const name of names) {
     const recorded = JSON.parse(
       await Deno.readTextFile(new URL(name, directory)),

@@ -69,7 +69,7 @@ for (
     }],
   ] as const
 ) {
-  Deno.test(`a streamed chat is not asked for usage when ${where} says includeUsage: false, and is charged by estimate`, async () => {
+  Deno.test(`a streamed chat does not request usage when ${where} sets includeUsage: false, and is charged by estimate`, async () => {
     const estimate = Math.ceil(streamed.length / 4) + 1;
     await using limited = await openTokenBudget(openAi, {
       route: { policies: { rateLimit: route } },
@@ -105,7 +105,7 @@ Deno.test("with includeUsage: false a provider that says its usage is charged fo
   assert.equal(await limited.charged(25), 25);
 });
 
-Deno.test("a chat whose body comes in chunks is asked for usage too", async () => {
+Deno.test("a chat whose body comes in chunks requests usage too", async () => {
   await using limited = await openTokenBudget(openAi);
 
   const response = await fetch(limited.origin + chatPath, {
@@ -117,7 +117,7 @@ Deno.test("a chat whose body comes in chunks is asked for usage too", async () =
   assert.equal(await limited.charged(25), 25);
 });
 
-Deno.test("a chat that waits for 100 Continue gets it and is asked for usage", async () => {
+Deno.test("a chat that waits for 100 Continue gets it and requests usage", async () => {
   await using limited = await openTokenBudget(openAi);
   const url = limited.origin + chatPath;
   const headers = {

@@ -62,7 +62,7 @@ Deno.test("gateway fills its configuration in from the environment", async () =>
   assert.match(await response.text(), /^GET \/from-env HTTP\/1\.1\r\n/);
 });
 
-Deno.test("gateway listens where its configuration says, whatever Deno is told", async () => {
+Deno.test("gateway listens where its configuration says, whatever the options of Deno", async () => {
   await using upstream = echoUpstream();
   await using gateway = await GatewayProcess.start({
     env: { DENO_SERVE_ADDRESS: `tcp:127.0.0.1:${freePort()}` },
@@ -77,7 +77,7 @@ Deno.test("gateway listens where its configuration says, whatever Deno is told",
   assert.equal(response.status, 200);
 });
 
-Deno.test("gateway survives whatever it is sent", async () => {
+Deno.test("gateway survives any input", async () => {
   await using upstream = echoUpstream();
   await using gateway = await GatewayProcess.start({
     config: {

@@ -131,7 +131,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "gwctl proxy profile cpu keeps the file of before when it is refused",
+  name: "gwctl proxy profile cpu keeps the file of before when it is rejected",
   ignore: !isLinux,
   async fn() {
     await withGateway(async ({ gateway, args, file }) => {

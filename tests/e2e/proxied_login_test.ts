@@ -37,7 +37,7 @@ Deno.test("the metadata name the gateway, without a query in any endpoint", asyn
   assert.match(metadata.jwks_uri, /jwks\.json$/);
 });
 
-Deno.test("a refresh token gets new tokens for its client, and for nobody else", async () => {
+Deno.test("a refresh token gets new tokens for its client only", async () => {
   await using server = await startProxiedGateway();
   const [client, other] = [
     await server.registerClient("one"),
@@ -173,7 +173,7 @@ Deno.test("the user is asked before the first redirect to the provider, for each
   assert.equal(other.status, 200);
 });
 
-Deno.test("a user who does not agree goes back to the client with access_denied", async () => {
+Deno.test("a user who denies consent returns to the client with access_denied", async () => {
   await using server = await startProxiedGateway();
   const client = await server.registerClient();
 
@@ -184,7 +184,7 @@ Deno.test("a user who does not agree goes back to the client with access_denied"
   assert(!server.idpRequests.some((line) => line.startsWith("GET /authorize")));
 });
 
-Deno.test("the answer of the consent page counts only in the browser that was asked, from the gateway's own page", async () => {
+Deno.test("consent counts only in the browser that got the page, and from the page of the gateway", async () => {
   await using server = await startProxiedGateway();
   const jar = new CookieJar();
   const client = await server.registerClient();
@@ -317,7 +317,7 @@ const badRequests: Readonly<
 };
 
 for (const [what, [parameters, error]] of Object.entries(badRequests)) {
-  Deno.test(`a request ${what} goes back to the client with ${error}`, async () => {
+  Deno.test(`a request ${what} is redirected to the client with ${error}`, async () => {
     await using server = await startProxiedGateway();
     const client = await server.registerClient();
 
@@ -349,7 +349,7 @@ Deno.test("an unknown client and a client document on a private address are not 
   }
 });
 
-Deno.test("logins survive a restart of the gateway, and go on at another replica, with the same stateSecret", async () => {
+Deno.test("logins survive a restart of the gateway, and continue at another replica, with the same stateSecret", async () => {
   const port = freePort();
   const mcp = { stateSecret: "the same secret of every replica, long" };
   const jar = new CookieJar();
@@ -377,7 +377,7 @@ Deno.test("logins survive a restart of the gateway, and go on at another replica
   assert.match(String(body.error_description), /identity provider rejected/);
 });
 
-Deno.test("a provider that is away is a 503 with Retry-After, and the login can go on later", async () => {
+Deno.test("an unavailable provider leads to 503 with Retry-After, and the login can continue later", async () => {
   await using server = await startProxiedGateway();
   const client = await server.registerClient();
   const code = await server.code(client);

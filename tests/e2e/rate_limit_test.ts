@@ -181,7 +181,7 @@ Deno.test("limits of gateway and route both apply, and the numbers of the upstre
   assert.equal(upstream.requests, 4);
 });
 
-Deno.test("pages of other origins can read a 429, their preflight is free, and answers of the gateway have the numbers", async () => {
+Deno.test("pages of other origins can read a 429, their preflight is free, and responses of the gateway have the numbers", async () => {
   const origin = "https://app.example.com";
   await using gateway = await startTestGateway({
     routes: [{

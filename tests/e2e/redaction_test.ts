@@ -19,7 +19,7 @@ interface Planted {
   /** Headers of the upstream's answer. */
   readonly answered?: string;
   readonly policies?: Readonly<Record<string, unknown>>;
-  /** How the backend gets it; the secret itself by default, `undefined` when the gateway keeps it. */
+  /** Value for the backend: the secret itself by default, `undefined` when the gateway removes it. */
   readonly arrives?: string | undefined;
 }
 
@@ -247,7 +247,7 @@ const shownBeforehand = new Set([
 for (const planted of places) {
   for (const status of [200, 500]) {
     const { place, secret } = planted;
-    Deno.test(`a secret in ${place} is shown nowhere, when the answer is ${status}`, async () => {
+    Deno.test(`a secret in ${place} is shown nowhere, when the response is ${status}`, async () => {
       const received: string[] = [];
       await using upstream = startUpstream(status, planted, received);
       await using gateway = await start(planted, upstream.port);
@@ -290,7 +290,7 @@ for (const planted of places) {
   }
 }
 
-Deno.test("expressions read the secrets that traces do not show", async () => {
+Deno.test("expressions read secrets that traces hide", async () => {
   const received: string[] = [];
   const plain: Planted = {
     place: "",
@@ -315,7 +315,7 @@ Deno.test("expressions read the secrets that traces do not show", async () => {
   assert.equal(status, 200);
 });
 
-Deno.test("the error that a client gets holds nothing of the request", async () => {
+Deno.test("the error for a client contains nothing of the request", async () => {
   await using gateway = await start({ place: "", secret: "" }, 1);
 
   const { status, bytes, headers } = await fetchRaw(

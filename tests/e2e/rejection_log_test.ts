@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { startTestGateway } from "../harness/gateway.ts";
 
-Deno.test("log lines and metrics of rejections say which policy refused and why, without a secret", async () => {
+Deno.test("log lines and metrics of rejections say which policy rejected and why, without a secret", async () => {
   await using gateway = await startTestGateway({
     routes: [{
       name: "tools",

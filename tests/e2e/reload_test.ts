@@ -74,7 +74,7 @@ async function ask(client: RawConnection): Promise<string> {
   return await client.request();
 }
 
-/** Whether anybody takes connections there. */
+/** Returns whether a port accepts connections. */
 async function accepts(port: number): Promise<boolean> {
   try {
     (await connectRaw(port)).close();
@@ -154,7 +154,7 @@ Deno.test("gateway loads regular expressions with the reload that adds the first
   );
 });
 
-Deno.test("gateway keeps its configuration when a change is invalid, says why, and recovers", async () => {
+Deno.test("gateway keeps its configuration when a change is invalid, reports why, and recovers", async () => {
   await using one = upstreamThatSays("one");
   await using two = upstreamThatSays("two");
   const port = freePort();
@@ -478,7 +478,7 @@ Deno.test("gateway follows the files of a folder", async () => {
   assert.equal(await accepts(other), false);
 });
 
-Deno.test("gateway says that a change of the config section needs a restart", async () => {
+Deno.test("gateway reports that a change of the config section needs a restart", async () => {
   await using upstream = upstreamThatSays("ok");
   const config = routed(upstream, freePort());
   const { folder, file } = await createConfigFolder(config);

@@ -88,7 +88,7 @@ Deno.test("gateway shows a renewed certificate to new clients and keeps the conn
   );
 });
 
-Deno.test("gateway keeps its certificate while the new one and the key do not belong together", async () => {
+Deno.test("gateway keeps its certificate while the new one does not match its key", async () => {
   await using test = await startTlsGateway();
 
   await replaceFile(join(test.folder, "cert.pem"), certificates.two.cert);
@@ -116,7 +116,7 @@ Deno.test("gateway warns of a certificate that has expired, and shows it", async
   assert.match(await namesShown(test.port, "localhost"), /old\.example/);
 });
 
-Deno.test("gateway asks new clients for certificates once the configuration says so", async () => {
+Deno.test("gateway requests certificates of new clients after a reload", async () => {
   await using test = await startTlsGateway();
   using before = new TlsClient(test.port, { ca: authority.cert });
   assert.equal(await before.get(), "200 ok");

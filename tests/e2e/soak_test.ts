@@ -54,7 +54,7 @@ class FlappingUpstream implements AsyncDisposable {
     this.#flapping = this.#flap();
   }
 
-  /** Whether a request that began then and failed met it while it was down, or was sent on a connection that died then. */
+  /** Returns whether a failed request was sent during the outage, or on a connection that the outage broke. */
   excuses(startedAt: number): boolean {
     if (this.#isDown || this.#upSince > startedAt) return true;
     return this.#deadConnections-- > 0;
@@ -125,18 +125,18 @@ class Rewriter implements AsyncDisposable {
   }
 }
 
-/** What became of the requests. */
+/** Results of the requests. */
 interface Tally {
   exact: number;
   /** 502, 503 or cut while the backend was down. */
   excused: number;
   /** Versions of the configuration that answered. */
   readonly versions: Set<string>;
-  /** What must not be. */
+  /** Unexpected results. */
   readonly problems: string[];
 }
 
-/** Who hears of each answer. */
+/** Listener of the responses. */
 interface Watched {
   readonly flapping: FlappingUpstream;
   readonly rewriter: Rewriter;

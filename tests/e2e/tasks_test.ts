@@ -238,7 +238,7 @@ Deno.test("/debug/tasks shows requests in every phase, refreshes, leases and wat
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("/debug/tasks shows a port that is left while requests on it go on", async () => {
+Deno.test("/debug/tasks shows a closed port with requests in progress", async () => {
   await using backend = startBackend();
   const routes = [routeOf("all", ["/"], backend.host)];
   await using gateway = await GatewayProcess.start({ config: { routes } });

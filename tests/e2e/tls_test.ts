@@ -79,7 +79,7 @@ Deno.test("gateway chooses among several certificates of one listener by the nam
   assert.match(await namesShown(gateway.port, "c.example"), /DNS:localhost/);
 });
 
-Deno.test("gateway answers 421 on a connection that was opened for another listener's name", async () => {
+Deno.test("gateway returns 421 on a connection that was opened for another listener's name", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(routeTo(upstream), {
     address: undefined,
@@ -115,7 +115,7 @@ for (
     { mode: "Request", name: "none", pair: {}, served: true },
   ]
 ) {
-  Deno.test(`gateway that has to ${mode} client certificates ${served ? "serves" : "refuses"} a client with ${name}`, async () => {
+  Deno.test(`gateway that has to ${mode} client certificates ${served ? "serves" : "rejects"} a client with ${name}`, async () => {
     await using upstream = echoUpstream();
     await using gateway = await startTestGateway(
       routeTo(upstream),
@@ -129,7 +129,7 @@ for (
   });
 }
 
-Deno.test("gateway refuses versions of TLS below the minimum", async () => {
+Deno.test("gateway rejects versions of TLS below the minimum", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(
     routeTo(upstream),

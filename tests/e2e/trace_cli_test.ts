@@ -89,7 +89,7 @@ Deno.test("trace asks a gateway behind a unix socket", async () => {
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("trace asks for the requests that its words describe", async () => {
+Deno.test("trace selects the requests that its options describe", async () => {
   const port = freePort();
   await using server = new TraceServer({ listeners: [listener(port)] });
   const words = ["gateway/default", "--port", String(port), "--raw"];
@@ -145,7 +145,7 @@ Deno.test("trace replays a file, of JSON Lines or as the gateway streamed it", a
   await Deno.remove(file);
 });
 
-Deno.test("trace names the line of a file that is no event", async () => {
+Deno.test("trace names the line of a file that is not an event", async () => {
   const file = await Deno.makeTempFile();
   await Deno.writeTextFile(file, `${toJsonLines(refusedTrace)}nonsense\n`);
 
@@ -181,7 +181,7 @@ const rejections: readonly {
     stderr: /it has no \/debug\/trace\n.*-p <port> or --admin <address>/,
   },
   {
-    name: "any other refusal is passed on",
+    name: "any other rejection is passed on",
     refusal: new Response("too many watchers", { status: 503 }),
     code: 1,
     stderr: /returned 503: too many watchers/,
@@ -199,7 +199,7 @@ for (const { name, refusal, code, stderr } of rejections) {
   });
 }
 
-Deno.test("trace of a gateway that does not run says how to find it", async () => {
+Deno.test("trace of a gateway that does not run reports how to find it", async () => {
   const { code, stderr } = await trace([
     ...["-p", String(freePort())],
     ...["--port", "3000"],

@@ -28,7 +28,7 @@ const never: readonly (readonly [filter: string, type: string])[] = [
   ["request.path.split('/').filter(part, part != '')", "list"],
   ["request.path == '/' ? 'yes' : 'no'", "string"],
 ];
-Deno.test("/debug/trace refuses a filter that is no boolean for any request", async () => {
+Deno.test("/debug/trace rejects a filter that is not a boolean for any request", async () => {
   await using gateway = await startGateway();
   for (const [filter, type] of never) {
     const query = new URLSearchParams({ filter });
@@ -74,7 +74,7 @@ Deno.test("a filter that turns out to be no boolean ends the stream and says so"
   );
 });
 
-Deno.test("trace says that its filter turned out to be no boolean", async () => {
+Deno.test("trace reports that its filter is not a boolean", async () => {
   await using gateway = await startGateway();
   const admin = ["--admin", new URL(gateway.admin).host];
   await using command = startCommand({
@@ -90,7 +90,7 @@ Deno.test("trace says that its filter turned out to be no boolean", async () => 
   );
 });
 
-Deno.test("/debug/trace refuses a parameter that is given twice", async () => {
+Deno.test("/debug/trace rejects a parameter that is given twice", async () => {
   await using gateway = await startGateway();
   for (const query of ["count=1&count=2", "filter=true&expression=true"]) {
     const response = await fetch(`${gateway.admin}/debug/trace?${query}`);

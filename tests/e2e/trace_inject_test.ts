@@ -150,7 +150,7 @@ for (const [sender, env] of senders) {
     await Deno.remove(file);
   });
 
-  Deno.test(`trace asks for no request but the one that ${sender} sends`, async () => {
+  Deno.test(`trace shows only the request that ${sender} sends`, async () => {
     await using listener = new RecordingListener();
     await using admin = adminFor(listener.port);
     await using command = inject(admin, [url], env);
@@ -205,7 +205,7 @@ for (const [sender, env] of senders) {
   });
 }
 
-Deno.test("trace without curl refuses an argument that it does not know, by name", async () => {
+Deno.test("trace without curl rejects an argument that it does not know, by name", async () => {
   await using admin = adminFor(freePort());
   await using command = inject(admin, [url, "--compressed"], noCurl);
 

@@ -337,7 +337,7 @@ const wrongWords: readonly (readonly [
   ],
 ];
 for (const [words, code, says] of wrongWords) {
-  Deno.test(`trace ${words.join(" ")} fails at a real gateway and says why`, async () => {
+  Deno.test(`trace ${words.join(" ")} fails at a real gateway and reports why`, async () => {
     await using gateways = await startTwoGateways();
     await using command = trace(gateways, ...words);
 
@@ -347,7 +347,7 @@ for (const [words, code, says] of wrongWords) {
   });
 }
 
-Deno.test("trace and explain give the token that the admin interface asks for, and show it nowhere", async () => {
+Deno.test("trace and explain give the token that the admin interface requests, and show it nowhere", async () => {
   const adminToken = "planted-admin-token";
   await using gateway = await GatewayProcess.start({
     config: { config: { adminToken }, routes: [] },

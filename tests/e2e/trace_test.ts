@@ -150,7 +150,7 @@ Deno.test("/debug/trace shows what a rule has read of an MCP message and of an L
   assert.deepEqual(read, [expected, expected]);
 });
 
-Deno.test("/debug/trace says every second that it lives", async () => {
+Deno.test("/debug/trace sends a heartbeat every second", async () => {
   await using gateway = await startBoth();
   const response = await fetch(`${gateway.admin}/debug/trace`);
   const reader = linesOf(response);
@@ -160,7 +160,7 @@ Deno.test("/debug/trace says every second that it lives", async () => {
   await reader.cancel();
 });
 
-Deno.test("/debug/trace refuses other methods, bad filters and bad counts", async () => {
+Deno.test("/debug/trace rejects other methods, bad filters and bad counts", async () => {
   await using gateway = await startBoth();
   const answer = async (query: string, method = "GET") => {
     const url = `${gateway.admin}/debug/trace${query}`;
@@ -192,7 +192,7 @@ Deno.test("/debug/trace refuses other methods, bad filters and bad counts", asyn
   assert.match(String(tooEarly), /"jwt" is not available in a filter/);
 });
 
-Deno.test("a filter chooses requests as they arrive, by path, header and source", async () => {
+Deno.test("a filter selects requests as they arrive, by path, header and source", async () => {
   await using gateway = await startBoth();
   const byPath = await gateway.watch({ filter: 'request.path == "/b"' });
   const byHeader = await gateway.watch({
@@ -208,7 +208,7 @@ Deno.test("a filter chooses requests as they arrive, by path, header and source"
   assert.deepEqual(pathsOf(await eventsOf(byHeader)), ["/d"]);
 });
 
-Deno.test("gateway and port choose requests by where they arrive", async () => {
+Deno.test("gateway and port select requests by listener", async () => {
   await using gateway = await startBoth();
   const other = await gateway.watch({ gateway: "other" });
   const elsewhere = await gateway.watch({ port: gateway.port + 1 });
@@ -224,7 +224,7 @@ Deno.test("gateway and port choose requests by where they arrive", async () => {
   assert.deepEqual(await eventsOf(other), []);
 });
 
-Deno.test("count asks for requests one after the other", async () => {
+Deno.test("count selects requests one after the other", async () => {
   await using gateway = await startBoth();
   const stream = await gateway.watch({ count: 3 });
 
@@ -271,7 +271,7 @@ Deno.test("requests at the same time never mix: 20 watchers see one each of 2000
   }
 });
 
-Deno.test("a watcher that does not read is dropped from, is told so, and costs the requests nothing", async () => {
+Deno.test("a slow watcher loses events, gets their number, and does not delay requests", async () => {
   await using gateway = await startBoth();
   const stuck = await gateway.watch({ count: 100 });
 
@@ -293,7 +293,7 @@ Deno.test("a watcher that does not read is dropped from, is told so, and costs t
   );
 });
 
-Deno.test("a client that leaves /debug/trace makes room at once, also in the middle of a request", async () => {
+Deno.test("a client that disconnects /debug/trace makes room at once, also in the middle of a request", async () => {
   await using gateway = await startBoth();
   const abort = new AbortController();
   const { signal } = abort;
@@ -312,7 +312,7 @@ Deno.test("a client that leaves /debug/trace makes room at once, also in the mid
   assert.equal(pathsOf(await eventsOf(later)).length, 1);
 });
 
-Deno.test("more than 100 watchers are refused", async () => {
+Deno.test("more than 100 watchers are rejected", async () => {
   await using gateway = await startBoth();
   for (let i = 0; i < 100; i++) await gateway.watch();
 
@@ -322,7 +322,7 @@ Deno.test("more than 100 watchers are refused", async () => {
   assert.equal(await response.text(), "too many watchers\n");
 });
 
-Deno.test("a stop ends the streams of those who wait", async () => {
+Deno.test("a stop ends the streams of waiting watchers", async () => {
   const gateway = await startBoth();
   const response = await fetch(`${gateway.admin}/debug/trace`);
   const reader = linesOf(response);
@@ -333,7 +333,7 @@ Deno.test("a stop ends the streams of those who wait", async () => {
   await reader.closed;
 });
 
-Deno.test("a large body is cut at 64 KiB, which is said", async () => {
+Deno.test("a large body is truncated at 64 KiB, and marked so", async () => {
   await using gateway = await startBoth();
   const stream = await gateway.watch();
   const body = "x".repeat(100_000);

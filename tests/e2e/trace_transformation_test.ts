@@ -4,7 +4,7 @@ import { fetchRaw } from "../harness/fetch_raw.ts";
 import { upstreamThatSaysOk } from "../harness/limited_gateway.ts";
 import { eventsOf, startTracedGateway } from "../harness/traced_gateway.ts";
 
-/** What a transformation told of one request: severity and details. */
+/** Event of a transformation: severity and details. */
 async function toldBy(
   transformation: Readonly<Record<string, unknown>>,
 ): Promise<readonly unknown[]> {
@@ -32,7 +32,7 @@ function tell({ severity, message }: TraceEvent): readonly unknown[] {
   }
 }
 
-Deno.test("a trace says which headers of a request have no value, as a warning", async () => {
+Deno.test("a trace warns of headers without a value", async () => {
   const set = [{ name: "x-a", value: "request.headers['x-missing']" }];
   const add = [{ name: "x-b", value: "'b'" }];
   assert.deepEqual(await toldBy({ request: { set, add } }), [[
@@ -49,7 +49,7 @@ Deno.test("a trace says which headers of a request have no value, as a warning",
   ]]);
 });
 
-Deno.test("a trace says what a transformation did to the response", async () => {
+Deno.test("a trace shows the changes of a transformation to the response", async () => {
   const set = [
     { name: ":status", value: "202" },
     { name: "x-a", value: "response.headers['x-missing']" },

@@ -11,7 +11,7 @@ import { gatewayCommandLine, Terminal } from "../harness/terminal.ts";
 import { TraceServer } from "../harness/trace_server.ts";
 
 const sizes = [[80, 24], [200, 60]] as const;
-/** What a page below the first event is. */
+/** Distance of a page below the first event. */
 const afterPageDown = {
   80: /^> .*bodySnapshot/m,
   200: /^> .*requestFinished/m,
@@ -163,7 +163,7 @@ Deno.test("the terminal UI follows the size of its terminal", async () => {
   });
 });
 
-Deno.test("the terminal UI shows events as they come, and says that the stream died", async () => {
+Deno.test("the terminal UI shows events as they come, and reports that the stream died", async () => {
   await using server = new TraceServer();
   await using terminal = await Terminal.open(80, 24);
   await terminal.run(
@@ -232,7 +232,7 @@ const departures: readonly {
   { how: "SIGHUP", code: 129, leave: (_, pid) => Deno.kill(pid, "SIGHUP") },
 ];
 for (const { how, code, leave } of departures) {
-  Deno.test(`the terminal is as before after ${how}`, async () => {
+  Deno.test(`the terminal is restored after ${how}`, async () => {
     await withFile(forwardedTrace, async (file) => {
       await using terminal = await Terminal.open(80, 24);
       const pidFile = `${file}.pid`;
@@ -256,7 +256,7 @@ for (const { how, code, leave } of departures) {
   });
 }
 
-Deno.test("the terminal UI makes room for Ctrl-Z and goes on with fg", async () => {
+Deno.test("the terminal UI suspends with Ctrl-Z and continues with fg", async () => {
   await withFile(forwardedTrace, async (file) => {
     await using terminal = await Terminal.open(80, 24);
     const before = await settings(terminal, `${file}.before`);
@@ -284,7 +284,7 @@ Deno.test("the terminal UI makes room for Ctrl-Z and goes on with fg", async () 
 });
 
 for (const bug of ["when it draws", "in a promise", "in a timer"]) {
-  Deno.test(`the terminal is as before after a crash ${bug}, which is told`, async () => {
+  Deno.test(`the terminal is restored after a crash ${bug}, which is reported`, async () => {
     const folder = await Deno.makeTempDir();
     {
       await using terminal = await Terminal.open(80, 24);
@@ -303,7 +303,7 @@ for (const bug of ["when it draws", "in a promise", "in a timer"]) {
   });
 }
 
-/** What `stty` says; `file` receives it. */
+/** Returns the output of `stty`, by way of `file`. */
 async function settings(terminal: Terminal, file: string): Promise<string> {
   const mark = crypto.randomUUID().slice(0, 8);
   // The quotes tell the answer from what was typed.
@@ -345,7 +345,7 @@ const hostile = [
 ];
 
 for (const size of sizes) {
-  Deno.test(`nothing in a trace commands the terminal at ${size.join("x")}`, async () => {
+  Deno.test(`no trace controls the terminal at ${size.join("x")}`, async () => {
     await withFile(hostile, async (file) => {
       await using terminal = await replay(file, size);
       await terminal.press("Up", "s", "f", "Tab", "/");

@@ -38,7 +38,7 @@ function ofType<Type extends TraceEvent["message"]["type"]>(
   });
 }
 
-/** What was waited for, and how that went; each took a time that is known. */
+/** Returns waits with their results; each has a known duration. */
 function waitsIn(events: readonly TraceEvent[]) {
   return ofType(events, "policyEvent").map(
     ({ eventStart, eventEnd, severity, message }) => {
@@ -62,7 +62,7 @@ function accepting({ origin }: IdentityServer) {
   };
 }
 
-Deno.test("a trace says that a token waited for keys, and that there are none", async () => {
+Deno.test("a trace shows a wait for keys, and their failure", async () => {
   await using idp = await IdentityServer.start({ condition: "failing" });
   const issuer = await createTokenIssuer({ issuer: `${idp.origin}/` });
   const { status, events } = await traceOf(accepting(idp), {
@@ -83,7 +83,7 @@ Deno.test("a trace says that a token waited for keys, and that there are none", 
   assert.notEqual(rejected?.eventStart, null);
 });
 
-Deno.test("a trace says that a token waited for newer keys, once its own is unknown", async () => {
+Deno.test("a trace shows a wait for newer keys after an unknown one", async () => {
   await using idp = await IdentityServer.start();
   const known = await createTokenIssuer({ issuer: `${idp.origin}/` });
   idp.keys = [known];
@@ -97,7 +97,7 @@ Deno.test("a trace says that a token waited for newer keys, once its own is unkn
   }]);
 });
 
-Deno.test("a trace says that metadata of the identity provider was waited for", async () => {
+Deno.test("a trace shows a wait for metadata of the identity provider", async () => {
   await using idp = await IdentityServer.start();
   const path = "/.well-known/oauth-authorization-server/mcp";
   const { status, events } = await traceOf(accepting(idp), { path });
@@ -107,7 +107,7 @@ Deno.test("a trace says that metadata of the identity provider was waited for", 
   }]]);
 });
 
-Deno.test("a trace says that a registration was passed to the identity provider", async () => {
+Deno.test("a trace reports that a registration was passed to the identity provider", async () => {
   await using idp = await IdentityServer.start();
   const issuer = `${idp.origin}/v1/apps/agentic/project/server`;
   const { events } = await traceOf({
@@ -125,7 +125,7 @@ Deno.test("a trace says that a registration was passed to the identity provider"
   }]);
 });
 
-Deno.test("a policy that decides at once has no beginning of its own in a trace", async () => {
+Deno.test("a policy that decides without waiting has no start event in a trace", async () => {
   const { events } = await traceOf({
     apiKeyAuthentication: { keys: [{ key: "abc" }] },
   });
@@ -134,7 +134,7 @@ Deno.test("a policy that decides at once has no beginning of its own in a trace"
   ]);
 });
 
-Deno.test("a trace says how long a rate limit service took", async () => {
+Deno.test("a trace reports how long a rate limit service took", async () => {
   await using service = await startRateLimitService();
   const { events } = await traceOf({
     rateLimit: {
@@ -153,7 +153,7 @@ Deno.test("a trace says how long a rate limit service took", async () => {
   assert.ok(global.eventStart < global.eventEnd);
 });
 
-Deno.test("a trace says why a global limit had no verdict although the request passed", async () => {
+Deno.test("a trace reports why a global limit had no verdict although the request passed", async () => {
   const { status, events } = await traceOf({
     rateLimit: {
       global: {

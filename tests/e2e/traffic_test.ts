@@ -42,7 +42,7 @@ function backendRef(name: string) {
 const unavailable =
   "HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 4\r\n\r\nbusy";
 
-Deno.test("gateway tries again on a status that the route names and sends the same body", async () => {
+Deno.test("gateway retries on a status that the route names and sends the same body", async () => {
   await using upstream = upstreamThatDoes(
     (connection) => connection.send(unavailable),
     (connection) => connection.send(answer("good", "Connection: close")),
@@ -63,7 +63,7 @@ Deno.test("gateway tries again on a status that the route names and sends the sa
   );
 });
 
-Deno.test("gateway passes the last answer on when every try failed", async () => {
+Deno.test("gateway forwards the last response when every attempt failed", async () => {
   await using upstream = upstreamThatDoes(
     (connection) => connection.send(unavailable),
     (connection) => connection.send(unavailable),
@@ -110,7 +110,7 @@ for (
 
 for (const timeouts of [{ request: "30ms" }, { backendRequest: "30ms" }]) {
   const [field] = Object.keys(timeouts);
-  Deno.test(`gateway answers 504 after timeouts.${field} and drops the upstream`, async () => {
+  Deno.test(`gateway returns 504 after timeouts.${field} and drops the upstream`, async () => {
     const asked = Promise.withResolvers<void>();
     const dropped = Promise.withResolvers<void>();
     await using upstream = new RawUpstream(async (connection) => {
@@ -134,7 +134,7 @@ for (const timeouts of [{ request: "30ms" }, { backendRequest: "30ms" }]) {
   });
 }
 
-Deno.test("gateway lets a stream go on after timeouts.request once it has begun", async () => {
+Deno.test("gateway does not end a stream after timeouts.request once it has begun", async () => {
   const late = Promise.withResolvers<void>();
   await using upstream = new RawUpstream(async (connection) => {
     await connection.request();
@@ -154,7 +154,7 @@ Deno.test("gateway lets a stream go on after timeouts.request once it has begun"
   assert.equal(await response.text(), "first second");
 });
 
-Deno.test("gateway mirrors requests with their bodies and drops the answer", async () => {
+Deno.test("gateway mirrors requests with their bodies and drops the response", async () => {
   const mirrored = Promise.withResolvers<string>();
   await using shadow = new RawUpstream(async (connection) => {
     mirrored.resolve(await connection.request());
@@ -185,7 +185,7 @@ Deno.test("gateway mirrors requests with their bodies and drops the answer", asy
   assert((await mirrored.promise).endsWith("payload"));
 });
 
-Deno.test("gateway answers as ever when the mirror is down", async () => {
+Deno.test("gateway still responds when the mirror is down", async () => {
   const shadow = upstreamThatSays("");
   await shadow.stop();
   await using upstream = upstreamThatSays("fine");
@@ -232,7 +232,7 @@ Deno.test("gateway shares requests by weight", async () => {
   assert(counts.one > 330 && counts.one < 470, `one got ${counts.one}`);
 });
 
-Deno.test("gateway answers 500 for the share of a backend that does not resolve", async () => {
+Deno.test("gateway returns 500 for the share of a backend that does not resolve", async () => {
   await using upstream = upstreamThatSays("fine");
   await using gateway = await startTestGateway(
     {
@@ -299,7 +299,7 @@ Deno.test("gateway decorates its own errors with CORS headers", async () => {
   assert.match(headers.get("vary") ?? "", /Origin/);
 });
 
-Deno.test("gateway answers 404 for what no route or listener is for", async () => {
+Deno.test("gateway returns 404 without a matching route or listener", async () => {
   await using upstream = upstreamThatSays("ok");
   await using gateway = await startTestGateway({
     routes: [{
@@ -316,7 +316,7 @@ Deno.test("gateway answers 404 for what no route or listener is for", async () =
   assert.equal(await outside.text(), "route not found");
 });
 
-Deno.test("gateway rewrites and redirects as the filters say", async () => {
+Deno.test("gateway rewrites and redirects by filters", async () => {
   await using upstream = new RawUpstream(async (connection) => {
     for (;;) {
       const request = await connection.request();

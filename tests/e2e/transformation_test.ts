@@ -64,7 +64,7 @@ function headerOf(request: string, name: string): string[] {
   );
 }
 
-Deno.test("a claim reaches the backend as a header, and nobody can smuggle that header", async () => {
+Deno.test("a claim reaches the backend as a header, and clients cannot set that header", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(transforming(upstream, {
     request: {
@@ -95,7 +95,7 @@ Deno.test("a claim reaches the backend as a header, and nobody can smuggle that 
   assert.deepEqual(await send({ sub: "anna\r\nx-roles: admin" }), [[], []]);
 });
 
-Deno.test("a tenant from a token becomes part of the path, never more than that", async () => {
+Deno.test("a tenant from a token becomes one segment of the path", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(transforming(upstream, {
     request: {
@@ -123,7 +123,7 @@ Deno.test("a tenant from a token becomes part of the path, never more than that"
   assert.doesNotMatch(gateway.accessLog.join(""), /error=.*admin/);
 });
 
-Deno.test("a rewritten request has the length of its new body, chunked or not, and the connection goes on", async () => {
+Deno.test("a rewritten request has the length of its new body, chunked or not, and the connection stays open", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(transforming(upstream, {
     request: { body: "request.body.upperAscii() + '!'" },
@@ -241,7 +241,7 @@ Deno.test("a response is rewritten with its length, also where the upstream send
   assert.match(again, /old and new$/);
 });
 
-Deno.test("a client that takes compressed answers gets one that could be read", async () => {
+Deno.test("a client that takes compressed responses gets one that could be read", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(transforming(upstream, {
     response: { set: [{ name: "x-size", value: "size(response.body)" }] },
@@ -255,7 +255,7 @@ Deno.test("a client that takes compressed answers gets one that could be read", 
   assert.doesNotMatch(new TextDecoder().decode(bytes), /accept-encoding/i);
 });
 
-Deno.test("answers of the gateway itself are changed too: no route, no token, no backend", async () => {
+Deno.test("responses of the gateway itself are changed too: no route, no token, no backend", async () => {
   await using gateway = await startTestGateway({
     routes: [
       {
@@ -310,7 +310,7 @@ Deno.test("answers of the gateway itself are changed too: no route, no token, no
   assert.equal((await ask("gone.example")).text, "upstream connect failed");
 });
 
-Deno.test("an answer that cannot be changed is a 500, which the other policies still decorate", async () => {
+Deno.test("a response that cannot be changed is a 500, which the other policies still decorate", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(transforming(upstream, {
     response: {
@@ -327,7 +327,7 @@ Deno.test("an answer that cannot be changed is a 500, which the other policies s
   assert.equal(headers["access-control-allow-origin"], "https://app.example");
 });
 
-Deno.test("what a request asks of an LLM becomes a header", async () => {
+Deno.test("properties of an LLM request become a header", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(transforming(upstream, {
     request: { set: [{ name: "x-model", value: "llm.requestModel" }] },
@@ -346,7 +346,7 @@ Deno.test("what a request asks of an LLM becomes a header", async () => {
   assert.deepEqual(await ask("no JSON"), [undefined, undefined]);
 });
 
-Deno.test("a policy of a backend changes what only that backend gets and gives, after the route's", async () => {
+Deno.test("a policy of a backend changes only messages of that backend, after the route's", async () => {
   await using first = echoUpstream();
   await using second = echoUpstream();
   const own = (name: string, { port }: RawUpstream) => ({
@@ -459,7 +459,7 @@ Deno.test("a path that is set before routing decides the route, and a prefix tha
   assert.equal(await ask("/odd"), "500 transformation failed");
 });
 
-Deno.test("bodies beyond the limit are refused where a new body needs them, and pass where only a header does", async () => {
+Deno.test("bodies beyond the limit are rejected where a new body needs them, and pass where only a header does", async () => {
   await using upstream = echoUpstream();
   const limits = { config: { limits: { maxBufferBytes: 1024 } } };
   const long = "x".repeat(5000);
@@ -492,7 +492,7 @@ Deno.test("bodies beyond the limit are refused where a new body needs them, and 
   assert.equal(refused.headers["x-gateway-error"], "transformation_failed");
 });
 
-Deno.test("a stream of events begins at once although an expression asks for its body", async () => {
+Deno.test("a stream of events begins at once although an expression reads its body", async () => {
   const held = Promise.withResolvers<void>();
   await using upstream = new RawUpstream(async (connection) => {
     await connection.request();
@@ -521,7 +521,7 @@ Deno.test("a stream of events begins at once although an expression asks for its
   await reader?.cancel();
 });
 
-Deno.test("a client that leaves while an answer is read ends the call to the upstream", async () => {
+Deno.test("a client that disconnects while a response is read ends the call to the upstream", async () => {
   const closed = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   await using upstream = new RawUpstream(async (connection) => {
@@ -543,7 +543,7 @@ Deno.test("a client that leaves while an answer is read ends the call to the ups
   await closed.promise;
 });
 
-Deno.test("an upload that a new body makes needless does not stop the answer", async () => {
+Deno.test("an upload that a new body makes needless does not stop the response", async () => {
   await using upstream = echoUpstream();
   await using gateway = await startTestGateway(transforming(upstream, {
     request: { body: "'fixed'" },
@@ -559,7 +559,7 @@ Deno.test("an upload that a new body makes needless does not stop the answer", a
   assert.match(response, /^HTTP\/1.1 200 [^]*\r\n\r\nfixed$/);
 });
 
-Deno.test("an answer that a new body makes needless is not waited for", async () => {
+Deno.test("a response that a new body makes needless is not waited for", async () => {
   await using upstream = fixedUpstream(
     "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nbegin",
   );

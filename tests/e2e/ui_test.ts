@@ -216,7 +216,7 @@ for (
     { name: "nobody knows whom", headers: {}, status: 403 },
   ]
 ) {
-  Deno.test(`a gateway with access ReadWrite answers ${status} when ${name} sets the log level`, async () => {
+  Deno.test(`a gateway with access ReadWrite returns ${status} when ${name} sets the log level`, async () => {
     await using gateway = await startUiGateway({ access: "ReadWrite" });
 
     const { status: answered } = await fetchRaw(
@@ -246,7 +246,7 @@ for (
     },
   ]
 ) {
-  Deno.test(`web UI ${name} gets a warning that says where`, async () => {
+  Deno.test(`web UI ${name} gets a warning that names the place`, async () => {
     await using gateway = await startTracedGateway({
       ui: { gateways: ["default"], policies },
     });
@@ -262,7 +262,7 @@ for (
   });
 }
 
-Deno.test("a gateway in a process without a web UI answers 500", async () => {
+Deno.test("a gateway in a process without a web UI returns 500", async () => {
   const port = freePort();
   const gateways = { default: { port, address: "127.0.0.1" } };
   const ui = { gateways: ["default"], policies: uiPolicies };
@@ -342,7 +342,7 @@ Deno.test("a route of the Gateway API can refer to the web UI", async () => {
   assert.equal(await statusOf(`${gateway.origin}/ui/`), 200);
 });
 
-Deno.test("config.adminToken leaves the page open, which asks for it, and nothing of what it shows", async () => {
+Deno.test("config.adminToken leaves the page open, which requests it, and nothing of what it shows", async () => {
   const adminToken = "0123456789abcdef";
   await using gateway = await startTracedGateway({ config: { adminToken } });
   const bearer = { authorization: `Bearer ${adminToken}` };

@@ -92,7 +92,7 @@ for (
     },
   ]
 ) {
-  Deno.test(`gateway does not speak to a backend whose certificate ${name}`, async () => {
+  Deno.test(`gateway does not connect to a backend whose certificate ${name}`, async () => {
     await using upstream = await NodeUpstream.overTls(pair);
     await using gateway = await gatewayTo(upstream, validation);
 
@@ -114,7 +114,7 @@ Deno.test("gateway never falls back to plain text", async () => {
   assert.deepEqual(received, ["\x16"]);
 });
 
-Deno.test("gateway speaks HTTP/2 to a backend that offers it, on one connection", async () => {
+Deno.test("gateway uses HTTP/2 to a backend that offers it, on one connection", async () => {
   await using upstream = await NodeUpstream.http2OverTls((stream, headers) => {
     stream.respond({ ":status": 200 });
     stream.end(`${headers[":method"]} ${headers[":path"]}`);
@@ -131,7 +131,7 @@ Deno.test("gateway speaks HTTP/2 to a backend that offers it, on one connection"
   assert.equal(upstream.connections, 1);
 });
 
-Deno.test("gateway speaks HTTP/1.1 to a backend that offers nothing else", async () => {
+Deno.test("gateway uses HTTP/1.1 to a backend that offers nothing else", async () => {
   await using upstream = await NodeUpstream.overTls({
     ...good,
     ALPNProtocols: ["http/1.1"],

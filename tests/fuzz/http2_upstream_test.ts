@@ -16,7 +16,7 @@ import { exchange, upstreamAt } from "../harness/upstream_requests.ts";
 const ROUNDS = 300;
 const OK = [[":status", "200"]] as const;
 
-/** What an upstream says to two requests; most of it is allowed where it stands. */
+/** Frames of an upstream for two requests, most of them valid. */
 function conversation(below: (limit: number) => number): Uint8Array {
   const frames: Uint8Array[] = [];
   const id = () => 1 + 2 * below(2);

@@ -19,7 +19,7 @@ import { mutatedRequests } from "../harness/mutated_requests.ts";
 import { createRandom } from "../harness/mutations.ts";
 
 /**
- * Where llhttp is stricter than we are, on purpose.
+ * Accepted differences, where llhttp is stricter.
  *
  * - It knows a fixed list of methods; a gateway passes any token on.
  * - It has opinions on the target; ours come with the request's authority, behind the parser.
@@ -82,7 +82,7 @@ function bodyOf(input: InputBuffer, framing: number | "chunked"): FramedBody {
   }, 1_000_000);
 }
 
-/** Whatever we read to its end, llhttp must have read the same way. */
+/** Checks that llhttp reads a request in the same way as the gateway. */
 async function compare(text: string): Promise<number> {
   const ours = await parseWithOurs(text);
   const theirs = parseWithLlhttp(text);
@@ -96,7 +96,7 @@ async function compare(text: string): Promise<number> {
   return read.length;
 }
 
-Deno.test("the request parser accepts nothing that llhttp refuses, among the odd requests", async () => {
+Deno.test("the request parser accepts nothing that llhttp rejects, among the odd requests", async () => {
   for (const { name, bytes } of REQUEST_CASES) {
     if (/upgrade/.test(name)) continue;
     await compare(bytes);

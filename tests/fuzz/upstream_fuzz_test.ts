@@ -20,7 +20,7 @@ import {
 const SEED = Number(Deno.env.get("FUZZ_SEED") ?? 20251125);
 const CASES = Number(Deno.env.get("FUZZ_CASES") ?? 1000);
 
-/** Where llhttp refuses more: chunk extensions are dropped by us; interim responses cannot end the connection. */
+/** Accepted differences: llhttp rejects chunk extensions, which the gateway drops, and interim responses that end the connection. */
 const STRICTER =
   /chunk extensions|Upgrade|Data after `Connection: close`|Invalid HTTP version/;
 
@@ -107,7 +107,7 @@ function mutant(random: () => number): string {
   return mutate(CORPUS[Math.floor(random() * CORPUS.length)] ?? "", random);
 }
 
-/** What our parser makes of the response to a GET; `undefined` when it refuses it. */
+/** Returns the gateway's reading of the response to a GET; `undefined` when it rejects it. */
 async function parse(text: string): Promise<ParsedResponse | undefined> {
   const input = new InputBuffer(transportOf(Buffer.from(text, "latin1")));
   const reader = new ResponseHeadReader({ input, fill: () => input.fill() });

@@ -7,7 +7,7 @@ import { defineIdentity } from "../../src/policy/identity.ts";
 import { Rejection } from "../../src/policy/rejection.ts";
 import { errorOf } from "../../src/telemetry/failures/explanation.ts";
 
-/** Who shows the badge: `{ owner: "anna" }`. */
+/** Identity of a caller with the badge: `{ owner: "anna" }`. */
 export const badgeOwner = defineIdentity("badge", "owner");
 
 /** A kind of policy that the gateway does not have: callers show a badge in a header. */

@@ -66,7 +66,7 @@ const argumentValues = [
   "nul",
 ];
 
-/** How many bodies were compared, and how many of them the server acted on. */
+/** Counts of compared bodies, and of those that the server acted on. */
 export interface Comparison {
   readonly compared: number;
   readonly agreed: number;

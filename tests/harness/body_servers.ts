@@ -25,7 +25,7 @@ export interface BodyServer extends AsyncDisposable {
 /** A request as `express.json()` parses it. */
 type ExpressRequest = IncomingMessage & { readonly body: unknown };
 
-/** What servers respond with: the tool or model, and the argument `n` of a tool; `readSaw` reads it. */
+/** Content of the servers' responses: the tool or model, and the argument `n` of a tool; `readSaw` reads it. */
 function sawText(name: string, argument?: unknown): string {
   const json = JSON.stringify([name, argument ?? null]);
   return `saw:${new TextEncoder().encode(json).toBase64()}:`;

@@ -18,7 +18,7 @@ export type sendUnaryData<Response> = (
   value?: Response,
 ) => void;
 
-/** How a method's messages become bytes. */
+/** Serialization of a method's messages. */
 export interface MethodDefinition {
   readonly path: string;
   readonly requestStream: boolean;

@@ -166,7 +166,7 @@ export class Http2Client implements Disposable {
     return this.#decoder.decode(payload, 0, payload.length, limits).fields;
   }
 
-  /** How the server ends the connection or resets a stream: `"goaway 1"`, `"reset 3 1"`, `"closed"`. */
+  /** Returns the end of the connection or a stream: `"goaway 1"`, `"reset 3 1"`, `"closed"`. */
   async verdict(): Promise<string> {
     for (;;) {
       const frame = await this.next();

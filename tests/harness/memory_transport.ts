@@ -10,7 +10,7 @@ export class MemoryTransport implements Transport {
   /** True after the write side was closed. */
   ended = false;
   closed = false;
-  /** If set, writes wait until it resolves. */
+  /** Blocks writes until it resolves. */
   writable: Promise<void> | undefined;
   #input = Buffer.alloc(0);
   #inputEnded = false;

@@ -1,4 +1,4 @@
-/** What a fixture answers at a path: a status with a JSON body, or a whole response. */
+/** Response of a fixture at a path: a status with a JSON body, or a whole response. */
 export type FixtureAnswer =
   | { readonly status?: number; readonly json: unknown }
   | Response;

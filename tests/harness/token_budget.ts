@@ -14,7 +14,7 @@ export interface TokenBudget extends AsyncDisposable {
   charged(expected: number): Promise<number>;
   /** Waits a limited time until that many POST requests have finished. */
   finished(posts: number): Promise<void>;
-  /** How many answers were counted by that source, in the metrics. */
+  /** Responses counted by that source, in the metrics. */
   answers(source: "reported" | "estimated"): Promise<number>;
 }
 

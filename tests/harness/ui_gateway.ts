@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { startTracedGateway, type TracedGateway } from "./traced_gateway.ts";
 
-/** Who may use the web UI of `startUiGateway`. */
+/** Users of the web UI of `startUiGateway`. */
 export const uiUser = { username: "ada", password: "correct horse" };
 
 /** The header that `uiUser` sends. */

@@ -47,7 +47,7 @@ export async function showView(page: Page, name: string): Promise<void> {
   await page.getByRole("heading", { level: 1, name }).waitFor();
 }
 
-/** What axe finds wrong, each as `rule: element`. The page has to be opened with `bypassCSP`. */
+/** Returns the violations that axe finds, each as `rule: element`. The page must be opened with `bypassCSP`. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() =>

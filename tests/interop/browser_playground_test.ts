@@ -154,7 +154,7 @@ Deno.test("page of gateway dev can call only the gateway and the identity provid
 
 interface OpenPlayground extends AsyncDisposable {
   readonly page: Page;
-  /** What the browser wrote to its console, but for the statuses of answers. */
+  /** Console output of the browser, except statuses of responses. */
   readonly complaints: string[];
 }
 

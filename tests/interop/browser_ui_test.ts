@@ -145,7 +145,7 @@ Deno.test("a real request is traced live, with what each snapshot changed", asyn
   expectQuiet(ui, gateway.admin);
 });
 
-Deno.test("a filter that is no expression is refused with the reason, and the next one works", async () => {
+Deno.test("a filter that is not an expression is rejected with the reason, and the next one works", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
   await using ui = await openUi(`${gateway.admin}/ui/#trace`);
   const { page } = ui;
@@ -179,7 +179,7 @@ Deno.test("failures are listed with their cause, and each with its report and tr
   expectQuiet(ui, gateway.admin);
 });
 
-Deno.test("what was refused before it was a request is listed as well", async () => {
+Deno.test("requests rejected before they were parsed are listed as well", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
   await using ui = await openUi(`${gateway.admin}/ui/#failures`);
   const { page } = ui;
@@ -201,7 +201,7 @@ Deno.test("what was refused before it was a request is listed as well", async ()
 });
 
 for (const address of ["nothing/%", "constructor"]) {
-  Deno.test(`an address that is no view, ${address}, shows the overview`, async () => {
+  Deno.test(`an address that is not a view, ${address}, shows the overview`, async () => {
     await using gateway = await startTracedGateway({ routes: [hello] });
     await using ui = await openUi(`${gateway.admin}/ui/#${address}`);
 
@@ -428,7 +428,7 @@ Deno.test("markup in paths, header values, bodies and configuration errors stays
   expectQuiet(ui, gateway.admin);
 });
 
-Deno.test("config.adminToken is asked for until it is right, and kept for the tab", async () => {
+Deno.test("config.adminToken is requested until it is right, and kept for the tab", async () => {
   const adminToken = "0123456789abcdef";
   await using gateway = await startTracedGateway({
     config: { adminToken },
@@ -637,7 +637,7 @@ Deno.test("everything can be reached with the keyboard, and the current view is 
   );
 });
 
-Deno.test("the page says that the gateway is gone, and goes on when it is back", async () => {
+Deno.test("the page reports that the gateway is gone, and goes on when it is back", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
   await using ui = await openUi(`${gateway.admin}/ui`);
   const { page } = ui;
@@ -650,7 +650,7 @@ Deno.test("the page says that the gateway is gone, and goes on when it is back",
   await badge.getByText("ready").waitFor();
 });
 
-Deno.test("the page says that the gateway is silent, also when it is opened, and goes on when it answers", async () => {
+Deno.test("the page reports that the gateway is silent, also when it is opened, and goes on when it answers", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
   await using ui = await openUi(`${gateway.admin}/ui`);
   const { page } = ui;

@@ -39,7 +39,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return await Array.fromAsync(items);
 }
 
-/** What a client makes of an answer, for each way to ask. Ids of the playground follow from the request's bytes. */
+/** Requests of a client with their results. IDs of the playground depend on the bytes of the request. */
 const asks: readonly [string, (origin: string) => Promise<unknown>][] = [
   ["chat", (to) => openAi(to).chat.completions.create(chat)],
   [

@@ -117,7 +117,7 @@ for (const client of [sdkV1, clientV2]) {
     );
   });
 
-  Deno.test(`${client.name} without a client id is refused registration at IdpB`, async () => {
+  Deno.test(`${client.name} without a client id cannot register at IdpB`, async () => {
     await using site = await openSite(await startIdpB(), "Upstream");
 
     await assert.rejects(

@@ -179,7 +179,7 @@ for (
       { allowed: false, status: 403 },
     ]
   ) {
-    Deno.test(`a program's token of ${name} ${allowed ? "with" : "without"} what the rule asks for gets ${status}`, async () => {
+    Deno.test(`a program's token of ${name} ${allowed ? "with" : "without"} what the rule requires gets ${status}`, async () => {
       const idp = await start(allowed);
       await using gateway = await startProtectedGateway(idp, {
         provider,
@@ -219,7 +219,7 @@ for (
     undefined,
   ]
 ) {
-  Deno.test(`permissions of a wrong shape are refused: ${JSON.stringify(permissions)}`, async () => {
+  Deno.test(`permissions of a wrong shape are rejected: ${JSON.stringify(permissions)}`, async () => {
     const idp = await startIdpA({ machinePermissions: permissions });
     await using gateway = await startProtectedGateway(idp, {
       provider: "IdpA",

@@ -28,7 +28,7 @@ Deno.test("IdpA has a trailing slash in its issuer and the paths of a tenant", a
   assert.deepEqual(await copy.json(), metadata);
 });
 
-Deno.test("IdpA issues a JWT with permissions to a user whose client asks for an audience", async () => {
+Deno.test("IdpA issues a JWT with permissions to a user whose client requests an audience", async () => {
   await using idp = await startIdpA({ permissions: ["read:mcp"] });
 
   const { access_token } = await requestUserToken(idp, { audience: api });
@@ -129,7 +129,7 @@ for (
     },
   ]
 ) {
-  Deno.test(`IdpB issues roles ${tenant === undefined ? "without" : "of"} a tenant for the resource asked for`, async () => {
+  Deno.test(`IdpB issues roles ${tenant === undefined ? "without" : "of"} a tenant for the resource requested`, async () => {
     await using idp = await startIdpB({
       roles: ["editor"],
       ...(tenant !== undefined && { tenant }),

@@ -25,7 +25,7 @@ function isKeySet(value: unknown): boolean {
   return typeof value === "object" && value !== null && "keys" in value;
 }
 
-/** Whether the keys, as an identity provider publishes them, prove the signature. */
+/** Returns whether the keys, as an identity provider publishes them, verify the signature. */
 async function accepts(keys: unknown, jws: string): Promise<boolean> {
   try {
     const set = await readKeySet(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { productFiles, readFile, root } from "./repository.ts";
+import { productFiles, readFile, repositoryFiles, root } from "./repository.ts";
 
 interface Documentation {
   readonly nodes: Record<string, { symbols: Symbol[] }>;
@@ -62,4 +62,24 @@ Deno.test("every export of src has a docstring with content", async () => {
     ),
     [],
   );
+});
+
+Deno.test("every doc comment begins with a verb or the thing", async () => {
+  const found: string[] = [];
+  for (const path of await repositoryFiles()) {
+    if (!/^(src|admin|cli|tests)\/.*\.[jt]s$|^(main|mod)\.ts$/.test(path)) {
+      continue;
+    }
+    const source = await readFile(path);
+    for (
+      const { 0: text, index } of source.matchAll(
+        /\/\*\*\s+(?:\*\s+)?(?:All that|How|If|That|What|Whatever|Where|Whether|Who|Whoever|Why)\b.*/g,
+      )
+    ) {
+      const line = source.slice(0, index).split("\n").length;
+      found.push(`${path}:${line}: ${text}`);
+    }
+  }
+
+  assert.deepEqual(found, []);
 });

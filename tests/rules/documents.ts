@@ -11,7 +11,7 @@ export const manual: string = (await Promise.all(
   documents.filter(isPage).map(readFile),
 )).join("\n");
 
-/** Whether the document is README or a page of `docs/`. */
+/** Returns whether the document is README or a page of `docs/`. */
 export function isPage(path: string): boolean {
   return /^(README|docs\/\w+)\.md$/.test(path);
 }

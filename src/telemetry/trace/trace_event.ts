@@ -75,7 +75,7 @@ export const traceMessage = s.variant("type", [
       name: s.string(),
       matched: s.boolean(),
       mode: s.openText<"allow" | "deny" | "require">(),
-      /** Why the rule could not be evaluated. */
+      /** Error of a rule that could not be evaluated. */
       error: s.optional(s.string()),
     })),
     result: verdict,
@@ -95,7 +95,7 @@ export const traceMessage = s.variant("type", [
       verdict: s.openText<"allow" | "deny" | "skip">(),
     })),
     result: verdict,
-    /** Why there was no verdict; `result` then follows the failure mode. */
+    /** Error of a limiter without a verdict; `result` then follows the failure mode. */
     error: s.optional(s.string()),
   }),
   /** A call to the upstream begins; one for each attempt. `target` is `host:port`. */

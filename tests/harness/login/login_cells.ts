@@ -14,18 +14,18 @@ export type IssuerMode = (typeof issuerModes)[number];
 export type ProviderKind = (typeof providerKinds)[number];
 export type Identity = (typeof identities)[number];
 
-/** How the gateway and its provider are set up, and where a client gets its ID from. */
+/** Configuration of gateway and provider, and the source of client IDs. */
 export interface LoginSetting {
   readonly issuerMode: IssuerMode;
   readonly provider: ProviderKind;
-  /** Whether the provider sends `iss` (RFC 9207). */
+  /** True if the provider sends `iss` (RFC 9207). */
   readonly sendsIssuer: boolean;
   readonly identity: Identity;
 }
 
 /** Differences between clients that decide who logs in. */
 export interface ClientTraits {
-  /** Whether the client compares `iss` with the issuer in the metadata. */
+  /** True if the client compares `iss` with the issuer in the metadata. */
   readonly isStrict: boolean;
   readonly language: "TypeScript" | "Python";
 }

@@ -201,7 +201,7 @@ for (
   });
 }
 
-Deno.test("readJson says where values are, without the blanks around them", async () => {
+Deno.test("readJson reports where values are, without the blanks around them", async () => {
   const text = ' {"é":{"b": [1] ,"c":{}}, "d" : "x"} ';
   const bytes = encoder.encode(text);
   const spans = new Map<string, JsonSpan>();
@@ -227,7 +227,7 @@ Deno.test("readJson says where values are, without the blanks around them", asyn
 
 const MEGABYTES = 8;
 const size = MEGABYTES * 1024 * 1024;
-/** What a client can make longest for its bytes. */
+/** Inputs that take the most time per byte. */
 const hostile: Readonly<Record<string, string>> = {
   members: '"k":1,',
   "names that are nearly read": '"modeL_":0,',

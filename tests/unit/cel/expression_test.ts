@@ -142,7 +142,7 @@ Deno.test("claims with names of prototypes and CEL keywords are claims like othe
   assert.equal(test("has(jwt.constructor) || has(jwt.hasOwnProperty)"), false);
 });
 
-Deno.test("claims that are nested too deep or too many are refused", () => {
+Deno.test("claims that are nested too deep or too many are rejected", () => {
   let deep: unknown = "x";
   for (let i = 0; i < 1000; i++) deep = [deep];
   assert.throws(() => claimsValue({ deep }), RangeError);

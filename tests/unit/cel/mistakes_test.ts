@@ -45,7 +45,7 @@ const missing: readonly [string, string][] = [
   ["jwt.a || // = and\n", 'after "||" at column 7'],
 ];
 for (const [text, place] of missing) {
-  Deno.test(`a fault says that an operand is missing: ${JSON.stringify(text)}`, () => {
+  Deno.test(`a fault reports that an operand is missing: ${JSON.stringify(text)}`, () => {
     assert.equal(faultOf(text).message, `an operand is missing ${place}`);
   });
 }

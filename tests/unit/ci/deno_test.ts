@@ -55,7 +55,7 @@ class Machine {
     };
   }
 
-  /** What `.tools` holds. */
+  /** Contents of `.tools`. */
   tools(): string[] {
     return [...Deno.readDirSync(`${this.#path}/.tools`)].map(({ name }) =>
       name
@@ -138,7 +138,7 @@ Deno.test(".ci/deno lets what it runs find the same Deno by name", async () => {
   assert.equal(stdout, "fetched ran by-name\n", stderr);
 });
 
-Deno.test(".ci/deno says what is missing when there is neither Deno nor npm", async () => {
+Deno.test(".ci/deno reports what is missing when there is neither Deno nor npm", async () => {
   using machine = new Machine();
 
   const { code, stderr } = await machine.run("task");

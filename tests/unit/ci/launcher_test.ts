@@ -417,7 +417,7 @@ Deno.test("launcher names every directory it tried when none will do", async () 
   assert(stderr.includes("/nonexistent/gateway-"), stderr);
 });
 
-Deno.test("launcher says why when the unpacked runtime does not start", async () => {
+Deno.test("launcher reports why when the unpacked runtime does not start", async () => {
   using sandbox = await Sandbox.create(
     PROBE,
     new TextEncoder().encode("#!/nonexistent\n"),
@@ -433,7 +433,7 @@ Deno.test("launcher says why when the unpacked runtime does not start", async ()
   assert.deepEqual(entriesOf(cache), []);
 });
 
-Deno.test("launcher refuses to start from a file that was cut short", async () => {
+Deno.test("launcher does not start from a file that was cut short", async () => {
   using sandbox = await Sandbox.create();
   const cache = sandbox.directory("cache");
   await Deno.truncate(sandbox.executable, 10_000_000);

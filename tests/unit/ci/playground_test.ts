@@ -47,7 +47,7 @@ Deno.test("make run prints its guide and nothing else, and ends with 0", async (
   assert(!(guide + lines.join()).includes(escape));
 });
 
-Deno.test("make run says how to choose another port", async () => {
+Deno.test("make run reports how to choose another port", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
 
   const { code, stderr } = await makeRun("--port", String(taken.addr.port))

@@ -5,7 +5,7 @@ import { textSource } from "../../../src/config/configuration_source.ts";
 
 const folder = new URL("../../fixtures/config/policies/", import.meta.url);
 
-/** What `--validate-only` prints. */
+/** Returns the output of `--validate-only`. */
 async function explain(file: URL): Promise<string> {
   const text = await Deno.readTextFile(file);
   const source = textSource(text, basename(file.pathname));

@@ -5,7 +5,7 @@ import { emptyResourceSet } from "../../../src/api/resources/resource_set.ts";
 import { compile } from "../../../src/compile/compile.ts";
 import { backend, diagnosticLines, gateway, policy } from "./resources.ts";
 
-/** What is reported of limits in that store; there are backends `limits` and `old`, which speaks HTTP/1.1. */
+/** Returns the problems of limits in a store, with backends `limits` and `old`, which uses HTTP/1.1. */
 function problemsOf(store: unknown, kv?: Settings["kv"]): readonly string[] {
   const descriptors = [{
     requests: 1,

@@ -34,7 +34,7 @@ async function handshake(
   }
 }
 
-/** Whether a client with that certificate gets a response. */
+/** Returns whether a client with that certificate gets a response. */
 async function isServed(port: number, pair?: KeyPair): Promise<boolean> {
   const socket = tls.connect({
     port,
@@ -56,7 +56,7 @@ async function isServed(port: number, pair?: KeyPair): Promise<boolean> {
   return received.startsWith("HTTP/1.1 200");
 }
 
-Deno.test("HttpServer shows the certificate for the name that is asked for", async () => {
+Deno.test("HttpServer shows the certificate for the name that is requested", async () => {
   await using test = await TestServer.start({}, {
     certificates: [first, second],
   });

@@ -47,7 +47,7 @@ for (
     [',"Arguments":{}', "bad_request"],
   ] as const
 ) {
-  Deno.test(`a tool call with ${args || "no arguments"} is judged as having none, or refused`, async () => {
+  Deno.test(`a tool call with ${args || "no arguments"} is judged as having none, or rejected`, async () => {
     const body = `{"method":"tools/call","params":{"name":"query"${args}}}`;
     const policy = authorization(["!has(mcp.tool.arguments)"]);
     assert.equal(await decide(policy, { method: "POST", body }), expected);
@@ -92,7 +92,7 @@ for (
     const claims = permissions === undefined
       ? {}
       : { permissions, in: permissions };
-    Deno.test(`${test} and its negation refuse ${JSON.stringify(claims)}`, async () => {
+    Deno.test(`${test} and its negation reject ${JSON.stringify(claims)}`, async () => {
       for (const rule of [test, `!(${test})`]) {
         for (const action of ["Allow", "Deny"] as const) {
           assert.equal(

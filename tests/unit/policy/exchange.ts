@@ -15,7 +15,7 @@ import { Slots } from "../../../src/policy/slot.ts";
 /** Header fields as pairs, such as `{ origin: "https://a.example" }`. */
 type Headers = Readonly<Record<string, string>>;
 
-/** What a policy runs on; fields left out are those of a plain `GET http://gw.example/`. */
+/** Creates the context of a policy; omitted fields are those of a plain `GET http://gw.example/`. */
 export function context(
   { matchedPrefix, headers = {}, ...fields }:
     & Partial<
@@ -70,14 +70,14 @@ export async function answer(
   return response;
 }
 
-/** What the client is answered; `undefined` when the request goes on. */
+/** Returns the response of a verdict; `undefined` when the request continues. */
 export function responseOf(
   verdict: RequestVerdict,
 ): ResponseMessage | undefined {
   return verdict instanceof Rejection ? verdict.response : verdict ?? undefined;
 }
 
-/** Why a policy turns a request down, as the access log has it. */
+/** Returns the message of a rejection, as in the access log. */
 export async function rejectionOf(
   policy: Policy,
   on: PolicyContext,

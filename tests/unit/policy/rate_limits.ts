@@ -11,7 +11,7 @@ import { RecordedLog } from "../../harness/recorded_log.ts";
 import { context, headersOf, response, responseOf } from "./exchange.ts";
 
 type Local = Partial<NonNullable<RateLimit["local"]>[number]>;
-/** What the policies of these tests are attached to. */
+/** Target of the policies in these tests. */
 export const route = "HTTPRoute/default/a";
 
 /** A process with a clock of its own; `limiter` answers for every `global` block. */
@@ -52,7 +52,7 @@ export function local(...entries: readonly Local[]): RateLimit {
   };
 }
 
-/** What a client sees of `x-ratelimit-*`, as `limit/remaining/reset`. */
+/** Returns the `x-ratelimit-*` fields of a response as `limit/remaining/reset`. */
 export function shown(headers: Readonly<Record<string, string>>): string {
   return ["limit", "remaining", "reset"].map((name) =>
     headers[`x-ratelimit-${name}`]

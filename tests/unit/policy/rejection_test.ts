@@ -129,7 +129,7 @@ const cases: {
   },
 ];
 for (const { name, policy, authorization, target, reason, error } of cases) {
-  Deno.test(`the log says why ${name} is refused`, async () => {
+  Deno.test(`the log reports why ${name} is rejected`, async () => {
     const on = context({
       ...(target !== undefined && { target }),
       headers: authorization === undefined ? {} : { authorization },
@@ -177,7 +177,7 @@ const ruleCases: [Policy, string][] = [
   ],
 ];
 for (const [policy, error] of ruleCases) {
-  Deno.test(`the log says that ${error}`, async () => {
+  Deno.test(`the log reports that ${error}`, async () => {
     const on = context({});
     on.slots.set(jwtClaims, claims);
     const rejection = await rejectionOf(policy, on);

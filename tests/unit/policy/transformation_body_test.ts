@@ -177,7 +177,7 @@ for (
   });
 }
 
-Deno.test("a new body that needs one that is too long is refused", async () => {
+Deno.test("a new body that needs one that is too long is rejected", async () => {
   await assert.rejects(
     changeRequest({ body: "request.body" }, { method: "POST", body: long }),
     { code: "body_too_large" },
@@ -264,7 +264,7 @@ Deno.test("a connection that leaves HTTP keeps its status and gets no body", asy
   assert.deepEqual(headersOf(answer), { upgrade: "websocket", "x-a": "a" });
 });
 
-Deno.test("an answer that is to be read is asked for whole and uncompressed", async () => {
+Deno.test("a response that is to be read is requested whole and uncompressed", async () => {
   const headers = {
     "Accept-Encoding": "gzip, br",
     range: "bytes=0-1",

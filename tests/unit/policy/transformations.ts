@@ -11,7 +11,7 @@ import { createTransformation } from "../../../src/policy/transformation/transfo
 import { RecordedLog } from "../../harness/recorded_log.ts";
 import { context, headersOf, response } from "./exchange.ts";
 
-/** How much of a body the policies of these tests hold. */
+/** Limit of buffered bodies in these tests. */
 export const maxBufferBytes = 64;
 
 /** A policy, and what it logs: `warn A body was emptied… {…}`. */
@@ -44,7 +44,7 @@ export function contextOf({ claims, body, ...request }: Request) {
   return on;
 }
 
-/** What becomes of a request: its headers, its pseudo headers and its body. */
+/** Returns the transformed request: headers, pseudo headers and body. */
 export async function changeRequest(
   changes: MessageChanges,
   request: Request = {},
@@ -62,7 +62,7 @@ export async function changeRequest(
   };
 }
 
-/** What becomes of a response. */
+/** Returns the transformed response. */
 export async function changeResponse(
   changes: MessageChanges,
   { body, status, headers, ...rest }:

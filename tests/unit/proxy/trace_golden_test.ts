@@ -18,7 +18,7 @@ import {
 const fixtures = new URL("../../fixtures/trace/", import.meta.url);
 
 interface Scenario {
-  /** What the upstream does. */
+  /** Behavior of the upstream. */
   readonly script?: Script;
   readonly config?: Readonly<Record<string, unknown>>;
   /** Fields of the route besides its backend. */

@@ -38,7 +38,7 @@ export const budgetStories: readonly BudgetStory[] = [
     ],
   },
   {
-    name: "exhausted: refused until the reset, and not a millisecond longer",
+    name: "exhausted: rejected until the reset, and not a millisecond longer",
     budget: { ...ofRequests, base: 3 },
     steps: [
       { at: 200, send: 5, admitted: 3 },
@@ -151,7 +151,7 @@ export const budgetStories: readonly BudgetStory[] = [
     ],
   },
   {
-    name: "tokens: those of an answer that ends after the reset count then",
+    name: "tokens: those of a response that ends after the reset count then",
     budget: { ...ofTokens },
     steps: [
       { at: 0, send: 1, admitted: 1 },

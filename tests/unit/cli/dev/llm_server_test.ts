@@ -164,7 +164,7 @@ for (
     },
   ]
 ) {
-  Deno.test(`LLM server refuses ${path} with ${JSON.stringify(body)}`, async () => {
+  Deno.test(`LLM server rejects ${path} with ${JSON.stringify(body)}`, async () => {
     await using llm = start();
 
     const response = await llm.post(path, body);

@@ -22,7 +22,7 @@ async function dump(
   return JSON.parse(JSON.stringify(await compiled.describe(sensitiveHeaders)));
 }
 
-Deno.test("the description says what each route does and where that is written", async () => {
+Deno.test("the description shows what each route does and where that is written", async () => {
   const description = await dump(compileAll({
     gateways: [gateway("gw")],
     httpRoutes: [route("mcp", {

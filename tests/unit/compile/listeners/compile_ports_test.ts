@@ -213,7 +213,7 @@ Deno.test("several certificates of a listener are for the names that they state"
   );
 });
 
-Deno.test("client certificates are asked for as configured", () => {
+Deno.test("client certificates are requested as configured", () => {
   const tls = {
     clientCa: "ca.pem",
     clientCertificate: "Require",
@@ -289,7 +289,7 @@ for (const [field, pair, reason] of broken) {
   });
 }
 
-Deno.test("a certificate in a Secret is an error that says what to do", () => {
+Deno.test("a certificate in a Secret is an error with advice", () => {
   const tls = { certificateRefs: [{ name: "tls" }] };
   const compiled = compileAll({
     gateways: [gateway("gw", [{ port: 443, protocol: "HTTPS", tls }])],

@@ -219,7 +219,7 @@ const broken = { transformation: { request: { body: "nobody" } } };
 const problem =
   'transformation.request.body: Cannot use the expression: unknown variable "nobody" at column 1';
 
-Deno.test("a policy with a problem is an error, attached or not, and refuses", () => {
+Deno.test("a policy with a problem is an error, attached or not, and rejects requests", () => {
   const compiled = compilePolicies([
     policy("p", [onRoute], { traffic: broken }),
   ]);
@@ -232,7 +232,7 @@ Deno.test("a policy with a problem is an error, attached or not, and refuses", (
   });
 });
 
-Deno.test("a backend policy with a problem is an error and refuses", () => {
+Deno.test("a backend policy with a problem is an error and rejects requests", () => {
   const compiled = compilePolicies([
     policy("p", [{ kind: "GatewayBackend", name: "b" }], { backend: broken }),
   ]);

@@ -114,7 +114,7 @@ const allowed = [
   [{ namespaces: { from: "All" }, kinds: [{ kind: "GRPCRoute" }] }, false],
 ] as const;
 for (const [allowedRoutes, expected] of allowed) {
-  Deno.test(`allowedRoutes ${JSON.stringify(allowedRoutes)} ${expected ? "takes" : "refuses"} a route of another namespace`, () => {
+  Deno.test(`allowedRoutes ${JSON.stringify(allowedRoutes)} ${expected ? "takes" : "rejects"} a route of another namespace`, () => {
     const compiled = compileAll({
       gateways: [gateway("gw", [{ allowedRoutes }])],
       httpRoutes: [

@@ -43,7 +43,7 @@ Deno.test("a backend has no limit between pieces of a body with an idle timeout 
   assert.equal(snapshot.backends.get("default/b")?.idleTimeoutMs, undefined);
 });
 
-Deno.test("a TLS policy says what to verify", () => {
+Deno.test("a TLS policy sets what to verify", () => {
   const { snapshot } = compileAll({
     gatewayBackends: [backend("b")],
     backendTlsPolicies: [tlsPolicy("t", ["b"], {

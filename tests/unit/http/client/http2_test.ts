@@ -240,7 +240,7 @@ Deno.test("Upstream survives answers to HTTP/2 requests that it just reset", asy
   });
   using upstream = upstreamAt(server.port, HTTP2);
 
-  // With a connection that is there: node:http2 keeps the socket of a client that leaves during the handshake.
+  // With a connection that is there: node:http2 keeps the socket of a client that disconnects during the handshake.
   await exchange(upstream).catch(() => {});
   for (let i = 0; i < 200; i++) {
     const cancellation = new Cancellation();
@@ -495,7 +495,7 @@ Deno.test("Upstream chooses HTTP/2 by ALPN, and HTTP/1.1 for upgrades", async ()
   assert.equal(await exchange(http2), "200 2 https");
 });
 
-Deno.test("Upstream rejects HTTP/1.1 where HTTP/2 is asked for", async () => {
+Deno.test("Upstream rejects HTTP/1.1 where HTTP/2 is requested", async () => {
   const authority = await createAuthority();
   const keys = await authority.issueServer(["b.example"]);
   await using server = await NodeUpstream.overTls(keys);

@@ -175,7 +175,7 @@ Deno.test("HttpServer holds no more of HTTP/2 uploads than the windows that nobo
   await sending;
 });
 
-Deno.test("Http2Session holds little for a peer that does not read, whatever it asks for", async () => {
+Deno.test("Http2Session holds little for a peer that does not read, whatever it requests", async () => {
   const transport = new MemoryTransport();
   const blocked = Promise.withResolvers<void>();
   transport.writable = blocked.promise;

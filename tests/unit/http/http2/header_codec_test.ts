@@ -111,7 +111,7 @@ for (const [name, hex] of broken) {
   });
 }
 
-Deno.test("HeaderDecoder says which blocks no message may have", () => {
+Deno.test("HeaderDecoder reports which blocks no message may have", () => {
   const cases: readonly (readonly [string, string, boolean])[] = [
     ["x-a", "b", true],
     ["X-a", "b", false],

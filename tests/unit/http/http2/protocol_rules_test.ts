@@ -261,7 +261,7 @@ Deno.test("HttpServer reports a malformed HTTP/2 request, which the handler does
   assert.equal(refused?.bytesSent, 0);
 });
 
-Deno.test("HttpServer answers 431 to an HTTP/2 request with too many headers, or too large ones", async () => {
+Deno.test("HttpServer returns 431 to an HTTP/2 request with too many headers, or too large ones", async () => {
   await using test = await TestServer.start({
     limits: { maxHeaderBytes: 2048, maxHeaderCount: 20 },
   });
@@ -302,7 +302,7 @@ Deno.test("HttpServer reads HTTP/2 frames in pieces and with padding", async () 
   assert.equal(JSON.parse(new TextDecoder().decode(payload)).body, "abc");
 });
 
-Deno.test("HttpServer refuses HTTP/2 requests beyond the limit, and takes others when one is done", async () => {
+Deno.test("HttpServer rejects HTTP/2 requests beyond the limit, and takes others when one is done", async () => {
   const gate = Promise.withResolvers<void>();
   await using test = await TestServer.start({
     handler: async (request) => {

@@ -17,7 +17,7 @@ const keys: ApiKeyAuthentication["keys"] = [
   { key: "bare-key" },
 ];
 
-/** What became of a request: the rejection, or who it comes from and what goes upstream. */
+/** Returns the rejection of a request, or its metadata and the headers that go upstream. */
 async function authenticate(
   config: Partial<ApiKeyAuthentication>,
   request: Parameters<typeof context>[0],
@@ -58,7 +58,7 @@ for (
   });
 }
 
-Deno.test("Strict refuses a request without a key", async () => {
+Deno.test("Strict rejects a request without a key", async () => {
   const rejection = await authenticate({}, {});
   assert.deepEqual(rejection, {
     status: 401,
@@ -85,7 +85,7 @@ const modes = [
   ["Strict", { authorization: `Bearer ${keyHash.slice(7)}` }, 401],
 ] as const;
 for (const [mode, headers, status] of modes) {
-  Deno.test(`${mode} answers ${status} to ${JSON.stringify(headers)}`, async () => {
+  Deno.test(`${mode} returns ${status} to ${JSON.stringify(headers)}`, async () => {
     const result = await authenticate({ mode }, { headers });
     assert.equal(result.status, status);
     assert.equal(result.apiKey, undefined);

@@ -24,7 +24,7 @@ function basic(credentials: string): string {
   return `Basic ${new TextEncoder().encode(credentials).toBase64()}`;
 }
 
-/** What became of a request: the rejection, or who it comes from and what goes upstream. */
+/** Returns the rejection of a request, or its user and the headers that go upstream. */
 async function authenticate(
   config: Partial<BasicAuthentication>,
   authorization?: string,
@@ -53,7 +53,7 @@ for (const [username, password] of [["anna", "secret"], ["otto", "pässword"]]) 
   });
 }
 
-Deno.test("Strict refuses a request without credentials and names the realm", async () => {
+Deno.test("Strict rejects a request without credentials and names the realm", async () => {
   assert.deepEqual(await authenticate({ realm: "tools" }), {
     status: 401,
     body:
@@ -90,7 +90,7 @@ for (
     "Bearer abc",
   ]
 ) {
-  Deno.test(`Strict refuses ${authorization.slice(0, 40)}`, async () => {
+  Deno.test(`Strict rejects ${authorization.slice(0, 40)}`, async () => {
     const { status, headers } = await authenticate({}, authorization);
     assert.equal(status, 401);
     assert.equal(

@@ -54,7 +54,7 @@ for (const [rule, expected] of requestRules) {
   });
 }
 
-Deno.test("Allow passes when every rule holds and refuses when one does not", async () => {
+Deno.test("Allow passes when every rule holds and rejects when one does not", async () => {
   const policy = authorization(["jwt.sub == 'anna'", "'a' in jwt.roles"]);
   const decisions = await Promise.all([
     { sub: "anna", roles: ["a"] },
@@ -65,7 +65,7 @@ Deno.test("Allow passes when every rule holds and refuses when one does not", as
   assert.deepEqual(decisions, ["pass", refused, refused, refused]);
 });
 
-Deno.test("Deny refuses when a rule holds or fails and passes when none does", async () => {
+Deno.test("Deny rejects when a rule holds or fails and passes when none does", async () => {
   const policy = authorization(["jwt.banned", "jwt.sub == 'otto'"], "Deny");
   const decisions = await Promise.all([
     { sub: "anna", banned: false },
@@ -90,13 +90,13 @@ Deno.test("authorization reads the metadata of the API key and the name of the u
 for (
   const permissions of ["admin", { admin: true }, 7, null, undefined, true]
 ) {
-  Deno.test(`authorization refuses permissions that are ${JSON.stringify(permissions)}`, async () => {
+  Deno.test(`authorization rejects permissions that are ${JSON.stringify(permissions)}`, async () => {
     const policy = authorization(["'admin' in jwt.permissions"]);
     assert.equal(await decide(policy, { claims: { permissions } }), refused);
   });
 }
 
-Deno.test("authorization refuses claims that are too deep", async () => {
+Deno.test("authorization rejects claims that are too deep", async () => {
   let deep: unknown = 1;
   for (let i = 0; i < 5000; i++) deep = { deep };
   const policy = authorization(["jwt.sub == 'anna'"]);
@@ -283,7 +283,7 @@ Deno.test("a body that was looked into goes on unchanged, also after two policie
   }
 });
 
-Deno.test("a body is not read when no rule asks for it", () => {
+Deno.test("a body is not read when no rule reads it", () => {
   const body = new BytesBody(new Uint8Array(1));
   const on = context({});
   on.request.body = body;

@@ -6,7 +6,7 @@ import { textBody } from "../../../../src/http/body.ts";
 
 const chat = { method: "POST", target: "/v1/chat/completions" };
 
-/** What is asked for in path or body, the rule, and what becomes of the request. */
+/** Path and body of a request, a rule, and its result. */
 const decisions: [string, Parameters<typeof decide>[1], string, string][] = [
   [
     "a model in the body",
@@ -123,7 +123,7 @@ const rules = [
 ];
 
 for (const [what, request] of unreadable) {
-  Deno.test(`rules about llm refuse a body with ${what}`, async () => {
+  Deno.test(`rules about llm reject a body with ${what}`, async () => {
     for (const rule of rules) {
       assert.equal(await decide(authorization([rule]), request), refused);
       const deny = authorization([rule], "Deny");

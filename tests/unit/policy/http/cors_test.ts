@@ -231,7 +231,7 @@ Deno.test('CORS with credentials "must not return `*`" but the origin itself', a
 });
 
 for (const allowCredentials of [true, false]) {
-  Deno.test(`CORS answers "*" with what was asked for, credentials ${allowCredentials}`, async () => {
+  Deno.test(`CORS answers "*" with what was requested, credentials ${allowCredentials}`, async () => {
     const { headers } = await exchange(
       {
         allowOrigins: [page],
@@ -255,7 +255,7 @@ for (const allowCredentials of [true, false]) {
   });
 }
 
-Deno.test('CORS "must omit the `Access-Control-Allow-Headers` response header" when none are asked for', async () => {
+Deno.test('CORS "must omit the `Access-Control-Allow-Headers` response header" when none are requested', async () => {
   const { headers } = await exchange({
     allowOrigins: [page],
     allowHeaders: ["*"],
@@ -275,7 +275,7 @@ Deno.test("CORS exposes every header by name when credentials forbid the wildcar
   );
 });
 
-Deno.test("CORS exposes what the gateway tells clients, where the answer has it", async () => {
+Deno.test("CORS exposes what the gateway tells clients, where the response has it", async () => {
   const policy = createCors({
     allowOrigins: [page],
     exposeHeaders: ["Mcp-Session-Id", "Retry-After"],
@@ -297,7 +297,7 @@ Deno.test("CORS exposes what the gateway tells clients, where the answer has it"
   );
 });
 
-Deno.test("CORS exposes the challenge of a 401, which says where to log in", async () => {
+Deno.test("CORS exposes the challenge of a 401, which names the login", async () => {
   const { headers } = await exchange(
     { allowOrigins: [page], exposeHeaders: ["Mcp-Session-Id"] },
     { headers: { origin: page } },

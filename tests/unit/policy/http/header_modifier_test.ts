@@ -154,7 +154,7 @@ for (const { config, path, message } of refused) {
 }
 
 for (const value of ["a b", "llm.example:70000"]) {
-  Deno.test(`request header modifier refuses the Host "${value}"`, () => {
+  Deno.test(`request header modifier rejects the Host "${value}"`, () => {
     const config = { set: [{ name: "Host", value }] };
 
     assert.deepEqual(checkRequestHeaderModifier(config), [{
@@ -165,7 +165,7 @@ for (const value of ["a b", "llm.example:70000"]) {
   });
 }
 
-Deno.test("response header modifier refuses Host", () => {
+Deno.test("response header modifier rejects Host", () => {
   const [problem] = checkResponseHeaderModifier({
     set: [{ name: "Host", value: "a" }],
   });

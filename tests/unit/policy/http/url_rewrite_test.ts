@@ -48,7 +48,7 @@ Deno.test("URL rewrite replaces the host and leaves the path", async () => {
   assert.equal(on.request.target, "/a?b");
 });
 
-Deno.test("URL rewrite refuses to replace a prefix that was not matched", () => {
+Deno.test("URL rewrite does not replace a prefix that was not matched", () => {
   const path = {
     type: "ReplacePrefixMatch" as const,
     replacePrefixMatch: "/x",

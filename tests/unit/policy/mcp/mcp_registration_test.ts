@@ -86,7 +86,7 @@ for (
     [500, "", 500, "access_denied"],
   ] as const
 ) {
-  Deno.test(`an answer ${status} ${text} of the provider to a registration becomes ${expected}`, async () => {
+  Deno.test(`a response ${status} ${text} of the provider to a registration becomes ${expected}`, async () => {
     const provider = new ProviderRegistration(
       () => Promise.resolve(document(status, text)),
       new FakeClock(),

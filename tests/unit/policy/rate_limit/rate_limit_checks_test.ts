@@ -50,7 +50,7 @@ Deno.test("checkRateLimit points at what is wrong with the entries of a descript
   ]);
 });
 
-Deno.test("checkRateLimit refuses expressions that can have no value a limit can use", () => {
+Deno.test("checkRateLimit rejects expressions that can have no value a limit can use", () => {
   const limit = { requests: 1, unit: "Minutes", overshoot: "Forgive" } as const;
   const problems = checkRateLimit({
     local: [

@@ -7,7 +7,7 @@ import type {
 } from "../../../../src/ratelimit/global_limiter.ts";
 import { asUser, local, Process, route } from "../rate_limits.ts";
 
-/** What a trace is told of a request: expressions with their results, and what the limits say. */
+/** Reports of a request to a trace: expressions with their results, and verdicts. */
 async function traceOf(
   config: RateLimit,
   { on = asUser("anna"), limiter }: {
@@ -126,7 +126,7 @@ Deno.test("trace and log tell why an entry of a global limit has no value, also 
   );
 });
 
-Deno.test("a trace tells that a request was let pass because the limiter failed", async () => {
+Deno.test("a trace reports that a request was let pass because the limiter failed", async () => {
   const error = new Error("down");
   const limiter = limiterThatSays({ verdict: "failed", error });
   const { results } = await traceOf(

@@ -102,7 +102,7 @@ Deno.test("global is asked after local, and its headers count when it has less l
   assert.equal(left(), 4);
 });
 
-Deno.test("global gives local requests back when it refuses, and marks its 429", async () => {
+Deno.test("global gives local requests back when it rejects, and marks its 429", async () => {
   const { limiter, policy, left } = withLimiter();
   limiter.decision = {
     verdict: "refused",
@@ -134,7 +134,7 @@ async function rejectionBy(
   return verdict;
 }
 
-Deno.test("global says which limit refused, in log and trace, also of several with the same numbers", async () => {
+Deno.test("global reports which limit rejected, in log and trace, also of several with the same numbers", async () => {
   const descriptors: Global["descriptors"] = ["user", "team", "team"].map(
     (key) => ({
       requests: 9,
@@ -168,7 +168,7 @@ Deno.test("global says which limit refused, in log and trace, also of several wi
   );
 });
 
-Deno.test("global is not asked for what a local limit refuses", async () => {
+Deno.test("global is not requested what a local limit rejects", async () => {
   const { limiter, policy } = withLimiter();
   for (let i = 0; i < 6; i++) await send(policy, asUser("anna"));
   assert.equal(limiter.calls.length, 5);
@@ -179,7 +179,7 @@ const failing: LimiterDecision = {
   error: new Error("down"),
 };
 
-Deno.test("global refuses when it fails and is Closed, and charges nothing", async () => {
+Deno.test("global rejects when it fails and is Closed, and charges nothing", async () => {
   const { limiter, policy, left } = withLimiter();
   limiter.decision = Promise.resolve(failing);
 
@@ -203,7 +203,7 @@ Deno.test("global lets pass when it fails and is Open, and local limits hold", a
   assert.deepEqual(statuses, ["200", "200", "200", "200", "200", "429"]);
 });
 
-Deno.test("a descriptor without a value refuses when Closed and has a bucket when Open", async () => {
+Deno.test("a descriptor without a value rejects when Closed and has a bucket when Open", async () => {
   const closed = withLimiter();
   assert.match(await send(closed.policy), /^503/);
   assert.deepEqual(closed.limiter.calls, []);

@@ -7,7 +7,7 @@ import { Rejection } from "../../../../src/policy/rejection.ts";
 import { context, headersOf, response, responseOf } from "../exchange.ts";
 import { asUser, local, Process, route, send, use } from "../rate_limits.ts";
 
-Deno.test("rateLimit admits base and burst, then refuses until the reset, and says so", async () => {
+Deno.test("rateLimit admits base and burst, then rejects until the reset, and says so", async () => {
   const process = new Process();
   const policy = process.policy([route, local({ requests: 2, burst: 1 })]);
 
@@ -23,7 +23,7 @@ Deno.test("rateLimit admits base and burst, then refuses until the reset, and sa
   assert.equal(await send(policy), "200 3/1/60");
 });
 
-Deno.test("rateLimit refuses in plain text with Retry-After and tells the log which limit it was", async () => {
+Deno.test("rateLimit rejects in plain text with Retry-After and tells the log which limit it was", async () => {
   const process = new Process();
   const policy = process.policy([
     route,
@@ -54,7 +54,7 @@ Deno.test("rateLimit refuses in plain text with Retry-After and tells the log wh
   });
 });
 
-Deno.test("rateLimit charges no entry when one of them refuses, in the limits of route and gateway alike", async () => {
+Deno.test("rateLimit charges no entry when one of them rejects, in the limits of route and gateway alike", async () => {
   const process = new Process();
   const gateway = "Gateway/default/g";
   const policy = process.policy(
@@ -99,7 +99,7 @@ Deno.test("rateLimit keeps equal entries of one scope apart", async () => {
   ]);
 });
 
-Deno.test("rateLimit shows the entry with the least left, and the one that refused", async () => {
+Deno.test("rateLimit shows the entry with the least left, and the one that rejected", async () => {
   const process = new Process();
   const policy = process.policy([
     route,
@@ -117,7 +117,7 @@ Deno.test("rateLimit shows the entry with the least left, and the one that refus
   assert.equal(await send(policy), "429 3/0/3597");
 });
 
-Deno.test("of several entries that are used up the one that resets last refuses, so that Retry-After is true", async () => {
+Deno.test("of several entries that are used up the one that resets last rejects, so that Retry-After is true", async () => {
   for (const units of [["Seconds", "Hours"], ["Hours", "Seconds"]] as const) {
     const process = new Process();
     const policy = process.policy([
@@ -136,7 +136,7 @@ Deno.test("of several entries that are used up the one that resets last refuses,
   }
 });
 
-Deno.test("of several used up budgets of tokens the one with the longest debt refuses", async () => {
+Deno.test("of several used up budgets of tokens the one with the longest debt rejects", async () => {
   const process = new Process();
   const tokens = { tokens: 10, unit: "Seconds", overshoot: "Carry" } as const;
   const policy = process.policy(

@@ -250,7 +250,7 @@ function asSpelled(
   }
 }
 
-Deno.test("whatever a claim holds, a path is in the one form or the request is refused", async () => {
+Deno.test("whatever a claim holds, a path is in the one form or the request is rejected", async () => {
   const { policy } = transformation({
     request: { set: set({ ":path": "'/tenants/' + jwt.tenant" }) },
   });
@@ -337,7 +337,7 @@ Deno.test("what is the same for every request is evaluated once", () => {
   assert.equal(compileHeader("x-a", expression("jwt.sub")).constant, undefined);
 });
 
-Deno.test("the log says which header was removed and why, without what the request holds", async () => {
+Deno.test("the log reports which header was removed and why, without what the request holds", async () => {
   const { policy, lines } = transformation({
     request: {
       set: set({

@@ -192,7 +192,7 @@ Deno.test("ServiceLimiter forwards the bytes of a header unchanged", async () =>
 for (
   const { name, reply, message } of [
     {
-      name: "neither admits nor refuses",
+      name: "neither admits nor rejects",
       reply: { overall_code: "UNKNOWN" },
       message: /expected the code OK or OVER_LIMIT, got 0/,
     },

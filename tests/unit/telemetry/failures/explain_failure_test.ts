@@ -61,7 +61,7 @@ Deno.test("explainFailure has a cause of one sentence and an advice of its own f
   }
 });
 
-Deno.test("explainFailure says when a used-up limit resets, and does not call one used up that nobody can ask", () => {
+Deno.test("explainFailure reports when a used-up limit resets, and does not call one used up that nobody can ask", () => {
   const time = Date.UTC(2026, 0, 1);
   const fields = { reason: "rate_limit", error: "It broke", time } as const;
   const entry = {

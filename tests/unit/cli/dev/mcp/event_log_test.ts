@@ -34,7 +34,7 @@ Deno.test("EventLog keeps event ids in order beyond ten events", async () => {
   ]);
 });
 
-Deno.test("EventLog refuses to replay after an event it has forgotten", async () => {
+Deno.test("EventLog does not replay after an event it has forgotten", async () => {
   const log = new EventLog<object>(2);
   for (let i = 1; i <= 3; i++) await log.storeEvent("a", { i });
 
