@@ -65,7 +65,7 @@ function indexChains(chains) {
 }
 
 /** Returns all ids of a chain. */
-export function idsOf(chain) {
+function idsOf(chain) {
   return columns.flatMap(({ name }) => chain[name]);
 }
 

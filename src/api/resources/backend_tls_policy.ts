@@ -63,7 +63,7 @@ export const backendTlsEntries = {
 };
 
 /** Verification of a backend's certificate; Gateway API `BackendTLSPolicyValidation`. */
-export const backendTlsValidationSchema = s.refine(
+const backendTlsValidationSchema = s.refine(
   s.object(backendTlsEntries),
   s.exactlyOne("wellKnownCACertificates", "caCertificateRefs"),
 );
@@ -90,5 +90,3 @@ export const backendTlsPolicySchema = resource(
 
 /** Enables TLS to backends. */
 export type BackendTlsPolicy = s.Infer<typeof backendTlsPolicySchema>;
-/** Verification of a backend's certificate. */
-export type BackendTlsValidation = s.Infer<typeof backendTlsValidationSchema>;

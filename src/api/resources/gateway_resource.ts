@@ -21,7 +21,7 @@ export const certificateEntries = {
 };
 
 /** A certificate chain and its private key. */
-export const certificateSchema = s.object(certificateEntries);
+const certificateSchema = s.object(certificateEntries);
 
 const certificateRef = s.object({
   group: s.field("API group of the kind.", s.withDefault(s.string(), "")),
@@ -57,7 +57,7 @@ export const certificates = s.field(
 );
 
 /** TLS termination of a listener. */
-export const listenerTlsSchema = s.refine(
+const listenerTlsSchema = s.refine(
   s.object({
     certificates,
     certificateRefs: s.unsupported(
@@ -242,6 +242,3 @@ export function bindAddressesOf(
   if (addresses.length === 0) return [undefined];
   return addresses.map(({ value }) => canonicalAddress(value));
 }
-
-/** TLS settings of a listener. */
-export type ListenerTls = NonNullable<Listener["tls"]>;

@@ -103,8 +103,6 @@ export const httpMatchSchema = s.object({
 
 /** Conditions on a request; all must hold. */
 export type HttpMatch = s.Infer<typeof httpMatchSchema>;
-/** Condition on the path. */
-export type PathMatch = HttpMatch["path"];
 /** Condition on a header. */
 export type HeaderMatch = s.Infer<typeof headerMatch>;
 /** Condition on a query parameter. */

@@ -9,7 +9,7 @@ import { PublicKey } from "./public_key.ts";
 import { showValues } from "../shown_values.ts";
 
 /** Larger key sets are rejected. */
-export const MAX_KEYS = 100;
+const MAX_KEYS = 100;
 
 /** Longer key ids are not repeated in messages. */
 const MAX_NAME_LENGTH = 64;

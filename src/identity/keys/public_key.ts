@@ -74,7 +74,7 @@ export class PublicKey {
 }
 
 /** A key that cannot be used. */
-export class KeyError extends Error {
+class KeyError extends Error {
   override readonly name = "KeyError";
 }
 

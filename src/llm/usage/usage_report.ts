@@ -239,7 +239,7 @@ export const MAX_TOKEN_COUNT = 1e9;
  *
  * Rounds fractions up. Accepts strings of digits, the Protobuf JSON format of 64-bit integers.
  */
-export function toTokenCount(value: unknown): number | undefined {
+function toTokenCount(value: unknown): number | undefined {
   if (typeof value === "string") {
     return /^\d{1,15}$/.test(value) ? toTokenCount(Number(value)) : undefined;
   }

@@ -34,7 +34,7 @@ const apiKey = s.refine(
 );
 
 /** Clients identified by a key of their own. */
-export const apiKeyAuthenticationSchema = s.object({
+const apiKeyAuthenticationSchema = s.object({
   mode: s.field(
     "`Strict`: requests need a known key. `Optional`: requests without a key pass. `Permissive`: requests with an unknown key pass too.",
     s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),

@@ -32,7 +32,7 @@ export const directResponse = definePolicy("directResponse", {
 });
 
 /** Responds without a backend. */
-export function createDirectResponse(
+function createDirectResponse(
   { status, body }: s.Infer<typeof directResponseSchema>,
 ): Policy<never> {
   return {

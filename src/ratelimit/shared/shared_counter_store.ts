@@ -10,7 +10,7 @@ import {
 import type { LimitGrant, LimitRequest } from "./limit_registry.ts";
 import { SharedLimit } from "./shared_limit.ts";
 
-/** Where a thread gets the memory of limits: the control thread. */
+/** Source of the memory of limits for a thread: the control thread. */
 export interface LimitSource {
   /** Number of this thread. */
   readonly thread: number;

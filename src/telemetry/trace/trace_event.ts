@@ -20,7 +20,7 @@ const verdict = s.oneOf(["allow", "deny"]);
 const nullableText = s.nullable(s.string());
 
 /** The events, in the order of a request that is forwarded. */
-export const traceMessage = s.variant("type", [
+const traceMessage = s.variant("type", [
   event("requestStarted", {}),
   /** The request as it is at this stage. */
   event("requestSnapshot", {

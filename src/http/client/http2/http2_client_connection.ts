@@ -52,7 +52,7 @@ export async function connectHttp2(
 }
 
 /** An HTTP/2 connection with as many concurrent requests as the upstream allows. */
-export class Http2Connection
+class Http2Connection
   implements Connection, StreamConnection, SessionOwner, Deadline {
   readonly isShared = true;
   active = 0;
