@@ -83,30 +83,49 @@ const rankOfPath = {
   RegularExpression: 2,
 } satisfies Record<PathCondition["type"], number>;
 
-function compilePath({ type, value }: HttpMatch["path"]): PathCondition {
+/** A condition whose value is a regular expression. */
+export interface PatternCondition {
+  readonly value: string;
+}
+
+const patterns = new WeakMap<PatternCondition, Pattern>();
+
+/** Returns the pattern of a condition, which is compiled once: the check and all route tables use the same. */
+export function patternOf(condition: PatternCondition): Pattern {
+  const known = patterns.get(condition);
+  if (known !== undefined) return known;
+  const pattern = new Pattern(condition.value);
+  patterns.set(condition, pattern);
+  return pattern;
+}
+
+function compilePath(path: HttpMatch["path"]): PathCondition {
+  const { type, value } = path;
   if (type === "RegularExpression") {
-    return { type, value, pattern: new Pattern(value) };
+    return { type, value, pattern: patternOf(path) };
   }
   const normal = normalizePath(value).path ?? value;
   const isPrefixWithSlash = type === "PathPrefix" && normal.endsWith("/");
   return { type, value: isPrefixWithSlash ? normal.slice(0, -1) : normal };
 }
 
-function compileHeader({ name, type, value }: HeaderMatch): Condition {
+function compileHeader(header: HeaderMatch): Condition {
+  const { name, type, value } = header;
   const key = name.toLowerCase();
   if (type === "Exact") return (request) => request.header(key) === value;
-  const pattern = new Pattern(value);
+  const pattern = patternOf(header);
   return (request) => {
     const actual = request.header(key);
     return actual !== undefined && pattern.test(actual);
   };
 }
 
-function compileQueryParam({ name, type, value }: QueryParamMatch): Condition {
+function compileQueryParam(param: QueryParamMatch): Condition {
+  const { name, type, value } = param;
   if (type === "Exact") {
     return (request) => queryOf(request).get(name) === value;
   }
-  const pattern = new Pattern(value);
+  const pattern = patternOf(param);
   return (request) => {
     const actual = queryOf(request).get(name);
     return actual !== undefined && pattern.test(actual);

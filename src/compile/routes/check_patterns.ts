@@ -1,7 +1,8 @@
 import type { HttpMatch } from "../../api/resources/http_match.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { loadPatterns, Pattern } from "../../base/pattern.ts";
+import { loadPatterns } from "../../base/pattern.ts";
+import { type PatternCondition, patternOf } from "../../route/route_match.ts";
 import { createHiding } from "../describe/redact_configuration.ts";
 import type { Named, Report } from "../report.ts";
 
@@ -18,9 +19,9 @@ export function* checkPatterns(
   report: Report,
 ): Generator<void> {
   const hide = createHiding(resources.environment);
-  for (const { route, path, source } of patternsOf(resources)) {
+  for (const { route, path, condition } of patternsOf(resources)) {
     yield;
-    const { problem } = new Pattern(source);
+    const { problem } = patternOf(condition);
     if (problem === undefined) continue;
     const message = hide(`invalid regular expression: ${problem}`);
     report.error(route, { path: [...path, "value"], message });
@@ -30,7 +31,7 @@ export function* checkPatterns(
 interface PlacedPattern {
   readonly route: Named;
   readonly path: DiagnosticPath;
-  readonly source: string;
+  readonly condition: PatternCondition;
 }
 
 function* patternsOf(
@@ -40,9 +41,9 @@ function* patternsOf(
     for (const [index, { matches }] of route.spec.rules.entries()) {
       for (const [number, match] of matches.entries()) {
         const path = ["spec", "rules", index, "matches", number];
-        for (const { type, value, at } of conditionsOf(match)) {
-          if (type !== "RegularExpression") continue;
-          yield { route, path: [...path, ...at], source: value };
+        for (const { condition, at } of conditionsOf(match)) {
+          if (condition.type !== "RegularExpression") continue;
+          yield { route, path: [...path, ...at], condition };
         }
       }
     }
@@ -50,11 +51,11 @@ function* patternsOf(
 }
 
 function* conditionsOf({ path, headers = [], queryParams = [] }: HttpMatch) {
-  yield { ...path, at: ["path"] };
+  yield { condition: path, at: ["path"] };
   for (const [index, header] of headers.entries()) {
-    yield { ...header, at: ["headers", index] };
+    yield { condition: header, at: ["headers", index] };
   }
   for (const [index, param] of queryParams.entries()) {
-    yield { ...param, at: ["queryParams", index] };
+    yield { condition: param, at: ["queryParams", index] };
   }
 }
