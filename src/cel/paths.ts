@@ -1,4 +1,4 @@
-import { joinShapes, type JsonShape, WHOLE } from "../base/json_shape.ts";
+import { joinShapes, type JsonShape, WHOLE } from "../base/json/json_shape.ts";
 import type { Ast } from "./library.ts";
 import { textOf } from "./membership.ts";
 

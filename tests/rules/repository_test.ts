@@ -58,7 +58,6 @@ Deno.test("no two files of the product have one base name", () => {
 /** Folders with more entries than `MAX_ENTRIES`, each with the reason. */
 const largeFolders: Readonly<Record<string, string>> = {
   "admin/ui/page": "the files of one web page: their names are their URLs",
-  "src/base": "one subject per file; none of them is worth a folder",
 };
 const MAX_ENTRIES = 20;
 

@@ -1,7 +1,7 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
-import { JsonProblem } from "../../base/json_ambiguity.ts";
-import { type JsonSpan, readJson } from "../../base/json_reader.ts";
-import { JsonSelection, WHOLE } from "../../base/json_shape.ts";
+import { JsonProblem } from "../../base/json/json_ambiguity.ts";
+import { type JsonSpan, readJson } from "../../base/json/json_reader.ts";
+import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
 
 const selection = new JsonSelection({
   stream: WHOLE,

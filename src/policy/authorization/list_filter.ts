@@ -1,4 +1,4 @@
-import { JsonProblem } from "../../base/json_ambiguity.ts";
+import { JsonProblem } from "../../base/json/json_ambiguity.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { UNKNOWN } from "../../cel/unknown.ts";
 import { mcpMessage } from "../expressions/expression_slots.ts";

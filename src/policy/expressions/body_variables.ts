@@ -1,4 +1,4 @@
-import { joinShapes, type JsonShape } from "../../base/json_shape.ts";
+import { joinShapes, type JsonShape } from "../../base/json/json_shape.ts";
 import type { Expression } from "../../cel/expression.ts";
 import type { PolicyContext } from "../policy.ts";
 import { llmRequest, mcpMessage } from "./expression_slots.ts";

@@ -1,8 +1,8 @@
 import { GatewayError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { JsonProblem } from "../../base/json_ambiguity.ts";
-import { readJson } from "../../base/json_reader.ts";
-import type { JsonSelection } from "../../base/json_shape.ts";
+import { JsonProblem } from "../../base/json/json_ambiguity.ts";
+import { readJson } from "../../base/json/json_reader.ts";
+import type { JsonSelection } from "../../base/json/json_shape.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { peekBody } from "./peeked_body.ts";
 import { assertReadableContent, isForm } from "./readable_content.ts";

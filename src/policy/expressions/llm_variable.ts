@@ -1,4 +1,4 @@
-import { JsonSelection, WHOLE } from "../../base/json_shape.ts";
+import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import {
   detectLlmApi,

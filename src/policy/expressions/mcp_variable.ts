@@ -1,5 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { JsonSelection, type JsonShape, WHOLE } from "../../base/json_shape.ts";
+import {
+  JsonSelection,
+  type JsonShape,
+  WHOLE,
+} from "../../base/json/json_shape.ts";
 import { mapValue, type Value } from "../../cel/library.ts";
 import { claimsValue, lazyMap } from "../../cel/values.ts";
 import type { HeaderList } from "../../http/header_list.ts";

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { GrowingBuffer } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { JsonProblem } from "../../base/json_ambiguity.ts";
+import { JsonProblem } from "../../base/json/json_ambiguity.ts";
 import { yieldToEventLoop } from "../../base/slices.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";

@@ -1,6 +1,6 @@
-import { JsonProblem } from "../../base/json_ambiguity.ts";
-import { type JsonSpan, readJson } from "../../base/json_reader.ts";
-import { JsonSelection, WHOLE } from "../../base/json_shape.ts";
+import { JsonProblem } from "../../base/json/json_ambiguity.ts";
+import { type JsonSpan, readJson } from "../../base/json/json_reader.ts";
+import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { peekBody } from "../expressions/peeked_body.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { JsonProblem } from "../../../src/base/json_ambiguity.ts";
-import { type JsonSpan, readJson } from "../../../src/base/json_reader.ts";
+import { JsonProblem } from "../../../src/base/json/json_ambiguity.ts";
+import { type JsonSpan, readJson } from "../../../src/base/json/json_reader.ts";
 import {
   JsonSelection,
   type JsonShape,
   WHOLE,
-} from "../../../src/base/json_shape.ts";
+} from "../../../src/base/json/json_shape.ts";
 import { fc } from "../../harness/properties.ts";
 
 const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../../../src/base/clock.ts";
-import { JsonProblem } from "../../../../src/base/json_ambiguity.ts";
+import { JsonProblem } from "../../../../src/base/json/json_ambiguity.ts";
 import { ListReader } from "../../../../src/policy/mcp/list_reader.ts";
 import { listNames } from "../../../../src/policy/mcp/mcp_lists.ts";
 import { fc } from "../../../harness/properties.ts";

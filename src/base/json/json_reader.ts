@@ -26,7 +26,7 @@ import {
   skipScalar,
   skipString,
 } from "./json_tokens.ts";
-import { yieldToEventLoop } from "./slices.ts";
+import { yieldToEventLoop } from "../slices.ts";
 
 /** Limit of nesting of objects and lists; many servers allow less. */
 const MAX_DEPTH = 512;
