@@ -12,7 +12,7 @@ const cors = {
   allowCredentials: true,
 };
 
-/** Where the CORS policy is; it governs the MCP server, not its OAuth endpoints. */
+/** Place of the CORS policy, which governs the MCP server, not its OAuth endpoints. */
 type Place = "route" | "gateway";
 
 /** Starts a gateway in issuer mode `Proxied`. */

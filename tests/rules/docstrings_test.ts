@@ -1,85 +1,57 @@
 import assert from "node:assert/strict";
-import { productFiles, readFile, repositoryFiles, root } from "./repository.ts";
+import { readFile, repositoryFiles } from "./repository.ts";
 
-interface Documentation {
-  readonly nodes: Record<string, { symbols: Symbol[] }>;
+interface Source {
+  readonly path: string;
+  readonly text: string;
 }
 
-interface Symbol {
-  readonly name: string;
-  readonly declarations: {
-    declarationKind: string;
-    location: { line: number };
-    jsDoc?: { doc?: string };
-  }[];
-}
+/** Modules of the repository, with their text. */
+const modules: readonly Source[] = await Promise.all(
+  (await repositoryFiles())
+    .filter((path) =>
+      /^(src|admin|cli|tests)\/.*\.[jt]s$|^(main|mod)\.ts$/.test(path)
+    )
+    .map(async (path) => ({ path, text: await readFile(path) })),
+);
 
-/** Runs `deno doc`, which describes the exports of modules. */
-async function runDoc(...args: string[]): Promise<string> {
-  const command = new Deno.Command(Deno.execPath(), {
-    args: ["doc", ...args],
-    cwd: root,
-    env: { NO_COLOR: "1" },
-  });
-  const { success, stdout, stderr } = await command.output();
-  assert(success, new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout);
-}
-
-async function describeExports(
-  files: string[],
-): Promise<{ at: string; name: string; doc: string }[]> {
-  const { nodes }: Documentation = JSON.parse(await runDoc("--json", ...files));
-  const exports: { at: string; name: string; doc: string }[] = [];
-  for (const [specifier, { symbols }] of Object.entries(nodes)) {
-    const path = specifier.replace(root.href, "");
-    const lines = (await readFile(path)).split("\n");
-    for (const { name, declarations } of symbols) {
-      const [first] = declarations;
-      if (first?.declarationKind !== "export") continue;
-      // Re-exports are described where they are declared. `deno doc` counts lines from zero.
-      const { line } = first.location;
-      if (!/^export (?!(type )?[{*])/.test(lines[line] ?? "")) continue;
-      const doc = declarations.map(({ jsDoc }) => jsDoc?.doc ?? "").join("");
-      exports.push({ at: `${path}:${line + 1}`, name, doc });
-    }
-  }
-  return exports;
-}
-
-Deno.test("every export of src has a docstring with content", async () => {
-  const exports = await describeExports(
-    (await productFiles()).filter((path) => /^(src\/|mod\.ts)/.test(path)),
+/** Finds matches in the modules that `applies` accepts, as `path:line: match`. */
+function find(
+  pattern: RegExp,
+  applies: (path: string) => boolean = () => true,
+): string[] {
+  return modules.filter(({ path }) => applies(path)).flatMap((
+    { path, text },
+  ) =>
+    [...text.matchAll(pattern)].map(({ 0: match, index }) => {
+      const line = text.slice(0, index).trimEnd().split("\n").length;
+      return `${path}:${line}: ${match.trim()}`;
+    })
   );
-  const isEmpty = (doc: string) =>
-    doc === "" ||
-    /^this (function|method|class|interface|type|file)\b/i.test(doc);
+}
 
-  assert(exports.length > 0);
+Deno.test("every export of src has a docstring with content", () => {
+  const isProduct = (path: string) => /^(src\/|mod\.ts)/.test(path);
+
+  // Re-exports are described where they are declared.
   assert.deepEqual(
-    exports.filter(({ doc }) => isEmpty(doc)).map(({ at, name }) =>
-      `${at} ${name}`
+    find(/(?<!\*\/\n)^export (?!(type )?[{*]).*/gm, isProduct),
+    [],
+  );
+  assert.deepEqual(
+    find(
+      /\/\*\*[\s*]*(?:\*\/|this (?:function|method|class|interface|type|file)\b.*)/gi,
+      isProduct,
     ),
     [],
   );
 });
 
-Deno.test("every doc comment begins with a verb or the thing", async () => {
-  const found: string[] = [];
-  for (const path of await repositoryFiles()) {
-    if (!/^(src|admin|cli|tests)\/.*\.[jt]s$|^(main|mod)\.ts$/.test(path)) {
-      continue;
-    }
-    const source = await readFile(path);
-    for (
-      const { 0: text, index } of source.matchAll(
-        /\/\*\*\s+(?:\*\s+)?(?:All that|How|If|That|What|Whatever|Where|Whether|Who|Whoever|Why)\b.*/g,
-      )
-    ) {
-      const line = source.slice(0, index).split("\n").length;
-      found.push(`${path}:${line}: ${text}`);
-    }
-  }
-
-  assert.deepEqual(found, []);
+Deno.test("every doc comment begins with a verb or the thing", () => {
+  assert.deepEqual(
+    find(
+      /\/\*\*\s+(?:\*\s+)?(?:All that|How|If|That|What|Whatever|Where|Whether|Who|Whoever|Why)\b.*/g,
+    ),
+    [],
+  );
 });

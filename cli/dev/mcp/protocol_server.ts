@@ -20,7 +20,7 @@ const stateCodec = createRequestStateCodec<JsonObject>({
   key: crypto.getRandomValues(new Uint8Array(32)),
 });
 
-/** What differs between clients with a session and those without. */
+/** Differences between clients with a session and those without. */
 export interface ClientSide {
   readonly notify: Notifier;
   subscribe(uri: string): void;

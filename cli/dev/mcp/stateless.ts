@@ -7,7 +7,7 @@ import { createProtocolServer } from "./protocol_server.ts";
 
 /** Handles requests of MCP 2026-07-28, which has no sessions. */
 export interface StatelessHandler {
-  /** Whether a request is of that revision; its body stays readable. */
+  /** Returns whether a request is of that revision; its body stays readable. */
   accepts(request: Request): Promise<boolean>;
   handle(request: Request): Promise<Response>;
   /** Ends open requests and subscriptions. */
