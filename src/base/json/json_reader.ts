@@ -35,7 +35,7 @@ const MAX_VALUES = 10_000;
 const MAX_WHOLE_BYTES = 1 << 20;
 /** Limit of unread names with escapes or beyond ASCII, each of which takes a microsecond. */
 const MAX_DECODED_NAMES = 1000;
-/** How many items of a list are read. */
+/** Limit of items of a list. */
 const MAX_ITEMS = 10_000;
 /** So much is read at a time: 5 ms at most. */
 const STEP_BYTES = 512 * 1024;
@@ -68,7 +68,7 @@ interface OpenObject extends OpenValue {
 class OpenList implements OpenValue {
   readonly depth: number;
   readonly start: number;
-  /** What to read of each item. */
+  /** Shape to read of each item. */
   readonly items: WantedValue | undefined;
   readonly found: unknown[] = [];
 
@@ -84,7 +84,7 @@ class OpenList implements OpenValue {
   }
 }
 
-/** Where a value is in the bytes that were read, without the blanks around it. */
+/** Range of a value in the bytes, without surrounding white space. */
 export interface JsonSpan {
   readonly start: number;
   readonly end: number;
@@ -122,7 +122,7 @@ class JsonReader {
   #depth = 0;
   /** By depth: 1 for an object, 0 for a list. */
   readonly #isObject: number[] = [];
-  /** What to read of the next value. */
+  /** Shape to read of the next value. */
   #next: WantedValue | undefined;
   /** Open values with parts to read, and the innermost of them. */
   readonly #path: (OpenObject | OpenList)[] = [];

@@ -9,13 +9,13 @@ const BLANK = 0x20;
 export interface EventData {
   /** The data lines, joined; `undefined` when there are too many to be read. */
   readonly data: Uint8Array | undefined;
-  /** Whether clients read the data as a message: the event has no other type. */
+  /** True if clients read the data as a message: the event has no other type. */
   readonly isMessage: boolean;
   /** Returns the event with other data and the same other lines. */
   replaceData(data: Uint8Array): Uint8Array;
 }
 
-/** How many lines of an event are read. */
+/** Limit of lines per event. */
 const MAX_LINES = 10_000;
 
 interface Line {
@@ -23,7 +23,7 @@ interface Line {
   readonly value: Uint8Array;
   /** The line with what ends it. */
   readonly bytes: Uint8Array;
-  /** What ends the line. */
+  /** End of the line. */
   readonly end: Uint8Array;
 }
 

@@ -3,7 +3,11 @@ import type { Clock } from "../../base/clock.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { JsonProblem } from "../../base/json/json_ambiguity.ts";
 import { type JsonSpan, readJson } from "../../base/json/json_reader.ts";
-import { JsonSelection, type JsonShape, WHOLE } from "../../base/json/json_shape.ts";
+import {
+  JsonSelection,
+  type JsonShape,
+  WHOLE,
+} from "../../base/json/json_shape.ts";
 import { runInSlices } from "../../base/slices.ts";
 import { listFacts, type ListName } from "./mcp_lists.ts";
 
