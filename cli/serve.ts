@@ -55,6 +55,11 @@ export async function serve(
     environment: Deno.env.toObject(),
     writeLog: (line) => output.log.write(line),
     writeAccessLog: (line) => output.access.write(line),
+    workers: {
+      entry: new URL("#worker", Deno.mainModule),
+      writeLog: (lines) => output.log.writeBatch(lines),
+      writeAccessLog: (lines) => output.access.writeBatch(lines),
+    },
     webUi: (request, access) => servers.webUi(request, access),
     beforeListening: (gateway) =>
       servers.start({

@@ -165,6 +165,10 @@ export const settingsSchema = s.refine(
       "Time that requests in progress then have to finish; `0s` aborts them.",
       s.withDefault(duration, "5s"),
     ),
+    workers: s.field(
+      "Threads that serve requests, each on a core of its own; 1 serves them in the thread of the admin interface.",
+      s.withDefault(s.integer(1, 64), 1),
+    ),
     reusePort: s.field(
       "Opens all ports with `SO_REUSEPORT`, so that a second gateway can share them and take over without a lost connection. Without it, a port that another process uses is an error.",
       s.withDefault(s.boolean(), false),

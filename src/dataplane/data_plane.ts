@@ -126,6 +126,8 @@ export interface ConnectionTask {
   /** `http/1.1` or `h2`. */
   readonly protocol: string;
   readonly ageMs: number;
+  /** Number of the worker, from 1; omitted without workers. */
+  readonly worker?: number;
   readonly requests: readonly RequestTask[];
 }
 

@@ -18,6 +18,7 @@ import type { FailedRequest } from "../telemetry/failures/failed_request.ts";
 import { failureEvents } from "../telemetry/failures/failure_events.ts";
 import { FailureMemory } from "../telemetry/failures/failure_memory.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
+import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import type {
   FailureReport,
   FailureSummary,
@@ -55,6 +56,7 @@ export class Debugging {
 
   async traceNext(
     { filter, gateway, port, count = 1 }: TraceQuery,
+    turns?: TraceTurns,
   ): Promise<TraceAnswer> {
     let compiled: RequestFilter | undefined;
     try {
@@ -62,10 +64,9 @@ export class Debugging {
     } catch (error) {
       return { rejection: "filter", message: describeError(error) };
     }
-    const wanted = { filter: compiled, gateway, port, count };
+    const wanted = { filter: compiled, gateway, port, count, turns };
     const stream = this.tracing.watch(wanted);
-    if (stream !== undefined) return { stream };
-    return { rejection: "watchers", message: "too many watchers" };
+    return stream === undefined ? tooManyWatchers : { stream };
   }
 
   /** Remembers a finished request if it failed. */
@@ -131,8 +132,14 @@ export class Debugging {
   }
 }
 
+/** Answers a trace query when all watchers are in use. */
+export const tooManyWatchers = {
+  rejection: "watchers",
+  message: "too many watchers",
+} satisfies TraceAnswer;
+
 /** Compiles a filter; loads the expression library on first use. */
-async function compileFilter(text: string): Promise<RequestFilter> {
+export async function compileFilter(text: string): Promise<RequestFilter> {
   const { compileRequestFilter } = await import(
     "../policy/http/request_filter.ts"
   );

@@ -10,16 +10,17 @@ import {
   compileInSlices,
   emptyDescription,
 } from "../compile/compile.ts";
-import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
+import type { PortObserver } from "../proxy/ports/port_log.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot.ts";
 import type { AccessLog } from "../telemetry/log/access_log.ts";
-import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
+import type { TrafficMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";
+import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
 import { createListeners } from "./request_path.ts";
@@ -38,6 +39,7 @@ import type {
   TraceQuery,
 } from "./data_plane.ts";
 import { PolicyState, type PolicyStateLease } from "./policy_state.ts";
+import { StagedConfiguration } from "./staged_configuration.ts";
 
 /** Dependencies of the data plane. */
 export interface LocalDataPlaneOptions {
@@ -46,12 +48,14 @@ export interface LocalDataPlaneOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: GatewayMetrics;
+  readonly metrics: TrafficMetrics;
   readonly accessLog: AccessLog;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** Handles requests to the web UI on gateways. */
   readonly webUi?: WebUiHandler | undefined;
+  /** Default: logs. */
+  readonly portObserver?: PortObserver;
 }
 
 /** The data plane in this thread. */
@@ -142,8 +146,9 @@ export class LocalDataPlane implements DataPlane {
     return Promise.resolve();
   }
 
-  traceNext(query: TraceQuery): Promise<TraceAnswer> {
-    return this.#debugging.traceNext(query);
+  /** @param turns Coordinates this data plane with others that trace the same. */
+  traceNext(query: TraceQuery, turns?: TraceTurns): Promise<TraceAnswer> {
+    return this.#debugging.traceNext(query, turns);
   }
 
   failures(): Promise<readonly FailureSummary[]> {
@@ -178,8 +183,8 @@ export class LocalDataPlane implements DataPlane {
     return result;
   }
 
-  /** Compiles, opens ports, swaps, retires: every step that can fail comes before the swap. */
-  async #apply(resources: ResourceSet): Promise<ApplyResult> {
+  /** Compiles a configuration. Stage one at a time. */
+  async stage(resources: ResourceSet): Promise<StagedConfiguration> {
     const { clock, policies, settings } = this.#options;
     const lease = this.#state.lease();
     const compiled = await compileInSlices(resources, {
@@ -193,27 +198,45 @@ export class LocalDataPlane implements DataPlane {
       lease.release();
       throw error;
     });
-    const { diagnostics, snapshot } = compiled;
-    if (diagnostics.some(isError)) {
-      lease.release();
+    return new StagedConfiguration({
+      compiled,
+      lease,
+      listeners: this.#listeners,
+      swap: () => this.#swap(compiled, lease),
+    });
+  }
+
+  async #apply(resources: ResourceSet): Promise<ApplyResult> {
+    const staged = await this.stage(resources);
+    const { diagnostics } = staged;
+    if (!staged.isValid) {
+      await staged.abandon();
       return { applied: false, diagnostics };
     }
     try {
-      const retireListeners = await this.#listeners.prepare(snapshot.ports);
-      this.#snapshots.swap(snapshot);
-      this.#compiled = compiled;
-      this.#upstreams.retainOnly(snapshot);
-      this.#lease?.release();
-      this.#lease = lease;
-      this.#state.warmUp();
-      retireListeners();
+      await staged.open();
     } catch (error) {
-      lease.release();
-      const reason = describeError(error);
-      return error instanceof PortError
-        ? { applied: false, diagnostics, reason, port: error.port }
-        : { applied: false, diagnostics, reason };
+      await staged.abandon();
+      return { applied: false, diagnostics, ...describeOpenError(error) };
     }
+    staged.commit();
     return { applied: true, diagnostics };
   }
+
+  #swap(compiled: Compiled, lease: PolicyStateLease): void {
+    this.#snapshots.swap(compiled.snapshot);
+    this.#compiled = compiled;
+    this.#upstreams.retainOnly(compiled.snapshot);
+    this.#lease?.release();
+    this.#lease = lease;
+    this.#state.warmUp();
+  }
+}
+
+/** Describes why ports could not be opened. */
+export function describeOpenError(
+  error: unknown,
+): Pick<ApplyResult, "reason" | "port"> {
+  const reason = describeError(error);
+  return error instanceof PortError ? { reason, port: error.port } : { reason };
 }

@@ -6,13 +6,14 @@ import { Forwarder } from "../proxy/forwarder.ts";
 import { Listeners } from "../proxy/ports/listeners.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
+import { createPortLog, type PortObserver } from "../proxy/ports/port_log.ts";
 import { ServerWatch } from "../proxy/ports/server_watch.ts";
 import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import type { PortId, Snapshot, SnapshotStore } from "../snapshot/snapshot.ts";
 import type { AccessLog } from "../telemetry/log/access_log.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
-import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
+import type { TrafficMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 import type { Debugging } from "./debugging.ts";
 
 /** Dependencies of the request path. */
@@ -20,13 +21,14 @@ export interface RequestPathOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: GatewayMetrics;
+  readonly metrics: TrafficMetrics;
   readonly accessLog: AccessLog;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly snapshots: SnapshotStore;
   readonly upstreams: Upstreams;
   readonly debugging: Debugging;
+  readonly portObserver?: PortObserver | undefined;
 }
 
 /** Creates the listeners, still without ports, and connects them with everything that handles and records requests. */
@@ -56,6 +58,7 @@ export function createListeners(options: RequestPathOptions): Listeners {
     log,
     observe,
     limits: settings.limits,
+    portObserver: options.portObserver ?? createPortLog(log),
     reusePort: settings.reusePort,
   });
 }

@@ -21,6 +21,7 @@ import {
 import type { Environment } from "../config/yaml/substitute.ts";
 import type { DataPlane, PortAddress } from "../dataplane/data_plane.ts";
 import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
+import type { WorkerPoolOptions } from "../dataplane/workers/worker_pool.ts";
 import {
   ConfigurationRecord,
   type GatewayStatus,
@@ -34,6 +35,12 @@ import {
   createGatewayMetrics,
   type GatewayMetrics,
 } from "../telemetry/metrics/gateway_metrics.ts";
+
+/** The program that workers run, and where their log goes. */
+export type WorkerProgram = Pick<
+  WorkerPoolOptions,
+  "entry" | "writeLog" | "writeAccessLog"
+>;
 
 /** Dependencies of a gateway. */
 export interface GatewayOptions {
@@ -49,6 +56,8 @@ export interface GatewayOptions {
   readonly clock?: Clock;
   /** Serves the web UI; without it, gateways respond with 500 where they would show it. */
   readonly webUi?: WebUiHandler;
+  /** Enables `config.workers`; without it, and with `policies`, this thread serves all requests. */
+  readonly workers?: WorkerProgram;
   /** Runs after the configuration is read and before a port is opened; an error aborts the start. */
   readonly beforeListening?: (gateway: Gateway) => Promise<void>;
 }
@@ -80,6 +89,7 @@ export class Gateway {
     options: GatewayOptions,
     settings: Settings,
     stopWatching: AbortController,
+    createPool: CreateWorkerPool | undefined,
   ) {
     this.settings = settings;
     this.#options = options;
@@ -101,7 +111,9 @@ export class Gateway {
       this.#log,
       this.metrics,
     );
-    this.dataPlane = this.#createDataPlane();
+    this.dataPlane = createPool === undefined
+      ? this.#createDataPlane()
+      : this.#createPool(createPool);
   }
 
   /**
@@ -119,7 +131,9 @@ export class Gateway {
       files: () => gateway === undefined ? [] : gateway.#files,
     });
     const candidate = await loadCandidate(options.config, options);
-    gateway = new Gateway(options, candidate.loaded.settings, stopWatching);
+    const { settings } = candidate.loaded;
+    const createPool = await loadWorkerPool(options, settings);
+    gateway = new Gateway(options, settings, stopWatching, createPool);
     if (!candidate.loaded.diagnostics.some(isError)) {
       await options.beforeListening?.(gateway);
     }
@@ -290,4 +304,30 @@ export class Gateway {
       webUi: this.#options.webUi,
     });
   }
+
+  #createPool(createPool: CreateWorkerPool): DataPlane {
+    return createPool({
+      count: this.settings.workers,
+      settings: this.settings,
+      clock: this.#clock,
+      logger: this.#logger,
+      metrics: this.metrics,
+    });
+  }
+}
+
+type CreateWorkerPool = (
+  options: Omit<WorkerPoolOptions, keyof WorkerProgram>,
+) => DataPlane;
+
+/** Loads the code of workers, which costs memory, unless this thread serves all requests. */
+async function loadWorkerPool(
+  { workers, policies }: GatewayOptions,
+  settings: Settings,
+): Promise<CreateWorkerPool | undefined> {
+  if (settings.workers === 1 || workers === undefined) return undefined;
+  // Functions cannot be passed to another thread.
+  if (policies !== undefined) return undefined;
+  const { WorkerPool } = await import("../dataplane/workers/worker_pool.ts");
+  return (options) => new WorkerPool({ ...options, ...workers });
 }

@@ -1,7 +1,6 @@
 import { addressesOverlap } from "../../base/bind_address.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { formatHostPort } from "../../base/host_port.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServerObserver } from "../../http/server/observer.ts";
 import type { OpenConnection } from "../../http/server/open_connection.ts";
@@ -11,6 +10,7 @@ import type { Port, PortId } from "../../snapshot/snapshot.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { respondToError } from "../respond.ts";
 import { openPort } from "./open_port.ts";
+import type { ObservedPort, PortObserver } from "./port_log.ts";
 import { limitsOf, tlsOf } from "./server_settings.ts";
 
 /** Dependencies of the listeners. */
@@ -22,6 +22,7 @@ export interface ListenersOptions {
   readonly observe: (port: PortId) => ServerObserver;
   /** Limits of every port; a port may set its own timeouts and connections. */
   readonly limits: Pick<ServerLimits, "maxHeaderBytes" | "maxHeaderCount">;
+  readonly portObserver: PortObserver;
   /** Shares each port with other sockets that do the same: of other threads, or of other processes. */
   readonly reusePort: boolean;
 }
@@ -30,6 +31,23 @@ export interface ListenersOptions {
 interface OpenPort {
   readonly server: HttpServer;
   readonly port: Port;
+}
+
+/** A port of a configuration that is not in force yet. */
+export interface PlannedPort extends PortId {
+  /**
+   * `kept`: its socket stays. `new`: it is opened. `held`: it is opened in place of a socket of this process, at another address
+   * or for the other of HTTP and HTTPS.
+   */
+  readonly socket: "kept" | "new" | "held";
+}
+
+/** Ports that are open but not in force; exactly one of the functions ends this state. */
+export interface PreparedPorts {
+  /** Adopts all settings, serves the requests that wait, and drains the ports that are gone. */
+  adopt(): void;
+  /** Closes the new ports. */
+  abandon(): Promise<void>;
 }
 
 /** The connections of a port. */
@@ -95,20 +113,40 @@ export class Listeners {
     }
   }
 
+  /** Returns what `prepare` will do. */
+  plan(ports: readonly Port[]): PlannedPort[] {
+    return ports.map((port) => {
+      const { key, address } = port;
+      return {
+        key,
+        address,
+        port: port.port,
+        socket: this.#socketOf(port),
+      };
+    });
+  }
+
   /**
-   * Opens new ports. Call the returned function to adopt all settings and drain the ports that are gone.
+   * Opens new ports; requests on them wait.
+   * @param claimed Port numbers to open in place of those of the configuration, by `Port.key`.
    * @throws When a port cannot be opened or its certificates cannot be read; then nothing has changed.
    */
-  async prepare(ports: readonly Port[]): Promise<() => void> {
+  async prepare(
+    ports: readonly Port[],
+    claimed: ReadonlyMap<string, number> = new Map(),
+  ): Promise<PreparedPorts> {
     await using undo = new AsyncDisposableStack();
     const adoptions: (() => void)[] = [];
     for (const port of ports) {
-      adoptions.push(await this.#preparePort(port, undo));
+      adoptions.push(await this.#preparePort(port, claimed, undo));
     }
-    undo.move();
-    return () => {
-      this.#closeAllBut(new Set(ports.map(({ key }) => key)));
-      for (const adopt of adoptions) adopt();
+    const opened = undo.move();
+    return {
+      adopt: () => {
+        this.#closeAllBut(new Set(ports.map(({ key }) => key)));
+        for (const adopt of adoptions) adopt();
+      },
+      abandon: () => opened.disposeAsync(),
     };
   }
 
@@ -139,8 +177,18 @@ export class Listeners {
     return { drained: Math.max(0, underWay - cut), cut };
   }
 
+  #socketOf(port: Port): PlannedPort["socket"] {
+    const open = this.#open.get(port.key);
+    if (open !== undefined && fitsSocket(open.port, port)) return "kept";
+    const rivals = this.#open.values();
+    return rivals.some((rival) => sharesSocket(rival.port, port))
+      ? "held"
+      : "new";
+  }
+
   async #preparePort(
     port: Port,
+    claimed: ReadonlyMap<string, number>,
     undo: AsyncDisposableStack,
   ): Promise<() => void> {
     const open = this.#open.get(port.key);
@@ -154,19 +202,18 @@ export class Listeners {
       await rival.server.stopAccepting();
       undo.defer(() => this.#reopen(rival));
     }
-    const server = this.#createServer(port);
+    const adopted = Promise.withResolvers<void>();
+    const server = this.#createServer(port, adopted.promise);
     undo.defer(() => server.close());
-    await openPort(server, port, this.#options.reusePort);
+    undo.defer(() => adopted.resolve());
+    const number = claimed.get(port.key) ?? port.port;
+    await openPort(server, { ...port, port: number }, this.#options.reusePort);
     return () => {
+      adopted.resolve();
       if (open !== undefined) this.#retire(open.server, port.port);
       this.#open.set(port.key, { server, port });
-      this.#options.log.info("Listening", {
-        address: server.addresses.map(({ hostname, port }) =>
-          formatHostPort(hostname, port)
-        ).join(" "),
-        port: port.port,
-        protocol: port.tls === undefined ? "HTTP" : "HTTPS",
-      });
+      const observed = { port: port.port, protocol: protocolOf(port) };
+      this.#options.portObserver.opened(observed, server.addresses);
     };
   }
 
@@ -191,18 +238,25 @@ export class Listeners {
   }
 
   #closeAllBut(wanted: ReadonlySet<string>): void {
-    for (const [key, { server, port: { port } }] of this.#open) {
+    for (const [key, { server, port }] of this.#open) {
       if (wanted.has(key)) continue;
       this.#open.delete(key);
-      this.#retire(server, port);
-      this.#options.log.info("Port closed", { port });
+      this.#retire(server, port.port);
+      const observed = { port: port.port, protocol: protocolOf(port) };
+      this.#options.portObserver.closed(observed);
     }
   }
 
-  #createServer(port: Port): HttpServer {
+  /** @param adopted Requests wait for it: until then the port is not part of the configuration in force. */
+  #createServer(port: Port, adopted: Promise<void>): HttpServer {
     const { pipeline, clock, log, observe } = this.#options;
+    let isAdopted = false;
+    void adopted.then(() => isAdopted = true);
     return new HttpServer({
-      handler: (request) => pipeline.handle(request, port),
+      handler: (request) =>
+        isAdopted
+          ? pipeline.handle(request, port)
+          : adopted.then(() => pipeline.handle(request, port)),
       reject: respondToError,
       report: (error) => log.error("Cannot serve a connection", { error }),
       observer: observe(port),
@@ -219,6 +273,10 @@ export class Listeners {
     this.#draining.set(server, port);
     void server.drain().finally(() => this.#draining.delete(server));
   }
+}
+
+function protocolOf({ tls }: Port): ObservedPort["protocol"] {
+  return tls === undefined ? "HTTP" : "HTTPS";
 }
 
 function countRequests(servers: readonly HttpServer[]): number {

@@ -36,7 +36,9 @@ export async function openPort(
  * @returns The port to open: a free one in place of 0.
  * @throws {PortError} When another process listens.
  */
-export async function claimPort(port: Port): Promise<number> {
+export async function claimPort(
+  port: Pick<Port, "port" | "address">,
+): Promise<number> {
   try {
     return await claimAddress(addressOf(port));
   } catch (cause) {
@@ -45,7 +47,10 @@ export async function claimPort(port: Port): Promise<number> {
 }
 
 /** Describes why a port cannot be opened. */
-function portError(port: Port, cause: unknown): PortError {
+function portError(
+  port: Pick<Port, "port" | "address">,
+  cause: unknown,
+): PortError {
   const reason = reasonOf(cause);
   const place = port.address === undefined
     ? `port ${port.port}`

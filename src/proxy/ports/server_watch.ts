@@ -10,7 +10,7 @@ import type {
 import type { Peer } from "../../http/transport.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
-import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+import type { TrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
 
 const QUIET_MS = 1000;
 
@@ -23,7 +23,7 @@ export interface ServerWatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<
-    GatewayMetrics,
+    TrafficMetrics,
     "handshakeFailures" | "rejectedConnections"
   >;
   readonly record: (request: FinishedRequest) => void;

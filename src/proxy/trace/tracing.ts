@@ -9,6 +9,7 @@ import {
 } from "../../telemetry/trace/trace_redactor.ts";
 import {
   type TraceStream,
+  type TraceTurns,
   TraceWatchers,
   type WatcherState,
 } from "../../telemetry/trace/trace_watchers.ts";
@@ -23,6 +24,8 @@ export interface TraceFilter {
   /** As configured. */
   readonly port: number | undefined;
   readonly count: number;
+  /** Coordinates this thread with others that trace the same. */
+  readonly turns?: TraceTurns | undefined;
 }
 
 /** Dependencies of tracing. */
@@ -59,10 +62,11 @@ export class Tracing {
 
   /** Starts a stream; returns `undefined` when there are too many. */
   watch(
-    { filter, gateway, port, count }: TraceFilter,
+    { filter, gateway, port, count, turns }: TraceFilter,
   ): TraceStream | undefined {
     return this.#watchers.watch({
       count,
+      turns,
       wants: (exchange) =>
         (port === undefined || exchange.port === port) &&
         (gateway === undefined || gatewayOf(exchange) === gateway) &&

@@ -56,8 +56,24 @@ export class LineWriter {
       this.#lose(1, "its reader or its disk is too slow");
       return;
     }
-    this.#pending += line;
-    this.#pendingLines++;
+    this.#add(line, 1);
+  }
+
+  /** Adds several lines, once there is room for them; resolves when they are added. */
+  async writeBatch(lines: string): Promise<void> {
+    while (
+      this.#pending !== "" &&
+      this.#pending.length + lines.length > MAX_PENDING_CHARS
+    ) {
+      if (this.#writing === undefined) this.#start();
+      await this.#writing;
+    }
+    this.#add(lines, lines.split("\n").length - 1);
+  }
+
+  #add(text: string, lines: number): void {
+    this.#pending += text;
+    this.#pendingLines += lines;
     if (this.#writing !== undefined) return;
     if (this.#pending.length >= FLUSH_CHARS) {
       this.#start();

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { FinishedRequest } from "../log/finished_request.ts";
 import { MetricRegistry } from "./metrics.ts";
-import { addProcessMetrics } from "./process_metrics.ts";
+import { addHeapMetrics, addProcessMetrics } from "./process_metrics.ts";
 import { RequestMetrics } from "./request_metrics.ts";
 
 /** Facts about the process. */
@@ -10,14 +10,18 @@ export interface MetricsEnvironment {
   readonly version: string;
 }
 
+/** Metrics of traffic: those of a data plane. */
+export type TrafficMetrics = ReturnType<typeof createTrafficMetrics>;
+
 /** All metrics of the gateway. */
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
-/** Creates the metrics; `collect()` of the registry returns the body of `/metrics`. */
-export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
+/** Creates the metrics of a data plane. */
+export function createTrafficMetrics() {
   const registry = new MetricRegistry();
   const requests = new RequestMetrics(registry);
-  const metrics = {
+  addHeapMetrics(registry);
+  return {
     registry,
     /** Counts a finished request. */
     recordRequest: (request: FinishedRequest) => requests.record(request),
@@ -36,6 +40,15 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
       "Copies of requests that did not reach their mirror",
       ["backend"],
     ),
+  };
+}
+
+/** Creates the metrics; `collect()` of the registry returns the body of `/metrics`. */
+export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
+  const traffic = createTrafficMetrics();
+  const { registry } = traffic;
+  const metrics = {
+    ...traffic,
     configReloads: registry.counter(
       "gateway_config_reloads_total",
       "Configurations applied or rejected, the first included",

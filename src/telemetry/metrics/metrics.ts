@@ -1,4 +1,4 @@
-import { toHead, toLabelText, toNumber, toSample } from "./prometheus_text.ts";
+import { toLabelText, toNumber, toSeries, toText } from "./prometheus_text.ts";
 
 /** A number that only grows. */
 export interface Counter {
@@ -27,26 +27,45 @@ export interface Family<Series> {
   labels(...values: readonly string[]): Series;
 }
 
+/** Type of a metric, as Prometheus names it. */
+export type MetricType = "counter" | "gauge" | "histogram";
+
+/** Combines the values of several threads into one. */
+export type Merge = "sum" | "max";
+
+/** The samples of a metric at one time. */
+export interface MetricReading {
+  readonly name: string;
+  readonly type: MetricType;
+  readonly help: string;
+  readonly merge: Merge;
+  readonly samples: readonly Sample[];
+}
+
+/** A name with its labels, such as `x_total{a="b"}`, and its value. */
+export type Sample = readonly [series: string, value: number];
+
 /** The value of one series of a computed metric, with the values of its labels: `[3, "idle"]`. */
 export type Reading = readonly [value: number, ...labels: string[]];
 
 const MAX_SERIES = 2000;
 const OVERFLOW_VALUE = "other";
 
-/** Metrics by name, and their Prometheus text. */
+/** A metric that can be read. */
+interface Metric extends Omit<MetricReading, "samples"> {
+  samples(): Iterable<Sample>;
+}
+
+/** Metrics by name. */
 export class MetricRegistry {
-  readonly #families = new Map<
-    string,
-    { readonly head: string; samples(): Iterable<string> }
-  >();
+  readonly #metrics = new Map<string, Metric>();
 
   counter(
     name: string,
     help: string,
     labelNames: readonly string[] = [],
   ): Family<Counter> {
-    const head = toHead("counter", name, help);
-    return this.#add(name, head, labelNames, () => new Scalar());
+    return this.#add("counter", name, help, labelNames, () => new Scalar());
   }
 
   gauge(
@@ -54,8 +73,7 @@ export class MetricRegistry {
     help: string,
     labelNames: readonly string[] = [],
   ): Family<Gauge> {
-    const head = toHead("gauge", name, help);
-    return this.#add(name, head, labelNames, () => new Scalar());
+    return this.#add("gauge", name, help, labelNames, () => new Scalar());
   }
 
   /** @param bounds Upper bounds of the buckets, ascending, without infinity. */
@@ -65,23 +83,28 @@ export class MetricRegistry {
     labelNames: readonly string[],
     bounds: readonly number[],
   ): Family<Histogram> {
-    const head = toHead("histogram", name, help);
-    return this.#add(name, head, labelNames, () => new Distribution(bounds));
+    const create = () => new Distribution(bounds);
+    return this.#add("histogram", name, help, labelNames, create);
   }
 
-  /** Adds a metric whose values are read at each collection. */
+  /**
+   * Adds a metric whose values are read at each collection.
+   * @param merge How the values of several threads become one; `max` where each of them knows the value of all.
+   */
   computed(
     type: "counter" | "gauge",
     name: string,
     help: string,
     labelNames: readonly string[],
     read: () => Iterable<Reading>,
+    merge: Merge = "sum",
   ): void {
-    this.#register(name, toHead(type, name, help), function* () {
+    const samples = function* (): Iterable<Sample> {
       for (const [value, ...labels] of read()) {
-        yield toSample(name, toLabelText(labelNames, labels), value);
+        yield [toSeries(name, toLabelText(labelNames, labels)), value];
       }
-    });
+    };
+    this.#register({ name, type, help, merge, samples });
   }
 
   /**
@@ -90,37 +113,54 @@ export class MetricRegistry {
    */
   collect(names?: ReadonlySet<string>): string {
     let text = "";
-    for (const [name, { head, samples }] of this.#families) {
-      if (names !== undefined && !names.has(name)) continue;
-      text += head;
-      for (const sample of samples()) text += sample;
+    for (const { name, type, help, samples } of this.#named(names)) {
+      text += toText({ name, type, help }, samples());
     }
     return text;
   }
 
+  /**
+   * Reads the metrics, to merge them with those of other threads.
+   * @param names Only the metrics of these names.
+   */
+  read(names?: ReadonlySet<string>): readonly MetricReading[] {
+    return [...this.#named(names)].map((metric) => ({
+      ...metric,
+      samples: [...metric.samples()],
+    }));
+  }
+
+  *#named(names?: ReadonlySet<string>): Iterable<Metric> {
+    for (const metric of this.#metrics.values()) {
+      if (names === undefined || names.has(metric.name)) yield metric;
+    }
+  }
+
   #add<Series extends Sampled>(
+    type: MetricType,
     name: string,
-    head: string,
+    help: string,
     labelNames: readonly string[],
     create: () => Series,
   ): SeriesFamily<Series> {
     const family = new SeriesFamily(name, labelNames, create);
-    this.#register(name, head, () => family.samples());
+    const samples = () => family.samples();
+    this.#register({ name, type, help, merge: "sum", samples });
     return family;
   }
 
-  #register(name: string, head: string, samples: () => Iterable<string>): void {
-    if (this.#families.has(name)) {
-      throw new TypeError(`Cannot register metric "${name}": it exists`);
+  #register(metric: Metric): void {
+    if (this.#metrics.has(metric.name)) {
+      throw new TypeError(`Cannot register metric "${metric.name}": it exists`);
     }
-    this.#families.set(name, { head, samples });
+    this.#metrics.set(metric.name, metric);
   }
 }
 
 /** A series that can print itself. */
 interface Sampled {
-  /** Lines of the text format; `labels` is such as `method="GET"`, or empty. */
-  samples(name: string, labels: string): Iterable<string>;
+  /** @param labels Such as `method="GET"`, or empty. */
+  samples(name: string, labels: string): Iterable<Sample>;
 }
 
 class SeriesFamily<Series extends Sampled> implements Family<Series> {
@@ -165,7 +205,7 @@ class SeriesFamily<Series extends Sampled> implements Family<Series> {
     return series;
   }
 
-  *samples(): Iterable<string> {
+  *samples(): Iterable<Sample> {
     for (const { labels, series } of this.#series.values()) {
       yield* series.samples(this.#name, labels);
     }
@@ -183,8 +223,8 @@ class Scalar implements Counter, Gauge, Sampled {
     this.#value = value;
   }
 
-  *samples(name: string, labels: string): Iterable<string> {
-    yield toSample(name, labels, this.#value);
+  *samples(name: string, labels: string): Iterable<Sample> {
+    yield [toSeries(name, labels), this.#value];
   }
 }
 
@@ -206,18 +246,15 @@ class Distribution implements Histogram, Sampled {
     this.#sum += value;
   }
 
-  *samples(name: string, labels: string): Iterable<string> {
+  *samples(name: string, labels: string): Iterable<Sample> {
     let total = 0;
     for (const [index, count] of this.#counts.entries()) {
       total += count;
       const bound = toNumber(this.#bounds[index] ?? Infinity);
-      yield toSample(
-        `${name}_bucket`,
-        `${labels}${labels === "" ? "" : ","}le="${bound}"`,
-        total,
-      );
+      const bucket = `${labels}${labels === "" ? "" : ","}le="${bound}"`;
+      yield [toSeries(`${name}_bucket`, bucket), total];
     }
-    yield toSample(`${name}_sum`, labels, this.#sum);
-    yield toSample(`${name}_count`, labels, total);
+    yield [toSeries(`${name}_sum`, labels), this.#sum];
+    yield [toSeries(`${name}_count`, labels), total];
   }
 }

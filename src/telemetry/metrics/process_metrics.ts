@@ -33,10 +33,6 @@ export function addProcessMetrics(
       return [[(user + system) / 1e6]];
     },
   );
-  addMemoryMetrics(registry);
-}
-
-function addMemoryMetrics(registry: MetricRegistry): void {
   registry.computed(
     "gauge",
     "process_resident_memory_bytes",
@@ -44,6 +40,10 @@ function addMemoryMetrics(registry: MetricRegistry): void {
     [],
     () => [[Deno.memoryUsage().rss]],
   );
+}
+
+/** Adds the memory of the JavaScript heap of this thread. */
+export function addHeapMetrics(registry: MetricRegistry): void {
   registry.computed(
     "gauge",
     "gateway_heap_bytes",

@@ -1,13 +1,23 @@
-/** Returns the comment lines of a metric. */
-export function toHead(type: string, name: string, help: string): string {
-  return `# HELP ${name} ${
-    help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")
-  }\n# TYPE ${name} ${type}\n`;
+/** Returns the lines of a metric. */
+export function toText(
+  { name, type, help }: {
+    readonly name: string;
+    readonly type: string;
+    readonly help: string;
+  },
+  samples: Iterable<readonly [series: string, value: number]>,
+): string {
+  const escaped = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+  let text = `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`;
+  for (const [series, value] of samples) {
+    text += `${series} ${toNumber(value)}\n`;
+  }
+  return text;
 }
 
-/** Returns one line; `labels` is such as `method="GET"`, or empty. */
-export function toSample(name: string, labels: string, value: number): string {
-  return `${name}${labels === "" ? "" : `{${labels}}`} ${toNumber(value)}\n`;
+/** Returns a name with labels; `labels` is such as `method="GET"`, or empty. */
+export function toSeries(name: string, labels: string): string {
+  return labels === "" ? name : `${name}{${labels}}`;
 }
 
 /** Returns labels such as `method="GET",status="200"`. */

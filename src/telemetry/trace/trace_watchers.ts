@@ -23,6 +23,18 @@ export interface Watching<R> {
   readonly wants: (request: R) => boolean;
   /** Number of requests, one after the other. */
   readonly count: number;
+  /** Coordinates watchers of several threads that trace as one. */
+  readonly turns?: TraceTurns | undefined;
+  /** Runs when the stream ends. */
+  readonly onEnd?: () => void;
+}
+
+/** Turns of several threads to trace a request. */
+export interface TraceTurns {
+  /** Takes the turn; returns false while another thread has it, or when there is none left. */
+  take(): boolean;
+  /** Ends the turn, as the request has finished. */
+  end(): void;
 }
 
 /** Traces, event by event; ends with the last request, and throws the error of `wants`. */
@@ -103,8 +115,9 @@ class Watcher<R> implements TraceStream {
 
   wants(request: R): boolean {
     if (this.#isBusy) return false;
+    const { wants, turns } = this.#watching;
     try {
-      return this.#watching.wants(request);
+      return wants(request) && (turns === undefined || turns.take());
     } catch (error) {
       this.#failure = error;
       this.#end();
@@ -121,6 +134,7 @@ class Watcher<R> implements TraceStream {
       this.#push(event, isLast);
       if (!isLast) return;
       this.#isBusy = false;
+      this.#watching.turns?.end();
       if (this.#left === 0) this.#end();
     };
   }
@@ -178,6 +192,7 @@ class Watcher<R> implements TraceStream {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#leave();
+    this.#watching.onEnd?.();
     this.#wakeReader();
   }
 

@@ -1,0 +1,67 @@
+import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+import type { Compiled } from "../compile/compile.ts";
+import { isError } from "../config/diagnostics/located_diagnostic.ts";
+import type {
+  Listeners,
+  PlannedPort,
+  PreparedPorts,
+} from "../proxy/ports/listeners.ts";
+import type { PolicyStateLease } from "./policy_state.ts";
+
+/** Dependencies of a staged configuration. */
+export interface StagedConfigurationOptions {
+  readonly compiled: Compiled;
+  readonly lease: PolicyStateLease;
+  readonly listeners: Listeners;
+  /** Puts the configuration into force. */
+  readonly swap: () => void;
+}
+
+/**
+ * A compiled configuration that is not in force yet. Every step that can fail comes before `commit`; exactly one of `commit`
+ * and `abandon` ends it.
+ */
+export class StagedConfiguration {
+  readonly #options: StagedConfigurationOptions;
+  #ports: PreparedPorts | undefined;
+
+  constructor(options: StagedConfigurationOptions) {
+    this.#options = options;
+  }
+
+  get diagnostics(): readonly ResourceDiagnostic[] {
+    return this.#options.compiled.diagnostics;
+  }
+
+  get isValid(): boolean {
+    return !this.diagnostics.some(isError);
+  }
+
+  /** Returns what `open` will do. */
+  plan(): readonly PlannedPort[] {
+    const { compiled, listeners } = this.#options;
+    return listeners.plan(compiled.snapshot.ports);
+  }
+
+  /**
+   * Opens the new ports; requests on them wait for `commit`.
+   * @param claimed Port numbers to open in place of those of the configuration, by `Port.key`.
+   * @throws {PortError} When a port cannot be opened.
+   */
+  async open(claimed?: ReadonlyMap<string, number>): Promise<void> {
+    const { compiled, listeners } = this.#options;
+    this.#ports = await listeners.prepare(compiled.snapshot.ports, claimed);
+  }
+
+  /** Puts the configuration into force and drains the ports that are gone. */
+  commit(): void {
+    this.#options.swap();
+    this.#ports?.adopt();
+  }
+
+  /** Closes the new ports. */
+  async abandon(): Promise<void> {
+    this.#options.lease.release();
+    await this.#ports?.abandon();
+  }
+}

@@ -1,0 +1,90 @@
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import type { Settings } from "../../api/settings.ts";
+import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
+import type { PlannedPort } from "../../proxy/ports/listeners.ts";
+import type { PortEvent } from "../../proxy/ports/port_log.ts";
+import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
+import type { TraceEvent } from "../../telemetry/trace/trace_event.ts";
+import type {
+  ApplyResult,
+  BoundedStore,
+  DataPlaneDescription,
+  DrainResult,
+  FailureReport,
+  FailureSummary,
+  PolicyStateDescription,
+  PortAddress,
+  TaskTree,
+  TraceQuery,
+} from "../data_plane.ts";
+import type { SharedState } from "./shared_state.ts";
+
+/** Everything that a worker gets when it starts. */
+export interface WorkerStart {
+  /** Number of the worker, from 1; a replacement has that of the worker that ended. */
+  readonly worker: number;
+  readonly settings: Settings;
+  /** See `LogFilter`. */
+  readonly logFilter: string;
+  readonly shared: SharedState;
+}
+
+/**
+ * Calls from the control thread to a worker.
+ *
+ * A configuration goes through `stage` and `open` in all workers before it goes through `commit` in any of them; `abandon` ends
+ * it after a failure.
+ */
+export interface WorkerCalls {
+  /** Compiles a configuration. */
+  stage(resources: ResourceSet): StageResult;
+  /** Opens the new ports; requests on them wait for `commit`. Returns why a port cannot be opened. */
+  open(
+    claimed: ReadonlyMap<string, number>,
+  ): Pick<ApplyResult, "reason" | "port">;
+  /** Puts the configuration into force; returns which ports have opened and closed. */
+  commit(): readonly PortEvent[];
+  abandon(): void;
+  describe(): DataPlaneDescription;
+  describeState(): PolicyStateDescription;
+  addresses(): readonly PortAddress[];
+  readMetrics(names: ReadonlySet<string> | undefined): readonly MetricReading[];
+  setLogLevel(filter: string): void;
+  refreshKeys(): void;
+  /** Traces the requests that `watch` selects, in turns with the other workers. */
+  watch(watch: Watch): void;
+  /** Ends a watch. */
+  unwatch(id: number): void;
+  failures(): readonly FailureSummary[];
+  failure(id: string): FailureReport | undefined;
+  tasks(limit: number): TaskTree;
+  stores(): readonly BoundedStore[];
+  leave(): void;
+  drain(timeoutMs: number): DrainResult;
+}
+
+/** Calls from a worker to the control thread. */
+export interface ControlCalls {
+  /** Writes lines of the log; resolves when more are welcome. */
+  writeLog(lines: string): void;
+  /** Writes lines of the access log, likewise. */
+  writeAccessLog(lines: string): void;
+  /** Passes on an event of a traced request. @param turn Number of the request within the watch, from 0. */
+  traced(watch: number, turn: number, event: TraceEvent): void;
+  /** Reports that the filter of a watch has thrown. */
+  traceFailed(watch: number, message: string): void;
+}
+
+/** A watch for requests to trace; the filter is valid. */
+export interface Watch extends Omit<TraceQuery, "count"> {
+  readonly id: number;
+  /** Place of its turns in the shared memory. */
+  readonly place: number;
+}
+
+/** A compiled configuration; it has an error if a diagnostic is one. */
+export interface StageResult {
+  readonly diagnostics: readonly ResourceDiagnostic[];
+  readonly isValid: boolean;
+  readonly ports: readonly PlannedPort[];
+}

@@ -1,0 +1,16 @@
+import { createTraceTurns } from "./shared_turns.ts";
+
+/**
+ * Memory that all workers share. The control thread creates it once; it outlives workers and their replacements.
+ */
+export interface SharedState {
+  /** Number of workers. */
+  readonly workers: number;
+  /** Turns to trace a request; see `SharedTurns`. */
+  readonly traceTurns: SharedArrayBuffer;
+}
+
+/** Creates the memory for a number of workers. */
+export function createSharedState(workers: number): SharedState {
+  return { workers, traceTurns: createTraceTurns() };
+}

@@ -1,0 +1,68 @@
+import type { PortRecord } from "../../proxy/ports/port_log.ts";
+import type { TrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+import { describeOpenError, type LocalDataPlane } from "../local_data_plane.ts";
+import type { StagedConfiguration } from "../staged_configuration.ts";
+import type { CallHandlers } from "./channel.ts";
+import type { WorkerCalls } from "./protocol.ts";
+import type { WorkerLogs } from "./worker_logs.ts";
+import type { WorkerTraces } from "./worker_traces.ts";
+
+/** Parts of a worker. */
+export interface WorkerParts {
+  readonly dataPlane: LocalDataPlane;
+  readonly metrics: TrafficMetrics;
+  readonly logs: WorkerLogs;
+  /** Observes the ports of the data plane. */
+  readonly ports: PortRecord;
+  readonly traces: WorkerTraces;
+}
+
+/** Handles the calls of the control thread. */
+export function createWorkerHandlers(
+  { dataPlane, metrics, logs, ports, traces }: WorkerParts,
+): CallHandlers<WorkerCalls> {
+  let staged: StagedConfiguration | undefined;
+  const takeStaged = () => {
+    const taken = staged;
+    staged = undefined;
+    return taken;
+  };
+  return {
+    async stage(resources) {
+      staged = await dataPlane.stage(resources);
+      const { diagnostics, isValid } = staged;
+      return { diagnostics, isValid, ports: staged.plan() };
+    },
+    async open(claimed) {
+      try {
+        await staged?.open(claimed);
+        return {};
+      } catch (error) {
+        return describeOpenError(error);
+      }
+    },
+    commit() {
+      takeStaged()?.commit();
+      return ports.take();
+    },
+    abandon: () => takeStaged()?.abandon(),
+    describe: () => dataPlane.describe(),
+    describeState: () => dataPlane.describeState(),
+    addresses: () => dataPlane.addresses(),
+    readMetrics: (names) => metrics.registry.read(names),
+    setLogLevel: (filter) => dataPlane.setLogLevel(filter),
+    refreshKeys: () => dataPlane.refreshKeys(),
+    watch: (watch) => traces.watch(watch),
+    unwatch: (id) => traces.unwatch(id),
+    failures: () => dataPlane.failures(),
+    failure: (id) => dataPlane.failure(id),
+    tasks: (limit) => dataPlane.tasks(limit),
+    stores: () => dataPlane.stores(),
+    leave: () => dataPlane.leave(),
+    async drain(timeoutMs) {
+      const result = await dataPlane.drain(timeoutMs);
+      await logs.flush();
+      return result;
+    },
+  };
+}

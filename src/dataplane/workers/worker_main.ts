@@ -1,0 +1,69 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../base/clock.ts";
+import { createLogger, type Log } from "../../base/log.ts";
+import { parseLogFilter } from "../../base/log_filter.ts";
+import { PortRecord } from "../../proxy/ports/port_log.ts";
+import { builtInPolicies } from "../../policy/registry.ts";
+import { createAccessLog } from "../../telemetry/log/access_log.ts";
+import { createTrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+import { LocalDataPlane } from "../local_data_plane.ts";
+import { Channel } from "./channel.ts";
+import { decodeStart } from "./decode_message.ts";
+import type { ControlCalls, WorkerCalls } from "./protocol.ts";
+import { createWorkerHandlers } from "./worker_handlers.ts";
+import { WorkerLogs } from "./worker_logs.ts";
+import { WorkerTraces } from "./worker_traces.ts";
+
+/** Runs a data plane in this thread, as the control thread asks. */
+export function runWorker(): void {
+  if (parentPort === null) {
+    throw new TypeError("Cannot run a worker in the main thread");
+  }
+  const { worker, settings, logFilter, shared } = decodeStart(workerData);
+  const clock = systemClock;
+  const control = new Channel<ControlCalls, WorkerCalls>(parentPort);
+  const logs = new WorkerLogs(control, clock);
+  const logger = createLogger({
+    write: (line) => logs.log.write(line),
+    clock,
+    format: settings.logging.format,
+    filter: parseLogFilter(logFilter),
+  });
+  surviveErrors(logger.module("process"));
+  const metrics = createTrafficMetrics();
+  logs.countLosses(metrics.registry);
+  const ports = new PortRecord();
+  const dataPlane = new LocalDataPlane({
+    policies: builtInPolicies,
+    settings,
+    clock,
+    logger,
+    metrics,
+    accessLog: settings.accessLog.enabled
+      ? createAccessLog({
+        write: (line) => logs.access.write(line),
+        format: settings.logging.format,
+        log: logger.module("request"),
+      })
+      : () => {},
+    random: Math.random,
+    portObserver: ports,
+  });
+  const turns = shared.traceTurns;
+  const traces = new WorkerTraces({ dataPlane, control, worker, turns });
+  control.serve(
+    createWorkerHandlers({ dataPlane, metrics, logs, ports, traces }),
+  );
+}
+
+/** Logs uncaught errors: a bug in one request must not end all others. */
+function surviveErrors(log: Log): void {
+  addEventListener("error", (event) => {
+    event.preventDefault();
+    log.error("Uncaught error", { error: event.error });
+  });
+  addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("Unhandled rejection", { error: event.reason });
+  });
+}

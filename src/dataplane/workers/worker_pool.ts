@@ -1,0 +1,227 @@
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import type { Settings } from "../../api/settings.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/log.ts";
+import { formatLogFilter, parseLogFilter } from "../../base/log_filter.ts";
+import { createPortLog } from "../../proxy/ports/port_log.ts";
+import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+import { toText } from "../../telemetry/metrics/prometheus_text.ts";
+import type {
+  ApplyResult,
+  BoundedStore,
+  DataPlane,
+  DataPlaneDescription,
+  DrainResult,
+  FailureReport,
+  FailureSummary,
+  PolicyStateDescription,
+  PortAddress,
+  TaskTree,
+  TraceAnswer,
+  TraceQuery,
+} from "../data_plane.ts";
+import { EndedMetrics, mergeMetrics } from "./merge_metrics.ts";
+import { mergeStores, mergeTasks, ofWorker } from "./merge_tasks.ts";
+import { createSharedState } from "./shared_state.ts";
+import { WorkerConfiguration } from "./worker_configuration.ts";
+import { type WorkerEnded, WorkerThread } from "./worker_thread.ts";
+import { WorkerThreads } from "./worker_threads.ts";
+import { WorkerWatches } from "./worker_watches.ts";
+
+/** Dependencies of the worker pool. */
+export interface WorkerPoolOptions {
+  /** Number of workers. */
+  readonly count: number;
+  /** The module that calls `runWorker`. */
+  readonly entry: URL;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: GatewayMetrics;
+  /** Writes lines of the log of a worker; resolves when more are welcome. */
+  readonly writeLog: (lines: string) => Promise<void>;
+  /** Writes lines of the access log of a worker, likewise. */
+  readonly writeAccessLog: (lines: string) => Promise<void>;
+}
+
+/**
+ * Data planes in worker threads that share the ports, as one: this thread applies configurations to all of them and merges what
+ * they report.
+ */
+export class WorkerPool implements DataPlane {
+  readonly #options: WorkerPoolOptions;
+  readonly #shared;
+  readonly #threads: WorkerThreads;
+  readonly #configuration: WorkerConfiguration;
+  readonly #watches: WorkerWatches;
+  readonly #ended = new EndedMetrics();
+  readonly #failures;
+
+  constructor(options: WorkerPoolOptions) {
+    const { count, clock, logger, metrics: { registry } } = options;
+    this.#options = options;
+    this.#shared = createSharedState(count);
+    const log = logger.module("process");
+    this.#configuration = new WorkerConfiguration({
+      threads: () => this.#threads,
+      portObserver: createPortLog(logger.module("proxy")),
+      reusePort: options.settings.reusePort,
+    });
+    this.#watches = new WorkerWatches({
+      turns: this.#shared.traceTurns,
+      watch: (watch) => this.#threads.callAll("watch", watch),
+      unwatch: (id) => this.#threads.callAll("unwatch", id),
+    });
+    this.#failures = registry.counter(
+      "gateway_worker_failures_total",
+      "Workers that ended and were replaced",
+    ).labels();
+    registry.computed(
+      "gauge",
+      "gateway_workers",
+      "Workers that serve requests",
+      [],
+      () => [[this.#threads.serving]],
+    );
+    this.#threads = new WorkerThreads({
+      count,
+      clock,
+      log,
+      start: (worker, onEnd) => this.#start(worker, onEnd),
+      onEnd: (worker) => this.#onEnd(worker),
+      configure: (thread, serve) => this.#configure(thread, serve),
+    });
+  }
+
+  apply(resources: ResourceSet): Promise<ApplyResult> {
+    return this.#configuration.apply(resources);
+  }
+
+  describe(): Promise<DataPlaneDescription> {
+    return this.#threads.callOne("describe");
+  }
+
+  describeState(): Promise<PolicyStateDescription> {
+    return this.#threads.callOne("describeState");
+  }
+
+  addresses(): Promise<readonly PortAddress[]> {
+    return this.#threads.callOne("addresses");
+  }
+
+  async collectMetrics(names?: ReadonlySet<string>): Promise<string> {
+    const own = this.#options.metrics.registry.read(names);
+    const workers = await this.#threads.callEach("readMetrics", names);
+    if (names === undefined) {
+      for (const { worker, result } of workers) {
+        this.#ended.remember(worker, result);
+      }
+    }
+    const merged = mergeMetrics([
+      own,
+      ...workers.map(({ result }) => result),
+      this.#ended.totals(names),
+    ]);
+    return merged.map((metric) => toText(metric, metric.samples)).join("");
+  }
+
+  async setLogLevel(filter: string): Promise<void> {
+    this.#options.logger.setFilter(parseLogFilter(filter));
+    await this.#threads.callAll("setLogLevel", filter);
+  }
+
+  async refreshKeys(): Promise<void> {
+    await this.#threads.callAll("refreshKeys");
+  }
+
+  traceNext(query: TraceQuery): Promise<TraceAnswer> {
+    return this.#watches.traceNext(query);
+  }
+
+  async failures(): Promise<readonly FailureSummary[]> {
+    const lists = await this.#threads.callAll("failures");
+    const { size } = this.#options.settings.failureMemory;
+    return lists.flat().sort(newestFirst).slice(0, size);
+  }
+
+  async failure(id: string): Promise<FailureReport | undefined> {
+    const found = await this.#threads.callAll("failure", id);
+    return found.filter((each) => each !== undefined).sort(newestFirst)[0];
+  }
+
+  async tasks(limit: number): Promise<TaskTree> {
+    const workers = await this.#threads.callEach("tasks", limit);
+    const trees = workers.map(({ worker, result }) => ofWorker(result, worker));
+    const [first] = trees;
+    return {
+      takenAt: new Date(this.#options.clock.now()).toISOString(),
+      ...mergeTasks(trees, limit),
+      keySets: first?.keySets ?? [],
+      providerMetadata: first?.providerMetadata ?? [],
+      leases: trees.flatMap(({ leases }) => leases),
+      watchers: this.#watches.describe(),
+    };
+  }
+
+  async stores(): Promise<readonly BoundedStore[]> {
+    return mergeStores(await this.#threads.callAll("stores"));
+  }
+
+  async leave(): Promise<void> {
+    await this.#threads.callAll("leave");
+  }
+
+  async drain(timeoutMs: number): Promise<DrainResult> {
+    this.#watches.stopAccepting();
+    await this.#threads.stopReplacing();
+    const results = await this.#threads.callAll("drain", timeoutMs);
+    this.#watches.close();
+    await this.#threads.stop();
+    const sum = { drained: 0, cut: 0 };
+    for (const { drained, cut } of results) {
+      sum.drained += drained;
+      sum.cut += cut;
+    }
+    return sum;
+  }
+
+  #start(
+    worker: number,
+    onEnd: (reason: WorkerEnded) => void,
+  ): WorkerThread {
+    const { entry, settings, logger, writeLog, writeAccessLog } = this.#options;
+    return new WorkerThread({
+      entry,
+      start: {
+        worker,
+        settings: { ...settings, reusePort: true },
+        logFilter: formatLogFilter(logger.filter),
+        shared: this.#shared,
+      },
+      handlers: {
+        writeLog,
+        writeAccessLog,
+        traced: (...args) => this.#watches.traced(...args),
+        traceFailed: (...args) => this.#watches.failed(...args),
+      },
+      onEnd,
+    });
+  }
+
+  #onEnd(worker: number): void {
+    this.#failures.inc();
+    this.#ended.keep(worker);
+    this.#watches.workerEnded(worker);
+  }
+
+  async #configure(thread: WorkerThread, serve: () => void): Promise<void> {
+    await this.#configuration.configure(thread, serve);
+    for (const watch of this.#watches.watches()) {
+      await thread.call("watch", watch);
+    }
+  }
+}
+
+function newestFirst(a: FailureSummary, b: FailureSummary): number {
+  return a.time < b.time ? 1 : a.time > b.time ? -1 : 0;
+}

@@ -1,0 +1,62 @@
+import { Worker } from "node:worker_threads";
+import { describeError } from "../../base/errors.ts";
+import { type CallHandlers, Channel } from "./channel.ts";
+import type { ControlCalls, WorkerCalls, WorkerStart } from "./protocol.ts";
+
+/** Dependencies of a worker thread. */
+export interface WorkerThreadOptions {
+  /** The module that calls `runWorker`. */
+  readonly entry: URL;
+  readonly start: WorkerStart;
+  readonly handlers: CallHandlers<ControlCalls>;
+  /** Runs when the worker has ended without `stop`. */
+  readonly onEnd: (reason: WorkerEnded) => void;
+}
+
+/** A worker ended: calls to it fail with this error. */
+export class WorkerEnded extends Error {
+  override readonly name = "WorkerEnded";
+}
+
+/** A worker as the control thread sees it. */
+export class WorkerThread {
+  /** From 1. */
+  readonly number: number;
+  readonly #worker: Worker;
+  readonly #channel: Channel<WorkerCalls, ControlCalls>;
+  #isStopping = false;
+  #hasEnded = false;
+
+  constructor({ entry, start, handlers, onEnd }: WorkerThreadOptions) {
+    this.number = start.worker;
+    this.#worker = new Worker(entry, { workerData: start });
+    this.#channel = new Channel(this.#worker);
+    this.#channel.serve(handlers);
+    let reason = "it stopped";
+    this.#worker.on("error", (error) => reason = describeError(error));
+    this.#worker.on("exit", () => {
+      this.#hasEnded = true;
+      const ended = new WorkerEnded(`Worker ${this.number} ended: ${reason}`);
+      this.#channel.close(ended);
+      if (!this.#isStopping) onEnd(ended);
+    });
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Calls the worker; see `WorkerCalls`. @throws {WorkerEnded} */
+  call<Name extends keyof WorkerCalls>(
+    name: Name,
+    ...args: Parameters<WorkerCalls[Name]>
+  ): Promise<ReturnType<WorkerCalls[Name]>> {
+    return this.#channel.call(name, ...args);
+  }
+
+  /** Ends the thread and closes its connections. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#worker.terminate();
+  }
+}

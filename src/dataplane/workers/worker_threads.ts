@@ -1,0 +1,170 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { WorkerCalls } from "./protocol.ts";
+import { WorkerEnded, type WorkerThread } from "./worker_thread.ts";
+
+/** First delay before a replacement that has ended at once is replaced again; it doubles each time. */
+const MIN_DELAY_MS = 100;
+const MAX_DELAY_MS = 10_000;
+/** A worker that has run for so long is not one that cannot start. */
+const STABLE_MS = 60_000;
+
+/** Dependencies of the worker threads. */
+export interface WorkerThreadsOptions {
+  readonly count: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Starts a worker. */
+  readonly start: (
+    worker: number,
+    onEnd: (reason: WorkerEnded) => void,
+  ) => WorkerThread;
+  /** Runs when a worker has ended, before it is replaced. */
+  readonly onEnd: (worker: number) => void;
+  /** Configures a replacement, and calls `serve` when it follows all changes. */
+  readonly configure: (
+    thread: WorkerThread,
+    serve: () => void,
+  ) => Promise<void>;
+}
+
+/** The worker threads that serve. A worker that ends is replaced. */
+export class WorkerThreads {
+  readonly #options: WorkerThreadsOptions;
+  /** By number. */
+  readonly #serving = new Map<number, WorkerThread>();
+  /** Consecutive failures by number of the worker. */
+  readonly #failures = new Map<number, number>();
+  readonly #replacing = new Set<Promise<void>>();
+  readonly #cancelTimers = new Set<() => void>();
+  #isStopping = false;
+
+  constructor(options: WorkerThreadsOptions) {
+    this.#options = options;
+    for (let number = 1; number <= options.count; number++) {
+      this.#serving.set(number, this.#start(number));
+    }
+  }
+
+  /** Number of the workers that serve. */
+  get serving(): number {
+    return this.#serving.size;
+  }
+
+  /**
+   * Calls all workers that serve; returns the results of those that do not end meanwhile, in the order of their numbers.
+   * @throws When a worker reports an error.
+   */
+  async callAll<Name extends keyof WorkerCalls>(
+    name: Name,
+    ...args: Parameters<WorkerCalls[Name]>
+  ): Promise<ReturnType<WorkerCalls[Name]>[]> {
+    const results = await this.callEach(name, ...args);
+    return results.map(({ result }) => result);
+  }
+
+  /** Does the same, and returns the number of the worker with each result. */
+  async callEach<Name extends keyof WorkerCalls>(
+    name: Name,
+    ...args: Parameters<WorkerCalls[Name]>
+  ): Promise<
+    {
+      readonly worker: number;
+      readonly result: ReturnType<WorkerCalls[Name]>;
+    }[]
+  > {
+    const threads = this.#inOrder();
+    const settled = await Promise.allSettled(threads.map(async (thread) => ({
+      worker: thread.number,
+      result: await thread.call(name, ...args),
+    })));
+    return settled.flatMap((each) => {
+      if (each.status === "fulfilled") return each.value;
+      if (each.reason instanceof WorkerEnded) return [];
+      throw each.reason;
+    });
+  }
+
+  /** Calls one worker, about something that all know. @throws When none is running, or the worker reports an error. */
+  async callOne<Name extends keyof WorkerCalls>(
+    name: Name,
+    ...args: Parameters<WorkerCalls[Name]>
+  ): Promise<ReturnType<WorkerCalls[Name]>> {
+    for (const thread of this.#inOrder()) {
+      try {
+        return await thread.call(name, ...args);
+      } catch (error) {
+        if (!(error instanceof WorkerEnded)) throw error;
+      }
+    }
+    throw new Error("No worker is running");
+  }
+
+  #inOrder(): WorkerThread[] {
+    return [...this.#serving.values()].sort((a, b) => a.number - b.number);
+  }
+
+  /** Replaces no worker from now on. */
+  async stopReplacing(): Promise<void> {
+    this.#isStopping = true;
+    for (const cancel of this.#cancelTimers) cancel();
+    await Promise.all(this.#replacing);
+  }
+
+  /** Ends all workers. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#serving.values().map((thread) => thread.stop()));
+    this.#serving.clear();
+  }
+
+  #start(number: number): WorkerThread {
+    const { clock, log, start, onEnd } = this.#options;
+    const startedAt = clock.monotonic();
+    return start(number, (error) => {
+      this.#serving.delete(number);
+      if (clock.monotonic() - startedAt > STABLE_MS) {
+        this.#failures.delete(number);
+      }
+      log.error("Worker ended, its connections are cut", {
+        worker: number,
+        error,
+      });
+      onEnd(number);
+      this.#replaceLater(number);
+    });
+  }
+
+  #replaceLater(number: number): void {
+    if (this.#isStopping) return;
+    const failures = this.#failures.get(number) ?? 0;
+    this.#failures.set(number, failures + 1);
+    const delayMs = failures === 0
+      ? 0
+      : Math.min(MIN_DELAY_MS * 2 ** (failures - 1), MAX_DELAY_MS);
+    const cancel = this.#options.clock.setTimer(() => {
+      this.#cancelTimers.delete(cancel);
+      const replacing = this.#replace(number);
+      this.#replacing.add(replacing);
+      void replacing.finally(() => this.#replacing.delete(replacing));
+    }, delayMs);
+    this.#cancelTimers.add(cancel);
+  }
+
+  async #replace(number: number): Promise<void> {
+    const { log, configure } = this.#options;
+    const thread = this.#start(number);
+    try {
+      await configure(thread, () => {
+        if (!thread.hasEnded) this.#serving.set(number, thread);
+      });
+    } catch (error) {
+      // One that has ended is replaced for that.
+      if (thread.hasEnded) return;
+      log.error("Cannot configure a worker", { worker: number, error });
+      await thread.stop();
+      this.#replaceLater(number);
+      return;
+    }
+    log.info("Worker replaced", { worker: number });
+  }
+}
