@@ -1,3 +1,4 @@
+import { isConfidential } from "../../src/base/host_port.ts";
 import { type JsonObject, stringMember } from "../../src/base/json.ts";
 import type { Findings, LoginStep } from "./finding.ts";
 import {
@@ -114,7 +115,7 @@ function checkEndpoints(document: JsonObject, findings: Findings): void {
   const step = "server metadata";
   for (const name of ["authorization_endpoint", "token_endpoint"]) {
     const endpoint = URL.parse(stringMember(document, name) ?? "");
-    findings.check(endpoint !== null && isSafe(endpoint), {
+    findings.check(endpoint !== null && isConfidential(endpoint), {
       step,
       id: `bad-${name.replace("_", "-")}`,
       rule: `\`${name}\` is an HTTPS URL`,
@@ -252,12 +253,6 @@ function isResourceOf(resource: string, url: string): boolean {
   if (parent === null || parent.origin !== origin) return false;
   const base = parent.pathname.replace(/\/$/, "");
   return pathname === base || pathname.startsWith(`${base}/`);
-}
-
-/** HTTPS, or plain HTTP on this machine. */
-function isSafe({ protocol, hostname }: URL): boolean {
-  return protocol === "https:" ||
-    ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }
 
 function firstString(value: unknown): string | undefined {

@@ -18,3 +18,10 @@ export function splitHostPort(text: string): HostPort | undefined {
 export function formatHostPort(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
+
+/** Returns whether an eavesdropper cannot read what is sent to a URL: HTTPS, or plain HTTP on loopback. */
+export function isConfidential({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" ||
+    protocol === "http:" &&
+      ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+}

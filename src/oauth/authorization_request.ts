@@ -1,3 +1,4 @@
+import { isConfidential } from "../base/host_port.ts";
 import type { ServerUrls } from "./authorization_services.ts";
 import { OAuthError } from "./oauth_error.ts";
 import {
@@ -6,7 +7,6 @@ import {
   type OAuthParameters,
   requiredParameter,
 } from "./oauth_parameters.ts";
-import { isLoopback } from "./redirect_uri.ts";
 
 /** Longest `state` of a client: logins keep it in a cookie, whose size is limited. */
 export const MAX_STATE_LENGTH = 1024;
@@ -49,8 +49,7 @@ export function readAuthorizationRequest(
 
 /** Checks that browsers will store the login cookies: they store `__Host-` cookies only for HTTPS and loopback. @throws {OAuthError} */
 export function expectSecureOrigin({ origin }: ServerUrls): void {
-  const { protocol, hostname } = new URL(origin);
-  if (protocol === "https:" || isLoopback(hostname)) return;
+  if (isConfidential(new URL(origin))) return;
   throw new OAuthError(
     "invalid_request",
     "logins need HTTPS",

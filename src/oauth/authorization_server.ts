@@ -1,6 +1,7 @@
 import type { Cancellation } from "../base/cancellation.ts";
 import { type JsonObject, parseJson } from "../base/json.ts";
 import type { RequestMessage } from "../http/message.ts";
+import { ClientCounts } from "../http/server/client_counts.ts";
 import { readText } from "../identity/documents/document_client.ts";
 import type {
   AuthorizationServices,
@@ -56,6 +57,8 @@ export interface AuthorizationServerOptions
 }
 
 const MAX_FORM_BYTES = 64 * 1024;
+/** Half of what the provider gets at a time (`MAX_CALLS`), so that one client cannot lock out the others. */
+const MAX_REQUESTS_PER_CLIENT = 16;
 
 /**
  * The authorization server for MCP clients of issuer mode `Proxied`: it accepts any client, and is itself one client of the
@@ -67,6 +70,7 @@ export class AuthorizationServer {
   readonly #options: AuthorizationServerOptions;
   readonly #login: LoginEndpoints;
   readonly #tokens: TokenEndpoints;
+  readonly #clients = new ClientCounts();
 
   constructor(options: AuthorizationServerOptions) {
     this.#options = options;
@@ -83,15 +87,25 @@ export class AuthorizationServer {
   async serve(
     endpoint: OAuthEndpoint,
     request: RequestMessage,
-    urls: ServerUrls,
+    { urls, address }: {
+      readonly urls: ServerUrls;
+      /** IP address of the client, for the bound per client. */
+      readonly address: string;
+    },
   ): Promise<OAuthReply> {
+    const finished = this.#clients.add(address);
     try {
+      if (this.#clients.of(address) > MAX_REQUESTS_PER_CLIENT) {
+        throw tooManyRequests();
+      }
       return await this.#serve(endpoint, request, urls);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       return isLoginPage(endpoint)
         ? pageErrorReply(error)
         : jsonErrorReply(error);
+    } finally {
+      finished();
     }
   }
 
@@ -172,6 +186,15 @@ export class AuthorizationServer {
       "client_id is not registered here; register again",
     );
   }
+}
+
+function tooManyRequests(): OAuthError {
+  return new OAuthError(
+    "temporarily_unavailable",
+    "too many requests from your address at a time",
+    undefined,
+    1,
+  );
 }
 
 async function readForm(request: RequestMessage): Promise<OAuthParameters> {

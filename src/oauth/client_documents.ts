@@ -18,7 +18,7 @@ const FRESH_MS = 10 * 60_000;
 /** Failures are cached too: a client cannot make the gateway fetch the same URL again and again. */
 const FAILED_MS = 30_000;
 const MAX_REMEMBERED = 1000;
-const MAX_FETCHES = 8;
+const MAX_FETCHES = 32;
 
 /** Dependencies of `ClientDocuments`. */
 export interface ClientDocumentsOptions {

@@ -1,12 +1,37 @@
 import type { Clock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import { OAuthError } from "./oauth_error.ts";
 
 /** Records used codes and ended grants until they expire. */
 export interface GrantStore {
   /** Marks a code as used; resolves to `false` if it was used before. Rejects when the store is not available. */
   spend(code: string, untilMs: number): Promise<boolean>;
+  /** Forgets that a code was used: the provider could not be asked to redeem it. */
+  release(code: string): Promise<void>;
   /** Ends a grant: its refresh tokens are rejected from now on. */
   end(grant: string, untilMs: number): Promise<void>;
   isEnded(grant: string): Promise<boolean>;
+}
+
+/** Rejects with an error for the client in place of that of a store: the client may retry with the same code or token. */
+export function withClientErrors(store: GrantStore): GrantStore {
+  return {
+    spend: (code, untilMs) =>
+      store.spend(code, untilMs).catch(storeUnavailable),
+    release: (code) => store.release(code).catch(storeUnavailable),
+    end: (grant, untilMs) => store.end(grant, untilMs).catch(storeUnavailable),
+    isEnded: (grant) => store.isEnded(grant).catch(storeUnavailable),
+  };
+}
+
+/** @throws {OAuthError} `temporarily_unavailable` */
+export function storeUnavailable(error: unknown): never {
+  throw new OAuthError(
+    "temporarily_unavailable",
+    "the store of the gateway is not available",
+    describeError(error),
+    2,
+  );
 }
 
 /** Each entry takes about 150 bytes. */
@@ -38,6 +63,11 @@ export class MemoryGrantStore implements GrantStore {
     }
     this.#codes.set(code, untilMs);
     return Promise.resolve(true);
+  }
+
+  release(code: string): Promise<void> {
+    this.#codes.delete(code);
+    return Promise.resolve();
   }
 
   end(grant: string, untilMs: number): Promise<void> {

@@ -46,6 +46,7 @@ export class KvLoginState implements LoginState {
             .commit();
           return ok;
         }),
+      release: (code) => this.#use((kv) => kv.delete(["oauth", "code", code])),
       end: (grant, untilMs) =>
         this.#use(async (kv) => {
           const expireIn = this.#lifetime(untilMs);

@@ -1,3 +1,5 @@
+import { isConfidential } from "../base/host_port.ts";
+
 /** Limit of redirect URIs per client. */
 export const MAX_REDIRECT_URIS = 10;
 const MAX_LENGTH = 1024;
@@ -31,7 +33,7 @@ export function redirectUriProblem(uri: string): string | undefined {
   if (uri.includes("#")) return "has a fragment (RFC 6749 section 3.1.2)";
   if (url.username !== "" || url.password !== "") return "has user information";
   if (forbiddenSchemes.has(url.protocol)) return `has scheme "${url.protocol}"`;
-  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+  if (url.protocol === "http:" && !isConfidential(url)) {
     return "has plain HTTP to a host that is not loopback";
   }
   return undefined;
@@ -59,9 +61,4 @@ export function withoutLoopbackPort(uri: string): string | undefined {
   if (match === null) return undefined;
   const [, origin = "", rest = ""] = match;
   return origin + rest;
-}
-
-/** Returns whether the hostname of a parsed URL is loopback: `127.0.0.1`, `[::1]` or `localhost`. */
-export function isLoopback(hostname: string): boolean {
-  return ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 }

@@ -92,7 +92,7 @@ export class TokenEndpoints {
       code: code.providerCode,
       verifier: code.verifier,
       callback: `${urls.base}/callback`,
-    }, cancellation);
+    }, cancellation).catch((error) => this.#release(code.id, error));
     const { client, issuer, scope, id } = code;
     return this.#reply(tokens, { grant: id, client, issuer, scope });
   }
@@ -124,6 +124,14 @@ export class TokenEndpoints {
     if (await grants.spend(id, clock.now() + 2 * CODE_MS)) return;
     await grants.end(id, clock.now() + GRANT_MS);
     throw invalidGrant("the code was used before; its grant has ended");
+  }
+
+  /** Lets the client retry with a code that the provider could not redeem. */
+  async #release(id: string, error: unknown): Promise<never> {
+    const mayRetry = error instanceof OAuthError &&
+      error.code === "temporarily_unavailable";
+    if (mayRetry) await this.#services.grants.release(id);
+    throw error;
   }
 
   async #refresh(

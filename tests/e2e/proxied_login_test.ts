@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { CookieJar, logIn } from "../harness/browser_user.ts";
 import { freePort } from "../harness/free_port.ts";
+import { initializeMcp } from "../harness/initialize_mcp.ts";
 import {
   REDIRECT_URI,
   startProxiedGateway,
@@ -21,7 +22,8 @@ Deno.test("a login ends with the provider's token, which opens the MCP server", 
   assert.equal(status, 200);
   assert.equal(headers.get("cache-control"), "no-store");
   assert.equal(body.token_type, "Bearer");
-  assert.equal(await statusOfMcp(server.gateway.url, body.access_token), 200);
+  const opened = await initializeMcp(server.gateway, body.access_token);
+  assert.equal(opened.status, 200);
 });
 
 Deno.test("the metadata name the gateway, without a query in any endpoint", async () => {
@@ -44,44 +46,27 @@ Deno.test("a refresh token gets new tokens for its client only", async () => {
     await server.registerClient("two"),
   ];
   const { body } = await server.redeem(client, await server.code(client));
-  const refresh = (clientId: string, token: unknown) =>
-    server.token({
-      grant_type: "refresh_token",
-      client_id: clientId,
-      refresh_token: String(token),
-    });
 
-  const foreign = await refresh(other, body.refresh_token);
-  const own = await refresh(client, body.refresh_token);
+  const foreign = await server.refresh(other, body.refresh_token);
+  const own = await server.refresh(client, body.refresh_token);
 
   assert.deepEqual([foreign.status, foreign.body.error], [
     400,
     "invalid_grant",
   ]);
   assert.equal(own.status, 200);
-  assert.equal(
-    await statusOfMcp(server.gateway.url, own.body.access_token),
-    200,
-  );
+  const opened = await initializeMcp(server.gateway, own.body.access_token);
+  assert.equal(opened.status, 200);
 });
 
 Deno.test("revoking a refresh token ends its grant", async () => {
   await using server = await startProxiedGateway();
   const client = await server.registerClient();
   const { body } = await server.redeem(client, await server.code(client));
-  const token = String(body.refresh_token);
   assert.equal(typeof body.refresh_token, "string");
 
-  const revoked = await fetch(`${server.base}/revoke`, {
-    method: "POST",
-    body: new URLSearchParams({ token, client_id: client }),
-  });
-  await revoked.body?.cancel();
-  const refreshed = await server.token({
-    grant_type: "refresh_token",
-    client_id: client,
-    refresh_token: token,
-  });
+  const revoked = await server.revoke(client, body.refresh_token);
+  const refreshed = await server.refresh(client, body.refresh_token);
 
   assert.equal(revoked.status, 200);
   assert.equal(refreshed.body.error, "invalid_grant");
@@ -94,11 +79,7 @@ Deno.test("a code that is used twice ends the grant", async () => {
 
   const first = await server.redeem(client, code);
   const second = await server.redeem(client, code);
-  const refreshed = await server.token({
-    grant_type: "refresh_token",
-    client_id: client,
-    refresh_token: String(first.body.refresh_token),
-  });
+  const refreshed = await server.refresh(client, first.body.refresh_token);
 
   assert.equal(first.status, 200);
   assert.equal(typeof first.body.refresh_token, "string");
@@ -388,6 +369,37 @@ Deno.test("an unavailable provider leads to 503 with Retry-After, and the login 
   assert.equal(away.status, 503);
   assert.equal(away.headers.get("retry-after"), "5");
   assert.equal(away.body.error, "temporarily_unavailable");
+
+  await server.idp.start();
+  assert.equal((await server.redeem(client, code)).status, 200);
+  const again = await server.redeem(client, code);
+  assert.equal(again.body.error, "invalid_grant");
+});
+
+Deno.test("a store that is away is a 503 with Retry-After, and the same code works later", async () => {
+  const folder = await Deno.makeTempDir();
+  const store = `${folder}/missing`;
+  await using server = await startProxiedGateway({
+    mcp: { stateSecret: "a secret of at least 32 characters" },
+    config: { kv: { path: `${store}/kv.sqlite` } },
+  });
+  const client = await server.registerClient();
+  const code = await server.code(client);
+
+  const away = await server.redeem(client, code);
+  await Deno.mkdir(store);
+  const back = await server.redeem(client, code);
+  const revoked = await server.revoke(client, back.body.refresh_token);
+
+  assert.deepEqual(
+    [away.status, away.headers.get("retry-after"), away.body],
+    [503, "2", {
+      error: "temporarily_unavailable",
+      error_description: "the store of the gateway is not available",
+    }],
+  );
+  assert.deepEqual([back.status, revoked.status], [200, 200]);
+  await Deno.remove(folder, { recursive: true });
 });
 
 async function open(url: string, jar = new CookieJar()) {
@@ -398,27 +410,4 @@ async function open(url: string, jar = new CookieJar()) {
   jar.store(new URL(url), response.headers);
   const { status, headers } = response;
   return { status, headers, page: await response.text() };
-}
-
-async function statusOfMcp(url: string, token: unknown): Promise<number> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "initialize",
-      params: {
-        protocolVersion: "2025-06-18",
-        capabilities: {},
-        clientInfo: { name: "test", version: "1" },
-      },
-    }),
-  });
-  await response.body?.cancel();
-  return response.status;
 }

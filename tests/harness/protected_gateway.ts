@@ -14,6 +14,8 @@ export interface Protection {
   readonly mcp?: Readonly<Record<string, unknown>>;
   /** A free port by default. */
   readonly port?: number;
+  /** The `config` section; empty by default. */
+  readonly config?: Readonly<Record<string, unknown>>;
   /** Allowed origins of web pages; `*` by default. */
   readonly allowOrigins?: readonly string[];
 }
@@ -23,6 +25,8 @@ export interface ProtectedGateway extends AsyncDisposable {
   /** Endpoint of the MCP server at the gateway. */
   readonly url: string;
   readonly origin: string;
+  /** The access log so far. */
+  readonly accessLog: readonly string[];
   /** All requests in the order of completion, such as `POST /mcp 401`. */
   requests(): string[];
 }
@@ -37,6 +41,7 @@ export async function startProtectedGateway(
     mcp = {},
     allowOrigins = ["*"],
     port = freePort(),
+    config = {},
   }: Protection,
 ): Promise<ProtectedGateway> {
   await using opening = new AsyncDisposableStack();
@@ -46,6 +51,7 @@ export async function startProtectedGateway(
   const url = `${origin}/mcp`;
   const { accessLog } = opening.use(
     await startTestGateway({
+      config,
       routes: [{
         name: "mcp",
         matches: prefixes.map((value) => ({
@@ -72,6 +78,7 @@ export async function startProtectedGateway(
   return {
     url,
     origin,
+    accessLog,
     requests: () => accessLog.map(shorten),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

@@ -22,36 +22,45 @@ export interface OAuthResponse {
   readonly body: Record<string, unknown>;
 }
 
-/** A gateway in issuer mode `Proxied`, and the steps of a login as separate calls. */
-export interface ProxiedGateway extends AsyncDisposable {
-  readonly gateway: ProtectedGateway;
-  readonly idp: Idp;
+/** The steps of a login at a gateway in issuer mode `Proxied`, as separate calls. */
+export interface LoginSteps {
   /** Prefix of the endpoints. */
   readonly base: string;
-  /** Requests that reached the provider, such as `POST /oauth/token`. */
-  readonly idpRequests: readonly string[];
   register(
     metadata?: Readonly<Record<string, unknown>>,
   ): Promise<OAuthResponse>;
   /** Registers a client with `REDIRECT_URI` and returns its ID. */
   registerClient(name?: string): Promise<string>;
-  /** URL of an authorization request; parameters that are `undefined` are left out. */
+  /** Returns the URL of an authorization request; omits parameters that are `undefined`. */
   authorizeUrl(
     clientId: string,
     parameters?: Readonly<Record<string, string | undefined>>,
   ): string;
   /** Logs in as a user and returns the code. */
   code(clientId: string, answer?: Answer, jar?: CookieJar): Promise<string>;
-  /** Calls the token endpoint; parameters that are `undefined` are left out. */
+  /** Calls the token endpoint; omits parameters that are `undefined`. */
   token(
     parameters: Readonly<Record<string, string | undefined>>,
+    headers?: Readonly<Record<string, string>>,
   ): Promise<OAuthResponse>;
   /** Redeems a code. */
   redeem(
     clientId: string,
-    code: string,
+    code: unknown,
     parameters?: Readonly<Record<string, string | undefined>>,
   ): Promise<OAuthResponse>;
+  /** Redeems a refresh token. */
+  refresh(clientId: string, token: unknown): Promise<OAuthResponse>;
+  /** Revokes a refresh token. */
+  revoke(clientId: string, token: unknown): Promise<OAuthResponse>;
+}
+
+/** A gateway in issuer mode `Proxied`, and the steps of a login at it. */
+export interface ProxiedGateway extends LoginSteps, AsyncDisposable {
+  readonly gateway: ProtectedGateway;
+  readonly idp: Idp;
+  /** Requests that reached the provider, such as `POST /oauth/token`. */
+  readonly idpRequests: readonly string[];
 }
 
 /** Options; every field has a default. */
@@ -61,23 +70,26 @@ export interface ProxiedOptions {
   readonly idp?: IdpAOptions;
   /** Port of the gateway. */
   readonly port?: number;
+  /** The `config` section. */
+  readonly config?: Readonly<Record<string, unknown>>;
 }
 
 /** Starts provider, MCP server and gateway. */
 export async function startProxiedGateway(
-  { mcp = {}, idp: idpOptions = {}, port = freePort() }: ProxiedOptions = {},
+  { mcp = {}, idp: idpOptions = {}, port = freePort(), config = {} }:
+    ProxiedOptions = {},
 ): Promise<ProxiedGateway> {
-  const base =
-    `http://127.0.0.1:${port}/.well-known/oauth-authorization-server/mcp`;
+  const steps = loginSteps(`http://127.0.0.1:${port}/mcp`);
   const idpRequests: string[] = [];
   const idp = await startIdpA({
     registration: false,
-    redirectUris: [`${base}/callback`],
+    redirectUris: [`${steps.base}/callback`],
     onRequest: (line) => idpRequests.push(line),
     ...idpOptions,
   });
   const gateway = await startProtectedGateway(idp, {
     port,
+    config,
     provider: "IdpA",
     mcp: {
       issuerMode: "Proxied",
@@ -86,29 +98,45 @@ export async function startProxiedGateway(
       ...mcp,
     },
   });
+  return {
+    ...steps,
+    gateway,
+    idp,
+    idpRequests,
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
 
-  async function post(url: string, body: BodyInit, type?: string) {
-    const response = await fetch(url, {
+/** Returns the steps of a login for the MCP server with a URL. */
+export function loginSteps(url: string): LoginSteps {
+  const { origin, pathname } = new URL(url);
+  const base = `${origin}/.well-known/oauth-authorization-server${pathname}`;
+  async function post(
+    endpoint: string,
+    body: BodyInit,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<OAuthResponse> {
+    const response = await fetch(`${base}/${endpoint}`, {
       method: "POST",
       body,
-      ...(type && { headers: { "content-type": type } }),
+      headers,
     });
-    const { status, headers } = response;
-    return { status, headers, body: await response.json() };
+    const { status, headers: received } = response;
+    return { status, headers: received, body: await response.json() };
   }
-  const register = (metadata: Readonly<Record<string, unknown>> = {}) =>
+  const register: LoginSteps["register"] = (metadata = {}) =>
     post(
-      `${base}/register`,
+      "register",
       JSON.stringify({ redirect_uris: [REDIRECT_URI], ...metadata }),
-      "application/json",
+      { "content-type": "application/json" },
     );
-  const token = (parameters: Readonly<Record<string, string | undefined>>) =>
-    post(`${base}/token`, defined(parameters));
-  function authorizeUrl(
-    clientId: string,
-    parameters: Readonly<Record<string, string | undefined>> = {},
-  ) {
-    return `${base}/authorize?${
+  const token: LoginSteps["token"] = (parameters, headers) =>
+    post("token", defined(parameters), headers);
+  const authorizeUrl: LoginSteps["authorizeUrl"] = (
+    clientId,
+    parameters = {},
+  ) =>
+    `${base}/authorize?${
       defined({
         response_type: "code",
         client_id: clientId,
@@ -116,16 +144,12 @@ export async function startProxiedGateway(
         state: "client-state",
         code_challenge: challenge,
         code_challenge_method: "S256",
-        resource: gateway.url,
+        resource: url,
         ...parameters,
       })
     }`;
-  }
   return {
-    gateway,
-    idp,
     base,
-    idpRequests,
     register,
     async registerClient(name = "Test client") {
       const { body } = await register({ client_name: name });
@@ -141,12 +165,22 @@ export async function startProxiedGateway(
       token({
         grant_type: "authorization_code",
         client_id: clientId,
-        code,
+        code: String(code),
         redirect_uri: REDIRECT_URI,
         code_verifier: VERIFIER,
         ...parameters,
       }),
-    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+    refresh: (clientId, refreshToken) =>
+      token({
+        grant_type: "refresh_token",
+        client_id: clientId,
+        refresh_token: String(refreshToken),
+      }),
+    revoke: (clientId, refreshToken) =>
+      post(
+        "revoke",
+        defined({ client_id: clientId, token: String(refreshToken) }),
+      ),
   };
 }
 

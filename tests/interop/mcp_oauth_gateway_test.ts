@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { initializeMcp } from "../harness/initialize_mcp.ts";
 import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
 import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
 import { runAuthorizationConformance } from "../harness/conformance.ts";
@@ -126,8 +127,7 @@ for (const client of mcpClients) {
       await idp.rotateKeys();
       // Somebody else's token tells the gateway of the new key.
       const program = await idp.issueMachineToken(gateway.url);
-      const response = await initialize(gateway.url, program);
-      await response.body?.cancel();
+      const response = await initializeMcp(gateway, program);
       const tokens = count(/POST .*token/);
       const before = gateway.requests().filter((line) => line === unauthorized);
 
@@ -187,10 +187,9 @@ for (
       });
 
       const token = await idp.issueMachineToken(gateway.url);
-      const response = await initialize(gateway.url, token);
+      const response = await initializeMcp(gateway, token);
 
       assert.equal(response.status, status);
-      await response.body?.cancel();
     });
   }
 
@@ -199,14 +198,13 @@ for (
     await using gateway = await startProtectedGateway(idp, { provider, rules });
 
     const token = await idp.issueMachineToken("https://other.example.com/mcp");
-    const response = await initialize(gateway.url, token);
+    const response = await initializeMcp(gateway, token);
 
     assert.equal(response.status, 401);
     assert.match(
-      response.headers.get("www-authenticate") ?? "",
+      response.challenge,
       /error="invalid_token"/,
     );
-    await response.body?.cancel();
   });
 }
 
@@ -227,10 +225,9 @@ for (
     });
 
     const token = await idp.issueMachineToken(gateway.url);
-    const response = await initialize(gateway.url, token);
+    const response = await initializeMcp(gateway, token);
 
     assert.equal(response.status, 403);
-    await response.body?.cancel();
   });
 }
 
@@ -250,26 +247,5 @@ for (const provider of ["IdpA", "IdpB"] as const) {
       problems.map((problem) => /"(.+)"/.exec(problem)?.[1]),
       ["client_id_metadata_document_supported"],
     );
-  });
-}
-
-function initialize(url: string, token: string): Promise<Response> {
-  return fetch(url, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "initialize",
-      params: {
-        protocolVersion: "2025-11-25",
-        capabilities: {},
-        clientInfo: { name: "program", version: "1.0.0" },
-      },
-    }),
   });
 }

@@ -1,5 +1,6 @@
 /** The promises of `docs/mcp_login.md`: its configurations, and the rows of its table of symptoms. */
 import assert from "node:assert/strict";
+import { initializeMcp, type McpResponse } from "../harness/initialize_mcp.ts";
 import type { Idp } from "../../cli/dev/idp/idp.ts";
 import { startIdpA } from "../../cli/dev/mock_idp_a.ts";
 import { startIdpB } from "../../cli/dev/mock_idp_b.ts";
@@ -82,7 +83,7 @@ Deno.test("the documented rule finds roles of a tenant", async () => {
 
   const token = await userToken(idp, { resource: gateway.url });
 
-  assert.equal((await callMcp(gateway, token)).status, 200);
+  assert.equal((await initializeMcp(gateway, token)).status, 200);
 });
 
 const rejections: readonly {
@@ -114,7 +115,7 @@ for (const { symptom, edits, parameters } of rejections) {
       parameters?.(url) ?? { audience: url },
     );
 
-    assertRejected(await callMcp(gateway, token), 401, symptom);
+    assertRejected(await initializeMcp(gateway, token), 401, symptom);
   });
 }
 
@@ -127,7 +128,11 @@ Deno.test("the gateway rejects a key of another tenant with the documented error
 
   const token = await userToken(idp, { audience: gateway.url });
 
-  assertRejected(await callMcp(gateway, token), 401, "token key is unknown");
+  assertRejected(
+    await initializeMcp(gateway, token),
+    401,
+    "token key is unknown",
+  );
 });
 
 Deno.test("the gateway reports clocks that differ with the documented errors, and clockSkew helps", async () => {
@@ -163,12 +168,12 @@ Deno.test("the gateway reports clocks that differ with the documented errors, an
     const sign = ({ url }: DocumentedGateway) =>
       issuer.sign({ aud: url, permissions, ...claims });
     assertRejected(
-      await callMcp(gateway, await sign(gateway)),
+      await initializeMcp(gateway, await sign(gateway)),
       401,
       symptom,
     );
     assert.equal(
-      (await callMcp(patient, await sign(patient))).status,
+      (await initializeMcp(patient, await sign(patient))).status,
       200,
       symptom,
     );
@@ -186,7 +191,7 @@ Deno.test("a user or a machine client without the permission gets the documented
       await idp.issueMachineToken(audience),
     ]
   ) {
-    const response = await callMcp(gateway, token);
+    const response = await initializeMcp(gateway, token);
 
     assert.equal(response.status, 403);
     assert.equal(response.body.error, "forbidden");
@@ -203,7 +208,7 @@ Deno.test("a missing scope gets the documented 403, and clients read scopesSuppo
   });
   const token = await idp.issueMachineToken(gateway.url);
 
-  const { status, body, challenge } = await callMcp(gateway, token);
+  const { status, body, challenge } = await initializeMcp(gateway, token);
   const metadata = await (await fetch(
     `${gateway.origin}/.well-known/oauth-protected-resource/mcp`,
   )).json();
@@ -223,7 +228,7 @@ Deno.test("missing keys get the documented 503, and the log has the cause", asyn
   const token = await userToken(idp, { resource: gateway.url });
 
   assertRejected(
-    await callMcp(gateway, token),
+    await initializeMcp(gateway, token),
     503,
     "the keys of the identity provider are not available",
   );
@@ -350,44 +355,8 @@ async function userToken(
   return String((await requestUserToken(idp, parameters)).access_token);
 }
 
-interface McpResponse {
-  readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly challenge: string;
-}
-
-async function callMcp(
-  { url }: DocumentedGateway,
-  token: string,
-): Promise<McpResponse> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "initialize",
-      params: {
-        protocolVersion: "2025-11-25",
-        capabilities: {},
-        clientInfo: { name: "test", version: "1" },
-      },
-    }),
-  });
-  const text = await response.text();
-  return {
-    status: response.status,
-    body: text.startsWith("{") ? JSON.parse(text) : {},
-    challenge: response.headers.get("www-authenticate") ?? "",
-  };
-}
-
 function assertRejected(
-  { status, body }: Omit<McpResponse, "challenge">,
+  { status, body }: Pick<McpResponse, "status" | "body">,
   expected: number,
   symptom: string,
 ): void {

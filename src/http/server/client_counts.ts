@@ -1,13 +1,13 @@
-/** Counts connections by client: an IPv4 address, or a /64 network of IPv6, which is what one customer gets. */
+/** Counts connections or requests by client: an IPv4 address, or a /64 network of IPv6, which is what one customer gets. */
 export class ClientCounts {
   readonly #counts = new Map<string, number>();
 
-  /** Returns the number of connections of the client with an address. */
+  /** Returns the count of the client with an address. */
   of(address: string): number {
     return this.#counts.get(clientKey(address)) ?? 0;
   }
 
-  /** Counts a connection until the returned function is called, once. */
+  /** Counts one more until the returned function is called, once. */
   add(address: string): () => void {
     const key = clientKey(address);
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);

@@ -1,5 +1,4 @@
 import type { JwtAuthentication } from "../authentication/jwt_schema.ts";
-import { describeError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import type { DocumentAddress } from "../../identity/documents/document_client.ts";
@@ -14,10 +13,16 @@ import {
 } from "../../oauth/authorization_server.ts";
 import type { ServerUrls } from "../../oauth/authorization_services.ts";
 import { ClientDocuments } from "../../oauth/client_documents.ts";
+import { storeUnavailable, withClientErrors } from "../../oauth/grant_store.ts";
 import { OAuthError } from "../../oauth/oauth_error.ts";
-import { jsonErrorReply, type OAuthReply } from "../../oauth/oauth_reply.ts";
+import {
+  jsonErrorReply,
+  type OAuthReply,
+  pageErrorReply,
+} from "../../oauth/oauth_reply.ts";
 import { ProviderClient } from "../../oauth/provider_client.ts";
 import { Seal } from "../../oauth/seal.ts";
+import { clientAddress } from "./client_address.ts";
 import type { PolicyOutcome } from "../policy.ts";
 import type { PolicyServices } from "../policy_services.ts";
 import { Rejection } from "../rejection.ts";
@@ -128,12 +133,18 @@ export class McpLogin {
   ): Promise<PolicyOutcome<"mcp_oauth">> {
     try {
       const server = await this.#start();
+      const { trustsPeer } = this.#options.services;
       return outcomeOf(
-        await server.serve(endpoint, request, urlsOf(origin, path)),
+        await server.serve(endpoint, request, {
+          urls: urlsOf(origin, path),
+          address: clientAddress(request, trustsPeer),
+        }),
       );
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
-      return outcomeOf(jsonErrorReply(error));
+      return outcomeOf(
+        isLoginPage(endpoint) ? pageErrorReply(error) : jsonErrorReply(error),
+      );
     }
   }
 
@@ -150,26 +161,17 @@ export class McpLogin {
     const { secrets, services: { clock, logins } } = this.#options;
     const [current, ...older] = secrets.stateSecrets;
     const seal = new Seal([
-      current ?? await logins.secret().catch(unavailableSecret),
+      current ?? await logins.secret().catch(storeUnavailable),
       ...older,
     ]);
     return new AuthorizationServer({
       seal,
       provider: this.#provider,
-      grants: logins.grants,
+      grants: withClientErrors(logins.grants),
       documents: this.#documents,
       clock,
     });
   }
-}
-
-function unavailableSecret(error: unknown): never {
-  throw new OAuthError(
-    "temporarily_unavailable",
-    "the store of the gateway is not available",
-    describeError(error),
-    2,
-  );
 }
 
 function outcomeOf(

@@ -75,7 +75,7 @@ Deno.test("ClientDocuments remembers a failure for 30 seconds, so that nobody ma
   assert.equal(resolved, 2);
 });
 
-Deno.test("ClientDocuments fetches at most eight documents at a time", async () => {
+Deno.test("ClientDocuments fetches at most 32 documents at a time", async () => {
   const gate = Promise.withResolvers<readonly string[]>();
   const documents = new ClientDocuments({
     clock,
@@ -85,11 +85,11 @@ Deno.test("ClientDocuments fetches at most eight documents at a time", async () 
   const find = (index: number) =>
     documents.find(`https://client.example.com/${index}.json`, never)
       .catch((error: OAuthError) => error.code);
-  const first = Array.from({ length: 8 }, (_, index) => find(index));
+  const first = Array.from({ length: 32 }, (_, index) => find(index));
 
-  const ninth = await find(9);
+  const next = await find(33);
   gate.resolve([]);
 
-  assert.equal(ninth, "temporarily_unavailable");
-  assert.deepEqual(await Promise.all(first), Array(8).fill("invalid_client"));
+  assert.equal(next, "temporarily_unavailable");
+  assert.deepEqual(await Promise.all(first), Array(32).fill("invalid_client"));
 });

@@ -19,6 +19,8 @@ Deno.test("KvLoginState gives every process on a store the same secret, codes an
     assert.equal(first, second);
     assert.equal(await one.grants.spend("code", later), true);
     assert.equal(await two.grants.spend("code", later), false);
+    await two.grants.release("code");
+    assert.equal(await one.grants.spend("code", later), true);
     assert.equal(await two.grants.isEnded("grant"), false);
     await one.grants.end("grant", later);
     assert.equal(await two.grants.isEnded("grant"), true);
