@@ -23,8 +23,23 @@ export {
   type TraceRecord,
 } from "./src/gateway/embedded_gateway.ts";
 export {
+  createPolicy,
+  type LibraryPolicy,
+  type PolicyDefinition,
+  type PolicyHeaders,
+  type PolicyHooks,
+  type PolicyRejection,
+  type PolicyRequest,
+  type PolicyResponse,
+  type PolicySetting,
+  type PolicySettings,
+  type PolicySettingTypes,
+  type PolicyValues,
+} from "./src/gateway/library_policy.ts";
+export {
   ConfigurationError,
   validateConfiguration,
+  type ValidationOptions,
 } from "./src/gateway/candidate.ts";
 export {
   type ConfigurationSource,

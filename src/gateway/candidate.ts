@@ -18,6 +18,7 @@ import type { LoadedConfig } from "../config/loaded_config.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
+import { type LibraryPolicy, registryWith } from "./library_policy.ts";
 import type { ApplyResult } from "../dataplane/data_plane.ts";
 
 /** A configuration that was read but not applied. */
@@ -91,17 +92,27 @@ async function sha256(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 
+/** Options of `validateConfiguration`. */
+export interface ValidationOptions {
+  /** Turns warnings into errors. Default: false. */
+  readonly strict?: boolean;
+  /** Kinds of policies besides the built-in ones, from `createPolicy`. */
+  readonly policies?: readonly LibraryPolicy[];
+}
+
 /**
  * Returns all diagnostics of a configuration without applying it.
- * @param options `strict` turns warnings into errors.
  * @throws {ConfigReadError} When it cannot be read.
  */
 export async function validateConfiguration(
   source: ConfigurationSource,
   environment: Environment,
-  { strict = false }: { readonly strict?: boolean } = {},
+  { strict = false, policies }: ValidationOptions = {},
 ): Promise<{ diagnostics: readonly Diagnostic[]; text: string }> {
-  const candidate = await loadCandidate(source, { environment });
+  const candidate = await loadCandidate(source, {
+    environment,
+    policies: registryWith(policies),
+  });
   const found = await checkCandidate(candidate);
   const diagnostics = strict
     ? found.map((each) => ({ ...each, severity: "error" as const }))

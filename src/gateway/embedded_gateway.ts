@@ -10,8 +10,14 @@ import type {
   PortAddress,
   TraceQuery,
 } from "../dataplane/data_plane.ts";
-import { ConfigurationError, validateConfiguration } from "./candidate.ts";
+import {
+  type CandidateOptions,
+  checkCandidate,
+  ConfigurationError,
+  loadCandidate,
+} from "./candidate.ts";
 import { Gateway } from "./gateway.ts";
+import { type LibraryPolicy, registryWith } from "./library_policy.ts";
 import type {
   GatewayStatus,
   Readiness,
@@ -30,6 +36,8 @@ export interface StartOptions {
   readonly config: Configuration | ConfigurationSource;
   /** Variables for `${NAME}` in the configuration; none by default. `Deno.env.toObject()` passes those of the process. */
   readonly environment?: Environment;
+  /** Kinds of policies besides the built-in ones, from `createPolicy`. */
+  readonly policies?: readonly LibraryPolicy[];
   /** Receives each log line, including its line break. */
   readonly writeLog?: (line: string) => void;
   /** Receives one line per request, including its line break. */
@@ -86,16 +94,24 @@ export interface RunningGateway extends AsyncDisposable {
 export async function startGateway(
   { config, ...options }: StartOptions,
 ): Promise<RunningGateway> {
+  const policies = registryWith(options.policies);
   const source = new ReplaceableSource(
     isSource(config) ? config : textSource(toText(config)),
   );
-  const gateway = await Gateway.start({ ...options, config: source });
+  const gateway = await Gateway.start({
+    ...options,
+    policies,
+    config: source,
+  });
   // One after the other, so that each rejection is that of its own configuration.
   let applying = Promise.resolve();
   return {
     apply(config) {
       const applied = applying.then(() =>
-        replaceConfiguration(gateway, source, config, options.environment)
+        replaceConfiguration(gateway, source, config, {
+          ...options,
+          policies,
+        })
       );
       applying = applied.catch(() => {});
       return applied;
@@ -155,7 +171,7 @@ async function replaceConfiguration(
   gateway: Gateway,
   source: ReplaceableSource,
   config: Configuration,
-  environment: Environment = {},
+  options: CandidateOptions,
 ): Promise<void> {
   const { replacement } = source;
   const text = toText(config);
@@ -164,16 +180,17 @@ async function replaceConfiguration(
   const rejected = gateway.status().lastRejected;
   if (rejected === undefined) return;
   source.replacement = replacement;
-  throw await rejectionOf(textSource(text), rejected, environment);
+  throw await rejectionOf(textSource(text), rejected, options);
 }
 
 async function rejectionOf(
   source: ConfigurationSource,
   rejected: RejectedConfiguration,
-  environment: Environment,
+  options: CandidateOptions,
 ): Promise<ConfigurationError> {
-  const { diagnostics } = await validateConfiguration(source, environment);
-  const texts = await source.read();
+  const candidate = await loadCandidate(source, options);
+  const diagnostics = await checkCandidate(candidate);
+  const texts = candidate.sources;
   if (diagnostics.some(({ severity }) => severity === "error")) {
     return new ConfigurationError(diagnostics, texts);
   }
