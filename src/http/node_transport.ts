@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { boundReads } from "./tls_reads.ts";
 import type { Transport } from "./transport.ts";
 
 /**
@@ -18,6 +19,7 @@ export class NodeTransport implements Transport {
 
   constructor(stream: Duplex) {
     this.#stream = stream;
+    boundReads(stream);
     const wake = () => this.#wake();
     stream.on("readable", wake);
     stream.on("end", () => {
