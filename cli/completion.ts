@@ -3,7 +3,7 @@ import describeTo from "@bomb.sh/tab/commander";
 import { logLevels } from "../src/base/log_filter.ts";
 import type { Command } from "./command.ts";
 import { UsageError } from "./process/exit.ts";
-import { logModules } from "./log_modules.ts";
+import { logModules } from "./output/log_modules.ts";
 import { shells } from "./shells.ts";
 
 type Offer = (value: string, description: string) => void;

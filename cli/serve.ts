@@ -3,7 +3,7 @@ import { AdminServers } from "../admin/admin_servers.ts";
 import type { AdminTarget } from "../admin/target.ts";
 import { systemClock } from "../src/base/clock.ts";
 import type { ConfigurationSource } from "../src/config/configuration_source.ts";
-import { Gateway } from "../src/gateway/gateway.ts";
+import { Gateway, type GatewayOptions } from "../src/gateway/gateway.ts";
 import { keepDebuggerClosed } from "./process/debugger_signal.ts";
 import { exitCodes } from "./process/exit.ts";
 import { listenForHangups } from "./process/hangup.ts";
@@ -27,15 +27,22 @@ export interface ServeOptions {
   /** Effect of SIGHUP; the default, `ends`, is that of closing the terminal. */
   readonly hangup?: "ends" | "reloads" | "warns";
   readonly onStarted?: (serving: Serving) => Promise<void>;
+  /** See `GatewayOptions.onApplied`. */
+  readonly onApplied?: GatewayOptions["onApplied"];
 }
+
+/** A source of configuration, or a function that creates it with a function that writes log lines. */
+type Source =
+  | ConfigurationSource
+  | ((writeLog: (line: string) => void) => ConfigurationSource);
 
 /**
  * Runs a gateway with its admin and stats servers until a signal or `/quitquitquit`; returns the exit code.
  * @throws {ConfigurationError | ConfigReadError | ListenError | AdminTokenError}
  */
 export async function serve(
-  config: ConfigurationSource,
-  { hangup = "ends", onStarted }: ServeOptions = {},
+  source: Source,
+  { hangup = "ends", onStarted, onApplied }: ServeOptions = {},
 ): Promise<number> {
   using memory = new MemoryFiles();
   // Requests must never be able to start programs.
@@ -50,10 +57,12 @@ export async function serve(
   await using output = new LogOutput(clock);
   // Opened before the first request is accepted and closed after the last one, as they report draining.
   await using servers = new AdminServers();
+  const writeLog = (line: string) => output.log.write(line);
   const starting = Gateway.start({
-    config,
+    config: typeof source === "function" ? source(writeLog) : source,
+    ...(onApplied !== undefined && { onApplied }),
     environment: Deno.env.toObject(),
-    writeLog: (line) => output.log.write(line),
+    writeLog,
     writeAccessLog: (line) => output.access.write(line),
     workers: {
       entry: new URL("#worker", Deno.mainModule),

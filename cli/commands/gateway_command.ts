@@ -14,7 +14,16 @@ interface RunOptions {
   readonly file?: string;
   readonly validateOnly?: boolean;
   readonly strict?: boolean;
+  readonly cluster?: boolean;
+  readonly kubeconfig?: string;
+  readonly controllerName: string;
+  readonly watchNamespaces?: readonly string[];
+  readonly addressPool?: string;
+  readonly publishAddress?: readonly string[];
 }
+
+/** Default of `--controller-name`. */
+const CONTROLLER_NAME = "gateway.internal/controller";
 
 /** Adds the gateway's options and commands to `program`. */
 export function addGatewayCommands(program: Command, call: Call): void {
@@ -29,11 +38,38 @@ export function addGatewayCommands(program: Command, call: Call): void {
     )
     .option("--validate-only", "check the configuration and exit")
     .option("--strict", "with --validate-only: warnings are errors")
+    .option("--cluster", "configure from the resources of a Kubernetes cluster")
+    .option(
+      "--kubeconfig <path>",
+      "with --cluster: credentials (default: KUBECONFIG, then the service account)",
+    )
+    .option(
+      "--controller-name <name>",
+      "with --cluster: spec.controllerName of the GatewayClasses to serve",
+      CONTROLLER_NAME,
+    )
+    .option(
+      "--watch-namespaces <names...>",
+      "with --cluster: namespaces to watch (default: all)",
+    )
+    .option(
+      "--address-pool <cidr>",
+      "with --cluster: give each Gateway an address of this range",
+    )
+    .option(
+      "--publish-address <ip...>",
+      "with --cluster: addresses in the status of Gateways without their own",
+    )
     .addHelpText("after", help.GATEWAY_EXAMPLES)
     .action(async (options: RunOptions) => {
       const [unknown] = program.args;
       if (unknown !== undefined) {
         rejectCommand(program, unknown, suggestionFor(program, unknown));
+      }
+      if (options.cluster === true) {
+        const { runCluster } = await import("../run_cluster.ts");
+        call.finish(await runCluster(options));
+        return;
       }
       if (options.file === undefined) program.help({ error: true });
       if (options.strict && !options.validateOnly) {

@@ -5,7 +5,7 @@ import {
   unexpectedResponse,
 } from "../client/admin_client.ts";
 import { UsageError } from "../process/exit.ts";
-import { logModules } from "../log_modules.ts";
+import { logModules } from "../output/log_modules.ts";
 import { print } from "../output/output.ts";
 
 /** Changes to the log levels; without changes, the levels are shown. */

@@ -18,3 +18,21 @@ export const systemClock: Clock = {
     return () => clearTimeout(id);
   },
 };
+
+/** Resolves after `delayMs`, or as soon as `signal` aborts. */
+export function pause(
+  clock: Clock,
+  delayMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = () => {
+    cancelTimer();
+    signal.removeEventListener("abort", end);
+    resolve();
+  };
+  const cancelTimer = clock.setTimer(end, delayMs);
+  signal.addEventListener("abort", end);
+  if (signal.aborted) end();
+  return promise;
+}

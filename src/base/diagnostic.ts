@@ -10,6 +10,8 @@ export interface ResourceDiagnostic {
   readonly suggestion?: string;
   /** Position in the string at `path`, such as an expression, in UTF-16 units. */
   readonly offset?: number;
+  /** Reason of the condition in a status, such as `BackendNotFound`; omitted for problems that no condition reports. */
+  readonly reason?: string;
 }
 
 /** Fields and indexes that lead to a value. */

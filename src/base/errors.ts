@@ -21,6 +21,7 @@ export type GatewayErrorCode =
   | "upstream_connect_failed"
   | "upstream_tls_failed"
   | "upstream_overloaded"
+  | "no_endpoints"
   | "upstream_closed"
   | "upstream_protocol_error"
   | "upstream_timeout"

@@ -8,7 +8,7 @@ import {
   type PolicyServices,
 } from "../policy/policy_services.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
-import type { Snapshot } from "../snapshot/snapshot.ts";
+import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
 import { attachPolicies } from "./policies/attach_policies.ts";
 import { reportUnreachableMatches } from "./routes/unreachable_matches.ts";
 import { checkPatterns } from "./routes/check_patterns.ts";
@@ -27,7 +27,10 @@ import { PolicyChecks } from "./policies/policy_checks.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import { createHiding } from "./describe/redact_configuration.ts";
+import { describeOutcomes, type Outcomes } from "./outcomes.ts";
+import { References } from "./reference_grants.ts";
 import { Report } from "./report.ts";
+import { compileEndpoints } from "./routes/service_endpoints.ts";
 import { checkWebUi } from "./routes/compile_web_ui.ts";
 
 export { emptyDescription } from "./describe/describe.ts";
@@ -53,6 +56,10 @@ export interface Compiled {
   readonly diagnostics: readonly ResourceDiagnostic[];
   /** The diagnostics that do not depend on other resources: problems of policies, filters and patterns. */
   readonly independentDiagnostics: readonly ResourceDiagnostic[];
+  /** Endpoints of services at the time of compilation. */
+  readonly endpoints: ServiceEndpoints;
+  /** Conditions of gateways and routes. */
+  readonly outcomes: Outcomes;
   /**
    * Describes the configuration for `/config_dump`, without secrets.
    * @param sensitiveHeaders Names of headers to redact besides the usual ones.
@@ -97,12 +104,18 @@ function* compileInSteps(
   yield* checkPolicies(resources, { policies, checks, report });
   yield* checkPatterns(resources, report);
   const independentDiagnostics = report.diagnostics;
-  const backends = yield* compileBackends(resources, readFile, report);
+  const references = new References(resources);
+  const backends = yield* compileBackends(resources, {
+    readFile,
+    references,
+    report,
+  });
   checkReferences(resources, { policies, backends, kv: options.kv, report });
   yield;
   const listeners = yield* compileListeners(resources, {
     policies,
     backends,
+    references,
     attachments: yield* attachPolicies(resources, report),
     factory: new PolicyFactory({
       checks,
@@ -115,8 +128,17 @@ function* compileInSteps(
   checkWebUi(listeners, report);
   yield;
   yield* reportUnreachableMatches(listeners, report);
-  const ports = compilePorts(listeners, { ...options, readFile, report });
+  const ports = compilePorts(listeners, {
+    ...options,
+    readFile,
+    references,
+    report,
+  });
   yield;
+  const outcomes = yield* describeOutcomes(resources, {
+    diagnostics: report.diagnostics,
+    listeners,
+  });
   const fromEnvironment = environmentNames(resources);
   yield;
   const credentials = unite(
@@ -133,6 +155,8 @@ function* compileInSteps(
     },
     diagnostics: report.diagnostics,
     independentDiagnostics,
+    endpoints: compileEndpoints(resources.endpointSlices),
+    outcomes,
     describe: (sensitiveHeaders = []) =>
       describe(
         { resources, policies, ports, listeners, backends },

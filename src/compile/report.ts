@@ -19,7 +19,30 @@ export interface Problem {
   readonly suggestion?: string | undefined;
   /** Position in the string at `path`, in UTF-16 units. */
   readonly offset?: number | undefined;
+  /** See `ResourceDiagnostic.reason`. */
+  readonly reason?: ConditionReason | undefined;
 }
+
+/** Reasons of conditions that compilation can find; Gateway API `RouteConditionReason`, `ListenerConditionReason` and `PolicyConditionReason`. */
+export type ConditionReason =
+  | "BackendNotFound"
+  | "Conflicted"
+  | "HostnameConflict"
+  | "Invalid"
+  | "InvalidCACertificateRef"
+  | "InvalidCertificateRef"
+  | "InvalidKind"
+  | "InvalidRouteKinds"
+  | "NoMatchingListenerHostname"
+  | "NoMatchingParent"
+  | "NoValidCACertificate"
+  | "NotAllowedByListeners"
+  | "PortUnavailable"
+  | "ProtocolConflict"
+  | "RefNotPermitted"
+  | "TargetNotFound"
+  | "UnsupportedProtocol"
+  | "UnsupportedValue";
 
 /** Collects the problems that compilation finds; drops duplicates. */
 export class Report {
@@ -42,7 +65,7 @@ export class Report {
   #add(
     severity: ResourceDiagnostic["severity"],
     resource: Named,
-    { path, message, suggestion, offset }: Problem,
+    { path, message, suggestion, offset, reason }: Problem,
   ): void {
     const diagnostic = {
       severity,
@@ -51,6 +74,7 @@ export class Report {
       message,
       ...(suggestion !== undefined && { suggestion }),
       ...(offset !== undefined && { offset }),
+      ...(reason !== undefined && { reason }),
     };
     this.#diagnostics.set(JSON.stringify(diagnostic), diagnostic);
   }

@@ -1,3 +1,4 @@
+import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
 import { readConfigFiles } from "./read.ts";
 import { watchConfig, type WatchOptions } from "./watch.ts";
@@ -8,6 +9,15 @@ export interface ConfigurationSource {
   read(): Promise<readonly ConfigText[]>;
   /** Resolves once watching has started; then yields after each change until `signal` aborts. */
   watch(options: WatchOptions): Promise<AsyncIterable<void>>;
+  /** Returns the resources that do not come from texts, such as those of a cluster. */
+  readonly objects?: () => ObjectResources;
+}
+
+/** Resources at one moment. */
+export interface ObjectResources {
+  readonly resources: ResourceSet;
+  /** Equal when nothing has changed. */
+  readonly version: string;
 }
 
 /** Creates the source for `-f`: a file, a directory, or `-` for standard input, which never changes. */

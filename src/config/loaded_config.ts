@@ -1,7 +1,6 @@
 import {
-  emptyResourceSet,
-  type Resource,
   type ResourceSet,
+  resourceSetOf,
 } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import { formatPath, type Problem } from "../api/schema/validate.ts";
@@ -64,22 +63,5 @@ export function* createLoadedConfig(
         message,
       };
     },
-  };
-}
-
-function resourceSetOf(resources: readonly Resource[]): ResourceSet {
-  return {
-    ...emptyResourceSet,
-    gateways: resources.filter((resource) => resource.kind === "Gateway"),
-    httpRoutes: resources.filter((resource) => resource.kind === "HTTPRoute"),
-    gatewayPolicies: resources.filter((resource) =>
-      resource.kind === "GatewayPolicy"
-    ),
-    gatewayBackends: resources.filter((resource) =>
-      resource.kind === "GatewayBackend"
-    ),
-    backendTlsPolicies: resources.filter((resource) =>
-      resource.kind === "BackendTLSPolicy"
-    ),
   };
 }

@@ -1,5 +1,6 @@
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+import type { Outcomes } from "../compile/outcomes.ts";
 import type { Description } from "../compile/describe/describe.ts";
 import type { FailingPart } from "../telemetry/failures/explanation.ts";
 import type { TraceEvent } from "../telemetry/trace/trace_event.ts";
@@ -195,6 +196,8 @@ export interface ApplyResult {
   readonly reason?: string;
   /** The port, as configured, that `reason` is about. */
   readonly port?: number;
+  /** Conditions of gateways and routes, when it was applied. */
+  readonly outcomes?: Outcomes;
 }
 
 /** An address that accepts requests. */

@@ -1,6 +1,7 @@
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
+import { createEvenSequence } from "../proxy/even_sequence.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
 import type { Logger } from "../base/log.ts";
@@ -92,6 +93,7 @@ export class LocalDataPlane implements DataPlane {
     this.#state = new PolicyState(options);
     this.#listeners = createListeners({
       ...options,
+      random: createEvenSequence(options.random),
       snapshots: this.#snapshots,
       upstreams: this.#upstreams,
       debugging: this.#debugging,
@@ -200,6 +202,7 @@ export class LocalDataPlane implements DataPlane {
     });
     return new StagedConfiguration({
       compiled,
+      isolatesErrors: resources.isolatesErrors === true,
       lease,
       listeners: this.#listeners,
       swap: () => this.#swap(compiled, lease),
@@ -220,12 +223,13 @@ export class LocalDataPlane implements DataPlane {
       return { applied: false, diagnostics, ...describeOpenError(error) };
     }
     staged.commit();
-    return { applied: true, diagnostics };
+    return { applied: true, diagnostics, outcomes: staged.outcomes };
   }
 
   #swap(compiled: Compiled, lease: PolicyStateLease): void {
     this.#snapshots.swap(compiled.snapshot);
     this.#compiled = compiled;
+    this.#upstreams.endpoints.replace(compiled.endpoints);
     this.#upstreams.retainOnly(compiled.snapshot);
     this.#lease?.release();
     this.#lease = lease;

@@ -1,5 +1,6 @@
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { Compiled } from "../compile/compile.ts";
+import type { Outcomes } from "../compile/outcomes.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import type {
   Listeners,
@@ -11,6 +12,8 @@ import type { PolicyStateLease } from "./policy_state.ts";
 /** Dependencies of a staged configuration. */
 export interface StagedConfigurationOptions {
   readonly compiled: Compiled;
+  /** See `ResourceSet.isolatesErrors`. */
+  readonly isolatesErrors: boolean;
   readonly lease: PolicyStateLease;
   readonly listeners: Listeners;
   /** Puts the configuration into force. */
@@ -33,8 +36,12 @@ export class StagedConfiguration {
     return this.#options.compiled.diagnostics;
   }
 
+  get outcomes(): Outcomes {
+    return this.#options.compiled.outcomes;
+  }
+
   get isValid(): boolean {
-    return !this.diagnostics.some(isError);
+    return this.#options.isolatesErrors || !this.diagnostics.some(isError);
   }
 
   /** Returns what `open` will do. */

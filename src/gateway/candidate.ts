@@ -1,4 +1,7 @@
-import { resourceKey } from "../api/resources/resource_set.ts";
+import {
+  mergeResourceSets,
+  resourceKey,
+} from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { systemClock } from "../base/clock.ts";
 import { readFileText, readFileTextSync } from "../base/regular_file.ts";
@@ -72,11 +75,20 @@ export async function loadCandidate(
   { environment = {}, policies = builtInPolicies }: CandidateOptions = {},
 ): Promise<Candidate> {
   const sources = await source.read();
-  const loaded = await runInSlices(
+  const fromTexts = await runInSlices(
     loadInSteps(sources, environment, schemasOf(policies)),
     systemClock,
   );
-  const hash = await sha256(JSON.stringify(sources));
+  const objects = source.objects?.();
+  const loaded = objects === undefined ? fromTexts : {
+    ...fromTexts,
+    resources: mergeResourceSets(fromTexts.resources, objects.resources),
+  };
+  const hash = await sha256(
+    JSON.stringify(
+      objects === undefined ? sources : [...sources, objects.version],
+    ),
+  );
   const files = await Promise.all(loaded.files.map(readOrNothing));
   const fingerprint = await sha256(JSON.stringify([hash, ...files]));
   return { sources, policies, loaded, hash, fingerprint };

@@ -18,6 +18,7 @@ import {
   formatDiagnostic,
   isError,
 } from "../config/diagnostics/located_diagnostic.ts";
+import type { Outcomes } from "../compile/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
 import type { DataPlane, PortAddress } from "../dataplane/data_plane.ts";
 import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
@@ -58,6 +59,8 @@ export interface GatewayOptions {
   readonly webUi?: WebUiHandler;
   /** Enables `config.workers`; without it, and with `policies`, this thread serves all requests. */
   readonly workers?: WorkerProgram;
+  /** Receives the conditions of gateways and routes after each configuration that is applied. */
+  readonly onApplied?: (outcomes: Outcomes) => void;
   /** Runs after the configuration is read and before a port is opened; an error aborts the start. */
   readonly beforeListening?: (gateway: Gateway) => Promise<void>;
 }
@@ -259,6 +262,9 @@ export class Gateway {
       const result = await this.dataPlane.apply(loaded.resources);
       applied = result.applied;
       diagnostics = locateDiagnostics(candidate, result);
+      if (result.outcomes !== undefined) {
+        this.#options.onApplied?.(result.outcomes);
+      }
     }
     // The caller of `start` reports a first configuration that is rejected.
     if (applied || this.#record.isRunning) this.#logDiagnostics(diagnostics);

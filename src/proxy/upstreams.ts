@@ -6,6 +6,7 @@ import {
   type UpstreamBounds,
   type UpstreamStats,
 } from "../http/client/upstream.ts";
+import { EndpointTable } from "./endpoint_table.ts";
 import { createUpstream } from "../http/client/pooled_upstream.ts";
 import type { Backend, Snapshot } from "../snapshot/snapshot.ts";
 import { createWebUi, type WebUiHandler } from "./web_ui_upstream.ts";
@@ -28,6 +29,8 @@ export class Upstreams {
   /** Saves the look-up by string for each request; garbage-collected with the snapshot. */
   #byBackend = new WeakMap<Backend, Sender>();
   readonly #webUi: WebUiHandler | undefined;
+  /** Endpoints of services. */
+  readonly endpoints = new EndpointTable();
 
   /** @param webUi `undefined` where there is no web UI. */
   constructor(clock: Clock, log: Log, webUi?: WebUiHandler) {
@@ -41,6 +44,9 @@ export class Upstreams {
    * @throws {GatewayError} `upstream_tls_failed` when its TLS policy is invalid; the gateway never falls back to plain text.
    */
   get(backend: Backend): Sender {
+    if (backend.service !== undefined) {
+      return this.#findOrCreate(atEndpoint(backend, this.endpoints));
+    }
     const known = this.#byBackend.get(backend);
     if (known !== undefined) return known;
     const upstream = backend.webUi === undefined
@@ -52,7 +58,15 @@ export class Upstreams {
 
   /** Retires the upstreams that are not in `snapshot`; requests under way finish. */
   retainOnly(snapshot: Snapshot): void {
-    const wanted = new Set([...snapshot.backends.values()].map(connectionKey));
+    const wanted = new Set(
+      snapshot.backends.values().flatMap((backend) =>
+        backend.service === undefined
+          ? [connectionKey(backend)]
+          : this.endpoints.of(backend.service).map((endpoint) =>
+            connectionKey({ ...backend, ...endpoint })
+          )
+      ),
+    );
     for (const [key, { upstream }] of this.#byConnection) {
       if (wanted.has(key)) continue;
       this.#byConnection.delete(key);
@@ -109,6 +123,21 @@ export class Upstreams {
     this.#byConnection.set(key, { endpoint, upstream });
     return upstream;
   }
+}
+
+/**
+ * Returns the backend at the endpoint whose turn it is.
+ * @throws {GatewayError} `no_endpoints`
+ */
+function atEndpoint(backend: Backend, endpoints: EndpointTable): Backend {
+  const { service } = backend;
+  const endpoint = service && endpoints.next(service);
+  if (endpoint !== undefined) return { ...backend, ...endpoint };
+  throw new GatewayError(
+    "no_endpoints",
+    "upstream",
+    `No endpoint of Service "${service?.name}" is ready`,
+  );
 }
 
 /** Returns a key that is equal for backends that connect in the same way. */

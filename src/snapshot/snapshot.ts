@@ -19,6 +19,19 @@ export interface Snapshot {
   readonly identities: readonly Identity[];
 }
 
+/** Address of one instance of a backend. */
+export interface Endpoint {
+  /** IP address. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Endpoints by service, `namespace/name`, and name of its port. */
+export type ServiceEndpoints = ReadonlyMap<
+  string,
+  ReadonlyMap<string, readonly Endpoint[]>
+>;
+
 /** Header fields and query parameters that carry credentials because a policy reads them there; in lower case. */
 export interface CredentialNames {
   readonly headers: ReadonlySet<string>;
@@ -152,6 +165,8 @@ export interface Backend extends Omit<UpstreamOptions, "tls"> {
   readonly name: string;
   /** Set when the backend is the web UI of this process; then nothing connects to `host`. */
   readonly webUi?: WebUiAccess;
+  /** Set when the backend is a port of a service: requests go to the endpoints of the port with this name, not to `host`. */
+  readonly service?: { readonly name: string; readonly portName: string };
   /** `invalid` when its TLS policy cannot be applied: nothing connects to it, least of all in plain text. */
   readonly tls: UpstreamTls | "invalid" | undefined;
 }

@@ -29,6 +29,14 @@ const table: ImportTable = {
     "src/telemetry",
     "src/gateway",
   ],
+  "cli/run_cluster.ts": [
+    "cli",
+    "src/base",
+    "src/api",
+    "src/config",
+    "src/cluster",
+    "src/gateway",
+  ],
   "cli/serve.ts": [
     "cli",
     "admin",

@@ -20,10 +20,10 @@ const caCertificateRef = s.refine(
   s.object({
     file: s.field("PEM file.", s.optional(s.text(4096))),
     inline: s.field("Inline PEM.", s.optional(s.text(1 << 20))),
-    group: s.unsupported("API group of `name`.", s.optional(s.string())),
-    kind: s.unsupported("Kind of `name`.", s.optional(s.text(63))),
-    name: s.unsupported(
-      "ConfigMap in a cluster.",
+    group: s.field("API group of `name`.", s.optional(s.string()), ""),
+    kind: s.field("Kind of `name`.", s.optional(s.text(63)), "ConfigMap"),
+    name: s.field(
+      "ConfigMap with the key `ca.crt`.",
       s.optional(referenceName),
     ),
   }),

@@ -12,6 +12,30 @@ import {
 } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
+const stringMap = s.map(s.string(), s.string());
+
+/** Kubernetes `LabelSelector`: all requirements hold; without any, everything is selected. */
+const labelSelectorSchema = s.object({
+  matchLabels: s.field(
+    "Labels with exactly these values.",
+    s.optional(stringMap),
+  ),
+  matchExpressions: s.field(
+    "Requirements on labels.",
+    s.optional(s.list(s.object({
+      key: s.field("Name of the label.", s.string()),
+      operator: s.field(
+        "How the label relates to `values`.",
+        s.oneOf(["In", "NotIn", "Exists", "DoesNotExist"]),
+      ),
+      values: s.field("Values of the label.", s.optional(s.array(s.string()))),
+    }))),
+  ),
+});
+
+/** Selects objects by their labels. */
+export type LabelSelector = s.Infer<typeof labelSelectorSchema>;
+
 const fileOrPem = s.named("file or PEM", s.text(1 << 20));
 
 /** A certificate chain and its private key, each a PEM file or inline PEM. */
@@ -60,8 +84,8 @@ export const certificates = s.field(
 const listenerTlsSchema = s.refine(
   s.object({
     certificates,
-    certificateRefs: s.unsupported(
-      "Certificates in cluster Secrets.",
+    certificateRefs: s.field(
+      "Secrets of type `kubernetes.io/tls`, in place of `certificates`.",
       s.optional(s.list(certificateRef, { min: 1, max: 64 })),
     ),
     ...tlsEntries,
@@ -138,15 +162,18 @@ export const listenerEntries = {
         "Namespaces of these routes.",
         s.optional(s.object({
           from: s.field(
-            "`All`: any namespace. `Same`: the gateway's namespace. `None`, and `Selector`: no routes.",
+            "`All`: any namespace. `Same`: the gateway's namespace. `Selector`: namespaces that `selector` selects. `None`: no routes.",
             s.optional(s.oneOf(["All", "Same", "Selector", "None"])),
             "Same",
           ),
-          selector: s.field("Accepted, but ignored.", s.optional(s.unknown())),
+          selector: s.field(
+            "Selects Namespaces by their labels, for `Selector`.",
+            s.optional(labelSelectorSchema),
+          ),
         })),
       ),
       kinds: s.field(
-        "Kinds of these routes; only `HTTPRoute` is supported.",
+        "Kinds of these routes.",
         s.optional(s.list(
           s.object({
             group: s.field(

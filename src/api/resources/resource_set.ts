@@ -2,6 +2,20 @@ import {
   type BackendTlsPolicy,
   backendTlsPolicySchema,
 } from "./backend_tls_policy.ts";
+import {
+  type ConfigMap,
+  configMapSchema,
+  type EndpointSlice,
+  endpointSliceSchema,
+  type Namespace,
+  namespaceSchema,
+  type ReferenceGrant,
+  referenceGrantSchema,
+  type Secret,
+  secretSchema,
+  type Service,
+  serviceSchema,
+} from "./cluster_kinds.ts";
 import { type Gateway, gatewaySchema } from "./gateway_resource.ts";
 import {
   type GatewayBackend,
@@ -17,8 +31,16 @@ export interface ResourceSet {
   readonly gatewayPolicies: readonly GatewayPolicy[];
   readonly gatewayBackends: readonly GatewayBackend[];
   readonly backendTlsPolicies: readonly BackendTlsPolicy[];
+  readonly services: readonly Service[];
+  readonly endpointSlices: readonly EndpointSlice[];
+  readonly secrets: readonly Secret[];
+  readonly configMaps: readonly ConfigMap[];
+  readonly namespaces: readonly Namespace[];
+  readonly referenceGrants: readonly ReferenceGrant[];
   /** Strings in the resources that come from environment variables; they may be secret. */
   readonly environment?: readonly string[];
+  /** The resources have many authors, as in a cluster: an invalid one does not keep the others from being applied. */
+  readonly isolatesErrors?: boolean;
 }
 
 /** A resource of any kind. */
@@ -27,7 +49,13 @@ export type Resource =
   | HttpRoute
   | GatewayPolicy
   | GatewayBackend
-  | BackendTlsPolicy;
+  | BackendTlsPolicy
+  | Service
+  | EndpointSlice
+  | Secret
+  | ConfigMap
+  | Namespace
+  | ReferenceGrant;
 
 /** Name of a resource kind. */
 export type Kind = Resource["kind"];
@@ -43,6 +71,12 @@ export function createKindSchemas(policies: PolicySchemas) {
     GatewayPolicy: policies.resource,
     GatewayBackend: gatewayBackendSchema,
     BackendTLSPolicy: backendTlsPolicySchema,
+    Service: serviceSchema,
+    EndpointSlice: endpointSliceSchema,
+    Secret: secretSchema,
+    ConfigMap: configMapSchema,
+    Namespace: namespaceSchema,
+    ReferenceGrant: referenceGrantSchema,
   } satisfies Record<Kind, unknown>;
 }
 
@@ -53,7 +87,59 @@ export const emptyResourceSet: ResourceSet = {
   gatewayPolicies: [],
   gatewayBackends: [],
   backendTlsPolicies: [],
+  services: [],
+  endpointSlices: [],
+  secrets: [],
+  configMaps: [],
+  namespaces: [],
+  referenceGrants: [],
 };
+
+/** Combines two sets; fields that are no lists are those of `second`, where it has them. */
+export function mergeResourceSets(
+  first: ResourceSet,
+  second: ResourceSet,
+): ResourceSet {
+  return {
+    ...first,
+    ...second,
+    gateways: [...first.gateways, ...second.gateways],
+    httpRoutes: [...first.httpRoutes, ...second.httpRoutes],
+    gatewayPolicies: [...first.gatewayPolicies, ...second.gatewayPolicies],
+    gatewayBackends: [...first.gatewayBackends, ...second.gatewayBackends],
+    backendTlsPolicies: [
+      ...first.backendTlsPolicies,
+      ...second.backendTlsPolicies,
+    ],
+    services: [...first.services, ...second.services],
+    endpointSlices: [...first.endpointSlices, ...second.endpointSlices],
+    secrets: [...first.secrets, ...second.secrets],
+    configMaps: [...first.configMaps, ...second.configMaps],
+    namespaces: [...first.namespaces, ...second.namespaces],
+    referenceGrants: [...first.referenceGrants, ...second.referenceGrants],
+  };
+}
+
+/** Groups resources by their kind. */
+export function resourceSetOf(resources: readonly Resource[]): ResourceSet {
+  const ofKind = <K extends Kind>(kind: K) =>
+    resources.filter((resource): resource is Extract<Resource, { kind: K }> =>
+      resource.kind === kind
+    );
+  return {
+    gateways: ofKind("Gateway"),
+    httpRoutes: ofKind("HTTPRoute"),
+    gatewayPolicies: ofKind("GatewayPolicy"),
+    gatewayBackends: ofKind("GatewayBackend"),
+    backendTlsPolicies: ofKind("BackendTLSPolicy"),
+    services: ofKind("Service"),
+    endpointSlices: ofKind("EndpointSlice"),
+    secrets: ofKind("Secret"),
+    configMaps: ofKind("ConfigMap"),
+    namespaces: ofKind("Namespace"),
+    referenceGrants: ofKind("ReferenceGrant"),
+  };
+}
 
 /** Formats the identity of a resource within a set: `HTTPRoute/default/mcp`. */
 export function resourceKey(

@@ -29,7 +29,10 @@ export {
   unknown,
   variant,
 } from "./valibot_schema.ts";
-export type { GenericSchema } from "./valibot_schema.ts";
+export type {
+  GenericSchema,
+  ObjectEntries as Entries,
+} from "./valibot_schema.ts";
 
 /** The value type of a schema, deeply read-only. */
 export type Infer<S extends v.GenericSchema> = DeepReadonly<v.InferOutput<S>>;

@@ -21,7 +21,8 @@ export function nameOfPem(pathOrPem: string): string {
   return isPem(pathOrPem) ? "the text" : `"${pathOrPem}"`;
 }
 
-function isPem(pathOrPem: string): boolean {
+/** Reports whether a value is inline PEM, not a path. */
+export function isPem(pathOrPem: string): boolean {
   return pathOrPem.includes("-----BEGIN ");
 }
 

@@ -33,7 +33,7 @@ export function* compileListeners(
     yield;
   }
   const sites = listListeners(gateways, context.report);
-  const attached = yield* attachRoutes(httpRoutes, sites, context.report);
+  const attached = yield* attachRoutes(httpRoutes, sites, context);
   const listeners: CompiledListener[] = [];
   for (const site of sites) {
     const served = yield* compileRules(

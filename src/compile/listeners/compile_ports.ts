@@ -84,7 +84,7 @@ function reportOverlap(
   }: listener "${rival.site.key}" listens on ${
     nameOfAddress(rival.address)
   }, and one includes the other; use the same address for both`;
-  report.error(site.gateway, { path, message });
+  report.error(site.gateway, { path, message, reason: "PortUnavailable" });
 }
 
 function nameOfAddress(address: string | undefined): string {
@@ -147,7 +147,7 @@ function sharedValue<T>(
     const path = [...pathOf(site), ...field.split(".")];
     const message =
       `Cannot use another "${field}" than listener "${owner.key}": both are on port ${site.spec.port}`;
-    report.error(site.gateway, { path, message });
+    report.error(site.gateway, { path, message, reason: "ProtocolConflict" });
   }
   return value;
 }

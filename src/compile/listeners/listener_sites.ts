@@ -39,7 +39,11 @@ export function listListeners(
     if (other === undefined) return true;
     const message =
       `The listener conflicts with "${other.key}": both accept hostname "${site.hostname}" on port ${site.spec.port}`;
-    report.error(site.gateway, { path: pathOf(site), message });
+    report.error(site.gateway, {
+      path: pathOf(site),
+      message,
+      reason: "HostnameConflict",
+    });
     return false;
   });
 }

@@ -1,6 +1,10 @@
+import type { Secret } from "../../api/resources/cluster_kinds.ts";
+import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate, PortTls } from "../../snapshot/snapshot.ts";
 import {
+  isPem,
   loadPem,
   nameOfPem,
   pairWithKey,
@@ -13,11 +17,13 @@ import {
   pathOf,
   type SharedSetting,
 } from "./listener_sites.ts";
-import type { Report } from "../report.ts";
+import type { References } from "../reference_grants.ts";
+import type { ConditionReason, Report } from "../report.ts";
 
 /** Dependencies of reading certificates. */
 export interface TlsContext {
   readonly readFile: ReadFile;
+  readonly references: References;
   readonly report: Report;
   /** Wall-clock time in milliseconds; without it, no certificate counts as expired. */
   readonly now?: number;
@@ -87,42 +93,131 @@ function loadClientCa(
 
 function certificatesOf(
   site: ListenerSite,
-  { readFile, report, now }: TlsContext,
+  context: TlsContext,
 ): Certificate[] {
   const { certificates = [], certificateRefs = [] } = site.spec.tls ?? {};
   const path = [...pathOf(site), "tls"];
-  for (const [index, { kind, name }] of certificateRefs.entries()) {
-    const message =
-      `Cannot read ${kind} "${name}": certificates come from files; use "certificates"`;
-    report.error(site.gateway, {
-      path: [...path, "certificateRefs", index],
-      message,
-    });
+  const count = certificates.length + certificateRefs.length;
+  return [
+    ...certificates.flatMap((source, index) =>
+      loadCertificate(site, { source, count }, {
+        ...context,
+        path: [...path, "certificates", index],
+      })
+    ),
+    ...certificateRefs.flatMap((reference, index) => {
+      const at = [...path, "certificateRefs", index];
+      const source = findSecret(site, reference, { ...context, path: at });
+      return source === undefined ? [] : loadCertificate(
+        site,
+        { source, count },
+        { ...context, path: at },
+      );
+    }),
+  ];
+}
+
+interface PlacedContext extends TlsContext {
+  readonly path: DiagnosticPath;
+}
+
+type CertificateRef = NonNullable<
+  NonNullable<ListenerSite["spec"]["tls"]>["certificateRefs"]
+>[number];
+
+type CertificateSource = NonNullable<
+  NonNullable<ListenerSite["spec"]["tls"]>["certificates"]
+>[number];
+
+/** Returns the certificate of a Secret of type `kubernetes.io/tls`; reports why it cannot be used. */
+function findSecret(
+  { gateway }: ListenerSite,
+  { group, kind, name, namespace = gateway.metadata.namespace }: CertificateRef,
+  { references, report, path }: PlacedContext,
+): CertificateSource | undefined {
+  const reject = (reason: ConditionReason, problem: string) => {
+    const message = `Cannot use the certificate: ${problem}`;
+    report.error(gateway, { path, message, reason });
+    return undefined;
+  };
+  if (group !== "" || kind !== "Secret") {
+    return reject("InvalidCertificateRef", `kind "${kind}" is no "Secret"`);
   }
-  return certificates.flatMap(({ cert, key }, index) => {
-    const at = [...path, "certificates", index];
-    let field = "cert";
-    try {
-      const chain = loadPem(cert, readFile);
-      const leaf = parseLeaf(chain, nameOfPem(cert));
-      field = "key";
-      const privateKey = loadPem(key, readFile);
-      const parsed = pairWithKey(leaf, chain, privateKey);
-      if (now !== undefined && now > leaf.validToDate.getTime()) {
-        const message =
-          `The certificate expired at ${leaf.validToDate.toISOString()}: clients reject it`;
-        report.warning(site.gateway, { path: [...at, "cert"], message });
-      }
-      return [{
-        ...parsed,
-        hostnames: namesFor(parsed, site, certificates.length),
-      }];
-    } catch (error) {
-      const message = `Cannot use the certificate: ${describeError(error)}`;
-      report.error(site.gateway, { path: [...at, field], message });
-      return [];
+  const from = {
+    group: GATEWAY_API_GROUP,
+    kind: "Gateway",
+    namespace: gateway.metadata.namespace,
+  };
+  const key = `${namespace}/${name}`;
+  if (!references.isAllowed(from, { group, kind, namespace, name })) {
+    return reject(
+      "RefNotPermitted",
+      `no ReferenceGrant of namespace "${namespace}" allows Secret "${key}"`,
+    );
+  }
+  const secret = references.secrets.get(key);
+  if (secret === undefined) {
+    return reject("InvalidCertificateRef", `Secret "${key}" not found`);
+  }
+  const cert = secretValue(secret, "tls.crt");
+  const privateKey = secretValue(secret, "tls.key");
+  if (cert === undefined || privateKey === undefined) {
+    return reject(
+      "InvalidCertificateRef",
+      `Secret "${key}" has no valid "tls.crt" and "tls.key"`,
+    );
+  }
+  return { cert, key: privateKey };
+}
+
+/** Returns a value of a Secret if it is PEM, so that it can never name a file. */
+function secretValue(
+  { data = {}, stringData = {} }: Secret,
+  name: string,
+): string | undefined {
+  const value = stringData[name] ?? decodeBase64(data[name] ?? "");
+  return isPem(value) ? value : undefined;
+}
+
+function decodeBase64(text: string): string {
+  try {
+    return new TextDecoder().decode(Uint8Array.fromBase64(text));
+  } catch {
+    return "";
+  }
+}
+
+/** `count` is the number of certificates of the listener. */
+function loadCertificate(
+  site: ListenerSite,
+  { source: { cert, key }, count }: {
+    readonly source: CertificateSource;
+    readonly count: number;
+  },
+  { readFile, report, now, path }: PlacedContext,
+): Certificate[] {
+  let field = "cert";
+  try {
+    const chain = loadPem(cert, readFile);
+    const leaf = parseLeaf(chain, nameOfPem(cert));
+    field = "key";
+    const privateKey = loadPem(key, readFile);
+    const parsed = pairWithKey(leaf, chain, privateKey);
+    if (now !== undefined && now > leaf.validToDate.getTime()) {
+      const message =
+        `The certificate expired at ${leaf.validToDate.toISOString()}: clients reject it`;
+      report.warning(site.gateway, { path: [...path, "cert"], message });
     }
-  });
+    return [{ ...parsed, hostnames: namesFor(parsed, site, count) }];
+  } catch (error) {
+    const message = `Cannot use the certificate: ${describeError(error)}`;
+    report.error(site.gateway, {
+      path: [...path, field],
+      message,
+      reason: "InvalidCertificateRef",
+    });
+    return [];
+  }
 }
 
 /** Returns the hostnames that a certificate serves: those of the listener if it is its only one, else its own. */

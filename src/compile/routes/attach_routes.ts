@@ -4,7 +4,8 @@ import { nearest } from "../../api/schema/suggest.ts";
 import { intersectHostnames } from "../../route/hostname.ts";
 import { comparePrecedence, namespacedName } from "../precedence.ts";
 import type { ListenerSite } from "../listeners/listener_sites.ts";
-import type { Report } from "../report.ts";
+import type { References } from "../reference_grants.ts";
+import type { ConditionReason, Report } from "../report.ts";
 
 /** A route as one listener sees it. */
 export interface AttachedRoute {
@@ -22,7 +23,7 @@ export interface AttachedRoute {
 export function* attachRoutes(
   routes: readonly HttpRoute[],
   sites: readonly ListenerSite[],
-  report: Report,
+  context: AttachmentContext,
 ): Generator<void, ReadonlyMap<ListenerSite, readonly AttachedRoute[]>> {
   const attached = new Map<ListenerSite, AttachedRoute[]>(
     sites.map((site) => [site, []]),
@@ -32,7 +33,7 @@ export function* attachRoutes(
     ({ gateway }) => namespacedName(gateway),
   );
   for (const route of routes.toSorted(comparePrecedence)) {
-    for (const site of listenersFor(route, byGateway, report)) {
+    for (const site of listenersFor(route, byGateway, context)) {
       const hostnames = acceptedHostnames(route, site);
       if (hostnames !== undefined) {
         attached.get(site)?.push({ route, hostnames });
@@ -43,23 +44,30 @@ export function* attachRoutes(
   return attached;
 }
 
+/** Dependencies of attaching routes. */
+export interface AttachmentContext {
+  readonly references: References;
+  readonly report: Report;
+}
+
 /** By `namespace/name` of their gateway. */
 type Sites = ReadonlyMap<string, readonly ListenerSite[]>;
 
 function listenersFor(
   route: HttpRoute,
   sites: Sites,
-  report: Report,
+  { references, report }: AttachmentContext,
 ): ReadonlySet<ListenerSite> {
   const { parentRefs } = route.spec;
   const found = new Set<ListenerSite>();
   for (const [index, parentRef] of parentRefs.entries()) {
-    const result = resolveParent(route, parentRef, sites);
+    const result = resolveParent(route, parentRef, { sites, references });
     for (const site of result.sites) found.add(site);
     if (result.problem === undefined) continue;
     const path = ["spec", "parentRefs", index];
     const message = `Cannot attach the route: ${result.problem}`;
-    report.warning(route, { path, message, suggestion: result.suggestion });
+    const { reason, suggestion } = result;
+    report.warning(route, { path, message, suggestion, reason });
   }
   if (parentRefs.length === 0) {
     const message = sites.size === 0
@@ -74,13 +82,18 @@ interface Resolution {
   readonly sites: readonly ListenerSite[];
   /** Error that explains why there are none. */
   readonly problem?: string;
+  /** `undefined` when the parent is not known. */
+  readonly reason?: ConditionReason;
   readonly suggestion?: string | undefined;
 }
 
 function resolveParent(
   route: HttpRoute,
   parentRef: ParentRef,
-  sites: Sites,
+  { sites, references }: {
+    readonly sites: Sites;
+    readonly references: References;
+  },
 ): Resolution {
   const { group, kind, name, sectionName, port } = parentRef;
   if (group !== GATEWAY_API_GROUP || kind !== "Gateway") {
@@ -103,15 +116,20 @@ function resolveParent(
     (port === undefined || spec.port === port)
   );
   if (chosen.length === 0) return noSuchListener(gateway, parentRef, all);
-  const allowed = chosen.filter((site) => allowsRoute(site, route));
+  const allowed = chosen.filter((site) => allowsRoute(site, route, references));
   if (allowed.length === 0) {
-    return { sites: [], problem: `gateway "${gateway}" does not allow it` };
+    return {
+      sites: [],
+      reason: "NotAllowedByListeners",
+      problem: `gateway "${gateway}" does not allow it`,
+    };
   }
   const fitting = allowed.filter((site) =>
     acceptedHostnames(route, site) !== undefined
   );
   return fitting.length > 0 ? { sites: fitting } : {
     sites: [],
+    reason: "NoMatchingListenerHostname",
     problem:
       `no listener of gateway "${gateway}" has a hostname in common with it`,
   };
@@ -128,6 +146,7 @@ function noSuchListener(
   ];
   return {
     sites: [],
+    reason: "NoMatchingParent",
     problem: `gateway "${gateway}" has no listener with ${
       wanted.join(" and ")
     }`,
@@ -136,10 +155,11 @@ function noSuchListener(
   };
 }
 
-/** Implements `AllowedRoutes` of the Gateway API. A namespace selector matches nothing: there are no Namespace resources. */
+/** Implements `AllowedRoutes` of the Gateway API. */
 function allowsRoute(
   { gateway, spec }: ListenerSite,
   route: HttpRoute,
+  references: References,
 ): boolean {
   const { namespaces, kinds } = spec.allowedRoutes ?? {};
   const isKindAllowed = kinds === undefined ||
@@ -149,7 +169,12 @@ function allowsRoute(
   const from = namespaces?.from ?? "Same";
   const isNamespaceAllowed = from === "All" ||
     (from === "Same" &&
-      gateway.metadata.namespace === route.metadata.namespace);
+      gateway.metadata.namespace === route.metadata.namespace) ||
+    (from === "Selector" &&
+      references.selectsNamespace(
+        namespaces?.selector,
+        route.metadata.namespace,
+      ));
   return isKindAllowed && isNamespaceAllowed;
 }
 

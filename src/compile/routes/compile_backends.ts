@@ -13,28 +13,64 @@ import {
   parseCertificates,
   type ReadFile,
 } from "../listeners/certificates.ts";
+import type { References } from "../reference_grants.ts";
 import type { Report } from "../report.ts";
+import { compileService, referencedServicePorts } from "./service_backends.ts";
 
-/** Compiles every backend with the TLS policy that applies to it, in steps; returns them by their key. */
+/** Dependencies of compiling backends. */
+export interface BackendContext {
+  readonly readFile: ReadFile;
+  readonly references: References;
+  readonly report: Report;
+}
+
+/** Compiles every backend, and every service that routes refer to, with the TLS policy that applies, in steps; returns them by their key. */
 export function* compileBackends(
-  { gatewayBackends, backendTlsPolicies }: ResourceSet,
-  readFile: ReadFile,
-  report: Report,
+  { gatewayBackends, backendTlsPolicies, httpRoutes }: ResourceSet,
+  context: BackendContext,
 ): Generator<void, ReadonlyMap<string, Backend>> {
   const known = new Map(
     gatewayBackends.map((backend) => [namespacedName(backend), backend]),
   );
+  const tls = yield* compileTlsPolicies(backendTlsPolicies, known, context);
+  const backends = new Map<string, Backend>();
+  for (const [key, resource] of known) {
+    const backend = compileBackend(resource, tls.get(`GatewayBackend/${key}`));
+    backends.set(key, backend);
+    yield;
+  }
+  const { references } = context;
+  for (
+    const { service, port } of referencedServicePorts(httpRoutes, references)
+  ) {
+    const key = `Service/${namespacedName(service)}`;
+    const section = port.name === undefined
+      ? undefined
+      : tls.get(`${key}#${port.name}`);
+    const backend = compileService(service, port, section ?? tls.get(key));
+    backends.set(backend.key, backend);
+    yield;
+  }
+  return backends;
+}
+
+/** Returns the TLS settings by target, such as `Service/default/web#https`. Of two policies with a target, the older applies. */
+function* compileTlsPolicies(
+  policies: readonly BackendTlsPolicy[],
+  known: ReadonlyMap<string, GatewayBackend>,
+  context: BackendContext,
+): Generator<void, ReadonlyMap<string, Backend["tls"]>> {
   const owners = new Map<string, BackendTlsPolicy>();
   const tls = new Map<string, Backend["tls"]>();
-  for (const policy of backendTlsPolicies.toSorted(comparePrecedence)) {
-    const compiled = compileTls(policy, readFile, report);
-    for (const { key, path } of targetsOf(policy, known, report)) {
+  for (const policy of policies.toSorted(comparePrecedence)) {
+    const compiled = compileTls(policy, context);
+    for (const { key, path } of targetsOf(policy, known, context)) {
       const owner = owners.get(key);
       if (owner !== undefined) {
-        const message = `Cannot apply to backend "${key}": BackendTLSPolicy "${
+        const message = `Cannot apply to ${key}: BackendTLSPolicy "${
           namespacedName(owner)
         }" takes precedence`;
-        report.warning(policy, { path, message });
+        context.report.warning(policy, { path, message, reason: "Conflicted" });
         continue;
       }
       owners.set(key, policy);
@@ -42,12 +78,7 @@ export function* compileBackends(
     }
     yield;
   }
-  const backends = new Map<string, Backend>();
-  for (const [key, resource] of known) {
-    backends.set(key, compileBackend(resource, tls.get(key)));
-    yield;
-  }
-  return backends;
+  return tls;
 }
 
 /** Suggests the backend that was probably intended by an unknown name. */
@@ -88,54 +119,78 @@ function compileBackend(
 
 const protocols = { HTTP1: "http1", HTTP2: "http2" } as const;
 
-/** Returns the keys of the backends that a policy targets, with the paths of the references. */
+/** Returns the targets of a policy, with the paths of the references. */
 function targetsOf(
   policy: BackendTlsPolicy,
   known: ReadonlyMap<string, GatewayBackend>,
-  report: Report,
+  { references: { services }, report }: BackendContext,
 ): Target[] {
   const { namespace } = policy.metadata;
-  const listNames = () =>
-    [...known.values()].map(({ metadata }) => metadata)
-      .filter((metadata) => metadata.namespace === namespace)
-      .map(({ name }) => name);
-  return policy.spec.targetRefs.flatMap(({ kind, name }, index) => {
+  return policy.spec.targetRefs.flatMap((ref, index) => {
+    const { group, kind, name, sectionName } = ref;
     const path = ["spec", "targetRefs", index];
-    if (kind !== "GatewayBackend") {
+    const isService = kind === "Service" && group === "";
+    if (!isService && kind !== "GatewayBackend") {
       const message =
-        `Cannot apply to kind "${kind}": expected "GatewayBackend"`;
-      report.warning(policy, { path: [...path, "kind"], message });
+        `Cannot apply to kind "${kind}": expected "GatewayBackend" or "Service"`;
+      report.warning(policy, {
+        path: [...path, "kind"],
+        message,
+        reason: "Invalid",
+      });
       return [];
     }
+    const candidates: ReadonlyMap<string, unknown> = isService
+      ? services
+      : known;
     const key = `${namespace}/${name}`;
-    if (!known.has(key)) {
-      const message = `Cannot find backend "${key}"`;
-      const suggestion = report.suggest(name, listNames);
-      report.warning(policy, { path: [...path, "name"], message, suggestion });
+    if (!candidates.has(key)) {
+      const message = `Cannot find ${
+        isService ? "Service" : "backend"
+      } "${key}"`;
+      const suggestion = report.suggest(
+        name,
+        () =>
+          [...candidates.keys()].filter((each) =>
+            each.startsWith(`${namespace}/`)
+          )
+            .map((each) => each.slice(namespace.length + 1)),
+      );
+      report.warning(policy, {
+        path: [...path, "name"],
+        message,
+        suggestion,
+        reason: "TargetNotFound",
+      });
       return [];
     }
-    return [{ key, path }];
+    const section = isService && sectionName !== undefined
+      ? `#${sectionName}`
+      : "";
+    return [{ key: `${kind}/${key}${section}`, path }];
   });
 }
 
 /** One invalid reference invalidates the policy: "Connections using an invalid CACertificateRef MUST fail" (Gateway API). */
 function compileTls(
   policy: BackendTlsPolicy,
-  readFile: ReadFile,
-  report: Report,
+  context: BackendContext,
 ): UpstreamTls | "invalid" {
   const { hostname, caCertificateRefs, subjectAltNames } =
     policy.spec.validation;
   const caCertificates = caCertificateRefs?.map((reference, index) => {
     try {
-      return loadCa(reference, readFile);
+      return loadCa(reference, policy.metadata.namespace, context);
     } catch (error) {
       const path = ["spec", "validation", "caCertificateRefs", index];
       const message =
         `Cannot use CA certificate, so every connection to the backend fails: ${
           describeError(error)
         }`;
-      report.warning(policy, { path, message });
+      const reason = error instanceof UnknownKindError
+        ? "InvalidKind"
+        : "InvalidCACertificateRef";
+      context.report.warning(policy, { path, message, reason });
       return undefined;
     }
   });
@@ -153,15 +208,28 @@ type CaReference = NonNullable<
   BackendTlsPolicy["spec"]["validation"]["caCertificateRefs"]
 >[number];
 
+class UnknownKindError extends Error {}
+
 function loadCa(
-  { file, inline, kind = "ConfigMap", name }: CaReference,
-  readFile: ReadFile,
+  { file, inline, group = "", kind = "ConfigMap", name }: CaReference,
+  namespace: string,
+  { readFile, references: { configMaps } }: BackendContext,
 ): string {
   const source = inline ?? file;
-  if (source === undefined) {
-    throw new TypeError(`${kind} "${name}" is not available here`);
+  if (source !== undefined) {
+    const pem = loadPem(source, readFile);
+    parseCertificates(pem, nameOfPem(source));
+    return pem;
   }
-  const pem = loadPem(source, readFile);
-  parseCertificates(pem, nameOfPem(source));
+  if (group !== "" || kind !== "ConfigMap") {
+    throw new UnknownKindError(`kind "${kind}" is no "ConfigMap"`);
+  }
+  const key = `${namespace}/${name}`;
+  const configMap = configMaps.get(key);
+  if (configMap === undefined) {
+    throw new TypeError(`ConfigMap "${key}" not found`);
+  }
+  const pem = configMap.data?.["ca.crt"] ?? "";
+  parseCertificates(pem, `"ca.crt" of ConfigMap "${key}"`);
   return pem;
 }

@@ -7,7 +7,10 @@ import type {
   HttpRoute,
   HttpRouteRule,
 } from "../../api/resources/http_route.ts";
-import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import {
+  GATEWAY_API_GROUP,
+  POLICY_API_GROUP,
+} from "../../api/resources/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { PolicyRegistry } from "../../policy/policy_registry.ts";
 import type {
@@ -18,16 +21,19 @@ import type {
 import type { PolicyAttachments } from "../policies/attach_policies.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import { suggestBackend } from "./compile_backends.ts";
+import { serviceBackendKey } from "./service_backends.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
 import type { Forwarding } from "../compiled_model.ts";
-import type { Report } from "../report.ts";
+import type { References } from "../reference_grants.ts";
+import type { ConditionReason, Report } from "../report.ts";
 import { findWebUi } from "./compile_web_ui.ts";
 
 /** Dependencies of resolving references. */
 export interface ForwardingContext {
   readonly policies: PolicyRegistry;
   readonly backends: ReadonlyMap<string, Backend>;
+  readonly references: References;
   readonly attachments: PolicyAttachments;
   readonly factory: PolicyFactory;
   readonly report: Report;
@@ -74,11 +80,12 @@ function compileBackendRef(
     : { backend: webUi };
   if (resolved.backend === undefined) {
     const message = `${resolved.problem}; its share of requests gets 500`;
-    const { field, suggestion } = resolved;
+    const { field, suggestion, reason } = resolved;
     context.report.warning(route, {
       path: [...path, field],
       message,
       suggestion,
+      reason,
     });
     return {
       weight: ref.weight,
@@ -135,11 +142,12 @@ function compileMirror(
   const resolved = resolveBackend(route, mirror.backendRef, context);
   if (resolved.backend === undefined) {
     const message = `${resolved.problem}; nothing is mirrored`;
-    const { field, suggestion } = resolved;
+    const { field, suggestion, reason } = resolved;
     context.report.warning(route, {
       path: [...path, field],
       message,
       suggestion,
+      reason,
     });
     return [];
   }
@@ -154,39 +162,91 @@ function fractionOf({ percent, fraction }: RequestMirror): number {
 type Resolved = { readonly backend: Backend } | {
   readonly backend: undefined;
   readonly problem: string;
+  readonly reason: ConditionReason;
   /** The invalid field of the reference. */
   readonly field: keyof BackendRef;
   readonly suggestion?: string | undefined;
 };
 
-/** Rejects unknown kinds, missing resources and other namespaces: there is no ReferenceGrant (Gateway API, `HTTPBackendRef`). */
+/** Finds the backend of a reference. Another namespace has to allow it with a `ReferenceGrant` (Gateway API, `HTTPBackendRef`). */
 function resolveBackend(
   route: HttpRoute,
   ref: RequestMirror["backendRef"],
+  context: ForwardingContext,
+): Resolved {
+  const { group, kind, name } = ref;
+  const isService = kind === "Service" && group === "";
+  if (!isService && (kind !== "GatewayBackend" || group !== POLICY_API_GROUP)) {
+    const problem =
+      `Cannot send requests to kind "${kind}" of group "${group}": expected "GatewayBackend" of group "${POLICY_API_GROUP}", or "Service"`;
+    return {
+      backend: undefined,
+      reason: "InvalidKind",
+      field: "kind",
+      problem,
+    };
+  }
+  const own = route.metadata.namespace;
+  const namespace = ref.namespace ?? own;
+  const from = { group: GATEWAY_API_GROUP, kind: route.kind, namespace: own };
+  if (!context.references.isAllowed(from, { group, kind, namespace, name })) {
+    const problem =
+      `Cannot refer to ${kind} "${namespace}/${name}" from "${own}": no ReferenceGrant of "${namespace}" allows it`;
+    return {
+      backend: undefined,
+      reason: "RefNotPermitted",
+      field: "namespace",
+      problem,
+    };
+  }
+  return isService
+    ? resolveService(`${namespace}/${name}`, ref.port, context)
+    : resolveGatewayBackend(`${namespace}/${name}`, ref, context);
+}
+
+function resolveGatewayBackend(
+  key: string,
+  { name, port }: RequestMirror["backendRef"],
   { backends, report }: ForwardingContext,
 ): Resolved {
-  const own = route.metadata.namespace;
-  if (ref.kind !== "GatewayBackend" || ref.group !== POLICY_API_GROUP) {
-    const problem =
-      `Cannot send requests to kind "${ref.kind}": expected "GatewayBackend" of group "${POLICY_API_GROUP}"`;
-    return { backend: undefined, field: "kind", problem };
-  }
-  if ((ref.namespace ?? own) !== own) {
-    const problem =
-      `Cannot refer to backends of namespace "${ref.namespace}" from "${own}"`;
-    return { backend: undefined, field: "namespace", problem };
-  }
-  const key = `${own}/${ref.name}`;
   const backend = backends.get(key);
   if (backend === undefined) {
     const problem = `Backend "${key}" not found`;
-    const suggestion = suggestBackend(ref.name, backends, report);
-    return { backend, field: "name", problem, suggestion };
+    const suggestion = suggestBackend(name, backends, report);
+    return { backend, reason: NOT_FOUND, field: "name", problem, suggestion };
   }
-  if (ref.port !== undefined && ref.port !== backend.port) {
-    const problem = `Backend "${key}" has no port ${ref.port}`;
+  if (port !== undefined && port !== backend.port) {
+    const problem = `Backend "${key}" has no port ${port}`;
     const suggestion = String(backend.port);
-    return { backend: undefined, field: "port", problem, suggestion };
+    return {
+      backend: undefined,
+      reason: NOT_FOUND,
+      field: "port",
+      problem,
+      suggestion,
+    };
   }
   return { backend };
+}
+
+const NOT_FOUND = "BackendNotFound";
+
+function resolveService(
+  key: string,
+  port: number | undefined,
+  { backends, references }: ForwardingContext,
+): Resolved {
+  const service = references.services.get(key);
+  if (service === undefined) {
+    const problem = backends.has(key)
+      ? `Service "${key}" not found; for the GatewayBackend of that name, set kind: GatewayBackend and group: ${POLICY_API_GROUP}`
+      : `Service "${key}" not found`;
+    return { backend: undefined, reason: NOT_FOUND, field: "name", problem };
+  }
+  const backend = backends.get(serviceBackendKey(key, port ?? 0));
+  if (backend !== undefined) return { backend };
+  const problem = port === undefined
+    ? `The reference to Service "${key}" has no port`
+    : `Service "${key}" has no TCP port ${port}`;
+  return { backend, reason: NOT_FOUND, field: "port", problem };
 }

@@ -15,7 +15,7 @@ import {
   placedKey,
 } from "../placed.ts";
 
-/** Checks resources and settings against each other: duplicate names, port conflicts, cluster references. */
+/** Checks resources and settings against each other: duplicate names, port conflicts. */
 export function checkConsistency(
   placed: readonly Placed[],
   settings: Settings,
@@ -25,7 +25,6 @@ export function checkConsistency(
     ...duplicateNames(placed),
     ...portConflicts(gateways),
     ...gateways.flatMap((gateway) => reservedPorts(gateway, settings)),
-    ...placed.flatMap(clusterReferences),
   ];
 }
 
@@ -52,32 +51,6 @@ function reservedPorts(
         })]
     );
   });
-}
-
-/** Reports references to Secrets and ConfigMaps, which exist only in clusters. */
-function clusterReferences(placed: Placed): readonly Diagnostic[] {
-  const { resource } = placed;
-  if (resource.kind === "Gateway") {
-    return resource.spec.listeners.flatMap(({ tls }, index) =>
-      tls?.certificateRefs === undefined ? [] : [diagnose(placed, {
-        path: ["spec", "listeners", index, "tls", "certificateRefs"],
-        at: "key",
-        message:
-          'Secrets are not available in a file; use "certificates" with "cert" and "key"',
-      })]
-    );
-  }
-  if (resource.kind !== "BackendTLSPolicy") return [];
-  return (resource.spec.validation.caCertificateRefs ?? []).flatMap((
-    { name },
-    index,
-  ) =>
-    name === undefined ? [] : [diagnose(placed, {
-      path: ["spec", "validation", "caCertificateRefs", index],
-      at: "value",
-      message: 'ConfigMaps are not available in a file; use "file" or "inline"',
-    })]
-  );
 }
 
 function isGateway(placed: Placed): placed is Placed<Gateway> {

@@ -17,6 +17,7 @@ export {
   isSeq,
   LineCounter,
   type Node,
+  parse as parseYaml,
   visit,
   type YAMLError,
 } from "yaml";

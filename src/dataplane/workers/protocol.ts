@@ -1,6 +1,7 @@
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
+import type { Outcomes } from "../../compile/outcomes.ts";
 import type { PlannedPort } from "../../proxy/ports/listeners.ts";
 import type { PortEvent } from "../../proxy/ports/port_log.ts";
 import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
@@ -86,5 +87,6 @@ export interface Watch extends Omit<TraceQuery, "count"> {
 export interface StageResult {
   readonly diagnostics: readonly ResourceDiagnostic[];
   readonly isValid: boolean;
+  readonly outcomes: Outcomes;
   readonly ports: readonly PlannedPort[];
 }

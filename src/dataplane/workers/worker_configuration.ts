@@ -64,13 +64,13 @@ export class WorkerConfiguration {
       const stages = await threads.callAll("stage", resources);
       const stage = stages.find(({ isValid }) => !isValid) ?? stages[0];
       if (stage === undefined) throw new Error("every worker has ended");
-      const { diagnostics, isValid, ports } = stage;
+      const { diagnostics, isValid, outcomes, ports } = stage;
       const failure = isValid ? await this.#open(ports, resources) : {};
       if (!isValid || failure.reason !== undefined) {
         await threads.callAll("abandon");
         return { applied: false, diagnostics, ...failure };
       }
-      return { applied: true, diagnostics };
+      return { applied: true, diagnostics, outcomes };
     } catch (error) {
       await threads.callAll("abandon");
       throw error;

@@ -30,8 +30,8 @@ export function createWorkerHandlers(
   return {
     async stage(resources) {
       staged = await dataPlane.stage(resources);
-      const { diagnostics, isValid } = staged;
-      return { diagnostics, isValid, ports: staged.plan() };
+      const { diagnostics, isValid, outcomes } = staged;
+      return { diagnostics, isValid, outcomes, ports: staged.plan() };
     },
     async open(claimed) {
       try {

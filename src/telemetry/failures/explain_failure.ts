@@ -87,6 +87,9 @@ const byReason: Readonly<
   upstream_overloaded: unreachable(
     "All its connections are in use; raise `maxConnections` or `maxPendingRequests` of the backend, or add another.",
   ),
+  no_endpoints: unreachable(
+    "None of its pods is ready; see `kubectl get endpointslices` for its service.",
+  ),
   upstream_closed: unreachable(
     "It closed the connection before its answer was complete; look into its log.",
   ),

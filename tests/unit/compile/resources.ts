@@ -160,15 +160,28 @@ const apiVersions = {
   BackendTLSPolicy: gatewayApiVersion,
   GatewayPolicy: policyApiVersion,
   GatewayBackend: policyApiVersion,
+  Service: "v1",
+  EndpointSlice: "discovery.k8s.io/v1",
+  Secret: "v1",
+  ConfigMap: "v1",
+  Namespace: "v1",
+  ReferenceGrant: "gateway.networking.k8s.io/v1beta1",
 } satisfies Record<Kind, string>;
 
-function decode<K extends Kind>(kind: K, metadata: Metadata, spec: object) {
+/** A valid resource of any kind; `fields` are those beside `spec`. */
+export function decode<K extends Kind>(
+  kind: K,
+  metadata: Metadata,
+  spec: object = {},
+  fields: object = {},
+) {
   const schema = schemas[kind];
   const result = validate(schema, {
     apiVersion: apiVersions[kind],
     kind,
     metadata,
     spec,
+    ...fields,
   });
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   return result.value;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { createAuthority } from "../../../harness/certificates.ts";
-import { compileAll, diagnosticLines, gateway } from "../resources.ts";
+import type { ResourceSet } from "../../../../src/api/resources/resource_set.ts";
+import { compileAll, decode, diagnosticLines, gateway } from "../resources.ts";
 
 const authority = await createAuthority();
 const one = await authority.issueServer(["one.example", "*.one.example"]);
@@ -289,15 +290,76 @@ for (const [field, pair, reason] of broken) {
   });
 }
 
-Deno.test("a certificate in a Secret is an error with advice", () => {
-  const tls = { certificateRefs: [{ name: "tls" }] };
-  const compiled = compileAll({
-    gateways: [gateway("gw", [{ port: 443, protocol: "HTTPS", tls }])],
-  });
-  assert.deepEqual(diagnosticLines(compiled), [
-    'error Gateway/default/gw spec.listeners.0.tls.certificateRefs.0: Cannot read Secret "tls": certificates come from files; use "certificates"',
-  ]);
+const tlsSecret = decode("Secret", { name: "tls", namespace: "certs" }, {}, {
+  type: "kubernetes.io/tls",
+  data: {
+    "tls.crt": new TextEncoder().encode(files["one.pem"]).toBase64(),
+    "tls.key": new TextEncoder().encode(files["one.key"]).toBase64(),
+  },
 });
+
+function compileWithSecret(
+  reference: object,
+  resources: Partial<ResourceSet> = {},
+) {
+  const tls = { certificateRefs: [{ name: "tls", ...reference }] };
+  return compileAll({
+    gateways: [gateway("gw", [{ port: 443, protocol: "HTTPS", tls }])],
+    secrets: [tlsSecret],
+    ...resources,
+  });
+}
+
+function grant(to: object) {
+  return decode("ReferenceGrant", { name: "g", namespace: "certs" }, {
+    from: [{
+      group: "gateway.networking.k8s.io",
+      kind: "Gateway",
+      namespace: "default",
+    }],
+    to: [{ group: "", kind: "Secret", ...to }],
+  });
+}
+
+for (const to of [{}, { name: "tls" }]) {
+  Deno.test(`a ReferenceGrant to ${JSON.stringify(to)} allows a certificate of another namespace`, () => {
+    const compiled = compileWithSecret({ namespace: "certs" }, {
+      referenceGrants: [grant(to)],
+    });
+    assert.deepEqual(diagnosticLines(compiled), []);
+    const [certificate] = compiled.snapshot.ports[0]?.tls?.certificates ?? [];
+    assert.equal(certificate?.cert, files["one.pem"]);
+    assert.equal(certificate?.key, files["one.key"]);
+  });
+}
+
+const unusable = [
+  [
+    { namespace: "certs" },
+    { referenceGrants: [grant({ name: "other" })] },
+    'no ReferenceGrant of namespace "certs" allows Secret "certs/tls"',
+  ],
+  [{}, {}, 'Secret "default/tls" not found'],
+  [{ kind: "ConfigMap" }, {}, 'kind "ConfigMap" is no "Secret"'],
+  [
+    {},
+    {
+      secrets: [decode("Secret", { name: "tls" }, {}, {
+        stringData: { "tls.crt": "cert.pem", "tls.key": "key.pem" },
+      })],
+    },
+    'Secret "default/tls" has no valid "tls.crt" and "tls.key"',
+  ],
+] as const;
+for (const [reference, resources, reason] of unusable) {
+  Deno.test(`a certificate of a Secret cannot be used: ${reason}`, () => {
+    const compiled = compileWithSecret(reference, resources);
+    assert.deepEqual(compiled.snapshot.ports, []);
+    assert.deepEqual(diagnosticLines(compiled), [
+      `error Gateway/default/gw spec.listeners.0.tls.certificateRefs.0: Cannot use the certificate: ${reason}`,
+    ]);
+  });
+}
 
 Deno.test("a client CA that cannot be read is an error and trusts nobody", () => {
   const tls = { clientCa: "none.pem", clientCertificate: "Require" };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   backend,
   compileAll,
+  decode,
   diagnosticLines,
   gateway,
   route,
@@ -105,11 +106,39 @@ for (const { quote, spec, metadata, attached, warning } of attachments) {
   });
 }
 
+function select(selector: object) {
+  return { namespaces: { from: "Selector", selector } } as const;
+}
+
 const allowed = [
   [{ namespaces: { from: "All" } }, true],
   [{ namespaces: { from: "Same" } }, false],
   [{ namespaces: { from: "None" } }, false],
-  [{ namespaces: { from: "Selector", selector: {} } }, false],
+  [{ namespaces: { from: "Selector" } }, false],
+  [{ namespaces: { from: "Selector", selector: {} } }, true],
+  [select({ matchLabels: { team: "ai" } }), true],
+  [select({ matchLabels: { team: "web" } }), false],
+  [
+    select({ matchLabels: { "kubernetes.io/metadata.name": "other" } }),
+    true,
+  ],
+  [
+    select({
+      matchExpressions: [
+        { key: "team", operator: "In", values: ["web", "ai"] },
+        { key: "zone", operator: "DoesNotExist" },
+        { key: "zone", operator: "NotIn", values: ["a"] },
+        { key: "team", operator: "Exists" },
+      ],
+    }),
+    true,
+  ],
+  [
+    select({
+      matchExpressions: [{ key: "team", operator: "NotIn", values: ["ai"] }],
+    }),
+    false,
+  ],
   [{ namespaces: { from: "All" }, kinds: [{ kind: "HTTPRoute" }] }, true],
   [{ namespaces: { from: "All" }, kinds: [{ kind: "GRPCRoute" }] }, false],
 ] as const;
@@ -124,6 +153,10 @@ for (const [allowedRoutes, expected] of allowed) {
         }, { namespace: "other" }),
       ],
       gatewayBackends: [backend("b", {}, { namespace: "other" })],
+      namespaces: [decode("Namespace", {
+        name: "other",
+        labels: { team: "ai" },
+      })],
     });
     assert.equal(routeFor(compiled) !== undefined, expected);
   });

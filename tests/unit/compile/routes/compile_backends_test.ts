@@ -82,7 +82,7 @@ const invalid = [
   [{ file: "empty.pem" }, '"empty.pem" holds no certificate'],
   [
     { kind: "ConfigMap", group: "", name: "ca" },
-    'ConfigMap "ca" is not available here',
+    'ConfigMap "default/ca" not found',
   ],
 ] as const;
 for (const [reference, reason] of invalid) {
@@ -129,7 +129,7 @@ Deno.test('"The older policy by creation timestamp takes precedence" and the oth
   const tls = compiled.snapshot.backends.get("default/b")?.tls;
   assert.equal(typeof tls === "object" ? tls.hostname : tls, "old.example");
   assert.deepEqual(diagnosticLines(compiled), [
-    'warning BackendTLSPolicy/default/new spec.targetRefs.0: Cannot apply to backend "default/b": BackendTLSPolicy "default/old" takes precedence',
+    'warning BackendTLSPolicy/default/new spec.targetRefs.0: Cannot apply to GatewayBackend/default/b: BackendTLSPolicy "default/old" takes precedence',
   ]);
 });
 

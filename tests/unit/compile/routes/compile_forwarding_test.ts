@@ -36,10 +36,10 @@ Deno.test("weights of backends are shares of their sum", () => {
 const invalid = [
   {
     quote: "It refers to an unknown or unsupported kind of resource",
-    ref: { name: "a" },
+    ref: { name: "a", kind: "Pod" },
     field: "kind",
     problem:
-      'Cannot send requests to kind "Service": expected "GatewayBackend" of group "policy.gateway.internal"',
+      'Cannot send requests to kind "Pod" of group "": expected "GatewayBackend" of group "policy.gateway.internal", or "Service"',
     hint: "",
   },
   {
@@ -50,11 +50,20 @@ const invalid = [
     hint: " (a?)",
   },
   {
+    quote: "a Service that does not exist, beside a backend of that name",
+    ref: { name: "a", port: 80 },
+    field: "name",
+    problem:
+      'Service "default/a" not found; for the GatewayBackend of that name, set kind: GatewayBackend and group: policy.gateway.internal',
+    hint: "",
+  },
+  {
     quote:
       "It refers a resource in another namespace when the reference has not been explicitly allowed",
     ref: to("far", { namespace: "other" }),
     field: "namespace",
-    problem: 'Cannot refer to backends of namespace "other" from "default"',
+    problem:
+      'Cannot refer to GatewayBackend "other/far" from "default": no ReferenceGrant of "other" allows it',
     hint: "",
   },
   {

@@ -1,6 +1,7 @@
 /** Modules with their own log level. */
 export const logModules: readonly string[] = [
   "admin",
+  "cluster",
   "gateway",
   "http",
   "identity",

@@ -1,0 +1,194 @@
+import {
+  type KindSchemas,
+  type Resource,
+  type ResourceSet,
+  resourceSetOf,
+} from "../../api/resources/resource_set.ts";
+import { type Clock, pause } from "../../base/clock.ts";
+import { isJsonObject } from "../../base/json.ts";
+import type { Log } from "../../base/log.ts";
+import type {
+  ConfigurationSource,
+  ObjectResources,
+} from "../../config/configuration_source.ts";
+import type { KubernetesApi } from "../client/kubernetes_api.ts";
+import type { KubernetesObject } from "../client/kubernetes_object.ts";
+import { type AddressPool, noPool } from "./address_pool.ts";
+import { ClusterCache } from "./cluster_cache.ts";
+import { type Collection, createCollections } from "./collections.ts";
+import { type ReadObject, readObject, type Rejection } from "./read_objects.ts";
+
+/** Dependencies of reading a cluster. */
+export interface ClusterSourceOptions {
+  readonly api: KubernetesApi;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random: () => number;
+  readonly schemas: KindSchemas;
+  /** API group of the gateway's own kinds. */
+  readonly policyApiGroup: string;
+  /** Only gateways of classes with this `controllerName` are served. */
+  readonly controllerName: string;
+  /** Namespaces to watch; empty for all. */
+  readonly namespaces: readonly string[];
+  /** Gives each gateway without `spec.addresses` an address of its own. */
+  readonly addressPool?: AddressPool;
+  /** Source of the settings. */
+  readonly settings: ConfigurationSource;
+}
+
+/** Objects of one class with what is wrong with them. */
+export interface ClusterState {
+  readonly classes: readonly KubernetesObject[];
+  /** Objects of the gateways that this controller serves, valid or not. */
+  readonly gateways: readonly KubernetesObject[];
+  /** All routes by their UID. */
+  readonly routes: ReadonlyMap<string, KubernetesObject>;
+  readonly resources: ResourceSet;
+  readonly rejections: readonly Rejection[];
+}
+
+/** Quiet time that ends a burst of changes, and the longest that a change waits for it. */
+const QUIET_MS = 20;
+const MAX_DELAY_MS = 200;
+
+/** Configuration from the resources of a cluster. */
+export class ClusterSource implements ConfigurationSource {
+  readonly cache: ClusterCache;
+  readonly #options: ClusterSourceOptions;
+  readonly #collections: readonly Collection[];
+  /** Results by object; the cache replaces objects and never changes them. */
+  readonly #read = new WeakMap<KubernetesObject, ReadObject>();
+  #state: ClusterState | undefined;
+  #stateVersion = -1;
+  #taken: ClusterState | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: ClusterSourceOptions) {
+    this.#options = options;
+    this.#collections = createCollections(options.policyApiGroup);
+    this.cache = new ClusterCache({
+      ...options,
+      collections: this.#collections,
+      onChange: () => this.#wake?.(),
+    });
+  }
+
+  /** Returns the settings; waits until the cluster has been read once. */
+  async read() {
+    await this.cache.synced;
+    return await this.#options.settings.read();
+  }
+
+  objects = (): ObjectResources => {
+    this.#taken = this.state();
+    return {
+      resources: { ...this.#taken.resources, isolatesErrors: true },
+      version: String(this.cache.version),
+    };
+  };
+
+  /** Returns the state that was taken last to be applied. */
+  get taken(): ClusterState | undefined {
+    return this.#taken;
+  }
+
+  get collections(): readonly Collection[] {
+    return this.#collections;
+  }
+
+  /** Starts reading the cluster; then yields after each burst of changes until `signal` aborts. */
+  watch(
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<AsyncIterable<void>> {
+    const running = this.cache.run(signal);
+    return Promise.resolve(this.#changes(signal, running));
+  }
+
+  async *#changes(
+    signal: AbortSignal,
+    running: Promise<void>,
+  ): AsyncGenerator<void> {
+    const { clock } = this.#options;
+    let seen = this.cache.version;
+    while (!signal.aborted) {
+      if (this.cache.version === seen) await this.#nextChange(signal);
+      const startedAt = clock.monotonic();
+      do {
+        seen = this.cache.version;
+        await pause(clock, QUIET_MS, signal);
+      } while (
+        this.cache.version !== seen && !signal.aborted &&
+        clock.monotonic() - startedAt < MAX_DELAY_MS
+      );
+      seen = this.cache.version;
+      if (!signal.aborted) yield;
+    }
+    await running;
+  }
+
+  async #nextChange(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+    this.#wake = undefined;
+  }
+
+  /** Returns what is in the cluster now. */
+  state(): ClusterState {
+    if (
+      this.#state !== undefined && this.#stateVersion === this.cache.version
+    ) {
+      return this.#state;
+    }
+    this.#stateVersion = this.cache.version;
+    this.#state = this.#build();
+    return this.#state;
+  }
+
+  #build(): ClusterState {
+    const { controllerName, addressPool = noPool } = this.#options;
+    const classes = [...this.cache.objects("GatewayClass")].filter((object) =>
+      isJsonObject(object["spec"]) &&
+      object["spec"]["controllerName"] === controllerName
+    );
+    const names = new Set(classes.map(({ metadata }) => metadata.name));
+    const gateways = [...this.cache.objects("Gateway")].filter(({ spec }) =>
+      isJsonObject(spec) && names.has(String(spec["gatewayClassName"]))
+    );
+    const resources: Resource[] = [];
+    const rejections: Rejection[] = [];
+    for (const collection of this.#collections) {
+      const objects = collection.kind === "Gateway"
+        ? gateways
+        : this.cache.objects(collection.kind);
+      for (const object of objects) {
+        const read = this.#readOnce(object, collection);
+        if (read.resource !== undefined) resources.push(read.resource);
+        rejections.push(...read.rejections);
+      }
+    }
+    const set = resourceSetOf(resources);
+    return {
+      classes,
+      gateways,
+      routes: new Map(
+        [...this.cache.objects("HTTPRoute")].map((object) => [
+          object.metadata.uid ?? "",
+          object,
+        ]),
+      ),
+      rejections,
+      resources: { ...set, gateways: addressPool.assign(set.gateways) },
+    };
+  }
+
+  #readOnce(object: KubernetesObject, collection: Collection): ReadObject {
+    const known = this.#read.get(object);
+    if (known !== undefined) return known;
+    const read = readObject(object, collection, this.#options);
+    this.#read.set(object, read);
+    return read;
+  }
+}

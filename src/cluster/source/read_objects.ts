@@ -1,0 +1,174 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import type {
+  KindSchemas,
+  Resource,
+} from "../../api/resources/resource_set.ts";
+import { formatPath, validate } from "../../api/schema/validate.ts";
+import type { KubernetesObject } from "../client/kubernetes_object.ts";
+import type { Collection } from "./collections.ts";
+
+/** An object that cannot be used, or a part of it. */
+export interface Rejection {
+  readonly object: KubernetesObject;
+  /** The problem, with the path of the field. */
+  readonly message: string;
+  /** Name of the listener that is invalid; the rest of the gateway is used. */
+  readonly listener?: string;
+  /** Reason of the condition; default `Invalid`. */
+  readonly reason?: string;
+}
+
+/** Result of reading an object. */
+export interface ReadObject {
+  readonly resource?: Resource;
+  readonly rejections: readonly Rejection[];
+}
+
+/** Options of reading objects. */
+export interface ReadOptions {
+  readonly schemas: KindSchemas;
+  readonly policyApiGroup: string;
+}
+
+/** Metadata that the gateway reads; others, such as those of newer API servers, are dropped. */
+const METADATA = [
+  "name",
+  "namespace",
+  "creationTimestamp",
+  "labels",
+  "annotations",
+  "generation",
+  "uid",
+] as const;
+
+/** Validates an object of the API server. A listener that is invalid does not invalidate its gateway. */
+export function readObject(
+  object: KubernetesObject,
+  { kind }: Collection,
+  options: ReadOptions,
+): ReadObject {
+  if (kind === "GatewayClass") return { rejections: [] };
+  const written = toResource(object, options.policyApiGroup);
+  if (kind === "Gateway") return readGateway(object, written, options);
+  const result = validate(options.schemas[kind], written);
+  if (result.ok) return { resource: result.value, rejections: [] };
+  const message = describeProblems(result.problems);
+  const rejections = [{ object, message }];
+  return kind === "GatewayPolicy"
+    ? { rejections, ...denyingPolicy(written, options) }
+    : { rejections };
+}
+
+function toResource(
+  object: KubernetesObject,
+  policyApiGroup: string,
+): JsonObject {
+  const { status: _, metadata, ...fields } = object;
+  const own = Object.fromEntries(
+    METADATA.flatMap((name) =>
+      metadata[name] === undefined ? [] : [[name, metadata[name]]]
+    ),
+  );
+  const resource = { ...fields, metadata: own };
+  return policyApiGroup === POLICY_API_GROUP
+    ? resource
+    : renameGroup(resource, policyApiGroup);
+}
+
+/** Replaces the installation's API group in `apiVersion` and in references. */
+function renameGroup(value: JsonObject, group: string): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      renameMember(name, member, group),
+    ]),
+  );
+}
+
+function renameMember(name: string, value: unknown, group: string): unknown {
+  if (name === "group" && value === group) return POLICY_API_GROUP;
+  if (name === "apiVersion" && value === `${group}/v1alpha1`) {
+    return `${POLICY_API_GROUP}/v1alpha1`;
+  }
+  if (Array.isArray(value)) {
+    return value.map((item: unknown) =>
+      isJsonObject(item) ? renameGroup(item, group) : item
+    );
+  }
+  return isJsonObject(value) ? renameGroup(value, group) : value;
+}
+
+function readGateway(
+  object: KubernetesObject,
+  written: JsonObject,
+  { schemas }: ReadOptions,
+): ReadObject {
+  const whole = validate(schemas.Gateway, written);
+  const parameters = parametersRefOf(written);
+  if (parameters !== undefined) {
+    const message =
+      `spec.infrastructure.parametersRef: kind "${parameters}" is not supported`;
+    return { rejections: [{ object, message, reason: "InvalidParameters" }] };
+  }
+  if (whole.ok) return { resource: whole.value, rejections: [] };
+  const spec = written["spec"];
+  if (!isJsonObject(spec) || !Array.isArray(spec["listeners"])) {
+    return {
+      rejections: [{ object, message: describeProblems(whole.problems) }],
+    };
+  }
+  const withListeners = (listeners: readonly unknown[]) =>
+    validate(schemas.Gateway, { ...written, spec: { ...spec, listeners } });
+  const rejections: Rejection[] = [];
+  const valid = spec["listeners"].filter((listener: unknown) => {
+    const alone = withListeners([listener]);
+    if (alone.ok) return true;
+    const name = isJsonObject(listener) ? listener["name"] : undefined;
+    const message = describeProblems(alone.problems);
+    rejections.push({ object, message, listener: String(name) });
+    return false;
+  });
+  if (valid.length === 0) return { rejections };
+  const rest = withListeners(valid);
+  return rest.ok ? { resource: rest.value, rejections } : {
+    rejections: [{ object, message: describeProblems(rest.problems) }],
+  };
+}
+
+function parametersRefOf({ spec }: JsonObject): string | undefined {
+  const infrastructure = isJsonObject(spec) ? spec["infrastructure"] : {};
+  const ref = isJsonObject(infrastructure)
+    ? infrastructure["parametersRef"]
+    : undefined;
+  return isJsonObject(ref) ? `${ref["kind"]}.${ref["group"]}` : undefined;
+}
+
+/** Returns a policy that denies every request to the targets of an invalid one: without it they would be unprotected. */
+function denyingPolicy(
+  written: JsonObject,
+  { schemas }: ReadOptions,
+): { readonly resource?: Resource } {
+  const spec = isJsonObject(written["spec"]) ? written["spec"] : {};
+  const result = validate(schemas.GatewayPolicy, {
+    ...written,
+    spec: {
+      targetRefs: spec["targetRefs"],
+      traffic: {
+        directResponse: { status: 500, body: "invalid policy" },
+      },
+    },
+  });
+  return result.ok ? { resource: result.value } : {};
+}
+
+function describeProblems(
+  problems: Extract<
+    ReturnType<typeof validate>,
+    { readonly ok: false }
+  >["problems"],
+): string {
+  return problems.map(({ path, message }) =>
+    path.length === 0 ? message : `${formatPath(path)}: ${message}`
+  ).join("; ");
+}

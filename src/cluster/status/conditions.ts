@@ -1,0 +1,64 @@
+import { isJsonObject } from "../../base/json.ts";
+import type { Condition } from "../../compile/outcomes.ts";
+
+/** A condition as the API server stores it; `metav1.Condition`. */
+export interface StoredCondition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+  /** RFC 3339, without fractions of seconds. */
+  readonly lastTransitionTime: string;
+}
+
+/** Longest message that the API server accepts. */
+const MAX_MESSAGE = 32768;
+
+/** Converts conditions for storage; one whose status has not changed keeps the time of its last transition. */
+export function storeConditions(
+  conditions: readonly Condition[],
+  { before, generation, now }: {
+    /** The conditions that are stored. */
+    readonly before: unknown;
+    readonly generation: number;
+    /** Milliseconds since the epoch. */
+    readonly now: number;
+  },
+): readonly StoredCondition[] {
+  const stored = Array.isArray(before) ? before.filter(isJsonObject) : [];
+  return conditions.map(({ type, status, reason, message }) => {
+    const value = status ? "True" : "False";
+    const old = stored.find((each) => each["type"] === type);
+    const time = old?.["lastTransitionTime"];
+    return {
+      type,
+      status: value,
+      reason,
+      message: message.slice(0, MAX_MESSAGE),
+      observedGeneration: generation,
+      lastTransitionTime: old?.["status"] === value && typeof time === "string"
+        ? time
+        : formatTime(now),
+    };
+  });
+}
+
+function formatTime(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+/, "");
+}
+
+/** Reports whether the fields of `desired` are stored with these values, whatever else is. */
+export function isStored(stored: unknown, desired: unknown): boolean {
+  if (Array.isArray(desired)) {
+    return Array.isArray(stored) && stored.length === desired.length &&
+      desired.every((item, index) => isStored(stored[index], item));
+  }
+  if (isJsonObject(desired)) {
+    return isJsonObject(stored) &&
+      Object.entries(desired).every(([name, value]) =>
+        isStored(stored[name], value)
+      );
+  }
+  return stored === desired;
+}

@@ -1,0 +1,90 @@
+import { type Clock, pause } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Outcomes } from "../../compile/outcomes.ts";
+import type { KubernetesApi } from "../client/kubernetes_api.ts";
+import type { ClusterSource, ClusterState } from "../source/cluster_source.ts";
+import { desiredStatuses } from "./desired_status.ts";
+import { StatusWriter } from "./status_writer.ts";
+import { supportedFeatures } from "./supported_features.ts";
+
+/** Dependencies of the controller. */
+export interface StatusControllerOptions {
+  readonly api: KubernetesApi;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly source: ClusterSource;
+  readonly controllerName: string;
+  /** Addresses of gateways that have none of their own. */
+  readonly addresses: readonly string[];
+}
+
+/** Pause before statuses that could not be written are attempted again. */
+const RETRY_MS = 250;
+
+/** Writes the statuses of what is in force, while this process leads. */
+export class StatusController {
+  readonly #options: StatusControllerOptions;
+  readonly #writer: StatusWriter;
+  #applied:
+    | { readonly state: ClusterState; readonly outcomes: Outcomes }
+    | undefined;
+  #wake: () => void = () => {};
+
+  constructor(options: StatusControllerOptions) {
+    this.#options = options;
+    this.#writer = new StatusWriter({
+      ...options,
+      collections: options.source.collections,
+    });
+  }
+
+  /** Takes note of a configuration that is in force now. */
+  onApplied(outcomes: Outcomes): void {
+    const { taken } = this.#options.source;
+    if (taken === undefined) return;
+    this.#applied = { state: taken, outcomes };
+    this.#wake();
+  }
+
+  /** Writes statuses until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const applied = this.#applied;
+      const failures = await this.#writeAll(signal);
+      if (failures > 0) {
+        await pause(this.#options.clock, RETRY_MS, signal);
+      } else if (this.#applied === applied) {
+        await this.#nextApplied(signal);
+      }
+    }
+  }
+
+  async #nextApplied(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+  }
+
+  async #writeAll(signal: AbortSignal): Promise<number> {
+    if (this.#applied === undefined) return 0;
+    const { clock, source, controllerName } = this.#options;
+    const statuses = desiredStatuses({
+      ...this.#applied,
+      controllerName,
+      supportedFeatures,
+      addressesOf: (gateway) => this.#addressesOf(gateway),
+      objects: (kind) => source.cache.objects(kind),
+      now: clock.now(),
+    });
+    return await this.#writer.write(statuses, signal);
+  }
+
+  #addressesOf(gateway: string): readonly string[] {
+    const found = this.#applied?.state.resources.gateways.find((
+      { metadata },
+    ) => `${metadata.namespace}/${metadata.name}` === gateway);
+    const own = found?.spec.addresses?.map(({ value }) => value) ?? [];
+    return own.length > 0 ? own : this.#options.addresses;
+  }
+}

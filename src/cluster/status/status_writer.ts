@@ -1,0 +1,84 @@
+import type { Log } from "../../base/log.ts";
+import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
+import { objectKey } from "../client/kubernetes_object.ts";
+import { type Collection, collectionPath } from "../source/collections.ts";
+import { isStored } from "./conditions.ts";
+import type { DesiredStatus } from "./desired_status.ts";
+
+/** Dependencies of writing statuses. */
+export interface StatusWriterOptions {
+  readonly api: KubernetesApi;
+  readonly log: Log;
+  readonly collections: readonly Collection[];
+}
+
+/** Writes that are under way at the same time. */
+const CONCURRENCY = 8;
+
+/** Writes statuses to the API server, those that differ from what is stored. */
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #byKind: ReadonlyMap<string, Collection>;
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+    this.#byKind = new Map(
+      options.collections.map((collection) => [collection.kind, collection]),
+    );
+  }
+
+  /** Writes the statuses; returns how many could not be written, and have to be attempted again. */
+  async write(
+    statuses: Iterable<DesiredStatus>,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const waiting = [...statuses].filter(({ object, status }) =>
+      !isStored(object["status"], status)
+    );
+    let failures = 0;
+    const work = async () => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        if (signal.aborted) return;
+        if (!await this.#writeOne(next, signal)) failures++;
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
+    return failures;
+  }
+
+  async #writeOne(
+    { object, status }: DesiredStatus,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { api, log } = this.#options;
+    const collection = this.#byKind.get(String(object.kind));
+    if (collection === undefined) return true;
+    const { name, namespace } = object.metadata;
+    const path = `${collectionPath(collection, namespace)}/${name}/status`;
+    try {
+      // With the version that was read: a change in between is a conflict, after which the new object is compiled and written.
+      await api.request({
+        method: "PUT",
+        path,
+        signal,
+        body: { ...object, status: { ...statusOf(object), ...status } },
+      });
+      return true;
+    } catch (error) {
+      if (signal.aborted) return true;
+      // Changed or gone: the watch brings the new state.
+      if (error instanceof ApiError && error.code === 404) return true;
+      const isConflict = error instanceof ApiError && error.code === 409;
+      log[isConflict ? "debug" : "warn"]("Cannot write the status", {
+        kind: object.kind,
+        resource: objectKey(object),
+        error,
+      });
+      return false;
+    }
+  }
+}
+
+function statusOf({ status }: DesiredStatus["object"]): object {
+  return typeof status === "object" && status !== null ? status : {};
+}

@@ -1,0 +1,108 @@
+import type {
+  ConfigMap,
+  ReferenceGrant,
+  Secret,
+  Service,
+} from "../api/resources/cluster_kinds.ts";
+import type { LabelSelector } from "../api/resources/gateway_resource.ts";
+import type { ResourceSet } from "../api/resources/resource_set.ts";
+import { namespacedName } from "./precedence.ts";
+
+/** The resource that refers. */
+export interface Referrer {
+  readonly group: string;
+  readonly kind: string;
+  readonly namespace: string;
+}
+
+/** The resource that is referred to. */
+export interface Referent extends Referrer {
+  readonly name: string;
+}
+
+/** Resources that others refer to, and the permissions to do so across namespaces. */
+export class References {
+  readonly services: ReadonlyMap<string, Service>;
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly configMaps: ReadonlyMap<string, ConfigMap>;
+  readonly #labels: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  readonly #grants: ReadonlyMap<string, readonly ReferenceGrant[]>;
+
+  constructor(resources: ResourceSet) {
+    this.services = byName(resources.services);
+    this.secrets = byName(resources.secrets);
+    this.configMaps = byName(resources.configMaps);
+    this.#labels = new Map(
+      resources.namespaces.map(({ metadata: { name, labels = {} } }) => [
+        name,
+        labels,
+      ]),
+    );
+    this.#grants = Map.groupBy(
+      resources.referenceGrants,
+      ({ metadata }) => metadata.namespace,
+    );
+  }
+
+  /** Reports whether a reference stays in its namespace, or a `ReferenceGrant` of the other namespace allows it. */
+  isAllowed(from: Referrer, to: Referent): boolean {
+    if (from.namespace === to.namespace) return true;
+    const grants = this.#grants.get(to.namespace) ?? [];
+    return grants.some(({ spec }) =>
+      spec.from.some(({ group, kind, namespace }) =>
+        group === from.group && kind === from.kind &&
+        namespace === from.namespace
+      ) &&
+      spec.to.some(({ group, kind, name }) =>
+        group === to.group && kind === to.kind &&
+        (name === undefined || name === to.name)
+      )
+    );
+  }
+
+  /** Reports whether a selector selects a namespace; one that is not known has no labels. */
+  selectsNamespace(
+    selector: LabelSelector | undefined,
+    namespace: string,
+  ): boolean {
+    const labels = {
+      "kubernetes.io/metadata.name": namespace,
+      ...this.#labels.get(namespace),
+    };
+    // A selector that is not set selects nothing; an empty one selects everything.
+    return selector !== undefined && selects(selector, labels);
+  }
+}
+
+function byName<
+  R extends {
+    readonly metadata: { readonly namespace: string; readonly name: string };
+  },
+>(resources: readonly R[]): ReadonlyMap<string, R> {
+  return new Map(
+    resources.map((resource) => [namespacedName(resource), resource]),
+  );
+}
+
+/** Evaluates a selector as Kubernetes does: a missing label satisfies `NotIn`. */
+function selects(
+  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(matchLabels).every(([name, value]) =>
+    labels[name] === value
+  ) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+      switch (operator) {
+        case "Exists":
+          return value !== undefined;
+        case "DoesNotExist":
+          return value === undefined;
+        case "In":
+          return value !== undefined && values.includes(value);
+        case "NotIn":
+          return value === undefined || !values.includes(value);
+      }
+    });
+}
