@@ -22,12 +22,14 @@ export interface Peer {
 }
 
 /** Writes all of `bytes`. */
-export async function writeAll(
+export function writeAll(
   transport: Transport,
   bytes: Uint8Array,
 ): Promise<void> {
-  let written = await transport.write(bytes);
-  while (written < bytes.length) {
-    written += await transport.write(bytes.subarray(written));
-  }
+  // One write nearly always suffices; an async function would cost every message more.
+  return transport.write(bytes).then((written) =>
+    written < bytes.length
+      ? writeAll(transport, bytes.subarray(written))
+      : undefined
+  );
 }

@@ -110,10 +110,13 @@ function mutant(random: () => number): string {
 /** Returns the gateway's reading of the response to a GET; `undefined` when it rejects it. */
 async function parse(text: string): Promise<ParsedResponse | undefined> {
   const input = new InputBuffer(transportOf(Buffer.from(text, "latin1")));
-  const reader = new ResponseHeadReader({ input, fill: () => input.fill() });
+  const reader = new ResponseHeadReader(input);
   try {
-    let head = await reader.read();
-    while (head.status < 200) head = await reader.read();
+    let head = reader.take();
+    while (head === undefined || head.status < 200) {
+      if (head === undefined) reader.filled(await input.fill());
+      head = reader.take();
+    }
     const { status, headers, minorVersion } = head;
     const framing = responseFraming(headers, status, "GET", minorVersion);
     const body = new FramedBody(input, framing, patientOwner, 64 * 1024);

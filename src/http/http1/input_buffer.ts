@@ -39,7 +39,8 @@ export class InputBuffer {
    * request may arrive before the previous response is sent.
    */
   fill(): Promise<boolean> {
-    return this.#filling ??= this.#fill();
+    return this.#filling ??= this.#transport.read(this.#makeRoom())
+      .then(this.#received, this.#failed);
   }
 
   /** Takes up to `limit` bytes as a view, valid until the next `fill`. */
@@ -71,31 +72,32 @@ export class InputBuffer {
     this.start = this.end = HEADROOM_BYTES;
   }
 
-  async #fill(): Promise<boolean> {
-    this.#makeRoom();
-    try {
-      const count = await this.#transport.read(this.bytes.subarray(this.end));
-      if (count === null) return false;
-      this.end += count;
-      return true;
-    } finally {
-      this.#filling = undefined;
-    }
-  }
+  // Created once per connection, not per read.
+  readonly #received = (count: number | null): boolean => {
+    this.#filling = undefined;
+    if (count === null) return false;
+    this.end += count;
+    return true;
+  };
 
-  #makeRoom(): void {
+  readonly #failed = (error: unknown): never => {
+    this.#filling = undefined;
+    throw error;
+  };
+
+  /** Returns the free space after the data, never empty. */
+  #makeRoom(): Uint8Array {
     if (this.start === this.end) {
       this.start = this.end = HEADROOM_BYTES;
-      return;
-    }
-    if (this.end < this.bytes.length) return;
-    if (this.start > 0) {
+    } else if (this.end === this.bytes.length && this.start > 0) {
       this.bytes.copyWithin(0, this.start, this.end);
       this.end -= this.start;
       this.start = 0;
-      return;
+    } else if (this.end === this.bytes.length) {
+      this.#reallocate(this.bytes.length * 2);
     }
-    this.#reallocate(this.bytes.length * 2);
+    const { buffer, byteOffset } = this.bytes;
+    return new Uint8Array(buffer, byteOffset + this.end);
   }
 
   #reallocate(size: number): void {

@@ -38,25 +38,17 @@ export class MessageWriter {
     onProgress?: (bodyBytes: number) => void,
   ): Promise<number> {
     this.#putText(head);
-    const sent = body === undefined || framing === "none"
-      ? 0
-      : await this.#writeBody(body, framing, onProgress);
-    await this.#flush();
-    return sent;
-  }
-
-  async #writeBody(
-    body: Body,
-    framing: OutgoingFraming,
-    onProgress: ((bodyBytes: number) => void) | undefined,
-  ): Promise<number> {
     let sent = 0;
-    for (;;) {
+    while (body !== undefined && framing !== "none") {
       const next = body.read();
       const chunk = next instanceof Promise
         ? await this.#flushThenAwait(next)
         : next;
-      if (chunk === undefined) break;
+      if (chunk === undefined) {
+        if (framing === "chunked") this.#putText(lastChunk(body.trailers));
+        assertLength(body, framing, sent);
+        break;
+      }
       sent += chunk.length;
       if (framing === "chunked") {
         this.#putText(chunk.length.toString(16) + "\r\n");
@@ -66,8 +58,7 @@ export class MessageWriter {
       if (framing === "chunked") this.#putText("\r\n");
       onProgress?.(sent);
     }
-    if (framing === "chunked") this.#putText(lastChunk(body.trailers));
-    assertLength(body, framing, sent);
+    await this.#flush();
     return sent;
   }
 

@@ -46,10 +46,16 @@ export function isTarget(method: string, target: string): boolean {
   return originForm.test(target);
 }
 
+/** Most requests have the authority of the one before. */
+let lastValid = "";
+
 /** Reports whether `text` is a valid host with an optional port. */
 export function isAuthority(text: string): boolean {
+  if (text === lastValid && text !== "") return true;
   const match = authorityForm.exec(text);
-  return match !== null && Number(match[1] ?? 0) <= MAX_PORT;
+  if (match === null || Number(match[1] ?? 0) > MAX_PORT) return false;
+  lastValid = text;
+  return true;
 }
 
 function hostOf(head: RequestHead): string {

@@ -3,6 +3,7 @@ import { GatewayError } from "../../../base/errors.ts";
 import type { Body } from "../../body.ts";
 import { type BodyOwner, FramedBody } from "../../http1/framed_body.ts";
 import { responseFraming } from "../../http1/framing.ts";
+import type { InputBuffer } from "../../http1/input_buffer.ts";
 import type { ResponseHead } from "../../http1/head_parser.ts";
 import { takeConnectionFields } from "../../hop_by_hop.ts";
 import { HttpSyntaxError, malformed } from "../../http1/http_syntax_error.ts";
@@ -16,10 +17,7 @@ import {
 } from "../connection.ts";
 import { keepAliveMs } from "../keep_alive.ts";
 import { requestHead } from "./request_head.ts";
-import {
-  ResponseHeadReader,
-  type ResponseSource,
-} from "./response_head_reader.ts";
+import { ResponseHeadReader } from "./response_head_reader.ts";
 import { Upload, type UploadObserver } from "./upload.ts";
 import {
   cancellationError,
@@ -30,7 +28,10 @@ import {
 import type { UpstreamRequest } from "../upstream.ts";
 
 /** The connection that an exchange runs on. */
-export interface ExchangeConnection extends ResponseSource {
+export interface ExchangeConnection {
+  readonly input: InputBuffer;
+  /** Reads more into `input`; returns `false` when the upstream closed its side. */
+  fill(): Promise<boolean>;
   readonly context: ConnectionContext;
   readonly writer: MessageWriter;
   /** Sets the time limit of the current wait; `undefined` removes it. */
@@ -69,7 +70,7 @@ export class Http1ClientExchange implements BodyOwner, UploadObserver {
   ) {
     this.#connection = connection;
     this.#request = request;
-    this.#reader = new ResponseHeadReader(connection);
+    this.#reader = new ResponseHeadReader(connection.input);
     this.#upload = body === undefined
       ? undefined
       : new Upload(body, this, request.expectsContinue);
@@ -81,8 +82,18 @@ export class Http1ClientExchange implements BodyOwner, UploadObserver {
   async run(): Promise<ResponseMessage> {
     try {
       this.#sending = this.#send();
-      const head = await this.#readFinalHead();
-      return this.#respond(head);
+      for (let interim = 0;;) {
+        const head = this.#reader.take();
+        if (head === undefined) {
+          this.#reader.filled(await this.#connection.fill());
+        } else if (head.status >= 200 || head.status === 101) {
+          return this.#respond(head);
+        } else if (interim++ === MAX_INTERIM_RESPONSES) {
+          throw malformed("Too many interim responses");
+        } else {
+          this.#passOn(head);
+        }
+      }
     } catch (error) {
       throw this.#fail(error);
     }
@@ -189,19 +200,12 @@ export class Http1ClientExchange implements BodyOwner, UploadObserver {
     );
   }
 
-  async #readFinalHead(): Promise<ResponseHead> {
-    for (let interim = 0;; interim++) {
-      const head = await this.#reader.read();
-      if (head.status >= 200 || head.status === 101) return head;
-      if (interim === MAX_INTERIM_RESPONSES) {
-        throw malformed("Too many interim responses");
-      }
-      if (head.status === 100) {
-        this.#upload?.release();
-      } else {
-        takeConnectionFields(head.headers);
-        this.#request.sendInformational(head.status, head.headers);
-      }
+  #passOn({ status, headers }: ResponseHead): void {
+    if (status === 100) {
+      this.#upload?.release();
+    } else {
+      takeConnectionFields(headers);
+      this.#request.sendInformational(status, headers);
     }
   }
 

@@ -10,20 +10,15 @@ import { MAX_HEAD_BYTES, MAX_HEAD_FIELDS } from "../connection.ts";
 
 const BEGINNING = "HTTP/";
 
-/** Source of response heads. */
-export interface ResponseSource {
-  readonly input: InputBuffer;
-  /** Reads more into `input`; returns `false` when the upstream closed its side. */
-  fill(): Promise<boolean>;
-}
-
 /** Reads the response heads of one request, including interim responses. */
 export class ResponseHeadReader {
-  readonly #source: ResponseSource;
+  readonly #input: InputBuffer;
   #started = false;
+  /** Bytes that do not contain the end of the head. */
+  #searched = 0;
 
-  constructor(source: ResponseSource) {
-    this.#source = source;
+  constructor(input: InputBuffer) {
+    this.#input = input;
   }
 
   /** A byte of the response has arrived. */
@@ -32,30 +27,40 @@ export class ResponseHeadReader {
   }
 
   /**
-   * Reads the next head.
-   * @throws {HttpSyntaxError} When the head is invalid or truncated.
+   * Takes the next head; `undefined` when more input is needed, whose arrival goes to `filled`.
+   * @throws {HttpSyntaxError} When the head is invalid.
+   */
+  take(): ResponseHead | undefined {
+    const { bytes, start, end, available } = this.#input;
+    const from = start + Math.max(0, this.#searched - 3);
+    const headEnd = findHeadEnd(bytes, from, end);
+    if ((headEnd < 0 ? end : headEnd) - start > MAX_HEAD_BYTES) {
+      throw tooLarge();
+    }
+    if (headEnd >= 0) return this.#parse(headEnd);
+    if (available > this.#searched) {
+      checkPartialHead(this.#input, this.#searched);
+    }
+    this.#searched = available;
+    return undefined;
+  }
+
+  /**
+   * Notes that the input was filled.
+   * @param open False when the upstream closed its side.
+   * @throws {HttpSyntaxError} When the head is truncated.
    * @throws {Deno.errors.UnexpectedEof} When the connection ends before the head.
    */
-  async read(): Promise<ResponseHead> {
-    const { input } = this.#source;
-    for (let searched = 0;;) {
-      const from = input.start + Math.max(0, searched - 3);
-      const headEnd = findHeadEnd(input.bytes, from, input.end);
-      const end = headEnd < 0 ? input.end : headEnd;
-      if (end - input.start > MAX_HEAD_BYTES) throw tooLarge();
-      if (headEnd >= 0) return this.#parse(headEnd);
-      if (input.available > searched) checkPartialHead(input, searched);
-      searched = input.available;
-      if (!await this.#source.fill()) throw this.#closed();
-      this.#started = true;
-    }
+  filled(open: boolean): void {
+    if (!open) throw this.#closed();
+    this.#started = true;
   }
 
   #parse(end: number): ResponseHead {
-    const { input } = this.#source;
-    const head = parseResponseHead(input.bytes, input.start, end);
+    const head = parseResponseHead(this.#input.bytes, this.#input.start, end);
     if (head.headers.size > MAX_HEAD_FIELDS) throw tooLarge();
-    input.start = end;
+    this.#input.start = end;
+    this.#searched = 0;
     return head;
   }
 
