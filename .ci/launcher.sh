@@ -12,6 +12,7 @@ newline='
 block_bytes=@BLOCK_BYTES@
 program_entry=@PROGRAM_ENTRY@ program_block=@PROGRAM_BLOCK@ program_blocks=@PROGRAM_BLOCKS@
 runtime_entry=@RUNTIME_ENTRY@ runtime_block=@RUNTIME_BLOCK@ runtime_blocks=@RUNTIME_BLOCKS@
+run_flags='@RUN_FLAGS@'
 program_bytes=@PROGRAM_BYTES@ runtime_bytes=@RUNTIME_BYTES@
 
 has_size() {
@@ -85,6 +86,8 @@ unpack() {
   fi
   has_size "$program" "$program_bytes" ||
     place "$program" "$program_bytes" "$program_block" "$program_blocks" || return 1
+  # A process that runs the program for the first time analyzes it, and would keep 90 MB for that until it ends.
+  DENO_DIR=$deno_directory "$runtime" run $run_flags "$program" version >/dev/null 2>&1
   prune "$1"
   return 0
 }
@@ -95,6 +98,7 @@ start() {
   shift
   [ -n "$cache" ] || return 0
   runtime=$cache/$runtime_entry/gateway program=$cache/$program_entry/main.js
+  deno_directory=$cache/$program_entry/deno
   if ! is_unpacked "$cache" 2>/dev/null; then
     # In a subshell, which limits umask and traps to it.
     reason=$(unpack "$cache" >&2 || { printf '%s' "$reason" && exit 1; }) || {
@@ -106,11 +110,11 @@ start() {
     }
   fi
   touch -c "$runtime" "$program" 2>/dev/null
-  DENO_DIR=$cache/$program_entry/deno
+  DENO_DIR=$deno_directory
   GATEWAY_ARGV0=$0
   DENO_NO_UPDATE_CHECK=1
   export DENO_DIR GATEWAY_ARGV0 DENO_NO_UPDATE_CHECK
-  exec "$runtime" run @RUN_FLAGS@ "$program" "$@"
+  exec "$runtime" run $run_flags "$program" "$@"
 }
 
 # Unsets variables of the Deno and Node tools that would change the gateway's behavior. Those for trust and tokens stay.

@@ -177,6 +177,21 @@ Deno.test("launcher unpacks once when started eight times at once", async () => 
   ]);
 });
 
+Deno.test("launcher has a process of its own analyze the program when it unpacks it", async () => {
+  using sandbox = await Sandbox.create(`
+    const file = Deno.env.get("GATEWAY_CACHE_DIR") + "/runs";
+    Deno.writeTextFileSync(file, Deno.args[0] + "\\n", { append: true });
+  `);
+  const cache = sandbox.directory("cache");
+
+  for (const name of ["first", "second"]) {
+    await sandbox.run({ args: [name], env: { GATEWAY_CACHE_DIR: cache } });
+  }
+
+  const runs = await Deno.readTextFile(`${cache}/runs`);
+  assert.equal(runs, "version\nfirst\nsecond\n");
+});
+
 for (const file of ["gateway", "main.js"]) {
   Deno.test(`launcher unpacks ${file} again when it is cut short`, async () => {
     using sandbox = await Sandbox.create();
