@@ -30,17 +30,19 @@ export class CookieJar {
 
 /**
  * Acts as a user in a browser over plain HTTP: opens the page, submits its forms, follows redirects with cookies.
- * Returns the callback URL that leads back to the client, without opening it.
+ * Calls `beforeVisit` before each request. Returns the callback URL that leads back to the client, without opening it.
  */
 export async function logIn(
   authorizationUrl: string | URL,
   { account = "ada", answer = "allow" }: Answer = {},
   jar = new CookieJar(),
+  beforeVisit: (url: URL) => Promise<void> = () => Promise.resolve(),
 ): Promise<URL> {
   let url = new URL(authorizationUrl);
   const redirectUri = url.searchParams.get("redirect_uri") ?? "";
   let form: URLSearchParams | undefined;
   for (let visited = 0; visited < 20; visited++) {
+    await beforeVisit(url);
     const response = await fetch(url, {
       method: form === undefined ? "GET" : "POST",
       redirect: "manual",

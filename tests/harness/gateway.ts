@@ -17,7 +17,7 @@ export interface TestGateway extends AsyncDisposable {
 }
 
 /**
- * Starts a gateway with `gateways.default` on a free port and the rest of the short form as given.
+ * Starts a gateway with `gateways.default` on a free port, unless `listener` has one, and the rest of the short form as given.
  * @param resources Additional Kubernetes resources.
  */
 export async function startTestGateway(
@@ -29,7 +29,8 @@ export async function startTestGateway(
     readonly policies?: PolicyRegistry;
   } = {},
 ): Promise<TestGateway> {
-  const port = freePort();
+  const { port: given } = listener;
+  const port = typeof given === "number" ? given : freePort();
   const log: string[] = [];
   const accessLog: string[] = [];
   const shortForm = {

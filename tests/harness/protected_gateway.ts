@@ -34,15 +34,7 @@ export interface ProtectedGateway extends AsyncDisposable {
 /** Starts gateway and MCP server; disposing also stops `idp`. */
 export async function startProtectedGateway(
   idp: Idp,
-  {
-    provider,
-    audience,
-    rules = [],
-    mcp = {},
-    allowOrigins = ["*"],
-    port = freePort(),
-    config = {},
-  }: Protection,
+  { port = freePort(), ...protection }: Protection,
 ): Promise<ProtectedGateway> {
   await using opening = new AsyncDisposableStack();
   opening.use(idp);
@@ -50,29 +42,10 @@ export async function startProtectedGateway(
   const origin = `http://127.0.0.1:${port}`;
   const url = `${origin}/mcp`;
   const { accessLog } = opening.use(
-    await startTestGateway({
-      config,
-      routes: [{
-        name: "mcp",
-        matches: prefixes.map((value) => ({
-          path: { type: "PathPrefix", value },
-        })),
-        filters: [{ type: "CORS", cors: { ...cors, allowOrigins } }],
-        backends: [{ host: new URL(server.origin).host }],
-        policies: {
-          jwtAuthentication: {
-            providers: [{
-              issuer: idp.issuer,
-              audiences: [audience ?? url],
-              jwks: { url: idp.origin + idp.jwksPath },
-            }],
-            mcp: { provider, ...mcp },
-          },
-          ...(rules.length > 0 &&
-            { authorization: { policy: { matchExpressions: rules } } }),
-        },
-      }],
-    }, { port }),
+    await startTestGateway(
+      protectedConfig(idp, { ...protection, url, upstream: server.origin }),
+      { port },
+    ),
   );
   const open = opening.move();
   return {
@@ -81,6 +54,52 @@ export async function startProtectedGateway(
     accessLog,
     requests: () => accessLog.map(shorten),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** An MCP server, and its URL for clients. */
+export interface ProtectedServer extends Omit<Protection, "port"> {
+  readonly url: string;
+  /** Origin of the server itself. */
+  readonly upstream: string;
+}
+
+/** Returns the configuration of a gateway that protects an MCP server. */
+export function protectedConfig(
+  idp: Idp,
+  {
+    provider,
+    url,
+    upstream,
+    audience = url,
+    rules = [],
+    mcp = {},
+    allowOrigins = ["*"],
+    config = {},
+  }: ProtectedServer,
+): Readonly<Record<string, unknown>> {
+  return {
+    config,
+    routes: [{
+      name: "mcp",
+      matches: prefixes.map((value) => ({
+        path: { type: "PathPrefix", value },
+      })),
+      filters: [{ type: "CORS", cors: { ...cors, allowOrigins } }],
+      backends: [{ host: new URL(upstream).host }],
+      policies: {
+        jwtAuthentication: {
+          providers: [{
+            issuer: idp.issuer,
+            audiences: [audience],
+            jwks: { url: idp.origin + idp.jwksPath },
+          }],
+          mcp: { provider, ...mcp },
+        },
+        ...(rules.length > 0 &&
+          { authorization: { policy: { matchExpressions: rules } } }),
+      },
+    }],
   };
 }
 

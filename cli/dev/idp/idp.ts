@@ -25,8 +25,8 @@ export interface Idp extends AsyncDisposable {
   readonly clientId: string;
   /** Gets a token for a machine client, with the client credentials grant. */
   issueMachineToken(audience: string): Promise<string>;
-  /** Replaces the signing key; the old one is removed from the keys. */
-  rotateKeys(): Promise<void>;
+  /** Replaces the signing key, under a new key ID by default; the old one is removed from the keys. */
+  rotateKeys(keyId?: "same" | "new"): Promise<void>;
   /** Stops listening: connections are refused. */
   stop(): Promise<void>;
   /** Listens again at the same origin, with the same sessions, clients and keys. */
@@ -48,8 +48,11 @@ export async function startIdp(
   );
   const { origin } = server;
   const issuer = origin + issuerPath;
-  async function rotateKeys() {
-    const jwks = { keys: [await createSigningKey()] };
+  let kid: string | undefined;
+  async function rotateKeys(keyId: "same" | "new" = "new") {
+    const key = await createSigningKey();
+    kid = keyId === "same" ? kid ?? key.kid : key.kid;
+    const jwks = { keys: [{ ...key, kid }] };
     const provider = new Provider(issuer, { ...configuration, jwks });
     if (!traits.sendsIssuer) provider.use(hideIssuer);
     handle = createHandler(provider, traits, options.onRequest);
