@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { builtInPolicies } from "../../../src/policy/registry.ts";
 import type { TraceEvent } from "../../../src/telemetry/trace/trace_event.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { fetchRaw, type RawRequest } from "../../harness/fetch_raw.ts";
@@ -252,7 +253,44 @@ for (const [name, scenario] of Object.entries(scenarios)) {
   });
 }
 
+Deno.test("a policy selection has each kind of its phase, null where there is none", async () => {
+  const { events } = await run({ script: ok });
+  const selections = events.flatMap(({ message }) =>
+    message.type === "policySelection" ? [message] : []
+  );
+
+  assert.equal(selections.length, 3);
+  for (const { phase, effectivePolicy } of selections) {
+    const names = builtInPolicies.running(phase)
+      .flatMap(({ selection }) => Object.keys(selection));
+    assert.deepEqual(
+      names.filter((name) => effectivePolicy[name] !== null),
+      [],
+    );
+  }
+});
+
 async function traceOf(scenario: Scenario): Promise<string> {
+  const { events, ports } = await run(scenario);
+  return normalize(events.map(withoutNulls), ports);
+}
+
+/** Leaves out policies that are not configured, so that a new kind of policy changes no golden file of others. */
+function withoutNulls(event: TraceEvent): TraceEvent {
+  const { message } = event;
+  if (message.type !== "policySelection") return event;
+  const configured = Object.entries(message.effectivePolicy)
+    .filter(([, value]) => value !== null);
+  const effectivePolicy = Object.fromEntries(configured);
+  return { ...event, message: { ...message, effectivePolicy } };
+}
+
+interface Run {
+  readonly events: readonly TraceEvent[];
+  readonly ports: Readonly<Record<string, number>>;
+}
+
+async function run(scenario: Scenario): Promise<Run> {
   const { script, warmUp = 0, target = "/v1", request = {} } = scenario;
   const clock = new HurriedClock();
   const arrived = Promise.withResolvers<void>();
@@ -274,7 +312,7 @@ async function traceOf(scenario: Scenario): Promise<string> {
   }
   await answer;
   const events = await eventsOf(stream);
-  return normalize(events, { listener: gateway.port, upstream: port });
+  return { events, ports: { listener: gateway.port, upstream: port } };
 }
 
 function start(
