@@ -28,15 +28,16 @@ const TOKENS_PER_STEP = 256;
  * Parses all documents of a YAML stream in steps, with the result of `parseAllDocuments`.
  *
  * The package composes a document in one call, which takes 20 ms per 1,000 routes. So long lists are composed a few items at a time.
- * Documents with errors are composed again in one call: messages and places depend on what is around an error.
  */
 export function* compose(
   text: string,
   lineCounter: LineCounter,
 ): Generator<void, readonly Document.Parsed[]> {
   const tokens = yield* parse(text, lineCounter);
-  const documents = yield* composeInParts(tokens);
-  return documents ?? [...createComposer().compose(tokens)];
+  // Directives concern all parts of a document.
+  return tokens.some(({ type }) => type === "directive")
+    ? [...createComposer().compose(tokens)]
+    : yield* composeInParts(tokens);
 }
 
 function createComposer(): Composer {
@@ -64,80 +65,133 @@ type List = CST.BlockSequence | CST.FlowCollection;
 /** Shorter lists are composed at once. */
 const ITEMS_PER_STEP = 16;
 
-/** Returns `undefined` when a document has an error or a warning, or directives, which parts of it would not know. */
+/** Limit of items with an error, or near one, in a list: further errors are not reported. */
+const MAX_FAULTY_ITEMS = 512;
+
+/**
+ * Composes long lists in parts, and puts the parts into the documents. In a document with errors, long lists have only the items
+ * around errors, on which messages and places depend.
+ */
 function* composeInParts(
   tokens: readonly CST.Token[],
-): Generator<void, readonly Document.Parsed[] | undefined> {
-  if (tokens.some(({ type }) => type === "directive")) return undefined;
-  const longLists: List[] = [];
-  const shortened = tokens.map((token) => shorten(token, longLists));
-  const itemsByOffset = new Map<number, readonly unknown[]>();
-  for (const list of longLists) {
-    const items: unknown[] = [];
-    const end = list.items.length - 1;
-    for (let from = 0; from < end; from += ITEMS_PER_STEP) {
-      const part = slice(list, from, Math.min(from + ITEMS_PER_STEP, end));
-      const found = composeItems(part);
-      if (found === undefined) return undefined;
-      items.push(...found);
+): Generator<void, readonly Document.Parsed[]> {
+  const lists: ComposedLists = new Map();
+  for (const list of tokens.flatMap((token) => [...longListsOf(token)])) {
+    const last = list.items.length - 1;
+    const composed: ComposedList = { nodes: [], kept: new Set([last]) };
+    for (let from = 0; from < last; from += ITEMS_PER_STEP) {
+      const to = Math.min(from + ITEMS_PER_STEP, last);
+      const nodes = composeItems(list, from, to);
+      if (nodes !== undefined) composed.nodes.push(...nodes);
+      else keepItems(composed, from, to);
       yield;
     }
-    itemsByOffset.set(list.offset, items);
+    if (!hasCommas(list, last, last + 1)) keepItems(composed, last, last + 1);
+    lists.set(list.offset, composed);
   }
-  const documents = [...createComposer().compose(shortened)];
-  if (!documents.every(isSound)) return undefined;
-  for (const { contents } of documents) complete(contents, itemsByOffset);
+  let documents = composeShortened(tokens, lists);
+  if (!documents.every(isSound)) {
+    for (const list of lists.values()) {
+      const last = Math.max(...list.kept);
+      keepItems(list, last, last + 1);
+    }
+    documents = composeShortened(tokens, lists);
+  }
+  for (const document of documents) {
+    if (isSound(document)) complete(document.contents, lists);
+  }
   yield;
   return documents;
 }
 
-/** Returns a copy in which long lists, also those in mappings, have their last item alone: it tells where the list ends. */
-function shorten(token: CST.Token, longLists: List[]): CST.Token {
+/** Long lists by their offset. */
+type ComposedLists = Map<number, ComposedList>;
+
+interface ComposedList {
+  /** Nodes of all items except the last one; incomplete if some are faulty. */
+  readonly nodes: unknown[];
+  /** Indexes of the items that the shortened list has: the last one, which tells where the list ends, and those around errors. */
+  readonly kept: Set<number>;
+}
+
+/** Keeps the items `[from, to)` and the one before, after which an error may be reported. */
+function keepItems({ kept }: ComposedList, from: number, to: number): void {
+  if (kept.size > MAX_FAULTY_ITEMS) return;
+  for (let i = Math.max(0, from - 1); i < to; i++) kept.add(i);
+}
+
+/** Finds long lists that are values of mappings, or of a document. */
+function* longListsOf(token: CST.Token | undefined): Generator<List> {
+  switch (token?.type) {
+    case "document":
+      return yield* longListsOf(token.value);
+    case "block-map":
+    case "block-seq":
+    case "flow-collection":
+      if (isMapping(token)) {
+        for (const { value } of token.items) yield* longListsOf(value);
+      } else if (token.items.length > ITEMS_PER_STEP) yield token;
+  }
+}
+
+function isMapping(
+  token: CST.BlockMap | List,
+): token is CST.BlockMap | CST.FlowCollection {
+  return token.type === "block-map" ||
+    token.type === "flow-collection" && token.start.source === "{";
+}
+
+function composeShortened(
+  tokens: readonly CST.Token[],
+  lists: ComposedLists,
+): Document.Parsed[] {
+  const shortened = tokens.map((token) => shorten(token, lists));
+  return [...createComposer().compose(shortened)];
+}
+
+/** Returns a copy in which long lists have only the items to keep. */
+function shorten(token: CST.Token, lists: ComposedLists): CST.Token {
   const shortenValue = <Item extends { readonly value?: CST.Token }>(
     item: Item,
   ): Item =>
     item.value === undefined
       ? item
-      : { ...item, value: shorten(item.value, longLists) };
+      : { ...item, value: shorten(item.value, lists) };
 
-  switch (token.type) {
-    case "document":
-      return shortenValue(token);
-    case "block-map":
-      return { ...token, items: token.items.map(shortenValue) };
-    case "block-seq":
-    case "flow-collection": {
-      if (token.type === "flow-collection" && token.start.source === "{") {
-        return { ...token, items: token.items.map(shortenValue) };
-      }
-      const count = token.items.length;
-      if (count <= ITEMS_PER_STEP || !canBeSliced(token)) return token;
-      longLists.push(token);
-      return slice(token, count - 1, count);
-    }
-    default:
-      return token;
+  if (token.type === "document") return shortenValue(token);
+  if (token.type === "block-map") {
+    return { ...token, items: token.items.map(shortenValue) };
   }
+  if (token.type !== "block-seq" && token.type !== "flow-collection") {
+    return token;
+  }
+  const list = lists.get(token.offset);
+  if (list !== undefined) return slice(token, (i) => list.kept.has(i));
+  return token.type === "flow-collection" && isMapping(token)
+    ? { ...token, items: token.items.map(shortenValue) }
+    : token;
 }
 
-/** In brackets, errors about commas depend on the items around them. */
-function canBeSliced(list: List): boolean {
+/** Returns whether items in brackets have a comma between them, and no other. */
+function hasCommas(list: List, from: number, to: number): boolean {
   return list.type === "block-seq" ||
-    list.items.every(({ start, value }, index) =>
+    list.items.slice(from, to).every(({ start, value }, i) =>
       value !== undefined &&
-      start.filter(isComma).length === Math.min(index, 1)
+      start.filter(isComma).length === Math.min(from + i, 1)
     );
 }
 
-function slice(list: List, from: number, to: number): List {
+/** Returns a copy of a list with some of its items. */
+function slice(list: List, isKept: (index: number) => boolean): List {
   if (list.type === "block-seq") {
-    return { ...list, items: list.items.slice(from, to) };
+    return { ...list, items: list.items.filter((_, i) => isKept(i)) };
   }
-  const items = list.items.slice(from, to).map((item, index) =>
-    index > 0
-      ? item
-      : { ...item, start: item.start.filter((token) => !isComma(token)) }
-  );
+  const first = list.items.findIndex((_, i) => isKept(i));
+  const items = list.items.flatMap((item, i) => {
+    if (!isKept(i)) return [];
+    if (i === 0 || i > first) return [item];
+    return [{ ...item, start: item.start.filter((each) => !isComma(each)) }];
+  });
   return { ...list, items };
 }
 
@@ -145,12 +199,18 @@ function isComma({ type }: CST.SourceToken): boolean {
   return type === "comma";
 }
 
-function composeItems(list: List): readonly unknown[] | undefined {
+/** Composes the items `[from, to)` of a list; returns `undefined` if there is an error. */
+function composeItems(
+  list: List,
+  from: number,
+  to: number,
+): readonly unknown[] | undefined {
+  if (!hasCommas(list, from, to)) return undefined;
   const { offset } = list;
-  const tokens: CST.Token[] = [
-    { type: "document", offset, start: [], value: list },
-  ];
-  const [document] = createComposer().compose(tokens);
+  const value = slice(list, (i) => from <= i && i < to);
+  const [document] = createComposer().compose([
+    { type: "document", offset, start: [], value },
+  ]);
   if (document === undefined || !isSound(document)) return undefined;
   return isSeq(document.contents) ? document.contents.items : undefined;
 }
@@ -162,12 +222,13 @@ function isSound({ errors, warnings }: Document): boolean {
 /** Puts the items before the last one back into the lists that were shortened. */
 function complete(
   node: unknown,
-  itemsByOffset: ReadonlyMap<number, readonly unknown[]>,
+  lists: ComposedLists,
 ): void {
   if (isMap(node)) {
-    for (const { value } of node.items) complete(value, itemsByOffset);
+    for (const { value } of node.items) complete(value, lists);
   } else if (isSeq(node) && node.range) {
-    const items = itemsByOffset.get(node.range[0]);
-    if (items !== undefined) node.items = [...items, ...node.items];
+    const list = lists.get(node.range[0]);
+    if (list === undefined) return;
+    node.items = [...list.nodes, ...node.items.slice(-1)];
   }
 }

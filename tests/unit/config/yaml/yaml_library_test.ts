@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
-import { isAlias, isMap, isScalar, isSeq, parseAllDocuments } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseAllDocuments,
+} from "yaml";
 import { runToEnd } from "../../../../src/base/slices.ts";
 import { parseYaml } from "../../../../src/config/yaml/yaml.ts";
+import { compose } from "../../../../src/config/yaml/yaml_library.ts";
+import { createRandom } from "../../../harness/mutations.ts";
 import type { YamlNode } from "../../../../src/config/yaml/yaml_node.ts";
 
 /** Values and places of a node as the package finds them when it composes the document in one call. */
@@ -156,3 +166,43 @@ for (
     assert.match(first ?? "", message);
   });
 }
+
+/** The errors of documents that are reported: the first of each, and duplicate keys. */
+function errorsOf(documents: Iterable<Document>) {
+  return Array.from(
+    documents,
+    ({ errors, warnings }) =>
+      [...errors, ...warnings]
+        .filter(({ code }, index) => index === 0 || code === "DUPLICATE_KEY")
+        .map(({ code, pos, message }) => ({ code, pos, message })),
+  );
+}
+
+Deno.test("errors in or beside long lists are those of one call, whatever is wrong", () => {
+  const next = createRandom(4711);
+  const random = (count: number) => Math.floor(next() * count);
+  const characters = "\n\n  ::,,-[]{}\"'#&*!|>%@`ab\t";
+  let faulty = 0;
+  for (let run = 0; run < 300; run++) {
+    let text = pick(Object.values(cases));
+    for (let edits = 1 + random(2); edits > 0; edits--) {
+      const at = random(text.length);
+      const insert = pick([...characters, "", "- x: 1\n  x: 2\n"]);
+      text = text.slice(0, at) + insert + text.slice(at + random(3));
+    }
+    const expected = errorsOf(
+      parseAllDocuments(text, { merge: true, prettyErrors: false }),
+    );
+    const actual = errorsOf(runToEnd(compose(text, new LineCounter())));
+
+    assert.deepEqual({ text, errors: actual }, { text, errors: expected });
+    if (expected.flat().length > 0) faulty++;
+  }
+  assert(faulty > 60);
+
+  function pick<Item>(items: readonly Item[]): Item {
+    const item = items[random(items.length)];
+    assert(item !== undefined);
+    return item;
+  }
+});
