@@ -1,6 +1,6 @@
 import { environment } from "./environment.ts";
 import type { Ast, Parsed } from "./library.ts";
-import { textOf } from "./membership.ts";
+import { textOf } from "./paths.ts";
 import {
   type FieldName,
   fieldsOf,

@@ -13,11 +13,23 @@ const ITEMS_PER_STEP = 16;
 // Evaluations are synchronous and never nested, so one counter is enough.
 let stepsLeft = MAX_STEPS;
 let inMacros = false;
+let isShared = false;
 
 /** Resets the counter for the next evaluation. */
 export function resetCost(): void {
-  stepsLeft = MAX_STEPS;
   inMacros = false;
+  if (!isShared) stepsLeft = MAX_STEPS;
+}
+
+/** Runs several evaluations that may take as many steps together as one. */
+export function withSharedSteps<Result>(run: () => Result): Result {
+  stepsLeft = MAX_STEPS;
+  isShared = true;
+  try {
+    return run();
+  } finally {
+    isShared = false;
+  }
 }
 
 /**

@@ -3,12 +3,15 @@ import { checkNames, type Usage } from "./check.ts";
 import type { EvaluationFailure } from "./evaluation_failure.ts";
 import { type Ast, parseExpression } from "./library.ts";
 import { findMistake } from "./mistakes.ts";
-import { membershipsOf } from "./membership.ts";
 import {
   type IsUnknownInput,
   type PartialResult,
   planPartially,
-} from "./partial.ts";
+} from "./partial/partial.ts";
+import {
+  type ScopeCondition,
+  scopeConditionOf,
+} from "./partial/scope_condition.ts";
 import { type FieldPath, fieldPathsOf, shapeAt } from "./paths.ts";
 import { asCondition, planValue } from "./plan.ts";
 import { type ResultType, resultTypeOf } from "./result_type.ts";
@@ -89,19 +92,11 @@ export class Expression {
     return planPartially(this.#ast, isUnknownInput);
   }
 
-  /**
-   * The OAuth scopes that the expression requires, such as `["a"]` for `'a' in jwt.scope.split(' ')`; `undefined` when it requires
-   * anything else.
-   */
-  get requiredScopes(): readonly string[] | undefined {
-    const memberships = membershipsOf(this.#ast);
-    const isScopes = memberships?.every(({ claim }) => scopeClaims.has(claim));
-    return isScopes ? memberships?.map(({ member }) => member) : undefined;
+  /** Returns it as a condition on the scopes of the token; `undefined` when it reads none. */
+  scopeCondition(): ScopeCondition | undefined {
+    return scopeConditionOf(this.#ast);
   }
 }
-
-/** Claims with OAuth scopes: that of RFC 8693 section 4.2, and those of providers. */
-const scopeClaims: ReadonlySet<string> = new Set(["scope", "scp", "scopes"]);
 
 /**
  * Compiles an expression; returns a fault if it is invalid.

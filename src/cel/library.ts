@@ -34,7 +34,7 @@ import {
   readUnknown,
   UNKNOWN,
   UNKNOWN_FUNCTION,
-} from "./unknown.ts";
+} from "./partial/unknown.ts";
 
 /** A value in an expression: integers are `bigint`, objects maps, arrays lists. */
 export type Value = CelInput;
@@ -225,6 +225,17 @@ function appended(list: CelInput, item: CelInput): CelInput {
   }
   items.push(item);
   return list;
+}
+
+/** Limit of strings that are read from a list. */
+const MAX_STRINGS = 64;
+
+/** Returns a string, or the strings in a list, of a result of an expression. */
+export function stringsOf(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (!isCelList(value)) return [];
+  return [...value].slice(0, MAX_STRINGS)
+    .filter((item) => typeof item === "string");
 }
 
 /** Parses an expression; returns a fault if the syntax is invalid. */

@@ -1,6 +1,5 @@
 import { joinShapes, type JsonShape, WHOLE } from "../base/json/json_shape.ts";
 import type { Ast } from "./library.ts";
-import { textOf } from "./membership.ts";
 
 /** A field that an expression reads, including its contents: `["mcp", "tool", "name"]`. */
 export type FieldPath = readonly [variable: string, ...fields: string[]];
@@ -75,7 +74,7 @@ function childrenOf({ exprKind: kind }: Ast): readonly Ast[] {
 }
 
 /** Returns the chain of fields of `part`; `undefined` when it is anything else. */
-function pathOf(part: Ast | undefined): FieldPath | undefined {
+export function pathOf(part: Ast | undefined): FieldPath | undefined {
   const kind = part?.exprKind;
   switch (kind?.case) {
     case "identExpr":
@@ -111,4 +110,11 @@ export function shapeAt(
     shape = shape === undefined ? read : joinShapes(shape, read);
   }
   return shape;
+}
+
+/** Returns the value of a string literal such as `'a'`; `undefined` for anything else. */
+export function textOf({ exprKind: kind }: Ast): string | undefined {
+  if (kind.case !== "constExpr") return undefined;
+  const { constantKind } = kind.value;
+  return constantKind.case === "stringValue" ? constantKind.value : undefined;
 }

@@ -4,7 +4,7 @@ import { EvaluationFailure } from "./evaluation_failure.ts";
 import type { Ast, Value } from "./library.ts";
 import { type FieldPath, fieldPathsOf } from "./paths.ts";
 import { typeName } from "./result_type.ts";
-import { UNKNOWN } from "./unknown.ts";
+import { UNKNOWN } from "./partial/unknown.ts";
 import { isVariable, type Variables } from "./variables.ts";
 
 /** Plans an expression. The function returns its value, why there is none, or `UNKNOWN`; it never throws. */

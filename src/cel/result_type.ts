@@ -1,5 +1,5 @@
 import type { Ast } from "./library.ts";
-import { textOf } from "./membership.ts";
+import { textOf } from "./paths.ts";
 
 /** Type of an expression's value, as far as its text determines it. */
 export type ResultType =

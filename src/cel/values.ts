@@ -13,14 +13,39 @@ const MAX_VALUES = 20_000;
  * @throws {RangeError} If they are nested too deeply, or too many.
  */
 export function claimsValue(claims: Readonly<Record<string, unknown>>): Value {
+  return convertClaims(claims).value;
+}
+
+/** Converts claims of which some are changed or added. */
+export function claimsWith(
+  claims: Readonly<Record<string, unknown>>,
+  changes: Readonly<Record<string, unknown>>,
+): Value {
+  const { entries } = convertClaims(claims);
+  const changed = convertClaims(changes).entries;
+  return lazyMap(
+    () => new Set([...entries.keys(), ...changed.keys()]),
+    (name) => changed.get(name) ?? entries.get(name),
+  );
+}
+
+interface ConvertedClaims {
+  readonly entries: ReadonlyMap<string, Value>;
+  readonly value: Value;
+}
+
+function convertClaims(
+  claims: Readonly<Record<string, unknown>>,
+): ConvertedClaims {
   const known = converted.get(claims);
   if (known !== undefined) return known;
-  const value = mapValue(entriesOf(claims, { left: MAX_VALUES }, MAX_DEPTH));
+  const entries = entriesOf(claims, { left: MAX_VALUES }, MAX_DEPTH);
+  const value = { entries, value: mapValue(entries) };
   converted.set(claims, value);
   return value;
 }
 
-const converted = new WeakMap<object, Value>();
+const converted = new WeakMap<object, ConvertedClaims>();
 
 /**
  * Converts a result of `JSON.parse`, like claims; it may be any value.

@@ -26,6 +26,8 @@ export interface PolicyContext {
    * Before routing, it is that of the route which would match now.
    */
   readonly readableBy?: ReadableBy | undefined;
+  /** Scopes that every request needs a token for, as far as the policies here know; for challenges. */
+  readonly requiredScopes: readonly string[];
   readonly slots: Slots;
   /** Set while the request is traced. */
   readonly trace?: PolicyTrace | undefined;
@@ -43,6 +45,8 @@ export interface PolicyContext {
  * @typeParam Reason Reasons of the rejections that it returns, which its kind declares.
  */
 export interface Policy<Reason extends string = string> {
+  /** Scopes without which it denies every request; challenges of policies before it name them. */
+  readonly requiredScopes?: readonly string[];
   onRequest?(
     context: PolicyContext,
   ): RequestVerdict<Reason> | Promise<RequestVerdict<Reason>>;

@@ -47,6 +47,14 @@ export class RequestContext implements PolicyContext {
     return undefined;
   }
 
+  get requiredScopes(): readonly string[] {
+    const { route, listener } = this.#routed;
+    const policies = route?.policies ?? listener?.policies ?? [];
+    return [
+      ...new Set(policies.flatMap(({ requiredScopes = [] }) => requiredScopes)),
+    ];
+  }
+
   get resourcePath(): string | undefined {
     return this.#routed.route?.resourcePath;
   }

@@ -10,7 +10,7 @@ import {
 import { TokenError } from "../../identity/token.ts";
 import type { TokenVerifier } from "../../identity/token_verifier.ts";
 import { rejectWith } from "./auth_responses.ts";
-import { bearerChallenge } from "./challenge.ts";
+import { type BearerChallenge, bearerChallenge } from "./challenge.ts";
 import { type CredentialPlace, credentialPlace } from "./credential.ts";
 import { jwtClaims, protectedResource } from "./request_identity.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
@@ -87,7 +87,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     }
     const token = this.#place.read(request);
     if (token !== undefined) return this.#verify(token, context);
-    if (this.#mode === "Strict") return demandToken(mcp?.metadataUrl(context));
+    if (this.#mode === "Strict") return demandToken(this.#demand(context));
     context.trace?.skip("no token");
   }
 
@@ -112,6 +112,15 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     );
   }
 
+  /** Returns the metadata of the resource and the scopes that a client should request. */
+  #demand(context: PolicyContext): BearerChallenge {
+    const scopes = context.requiredScopes;
+    return {
+      resourceMetadata: this.#mcp?.metadataUrl(context),
+      scope: scopes.length === 0 ? undefined : scopes.join(" "),
+    };
+  }
+
   #reject(error: unknown, context: PolicyContext): JwtVerdict {
     if (this.#mode === "Permissive" && isRejection(error)) {
       // Claims of a gateway-phase policy are from other providers; rules for this one must not see them.
@@ -120,7 +129,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
       return undefined;
     }
     if (error instanceof TokenError) {
-      return rejectToken(error, this.#mcp?.metadataUrl(context));
+      return rejectToken(error, this.#demand(context));
     }
     if (error instanceof DocumentUnavailableError) {
       return rejectTemporarily(error);
@@ -175,12 +184,10 @@ function isRejection(error: unknown): boolean {
 }
 
 /** RFC 6750 section 3.1: without a token there is no error code. */
-function demandToken(
-  resourceMetadata: string | undefined,
-): Rejection<"jwt_auth"> {
+function demandToken(demand: BearerChallenge): Rejection<"jwt_auth"> {
   const description = "a bearer token is required";
   const response = rejectWith("unauthorized", description, {
-    "www-authenticate": bearerChallenge({ resourceMetadata }),
+    "www-authenticate": bearerChallenge(demand),
   });
   return new Rejection("jwt_auth", description, response);
 }
@@ -188,16 +195,12 @@ function demandToken(
 /** Tells the client which check failed; only log and trace have the found and expected values. */
 function rejectToken(
   tokenError: TokenError,
-  resourceMetadata: string | undefined,
+  demand: BearerChallenge,
 ): Rejection<"jwt_auth"> {
   const { message: description } = tokenError;
   const error = "invalid_token";
   const response = rejectWith(error, description, {
-    "www-authenticate": bearerChallenge({
-      resourceMetadata,
-      error,
-      description,
-    }),
+    "www-authenticate": bearerChallenge({ ...demand, error, description }),
   });
   return new Rejection("jwt_auth", describeError(tokenError), response);
 }

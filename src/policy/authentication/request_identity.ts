@@ -15,6 +15,8 @@ export const basicAuthUser = defineIdentity("basicAuth", "username");
 export interface ProtectedResource {
   /** Returns the URL of its metadata, for `resource_metadata` of a challenge. */
   metadataUrl(context: PolicyContext): string;
+  /** Scopes that the metadata lists. */
+  readonly scopesSupported: readonly string[];
 }
 
 /** The MCP server that a route protects; a challenge for more scopes points to its metadata. */

@@ -31,7 +31,7 @@ import type { PolicyServices } from "../policy_services.ts";
 import { Rejection } from "../rejection.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 import { ListFilter } from "./list_filter.ts";
-import { missingScopes } from "./scopes.ts";
+import { RequiredScopes } from "./scopes.ts";
 
 /** Finds rules that cannot be evaluated, or are never true. */
 export function checkAuthorization(
@@ -71,6 +71,7 @@ export function createAuthorization(
   const use = joinBodyUses(rules.map(({ bodyUse }) => bodyUse));
   const passing = action === "Allow";
   const mode: Mode = passing ? "require" : "deny";
+  const scopes = new RequiredScopes(rules, passing);
   const lists = ListFilter.create(rules, passing, services);
 
   function decide(
@@ -89,24 +90,31 @@ export function createAuthorization(
         noteFailedExpression(context, "authorization");
       }
       const verdict = verdictOf(evaluated, mode, "deny");
-      return reject(context, denying, mode, verdict);
+      return reject(context, denying, scopes, verdict);
     }
     context.trace?.report(verdictOf(evaluated, mode, "allow"));
     return undefined;
   }
 
-  if (use === undefined) return { onRequest: decide };
+  const demands = {
+    get requiredScopes() {
+      return scopes.always;
+    },
+  };
+  if (use === undefined) return Object.assign(demands, { onRequest: decide });
   const decideByBody = async (context: PolicyContext) => {
     await readBodyVariables(context, use);
     const refusal = decide(context);
     if (refusal === undefined) await lists?.watch(context);
     return refusal;
   };
-  if (lists === undefined) return { onRequest: decideByBody };
-  return {
+  return Object.assign(demands, {
     onRequest: decideByBody,
-    onResponse: (context, response) => lists.filter(context, response),
-  };
+    ...(lists !== undefined && {
+      onResponse: (context: PolicyContext, response: ResponseMessage) =>
+        lists.filter(context, response),
+    }),
+  });
 }
 
 interface AuthorizationOptions extends Pick<PolicyOptions, "hide"> {
@@ -138,12 +146,16 @@ function verdictOf(
 function reject(
   context: PolicyContext,
   denying: readonly EvaluatedRule[],
-  mode: Mode,
+  scopes: RequiredScopes,
   verdict: AuthorizationResult,
 ): Rejection<"authorization"> {
   const jwt = context.slots.get(jwtClaims);
-  const required = mode === "require" ? denying.map(({ rule }) => rule) : [];
-  const missing = jwt && missingScopes(jwt, required);
+  const missing = jwt && scopes.missing(
+    context,
+    jwt,
+    denying.map(({ rule }) => rule),
+    context.slots.get(protectedResource)?.scopesSupported,
+  );
   return new Rejection(
     "authorization",
     denying.map(describeResult).join("; "),

@@ -1,7 +1,8 @@
 import type { Hide } from "../../base/redaction.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import type { Expression } from "../../cel/expression.ts";
-import { type PartialResult, unknownField } from "../../cel/partial.ts";
+import { type PartialResult, unknownField } from "../../cel/partial/partial.ts";
+import type { ScopeCondition } from "../../cel/partial/scope_condition.ts";
 import type { FieldPath } from "../../cel/paths.ts";
 import type { Variables } from "../../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
@@ -22,12 +23,11 @@ export interface EvaluatedRule {
 export class AuthorizationRule {
   /** Redacted text, for log and trace. */
   readonly shown: string;
-  /** The scopes that it requires; `undefined` when it requires anything else. */
-  readonly requiredScopes: readonly string[] | undefined;
   readonly bodyUse: BodyUse;
   /** The fields of `mcp` about a target that it reads. */
   readonly targets: ReadonlySet<McpTargetName>;
   readonly #expression: Expression;
+  #scopeCondition: ScopeCondition | undefined;
   /** The test without a field of `mcp` that a list does not have; `undefined` if the rule does not read the field. */
   readonly #partial: Readonly<
     Record<"arguments" | "uri", PartialTest | undefined>
@@ -38,7 +38,6 @@ export class AuthorizationRule {
   constructor(text: string, hide: Hide) {
     const expression = compileChecked(text, hide);
     this.shown = expression.shown;
-    this.requiredScopes = expression.requiredScopes;
     this.bodyUse = bodyUseOf(expression);
     this.targets = new Set(
       targetNames.filter((name) => expression.shapeAt(["mcp", name])),
@@ -62,6 +61,16 @@ export class AuthorizationRule {
       this.#decided.set(claims, result);
     }
     return result;
+  }
+
+  /** Tests with variables of another token than that of the request. */
+  testAnew(variables: Variables): RuleResult {
+    return this.#expression.test(variables);
+  }
+
+  /** The rule as a condition on scopes; `undefined` when it reads none. */
+  get scopeCondition(): ScopeCondition | undefined {
+    return this.#scopeCondition ??= this.#expression.scopeCondition();
   }
 
   /**

@@ -96,6 +96,10 @@ export class McpOAuth implements ProtectedResource {
       : this.#registrationAt(this.#addressOf(registrationUrl));
   }
 
+  get scopesSupported(): readonly string[] {
+    return this.#config.resourceMetadata?.scopesSupported ?? [];
+  }
+
   metadataUrl(context: PolicyContext): string {
     return resourceMetadataUrl(this.#origin(context), pathOfResource(context));
   }

@@ -221,23 +221,3 @@ Deno.test("an expression knows which fields it names, and a variable of a macro 
   assert.equal(compile("'a' + toJson([1])").isConstant, true);
   assert.equal(compile("env.gateway").isConstant, false);
 });
-
-const scopes: [string, string[] | undefined][] = [
-  ["'a' in jwt.scope.split(' ')", ["a"]],
-  ["'a' in jwt['scope'].split(' ')", ["a"]],
-  ["'a' in jwt.scp && 'b' in jwt.scp", ["a", "b"]],
-  ["'a' in jwt.scopes", ["a"]],
-  ["'a' in jwt.roles", undefined],
-  ["'a' in jwt.scp || 'b' in jwt.scp", undefined],
-  ["'a' in jwt.scp && jwt.sub == 'x'", undefined],
-  ["!('a' in jwt.scp)", undefined],
-  ["'a' in request.headers.scope.split(' ')", undefined],
-  ["'a' in jwt.scope.split(',')", undefined],
-  ["jwt.a in jwt.scp", undefined],
-  ["true", undefined],
-];
-for (const [text, expected] of scopes) {
-  Deno.test(`requiredScopes of ${text}`, () => {
-    assert.deepEqual(compile(text).requiredScopes, expected);
-  });
-}

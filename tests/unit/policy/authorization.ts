@@ -28,17 +28,22 @@ export async function decide(
     claims,
     body,
     isMcp = false,
+    scopesSupported = [],
     ...request
   }: Parameters<typeof context>[0] & {
     claims?: Claims;
     body?: string | Body;
     isMcp?: boolean;
+    scopesSupported?: readonly string[];
   } = {},
 ) {
   const on = context(request);
   if (claims !== undefined) on.slots.set(jwtClaims, claims);
   if (isMcp) {
-    on.slots.set(protectedResource, { metadataUrl: () => "https://gw/meta" });
+    on.slots.set(protectedResource, {
+      metadataUrl: () => "https://gw/meta",
+      scopesSupported,
+    });
   }
   if (body !== undefined) {
     on.request.body = typeof body === "string" ? textBody(body) : body;

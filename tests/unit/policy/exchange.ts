@@ -45,6 +45,7 @@ export function context(
     acceptedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
     gateway: "public",
     matchedPrefix,
+    requiredScopes: [],
     slots: new Slots(),
   };
 }

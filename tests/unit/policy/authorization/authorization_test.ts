@@ -1,6 +1,7 @@
 import {
   apiKeyMetadata,
   basicAuthUser,
+  jwtClaims,
 } from "../../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { type Body, BytesBody } from "../../../../src/http/body.ts";
@@ -11,8 +12,9 @@ import {
 } from "../../../../src/policy/authorization/authorization_rule.ts";
 import { claimsValue } from "../../../../src/cel/values.ts";
 import { ChunkedBody } from "../../../harness/chunked_body.ts";
+import { processorTime } from "../../../harness/processor_time.ts";
 import { authorization, decide, refused } from "../authorization.ts";
-import { context } from "../exchange.ts";
+import { context, responseOf } from "../exchange.ts";
 
 const requestRules: [string, string][] = [
   ["request.method == 'POST'", "pass"],
@@ -130,8 +132,8 @@ const scopeRules: {
     expected: challenge("write"),
   },
   {
-    rules: ["'write' in jwt.scope.split(' ')"],
-    claims: { scope: ['a"b', "ok", "\u00e9"] },
+    rules: ["'write' in jwt.scp"],
+    claims: { scp: ['a"b', "ok", "\u00e9", 7] },
     expected: challenge("ok write"),
   },
   // A new token would be refused like this one.
@@ -147,6 +149,171 @@ const scopeRules: {
   },
   { rules: ["'a' in jwt.roles"], claims: { roles: [] }, expected: refused },
 ];
+const tool = "!has(mcp.tool) || mcp.tool.name != 'drop' || ";
+const stepUps: typeof scopeRules = [
+  {
+    rules: ["jwt.sub == 'anna' && 'a' in jwt.scp"],
+    claims: { sub: "anna", scp: [] },
+    expected: challenge("a"),
+  },
+  {
+    rules: ["jwt.sub == 'otto' && 'a' in jwt.scp"],
+    claims: { sub: "anna", scp: [] },
+    expected: refused,
+  },
+  {
+    rules: ["'a' in jwt.scp || 'b' in jwt.scp && 'c' in jwt.scp"],
+    claims: { scp: ["x"] },
+    expected: challenge("x a"),
+  },
+  {
+    rules: [
+      "('a' in jwt.scp || 'b' in jwt.scp) && ('b' in jwt.scp || 'c' in jwt.scp)",
+    ],
+    claims: {},
+    expected: challenge("b"),
+  },
+  {
+    rules: ["has(jwt.scope) && jwt.scope.contains('write')"],
+    claims: { scope: "read" },
+    expected: challenge("read write"),
+  },
+  {
+    rules: ["has(jwt.scope) ? 'a' in jwt.scope.split(' ') : 'b' in jwt.scp"],
+    claims: { scp: ["x"] },
+    expected: challenge("x b"),
+  },
+  {
+    rules: ["jwt.scope.split(' ').exists(s, s in ['a', 'b'])"],
+    claims: { scope: "" },
+    expected: challenge("a"),
+  },
+  {
+    rules: ["jwt.team == 'blue' ? 'a' in jwt.scp : 'b' in jwt.scp"],
+    claims: { team: "red", scp: [] },
+    expected: challenge("b"),
+  },
+  {
+    rules: [`${tool}('tool:' + mcp.tool.name) in jwt.scope.split(' ')`],
+    claims: { scope: "tool:x openid" },
+    expected: challenge("tool:x openid tool:drop"),
+  },
+  {
+    rules: [`${tool}'a' in jwt.scp`, "'b' in jwt.scp && 'r' in jwt.roles"],
+    claims: { scp: ["b"], roles: ["r"] },
+    expected: challenge("b a"),
+  },
+  // What another rule forbids does not help.
+  {
+    rules: ["'a' in jwt.scp", "!('a' in jwt.scp)"],
+    claims: { scp: [] },
+    expected: refused,
+  },
+  // The scope that helps is not the first that the rules name.
+  {
+    rules: ["'a' in jwt.scp || 'b' in jwt.scp", "!('a' in jwt.scp)"],
+    claims: { scp: [] },
+    expected: challenge("b"),
+  },
+  // The token has its scopes in another claim: so will the next one.
+  {
+    rules: ["'a' in jwt.scp"],
+    claims: { scope: "openid" },
+    expected: refused,
+  },
+  {
+    rules: ["jwt.scope.split(' ').exists(s, s.startsWith('files:'))"],
+    claims: { scope: "openid" },
+    expected: challenge("openid files:read"),
+  },
+  {
+    rules: ["jwt.scope.matches('^admin$')"],
+    claims: { scope: "openid" },
+    expected: refused,
+  },
+  {
+    rules: ["jwt.missing == 'x' && 'a' in jwt.scp"],
+    claims: { scp: [] },
+    expected: refused,
+  },
+];
+for (const { rules, claims, expected } of stepUps) {
+  Deno.test(`a call with ${JSON.stringify(claims)} under ${rules} gets ${expected.slice(0, 25)}`, async () => {
+    const decision = await decide(authorization(rules), {
+      claims,
+      body: call("drop"),
+      isMcp: true,
+      scopesSupported: ["openid", "files:read", "files:write"],
+    });
+    assert.equal(
+      decision.replace('resource_metadata="https://gw/meta", ', ""),
+      expected,
+    );
+  });
+}
+
+Deno.test("Deny asks for the scopes without which a rule is true", async () => {
+  const rules = ["has(mcp.tool) && !('a' in jwt.scp)", "jwt.sub == 'otto'"];
+  const policy = authorization(rules, "Deny");
+  const body = call("drop");
+  assert.equal(
+    await decide(policy, { claims: { sub: "anna", scp: ["x"] }, body }),
+    challenge("x a"),
+  );
+  assert.equal(
+    await decide(policy, { claims: { sub: "otto", scp: ["x"] }, body }),
+    refused,
+  );
+});
+
+for (
+  const [rules, action, expected] of [
+    [["'a' in jwt.scope.split(' ')"], "Allow", ["a"]],
+    [["'a' in jwt.scp && 'r' in jwt.roles", "'b' in jwt.scp"], "Allow", [
+      "a",
+      "b",
+    ]],
+    [["'a' in jwt.scope"], "Allow", ["a"]],
+    [[`${tool}'a' in jwt.scp`], "Allow", []],
+    [["request.method == 'GET' || 'a' in jwt.scp"], "Allow", []],
+    [["'r' in jwt.roles"], "Allow", []],
+    [["('x:' + request.method) in jwt.scp"], "Allow", []],
+    [["'a' in jwt.scp && !('a' in jwt.scp)"], "Allow", []],
+    [["!('a' in jwt.scp)"], "Deny", ["a"]],
+    [["'a' in jwt.scp"], "Deny", []],
+  ] as const
+) {
+  Deno.test(`${action} ${rules} demands ${expected.join(" ") || "no scopes"} of every request`, () => {
+    assert.deepEqual(authorization(rules, action).requiredScopes, expected);
+  });
+}
+
+Deno.test("finding scopes takes bounded work, whatever token and rules are", () => {
+  const roles = Array.from({ length: 100 }, (_, i) => `r${i}`);
+  const scopes = Array.from({ length: 200 }, (_, i) => `'s${i}' in jwt.scp`);
+  const nested = "jwt.roles.all(r, jwt.roles.all(s, r != '' && s != ''))";
+  for (
+    const rules of [
+      scopes.map((rule) => `${rule} || ${rule.replace("scp", "scopes")}`),
+      scopes.slice(0, 20).map((rule) => `${nested} && ${rule}`),
+      [scopes.join(" && ")],
+    ]
+  ) {
+    const policy = authorization(rules);
+    const on = context({});
+    on.slots.set(jwtClaims, { roles, scp: [] });
+    let response: ReturnType<typeof responseOf>;
+    const time = processorTime(() => {
+      const verdict = policy.onRequest?.(on);
+      assert.ok(!(verdict instanceof Promise));
+      response = responseOf(verdict);
+    });
+
+    assert.equal(response?.headers.get("www-authenticate"), undefined);
+    assert.ok(time < 1000, `${time} ms`);
+  }
+});
+
 for (const { rules, claims, expected } of scopeRules) {
   Deno.test(`authorization answers ${expected.slice(0, 25)} to ${JSON.stringify(claims)} for ${rules}`, async () => {
     assert.equal(await decide(authorization(rules), { claims }), expected);

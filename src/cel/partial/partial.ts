@@ -1,9 +1,9 @@
-import type { EvaluationFailure } from "./evaluation_failure.ts";
-import type { Ast } from "./library.ts";
-import { type FieldPath, visitFields } from "./paths.ts";
-import { planCondition } from "./plan.ts";
+import type { EvaluationFailure } from "../evaluation_failure.ts";
+import type { Ast } from "../library.ts";
+import { type FieldPath, visitFields } from "../paths.ts";
+import { planCondition } from "../plan.ts";
 import { type UNKNOWN, UNKNOWN_FUNCTION } from "./unknown.ts";
-import { isVariable, type Variables } from "./variables.ts";
+import { isVariable, type Variables } from "../variables.ts";
 
 /** Selects the inputs of an expression that are not known, by the field that it reads. */
 export type IsUnknownInput = (
