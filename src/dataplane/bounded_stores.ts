@@ -55,13 +55,7 @@ export function describeStores(
         capacity: bounds.pending,
       },
     ]),
-    ...[...limits].map(({ scope, name, keys }) => ({
-      name: "rateLimitKeys",
-      scope: `${scope}: ${name}`,
-      unit: "keys",
-      used: keys,
-      capacity: MAX_KEYS,
-    })),
+    ...describeLimitStores(limits),
     ...[...verifiers].map((fill) => ({
       name: "verifiedTokens",
       unit: "tokens",
@@ -75,4 +69,17 @@ export function describeStores(
       capacity: MAX_WATCHERS,
     },
   ];
+}
+
+/** Describes the keys of local limits. */
+export function describeLimitStores(
+  limits: Iterable<LimitCounts>,
+): readonly BoundedStore[] {
+  return [...limits].map(({ scope, name, keys }) => ({
+    name: "rateLimitKeys",
+    scope: `${scope}: ${name}`,
+    unit: "keys",
+    used: keys,
+    capacity: MAX_KEYS,
+  }));
 }

@@ -39,7 +39,11 @@ import type {
   TraceAnswer,
   TraceQuery,
 } from "./data_plane.ts";
-import { PolicyState, type PolicyStateLease } from "./policy_state.ts";
+import {
+  PolicyState,
+  type PolicyStateLease,
+  type SharedPolicyState,
+} from "./policy_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
 
 /** Dependencies of the data plane. */
@@ -57,6 +61,8 @@ export interface LocalDataPlaneOptions {
   readonly webUi?: WebUiHandler | undefined;
   /** Default: logs. */
   readonly portObserver?: PortObserver;
+  /** State of several data planes; by default, this one has its own. */
+  readonly shared?: SharedPolicyState;
 }
 
 /** The data plane in this thread. */
@@ -196,6 +202,9 @@ export class LocalDataPlane implements DataPlane {
       kv: settings.kv,
       now: clock.now(),
       clock,
+    }).then(async (compiled) => {
+      await lease.ready();
+      return compiled;
     }).catch((error) => {
       lease.release();
       throw error;

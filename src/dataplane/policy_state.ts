@@ -2,16 +2,8 @@ import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
 import { IdentityStore } from "../identity/identity_store.ts";
-import {
-  type DocumentCache,
-  KvDocumentCache,
-  noDocumentCache,
-} from "../identity/documents/document_cache.ts";
-import {
-  createMemoryLoginState,
-  KvLoginState,
-  type LoginState,
-} from "../oauth/login_state.ts";
+import type { DocumentCache } from "../identity/documents/document_cache.ts";
+import type { LoginState } from "../oauth/login_state.ts";
 import type { PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type {
@@ -24,6 +16,7 @@ import type { GlobalLimitReading } from "../ratelimit/global_limit.ts";
 import type { LimiterCounts } from "../ratelimit/limiter_handle.ts";
 import { GlobalLimiters } from "../ratelimit/global_limiters.ts";
 import type { PolicyStateDescription } from "./data_plane.ts";
+import { createDocumentCache, createLoginState } from "./kv_stores.ts";
 import { globalLimits, limiterPlace } from "./limiter_place.ts";
 
 /** Dependencies of the policy state. */
@@ -31,11 +24,24 @@ export interface PolicyStateOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** State of several data planes; by default, this one has its own. */
+  readonly shared?: SharedPolicyState | undefined;
+}
+
+/** State that the data planes of several threads share. */
+export interface SharedPolicyState {
+  readonly counters: CounterStore;
+  readonly logins: LoginState;
+  readonly documents: DocumentCache;
+  /** Limiters over Deno KV. */
+  readonly kvLimiters: Pick<GlobalLimiters, "lease" | "open">;
 }
 
 /** State that the policies of one configuration use, until released. */
 export interface PolicyStateLease {
   readonly services: PolicyServices;
+  /** Resolves when the state can be used: before the first request. */
+  ready(): Promise<void>;
   release(): void;
 }
 
@@ -48,15 +54,15 @@ export class PolicyState {
   readonly #limiters: GlobalLimiters;
 
   constructor(options: PolicyStateOptions) {
-    const { clock, logger } = options;
+    const { clock, logger, shared } = options;
     this.#options = options;
     this.#identity = new IdentityStore({
       clock,
       log: logger.module("identity"),
-      cache: createDocumentCache(options),
+      cache: shared?.documents ?? createDocumentCache(options),
     });
-    this.#logins = createLoginState(options);
-    this.#counters = new LocalCounterStore(clock);
+    this.#logins = shared?.logins ?? createLoginState(options);
+    this.#counters = shared?.counters ?? new LocalCounterStore(clock);
     this.#limiters = new GlobalLimiters({
       clock,
       log: logger.module("ratelimit"),
@@ -64,10 +70,11 @@ export class PolicyState {
   }
 
   lease(): PolicyStateLease {
-    const { clock, settings, logger } = this.#options;
+    const { clock, settings, logger, shared } = this.#options;
     const identity = this.#identity.lease();
     const counters = this.#counters.lease();
     const limiters = this.#limiters.lease();
+    const kvLimiters = shared?.kvLimiters.lease() ?? limiters;
     return {
       services: {
         clock,
@@ -79,13 +86,17 @@ export class PolicyState {
         counters,
         globalLimiter(config, { connectionOf, hide }) {
           const place = limiterPlace(config, settings.kv, connectionOf);
-          return place && limiters.limiter(place, globalLimits(config, hide));
+          if (place === undefined) return undefined;
+          const lease = "kv" in place ? kvLimiters : limiters;
+          return lease.limiter(place, globalLimits(config, hide));
         },
       },
+      ready: () => counters.ready(),
       release() {
         identity.release();
         counters.release();
         limiters.release();
+        kvLimiters.release();
       },
     };
   }
@@ -94,6 +105,7 @@ export class PolicyState {
   warmUp(): void {
     this.#identity.warmUp();
     this.#limiters.open();
+    this.#options.shared?.kvLimiters.open();
   }
 
   /** Fetches keys and metadata of identity providers now; never rejects. */
@@ -147,7 +159,7 @@ export class PolicyState {
 }
 
 /** Describes a local limit for `/config_dump`. */
-function describeBudget(
+export function describeBudget(
   { name, resetMs, windowMs, ...reading }: LimitReading,
 ) {
   return {
@@ -169,21 +181,4 @@ export function describeGlobalBudget(
     ...(resetMs !== undefined && { resetSeconds: Math.ceil(resetMs / 1000) }),
     windowSeconds: windowMs / 1000,
   };
-}
-
-function createLoginState(
-  { settings: { kv }, clock }: PolicyStateOptions,
-): LoginState {
-  const store = kv?.url ?? kv?.path;
-  return store === undefined
-    ? createMemoryLoginState(clock)
-    : new KvLoginState(store, clock);
-}
-
-function createDocumentCache(
-  { settings: { kv }, clock, logger }: PolicyStateOptions,
-): DocumentCache {
-  const store = kv?.url ?? kv?.path;
-  if (store === undefined) return noDocumentCache;
-  return new KvDocumentCache({ store, clock, log: logger.module("identity") });
 }

@@ -15,6 +15,11 @@ export type LimiterPlace =
   & { readonly domain: string }
   & ({ readonly kv: string } | { readonly service: ServiceAddress });
 
+/** Returns what equal places have in common. */
+export function limiterKey(place: LimiterPlace): string {
+  return JSON.stringify(place);
+}
+
 /** Limiters used by a configuration until it releases them. */
 export interface LimiterLease {
   /** @param limits Limits that will use it. */
@@ -56,7 +61,7 @@ export class GlobalLimiters {
     const releases: (() => void)[] = [];
     return {
       limiter: (place, limits) => {
-        const key = JSON.stringify(place);
+        const key = limiterKey(place);
         const entry = this.#use(key, place);
         // A list of its own identifies each user.
         const user = [...limits];
@@ -71,6 +76,11 @@ export class GlobalLimiters {
         for (const release of releases.splice(0)) release();
       },
     };
+  }
+
+  /** Returns the limiter of a place, also of one that was released a while ago. @param key See `limiterKey`. */
+  find(key: string): GlobalLimiter | undefined {
+    return this.#entries.get(key)?.handle.limiter;
   }
 
   /** Connects before the first request. */

@@ -18,6 +18,7 @@ import type {
   TaskTree,
   TraceQuery,
 } from "../data_plane.ts";
+import type { StateCalls } from "../shared/state_calls.ts";
 import type { SharedState } from "./shared_state.ts";
 
 /** Everything that a worker gets when it starts. */
@@ -28,6 +29,8 @@ export interface WorkerStart {
   /** See `LogFilter`. */
   readonly logFilter: string;
   readonly shared: SharedState;
+  /** Number of the thread; a replacement has another. */
+  readonly thread: number;
 }
 
 /**
@@ -65,7 +68,7 @@ export interface WorkerCalls {
 }
 
 /** Calls from a worker to the control thread. */
-export interface ControlCalls {
+export interface ControlCalls extends StateCalls {
   /** Writes lines of the log; resolves when more are welcome. */
   writeLog(lines: string): void;
   /** Writes lines of the access log, likewise. */

@@ -6,6 +6,7 @@ import { PortRecord } from "../../proxy/ports/port_log.ts";
 import { builtInPolicies } from "../../policy/registry.ts";
 import { createAccessLog } from "../../telemetry/log/access_log.ts";
 import { createTrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+import { createWorkerState } from "../shared/worker_state.ts";
 import { LocalDataPlane } from "../local_data_plane.ts";
 import { Channel } from "./channel.ts";
 import { decodeStart } from "./decode_message.ts";
@@ -19,7 +20,9 @@ export function runWorker(): void {
   if (parentPort === null) {
     throw new TypeError("Cannot run a worker in the main thread");
   }
-  const { worker, settings, logFilter, shared } = decodeStart(workerData);
+  const { worker, settings, logFilter, shared, thread } = decodeStart(
+    workerData,
+  );
   const clock = systemClock;
   const control = new Channel<ControlCalls, WorkerCalls>(parentPort);
   const logs = new WorkerLogs(control, clock);
@@ -48,6 +51,7 @@ export function runWorker(): void {
       : () => {},
     random: Math.random,
     portObserver: ports,
+    shared: createWorkerState(control, thread, clock),
   });
   const turns = shared.traceTurns;
   const traces = new WorkerTraces({ dataPlane, control, worker, turns });

@@ -20,6 +20,7 @@ import type {
   TraceAnswer,
   TraceQuery,
 } from "../data_plane.ts";
+import { ControlState } from "../shared/control_state.ts";
 import { EndedMetrics, mergeMetrics } from "./merge_metrics.ts";
 import { mergeStores, mergeTasks, ofWorker } from "./merge_tasks.ts";
 import { createSharedState } from "./shared_state.ts";
@@ -51,6 +52,7 @@ export interface WorkerPoolOptions {
 export class WorkerPool implements DataPlane {
   readonly #options: WorkerPoolOptions;
   readonly #shared;
+  readonly #state: ControlState;
   readonly #threads: WorkerThreads;
   readonly #configuration: WorkerConfiguration;
   readonly #watches: WorkerWatches;
@@ -61,6 +63,8 @@ export class WorkerPool implements DataPlane {
     const { count, clock, logger, metrics: { registry } } = options;
     this.#options = options;
     this.#shared = createSharedState(count);
+    this.#state = new ControlState(options);
+    this.#state.addMetrics(registry);
     const log = logger.module("process");
     this.#configuration = new WorkerConfiguration({
       threads: () => this.#threads,
@@ -97,12 +101,12 @@ export class WorkerPool implements DataPlane {
     return this.#configuration.apply(resources);
   }
 
-  describe(): Promise<DataPlaneDescription> {
-    return this.#threads.callOne("describe");
+  async describe(): Promise<DataPlaneDescription> {
+    return this.#withBudgets(await this.#threads.callOne("describe"));
   }
 
-  describeState(): Promise<PolicyStateDescription> {
-    return this.#threads.callOne("describeState");
+  async describeState(): Promise<PolicyStateDescription> {
+    return this.#withBudgets(await this.#threads.callOne("describeState"));
   }
 
   addresses(): Promise<readonly PortAddress[]> {
@@ -158,13 +162,17 @@ export class WorkerPool implements DataPlane {
       ...mergeTasks(trees, limit),
       keySets: first?.keySets ?? [],
       providerMetadata: first?.providerMetadata ?? [],
-      leases: trees.flatMap(({ leases }) => leases),
+      leases: [
+        ...this.#state.describeLeases(),
+        ...trees.flatMap(({ leases }) => leases),
+      ],
       watchers: this.#watches.describe(),
     };
   }
 
   async stores(): Promise<readonly BoundedStore[]> {
-    return mergeStores(await this.#threads.callAll("stores"));
+    const workers = await this.#threads.callAll("stores");
+    return [...mergeStores(workers), ...this.#state.stores()];
   }
 
   async leave(): Promise<void> {
@@ -177,6 +185,7 @@ export class WorkerPool implements DataPlane {
     const results = await this.#threads.callAll("drain", timeoutMs);
     this.#watches.close();
     await this.#threads.stop();
+    await this.#state.close();
     const sum = { drained: 0, cut: 0 };
     for (const { drained, cut } of results) {
       sum.drained += drained;
@@ -190,6 +199,7 @@ export class WorkerPool implements DataPlane {
     onEnd: (reason: WorkerEnded) => void,
   ): WorkerThread {
     const { entry, settings, logger, writeLog, writeAccessLog } = this.#options;
+    const { thread, handlers, end } = this.#state.connect();
     return new WorkerThread({
       entry,
       start: {
@@ -197,15 +207,26 @@ export class WorkerPool implements DataPlane {
         settings: { ...settings, reusePort: true },
         logFilter: formatLogFilter(logger.filter),
         shared: this.#shared,
+        thread,
       },
       handlers: {
+        ...handlers,
         writeLog,
         writeAccessLog,
         traced: (...args) => this.#watches.traced(...args),
         traceFailed: (...args) => this.#watches.failed(...args),
       },
       onEnd,
+      onExit: end,
     });
+  }
+
+  /** Adds the budgets that the control thread has to those of a worker. */
+  #withBudgets<Description extends PolicyStateDescription>(
+    description: Description,
+  ): Description {
+    const own = this.#state.describeBudgets();
+    return { ...description, budgets: [...own, ...description.budgets] };
   }
 
   #onEnd(worker: number): void {

@@ -11,6 +11,8 @@ export interface WorkerThreadOptions {
   readonly handlers: CallHandlers<ControlCalls>;
   /** Runs when the worker has ended without `stop`. */
   readonly onEnd: (reason: WorkerEnded) => void;
+  /** Runs when the worker has ended. */
+  readonly onExit: () => void;
 }
 
 /** A worker ended: calls to it fail with this error. */
@@ -27,7 +29,9 @@ export class WorkerThread {
   #isStopping = false;
   #hasEnded = false;
 
-  constructor({ entry, start, handlers, onEnd }: WorkerThreadOptions) {
+  constructor(
+    { entry, start, handlers, onEnd, onExit }: WorkerThreadOptions,
+  ) {
     this.number = start.worker;
     this.#worker = new Worker(entry, { workerData: start });
     this.#channel = new Channel(this.#worker);
@@ -38,6 +42,7 @@ export class WorkerThread {
       this.#hasEnded = true;
       const ended = new WorkerEnded(`Worker ${this.number} ended: ${reason}`);
       this.#channel.close(ended);
+      onExit();
       if (!this.#isStopping) onEnd(ended);
     });
   }

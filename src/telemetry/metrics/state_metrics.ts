@@ -20,6 +20,10 @@ export interface StateReadings {
     readonly refreshes: number;
     readonly failures: number;
   }[];
+}
+
+/** State of limits that metrics read at each collection. */
+export interface LimitReadings {
   localLimits(): Iterable<LocalLimitReading>;
   /** Stores and services of global limits, as this process used them. */
   globalLimiters(): readonly GlobalLimiterReading[];
@@ -53,12 +57,20 @@ interface GlobalLimiterReading {
 /** Adds the metrics of connections, key sets and limits. */
 export function addStateMetrics(
   registry: MetricRegistry,
-  state: StateReadings,
+  state: StateReadings & LimitReadings,
 ): void {
   addConnectionMetrics(registry, state);
   addKeySetMetrics(registry, state);
-  addLocalLimitMetrics(registry, state);
-  addGlobalLimitMetrics(registry, state);
+  addLimitMetrics(registry, state);
+}
+
+/** Adds the metrics of limits. */
+export function addLimitMetrics(
+  registry: MetricRegistry,
+  limits: LimitReadings,
+): void {
+  addLocalLimitMetrics(registry, limits);
+  addGlobalLimitMetrics(registry, limits);
 }
 
 function addConnectionMetrics(
@@ -127,7 +139,7 @@ function addKeySetMetrics(
 
 function addLocalLimitMetrics(
   registry: MetricRegistry,
-  { localLimits }: StateReadings,
+  { localLimits }: LimitReadings,
 ): void {
   const labelNames = ["scope", "limit"];
   const perLimit = (valueOf: (limit: LocalLimitReading) => number) => () =>
@@ -171,7 +183,7 @@ function addLocalLimitMetrics(
 
 function addGlobalLimitMetrics(
   registry: MetricRegistry,
-  { globalLimiters }: StateReadings,
+  { globalLimiters }: LimitReadings,
 ): void {
   const labelNames = ["store", "domain"];
   const perLimiter = (valueOf: (each: GlobalLimiterReading) => number) => () =>

@@ -1,0 +1,39 @@
+import type { Settings } from "../api/settings.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/log.ts";
+import {
+  type DocumentCache,
+  KvDocumentCache,
+  noDocumentCache,
+} from "../identity/documents/document_cache.ts";
+import {
+  createMemoryLoginState,
+  KvLoginState,
+  type LoginState,
+} from "../oauth/login_state.ts";
+
+/** Dependencies of stores that may be in Deno KV. */
+export interface KvStoreOptions {
+  readonly settings: Pick<Settings, "kv">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Creates the state of logins: in Deno KV if `config.kv` is set, else in memory. */
+export function createLoginState(
+  { settings: { kv }, clock }: KvStoreOptions,
+): LoginState {
+  const store = kv?.url ?? kv?.path;
+  return store === undefined
+    ? createMemoryLoginState(clock)
+    : new KvLoginState(store, clock);
+}
+
+/** Creates the cache of documents of identity providers, which is empty without `config.kv`. */
+export function createDocumentCache(
+  { settings: { kv }, clock, logger }: KvStoreOptions,
+): DocumentCache {
+  const store = kv?.url ?? kv?.path;
+  if (store === undefined) return noDocumentCache;
+  return new KvDocumentCache({ store, clock, log: logger.module("identity") });
+}

@@ -1,0 +1,134 @@
+import type { DocumentCache } from "../../identity/documents/document_cache.ts";
+import type { LoginState } from "../../oauth/login_state.ts";
+import {
+  GlobalLimiters,
+  type LimiterLease,
+} from "../../ratelimit/global_limiters.ts";
+import { LimitRegistry } from "../../ratelimit/shared/limit_registry.ts";
+import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
+import { addLimitMetrics } from "../../telemetry/metrics/state_metrics.ts";
+import { describeLimitStores } from "../bounded_stores.ts";
+import type { BoundedStore, BudgetDescription } from "../data_plane.ts";
+import {
+  createDocumentCache,
+  createLoginState,
+  type KvStoreOptions,
+} from "../kv_stores.ts";
+import { describeBudget, describeGlobalBudget } from "../policy_state.ts";
+import type { CallHandlers } from "../workers/channel.ts";
+import type { StateCalls } from "./state_calls.ts";
+
+/** A worker that uses the state. */
+export interface StateConnection {
+  /** Number of the thread, never used again. */
+  readonly thread: number;
+  readonly handlers: CallHandlers<StateCalls>;
+  /** Frees what the worker used; called when it has ended. */
+  end(): void;
+}
+
+/** State of policies that the control thread keeps for all workers, so that they behave as one gateway. */
+export class ControlState {
+  readonly #limits: LimitRegistry;
+  readonly #limiters: GlobalLimiters;
+  readonly #logins: LoginState;
+  readonly #documents: DocumentCache;
+
+  constructor(options: KvStoreOptions) {
+    const { clock, logger } = options;
+    this.#limits = new LimitRegistry(clock);
+    this.#limiters = new GlobalLimiters({
+      clock,
+      log: logger.module("ratelimit"),
+    });
+    this.#logins = createLoginState(options);
+    this.#documents = createDocumentCache(options);
+  }
+
+  /** Connects a worker. */
+  connect(): StateConnection {
+    const thread = this.#limits.addThread();
+    const leases = new Map<number, LimiterLease>();
+    const { grants } = this.#logins;
+    return {
+      thread,
+      handlers: {
+        acquireLimits: (requests) => this.#limits.acquire(thread, requests),
+        releaseLimit: (request) => this.#limits.release(thread, request),
+        ...this.#limiterHandlers(leases),
+        loginSecret: () => this.#logins.secret(),
+        spendCode: (code, untilMs) => grants.spend(code, untilMs),
+        releaseCode: (code) => grants.release(code),
+        endGrant: (grant, untilMs) => grants.end(grant, untilMs),
+        isGrantEnded: (grant) => grants.isEnded(grant),
+        loadDocument: (kind, source) => this.#documents.load(kind, source),
+        saveDocument: (kind, source, document) =>
+          this.#documents.save(kind, source, document),
+      },
+      end: () => {
+        this.#limits.removeThread(thread);
+        for (const lease of leases.values()) lease.release();
+      },
+    };
+  }
+
+  /** Describes local limits, then those over Deno KV. */
+  describeBudgets(): readonly BudgetDescription[] {
+    return [
+      ...this.#limits.describe().map(describeBudget),
+      ...this.describeLeases(),
+    ];
+  }
+
+  /** Describes limits over Deno KV. */
+  describeLeases(): readonly BudgetDescription[] {
+    return this.#limiters.describe().map(describeGlobalBudget);
+  }
+
+  /** Lists the keys of local limits. */
+  stores(): readonly BoundedStore[] {
+    return describeLimitStores(this.#limits.counts());
+  }
+
+  /** Adds the metrics of limits. */
+  addMetrics(registry: MetricRegistry): void {
+    addLimitMetrics(registry, {
+      localLimits: () => this.#limits.counts(),
+      globalLimiters: () => this.#limiters.count(),
+    });
+  }
+
+  /** Settles charges and closes all stores; takes at most two seconds. */
+  async close(): Promise<void> {
+    await Promise.all([
+      this.#limiters.close(),
+      this.#logins.close(),
+      this.#documents.close(),
+    ]);
+  }
+
+  #limiterHandlers(leases: Map<number, LimiterLease>) {
+    const limiters = this.#limiters;
+    return {
+      useLimiter: (lease, place, limits) => {
+        leases.getOrInsertComputed(lease, () => limiters.lease())
+          .limiter(place, limits);
+      },
+      releaseLimiters: (lease) => {
+        leases.get(lease)?.release();
+        leases.delete(lease);
+      },
+      openLimiters: () => limiters.open(),
+      admit: (place, uses) =>
+        limiters.find(place)?.admit(uses) ?? closedLimiter,
+      debit: (place, uses, tokens) => limiters.find(place)?.debit(uses, tokens),
+      refund: (place, uses, takenAt) =>
+        limiters.find(place)?.refund(uses, takenAt),
+    } satisfies Partial<CallHandlers<StateCalls>>;
+  }
+}
+
+const closedLimiter = {
+  verdict: "failed",
+  error: new Error("Cannot read a global budget: the limiter is closed"),
+} as const;

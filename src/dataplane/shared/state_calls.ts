@@ -1,0 +1,51 @@
+import type {
+  CachedDocument,
+  DocumentKind,
+} from "../../identity/documents/document_cache.ts";
+import type { GlobalLimit } from "../../ratelimit/global_limit.ts";
+import type {
+  DescriptorUse,
+  LimiterDecision,
+} from "../../ratelimit/global_limiter.ts";
+import type { LimiterPlace } from "../../ratelimit/global_limiters.ts";
+import type {
+  LimitGrant,
+  LimitRequest,
+} from "../../ratelimit/shared/limit_registry.ts";
+
+/** Calls of a worker to the control thread, for state that the policies of all workers share. */
+export interface StateCalls {
+  /** Returns the memory of local limits, until they are released. */
+  acquireLimits(requests: readonly LimitRequest[]): LimitGrant;
+  releaseLimit(request: LimitRequest): void;
+  /** Uses a limiter over Deno KV until the lease is released. */
+  useLimiter(
+    lease: number,
+    place: LimiterPlace,
+    limits: readonly GlobalLimit[],
+  ): void;
+  releaseLimiters(lease: number): void;
+  /** Opens the stores of all limiters in use. */
+  openLimiters(): void;
+  /** @param place See `limiterKey`; so for `debit` and `refund`, which are those of `GlobalLimiter`. */
+  admit(place: string, uses: readonly DescriptorUse[]): LimiterDecision;
+  debit(place: string, uses: readonly DescriptorUse[], tokens: number): void;
+  refund(
+    place: string,
+    uses: readonly DescriptorUse[],
+    takenAt: number | undefined,
+  ): void;
+  /** The following are those of `LoginState` and `GrantStore`. */
+  loginSecret(): string;
+  spendCode(code: string, untilMs: number): boolean;
+  releaseCode(code: string): void;
+  endGrant(grant: string, untilMs: number): void;
+  isGrantEnded(grant: string): boolean;
+  /** Those of `DocumentCache`. */
+  loadDocument(kind: DocumentKind, source: string): CachedDocument | undefined;
+  saveDocument(
+    kind: DocumentKind,
+    source: string,
+    document: CachedDocument,
+  ): void;
+}
