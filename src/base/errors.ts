@@ -45,6 +45,24 @@ export class GatewayError extends Error {
   }
 }
 
+/** Identifies a JSON-RPC request. */
+export type JsonRpcId = string | number;
+
+/** A failure that the client gets as a JSON-RPC error; its message there is public. */
+export class JsonRpcError extends GatewayError {
+  constructor(
+    code: GatewayErrorCode,
+    message: string,
+    readonly rpc: {
+      readonly id: JsonRpcId | undefined;
+      readonly code: number;
+      readonly message: string;
+    },
+  ) {
+    super(code, "downstream", message);
+  }
+}
+
 /** Formats a thrown value with the messages of its causes: `dial failed: connection refused`. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -1,4 +1,8 @@
-import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
+import {
+  GatewayError,
+  type GatewayErrorCode,
+  JsonRpcError,
+} from "../base/errors.ts";
 import { textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
@@ -47,18 +51,24 @@ export function statusOf(code: GatewayErrorCode): number {
 }
 
 /**
- * Creates the response to a failed request: `text/plain`, with the code in `x-gateway-error`.
+ * Creates the response to a failed request: `text/plain`, or a JSON-RPC error, with the code in `x-gateway-error`.
  *
  * It has the kind of failure, never the message, which may contain hosts and paths.
  */
 export function respondToError(error: GatewayError): ResponseMessage {
   const { status, text } = responses[error.code];
+  const isRpc = error instanceof JsonRpcError;
   const headers = HeaderList.from([
-    ["content-type", "text/plain"],
+    ["content-type", isRpc ? "application/json" : "text/plain"],
     ["x-gateway-error", error.code],
   ]);
   if (error.code === "upstream_overloaded") headers.append("retry-after", "1");
-  return { status, headers, body: textBody(text) };
+  return { status, headers, body: textBody(isRpc ? toJson(error) : text) };
+}
+
+/** JSON-RPC 2.0 section 5; MCP omits the `id` of a request that it could not read. */
+function toJson({ rpc: { id, ...error } }: JsonRpcError): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error });
 }
 
 /** Converts anything thrown to a `GatewayError`; unexpected errors become `internal`. */

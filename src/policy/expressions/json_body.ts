@@ -33,7 +33,7 @@ export async function readJsonBody(
 }
 
 /** Creates the error for a body that servers may read differently. */
-export function ambiguousBody(problem: string): GatewayError {
+function ambiguousBody(problem: string): GatewayError {
   return new GatewayError(
     "bad_request",
     "downstream",

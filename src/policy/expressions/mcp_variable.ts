@@ -1,3 +1,8 @@
+import {
+  GatewayError,
+  JsonRpcError,
+  type JsonRpcId,
+} from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import {
   JsonSelection,
@@ -8,10 +13,13 @@ import { mapValue, type Value } from "../../cel/library.ts";
 import { claimsValue, lazyMap } from "../../cel/values.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
-import { ambiguousBody, readJsonBody } from "./json_body.ts";
+import { readJsonBody } from "./json_body.ts";
 
 /** Longer messages are not read: expressions that read `mcp` then error, and rules deny the request. */
 const MAX_MESSAGE_BYTES = 1 << 20;
+
+/** `HeaderMismatch` of MCP 2026-07-28. */
+const HEADER_MISMATCH = -32020;
 
 /**
  * The method of the JSON-RPC message in the body and its target, such as
@@ -64,27 +72,58 @@ export class McpReader {
     if (body === null) return session;
     const message = readMessage(body);
     if (message === undefined) return undefined;
-    assertSameMessage(headers, message);
+    const header = findContradiction(headers, message);
+    if (header !== undefined) {
+      throw headerMismatch(header, await readId(request));
+    }
     return { ...session, ...message };
   }
 }
 
-/**
- * Rejects headers that contradict the body. Servers of revision 2026-07-28 reject them too; others may trust the header.
- * @throws {GatewayError} `bad_request`
- */
-function assertSameMessage(headers: HeaderList, message: McpMessage): void {
+/** Returns the header that contradicts the body: servers of revision 2026-07-28 reject it, others may trust it. */
+function findContradiction(
+  headers: HeaderList,
+  message: McpMessage,
+): string | undefined {
   const method = headers.getJoined("mcp-method");
   if (method !== undefined && method !== message.methodName) {
-    throw ambiguousBody("Mcp-Method differs from its method");
+    return "Mcp-Method";
   }
   const name = headers.getJoined("mcp-name");
   const target = message.tool ?? message.prompt ?? message.resource;
-  if (name === undefined || target === undefined) return;
-  if (decodeName(name) !== target.name) {
-    throw ambiguousBody("Mcp-Name differs from its name or URI");
+  if (name === undefined || target === undefined) return undefined;
+  return decodeName(name) === target.name ? undefined : "Mcp-Name";
+}
+
+/** Creates the error that revision 2026-07-28 of MCP prescribes. */
+function headerMismatch(
+  header: string,
+  id: JsonRpcId | undefined,
+): JsonRpcError {
+  return new JsonRpcError(
+    "bad_request",
+    `Cannot accept the body, backends may read it differently: ${header} contradicts it`,
+    {
+      id,
+      code: HEADER_MISMATCH,
+      message: `Header mismatch: ${header} contradicts the body`,
+    },
+  );
+}
+
+/** Reads the id of a request that is rejected; `undefined` if there is none, or more than one. */
+async function readId(request: RequestMessage): Promise<JsonRpcId | undefined> {
+  try {
+    const body = await readJsonBody(request, MAX_MESSAGE_BYTES, idSelection);
+    const id = body?.["id"];
+    return typeof id === "string" || typeof id === "number" ? id : undefined;
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
   }
 }
+
+const idSelection = new JsonSelection({ id: WHOLE });
 
 /** Decodes `=?base64?…?=`, the encoding of names that a header cannot hold; `undefined` if it is invalid. */
 function decodeName(name: string): string | undefined {
