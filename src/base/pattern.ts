@@ -1,6 +1,6 @@
 /** The only file that knows @bufbuild/re2: matches regular expressions in RE2 syntax against whole strings. */
 import type * as Re2 from "@bufbuild/re2";
-import { describeError } from "./errors.ts";
+import { describeError, GatewayError } from "./errors.ts";
 
 /** Longest string in UTF-16 units that a pattern matches. */
 export const MAX_MATCHED_LENGTH = 8192;
@@ -8,11 +8,32 @@ export const MAX_MATCHED_LENGTH = 8192;
 /** Instructions of a compiled pattern; each character of a string costs one step per instruction at worst. */
 const MAX_INSTRUCTIONS = 2000;
 
+/** Characters that the patterns of all routes may read for one request, weighted; some 5 ms, and 60 ms at worst. */
+const MAX_WORK = 256 * 1024;
+/** Instructions that make a character cost twice as much as with a short pattern. */
+const INSTRUCTIONS_PER_WEIGHT = 16;
+
 let re2: typeof Re2 | undefined;
 
 /** Loads the engine, which takes 7 ms and 3 MB; await it before creating the first `Pattern`. */
 export async function loadPatterns(): Promise<void> {
   re2 ??= await import("@bufbuild/re2");
+}
+
+/** Limits the work of all patterns that one request is compared with. */
+export class PatternBudget {
+  #remaining = MAX_WORK;
+
+  /** @throws {GatewayError} `head_too_large` */
+  spend(work: number): void {
+    this.#remaining -= work;
+    if (this.#remaining >= 0) return;
+    throw new GatewayError(
+      "head_too_large",
+      "downstream",
+      "Cannot choose a route: too many regular expressions for such a long path or value",
+    );
+  }
 }
 
 /**
@@ -27,6 +48,9 @@ export class Pattern {
   /** Error in the source, such as `missing closing ]: "[a"`; such a pattern matches nothing. */
   readonly problem: string | undefined;
   readonly #source: string;
+  /** Literal that every match begins with. */
+  readonly #prefix: string;
+  readonly #weight: number;
   #engine: Re2.RE2JS | undefined;
   /** Characters that the automaton may still read. */
   #remaining = MAX_MATCHED_LENGTH;
@@ -37,13 +61,22 @@ export class Pattern {
     const { engine, problem } = compile(source);
     this.#engine = engine;
     this.problem = problem;
+    const program = engine?.re2();
+    this.#prefix = program?.prefix ?? "";
+    this.#weight = 1 +
+      (program?.prog.numInst() ?? 0) / INSTRUCTIONS_PER_WEIGHT;
   }
 
-  /** Returns whether the pattern matches the whole of `text`; false for strings over `MAX_MATCHED_LENGTH`. */
-  test(text: string): boolean {
+  /**
+   * Returns whether the pattern matches the whole of `text`; false for strings over `MAX_MATCHED_LENGTH`.
+   * @throws {GatewayError} When the budget is exhausted.
+   */
+  test(text: string, budget?: PatternBudget): boolean {
     if (this.#engine === undefined || text.length > MAX_MATCHED_LENGTH) {
       return false;
     }
+    if (!text.startsWith(this.#prefix)) return false;
+    budget?.spend(text.length * this.#weight);
     this.#remaining -= text.length;
     if (this.#remaining < 0) {
       this.#engine = requireRe2().RE2JS.compile(this.#source);

@@ -1,4 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
+import { PatternBudget } from "../base/pattern.ts";
 import type { RequestMessage } from "../http/message.ts";
 import { hostnameOf, selectListener } from "../route/hostname.ts";
 import type { RouteMatch } from "../route/path_index.ts";
@@ -20,6 +21,7 @@ export class RoutedRequest implements RoutableRequest {
   readonly #request: RequestMessage;
   #namedAuthority: string | undefined;
   #hostname = "";
+  #patternBudget: PatternBudget | undefined;
 
   constructor(request: RequestMessage) {
     this.#request = request;
@@ -41,6 +43,10 @@ export class RoutedRequest implements RoutableRequest {
       this.#hostname = hostnameOf(authority);
     }
     return this.#hostname;
+  }
+
+  get patternBudget(): PatternBudget {
+    return this.#patternBudget ??= new PatternBudget();
   }
 
   header(name: string): string | undefined {

@@ -82,7 +82,10 @@ export class PathIndex<T> {
   ): RouteMatch<T> | undefined {
     for (const { match, result } of this.#patterns) {
       if (match.path.type !== "RegularExpression") continue;
-      if (match.path.pattern.test(path) && satisfies(request, match)) {
+      if (
+        match.path.pattern.test(path, request.patternBudget) &&
+        satisfies(request, match)
+      ) {
         return result;
       }
     }

@@ -3,7 +3,7 @@ import type {
   HttpMatch,
   QueryParamMatch,
 } from "../api/resources/http_match.ts";
-import { Pattern } from "../base/pattern.ts";
+import { Pattern, type PatternBudget } from "../base/pattern.ts";
 import { readQuery } from "./query_parameter.ts";
 import { normalizePath, pathEnd } from "./normalize_target.ts";
 
@@ -16,6 +16,8 @@ export interface RoutableRequest {
   readonly hostname: string;
   /** Returns the value of a header by its lower-case name; repeated values are joined by `, `. */
   header(name: string): string | undefined;
+  /** Bounds the work of regular expressions. */
+  readonly patternBudget?: PatternBudget;
 }
 
 /** Condition on method, header or query parameter. */
@@ -116,7 +118,7 @@ function compileHeader(header: HeaderMatch): Condition {
   const pattern = patternOf(header);
   return (request) => {
     const actual = request.header(key);
-    return actual !== undefined && pattern.test(actual);
+    return actual !== undefined && pattern.test(actual, request.patternBudget);
   };
 }
 
@@ -128,7 +130,7 @@ function compileQueryParam(param: QueryParamMatch): Condition {
   const pattern = patternOf(param);
   return (request) => {
     const actual = queryOf(request).get(name);
-    return actual !== undefined && pattern.test(actual);
+    return actual !== undefined && pattern.test(actual, request.patternBudget);
   };
 }
 

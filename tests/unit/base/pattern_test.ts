@@ -3,6 +3,7 @@ import {
   loadPatterns,
   MAX_MATCHED_LENGTH,
   Pattern,
+  PatternBudget,
 } from "../../../src/base/pattern.ts";
 import { processorTime } from "../../harness/processor_time.ts";
 import { fc } from "../../harness/properties.ts";
@@ -13,6 +14,9 @@ for (
   const [source, matching, other] of [
     ["/v[12]/[^/]+", "/v1/models", "/v1/models/x"],
     ["/a|/b", "/b", "/ab"],
+    ["(?i)/api/.*", "/API/x", "/APP/x"],
+    ["^/api/x$", "/api/x", "/api/y"],
+    ["😀+", "😀😀", "😁"],
     ["/(?<user>\\w+)/x?", "/ann_1/", "/a-b/"],
     ["(?:ab){2,3}", "ababab", "abababab"],
     ["a{2}b{1,}", "aabbb", "ab"],
@@ -178,5 +182,37 @@ Deno.test("Pattern agrees with RegExp", () => {
       }
     }),
     { numRuns: 2000 },
+  );
+});
+
+Deno.test("PatternBudget ends the work of many patterns on a long string", () => {
+  const budget = new PatternBudget();
+  const patterns = Array.from(
+    { length: 2000 },
+    (_, index) => new Pattern(`.*/${index}`),
+  );
+  const text = "/a".repeat(3500);
+
+  assert.throws(
+    () => patterns.some((pattern) => pattern.test(text, budget)),
+    { code: "head_too_large" },
+  );
+});
+
+Deno.test("PatternBudget suffices for many patterns on a usual path, and for those that begin otherwise", () => {
+  const budget = new PatternBudget();
+  const tenants = Array.from(
+    { length: 1000 },
+    (_, index) => new Pattern(`/tenant/[0-9]+/${index}`),
+  );
+  const others = Array.from(
+    { length: 2000 },
+    (_, index) => new Pattern(`/other${index}/.*`),
+  );
+  const path = "/tenant/17/reports/2026/november?page=17&size=200";
+
+  assert.ok(!tenants.some((pattern) => pattern.test(path, budget)));
+  assert.ok(
+    !others.some((pattern) => pattern.test("/a".repeat(3500), budget)),
   );
 });
