@@ -9,22 +9,22 @@ const SAMPLE_BYTES = 256;
 const BYTES_PER_MEDIUM = 4000;
 const dataUrl = /^data:[\w.+/;=-]*,/;
 const base64 = /^[\w+/=-]*$/;
-/** Before the value of a member that holds media, under every name that providers have for it; texts stand elsewhere. */
+/** Matches the beginning of a member with media, under the names of all providers. */
 const mediaKey =
   /"(?:url|image_url|data|bytes|file_data|image|audio|video|b64_json)"\s*:\s*$/;
 const MAX_KEY_BYTES = 64;
 
 /**
- * Returns the size of a request's body with images and other media as Base64 counted like 4,000 bytes of text each, whatever their size:
- * providers do not bill them by the byte.
+ * Returns the size of a request's body, with 4,000 bytes for each image or other medium in Base64: providers do not bill them by the
+ * byte.
  */
 export function textSizeOf(body: Uint8Array): number {
   if (body.length < MIN_BODY_BYTES) return body.length;
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.length);
   let size = body.length;
   let start = 0;
-  // Between two quotes there is a string or what separates strings; escapes do not occur in Base64. `indexOf` would take longer for
-  // short strings, of which a client may send millions.
+  // Between two quotes is a string, or the separator of strings; Base64 has no escapes. `indexOf` would take longer for short strings,
+  // of which a client may send millions.
   for (let end = 0; end <= body.length; end++) {
     if (end < body.length && body[end] !== QUOTE) continue;
     if (end - start >= MIN_MEDIA_BYTES && isMedia(buffer, start, end)) {
@@ -35,7 +35,7 @@ export function textSizeOf(body: Uint8Array): number {
   return size;
 }
 
-/** Judges by the name and by the beginning, the middle and the end: text has blanks and punctuation. */
+/** Returns whether a string is media, by its name and by samples: text has spaces and punctuation. */
 function isMedia(buffer: Buffer, start: number, end: number): boolean {
   const before = buffer.toString(
     "latin1",

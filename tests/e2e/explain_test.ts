@@ -116,7 +116,7 @@ const cases: readonly {
     path: "/failing",
     says: [
       /^507 GET 127\.0\.0\.1:\d+\/failing at 20/,
-      /The backend "default\/failing\/backend0" answered 507; the gateway passed that on\./,
+      /The backend "default\/failing\/backend0" returned 507; the gateway forwarded it\./,
       /backend default\/failing\/backend0/,
       /initial request: GET http:\/\/127\.0\.0\.1:\d+\/failing$/m,
       /backendCallResult .*returned 507/,
@@ -125,13 +125,13 @@ const cases: readonly {
   {
     path: "/changed",
     says: [
-      /The backend "default\/changed\/backend0" answered 507; a transformation made 404 of it\./,
+      /The backend "default\/changed\/backend0" returned 507; a transformation changed it to 404\./,
       /backendCallResult .*returned 507/,
     ],
   },
   {
     path: "/direct",
-    says: [/A policy of the route answered 410 itself\./],
+    says: [/A policy of the route returned 410 itself\./],
   },
   {
     path: "/key",
@@ -331,7 +331,10 @@ Deno.test("requests rejected before they were parsed are in the list", async () 
   const { stdout } = await explain(gateway, "refused-1");
 
   assert.match(stdout, /^400 /);
-  assert.match(stdout, /It was refused \(bad_request\): Cannot [^:]+\.$/m);
+  assert.match(
+    stdout,
+    /The gateway rejected it \(bad_request\): Cannot [^:]+\.$/m,
+  );
 });
 
 Deno.test("gwctl explain fails for an unknown ID, and reports why", async () => {

@@ -1,4 +1,4 @@
-/** Marks the parts of a schema whose values may be secret, so that whoever shows a value can walk the schema. */
+/** Marks the parts of a schema whose values may be secret, so that displays of a value can redact them. */
 import {
   isSchema,
   type SchemaEntries,
@@ -7,11 +7,11 @@ import {
 
 /**
  * Redaction of a value.
- * - `secret`: never.
- * - `text`: without what the environment gave; for expressions and other free text.
+ * - `secret`: never shown.
+ * - `text`: without values of the environment; for expressions and other free text.
  * - `url`: without credentials.
- * - `headerValue`: as `text`, and never when the `name` beside it is that of a sensitive header.
- * - `parameterValue`: as `text`, and never when the `name` beside it is that of a sensitive query parameter.
+ * - `headerValue`: as `text`; never shown if the sibling `name` is a sensitive header.
+ * - `parameterValue`: as `text`; never shown if the sibling `name` is a sensitive query parameter.
  */
 export type Privacy =
   | "secret"
@@ -23,9 +23,9 @@ export type Privacy =
 /** Private parts of the values of a schema. A schema without any has no plan. */
 export interface PrivacyPlan {
   readonly privacy?: Privacy;
-  /** By name of the field. */
+  /** Plans of fields, by name. */
   readonly fields?: ReadonlyMap<string, PrivacyPlan>;
-  /** Of the items of a list, and of the fields that the schema does not name. */
+  /** Plan of list items, and of fields that the schema does not name. */
   readonly items?: PrivacyPlan;
 }
 
@@ -97,14 +97,14 @@ function fieldsPlan(
   return fields.size === 0 ? undefined : { fields };
 }
 
-/** Of alternatives, all that is private in one of them is private: a value does not say which it is. */
+/** Joins alternatives: parts that are private in one of them are private, since a value does not name its alternative. */
 function join(
   ...plans: readonly (PrivacyPlan | undefined)[]
 ): PrivacyPlan | undefined {
   return plans.reduce((a, b) => a && b ? joinTwo(a, b) : a ?? b, undefined);
 }
 
-/** The stricter first. */
+/** Marks in the order of strictness. */
 const strictness: readonly Privacy[] = [
   "secret",
   "headerValue",

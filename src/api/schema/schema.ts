@@ -155,7 +155,7 @@ export function checkedText(test: (value: string) => boolean, noun: string) {
   );
 }
 
-/** A string that must not appear in messages, such as a token, and that nobody shows. */
+/** A string, such as a token, that messages, traces and dumps never show. */
 export function secret() {
   return withPrivacy(
     "secret",

@@ -1,18 +1,18 @@
 import { foldName } from "./json_shape.ts";
 
-/** The reason why a JSON text is not read. */
+/** The reason why a JSON text is rejected. */
 export class JsonProblem extends Error {
   override readonly name = "JsonProblem";
 
-  /** @param isAmbiguous Whether servers would read the text, each in its own way. */
+  /** @param isAmbiguous True if servers accept the text, but read it differently. */
   constructor(message: string, readonly isAmbiguous: boolean) {
     super(message);
   }
 }
 
 /**
- * Counts the names of all objects in a parsed value. Without recursion: a client decides how deep it would go.
- * @throws {JsonProblem} When servers would read one of its strings in another way.
+ * Counts the names of all objects in a parsed value; without recursion, since the client controls the depth.
+ * @throws {JsonProblem} If servers read one of its strings differently.
  */
 export function countNames(value: unknown): number {
   let names = 0;
@@ -40,7 +40,7 @@ function countDistinct(names: readonly string[]): number {
 
 const lowerCase = /^[a-z0-9_-]*$/;
 
-/** Returns the part of a name that all servers read: some read up to the first NUL, and some leave out halves of surrogate pairs. */
+/** Returns the part of a name that all servers read: some stop at the first NUL, and some drop halves of surrogate pairs. */
 export function withoutIgnored(name: string): string {
   return name.replace(/\0.*$/s, "").replace(/\p{Surrogate}/gu, "");
 }
@@ -50,18 +50,18 @@ function assertUnicode(text: string): void {
   throw ambiguous("a string has half a surrogate pair");
 }
 
-/** The error for a name that lenient servers take for another. */
+/** Creates the error for a name that lenient servers read as another. */
 export function otherSpelling(name: string): JsonProblem {
   const quoted = JSON.stringify(name.slice(0, 64));
   return ambiguous(`the member ${quoted} is spelled in another way`);
 }
 
-/** The error for a text that servers would read, each in its own way. */
+/** Creates the error for a text that servers read differently. */
 export function ambiguous(message: string): JsonProblem {
   return new JsonProblem(message, true);
 }
 
-/** The error for a text that is no JSON. */
+/** Creates the error for a text that is not JSON. */
 export function malformed(): JsonProblem {
   return new JsonProblem("it is not JSON", false);
 }

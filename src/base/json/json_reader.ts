@@ -37,7 +37,7 @@ const MAX_WHOLE_BYTES = 1 << 20;
 const MAX_DECODED_NAMES = 1000;
 /** Limit of items of a list. */
 const MAX_ITEMS = 10_000;
-/** So much is read at a time: 5 ms at most. */
+/** Bytes that are read at a time, in at most 5 ms. */
 const STEP_BYTES = 512 * 1024;
 
 /** Kinds of tokens that may come next: `VALUE_OR_END` after `[`. */
@@ -49,7 +49,7 @@ const COLON = 4;
 const NEXT_OR_END = 5;
 const NOTHING = 6;
 
-/** A value that is read as a whole. */
+/** A value to read as a whole. */
 interface OpenValue {
   readonly depth: number;
   readonly start: number;
@@ -58,9 +58,9 @@ interface OpenValue {
 /** An open object with members to read. */
 interface OpenObject extends OpenValue {
   readonly wanted: readonly WantedMember[];
-  /** Members that were found. */
+  /** Members found so far. */
   readonly found: Record<string, unknown>;
-  /** Name of the member that is being read. */
+  /** Name of the current member. */
   name: string;
 }
 
@@ -78,7 +78,7 @@ class OpenList implements OpenValue {
     this.start = start;
   }
 
-  /** Index of the item that is being read. */
+  /** Index of the current item. */
   get name(): number {
     return this.found.length;
   }
@@ -91,15 +91,15 @@ export interface JsonSpan {
 }
 
 /**
- * Reads a few members of a JSON text that comes from a client, and nothing of the rest but whether it is JSON: `{"model": "a"}`
- * of `{"model": "a", "messages": […]}`. Of a list in place of an object with members to read, or an object in place of a list with
- * items to read, nothing is read: the result has an empty one.
+ * Reads a few members of a client's JSON text, and only validates the rest: `{"model": "a"}` of `{"model": "a", "messages": […]}`. If
+ * there is a list in place of an object with members to read, or an object in place of a list with items to read, the result has an
+ * empty one.
  *
- * Every server reads the result in the same way. Lets everything else go on in between; takes at most 15 ms per MB in all.
- * @param spans Gets where each value is that was read, by its path: `""` is the whole text, `params.name` a member, `tools.0` an item.
- * @throws {JsonProblem} When it is not JSON in UTF-8 without a byte order mark, or too large; or when it is ambiguous: beside or
- * within what is read, a name occurs twice, also in another case, or has a NUL; a number is none that a double holds exactly; a
- * string is not valid Unicode.
+ * Every server reads the result in the same way. Yields to the event loop; takes at most 15 ms per MB in all.
+ * @param spans Receives the range of each read value by its path: `""` is the whole text, `params.name` a member, `tools.0` an item.
+ * @throws {JsonProblem} If the text is not JSON in UTF-8 without a byte order mark, is too large, or is ambiguous: next to or inside a
+ * value to read, a name occurs twice, also in another case, or has a NUL; a double cannot hold a number exactly; a string is not
+ * valid Unicode.
  */
 export async function readJson(
   bytes: Uint8Array,
@@ -120,7 +120,7 @@ class JsonReader {
   #at = 0;
   #expected = VALUE;
   #depth = 0;
-  /** By depth: 1 for an object, 0 for a list. */
+  /** Kinds of open values by depth: 1 for an object, 0 for a list. */
   readonly #isObject: number[] = [];
   /** Shape to read of the next value. */
   #next: WantedValue | undefined;
@@ -128,7 +128,7 @@ class JsonReader {
   readonly #path: (OpenObject | OpenList)[] = [];
   #open: OpenObject | OpenList | undefined;
   #whole: OpenValue | undefined;
-  /** In the value that is read as a whole. */
+  /** True inside a value to read as a whole. */
   #values = 0;
   #names = 0;
   #decodedNames = 0;
@@ -144,7 +144,7 @@ class JsonReader {
     this.#next = wanted;
   }
 
-  /** Reads on; `true` at the end. One loop with its state in locals, since it runs for every byte of a body. */
+  /** Reads the next slice; returns `true` at the end. One loop with its state in locals, since it runs for every byte of a body. */
   step(): boolean {
     const bytes = this.#bytes;
     const isObject = this.#isObject;
@@ -272,7 +272,7 @@ class JsonReader {
     }
   }
 
-  /** @param from Index of the quote that the name begins with; `to` is after the one that it ends with. */
+  /** @param from Index of the quote before the name; `to` is after the quote that ends it. */
   #readName(open: OpenObject | OpenList, from: number, to: number): void {
     if (!("wanted" in open)) return;
     const { wanted, found } = open;
@@ -294,7 +294,7 @@ class JsonReader {
     this.#next = member.value;
   }
 
-  /** Decodes a name as the most lenient servers read it. Escapes are no ambiguity by themselves. */
+  /** Decodes a name as the most lenient servers do. Escapes alone are not ambiguous. */
   #decodeName(from: number, to: number): string {
     if (++this.#decodedNames > MAX_DECODED_NAMES) {
       throw new JsonProblem("it has too many names with escapes", false);
@@ -302,7 +302,7 @@ class JsonReader {
     return withoutIgnored(this.#decode(from, to));
   }
 
-  /** Decodes a string, its quotes included. */
+  /** Decodes a string in quotes. */
   #decode(from: number, to: number): string {
     return String(JSON.parse(this.#textOf(from, to)));
   }
@@ -312,7 +312,7 @@ class JsonReader {
     throw ambiguous("a number has more digits than all servers keep");
   }
 
-  /** Parses what was read as a whole. */
+  /** Parses a value to read as a whole. */
   #parse(start: number, end: number): unknown {
     if (end - start > MAX_WHOLE_BYTES) {
       throw new JsonProblem("a value is too long", false);

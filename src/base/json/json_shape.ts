@@ -11,10 +11,10 @@ export interface JsonMembers {
   readonly [name: string]: JsonShape;
 }
 
-/** Reads a value with all that is in it. */
+/** Reads a whole value. */
 export const WHOLE = "whole";
 
-/** Returns the shape that holds what both hold. */
+/** Returns the union of two shapes. */
 export function joinShapes(a: JsonShape, b: JsonShape): JsonShape {
   if (a === WHOLE || b === WHOLE) return WHOLE;
   if (isItems(a) || isItems(b)) {
@@ -47,16 +47,16 @@ export interface WantedItems {
   readonly items: WantedValue;
 }
 
-/** A member to read, as it is looked up. */
+/** A member to read, prepared for look-ups. */
 export interface WantedMember {
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** The bytes in lower case. */
+  /** Bytes of the name in lower case. */
   readonly folded: Uint8Array;
   readonly value: WantedValue;
 }
 
-/** Makes the members of a shape ready to be looked up. */
+/** Prepares the members of a shape for look-ups. */
 function wantedValue(shape: JsonShape): WantedValue {
   if (shape === WHOLE) return WHOLE;
   if (isItems(shape)) return { items: wantedValue(shape[0]) };
@@ -78,13 +78,13 @@ export class JsonSelection {
   }
 }
 
-/** Bytes of ASCII in lower case; 0 for those that make a name one to decode: backslashes and all beyond ASCII. */
+/** ASCII bytes in lower case; 0 for bytes of names that must be decoded: backslashes and non-ASCII. */
 const folding = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte >= 0x80 || byte === 0x5c) return 0;
   return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
 });
 
-/** Reports whether the bytes of a name between its quotes have to be decoded before it can be compared. */
+/** Returns whether a name must be decoded before it is compared. */
 export function needsDecoding(
   bytes: Uint8Array,
   start: number,
@@ -96,7 +96,7 @@ export function needsDecoding(
   return false;
 }
 
-/** Finds the member that a server might take for one of that name: some servers ignore case. */
+/** Finds the member that a server might read for this name: some servers ignore case. */
 export function findPlain(
   wanted: readonly WantedMember[],
   bytes: Uint8Array,
@@ -122,7 +122,7 @@ function matches(
   return true;
 }
 
-/** Reports whether the bytes at `start` are the name of the member as it is, in the same case. */
+/** Returns whether the bytes at `start` are the name of the member in the same case. */
 export function isSpelled(
   { bytes: name }: WantedMember,
   bytes: Uint8Array,
@@ -131,7 +131,7 @@ export function isSpelled(
   return name.every((byte, index) => bytes[start + index] === byte);
 }
 
-/** As `findPlain`, for a decoded name. */
+/** Finds a member by its decoded name, like `findPlain`. */
 export function findDecoded(
   wanted: readonly WantedMember[],
   name: string,
@@ -140,12 +140,12 @@ export function findDecoded(
   return wanted.find((member) => foldName(member.name) === folded);
 }
 
-/** Names with the same result are one name to servers that ignore case. Both ways, because the long s only folds in one. */
+/** Folds the case of a name, as servers do that ignore case. In both directions, because the long s folds only in one. */
 export function foldName(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
-/** Sets a member of its own, also one called `__proto__`. */
+/** Sets an own member, even `__proto__`. */
 export function setMember(
   object: Record<string, unknown>,
   name: string,

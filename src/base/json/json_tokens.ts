@@ -1,6 +1,6 @@
 /** The tokens of JSON (RFC 8259) in bytes of valid UTF-8. Each function takes the index of a token and returns the index after it. */
 
-/** Returned where there is no such token. */
+/** Result for an invalid token. */
 export const NO_TOKEN = -1;
 
 const QUOTE = 0x22;
@@ -9,7 +9,7 @@ const MINUS = 0x2d;
 const ZERO = 0x30;
 const DOT = 0x2e;
 
-/** 1 for what ends a run of plain characters in a string: quote, backslash and control characters. */
+/** 1 for bytes that end a run of plain characters in a string: quote, backslash and control characters. */
 const stringStops = new Uint8Array(256).fill(1, 0, 0x20);
 stringStops[QUOTE] = 1;
 stringStops[BACKSLASH] = 1;
@@ -33,7 +33,7 @@ export const KIND = {
   NAME_END: 10,
 } as const;
 
-/** By byte: what it begins. */
+/** Kind of token by its first byte. */
 export const kinds = new Uint8Array(256);
 for (
   const [kind, characters] of [
@@ -91,7 +91,7 @@ function skipNumber(bytes: Uint8Array, start: number): number {
   return skipDigits(bytes, at + (sign === 0x2b || sign === MINUS ? 2 : 1));
 }
 
-/** At least one. */
+/** Skips one or more digits. */
 function skipDigits(bytes: Uint8Array, start: number): number {
   let at = start;
   while (digits[bytes[at] ?? 0] === 1) at++;
@@ -129,12 +129,12 @@ export function skipScalar(
 
 /** Longer numbers are never exact. */
 const MAX_NUMBER_LENGTH = 40;
-/** A double tells apart all decimal numbers with so many significant digits, and few with more (IEEE 754). */
+/** Number of significant digits that every double keeps (IEEE 754). */
 const MAX_DIGITS = 17;
 
 /**
- * Reports whether a double holds the number as written, so that servers with doubles, with 64-bit integers and with decimals read the same:
- * not for `9007199254740993` or `1e999`.
+ * Returns whether a double holds the number exactly, so that servers with doubles, 64-bit integers and decimals read the same: not for
+ * `9007199254740993` or `1e999`.
  */
 export function isExactNumber(text: string): boolean {
   if (text.length > MAX_NUMBER_LENGTH) return false;

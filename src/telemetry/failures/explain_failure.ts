@@ -31,7 +31,7 @@ const byReason: Readonly<
   Record<GatewayErrorCode | "upstream" | "direct_response", Explain>
 > = {
   listener_not_found: ({ finished: { host, port } }) => ({
-    cause: `No listener of port ${port} is for the host "${host}".`,
+    cause: `No listener on port ${port} has the host "${host}".`,
     failing: { kind: "header", name: "host" },
     advice:
       "Use a host name that a listener has, or give a listener this `hostname`.",
@@ -47,7 +47,7 @@ const byReason: Readonly<
       "Compare host, path, method and headers with `hostnames` and `matches` of the routes.",
   }),
   invalid_backend: (failed) => ({
-    cause: `The route has no backend to send it to: ${errorOf(failed)}.`,
+    cause: `The route has no usable backend: ${errorOf(failed)}.`,
     failing: namedPart("route", failed.route),
     advice: "Correct `backends` of the route.",
   }),
@@ -60,21 +60,21 @@ const byReason: Readonly<
     const { finished: { status }, backend, calls } = failed;
     const answered = calls.at(-1)?.status ?? status;
     return {
-      cause: `The backend "${backend?.name}" answered ${answered}; ${
+      cause: `The backend "${backend?.name}" returned ${answered}; ${
         answered === status
-          ? "the gateway passed that on"
-          : `a transformation made ${status} of it`
+          ? "the gateway forwarded it"
+          : `a transformation changed it to ${status}`
       }.`,
       failing: namedPart("backend", backend?.name),
       advice: answered === status
-        ? adviceOnAnswer(failed)
+        ? adviceOnResponse(failed)
         : 'See ":status" under `transformation`.',
     };
   },
   direct_response: ({ finished: { status }, route }) => ({
     cause: `A policy of the ${
       route === undefined ? "gateway" : "route"
-    } answered ${status} itself.`,
+    } returned ${status} itself.`,
     failing: namedPart("route", route),
     advice: "See `directResponse`, `requestRedirect` and `cors` of the route.",
   }),
@@ -91,28 +91,29 @@ const byReason: Readonly<
     "None of its pods is ready; see `kubectl get endpointslices` for its service.",
   ),
   upstream_closed: unreachable(
-    "It closed the connection before its answer was complete; look into its log.",
+    "It closed the connection before its response was complete; see its log.",
   ),
   upstream_protocol_error: unreachable(
-    "It does not speak HTTP as it should; check port and protocol of the backend.",
+    "It violates HTTP; check port and protocol of the backend.",
   ),
   upstream_timeout: unreachable(
-    "It took longer than `timeouts.backendRequest`, in which the client has to send its body too: raise that, or make the slower of both faster.",
+    "It took longer than `timeouts.backendRequest`, which includes the upload of the client: raise it, or speed up backend or client.",
   ),
   route_timeout: unreachable(
-    "All tries took longer than `timeouts.request`, in which the client has to send its body too: raise that, or make the slower of both faster.",
+    "All attempts took longer than `timeouts.request`, which includes the upload of the client: raise it, or speed up backend or client.",
   ),
   client_closed: ({ finished: { durationMs = 0 } }) => ({
-    cause: `The client left after ${Math.round(durationMs)} ms.`,
+    cause: `The client disconnected after ${Math.round(durationMs)} ms.`,
     failing: undefined,
-    advice: "See whether its own time limit is shorter than the answer takes.",
+    advice:
+      "Check whether the time-out of the client is shorter than the response takes.",
   }),
   transformation_failed: (failed) => ({
     cause: `A transformation failed: ${errorOf(failed)}.`,
     failing: namedPart("route", failed.route),
     advice: failed.finished.error?.includes("longer than") === true
-      ? "Raise `config.limits.maxBufferBytes`, or replace no body by one that is made of it."
-      : "Correct the expression under `transformation`, or say what it gives when something is missing: `has(x) ? x : 'none'`.",
+      ? "Raise `config.limits.maxBufferBytes`, or write a transformation that does not read the body."
+      : "Correct the expression under `transformation`, or give it a value for missing data: `has(x) ? x : 'none'`.",
   }),
   list_unreadable: (failed) => ({
     cause: `${errorOf(failed)}.`,
@@ -120,35 +121,35 @@ const byReason: Readonly<
     advice:
       "Rules of the route filter lists of tools, prompts and resources. Correct what the MCP server sends; if the list is too long, raise `config.limits.maxBufferBytes`.",
   }),
-  body_too_large: refused(
-    "Send less, or raise `config.limits.maxBodyBytes`; where the error is about changing a message, `maxBufferBytes` beside it.",
+  body_too_large: rejected(
+    "Send less, or raise `config.limits.maxBodyBytes`; for a transformation, `config.limits.maxBufferBytes`.",
   ),
-  head_too_large: refused(
+  head_too_large: rejected(
     "Send fewer or shorter headers, or raise `config.limits.maxHeaderBytes` or `maxHeaderCount`.",
   ),
-  bad_request: refused(
-    "Correct the client: what it sends can be read in two ways, or in none.",
+  bad_request: rejected(
+    "Correct the client: the request is malformed or ambiguous.",
   ),
-  unsupported_media_type: refused(
+  unsupported_media_type: rejected(
     "A rule, limit or transformation reads the body: send it as UTF-8, uncompressed, with one well-formed `Content-Type`.",
   ),
-  request_timeout: refused(
-    "If the client is honest but slow, raise `timeouts` of the gateway, or lower `minRequestBodyRate`.",
+  request_timeout: rejected(
+    "If the client is just slow, raise `timeouts` of the gateway, or lower `minRequestBodyRate`.",
   ),
-  tunnel_idle: refused(
+  tunnel_idle: rejected(
     "Send pings more often, or raise `timeouts.webSocket` of the gateway.",
   ),
-  expectation_failed: refused("Send no `Expect` but `100-continue`."),
-  misdirected_request: refused(
+  expectation_failed: rejected("Send no `Expect` but `100-continue`."),
+  misdirected_request: rejected(
     "Connect again, with the server name of this host.",
   ),
-  method_not_supported: refused("Use a method that the gateway forwards."),
-  version_not_supported: refused("Use HTTP/1.0, HTTP/1.1 or HTTP/2."),
-  drain_timeout: refused(
-    "The gateway stopped. Try again; if answers take longer than that, raise `config.drainTimeout`.",
+  method_not_supported: rejected("Use a method that the gateway forwards."),
+  version_not_supported: rejected("Use HTTP/1.0, HTTP/1.1 or HTTP/2."),
+  drain_timeout: rejected(
+    "The gateway stopped. Retry; if responses take longer than that, raise `config.drainTimeout`.",
   ),
   internal: (failed) => ({
-    cause: `The gateway made a mistake: ${errorOf(failed)}.`,
+    cause: `Internal error of the gateway: ${errorOf(failed)}.`,
     failing: undefined,
     advice: "Please report it, with this text.",
   }),
@@ -158,18 +159,20 @@ const explanations: ReadonlyMap<string, Explain> = new Map(
   Object.entries(byReason),
 );
 
-function adviceOnAnswer(
+function adviceOnResponse(
   { id, finished: { upstreamRequestId } }: FailedRequest,
 ): string {
-  const advice = `Look into the backend's log; it got x-request-id "${id}"`;
+  const advice = `See the log of the backend; it got x-request-id "${id}"`;
   return upstreamRequestId === undefined
     ? `${advice}.`
-    : `${advice} and calls the request "${upstreamRequestId}".`;
+    : `${advice} and uses the ID "${upstreamRequestId}".`;
 }
 
-function refused(advice: string): Explain {
+function rejected(advice: string): Explain {
   return (failed) => ({
-    cause: `It was refused (${failed.finished.reason}): ${errorOf(failed)}.`,
+    cause: `The gateway rejected it (${failed.finished.reason}): ${
+      errorOf(failed)
+    }.`,
     failing: undefined,
     advice,
   });

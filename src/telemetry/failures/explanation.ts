@@ -4,7 +4,7 @@ import type { FailedRequest } from "./failed_request.ts";
 export interface Explanation {
   /** One sentence. */
   readonly cause: string;
-  /** Deciding part, where it has a name: the text of a rule, a header, a budget, a route, a backend. */
+  /** Deciding part, if it has a name: the text of a rule, a header, a budget, a route, a backend. */
   readonly failing: FailingPart | undefined;
   /** Advice to fix it, in one or two sentences. */
   readonly advice: string;
@@ -13,7 +13,7 @@ export interface Explanation {
 /** Explains why a request failed. */
 export type Explain = (failed: FailedRequest) => Explanation;
 
-/** Part of the configuration or of the request that decided. */
+/** Deciding part of the configuration or of the request. */
 export interface FailingPart {
   readonly kind: "rule" | "header" | "budget" | "route" | "backend";
   readonly name: string;
@@ -26,7 +26,7 @@ export function errorOf(
   return (error ?? reason).replace(/\.$/, "");
 }
 
-/** The part of that name; `undefined` without one. */
+/** Returns the part with this name; `undefined` without a name. */
 export function namedPart(
   kind: FailingPart["kind"],
   name: string | undefined,

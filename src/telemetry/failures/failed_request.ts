@@ -7,16 +7,16 @@ import type { RequestState, TraceHeaders } from "../trace/trace_state.ts";
 
 /** Record of a request that failed: no bodies, no credentials, and every string is short. */
 export interface FailedRequest {
-  /** Value of `x-request-id` that the upstream got; `refused-<n>` for what was refused before it was a request. */
+  /** Value of `x-request-id` for the upstream; `refused-<n>` for a request that was rejected before it was parsed. */
   readonly id: string;
   readonly finished: FinishedRequest;
   readonly scheme: string;
   /** Names of the parameters, such as `?token=<redacted>`; empty without any. */
   readonly query: string;
-  /** A few that say nothing about who asks. */
+  /** A few headers that do not identify the client. */
   readonly requestHeaders: TraceHeaders;
   readonly responseHeaders: TraceHeaders;
-  /** Identities that the caller has proven, such as `{ name: "basicAuth", holds: "username" }`. */
+  /** Verified identities of the caller, such as `{ name: "basicAuth", holds: "username" }`. */
   readonly identities: readonly {
     readonly name: string;
     readonly holds: string;

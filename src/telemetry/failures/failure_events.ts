@@ -4,13 +4,13 @@ import type { TraceEvent, TraceMessage } from "../trace/trace_event.ts";
 import { severityOf } from "../trace/trace_severity.ts";
 import { describeArrival, type RequestState } from "../trace/trace_state.ts";
 
-/** By reason of a refusal: `kind` of the policy event; `undefined` for policies that report with events of their own. */
+/** `kind` of the policy event by reason of a rejection; `undefined` for policies that report with events of their own. */
 export type RejectionEvents = ReadonlyMap<
   string,
   { readonly event?: string | undefined }
 >;
 
-/** The trace of a request that nobody watched, as far as it is remembered: what is missing was not recorded. */
+/** Reconstructs the trace of a request that was not traced, as far as it was recorded. */
 export function failureEvents(
   failed: FailedRequest,
   rejections: RejectionEvents,
@@ -126,7 +126,7 @@ function arrivalOf(failed: FailedRequest): RequestState {
   };
 }
 
-/** Shows that there was an identity, and nothing of its claims. */
+/** Returns the identities without their claims. */
 function identitiesOf({ identities }: FailedRequest): Partial<RequestState> {
   return Object.fromEntries(
     identities.map(({ name, holds }) => [name, { [holds]: REDACTION_MARKER }]),

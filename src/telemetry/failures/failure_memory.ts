@@ -1,13 +1,13 @@
 import type { FailedRequest } from "./failed_request.ts";
 
-/** The requests that failed last, so that there is an answer to "why?" when nobody watched. */
+/** The last failed requests, to explain them although they were not traced. */
 export class FailureMemory {
   readonly #size: number;
   readonly #requests: FailedRequest[] = [];
-  /** Index of the next record, once there are `#size`. */
+  /** Index of the next record, once the memory is full. */
   #next = 0;
 
-  /** @param size How many are remembered; 0 is none. */
+  /** @param size Limit of records; 0 for none. */
   constructor(size: number) {
     this.#size = size;
   }
@@ -26,7 +26,7 @@ export class FailureMemory {
     this.#next = (this.#next + 1) % this.#size;
   }
 
-  /** The newest first. */
+  /** Returns the records, the newest first. */
   list(): readonly FailedRequest[] {
     const { length } = this.#requests;
     return this.#requests.map((_, index) =>
@@ -34,7 +34,7 @@ export class FailureMemory {
     ).filter((request) => request !== undefined);
   }
 
-  /** The newest of that id, which clients may choose, or whose answer had it. */
+  /** Returns the newest record with this ID, which the client may have chosen, or with this ID in the response. */
   find(id: string): FailedRequest | undefined {
     return this.list().find(({ id: own, finished: { upstreamRequestId } }) =>
       own === id || upstreamRequestId === id
