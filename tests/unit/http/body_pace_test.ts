@@ -4,7 +4,7 @@ import {
   defaultLimits,
   type ServerLimits,
 } from "../../../src/http/server/server_options.ts";
-import { TunnelActivity } from "../../../src/http/server/tunnel_activity.ts";
+import { TunnelLimits } from "../../../src/http/server/tunnel_limits.ts";
 import { TimerWheel } from "../../../src/http/timer_wheel.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
@@ -91,18 +91,18 @@ Deno.test("BodyPace without a time limit never ends a body", () => {
   assert.equal(pace.wait(), Infinity);
 });
 
-Deno.test("TunnelActivity ends a tunnel that was idle for the whole limit", () => {
+Deno.test("TunnelLimits ends a tunnel that was idle for the whole limit", () => {
   const clock = new FakeClock();
   const errors: string[] = [];
   const context = contextWith(clock, { tunnelIdleTimeoutMs: 1000 });
-  using activity = new TunnelActivity(
+  using tunnel = new TunnelLimits(
     context,
     ({ code, message }) => errors.push(`${code}: ${message}`),
   );
 
   for (let ping = 0; ping < 10; ping++) {
     clock.advance(900);
-    activity.moved();
+    tunnel.moved();
   }
   assert.deepEqual(errors, []);
   clock.advance(1001);

@@ -164,8 +164,8 @@ export class Http1ServerExchange implements BodyOwner {
     if (this.#failure !== undefined) throw this.#failure;
     this.#response = response;
     if (response.status === SWITCHING_PROTOCOLS) {
-      const onIdle = (error: GatewayError) => this.cut(error);
-      await switchProtocols(downstream, this.request, response, onIdle);
+      const cut = (reason: GatewayError) => this.cut(reason);
+      await switchProtocols(downstream, this.request, response, cut);
       return false;
     }
     const { head, body, framing, persists } = prepareResponse(response, {

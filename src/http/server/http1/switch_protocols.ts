@@ -1,7 +1,7 @@
 import { GatewayError } from "../../../base/errors.ts";
 import type { ResponseMessage } from "../../message.ts";
 import type { DownstreamConnection } from "../downstream_connection.ts";
-import { TunnelActivity } from "../tunnel_activity.ts";
+import { TunnelLimits } from "../tunnel_limits.ts";
 import type { Http1Request } from "./http1_request.ts";
 import { switchingProtocolsHead } from "./response_head.ts";
 import { splice } from "./splice.ts";
@@ -13,14 +13,14 @@ export const SWITCHING_PROTOCOLS = 101;
  * Responds with 101 and forwards bytes between client and upstream until both have ended.
  *
  * The connection cannot be used for HTTP afterwards.
- * @param onIdle Cuts the tunnel when it carries no byte for too long.
+ * @param cut Ends the tunnel when it exceeds a time limit.
  * @throws When either side fails, or there is no tunnel.
  */
 export async function switchProtocols(
   downstream: DownstreamConnection,
   request: Http1Request,
   response: ResponseMessage,
-  onIdle: (error: GatewayError) => void,
+  cut: (reason: GatewayError) => void,
 ): Promise<void> {
   const { tunnel } = response;
   if (tunnel === undefined || request.upgrade === undefined) {
@@ -34,28 +34,15 @@ export async function switchProtocols(
   input.stopReadingAhead();
   const head = switchingProtocolsHead(response, request.upgrade);
   await writer.writeMessage(head, undefined, "none");
-  using activity = new TunnelActivity(context, onIdle);
-  const onReceived = () => activity.moved();
-  const onProgress = (bytesSent: number) => {
-    countBytes(bytesSent);
-    activity.moved();
-  };
-  let stopTimer: (() => void) | undefined;
-  const onHalfOpen = () => {
-    stopTimer ??= context.clock.setTimer(
-      () => {
-        downstream.close();
-        tunnel.transport.close();
-      },
-      context.limits.halfOpenTunnelMs,
-    );
-  };
-  try {
-    await splice(
-      { transport, input, onProgress, onReceived, onHalfOpen },
-      tunnel,
-    );
-  } finally {
-    stopTimer?.();
-  }
+  using limits = new TunnelLimits(context, cut);
+  await splice({
+    transport,
+    input,
+    onReceived: () => limits.moved(),
+    onProgress: (bytesSent) => {
+      countBytes(bytesSent);
+      limits.moved();
+    },
+    onHalfOpen: () => limits.halfOpened(),
+  }, tunnel);
 }

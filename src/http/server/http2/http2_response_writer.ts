@@ -8,6 +8,7 @@ import type { Deadline } from "../../timer_wheel.ts";
 import { hasNoBody, setFraming } from "../http1/response_head.ts";
 import type { ServerContext } from "../server_options.ts";
 import type { Http2Request } from "./http2_request.ts";
+import type { TunnelLimits } from "../tunnel_limits.ts";
 import { acceptWebSocket, relayTunnel } from "./http2_tunnel.ts";
 
 const NEVER = Infinity;
@@ -74,12 +75,7 @@ export class Http2ResponseWriter implements Deadline {
     response: ResponseMessage,
     request: Http2Request | undefined,
     body: StreamBody | undefined,
-    { halfOpen, moved }: {
-      /** Called when one side ended. */
-      halfOpen(): void;
-      /** Called when bytes moved in one of the directions. */
-      moved(): void;
-    },
+    limits: TunnelLimits,
   ): Promise<void> {
     const { tunnel } = response;
     if (tunnel === undefined || body === undefined || !request?.upgrade) {
@@ -96,10 +92,10 @@ export class Http2ResponseWriter implements Deadline {
       sent: (count) => {
         this.#stopWaiting();
         this.bytesSent += count;
-        moved();
+        limits.moved();
       },
-      received: moved,
-      halfOpen,
+      received: () => limits.moved(),
+      halfOpened: () => limits.halfOpened(),
     });
   }
 

@@ -20,9 +20,10 @@ import {
 } from "../request_error.ts";
 import { BodyPace } from "../body_pace.ts";
 import type { Client, ServerContext } from "../server_options.ts";
-import { TunnelActivity } from "../tunnel_activity.ts";
+import { TunnelLimits } from "../tunnel_limits.ts";
 import { describeFields, Http2Request } from "./http2_request.ts";
 import { Http2ResponseWriter } from "./http2_response_writer.ts";
+import { noWebSocket } from "./http2_tunnel.ts";
 
 const CONTINUE = "100";
 const NEVER = Infinity;
@@ -36,7 +37,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   readonly #writer: Http2ResponseWriter;
   #request: Http2Request | undefined;
   /** Error of a request that was rejected before the handler saw it. */
-  #refusal: GatewayError | undefined;
+  #rejection: GatewayError | undefined;
   #body: StreamBody | undefined;
   #trailers: HeaderList | undefined;
   #response: ResponseMessage | undefined;
@@ -86,15 +87,15 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
       this.#openRequest();
     } catch (error) {
       if (error instanceof Http2StreamError) {
-        const refusal = badRequest(error.message);
-        this.#reportRefusal(refusal, reject(refusal).status, 0);
+        const rejection = badRequest(error.message);
+        this.#reportRejection(rejection, reject(rejection).status, 0);
         throw error;
       }
       if (error instanceof GatewayError || error instanceof HttpSyntaxError) {
-        this.#refusal = toRequestError(error);
+        this.#rejection = toRequestError(error);
       } else {
         report(error);
-        this.#refusal = handlerFailed(error);
+        this.#rejection = handlerFailed(error);
       }
     }
   }
@@ -220,12 +221,12 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
 
   async #handle(): Promise<Reply> {
     const { handler, reject, report } = this.#context;
-    const refusal = this.#refusal;
-    if (refusal !== undefined || this.#request === undefined) {
-      const error = refusal ?? badRequest("Cannot read the request");
+    const rejection = this.#rejection;
+    if (rejection !== undefined || this.#request === undefined) {
+      const error = rejection ?? badRequest("Cannot read the request");
       const response = reject(error);
       const finished = ({ bytesSent }: Outcome) =>
-        this.#reportRefusal(error, response.status, bytesSent);
+        this.#reportRejection(error, response.status, bytesSent);
       return { response, finished };
     }
     try {
@@ -236,7 +237,11 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     }
   }
 
-  #reportRefusal(error: GatewayError, status: number, bytesSent: number): void {
+  #reportRejection(
+    error: GatewayError,
+    status: number,
+    bytesSent: number,
+  ): void {
     this.#context.observer.requestRejected({
       error,
       source: this.#client.peer,
@@ -249,45 +254,23 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   async #send(response: ResponseMessage): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     this.#response = response;
-    if (response.tunnel !== undefined) return await this.#relay(response);
-    await this.#writer.write(this.#withoutSuccess(response), this.#request);
-  }
-
-  /** Replaces 2xx, with which the client would assume an open WebSocket (RFC 8441 section 4). */
-  #withoutSuccess(response: ResponseMessage): ResponseMessage {
-    if (this.#request?.upgrade === undefined || response.status >= 300) {
-      return response;
-    }
-    const error = new GatewayError(
-      "upstream_protocol_error",
-      "upstream",
-      `Cannot open the WebSocket: the upstream responded with ${response.status} in place of 101`,
-    );
-    response.body?.cancel(error);
-    return this.#context.reject(error);
-  }
-
-  async #relay(response: ResponseMessage): Promise<void> {
-    const { clock, limits } = this.#context;
-    let stopTimer: (() => void) | undefined;
-    using activity = new TunnelActivity(
-      this.#context,
-      (error) => this.cut(error),
-    );
-    const moved = () => activity.moved();
-    const halfOpen = () => {
-      stopTimer ??= clock.setTimer(
-        () => this.#giveUp("Cannot keep the tunnel: one side has ended"),
-        limits.halfOpenTunnelMs,
+    const request = this.#request;
+    if (response.tunnel !== undefined) {
+      using limits = new TunnelLimits(
+        this.#context,
+        (error) => this.cut(error),
       );
-    };
-    try {
-      const request = this.#request;
-      const listener = { halfOpen, moved };
-      await this.#writer.relay(response, request, this.#body, listener);
-    } finally {
-      stopTimer?.();
-    }
+      await this.#writer.relay(response, request, this.#body, limits);
+    } else if (request?.upgrade !== undefined && response.status < 300) {
+      await this.#writer.write(this.#rejectUpgrade(response), request);
+    } else await this.#writer.write(response, request);
+  }
+
+  /** Replaces 2xx without a tunnel, with which the client would assume an open WebSocket (RFC 8441 section 4). */
+  #rejectUpgrade({ status, body }: ResponseMessage): ResponseMessage {
+    const error = noWebSocket(status);
+    body?.cancel(error);
+    return this.#context.reject(error);
   }
 
   /** Drains an unread upload for a while: clients may treat a reset as a failure of the response. */

@@ -19,7 +19,7 @@ export interface TunnelListener {
   /** Called when a chunk for the client has to wait. */
   waitingForClient(): void;
   /** Called when one side has ended. */
-  halfOpen(): void;
+  halfOpened(): void;
 }
 
 /**
@@ -44,6 +44,15 @@ export function acceptWebSocket(
   response.status = OK;
 }
 
+/** Creates the error for an upstream that responds to a WebSocket with another status than 101. */
+export function noWebSocket(status: number): GatewayError {
+  return new GatewayError(
+    "upstream_protocol_error",
+    "upstream",
+    `Cannot open the WebSocket: the upstream responded with ${status} in place of 101`,
+  );
+}
+
 /**
  * Relays bytes between a stream and an upstream connection until both sides have ended.
  * @throws The error of either side; the upstream connection is closed in any case.
@@ -56,9 +65,9 @@ export async function relayTunnel(
 ): Promise<void> {
   try {
     await Promise.all([
-      relayToClient(stream, tunnel, listener).then(() => listener.halfOpen()),
+      relayToClient(stream, tunnel, listener).then(() => listener.halfOpened()),
       relayToUpstream(body, tunnel, listener)
-        .then(() => listener.halfOpen()),
+        .then(() => listener.halfOpened()),
     ]);
   } finally {
     tunnel.transport.close();
