@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec screenshots
+.PHONY: help run test check fmt hooks e2e golden bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak screenshots
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,9 @@ interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis
 
 interop-python: ## log in with real Python MCP clients; needs Python
 	@sh .ci/interop_python $(ARGS)
+
+interop-keycloak: ## log in at a real Keycloak; needs Java, Maven and Python
+	@sh .ci/interop_keycloak $(ARGS)
 
 interop-h2spec: ## run h2spec against a gateway with TLS; needs Go
 	@sh .ci/interop_h2spec $(ARGS)

@@ -54,7 +54,16 @@ export async function logIn(
     const location = response.headers.get("location");
     if (location === null) {
       assert(page.includes("<form"), `no way on at ${url}: ${page}`);
-      form = new URLSearchParams({ ...hiddenFields(page), account, answer });
+      // The fields of our own pages, and of those of Keycloak and Dex.
+      form = new URLSearchParams({
+        account,
+        answer,
+        username: account,
+        login: `${account}@example.com`,
+        password: account,
+        accept: "Yes",
+        ...hiddenFields(page),
+      });
       url = new URL(actionOf(page) ?? url, url);
       continue;
     }
@@ -80,5 +89,6 @@ function hiddenFields(page: string): Record<string, string> {
 }
 
 function actionOf(page: string): string | undefined {
-  return /<form[^>]* action="([^"]*)"/.exec(page)?.[1];
+  return /<form[^>]* action="([^"]*)"/.exec(page)?.[1]
+    ?.replaceAll("&amp;", "&");
 }

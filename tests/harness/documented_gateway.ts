@@ -29,15 +29,43 @@ export function sectionOf(heading: string): string {
   return section;
 }
 
+/** Returns the code blocks of a section in one language. */
+export function blocksOf(heading: string, language: string): string[] {
+  const blocks = sectionOf(heading).matchAll(/```(\w+)\n(.*?)```/gs);
+  return [...blocks].flatMap(([, name, text = ""]) =>
+    name === language ? [text] : []
+  );
+}
+
+/** A provider on this machine; disposing stops it. */
+export type LocalProvider =
+  & Pick<Idp, "origin" | "issuer" | "clientId">
+  & AsyncDisposable;
+
+/** Address of the gateway of `startDocumentedGateway`, as the provider has to know it. */
+export interface DocumentedAddress {
+  /** Endpoint of the MCP server. */
+  readonly url: string;
+  /** Redirect URI of the gateway in issuer mode `Proxied`. */
+  readonly callback: string;
+}
+
 /**
  * Starts the configuration of a provider's section, in front of an MCP server; disposing also stops the provider.
  * @param startIdp The provider, or a function that starts it with the callback URL of the gateway.
  * @throws {Error} If the configuration does not contain a string that an edit replaces.
  */
 export async function startDocumentedGateway(
-  provider: "Auth0" | "Descope",
-  startIdp: Idp | ((redirectUris: readonly string[]) => Promise<Idp>),
+  provider: "Auth0" | "Descope" | "Keycloak",
+  startIdp:
+    | LocalProvider
+    | ((
+      redirectUris: readonly string[],
+      address: DocumentedAddress,
+    ) => Promise<LocalProvider>),
   edits: Edits = {},
+  /** Which of the section's configurations; the first by default. */
+  configuration = 0,
 ): Promise<DocumentedGateway> {
   await using opening = new AsyncDisposableStack();
   const server = opening.adopt(startMcpServer(), (server) => server.close());
@@ -47,7 +75,9 @@ export async function startDocumentedGateway(
   const callback =
     `${origin}/.well-known/oauth-authorization-server/mcp/callback`;
   const idp = opening.use(
-    typeof startIdp === "function" ? await startIdp([callback]) : startIdp,
+    typeof startIdp === "function"
+      ? await startIdp([callback], { url, callback })
+      : startIdp,
   );
   const [, , project = "", appOfProject = ""] = /(\/agentic\/([^/]+)\/([^/]+))$/
     .exec(idp.issuer) ?? [];
@@ -56,18 +86,17 @@ export async function startDocumentedGateway(
     "https://mcp.example.com/mcp": url,
     "https://tenant.example.com": idp.origin,
     "https://api.example.com": idp.origin,
+    "https://keycloak.example.com": idp.origin,
+    "/realms/agents": new URL(idp.issuer).pathname,
     "PROJECT": project,
     "SERVER": appOfProject,
     "my-client": idp.clientId,
-    // The client of the mock provider is public.
+    // The clients of these providers are public.
     '          clientSecret: "${CLIENT_SECRET}"\n': "",
     "${STATE_SECRET}": "seals the logins of a test, 32 characters or more",
     "127.0.0.1:9000": new URL(server.origin).host,
   };
-  const [, shown = ""] = /```yaml\n(.*?)```/s.exec(
-    sectionOf(provider),
-  ) ?? [];
-  let text = shown;
+  let text = blocksOf(provider, "yaml")[configuration] ?? "";
   for (const [from, to] of Object.entries(edits)) {
     if (!text.includes(from)) {
       throw new Error(`The configuration of ${provider} has no "${from}"`);

@@ -8,6 +8,7 @@ import { fetchRaw } from "../harness/fetch_raw.ts";
 import { clientV2, mcpClients, sdkV1, visit } from "../harness/mcp_clients.ts";
 import { readMetadata, requestUserToken } from "../harness/oauth_exchange.ts";
 import {
+  blocksOf,
   type DocumentedGateway,
   type Edits,
   sectionOf,
@@ -56,6 +57,24 @@ for (const client of mcpClients) {
     assert((await visit(client, { ...gateway, clientId })).includes("echo"));
   });
 }
+
+Deno.test("MCP client v2 logs in at Auth0 with the documented settings of mode Gateway", async () => {
+  const [, settings = ""] = /`(\{ provider: Auth0,.*?\})`/s
+    .exec(sectionOf("Auth0")) ?? [];
+  const [configuration = ""] = blocksOf("Auth0", "yaml");
+  const [proxied = ""] = /^ {8}mcp:\n(?: {10}.*\n)+/m.exec(configuration) ?? [];
+  await using gateway = await startDocumentedGateway(
+    "Auth0",
+    await startIdpA({ permissions, registration: false }),
+    { [proxied]: `        mcp: ${settings.replaceAll("\n", " ")}\n` },
+  );
+
+  assert((await visit(clientV2, gateway)).includes("echo"));
+  const { authorization_endpoint: endpoint } = await (await fetch(
+    `${gateway.origin}${wellKnown}`,
+  )).json();
+  assert.match(endpoint, /\?audience=/);
+});
 
 Deno.test("MCP client v2 reports the documented error for a provider that sends iss", async () => {
   await using gateway = await startDocumentedGateway(

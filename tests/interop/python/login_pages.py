@@ -9,6 +9,17 @@ from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 REDIRECT_URI = "http://127.0.0.1:41998/callback"
 
 
+# The fields of our own pages, and of those of Keycloak and Dex.
+_ANSWERS = {
+    "account": "ada",
+    "answer": "allow",
+    "username": "ada",
+    "login": "ada@example.com",
+    "password": "ada",
+    "accept": "Yes",
+}
+
+
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_):
         return None
@@ -55,7 +66,7 @@ class User:
             if "<form" not in page:
                 raise RuntimeError(f"no way on at {url}: {response.status} {page[:300]}")
             hidden = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', page)
-            form = {**dict(hidden), "account": "ada", "answer": "allow"}
+            form = {**_ANSWERS, **dict(hidden)}
             action = re.search(r'<form[^>]* action="([^"]*)"', page)
             url = urljoin(url, unescape(action.group(1))) if action else url
         raise RuntimeError("too many login pages")
