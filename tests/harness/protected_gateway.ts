@@ -66,7 +66,7 @@ export interface ProtectedServer extends Omit<Protection, "port"> {
 
 /** Returns the configuration of a gateway that protects an MCP server. */
 export function protectedConfig(
-  idp: Idp,
+  idp: Pick<Idp, "issuer" | "origin" | "jwksPath">,
   {
     provider,
     url,
