@@ -117,7 +117,11 @@ interface ComposedList {
 /** Keeps the items `[from, to)` and the one before, after which an error may be reported. */
 function keepItems({ kept }: ComposedList, from: number, to: number): void {
   if (kept.size > MAX_FAULTY_ITEMS) return;
-  for (let i = Math.max(0, from - 1); i < to; i++) kept.add(i);
+  for (const index of range(Math.max(0, from - 1), to)) kept.add(index);
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
 /** Finds long lists that are values of mappings, or of a document. */
@@ -166,7 +170,7 @@ function shorten(token: CST.Token, lists: ComposedLists): CST.Token {
     return token;
   }
   const list = lists.get(token.offset);
-  if (list !== undefined) return slice(token, (i) => list.kept.has(i));
+  if (list !== undefined) return withItems(token, list.kept);
   return token.type === "flow-collection" && isMapping(token)
     ? { ...token, items: token.items.map(shortenValue) }
     : token;
@@ -182,15 +186,16 @@ function hasCommas(list: List, from: number, to: number): boolean {
 }
 
 /** Returns a copy of a list with some of its items. */
-function slice(list: List, isKept: (index: number) => boolean): List {
+function withItems(list: List, indexes: Iterable<number>): List {
+  const sorted = [...indexes].sort((a, b) => a - b);
   if (list.type === "block-seq") {
-    return { ...list, items: list.items.filter((_, i) => isKept(i)) };
+    return { ...list, items: sorted.flatMap((i) => list.items[i] ?? []) };
   }
-  const first = list.items.findIndex((_, i) => isKept(i));
-  const items = list.items.flatMap((item, i) => {
-    if (!isKept(i)) return [];
-    if (i === 0 || i > first) return [item];
-    return [{ ...item, start: item.start.filter((each) => !isComma(each)) }];
+  const [first] = sorted;
+  const items = sorted.flatMap((i) => {
+    const item = list.items[i];
+    if (item === undefined || i === 0 || i !== first) return item ?? [];
+    return { ...item, start: item.start.filter((each) => !isComma(each)) };
   });
   return { ...list, items };
 }
@@ -207,7 +212,7 @@ function composeItems(
 ): readonly unknown[] | undefined {
   if (!hasCommas(list, from, to)) return undefined;
   const { offset } = list;
-  const value = slice(list, (i) => from <= i && i < to);
+  const value = withItems(list, range(from, to));
   const [document] = createComposer().compose([
     { type: "document", offset, start: [], value },
   ]);

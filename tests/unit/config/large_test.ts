@@ -28,12 +28,10 @@ function largeConfig(count: number, backendOf: (route: number) => string) {
 /** Returns the milliseconds of CPU time to load a text and format its diagnostics. */
 function timeToLoad(text: string): number {
   const source = { name: "gateway.json", text };
-  return Math.min(...[1, 2, 3].map(() =>
-    processorTime(() => {
-      const { diagnostics } = loadConfig([source], {}, schemasOf());
-      formatDiagnostics(diagnostics, [source]);
-    })
-  ));
+  return processorTime(() => {
+    const { diagnostics } = loadConfig([source], {}, schemasOf());
+    formatDiagnostics(diagnostics, [source]);
+  });
 }
 
 for (
@@ -56,11 +54,14 @@ for (
     const textOf = (count: number) =>
       JSON.stringify(largeConfig(count, backendOf), null, indent);
 
-    const small = timeToLoad(textOf(250));
-    const large = timeToLoad(textOf(2_000));
-
+    const small = Math.min(...[1, 2, 3].map(() => timeToLoad(textOf(250))));
     // Eight times the size; a quadratic algorithm takes 64 times as long.
-    assert.ok(large < 24 * small + 600, `${large} ms after ${small} ms`);
+    const limit = 24 * small + 600;
+    // Garbage collection may delay an attempt.
+    const text = textOf(2_000);
+    const isLinear = [1, 2, 3].some(() => timeToLoad(text) < limit);
+
+    assert(isLinear, `not within ${limit} ms`);
   });
 }
 

@@ -226,14 +226,10 @@ routes:
 });
 
 Deno.test("loadConfig has no limit on values of a document without aliases", () => {
-  const matches = "{ method: GET }, ".repeat(60);
-  const routes = `- backends: [{ host: "127.0.0.1:9000" }]
-  matches: [${matches}]
-`.repeat(1_700);
+  const { diagnostics } = loadText(`unknown: [${"0, ".repeat(210_000)}]`);
 
-  const { diagnostics } = loadText(
-    `gateways: { default: { port: 3000 } }\nroutes:\n${routes}`,
+  assert.doesNotMatch(
+    diagnostics.map(({ message }) => message).join(),
+    /too large/,
   );
-
-  assert.deepEqual(diagnostics, []);
 });
