@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak screenshots
+.PHONY: help run test check fmt hooks e2e golden manifests bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak screenshots
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -26,6 +26,9 @@ e2e: build ## run the end-to-end tests against the executable
 
 golden: ## update the golden files and the reference; read the diff
 	@$(DENO) task --quiet golden
+
+manifests: ## update deploy/crds.yaml
+	@$(DENO) run -A main.ts schema --crds > deploy/crds.yaml
 
 bench: ## compare with nginx and a naive proxy; ARGS="get post" for some rows
 	@$(DENO) task --quiet bench $(ARGS)

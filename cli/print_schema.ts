@@ -1,7 +1,24 @@
+import { Document } from "../src/config/yaml/yaml_library.ts";
 import { fileSchema } from "../src/config/file_schema.ts";
 import { schemasOf } from "../src/gateway/candidate.ts";
 import { print } from "./output/output.ts";
 import { describeFile } from "./reference.ts";
+
+/** Returns the CustomResourceDefinitions of the gateway's own kinds as YAML. */
+export async function describeResourceDefinitions(): Promise<string> {
+  const { createResourceDefinitions } = await import(
+    "../src/cluster/manifests/resource_definitions.ts"
+  );
+  const definitions = await createResourceDefinitions(schemasOf().kinds);
+  return definitions.map((definition) =>
+    new Document(definition, { aliasDuplicateObjects: false }).toString()
+  ).join("---\n");
+}
+
+/** Prints the CustomResourceDefinitions. */
+export async function printResourceDefinitions(): Promise<void> {
+  await print(await describeResourceDefinitions());
+}
 
 /** Prints the JSON Schema of the configuration file, or a reference in Markdown. */
 export async function printSchema(asMarkdown: boolean): Promise<void> {

@@ -132,11 +132,15 @@ function addSchemaCommand(program: Command): void {
   program.command("schema")
     .description("Print the JSON Schema of the configuration file")
     .option("--markdown", "print a reference of all fields in Markdown")
+    .option("--crds", "print the CustomResourceDefinitions for Kubernetes")
     .addHelpText("after", help.SCHEMA_EXAMPLES)
-    .action(async ({ markdown }: { markdown?: boolean }) => {
-      const { printSchema } = await import("../print_schema.ts");
-      await printSchema(markdown === true);
-    });
+    .action(
+      async ({ markdown, crds }: { markdown?: boolean; crds?: boolean }) => {
+        const printing = await import("../print_schema.ts");
+        if (crds === true) await printing.printResourceDefinitions();
+        else await printing.printSchema(markdown === true);
+      },
+    );
 }
 
 function suggestionFor(program: Command, word: string): string | undefined {

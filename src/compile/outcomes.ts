@@ -7,18 +7,12 @@ import {
 } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { CompiledListener } from "./compiled_model.ts";
+import { type Condition, conditionNo, conditionYes } from "./conditions.ts";
+import {
+  describePolicyOutcomes,
+  type PolicyOutcome,
+} from "./policy_outcomes.ts";
 import { namespacedName } from "./precedence.ts";
-
-/** A condition of a status, without times; Kubernetes `metav1.Condition`. */
-export interface Condition {
-  /** Such as `Accepted`. */
-  readonly type: string;
-  readonly status: boolean;
-  /** Such as `NoMatchingParent`. */
-  readonly reason: string;
-  /** Empty when there is nothing to say. */
-  readonly message: string;
-}
 
 /** State of a listener; Gateway API `ListenerStatus`. */
 export interface ListenerOutcome {
@@ -56,6 +50,7 @@ export interface RouteOutcome {
 export interface Outcomes {
   readonly gateways: readonly GatewayOutcome[];
   readonly routes: readonly RouteOutcome[];
+  readonly policies: readonly PolicyOutcome[];
 }
 
 /** Dependencies of describing outcomes. */
@@ -66,15 +61,18 @@ export interface OutcomeSources {
 
 /** Derives the conditions of gateways and routes from what compilation reported. */
 export function* describeOutcomes(
-  { gateways, httpRoutes }: ResourceSet,
+  resources: ResourceSet,
   { diagnostics, listeners }: OutcomeSources,
 ): Generator<void, Outcomes> {
+  const { gateways, httpRoutes } = resources;
   const reports = Map.groupBy(
-    diagnostics.filter(({ reason }) => reason !== undefined),
+    diagnostics.filter(({ reason, severity }) =>
+      reason !== undefined || severity === "error"
+    ),
     ({ resource: { kind, namespace, name } }) =>
       resourceKey({ kind, metadata: { namespace, name } }),
   );
-  const reportsOf = (resource: Gateway | HttpRoute) =>
+  const reportsOf = (resource: Parameters<typeof resourceKey>[0]) =>
     reports.get(resourceKey(resource)) ?? [];
   const attached = countRoutes(listeners);
   yield;
@@ -89,6 +87,10 @@ export function* describeOutcomes(
       describeGateway(gateway, attached, reportsOf(gateway))
     ),
     routes,
+    policies: yield* describePolicyOutcomes(resources, {
+      listeners,
+      reportsOf,
+    }),
   };
 }
 
@@ -128,16 +130,18 @@ function describeGateway(
     listeners,
     conditions: first !== undefined
       ? [
-        no("Accepted", first.reason ?? "Invalid", first.message),
-        no("Programmed", "Invalid", first.message),
+        conditionNo("Accepted", first.reason ?? "Invalid", first.message),
+        conditionNo("Programmed", "Invalid", first.message),
       ]
       : [
-        invalid.length === 0
-          ? yes("Accepted")
-          : yes("Accepted", "ListenersNotValid", `Invalid listeners: ${names}`),
+        invalid.length === 0 ? conditionYes("Accepted") : conditionYes(
+          "Accepted",
+          "ListenersNotValid",
+          `Invalid listeners: ${names}`,
+        ),
         invalid.length < listeners.length
-          ? yes("Programmed")
-          : no("Programmed", "Invalid", "No listener is valid"),
+          ? conditionYes("Programmed")
+          : conditionNo("Programmed", "Invalid", "No listener is valid"),
       ],
   };
 }
@@ -168,14 +172,14 @@ function describeListener(
   const resolved = reference !== undefined
     ? failed("ResolvedRefs", reference)
     : unsupported
-    ? no(
+    ? conditionNo(
       "ResolvedRefs",
       "InvalidRouteKinds",
       `Routes can be ${routeKinds.join(" and ")}`,
     )
-    : yes("ResolvedRefs");
+    : conditionYes("ResolvedRefs");
   const accepted = rejection === undefined
-    ? yes("Accepted")
+    ? conditionYes("Accepted")
     : failed("Accepted", rejection);
   return {
     name,
@@ -184,12 +188,12 @@ function describeListener(
     conditions: [
       accepted,
       conflict === undefined
-        ? no("Conflicted", "NoConflicts", "")
-        : yes("Conflicted", conflict.reason, conflict.message),
+        ? conditionNo("Conflicted", "NoConflicts", "")
+        : conditionYes("Conflicted", conflict.reason, conflict.message),
       resolved,
       accepted.status && (reference === undefined) && supportedKinds.length > 0
-        ? yes("Programmed")
-        : no(
+        ? conditionYes("Programmed")
+        : conditionNo(
           "Programmed",
           "Invalid",
           (rejection ?? reference)?.message ?? resolved.message,
@@ -206,7 +210,7 @@ function describeRoute(
 ): RouteOutcome {
   const reference = reports.find(({ path }) => path[1] === "rules");
   const resolved = reference === undefined
-    ? yes("ResolvedRefs")
+    ? conditionYes("ResolvedRefs")
     : failed("ResolvedRefs", reference);
   const parents = route.spec.parentRefs.flatMap((parentRef, index) => {
     const { kind, name, namespace = route.metadata.namespace } = parentRef;
@@ -215,24 +219,16 @@ function describeRoute(
       path[1] === "parentRefs" && path[2] === index
     );
     const accepted = report === undefined
-      ? yes("Accepted")
+      ? conditionYes("Accepted")
       : failed("Accepted", report);
     return [{ index, conditions: [accepted, resolved] }];
   });
   return { kind: route.kind, name: namespacedName(route), parents };
 }
 
-function yes(type: string, reason = type, message = ""): Condition {
-  return { type, status: true, reason, message };
-}
-
-function no(type: string, reason: string, message: string): Condition {
-  return { type, status: false, reason, message };
-}
-
 function failed(
   type: string,
   { reason = "Invalid", message }: ResourceDiagnostic,
 ): Condition {
-  return no(type, reason, message);
+  return conditionNo(type, reason, message);
 }

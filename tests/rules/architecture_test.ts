@@ -29,6 +29,12 @@ const table: ImportTable = {
     "src/telemetry",
     "src/gateway",
   ],
+  "cli/print_schema.ts": [
+    "cli",
+    "src/config",
+    "src/cluster",
+    "src/gateway",
+  ],
   "cli/run_cluster.ts": [
     "cli",
     "src/base",

@@ -42,8 +42,8 @@ export interface ClusterState {
   readonly classes: readonly KubernetesObject[];
   /** Objects of the gateways that this controller serves, valid or not. */
   readonly gateways: readonly KubernetesObject[];
-  /** All routes by their UID. */
-  readonly routes: ReadonlyMap<string, KubernetesObject>;
+  /** Routes and policies by their UID. */
+  readonly objects: ReadonlyMap<string, KubernetesObject>;
   readonly resources: ResourceSet;
   readonly rejections: readonly Rejection[];
 }
@@ -159,6 +159,7 @@ export class ClusterSource implements ConfigurationSource {
     );
     const resources: Resource[] = [];
     const rejections: Rejection[] = [];
+    const seen = new Map<string, KubernetesObject>();
     for (const collection of this.#collections) {
       const objects = collection.kind === "Gateway"
         ? gateways
@@ -167,18 +168,16 @@ export class ClusterSource implements ConfigurationSource {
         const read = this.#readOnce(object, collection);
         if (read.resource !== undefined) resources.push(read.resource);
         rejections.push(...read.rejections);
+        if (collection.hasStatus === true) {
+          seen.set(object.metadata.uid ?? "", object);
+        }
       }
     }
     const set = resourceSetOf(resources);
     return {
       classes,
       gateways,
-      routes: new Map(
-        [...this.cache.objects("HTTPRoute")].map((object) => [
-          object.metadata.uid ?? "",
-          object,
-        ]),
-      ),
+      objects: seen,
       rejections,
       resources: { ...set, gateways: addressPool.assign(set.gateways) },
     };

@@ -11,8 +11,8 @@ export interface Collection {
   readonly isClusterScoped?: boolean;
   /** Limits what the API server sends: `type=kubernetes.io/tls`. */
   readonly fieldSelector?: string;
-  /** A change of it changes endpoints, not the configuration. */
-  readonly isEndpoints?: boolean;
+  /** The gateway writes entries of its status. */
+  readonly hasStatus?: boolean;
 }
 
 const GATEWAY_API = "gateway.networking.k8s.io";
@@ -33,6 +33,7 @@ export function createCollections(
       kind: "HTTPRoute",
       apiVersion: `${GATEWAY_API}/v1`,
       plural: "httproutes",
+      hasStatus: true,
     },
     {
       kind: "ReferenceGrant",
@@ -43,11 +44,13 @@ export function createCollections(
       kind: "BackendTLSPolicy",
       apiVersion: `${GATEWAY_API}/v1`,
       plural: "backendtlspolicies",
+      hasStatus: true,
     },
     {
       kind: "GatewayPolicy",
       apiVersion: `${policyApiGroup}/v1alpha1`,
       plural: "gatewaypolicies",
+      hasStatus: true,
     },
     {
       kind: "GatewayBackend",
@@ -59,7 +62,6 @@ export function createCollections(
       kind: "EndpointSlice",
       apiVersion: "discovery.k8s.io/v1",
       plural: "endpointslices",
-      isEndpoints: true,
     },
     {
       kind: "Secret",

@@ -55,9 +55,14 @@ export function readObject(
   if (result.ok) return { resource: result.value, rejections: [] };
   const message = describeProblems(result.problems);
   const rejections = [{ object, message }];
-  return kind === "GatewayPolicy"
-    ? { rejections, ...denyingPolicy(written, options) }
-    : { rejections };
+  switch (kind) {
+    case "GatewayPolicy":
+      return { rejections, ...denyingPolicy(written, options) };
+    case "BackendTLSPolicy":
+      return { rejections, ...unusableTlsPolicy(written, options) };
+    default:
+      return { rejections };
+  }
 }
 
 function toResource(
@@ -156,6 +161,25 @@ function denyingPolicy(
       targetRefs: spec["targetRefs"],
       traffic: {
         directResponse: { status: 500, body: "invalid policy" },
+      },
+    },
+  });
+  return result.ok ? { resource: result.value } : {};
+}
+
+/** Returns a policy with which no connection succeeds, in place of an invalid one: without it they would be in plain text. */
+function unusableTlsPolicy(
+  written: JsonObject,
+  { schemas }: ReadOptions,
+): { readonly resource?: Resource } {
+  const spec = isJsonObject(written["spec"]) ? written["spec"] : {};
+  const result = validate(schemas.BackendTLSPolicy, {
+    ...written,
+    spec: {
+      targetRefs: spec["targetRefs"],
+      validation: {
+        hostname: "invalid",
+        caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "-" }],
       },
     },
   });

@@ -2,8 +2,8 @@ import type { Log } from "../../base/log.ts";
 import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
 import { objectKey } from "../client/kubernetes_object.ts";
 import { type Collection, collectionPath } from "../source/collections.ts";
-import { isStored } from "./conditions.ts";
-import type { DesiredStatus } from "./desired_status.ts";
+import { isStored } from "./stored_conditions.ts";
+import type { DesiredStatus } from "./status_sources.ts";
 
 /** Dependencies of writing statuses. */
 export interface StatusWriterOptions {

@@ -138,5 +138,10 @@ function reportMissing(
   const wanted = hasResource ? ref.sectionName ?? "" : ref.name;
   const field = hasResource ? "sectionName" : "name";
   const suggestion = report.suggest(wanted, listCandidates);
-  report.warning(policy, { path: [...path, field], message, suggestion });
+  report.warning(policy, {
+    path: [...path, field],
+    message,
+    suggestion,
+    reason: "TargetNotFound",
+  });
 }

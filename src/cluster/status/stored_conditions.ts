@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../base/json.ts";
-import type { Condition } from "../../compile/outcomes.ts";
+import type { KubernetesObject } from "../client/kubernetes_object.ts";
+import type { Condition } from "../../compile/conditions.ts";
 
 /** A condition as the API server stores it; `metav1.Condition`. */
 export interface StoredCondition {
@@ -61,4 +62,29 @@ export function isStored(stored: unknown, desired: unknown): boolean {
       );
   }
   return stored === desired;
+}
+
+/** Returns the context of the conditions in `holder`, which belongs to `object`. */
+export function contextOf(
+  object: KubernetesObject,
+  holder: unknown,
+  now: number,
+) {
+  const status = isJsonObject(holder) && isJsonObject(holder["status"])
+    ? holder["status"]
+    : holder;
+  return {
+    before: isJsonObject(status) ? status["conditions"] : undefined,
+    generation: object.metadata.generation ?? 0,
+    now,
+  };
+}
+
+/** Reports whether a compiled object is of the generation that is stored. */
+export function isSameGeneration(
+  { metadata }: KubernetesObject,
+  compiled: KubernetesObject | undefined,
+): boolean {
+  return compiled !== undefined &&
+    metadata.generation === compiled.metadata.generation;
 }

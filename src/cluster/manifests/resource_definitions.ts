@@ -1,0 +1,176 @@
+import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import type { KindSchemas } from "../../api/resources/resource_set.ts";
+import { toJsonDefinitions } from "../../api/schema/json_schema.ts";
+import {
+  type StructuralSchema,
+  toStructuralSchema,
+} from "./structural_schema.ts";
+
+interface Definition {
+  readonly kind: "GatewayPolicy" | "GatewayBackend";
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+  readonly description: string;
+  readonly columns: readonly object[];
+}
+
+const age = {
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+};
+
+function conditionColumn(type: string) {
+  return {
+    name: type,
+    type: "string",
+    jsonPath: `.status.ancestors[0].conditions[?(@.type=="${type}")].status`,
+  };
+}
+
+const definitions: readonly Definition[] = [
+  {
+    kind: "GatewayPolicy",
+    plural: "gatewaypolicies",
+    shortNames: ["gwpol"],
+    description: "Policies for the requests of gateways, routes and backends.",
+    columns: [
+      {
+        name: "Target",
+        type: "string",
+        jsonPath: ".spec.targetRefs[0].name",
+      },
+      conditionColumn("Accepted"),
+      conditionColumn("Attached"),
+      age,
+    ],
+  },
+  {
+    kind: "GatewayBackend",
+    plural: "gatewaybackends",
+    shortNames: ["gwbe"],
+    description: "A destination of requests outside the cluster, or in it.",
+    columns: [
+      { name: "Host", type: "string", jsonPath: ".spec.static.host" },
+      { name: "Port", type: "integer", jsonPath: ".spec.static.port" },
+      age,
+    ],
+  },
+];
+
+const condition = {
+  type: "object",
+  required: [
+    "type",
+    "status",
+    "reason",
+    "message",
+    "lastTransitionTime",
+  ],
+  properties: {
+    type: { type: "string", maxLength: 316 },
+    status: { type: "string", enum: ["True", "False", "Unknown"] },
+    reason: { type: "string", maxLength: 1024, minLength: 1 },
+    message: { type: "string", maxLength: 32768 },
+    observedGeneration: { type: "integer", format: "int64", minimum: 0 },
+    lastTransitionTime: { type: "string", format: "date-time" },
+  },
+};
+
+/** Gateway API `PolicyStatus`. */
+const policyStatus = {
+  type: "object",
+  properties: {
+    ancestors: {
+      type: "array",
+      maxItems: 16,
+      items: {
+        type: "object",
+        required: ["ancestorRef", "controllerName"],
+        properties: {
+          ancestorRef: {
+            type: "object",
+            required: ["name"],
+            properties: Object.fromEntries(
+              ["group", "kind", "namespace", "name", "sectionName"].map((
+                name,
+              ) => [name, { type: "string" }]),
+            ),
+          },
+          controllerName: { type: "string" },
+          conditions: {
+            type: "array",
+            maxItems: 8,
+            items: condition,
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["type"],
+          },
+        },
+      },
+    },
+  },
+};
+
+/** Creates the CustomResourceDefinitions of the gateway's own kinds. Loads the converter of schemas. */
+export async function createResourceDefinitions(
+  schemas: KindSchemas,
+  group: string = POLICY_API_GROUP,
+): Promise<readonly object[]> {
+  const converted = await toJsonDefinitions({
+    GatewayPolicy: schemas.GatewayPolicy,
+    GatewayBackend: schemas.GatewayBackend,
+  });
+  return definitions.map((definition) => {
+    const { kind, plural, shortNames, columns, description } = definition;
+    const schema = converted[kind] ?? {};
+    const spec = schema.properties?.["spec"] ?? {};
+    return {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: `${plural}.${group}` },
+      spec: {
+        group,
+        scope: "Namespaced",
+        names: {
+          kind,
+          plural,
+          singular: kind.toLowerCase(),
+          listKind: `${kind}List`,
+          shortNames,
+          categories: ["gateway-api"],
+        },
+        versions: [{
+          name: "v1alpha1",
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: columns,
+          schema: {
+            openAPIV3Schema: openApiSchema(
+              description,
+              toStructuralSchema(spec, converted),
+            ),
+          },
+        }],
+      },
+    };
+  });
+}
+
+function openApiSchema(
+  description: string,
+  spec: StructuralSchema,
+): StructuralSchema {
+  return {
+    type: "object",
+    description,
+    required: ["spec"],
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { type: "object" },
+      spec,
+      status: policyStatus,
+    },
+  };
+}

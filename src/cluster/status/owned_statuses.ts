@@ -1,0 +1,165 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { Condition } from "../../compile/conditions.ts";
+import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
+import {
+  type KubernetesObject,
+  objectKey,
+} from "../client/kubernetes_object.ts";
+import type { Rejection } from "../source/read_objects.ts";
+import type { DesiredStatus, StatusSources } from "./status_sources.ts";
+import {
+  contextOf,
+  isSameGeneration,
+  storeConditions,
+} from "./stored_conditions.ts";
+
+/** An entry of a list in a status that several controllers share. */
+interface OwnEntry {
+  /** A reference, such as `{ "name": "gw" }`. */
+  readonly ref: unknown;
+  readonly conditions: readonly Condition[];
+}
+
+/** Returns the statuses of routes: an entry for each parent that this controller serves. */
+export function* routeStatuses(
+  sources: StatusSources,
+): Generator<DesiredStatus> {
+  const { state, outcomes } = sources;
+  const byName = new Map(
+    outcomes.routes.map(({ kind, name, parents }) => [
+      `${kind}/${name}`,
+      parents,
+    ]),
+  );
+  const gateways = new Set(state.gateways.map(objectKey));
+  for (const { object, rejection } of compiledObjects("HTTPRoute", sources)) {
+    const refs = referencesOf(object, "parentRefs");
+    const own = rejection === undefined
+      ? (byName.get(`${object.kind}/${objectKey(object)}`) ?? []).map((
+        { index, conditions },
+      ) => ({ ref: refs[index], conditions }))
+      : refs.filter((ref) => isParent(ref, object, gateways)).map((ref) => ({
+        ref,
+        conditions: rejectedRoute(rejection),
+      }));
+    yield* withEntries(object, own, {
+      ...sources,
+      list: "parents",
+      reference: "parentRef",
+    });
+  }
+}
+
+/** Returns the statuses of policies: an entry for each gateway that they affect. */
+export function* policyStatuses(
+  sources: StatusSources,
+): Generator<DesiredStatus> {
+  const byName = new Map(
+    sources.outcomes.policies.map(({ kind, name, ancestors }) => [
+      `${kind}/${name}`,
+      ancestors,
+    ]),
+  );
+  for (const kind of ["GatewayPolicy", "BackendTLSPolicy"] as const) {
+    for (const { object, rejection } of compiledObjects(kind, sources)) {
+      const ancestors = byName.get(`${kind}/${objectKey(object)}`) ?? [];
+      const own = ancestors.map(({ ancestorRef, conditions }) => ({
+        ref: ancestorRef,
+        conditions: rejection === undefined
+          ? conditions
+          : rejectedPolicy(rejection),
+      }));
+      yield* withEntries(object, own, {
+        ...sources,
+        list: "ancestors",
+        reference: "ancestorRef",
+      });
+    }
+  }
+}
+
+/** Returns the objects of a kind whose generation was compiled, with what is wrong with them. */
+function* compiledObjects(
+  kind: "HTTPRoute" | "GatewayPolicy" | "BackendTLSPolicy",
+  { state, objects }: StatusSources,
+): Generator<{
+  readonly object: KubernetesObject;
+  readonly rejection: Rejection | undefined;
+}> {
+  for (const object of objects(kind)) {
+    const compiled = state.objects.get(object.metadata.uid ?? "");
+    if (!isSameGeneration(object, compiled)) continue;
+    const rejection = state.rejections.find((each) => each.object === compiled);
+    yield { object, rejection };
+  }
+}
+
+/** Returns the status with the entries of this controller replaced, those of others as they are. */
+function* withEntries(
+  object: KubernetesObject,
+  own: readonly OwnEntry[],
+  { list, reference, controllerName, now }: StatusSources & {
+    readonly list: "parents" | "ancestors";
+    readonly reference: "parentRef" | "ancestorRef";
+  },
+): Generator<DesiredStatus> {
+  const status = isJsonObject(object["status"]) ? object["status"] : {};
+  const value = status[list];
+  const stored = Array.isArray(value) ? value.filter(isJsonObject) : [];
+  const isOwn = (entry: JsonObject) =>
+    entry["controllerName"] === controllerName;
+  const before = stored.filter(isOwn);
+  if (own.length + before.length === 0) return;
+  const entries = own.map(({ ref, conditions }) => ({
+    [reference]: ref,
+    controllerName,
+    conditions: storeConditions(
+      conditions,
+      contextOf(
+        object,
+        before.find((entry) =>
+          JSON.stringify(entry[reference]) === JSON.stringify(ref)
+        ),
+        now,
+      ),
+    ),
+  }));
+  const others = stored.filter((entry) => !isOwn(entry));
+  yield { object, status: { [list]: [...others, ...entries] } };
+}
+
+function referencesOf(
+  { spec }: KubernetesObject,
+  field: string,
+): readonly unknown[] {
+  const refs = isJsonObject(spec) ? spec[field] : undefined;
+  return Array.isArray(refs) ? refs : [];
+}
+
+function isParent(
+  ref: unknown,
+  { metadata }: KubernetesObject,
+  gateways: ReadonlySet<string>,
+): boolean {
+  if (!isJsonObject(ref)) return false;
+  const { group = GATEWAY_API_GROUP, kind = "Gateway", name } = ref;
+  const namespace = ref["namespace"] ?? metadata.namespace;
+  return group === GATEWAY_API_GROUP && kind === "Gateway" &&
+    gateways.has(`${namespace}/${name}`);
+}
+
+function rejectedRoute({ message }: Rejection): readonly Condition[] {
+  return [
+    { type: "Accepted", status: false, reason: "UnsupportedValue", message },
+    { type: "ResolvedRefs", status: true, reason: "ResolvedRefs", message: "" },
+  ];
+}
+
+function rejectedPolicy({ message }: Rejection): readonly Condition[] {
+  return ["Accepted", "Attached"].map((type) => ({
+    type,
+    status: false,
+    reason: "Invalid",
+    message,
+  }));
+}

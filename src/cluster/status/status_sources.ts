@@ -1,0 +1,33 @@
+import type { JsonObject } from "../../base/json.ts";
+import type { Outcomes } from "../../compile/outcomes.ts";
+import type { KubernetesObject } from "../client/kubernetes_object.ts";
+import type { ClusterState } from "../source/cluster_source.ts";
+
+/** Sources of statuses. */
+export interface StatusSources {
+  readonly state: ClusterState;
+  readonly outcomes: Outcomes;
+  readonly controllerName: string;
+  /** Features of the Gateway API that are supported, sorted. */
+  readonly supportedFeatures: readonly string[];
+  /** Returns the addresses of a gateway, by `namespace/name`. */
+  readonly addressesOf: (gateway: string) => readonly string[];
+  /** Returns the newest objects of a kind: their statuses can be newer than those in `state`. */
+  readonly objects: (kind: StatusKind) => Iterable<KubernetesObject>;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Kinds that get a status. */
+export type StatusKind =
+  | "GatewayClass"
+  | "Gateway"
+  | "HTTPRoute"
+  | "GatewayPolicy"
+  | "BackendTLSPolicy";
+
+/** A status that an object should have. */
+export interface DesiredStatus {
+  readonly object: KubernetesObject;
+  readonly status: JsonObject;
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { describeResourceDefinitions } from "../../../cli/print_schema.ts";
+import { toStructuralSchema } from "../../../src/cluster/manifests/structural_schema.ts";
+import { readFile } from "../../rules/repository.ts";
+
+Deno.test("deploy/crds.yaml is up to date; run make manifests", async () => {
+  assert.equal(
+    await readFile("deploy/crds.yaml"),
+    await describeResourceDefinitions(),
+  );
+});
+
+const conversions = [
+  [{ type: "string", maxLength: 3, title: "name" }, {
+    type: "string",
+    maxLength: 3,
+    title: "name",
+  }],
+  [{ const: "A" }, { type: "string", enum: ["A"] }],
+  [{}, { "x-kubernetes-preserve-unknown-fields": true }],
+  [{ type: "object", additionalProperties: { type: "string" } }, {
+    type: "object",
+    additionalProperties: { type: "string" },
+  }],
+  [{
+    oneOf: [
+      {
+        type: "object",
+        required: ["type", "a"],
+        properties: { type: { const: "A" }, a: { type: "string" } },
+      },
+      {
+        type: "object",
+        required: ["type", "b"],
+        properties: { type: { const: "B" }, b: { type: "number" } },
+      },
+    ],
+  }, {
+    type: "object",
+    required: ["type"],
+    properties: {
+      type: { type: "string", enum: ["A", "B"] },
+      a: { type: "string" },
+      b: { type: "number" },
+    },
+  }],
+  [{ anyOf: [{ type: "string" }, { type: "number" }] }, {
+    "x-kubernetes-preserve-unknown-fields": true,
+  }],
+  [{ $ref: "#/$defs/Name", description: "own" }, {
+    type: "string",
+    description: "own",
+  }],
+] as const;
+for (const [schema, expected] of conversions) {
+  Deno.test(`a structural schema of ${JSON.stringify(schema)}`, () => {
+    const definitions = { Name: { type: "string", description: "shared" } };
+    assert.deepEqual(toStructuralSchema(schema, definitions), expected);
+  });
+}
