@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readEdges } from "./import_graph.ts";
 import { readFile, repositoryFiles, root } from "./repository.ts";
 
 const files = await repositoryFiles();
@@ -100,23 +99,4 @@ Deno.test("every folder of unit tests has the name of a folder of the product", 
   const tests = files.filter((path) => /^tests\/unit\/[^/]+\//.test(path));
 
   assert.deepEqual(tests.filter((path) => !rooms.has(path.split("/")[2])), []);
-});
-
-Deno.test("the lock file of make run has every package of the product, as in deno.lock", async () => {
-  const { packages } = await readEdges();
-  const { imports } = JSON.parse(await readFile("deno.json"));
-  const used = new Set(packages.map(({ to }) => String(imports[to])));
-  const [ours, all] = await Promise.all(
-    [".ci/playground.lock", "deno.lock"].map(async (path) =>
-      new Map(Object.entries(JSON.parse(await readFile(path)).specifiers))
-    ),
-  );
-
-  assert.deepEqual(
-    [...used].filter((specifier) =>
-      ours?.get(specifier) === undefined ||
-      ours.get(specifier) !== all?.get(specifier)
-    ),
-    [],
-  );
 });
