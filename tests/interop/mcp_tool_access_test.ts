@@ -21,7 +21,7 @@ const rules = [
 ];
 
 /** Starts a gateway with these rules before a server of the official SDK. */
-async function start() {
+async function start(denial = "Http403") {
   const server = await startPagedServer(tools);
   const gateway = await startTracedGateway({
     routes: [{
@@ -35,7 +35,7 @@ async function start() {
             { key: "red", metadata: { team: "red", tools } },
           ],
         },
-        authorization: { policy: { matchExpressions: rules } },
+        authorization: { denial, policy: { matchExpressions: rules } },
       },
       backends: [{ host: `127.0.0.1:${server.port}` }],
     }],
@@ -159,6 +159,28 @@ for (const { name, connect } of clients) {
     await assert.rejects(
       () => blue.callTool({ name: "drop" }),
       /403|forbidden/,
+    );
+  });
+}
+
+for (const { name, connect } of clients) {
+  Deno.test(`${name}: a denied call is an error of the call, and the client goes on`, async () => {
+    await using world = await start("JsonRpc");
+    await using blue = await connect(world.gateway.origin, "blue");
+
+    await assert.rejects(
+      () => blue.callTool({ name: "drop" }),
+      // HTTP+SSE has no response to a message but its status.
+      name.endsWith("HTTP+SSE") ? /403/ : /not allowed/,
+    );
+    await blue.callTool({ name: "echo" });
+    assert.deepEqual(world.server.called, ["echo"]);
+    const [line] = world.gateway.accessLog.filter((line) =>
+      line.includes("reason=authorization")
+    );
+    assert.match(
+      line ?? "",
+      name.endsWith("HTTP+SSE") ? /http.status=403/ : /http.status=200/,
     );
   });
 }

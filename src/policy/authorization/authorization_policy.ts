@@ -30,6 +30,7 @@ import type { PolicyOptions, PolicyProblem } from "../policy_kind.ts";
 import type { PolicyServices } from "../policy_services.ts";
 import { Rejection } from "../rejection.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
+import { jsonRpcDenial } from "./json_rpc_denial.ts";
 import { ListFilter } from "./list_filter.ts";
 import { RequiredScopes } from "./scopes.ts";
 
@@ -62,7 +63,7 @@ function typeWarning(
  * is not a boolean, denies the request in both modes.
  */
 export function createAuthorization(
-  { action, policy }: Authorization,
+  { action, denial, policy }: Authorization,
   { hide, services }: AuthorizationOptions,
 ): Policy<"authorization"> {
   const rules = policy.matchExpressions.map((text) =>
@@ -96,17 +97,24 @@ export function createAuthorization(
     return undefined;
   }
 
+  const answer = (context: PolicyContext) => {
+    const rejection = decide(context);
+    return rejection === undefined || denial === "Http403"
+      ? rejection
+      : denyByJsonRpc(context, rejection);
+  };
+
   const demands = {
     get requiredScopes() {
       return scopes.always;
     },
   };
-  if (use === undefined) return Object.assign(demands, { onRequest: decide });
+  if (use === undefined) return Object.assign(demands, { onRequest: answer });
   const decideByBody = async (context: PolicyContext) => {
     await readBodyVariables(context, use);
-    const refusal = decide(context);
-    if (refusal === undefined) await lists?.watch(context);
-    return refusal;
+    const rejection = await answer(context);
+    if (rejection === undefined) await lists?.watch(context);
+    return rejection;
   };
   return Object.assign(demands, {
     onRequest: decideByBody,
@@ -115,6 +123,19 @@ export function createAuthorization(
         lists.filter(context, response),
     }),
   });
+}
+
+/** A challenge stays: clients look for it in a 403. */
+async function denyByJsonRpc(
+  context: PolicyContext,
+  rejection: Rejection<"authorization">,
+): Promise<Rejection<"authorization">> {
+  const { reason, message, response, verdict } = rejection;
+  if (response.headers.has("www-authenticate")) return rejection;
+  const denial = await jsonRpcDenial(context);
+  return denial === undefined
+    ? rejection
+    : new Rejection(reason, message, denial, verdict);
 }
 
 interface AuthorizationOptions extends Pick<PolicyOptions, "hide"> {

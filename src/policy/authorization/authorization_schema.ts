@@ -7,6 +7,10 @@ export const authorizationSchema = s.object({
     "`Allow`: every rule must be true. `Deny`: no rule may be true. A rule that cannot be evaluated denies the request in both.",
     s.withDefault(s.oneOf(["Allow", "Deny"]), "Allow"),
   ),
+  denial: s.field(
+    "Response to a denied MCP request. `Http403`: 403. `JsonRpc`: 200 with a JSON-RPC error for the ID of the request. Other requests, and those for which a token with more scopes would help, get 403 in both.",
+    s.withDefault(s.oneOf(["Http403", "JsonRpc"]), "Http403"),
+  ),
   policy: s.field(
     "The rules.",
     s.object({

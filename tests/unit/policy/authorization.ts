@@ -15,8 +15,9 @@ type Claims = Record<string, unknown>;
 export function authorization(
   rules: readonly string[],
   action: Authorization["action"] = "Allow",
+  denial: Authorization["denial"] = "Http403",
 ) {
-  const config = { action, policy: { matchExpressions: rules } };
+  const config = { action, denial, policy: { matchExpressions: rules } };
   const services = { ...noopServices(), maxBufferBytes: 1 << 20 };
   return createAuthorization(config, { hide: (text) => text, services });
 }

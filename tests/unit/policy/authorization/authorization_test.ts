@@ -462,6 +462,7 @@ Deno.test("a body is not read when no rule reads it", () => {
 Deno.test("checkAuthorization locates bad rules and suggests names", () => {
   const problems = checkAuthorization({
     action: "Allow",
+    denial: "Http403",
     policy: {
       matchExpressions: ["true", "jtw.sub == 'a'", "a b", "backend.name == ''"],
     },
