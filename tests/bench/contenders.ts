@@ -18,7 +18,8 @@ const bounds: Readonly<Record<string, number>> = {
   agentgateway: 1.4,
 };
 
-const WARM_UP_SECONDS = 3;
+/** Enough for V8 to optimize their path, also on a busy machine. */
+const WARM_UP_REQUESTS = 30_000;
 
 /** A process of a comparison, and the requests that it receives. */
 export interface Contender {
@@ -83,14 +84,14 @@ export async function compareWithOthers(
   }));
   const contenders = [...references, ...gateways];
   const speeds = new Map<Contender, Speed[]>();
-  // The first round warms up.
-  for (let round = -1; round < rounds; round++) {
+  for (const contender of contenders) {
+    speeds.set(contender, []);
+    await warmUp(contender);
+  }
+  for (let round = 0; round < rounds; round++) {
     for (const contender of contenders) {
       const { target, requests } = contender;
-      const duration = round < 0 ? WARM_UP_SECONDS : seconds;
-      const speed = await load(target, duration, requests);
-      if (round < 0) speeds.set(contender, []);
-      else speeds.get(contender)?.push(speed);
+      speeds.get(contender)?.push(await load(target, seconds, requests));
     }
   }
   return gateways.flatMap((gateway) =>
@@ -104,6 +105,12 @@ export async function compareWithOthers(
       return row(what, perCpu, "x", { atLeast }, cpuMicros);
     })
   );
+}
+
+async function warmUp({ target, requests }: Contender): Promise<void> {
+  for (let sent = 0; sent < WARM_UP_REQUESTS;) {
+    sent += (await load(target, 1, requests)).rate;
+  }
 }
 
 /** Returns the row for the memory of a process that has just been measured. */

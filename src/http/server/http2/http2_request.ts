@@ -1,41 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { Cancellation } from "../../../base/cancellation.ts";
-import type { Body } from "../../body.ts";
 import { isFieldName } from "../../field_syntax.ts";
 import type { HeaderList } from "../../header_list.ts";
 import { requestFraming } from "../../http1/framing.ts";
 import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
 import type { FieldBlock } from "../../http2/hpack/header_decoder.ts";
 import { readRequestFields } from "../../http2/message_fields.ts";
-import type { RequestMessage } from "../../message.ts";
-import type { Peer } from "../../transport.ts";
+import { ClientRequest, type InformationalSender } from "../client_request.ts";
 import type { Client } from "../server_options.ts";
 import { expectsContinue } from "../http1/expectation.ts";
-import type { InformationalSender } from "../http1/http1_request.ts";
 import type { RejectedRequest } from "../observer.ts";
 import { badRequest, connectNotSupported } from "../request_error.ts";
 import { isAuthority, isTarget } from "../request_target.ts";
 
 /** An HTTP/2 request. */
-export class Http2Request implements RequestMessage {
-  readonly version = "2";
-  method: string;
-  scheme: string;
-  authority: string;
-  target: string;
-  headers: HeaderList;
-  body: Body | undefined;
-  readonly upgrade: string | undefined;
-  readonly expectsContinue: boolean;
-  readonly source: Peer;
-  readonly serverName: string | undefined;
-  readonly cancellation = new Cancellation();
-  handledBy: unknown;
-  readonly sentMethod: string;
+export class Http2Request extends ClientRequest {
   /** Length that the client announced. */
   readonly contentLength: number | undefined;
-  readonly acceptsTrailers: boolean;
-  readonly #sender: InformationalSender;
 
   /**
    * Interprets the header block of the stream.
@@ -62,27 +42,27 @@ export class Http2Request implements RequestMessage {
     if (!isFieldName(method) || !isTarget(method, path)) {
       throw badRequest("Cannot read the request target");
     }
-    this.sentMethod = method;
-    this.upgrade = protocol;
-    this.method = protocol === undefined ? method : "GET";
     if (protocol !== undefined) addWebSocketKey(headers);
-    this.target = path;
-    this.scheme = client.scheme;
-    this.authority = authorityOf(fields.authority, headers);
-    this.contentLength = headers.has("content-length")
+    const authority = authorityOf(fields.authority, headers);
+    const contentLength = headers.has("content-length")
       ? Number(requestFraming(headers, 1))
       : undefined;
-    this.acceptsTrailers = headers.has("te");
-    this.expectsContinue = expectsContinue(headers);
-    if (this.acceptsTrailers) headers.delete("te");
-    this.headers = headers;
-    this.source = client.peer;
-    this.serverName = client.serverName;
-    this.#sender = sender;
-  }
-
-  sendInformational(status: number, headers: HeaderList): void {
-    this.#sender.sendInformational(status, headers);
+    const expects = expectsContinue(headers);
+    const acceptsTrailers = headers.has("te");
+    if (acceptsTrailers) headers.delete("te");
+    const facts = {
+      version: "2",
+      method: protocol === undefined ? method : "GET",
+      sentMethod: method,
+      authority,
+      target: path,
+      headers,
+      upgrade: protocol,
+      expectsContinue: expects,
+      acceptsTrailers,
+    } as const;
+    super(facts, client, sender);
+    this.contentLength = contentLength;
   }
 }
 
