@@ -24,7 +24,9 @@ export async function peekBody(
   if (body.length !== undefined && body.length > maxBytes) return undefined;
   const seen = new GrowingBuffer();
   while (seen.length <= maxBytes) {
-    const chunk = await body.read();
+    const next = body.read();
+    // A small body is at hand, and needs no turn of the event loop.
+    const chunk = next instanceof Promise ? await next : next;
     if (chunk === undefined) {
       const whole = seen.take();
       message.body = new PeekedBody(whole, body, whole);
