@@ -12,12 +12,13 @@ import {
   emptyDescription,
 } from "../compile/compile.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import type { ClientRegister } from "../http/server/client_counts.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
 import type { PortObserver } from "../proxy/ports/port_log.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
-import { SnapshotStore } from "../snapshot/snapshot.ts";
+import { type PortId, SnapshotStore } from "../snapshot/snapshot.ts";
 import type { AccessLog } from "../telemetry/log/access_log.ts";
 import type { TrafficMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";
@@ -63,6 +64,8 @@ export interface LocalDataPlaneOptions {
   readonly portObserver?: PortObserver;
   /** State of several data planes; by default, this one has its own. */
   readonly shared?: SharedPolicyState;
+  /** Returns where the connections of a port are counted, for several data planes; by default, by its server. */
+  readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
 }
 
 /** The data plane in this thread. */

@@ -1,6 +1,7 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
+import type { ClientRegister } from "../http/server/client_counts.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
 import { Listeners } from "../proxy/ports/listeners.ts";
@@ -28,6 +29,8 @@ export interface RequestPathOptions {
   readonly snapshots: SnapshotStore;
   readonly upstreams: Upstreams;
   readonly debugging: Debugging;
+  /** Returns where the connections of a port are counted; by default, by its server. */
+  readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
   readonly portObserver?: PortObserver | undefined;
 }
 
@@ -60,6 +63,7 @@ export function createListeners(options: RequestPathOptions): Listeners {
     limits: settings.limits,
     portObserver: options.portObserver ?? createPortLog(log),
     reusePort: settings.reusePort,
+    clientsOf: options.clientsOf,
   });
 }
 

@@ -222,3 +222,30 @@ Deno.test("a limit over Deno KV has one share for all workers, also in memory", 
     ],
   );
 });
+
+Deno.test("connections of all workers count against the limits of a port and of a client", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: {
+      config: { workers: 2 },
+      routes: [{
+        name: "all",
+        policies: { directResponse: { status: 200, body: "ok" } },
+      }],
+    },
+    listener: { maxConnections: 20, maxConnectionsPerAddress: 12 },
+  });
+  using open = new DisposableStack();
+  const admitted: boolean[] = [];
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const client = open.use(disposable(await connectRaw(gateway.port)));
+    await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    admitted.push(await client.request().then(() => true, () => false));
+  }
+  const { stores } = await (await fetch(`${gateway.admin}/memory`)).json();
+
+  assert.equal(admitted.filter((isAdmitted) => isAdmitted).length, 12);
+  const { used, capacity } = stores.find(({ name }: { name: string }) =>
+    name === "clientConnections"
+  );
+  assert.deepEqual({ used, capacity }, { used: 12, capacity: 20 });
+});

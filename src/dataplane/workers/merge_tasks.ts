@@ -93,6 +93,8 @@ function mergeUpstreams(trees: readonly TaskTree[]): readonly UpstreamTask[] {
 
 /** Stores that every worker fills with the same. */
 const replicated = new Set(["traceWatchers"]);
+/** Stores that all workers fill together. */
+const shared = new Set(["clientConnections"]);
 /** Stores of which the newest entries of all workers are shown, as many as one of them keeps. */
 const pooled = new Set(["failedRequests"]);
 
@@ -119,6 +121,7 @@ export function mergeStores(
 function mergeStore(one: BoundedStore, other: BoundedStore): BoundedStore {
   if (replicated.has(one.name)) return one;
   const used = one.used + other.used;
+  if (shared.has(one.name)) return { ...one, used };
   return pooled.has(one.name)
     ? { ...one, used: Math.min(used, one.capacity) }
     : { ...one, used, capacity: one.capacity + other.capacity };

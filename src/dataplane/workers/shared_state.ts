@@ -1,3 +1,7 @@
+import {
+  type ConnectionMemory,
+  createConnectionMemory,
+} from "../shared/shared_connections.ts";
 import { createTraceTurns } from "./shared_turns.ts";
 
 /**
@@ -8,9 +12,14 @@ export interface SharedState {
   readonly workers: number;
   /** Turns to trace a request; see `SharedTurns`. */
   readonly traceTurns: SharedArrayBuffer;
+  readonly connections: ConnectionMemory;
 }
 
 /** Creates the memory for a number of workers. */
 export function createSharedState(workers: number): SharedState {
-  return { workers, traceTurns: createTraceTurns() };
+  return {
+    workers,
+    traceTurns: createTraceTurns(),
+    connections: createConnectionMemory(workers),
+  };
 }

@@ -6,6 +6,7 @@ import { PortRecord } from "../../proxy/ports/port_log.ts";
 import { builtInPolicies } from "../../policy/registry.ts";
 import { createAccessLog } from "../../telemetry/log/access_log.ts";
 import { createTrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+import { SharedConnections } from "../shared/shared_connections.ts";
 import { createWorkerState } from "../shared/worker_state.ts";
 import { LocalDataPlane } from "../local_data_plane.ts";
 import { Channel } from "./channel.ts";
@@ -36,6 +37,10 @@ export function runWorker(): void {
   const metrics = createTrafficMetrics();
   logs.countLosses(metrics.registry);
   const ports = new PortRecord();
+  const connections = new SharedConnections(shared.connections, {
+    thread,
+    worker,
+  });
   const dataPlane = new LocalDataPlane({
     policies: builtInPolicies,
     settings,
@@ -52,6 +57,7 @@ export function runWorker(): void {
     random: Math.random,
     portObserver: ports,
     shared: createWorkerState(control, thread, clock),
+    clientsOf: ({ key }) => connections.ofPort(key),
   });
   const turns = shared.traceTurns;
   const traces = new WorkerTraces({ dataPlane, control, worker, turns });

@@ -21,8 +21,10 @@ import type {
   TraceQuery,
 } from "../data_plane.ts";
 import { ControlState } from "../shared/control_state.ts";
+import { SharedConnections } from "../shared/shared_connections.ts";
 import { EndedMetrics, mergeMetrics } from "./merge_metrics.ts";
 import { mergeStores, mergeTasks, ofWorker } from "./merge_tasks.ts";
+import { CONTROL } from "../../ratelimit/shared/limit_registry.ts";
 import { createSharedState } from "./shared_state.ts";
 import { WorkerConfiguration } from "./worker_configuration.ts";
 import { type WorkerEnded, WorkerThread } from "./worker_thread.ts";
@@ -52,6 +54,7 @@ export interface WorkerPoolOptions {
 export class WorkerPool implements DataPlane {
   readonly #options: WorkerPoolOptions;
   readonly #shared;
+  readonly #connections: SharedConnections;
   readonly #state: ControlState;
   readonly #threads: WorkerThreads;
   readonly #configuration: WorkerConfiguration;
@@ -63,6 +66,10 @@ export class WorkerPool implements DataPlane {
     const { count, clock, logger, metrics: { registry } } = options;
     this.#options = options;
     this.#shared = createSharedState(count);
+    this.#connections = new SharedConnections(this.#shared.connections, {
+      thread: CONTROL,
+      worker: 0,
+    });
     this.#state = new ControlState(options);
     this.#state.addMetrics(registry);
     const log = logger.module("process");
@@ -217,7 +224,10 @@ export class WorkerPool implements DataPlane {
         traceFailed: (...args) => this.#watches.failed(...args),
       },
       onEnd,
-      onExit: end,
+      onExit: () => {
+        end();
+        this.#connections.removeWorker(worker);
+      },
     });
   }
 

@@ -1,17 +1,32 @@
-/** Counts connections or requests by client: an IPv4 address, or a /64 network of IPv6, which is what one customer gets. */
-export class ClientCounts {
-  readonly #counts = new Map<string, number>();
+/** Open connections of a port, by client. */
+export interface ClientRegister {
+  /** Returns the number of all connections. */
+  total(): number;
+  /** Returns the number of connections of the client with an address. */
+  of(address: string): number;
+  /** Counts a connection until the returned function is called, once. */
+  add(address: string): () => void;
+}
 
-  /** Returns the count of the client with an address. */
+/** Counts the connections of one thread. */
+export class ClientCounts implements ClientRegister {
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+
+  total(): number {
+    return this.#total;
+  }
+
   of(address: string): number {
     return this.#counts.get(clientKey(address)) ?? 0;
   }
 
-  /** Counts one more until the returned function is called, once. */
   add(address: string): () => void {
     const key = clientKey(address);
+    this.#total++;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     return () => {
+      this.#total--;
       const left = (this.#counts.get(key) ?? 0) - 1;
       if (left > 0) this.#counts.set(key, left);
       else this.#counts.delete(key);
@@ -19,7 +34,8 @@ export class ClientCounts {
   }
 }
 
-function clientKey(address: string): string {
+/** Returns what identifies a client: an IPv4 address, or a /64 network of IPv6, which is what one customer gets. */
+export function clientKey(address: string): string {
   if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
   const groups = head === "" ? [] : head.split(":");

@@ -9,7 +9,7 @@ import {
   openAll,
   TcpAcceptor,
 } from "./accept/acceptor.ts";
-import { ClientCounts } from "./client_counts.ts";
+import { ClientCounts, type ClientRegister } from "./client_counts.ts";
 import type { TlsConfig } from "./accept/certificate_table.ts";
 import {
   type Client,
@@ -53,7 +53,7 @@ export interface ConnectionCounts {
 export class HttpServer {
   readonly #context: ServerContext;
   readonly #connections = new Set<ServedConnection>();
-  readonly #clients = new ClientCounts();
+  readonly #clients: ClientRegister;
   #acceptors: Acceptor[] = [];
   /** Acceptors that take no further connections, with handshakes under way. */
   readonly #closing = new Set<Acceptor>();
@@ -63,6 +63,7 @@ export class HttpServer {
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(options: ServerOptions) {
+    this.#clients = options.clients ?? new ClientCounts();
     this.#context = {
       ...options,
       limits: { ...defaultLimits, ...options.limits },
@@ -220,13 +221,15 @@ export class HttpServer {
 
   #admits(peer: Peer): boolean {
     this.#accepted++;
-    let count = this.#connections.size;
+    let count = this.#clients.total();
     for (const { handshakes } of this.#acceptors) count += handshakes;
     for (const { handshakes } of this.#closing) count += handshakes;
     const { maxConnections, maxConnectionsPerAddress } = this.#context.limits;
     const share = maxConnectionsPerAddress ?? Math.ceil(maxConnections / 2);
     const isFull = count >= maxConnections;
-    if (!isFull && this.#clients.of(peer.address) < share) return true;
+    if (!isFull && this.#clients.of(peer.address) < share) {
+      return true;
+    }
     this.#refused++;
     this.#context.observer.connectionRejected(
       peer,

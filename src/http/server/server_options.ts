@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { RequestHandler, ResponseMessage } from "../message.ts";
 import type { Peer } from "../transport.ts";
+import type { ClientRegister } from "./client_counts.ts";
 import type { ServerObserver } from "./observer.ts";
 import type { TimerWheel } from "../timer_wheel.ts";
 
@@ -71,10 +72,13 @@ export interface ServerOptions {
   readonly observer: ServerObserver;
   readonly clock: Clock;
   readonly limits?: Partial<ServerLimits>;
+  /** Counts the connections of the port, also those of other threads; by default, only those of this server. */
+  readonly clients?: ClientRegister | undefined;
 }
 
 /** State that all connections of a server share. */
-export interface ServerContext extends Omit<ServerOptions, "limits"> {
+export interface ServerContext
+  extends Omit<ServerOptions, "limits" | "clients"> {
   /** Current limits; they may change while connections are open. */
   limits: ServerLimits;
   readonly wheel: TimerWheel;

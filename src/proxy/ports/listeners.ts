@@ -2,6 +2,7 @@ import { addressesOverlap } from "../../base/bind_address.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { ClientRegister } from "../../http/server/client_counts.ts";
 import type { ServerObserver } from "../../http/server/observer.ts";
 import type { OpenConnection } from "../../http/server/open_connection.ts";
 import type { ServerLimits } from "../../http/server/server_options.ts";
@@ -23,6 +24,8 @@ export interface ListenersOptions {
   /** Limits of every port; a port may set its own timeouts and connections. */
   readonly limits: Pick<ServerLimits, "maxHeaderBytes" | "maxHeaderCount">;
   readonly portObserver: PortObserver;
+  /** Returns where the connections of a port are counted; by default, by its server. */
+  readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
   /** Shares each port with other sockets that do the same: of other threads, or of other processes. */
   readonly reusePort: boolean;
 }
@@ -249,7 +252,7 @@ export class Listeners {
 
   /** @param adopted Requests wait for it: until then the port is not part of the configuration in force. */
   #createServer(port: Port, adopted: Promise<void>): HttpServer {
-    const { pipeline, clock, log, observe } = this.#options;
+    const { pipeline, clock, log, observe, clientsOf } = this.#options;
     let isAdopted = false;
     void adopted.then(() => isAdopted = true);
     return new HttpServer({
@@ -262,6 +265,7 @@ export class Listeners {
       observer: observe(port),
       clock,
       limits: this.#limitsOf(port),
+      clients: clientsOf?.(port),
     });
   }
 

@@ -7,7 +7,7 @@ export interface KeyHash {
 }
 
 /** Length of a seed in 32-bit words. */
-const SEED_WORDS = 4;
+export const SEED_WORDS = 4;
 
 const BYTES_PER_UNIT = 2;
 const UNITS_PER_BLOCK = 4;

@@ -129,6 +129,17 @@ export class KeyTable {
     return this.#window;
   }
 
+  /** Returns the hash of the key of a record. */
+  hashOf(record: RecordId): KeyHash {
+    const place = this.#placeOf(record) + HASH;
+    return {
+      a: this.#read(place),
+      b: this.#read(place + 1),
+      c: this.#read(place + 2),
+      d: this.#read(place + 3),
+    };
+  }
+
   /** Returns a count; threads that do not hold the lock may read as well. */
   count(index: number): number {
     return this.#numbers[index] ?? 0;

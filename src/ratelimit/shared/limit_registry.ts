@@ -33,7 +33,7 @@ interface Entry {
 }
 
 /** Number of the control thread. */
-const CONTROL = 1;
+export const CONTROL = 1;
 /** Time for which requests in progress may use limits that no configuration has any more. */
 const RETIREMENT_MS = 600_000;
 /** A thread that still holds the same lock after this time has ended; until then it may go on. */
