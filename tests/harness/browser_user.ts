@@ -46,7 +46,7 @@ export async function logIn(
     const response = await fetch(url, {
       method: form === undefined ? "GET" : "POST",
       redirect: "manual",
-      headers: { cookie: jar.fieldFor(url) },
+      headers: { cookie: jar.fieldFor(url), connection: "close" },
       ...(form && { body: form }),
     });
     const page = await response.text();

@@ -44,6 +44,11 @@ export async function startTestGateway(
     config: textSource(documents.join("\n---\n")),
     writeLog: (line) => log.push(line),
     writeAccessLog: (line) => accessLog.push(line),
+    workers: {
+      entry: new URL("../../main.ts#worker", import.meta.url),
+      writeLog: (lines) => addLines(log, lines),
+      writeAccessLog: (lines) => addLines(accessLog, lines),
+    },
     ...(clock && { clock }),
     ...(policies && { policies }),
   });
@@ -55,4 +60,9 @@ export async function startTestGateway(
     accessLog,
     [Symbol.asyncDispose]: () => gateway.stop(0),
   };
+}
+
+function addLines(log: string[], lines: string): Promise<void> {
+  log.push(...lines.split("\n").slice(0, -1));
+  return Promise.resolve();
 }

@@ -119,7 +119,8 @@ export function loginSteps(url: string): LoginSteps {
     const response = await fetch(`${base}/${endpoint}`, {
       method: "POST",
       body,
-      headers,
+      // Of several workers, each request may reach another one.
+      headers: { connection: "close", ...headers },
     });
     const { status, headers: received } = response;
     return { status, headers: received, body: await response.json() };

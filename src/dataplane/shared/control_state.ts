@@ -100,6 +100,7 @@ export class ControlState {
 
   /** Settles charges and closes all stores; takes at most two seconds. */
   async close(): Promise<void> {
+    this.#limits.close();
     await Promise.all([
       this.#limiters.close(),
       this.#logins.close(),

@@ -47,6 +47,8 @@ export class LimitRegistry {
   readonly #entries = new Map<string, Entry>();
   /** Limits without configuration, by the end of their retirement, in that order. */
   readonly #retired = new Map<Entry, number>();
+  readonly #timers = new Set<() => void>();
+  #isClosed = false;
   #order = 0;
   #threads = CONTROL;
 
@@ -81,7 +83,13 @@ export class LimitRegistry {
   /** Frees what a thread used that has ended, or was terminated a moment ago. */
   removeThread(thread: number): void {
     for (const [key, entry] of this.#entries) this.#drop(thread, key, entry);
-    this.#clock.setTimer(() => this.#recoverFrom(thread), ENDED_AFTER_MS);
+    this.#setTimer(() => this.#recoverFrom(thread));
+  }
+
+  /** Stops timers, when all threads have ended. */
+  close(): void {
+    this.#isClosed = true;
+    for (const cancel of this.#timers) cancel();
   }
 
   counts(): readonly LimitCounts[] {
@@ -102,9 +110,18 @@ export class LimitRegistry {
       return holder.thread === thread ? [{ limit, holder }] : [];
     });
     if (held.length === 0) return;
-    this.#clock.setTimer(() => {
+    this.#setTimer(() => {
       for (const { limit, holder } of held) limit.recoverFrom(holder);
+    });
+  }
+
+  #setTimer(callback: () => void): void {
+    if (this.#isClosed) return;
+    const cancel = this.#clock.setTimer(() => {
+      this.#timers.delete(cancel);
+      callback();
     }, ENDED_AFTER_MS);
+    this.#timers.add(cancel);
   }
 
   #create({ identity, definition }: LimitRequest): Entry {
