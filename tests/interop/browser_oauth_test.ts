@@ -42,7 +42,7 @@ for (const provider of ["IdpA", "IdpB"] as const) {
   });
 }
 
-Deno.test("web page of an origin that is not allowed can read, register and call nothing, with a good token neither", async () => {
+Deno.test("web page of an origin that is not allowed reads metadata and registers, but calls nothing, with a good token neither", async () => {
   await using site = await openPage();
   const idp = await startIdpB({ machineRoles: ["editor"] });
   await using gateway = await startProtectedGateway(idp, {
@@ -72,13 +72,17 @@ Deno.test("web page of an origin that is not allowed can read, register and call
       [`${origin}/.well-known/oauth-protected-resource/mcp`, {}],
       [server, { headers: { "mcp-protocol-version": "2025-11-25" } }],
       [`${server}/client-registration`, post],
+      [`${origin}/.well-known/oauth-authorization-server`, {
+        headers: { "mcp-protocol-version": "2025-11-25" },
+      }],
     ] as [string, RequestInit][],
   );
 
-  assert.deepEqual(outcomes, Array(5).fill("TypeError: Failed to fetch"));
+  const failed = "TypeError: Failed to fetch";
+  assert.deepEqual(outcomes, [failed, failed, 200, 200, 201, 404]);
   // The preflights were answered, but nothing that follows them reached the server.
   assert.deepEqual(
-    gateway.requests().filter((line) => line.startsWith("POST")),
+    gateway.requests().filter((line) => line.startsWith("POST /mcp ")),
     [],
   );
 });
