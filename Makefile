@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden manifests bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak screenshots
+.PHONY: help run test check fmt hooks e2e golden manifests bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak interop-dex screenshots
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -47,6 +47,9 @@ interop-python: ## log in with real Python MCP clients; needs Python
 
 interop-keycloak: ## log in at a real Keycloak; needs Java, Maven and Python
 	@sh .ci/interop_keycloak $(ARGS)
+
+interop-dex: ## log in at a real Dex; needs Go, git and Python
+	@sh .ci/interop_dex $(ARGS)
 
 interop-h2spec: ## run h2spec against a gateway with TLS; needs Go
 	@sh .ci/interop_h2spec $(ARGS)

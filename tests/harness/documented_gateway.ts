@@ -56,7 +56,7 @@ export interface DocumentedAddress {
  * @throws {Error} If the configuration does not contain a string that an edit replaces.
  */
 export async function startDocumentedGateway(
-  provider: "Auth0" | "Descope" | "Keycloak",
+  provider: "Auth0" | "Descope" | "Keycloak" | "Dex",
   startIdp:
     | LocalProvider
     | ((
@@ -87,6 +87,7 @@ export async function startDocumentedGateway(
     "https://tenant.example.com": idp.origin,
     "https://api.example.com": idp.origin,
     "https://keycloak.example.com": idp.origin,
+    "https://dex.example.com": idp.origin,
     "/realms/agents": new URL(idp.issuer).pathname,
     "PROJECT": project,
     "SERVER": appOfProject,
