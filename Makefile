@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden manifests bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak interop-dex screenshots
+.PHONY: help run test check fmt hooks e2e golden manifests bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak interop-dex screenshots conformance
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,9 @@ build: ## build the executable, dist/gateway
 
 screenshots: ## take the pictures of the documentation; needs Chromium and tmux
 	@$(DENO) run -A .ci/screenshots.ts
+
+conformance: ## run the conformance suite of the Gateway API; needs Go and root
+	@sh .ci/conformance $(ARGS)
 
 interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis
 	@sh .ci/interop_ratelimit $(ARGS)

@@ -4,7 +4,10 @@
  * Each is proven by the official conformance suite. https://gateway-api.sigs.k8s.io/concepts/conformance/
  */
 export const supportedFeatures: readonly string[] = [
+  "BackendTLSPolicy",
+  "BackendTLSPolicySANValidation",
   "Gateway",
+  "GatewayHTTPListenerIsolation",
   "GatewayPort8080",
   "HTTPRoute",
   "HTTPRoute303RedirectStatusCode",

@@ -24,6 +24,17 @@ export {
 
 const TOKENS_PER_STEP = 256;
 
+/** Returns the values of all documents of a YAML stream. @throws {YAMLError} */
+export function parseAllYaml(text: string): unknown[] {
+  const composer = createComposer();
+  const documents = composer.compose(new Parser().parse(text));
+  return [...documents].map((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw error;
+    return document.toJS();
+  });
+}
+
 /**
  * Parses all documents of a YAML stream in steps, with the result of `parseAllDocuments`.
  *

@@ -1,0 +1,203 @@
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import type { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
+import type { KubernetesObject } from "../../src/cluster/client/kubernetes_object.ts";
+
+/** A pod that runs: a process in a network namespace with an address of its own. */
+export interface RunningPod {
+  readonly address: string;
+  readonly lines: { readonly at: number; readonly text: string }[];
+  stop(): Promise<void>;
+}
+
+/** Options of starting pods. */
+export interface PodOptions {
+  readonly api: KubernetesApi;
+  /** Program of the containers with the image `echo-basic`. */
+  readonly echo: string;
+  /** Folder of the volumes. */
+  readonly directory: string;
+}
+
+const MAX_LINES = 5000;
+let lastPod = 1;
+
+/** Runs a command and waits for it. @throws {Error} With what it printed. */
+export async function run(...command: readonly string[]): Promise<void> {
+  const [program = "", ...args] = command;
+  const { success, stderr } = await new Deno.Command(program, {
+    args,
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  if (success) return;
+  const text = new TextDecoder().decode(stderr).trim();
+  throw new Error(`${command.join(" ")}: ${text}`);
+}
+
+/** Creates the bridge that pods are connected to. */
+export async function createBridge(): Promise<void> {
+  await run("ip", "link", "add", "cni0", "type", "bridge");
+  await run("ip", "addr", "add", "10.244.0.1/16", "dev", "cni0");
+  await run("ip", "link", "set", "cni0", "up");
+}
+
+/** Starts a pod; its first container only, and other images than echo-basic do nothing. */
+export async function startPod(
+  pod: KubernetesObject,
+  { api, echo, directory }: PodOptions,
+): Promise<RunningPod> {
+  const number = ++lastPod;
+  const address = `10.244.${number >> 8}.${number & 255}`;
+  const [container = {}] = listOf(pod["spec"], "containers");
+  const folder =
+    `${directory}/pods/${pod.metadata.namespace}/${pod.metadata.name}`;
+  const mounts = await mountVolumes(pod, container, { api, folder });
+  const env = environmentOf(pod, container, { address, mounts, folder });
+  const isEcho = String(container["image"]).includes("echo-basic");
+  const process = new Deno.Command("unshare", {
+    args: [
+      "--net",
+      "sh",
+      "-c",
+      `read _ && exec ${isEcho ? echo : "sleep infinity"}`,
+    ],
+    env: { PATH: Deno.env.get("PATH") ?? "", ...env },
+    clearEnv: true,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  await connect(process.pid, number, address);
+  const input = process.stdin.getWriter();
+  await input.write(new TextEncoder().encode("\n"));
+  await input.close();
+  const lines: RunningPod["lines"] = [];
+  const reading = collectLines(process.stdout, lines);
+  return {
+    address,
+    lines,
+    async stop() {
+      process.kill("SIGKILL");
+      await process.status;
+      await reading;
+    },
+  };
+}
+
+/** Gives the network namespace of a process an address, before the process goes on. */
+async function connect(
+  pid: number,
+  number: number,
+  address: string,
+): Promise<void> {
+  const namespaceOf = (id: number | string) =>
+    Deno.readLink(`/proc/${id}/ns/net`);
+  const own = await namespaceOf("self");
+  while (await namespaceOf(pid) === own) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  const name = `pod${number}`;
+  await run(
+    ...["ip", "link", "add", name, "type", "veth"],
+    ...["peer", "name", "eth0", "netns", String(pid)],
+  );
+  await run("ip", "link", "set", name, "master", "cni0", "up");
+  for (
+    const args of [
+      ["link", "set", "lo", "up"],
+      ["link", "set", "eth0", "up"],
+      ["addr", "add", `${address}/16`, "dev", "eth0"],
+      ["route", "add", "default", "via", "10.244.0.1"],
+    ]
+  ) {
+    await run("nsenter", "-t", String(pid), "-n", "ip", ...args);
+  }
+}
+
+async function collectLines(
+  output: ReadableStream<Uint8Array<ArrayBuffer>>,
+  lines: RunningPod["lines"],
+): Promise<void> {
+  let rest = "";
+  for await (const chunk of output.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + chunk).split("\n");
+    rest = parts.pop() ?? "";
+    for (const text of parts) lines.push({ at: Date.now(), text });
+    if (lines.length > MAX_LINES) lines.splice(0, lines.length - MAX_LINES);
+  }
+}
+
+/** Returns the items of a list of objects. */
+export function listOf(owner: unknown, name: string): readonly JsonObject[] {
+  const list = isJsonObject(owner) ? owner[name] : undefined;
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
+/** Writes Secrets and ConfigMaps to files; returns the folders by their paths in the pod. */
+async function mountVolumes(
+  pod: KubernetesObject,
+  container: JsonObject,
+  { api, folder }: { readonly api: KubernetesApi; readonly folder: string },
+): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const { name, mountPath } of listOf(container, "volumeMounts")) {
+    const volume = listOf(pod["spec"], "volumes").find((each) =>
+      each["name"] === name
+    ) ?? {};
+    const { secret, configMap } = volume;
+    const source = isJsonObject(secret) ? secret : configMap;
+    if (!isJsonObject(source)) continue;
+    const plural = isJsonObject(secret) ? "secrets" : "configmaps";
+    const found = await api.request({
+      path: `/api/v1/namespaces/${pod.metadata.namespace}/${plural}/${
+        source["secretName"] ?? source["name"]
+      }`,
+    });
+    const data = isJsonObject(found) && isJsonObject(found["data"])
+      ? found["data"]
+      : {};
+    const items = listOf(source, "items");
+    const files = items.length > 0
+      ? items.map(({ key, path }) => [String(key), String(path)] as const)
+      : Object.keys(data).map((key) => [key, key] as const);
+    await Deno.mkdir(`${folder}${mountPath}`, { recursive: true });
+    for (const [key, path] of files) {
+      const value = String(data[key]);
+      await Deno.writeFile(
+        `${folder}${mountPath}/${path}`,
+        plural === "secrets"
+          ? Uint8Array.fromBase64(value)
+          : new TextEncoder().encode(value),
+      );
+    }
+    paths.push(String(mountPath));
+  }
+  return paths;
+}
+
+function environmentOf(
+  pod: KubernetesObject,
+  container: JsonObject,
+  { address, mounts, folder }: {
+    readonly address: string;
+    readonly mounts: readonly string[];
+    readonly folder: string;
+  },
+): Record<string, string> {
+  const fields: Readonly<Record<string, string | undefined>> = {
+    "metadata.name": pod.metadata.name,
+    "metadata.namespace": pod.metadata.namespace,
+    "status.podIP": address,
+  };
+  return Object.fromEntries(
+    listOf(container, "env").map(({ name, value, valueFrom }) => {
+      const source = isJsonObject(valueFrom)
+        ? valueFrom["fieldRef"]
+        : undefined;
+      const path = isJsonObject(source) ? String(source["fieldPath"]) : "";
+      const text = typeof value === "string" ? value : fields[path] ?? "";
+      const isMounted = mounts.some((mount) => text.startsWith(mount));
+      return [String(name), isMounted ? `${folder}${text}` : text];
+    }),
+  );
+}
