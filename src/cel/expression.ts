@@ -88,8 +88,9 @@ export class Expression {
   /** Plans it as a condition some of whose inputs are not known. */
   planPartially(
     isUnknownInput: IsUnknownInput,
+    prefixField?: FieldPath,
   ): (variables: Variables) => PartialResult {
-    return planPartially(this.#ast, isUnknownInput);
+    return planPartially(this.#ast, isUnknownInput, prefixField);
   }
 
   /** Returns it as a condition on the scopes of the token; `undefined` when it reads none. */

@@ -30,6 +30,10 @@ import { EvaluationFailure } from "./evaluation_failure.ts";
 import { faultOf, type SyntaxFault } from "./syntax_fault.ts";
 import { joinTexts, replaceText, splitText } from "./texts.ts";
 import {
+  prefixFunctionName,
+  prefixFunctions,
+} from "./partial/prefix_functions.ts";
+import {
   isUnknown,
   readUnknown,
   UNKNOWN,
@@ -187,6 +191,14 @@ export class Environment {
         celFunc(RANGE_FUNCTION, [DYN], DYN, (range) => range),
         celFunc(APPEND_FUNCTION, [DYN, DYN], DYN, appended),
         celFunc(UNKNOWN_FUNCTION, [], DYN, readUnknown),
+        ...Object.entries(prefixFunctions).map(([operator, compare]) =>
+          celFunc(
+            prefixFunctionName(operator),
+            [STRING, DYN],
+            BOOL,
+            (prefix, operand) => compare(prefix, stringsOf(operand)),
+          )
+        ),
       ],
     }));
     this.functionNames = new Set(
@@ -227,15 +239,11 @@ function appended(list: CelInput, item: CelInput): CelInput {
   return list;
 }
 
-/** Limit of strings that are read from a list. */
-const MAX_STRINGS = 64;
-
 /** Returns a string, or the strings in a list, of a result of an expression. */
 export function stringsOf(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   if (!isCelList(value)) return [];
-  return [...value].slice(0, MAX_STRINGS)
-    .filter((item) => typeof item === "string");
+  return [...value].filter((item) => typeof item === "string");
 }
 
 /** Parses an expression; returns a fault if the syntax is invalid. */

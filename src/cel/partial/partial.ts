@@ -2,6 +2,7 @@ import type { EvaluationFailure } from "../evaluation_failure.ts";
 import type { Ast } from "../library.ts";
 import { type FieldPath, visitFields } from "../paths.ts";
 import { planCondition } from "../plan.ts";
+import { comparePrefixes } from "./known_prefix.ts";
 import { type UNKNOWN, UNKNOWN_FUNCTION } from "./unknown.ts";
 import { isVariable, type Variables } from "../variables.ts";
 
@@ -29,13 +30,17 @@ export type PartialResult = boolean | EvaluationFailure | typeof UNKNOWN;
  *
  * The logic is that of Kleene, as in CEL: `false && unknown` is false, `true || unknown` is true, and whatever else reads an unknown
  * input is unknown. An error and an unknown operand together are unknown.
+ * @param prefixField A string, unknown too, whose beginning is known: the variables have that in its place.
  */
 export function planPartially(
   ast: Ast,
   isUnknownInput: IsUnknownInput,
+  prefixField?: FieldPath,
 ): (variables: Variables) => PartialResult {
   const partial = structuredClone(ast);
+  const prefixes = prefixField && comparePrefixes(partial, prefixField);
   visitFields(partial, (part, path) => {
+    if (prefixes?.has(part)) return;
     const { exprKind: kind } = part;
     const isPresenceTest = kind.case === "selectExpr" && kind.value.testOnly;
     // A namespace of functions is no input.

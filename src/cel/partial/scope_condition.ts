@@ -10,7 +10,7 @@ export const scopeClaims = ["scope", "scp", "scopes"] as const;
 /** Name of a claim that holds scopes. */
 export type ScopeClaim = typeof scopeClaims[number];
 
-/** Limit of scopes in one string. */
+/** Limit of scopes in one string or list. */
 const MAX_NAMED = 16;
 
 /** A condition that depends on the scopes of the token. */
@@ -39,7 +39,7 @@ export class ScopeCondition {
   /** Returns the scopes that the condition names, such as `a` in `'a' in jwt.scp`. */
   namedScopes(variables: Variables): readonly string[] {
     const texts = this.#named.flatMap((evaluate) =>
-      stringsOf(evaluate(variables))
+      stringsOf(evaluate(variables)).slice(0, MAX_NAMED)
     );
     return [...new Set(texts.flatMap((text) => text.split(" ", MAX_NAMED)))];
   }

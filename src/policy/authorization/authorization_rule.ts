@@ -45,7 +45,7 @@ export class AuthorizationRule {
     this.#expression = expression;
     this.#partial = {
       arguments: testWithout(expression, ["mcp", "tool", "arguments"]),
-      uri: testWithout(expression, ["mcp", "resource", "name"]),
+      uri: testWithout(expression, ["mcp", "resource", "name"], true),
     };
     this.#decided = expression.readsOnlyClaims ? new WeakMap() : undefined;
   }
@@ -74,8 +74,8 @@ export class AuthorizationRule {
   }
 
   /**
-   * Tests a request for an item of a list: `UNKNOWN` when the result depends on the arguments of the tool, or on the URI that a
-   * client makes of a template.
+   * Tests a request for an item of a list: `UNKNOWN` when the result depends on the arguments of the tool, or on the part of the URI
+   * that a client makes of a template.
    */
   testItem(list: ListName, variables: Variables): PartialResult {
     const test = list === "tools"
@@ -96,10 +96,14 @@ const targetNames = ["tool", "prompt", "resource"] as const;
 function testWithout(
   expression: Expression,
   field: FieldPath,
+  hasPrefix = false,
 ): PartialTest | undefined {
   return expression.shapeAt(field) === undefined
     ? undefined
-    : expression.planPartially(unknownField(field));
+    : expression.planPartially(
+      unknownField(field),
+      hasPrefix ? field : undefined,
+    );
 }
 
 /** Evaluates every rule for a request. */

@@ -63,7 +63,10 @@ export function listOfMethod(method: string): ListName | undefined {
   return listNames.find((name) => lists[name].method === method);
 }
 
-/** Returns the message that uses an item of a list, as `mcp` in expressions. */
+/**
+ * Returns the message that uses an item of a list, as `mcp` in expressions. For a template, the name is the beginning of all URIs that
+ * clients make of it (RFC 6570): the part that is expanded to itself.
+ */
 export function messageForItem(
   name: ListName,
   identifier: string,
@@ -73,6 +76,10 @@ export function messageForItem(
   return {
     ...(sessionId !== undefined && { sessionId }),
     methodName: itemMethod,
-    [target]: { name: identifier },
+    [target]: {
+      name: name === "resourceTemplates"
+        ? identifier.replace(/[^!#$&'()*+,\-./0-9:;=?@A-Z[\]_a-z~].*$/s, "")
+        : identifier,
+    },
   };
 }

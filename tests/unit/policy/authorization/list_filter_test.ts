@@ -152,21 +152,36 @@ for (
       ["file:///a/b", "file:///b"],
       ["file:///a/b"],
     ],
-    // Which URIs a client makes of a template is not known, unless the rule forbids all.
-    ["resourceTemplates", "!has(mcp.resource) || mcp.resource.name == 'a:b'", [
-      "a:{x}",
-      "b:{x}",
-    ], ["a:{x}", "b:{x}"]],
-    [
-      "resourceTemplates",
-      "!has(mcp.resource) || 'r' in jwt.roles && mcp.resource.name == 'a:b'",
-      ["a:{x}"],
-      [],
-    ],
+    // Which URIs a client makes of a template is known up to its first variable.
+    ...[
+      ["mcp.resource.name == 'a:b'", ["a:{x}"]],
+      ["'a:b' == mcp.resource.name", ["a:{x}"]],
+      ["mcp.resource.name != 'a:b'", ["a:{x}", "a:/c/{+y}", "b:{x}"]],
+      ["mcp.resource.name.startsWith('a:')", ["a:{x}", "a:/c/{+y}"]],
+      ["mcp.resource['name'].startsWith('a:/c/d')", ["a:{x}", "a:/c/{+y}"]],
+      ["!mcp.resource.name.startsWith('a:')", ["b:{x}"]],
+      ["!mcp.resource.name.startsWith('a:/')", ["a:{x}", "b:{x}"]],
+      ["mcp.resource.name in ['a:b', 'b']", ["a:{x}"]],
+      ["mcp.resource.name in jwt.uris", ["a:{x}", "a:/c/{+y}"]],
+      ["mcp.resource.name in jwt.roles", []],
+      ["mcp.resource.name.endsWith('z')", ["a:{x}", "a:/c/{+y}", "b:{x}"]],
+      ["mcp.resource.name.startsWith('b') && mcp.resource.name.endsWith('z')", [
+        "b:{x}",
+      ]],
+      ["jwt.uris.exists(u, mcp.resource.name == u)", ["a:{x}", "a:/c/{+y}"]],
+      ["'r' in jwt.roles && mcp.resource.name == 'a:b'", []],
+    ].map(([rule, expected]) =>
+      [
+        "resourceTemplates",
+        `!has(mcp.resource) || (${rule})`,
+        ["a:{x}", "a:/c/{+y}", "b:{x}"],
+        expected,
+      ] as const
+    ),
   ] as const
 ) {
   Deno.test(`of the ${name} ${ids}, ${rule} leaves ${expected}`, async () => {
-    const listing = { list: name, claims: { roles: [] } };
+    const listing = { list: name, claims: { roles: [], uris: ["a:/c/d"] } };
 
     assert.deepEqual(await left([rule], ids, listing), expected);
   });
