@@ -5,6 +5,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextproto
 import { UnauthorizedError as UnauthorizedV1 } from "@modelcontextprotocol/sdk/client/auth.js";
 import {
   Client as ClientV2,
+  type ClientOptions,
   StreamableHTTPClientTransport as TransportV2,
   UnauthorizedError as UnauthorizedV2,
 } from "@modelcontextprotocol/client";
@@ -76,26 +77,38 @@ export const sdkV1: McpClient = {
 };
 
 /** The second generation, which compares issuers strictly. */
-export const clientV2: McpClient = {
-  name: "MCP client v2",
-  async connect({ url, ...identity }) {
-    const authProvider = new MemoryOAuthProvider(identity);
-    const open = () => new TransportV2(new URL(url), { authProvider });
-    const first = open();
-    let transport = first;
-    const client = new ClientV2({ name: "client-v2", version: "1.0.0" });
-    try {
-      await client.connect(first);
-    } catch (error) {
-      if (!(error instanceof UnauthorizedV2)) throw error;
-      const callback = await logIn(authProvider.authorizationUrl);
-      await first.finishAuth(callback.searchParams);
-      transport = open();
-      await client.connect(transport);
-    }
-    return asConnection(client, transport, authProvider);
-  },
-};
+export const clientV2 = createClientV2("MCP client v2", {});
+
+/** The second generation with MCP 2026-07-28: it has no session, and begins with `server/discover`. */
+export const statelessClient = createClientV2("MCP client v2 of 2026-07-28", {
+  versionNegotiation: { mode: { pin: "2026-07-28" } },
+});
+
+function createClientV2(name: string, options: ClientOptions): McpClient {
+  return {
+    name,
+    async connect({ url, ...identity }) {
+      const authProvider = new MemoryOAuthProvider(identity);
+      const open = () => new TransportV2(new URL(url), { authProvider });
+      const first = open();
+      let transport = first;
+      const client = new ClientV2(
+        { name: "client-v2", version: "1.0.0" },
+        options,
+      );
+      try {
+        await client.connect(first);
+      } catch (error) {
+        if (!(error instanceof UnauthorizedV2)) throw error;
+        const callback = await logIn(authProvider.authorizationUrl);
+        await first.finishAuth(callback.searchParams);
+        transport = open();
+        await client.connect(transport);
+      }
+      return asConnection(client, transport, authProvider);
+    },
+  };
+}
 
 /** Adapts a client of either generation. */
 function asConnection(

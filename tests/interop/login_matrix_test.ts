@@ -13,6 +13,7 @@ import {
   type McpClient,
   mcpRemote,
   sdkV1,
+  statelessClient,
 } from "../harness/mcp_clients.ts";
 
 /** Cells at the same time. */
@@ -25,6 +26,12 @@ interface TestedClient extends McpClient, ClientTraits {
 const clients: readonly TestedClient[] = [
   { ...sdkV1, language: "TypeScript", isStrict: false, tries: () => true },
   { ...clientV2, language: "TypeScript", isStrict: true, tries: () => true },
+  {
+    ...statelessClient,
+    language: "TypeScript",
+    isStrict: true,
+    tries: ({ issuerMode }) => issuerMode === "Proxied",
+  },
   {
     ...mcpRemote,
     language: "TypeScript",
