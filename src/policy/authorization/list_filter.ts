@@ -91,7 +91,9 @@ export class ListFilter {
       ? undefined
       : listOfMethod(methodName);
     const isForList = list !== undefined && this.#lists.includes(list);
-    if (methodName !== undefined && !isForList) return;
+    // What a POST without a method sends is a response, or no MCP.
+    const mayOpenStream = methodName === undefined && request.method === "GET";
+    if (!isForList && !mayOpenStream) return;
     const id = isForList ? await readRequestId(request) : undefined;
     const source = copyForItems(context);
     this.#watched.set(context, { source, sessionId, isForList, id });

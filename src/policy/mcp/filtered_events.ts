@@ -103,13 +103,13 @@ export class FilteredEvents implements Body {
       this.#filtered === 0,
     );
     if (data === undefined) return this.#fail("an event has too many lines");
-    if (data.length === 0) return event;
+    if (!isJsonMessage(data)) return event;
     try {
       const filtered = await this.#options.filter(data);
       return filtered === data ? event : replaceData(filtered);
     } catch (error) {
       if (!(error instanceof JsonProblem)) throw error;
-      // Such as `event: endpoint`, whose data is a path.
+      // Clients read messages in events without a type of their own.
       if (!isMessage && !error.isAmbiguous) return event;
       return this.#fail(error.message);
     }
@@ -130,6 +130,15 @@ export class FilteredEvents implements Body {
     this.#source.cancel(error);
     return last ?? nothing;
   }
+}
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+/** Reports whether data may be a JSON-RPC message or a batch; a path, as in `event: endpoint`, and other text are none. */
+function isJsonMessage(data: Uint8Array): boolean {
+  const first = data.find((byte) => byte > 0x20);
+  return first === OPEN_BRACE || first === OPEN_BRACKET;
 }
 
 const nothing = new Uint8Array();

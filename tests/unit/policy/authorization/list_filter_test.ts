@@ -393,6 +393,24 @@ Deno.test("lists in the stream of a GET are filtered by what a POST would be all
   );
 });
 
+Deno.test("streams of anything but MCP pass as they are", async () => {
+  const policy = authorization(onlyA);
+  const on = context({
+    method: "POST",
+    target: "/v1/chat/completions",
+    headers: { accept: "text/event-stream", "accept-encoding": "br" },
+  });
+  on.request.body = textBody('{"model":"m","stream":true}');
+  await policy.onRequest?.(on);
+  assert.equal(on.request.headers.get("accept-encoding"), "br");
+  const answered = response({ "content-type": "text/event-stream" });
+  const body = textBody("data: [DONE]\n\n");
+  answered.body = body;
+  await policy.onResponse?.(on, answered);
+
+  assert.equal(answered.body, body);
+});
+
 Deno.test("a policy without rules about tools, prompts and resources does nothing to responses", () => {
   assert.equal(authorization(["mcp.methodName != 'x'"]).onResponse, undefined);
   assert.equal(authorization(["jwt.sub == 'a'"]).onResponse, undefined);

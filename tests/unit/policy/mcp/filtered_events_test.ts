@@ -58,6 +58,8 @@ const streams: readonly (readonly [string, string])[] = [
     `data: {"method":"m","params":{"tools":[{"name":"x"}]}}\n\ndata: ${kept}\n\n`,
   ],
   [`event: other\ndata: ${list}\n\n`, `event: other\ndata: ${kept}\n\n`],
+  // Text, numbers and strings are no messages.
+  ["data: hello {\n\ndata: 7\n\n", "data: hello {\n\ndata: 7\n\n"],
   // Nothing ends the last event: some clients read it.
   [`data: {}\n\ndata: ${list}`, `data: {}\n\ndata: ${kept}`],
   [`data: ${list}\n`, `data: ${kept}\n`],
@@ -112,6 +114,10 @@ Deno.test("an event is passed on as soon as it is complete", async () => {
 for (
   const [what, event] of [
     ["is no JSON", "data: {]\n\n"],
+    [
+      "has numbers that some clients read",
+      'data: {"result":{"tools":[{"name":"x","n":NaN}]}}\n\n',
+    ],
     ["is a list that cannot be read", 'data: {"result":{"tools":[{}]}}\n\n'],
     [
       "can be read in two ways",
