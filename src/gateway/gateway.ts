@@ -40,7 +40,7 @@ import {
 /** The program that workers run, and where their log goes. */
 export type WorkerProgram = Pick<
   WorkerPoolOptions,
-  "entry" | "writeLog" | "writeAccessLog"
+  "entry" | "heapMegabytes" | "writeLog" | "writeAccessLog"
 >;
 
 /** Dependencies of a gateway. */

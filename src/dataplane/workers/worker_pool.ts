@@ -26,6 +26,7 @@ import { EndedMetrics, mergeMetrics } from "./merge_metrics.ts";
 import { mergeStores, mergeTasks, ofWorker } from "./merge_tasks.ts";
 import { CONTROL } from "../../ratelimit/shared/limit_registry.ts";
 import { createSharedState } from "./shared_state.ts";
+import { workerHeapMegabytes } from "./worker_count.ts";
 import { WorkerConfiguration } from "./worker_configuration.ts";
 import { type WorkerEnded, WorkerThread } from "./worker_thread.ts";
 import { WorkerThreads } from "./worker_threads.ts";
@@ -37,6 +38,8 @@ export interface WorkerPoolOptions {
   readonly count: number;
   /** The module that calls `runWorker`. */
   readonly entry: URL;
+  /** Limit of the heap of each worker; default: see `workerHeapMegabytes`. */
+  readonly heapMegabytes?: number;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -94,6 +97,7 @@ export class WorkerPool implements DataPlane {
       [],
       () => [[this.#threads.serving]],
     );
+    log.info("Starting workers", { workers: count });
     this.#threads = new WorkerThreads({
       count,
       clock,
@@ -205,10 +209,12 @@ export class WorkerPool implements DataPlane {
     worker: number,
     onEnd: (reason: WorkerEnded) => void,
   ): WorkerThread {
-    const { entry, settings, logger, writeLog, writeAccessLog } = this.#options;
+    const { count, entry, settings, logger, writeLog, writeAccessLog } =
+      this.#options;
     const { thread, handlers, end } = this.#state.connect();
     return new WorkerThread({
       entry,
+      heapMegabytes: this.#options.heapMegabytes ?? workerHeapMegabytes(count),
       start: {
         worker,
         settings: { ...settings, reusePort: true },

@@ -8,6 +8,8 @@ export interface WorkerThreadOptions {
   /** The module that calls `runWorker`. */
   readonly entry: URL;
   readonly start: WorkerStart;
+  /** Limit of its heap; beyond it, the worker ends, and not the process. */
+  readonly heapMegabytes: number;
   readonly handlers: CallHandlers<ControlCalls>;
   /** Runs when the worker has ended without `stop`. */
   readonly onEnd: (reason: WorkerEnded) => void;
@@ -30,10 +32,14 @@ export class WorkerThread {
   #hasEnded = false;
 
   constructor(
-    { entry, start, handlers, onEnd, onExit }: WorkerThreadOptions,
+    { entry, start, heapMegabytes, handlers, onEnd, onExit }:
+      WorkerThreadOptions,
   ) {
     this.number = start.worker;
-    this.#worker = new Worker(entry, { workerData: start });
+    this.#worker = new Worker(entry, {
+      workerData: start,
+      resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
+    });
     this.#channel = new Channel(this.#worker);
     this.#channel.serve(handlers);
     let reason = "it stopped";

@@ -1,0 +1,15 @@
+/** A worker of the gateway that a test can break: it obeys `breakWorker`. */
+import { parentPort, workerData } from "node:worker_threads";
+import { runWorker } from "../../src/dataplane/workers/worker_main.ts";
+import { faultChannel } from "./worker_faults.ts";
+
+const faults = new BroadcastChannel(faultChannel);
+faults.onmessage = ({ data: { worker, fault } }) => {
+  if (worker !== workerData.worker) return;
+  if (fault === "exit") Deno.exit(1);
+  const kept: number[][] = [];
+  setInterval(() => {
+    for (let i = 0; i < 1000; i++) kept.push(new Array(1000).fill(i));
+  });
+};
+if (parentPort !== null) runWorker();
