@@ -42,7 +42,7 @@ export async function startAdminServer(
   if (token === undefined && isExposed(address)) warnOfExposure(log, settings);
   if (address.kind === "off") return disabledServer;
   await using cleanup = new AsyncDisposableStack();
-  const profiles = cleanup.use(new Profiles(clock));
+  const profiles = cleanup.use(new Profiles(clock, target.dataPlane));
   const next = adminHandler(options, profiles.handlers, token);
   const { addresses, close } = await listen({
     name: nameOf("adminAddr", settings.adminAddr),

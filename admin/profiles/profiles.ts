@@ -1,7 +1,9 @@
 import type { Clock } from "../../src/base/clock.ts";
-import { takeCpuProfile } from "./cpu_profile.ts";
-import { HeapSampling } from "./heap_profile.ts";
-import { encodePprof, type StackProfile } from "./pprof.ts";
+import type { ThreadProfiler } from "../../src/dataplane/data_plane.ts";
+import { HeapSampling } from "../../src/telemetry/profiles/heap_profile.ts";
+import type { StackProfile } from "../../src/telemetry/profiles/stack_profile.ts";
+import { takeCpuProfile } from "./cpu_of_all_threads.ts";
+import { encodePprof } from "./pprof.ts";
 import { type IntegerRange, readInteger } from "../query_parameters.ts";
 import { respond, text } from "../admin_responses.ts";
 import type { Handler } from "../router.ts";
@@ -28,11 +30,13 @@ export class Profiles implements AsyncDisposable {
     heap: () => this.#takeHeap(),
   };
   readonly #clock: Clock;
-  readonly #heap = new HeapSampling();
+  readonly #workers: ThreadProfiler;
+  readonly #heap = new HeapSampling("main");
   #isBusy = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, workers: ThreadProfiler) {
     this.#clock = clock;
+    this.#workers = workers;
   }
 
   /**
@@ -49,8 +53,13 @@ export class Profiles implements AsyncDisposable {
     this.#isBusy = true;
     try {
       const { signal } = request;
-      const options = { seconds, frequency, clock: this.#clock, signal };
-      const profile = await takeCpuProfile(options);
+      const profile = await takeCpuProfile({
+        seconds,
+        frequency,
+        clock: this.#clock,
+        signal,
+        workers: this.#workers,
+      });
       // The client has disconnected.
       if (profile === undefined) return text(400, "cancelled");
       return await send("cpu", profile);
@@ -60,7 +69,10 @@ export class Profiles implements AsyncDisposable {
   }
 
   async #takeHeap(): Promise<Response> {
-    return await send("heap", await this.#heap.take(this.#clock));
+    const own = await this.#heap.take(this.#clock);
+    const others = await this.#workers.heapProfiles();
+    const samples = [own, ...others].flatMap((profile) => profile.samples);
+    return await send("heap", { ...own, samples });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

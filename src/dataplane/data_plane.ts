@@ -4,6 +4,8 @@ import type { Outcomes } from "../compile/outcomes.ts";
 import type { Description } from "../compile/describe/describe.ts";
 import type { FailingPart } from "../telemetry/failures/explanation.ts";
 import type { TraceEvent } from "../telemetry/trace/trace_event.ts";
+import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
+import type { StackProfile } from "../telemetry/profiles/stack_profile.ts";
 import type {
   TraceStream,
   WatcherState,
@@ -12,7 +14,7 @@ import type {
 /**
  * Carries the traffic. Its interface is plain data in both directions, so that it can run in this thread or in workers.
  */
-export interface DataPlane {
+export interface DataPlane extends ThreadProfiler {
   /** Compiles and applies a configuration; on any error nothing changes. */
   apply(resources: ResourceSet): Promise<ApplyResult>;
   /** Describes the current configuration for `/config_dump`; secrets are redacted. */
@@ -41,6 +43,16 @@ export interface DataPlane {
   leave(): Promise<void>;
   /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when everything is closed. */
   drain(timeoutMs: number): Promise<DrainResult>;
+}
+
+/** Profiles the threads of a data plane other than the calling one. */
+export interface ThreadProfiler {
+  /** @param frequency Samples per second. */
+  startCpuProfiles(frequency: number): Promise<void>;
+  /** Ends the profiles that `startCpuProfiles` has begun. */
+  stopCpuProfiles(): Promise<readonly CpuProfile[]>;
+  /** Takes profiles of live memory. */
+  heapProfiles(): Promise<readonly StackProfile[]>;
 }
 
 /** Selects the requests to trace. */

@@ -22,6 +22,8 @@ import { type PortId, SnapshotStore } from "../snapshot/snapshot.ts";
 import type { AccessLog } from "../telemetry/log/access_log.ts";
 import type { TrafficMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";
+import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
+import type { StackProfile } from "../telemetry/profiles/stack_profile.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
@@ -176,6 +178,18 @@ export class LocalDataPlane implements DataPlane {
 
   stores(): Promise<readonly BoundedStore[]> {
     return Promise.resolve(this.#inventory.stores());
+  }
+
+  startCpuProfiles(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stopCpuProfiles(): Promise<readonly CpuProfile[]> {
+    return Promise.resolve([]);
+  }
+
+  heapProfiles(): Promise<readonly StackProfile[]> {
+    return Promise.resolve([]);
   }
 
   leave(): Promise<void> {

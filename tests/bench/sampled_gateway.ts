@@ -1,5 +1,5 @@
 // A gateway that samples memory allocations between one SIGUSR2 and the next. Arguments: its port and the port of the upstream.
-import { HeapSampling } from "../../admin/profiles/heap_profile.ts";
+import { HeapSampling } from "../../src/telemetry/profiles/heap_profile.ts";
 import { run } from "../../cli/run.ts";
 
 const [port, upstreamPort] = Deno.args;
@@ -22,7 +22,7 @@ await Deno.writeTextFile(
 let sampling: HeapSampling | undefined;
 Deno.addSignalListener("SIGUSR2", () => {
   if (sampling === undefined) {
-    sampling = new HeapSampling();
+    sampling = new HeapSampling("main");
   } else {
     void sampling[Symbol.asyncDispose]();
     sampling = undefined;

@@ -1,7 +1,6 @@
 /** Workers that end: out of memory, or for any other reason. */
 import assert from "node:assert/strict";
 import { textSource } from "../../mod.ts";
-import type { Gateway as RunningGateway } from "../../src/gateway/gateway.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { freePort } from "../harness/free_port.ts";
 import { LogLines } from "../harness/log_lines.ts";
@@ -13,7 +12,7 @@ const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const CONNECTIONS = 16;
 
 interface WorkerGateway extends AsyncDisposable {
-  readonly gateway: RunningGateway;
+  readonly gateway: Gateway;
   readonly port: number;
   readonly log: LogLines;
 }
@@ -37,8 +36,8 @@ async function startWithWorkers(): Promise<WorkerGateway> {
     workers: {
       entry: new URL("../harness/faulty_worker.ts", import.meta.url),
       heapMegabytes: 64,
-      writeLog: async (lines) => writeLog(lines),
-      writeAccessLog: async () => {},
+      writeLog: (lines) => Promise.resolve(writeLog(lines)),
+      writeAccessLog: () => Promise.resolve(),
     },
   });
   return {
@@ -115,9 +114,9 @@ Deno.test("totals of a worker that has ended do not disappear from the metrics",
   for (const client of clients) client.close();
 });
 
-Deno.test("a replaced worker serves the latest configuration, and continues a trace", async () => {
+Deno.test("a trace goes on after a worker was replaced", async () => {
   await using test = await startWithWorkers();
-  const answer = await test.gateway.dataPlane.traceNext({ count: CONNECTIONS });
+  const answer = await test.gateway.dataPlane.traceNext({ count: 2 });
   assert("stream" in answer);
 
   breakWorker(1, "exit");
@@ -128,6 +127,6 @@ Deno.test("a replaced worker serves the latest configuration, and continues a tr
   for await (const { message } of answer.stream) {
     if (message.type === "requestFinished") finished++;
   }
-  assert.equal(finished, CONNECTIONS);
+  assert.equal(finished, 2);
   for (const client of clients) client.close();
 });

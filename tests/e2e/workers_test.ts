@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { replaceFile } from "../harness/file_gateway.ts";
 import { freePort } from "../harness/free_port.ts";
 import { configFor, GatewayProcess } from "../harness/gateway_process.ts";
+import { threadLabels } from "../harness/pprof.ts";
 import { connectRaw, statusOf } from "../harness/raw_exchange.ts";
 import {
   answer,
@@ -228,4 +229,23 @@ Deno.test("every worker finishes its requests when the gateway stops", async () 
   assert.equal(await gateway.exitCode(), 0);
   await gateway.log.next(new RegExp(`Stopped drained=${CONNECTIONS} cut=0`));
   close(clients);
+});
+
+Deno.test("profiles of processor time and memory have the threads of all workers", async () => {
+  await using gateway = await GatewayProcess.start({ config: answering("a") });
+  const stop = new AbortController();
+  const clients = Array.from(
+    { length: CONNECTIONS },
+    () => keepAsking(gateway.port, stop.signal),
+  );
+  const profiles = `${gateway.admin}/debug/pprof`;
+
+  const cpu = await fetch(`${profiles}/profile?seconds=1&frequency=1000`);
+  const threads = threadLabels(await cpu.bytes());
+  stop.abort();
+  await Promise.all(clients);
+  const heap = threadLabels(await (await fetch(`${profiles}/heap`)).bytes());
+
+  assert.deepEqual(threads, ["main", "other", "worker 1", "worker 2"]);
+  assert.deepEqual(heap, ["main", "worker 1", "worker 2"]);
 });

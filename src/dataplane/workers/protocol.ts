@@ -5,6 +5,8 @@ import type { Outcomes } from "../../compile/outcomes.ts";
 import type { PlannedPort } from "../../proxy/ports/listeners.ts";
 import type { PortEvent } from "../../proxy/ports/port_log.ts";
 import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
+import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
+import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
 import type { TraceEvent } from "../../telemetry/trace/trace_event.ts";
 import type {
   ApplyResult,
@@ -63,12 +65,19 @@ export interface WorkerCalls {
   failure(id: string): FailureReport | undefined;
   tasks(limit: number): TaskTree;
   stores(): readonly BoundedStore[];
+  /** Starts a CPU profile. @param frequency Samples per second. */
+  startCpuProfile(frequency: number): void;
+  /** Ends the profile; returns `undefined` without one, as in a worker that has replaced another. */
+  stopCpuProfile(): CpuProfile | undefined;
+  heapProfile(): StackProfile;
   leave(): void;
   drain(timeoutMs: number): DrainResult;
 }
 
 /** Calls from a worker to the control thread. */
 export interface ControlCalls extends StateCalls {
+  /** Reports that the worker listens: messages before that could be lost. */
+  ready(): void;
   /** Writes lines of the log; resolves when more are welcome. */
   writeLog(lines: string): void;
   /** Writes lines of the access log, likewise. */

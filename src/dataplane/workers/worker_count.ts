@@ -2,19 +2,11 @@ import { totalmem } from "node:os";
 import process from "node:process";
 
 const MEGABYTE = 1024 * 1024;
-/** A worker under load, with its share of the control thread. */
-const MEGABYTES_PER_WORKER = 256;
 /** Part of the memory that the heaps of all workers may fill; buffers and the runtime need the rest. */
 const HEAP_SHARE = 0.75;
 const MIN_HEAP_MEGABYTES = 64;
 /** V8 compresses pointers to 4 GiB. */
 const MAX_HEAP_MEGABYTES = 4096;
-
-/** Returns the number of processors that the control group and the affinity of the process grant, as far as its memory allows. */
-export function defaultWorkerCount(): number {
-  const fitting = Math.floor(memoryMegabytes() / MEGABYTES_PER_WORKER);
-  return Math.max(1, Math.min(navigator.hardwareConcurrency, fitting));
-}
 
 /** Returns the limit of the heap of each of `count` workers, so that one that runs full ends before the system ends the process. */
 export function workerHeapMegabytes(count: number): number {

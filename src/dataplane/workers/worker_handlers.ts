@@ -5,6 +5,7 @@ import type { StagedConfiguration } from "../staged_configuration.ts";
 import type { CallHandlers } from "./channel.ts";
 import type { WorkerCalls } from "./protocol.ts";
 import type { WorkerLogs } from "./worker_logs.ts";
+import type { WorkerProfiles } from "./worker_profiles.ts";
 import type { WorkerTraces } from "./worker_traces.ts";
 
 /** Parts of a worker. */
@@ -15,11 +16,12 @@ export interface WorkerParts {
   /** Observes the ports of the data plane. */
   readonly ports: PortRecord;
   readonly traces: WorkerTraces;
+  readonly profiles: WorkerProfiles;
 }
 
 /** Handles the calls of the control thread. */
 export function createWorkerHandlers(
-  { dataPlane, metrics, logs, ports, traces }: WorkerParts,
+  { dataPlane, metrics, logs, ports, traces, profiles }: WorkerParts,
 ): CallHandlers<WorkerCalls> {
   let staged: StagedConfiguration | undefined;
   const takeStaged = () => {
@@ -58,6 +60,9 @@ export function createWorkerHandlers(
     failure: (id) => dataPlane.failure(id),
     tasks: (limit) => dataPlane.tasks(limit),
     stores: () => dataPlane.stores(),
+    startCpuProfile: (frequency) => profiles.startCpu(frequency),
+    stopCpuProfile: () => profiles.stopCpu(),
+    heapProfile: () => profiles.takeHeap(),
     leave: () => dataPlane.leave(),
     async drain(timeoutMs) {
       const result = await dataPlane.drain(timeoutMs);

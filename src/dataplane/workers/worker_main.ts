@@ -14,6 +14,7 @@ import { decodeStart } from "./decode_message.ts";
 import type { ControlCalls, WorkerCalls } from "./protocol.ts";
 import { createWorkerHandlers } from "./worker_handlers.ts";
 import { WorkerLogs } from "./worker_logs.ts";
+import { WorkerProfiles } from "./worker_profiles.ts";
 import { WorkerTraces } from "./worker_traces.ts";
 
 /** Runs a data plane in this thread, as the control thread asks. */
@@ -61,9 +62,16 @@ export function runWorker(): void {
   });
   const turns = shared.traceTurns;
   const traces = new WorkerTraces({ dataPlane, control, worker, turns });
-  control.serve(
-    createWorkerHandlers({ dataPlane, metrics, logs, ports, traces }),
-  );
+  const profiles = new WorkerProfiles(worker, clock);
+  control.serve(createWorkerHandlers({
+    dataPlane,
+    metrics,
+    logs,
+    ports,
+    traces,
+    profiles,
+  }));
+  control.notify("ready");
 }
 
 /** Logs uncaught errors: a bug in one request must not end all others. */

@@ -6,6 +6,8 @@ import { formatLogFilter, parseLogFilter } from "../../base/log_filter.ts";
 import { createPortLog } from "../../proxy/ports/port_log.ts";
 import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
 import { toText } from "../../telemetry/metrics/prometheus_text.ts";
+import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
+import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
 import type {
   ApplyResult,
   BoundedStore,
@@ -184,6 +186,19 @@ export class WorkerPool implements DataPlane {
   async stores(): Promise<readonly BoundedStore[]> {
     const workers = await this.#threads.callAll("stores");
     return [...mergeStores(workers), ...this.#state.stores()];
+  }
+
+  async startCpuProfiles(frequency: number): Promise<void> {
+    await this.#threads.callAll("startCpuProfile", frequency);
+  }
+
+  async stopCpuProfiles(): Promise<readonly CpuProfile[]> {
+    const profiles = await this.#threads.callAll("stopCpuProfile");
+    return profiles.filter((profile) => profile !== undefined);
+  }
+
+  heapProfiles(): Promise<readonly StackProfile[]> {
+    return this.#threads.callAll("heapProfile");
   }
 
   async leave(): Promise<void> {

@@ -10,7 +10,7 @@ export interface WorkerThreadOptions {
   readonly start: WorkerStart;
   /** Limit of its heap; beyond it, the worker ends, and not the process. */
   readonly heapMegabytes: number;
-  readonly handlers: CallHandlers<ControlCalls>;
+  readonly handlers: Omit<CallHandlers<ControlCalls>, "ready">;
   /** Runs when the worker has ended without `stop`. */
   readonly onEnd: (reason: WorkerEnded) => void;
   /** Runs when the worker has ended. */
@@ -28,6 +28,7 @@ export class WorkerThread {
   readonly number: number;
   readonly #worker: Worker;
   readonly #channel: Channel<WorkerCalls, ControlCalls>;
+  readonly #ready = Promise.withResolvers<void>();
   #isStopping = false;
   #hasEnded = false;
 
@@ -41,13 +42,14 @@ export class WorkerThread {
       resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
     });
     this.#channel = new Channel(this.#worker);
-    this.#channel.serve(handlers);
+    this.#channel.serve({ ...handlers, ready: this.#ready.resolve });
     let reason = "it stopped";
     this.#worker.on("error", (error) => reason = describeError(error));
     this.#worker.on("exit", () => {
       this.#hasEnded = true;
       const ended = new WorkerEnded(`Worker ${this.number} ended: ${reason}`);
       this.#channel.close(ended);
+      this.#ready.resolve();
       onExit();
       if (!this.#isStopping) onEnd(ended);
     });
@@ -58,11 +60,12 @@ export class WorkerThread {
   }
 
   /** Calls the worker; see `WorkerCalls`. @throws {WorkerEnded} */
-  call<Name extends keyof WorkerCalls>(
+  async call<Name extends keyof WorkerCalls>(
     name: Name,
     ...args: Parameters<WorkerCalls[Name]>
   ): Promise<ReturnType<WorkerCalls[Name]>> {
-    return this.#channel.call(name, ...args);
+    await this.#ready.promise;
+    return await this.#channel.call(name, ...args);
   }
 
   /** Ends the thread and closes its connections. */

@@ -67,6 +67,9 @@ export class FakeTarget implements AdminTarget {
     tasks: () => Promise.reject(new TypeError("not expected")),
     stores: () => Promise.resolve([]),
     failure: () => Promise.resolve(undefined),
+    startCpuProfiles: () => Promise.resolve(),
+    stopCpuProfiles: () => Promise.resolve([]),
+    heapProfiles: () => Promise.resolve([]),
     leave: () => Promise.resolve(),
     drain: () => Promise.resolve({ drained: 0, cut: 0 }),
   };

@@ -19,7 +19,7 @@ const MARKER = "\n//# gateway source map ";
  */
 export class SourceLines {
   readonly #maps = new Map<string, SourceMap | undefined>();
-  readonly #root = new URL("../../", import.meta.url).href;
+  readonly #root = new URL("../../../", import.meta.url).href;
 
   /** @param line Counts from 0, as in V8. */
   find(url: string, line: number): SourceLine {

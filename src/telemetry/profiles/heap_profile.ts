@@ -1,20 +1,23 @@
 import { type HeapProfiler, Session } from "node:inspector/promises";
-import type { Clock } from "../../src/base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { frameOf } from "./frame_of.ts";
-import type { Frame, StackProfile, StackSample } from "./pprof.ts";
+import type { Frame, StackProfile, StackSample } from "./stack_profile.ts";
 import { SourceLines } from "./source_lines.ts";
 
 /** Bytes between samples, the same as in Go; the cost is not measurable. */
 const SAMPLING_INTERVAL = 512 * 1024;
 
 /**
- * Samples allocations, one per 512 KiB, from the start of the process, so that profiles include long-lived memory.
+ * Samples allocations, one per 512 KiB, from the start of the thread, so that profiles include long-lived memory.
  */
 export class HeapSampling implements AsyncDisposable {
   readonly #session = new Session();
   readonly #started: Promise<unknown>;
+  readonly #thread: string;
 
-  constructor() {
+  /** @param thread Name of this thread in the profile, such as `main`. */
+  constructor(thread: string) {
+    this.#thread = thread;
     this.#session.connect();
     this.#started = this.#session.post("HeapProfiler.startSampling", {
       samplingInterval: SAMPLING_INTERVAL,
@@ -29,7 +32,10 @@ export class HeapSampling implements AsyncDisposable {
     );
     return {
       valueTypes: [["inuse_space", "bytes"]],
-      samples: [...samplesOf(profile)],
+      samples: Array.from(
+        samplesOf(profile),
+        (sample) => ({ ...sample, thread: this.#thread }),
+      ),
       period: SAMPLING_INTERVAL,
       takenAt: clock.now(),
       durationMs: 0,

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import process from "node:process";
-import { takeCpuProfile } from "../../../../admin/profiles/cpu_profile.ts";
-import {
-  encodePprof,
-  type StackProfile,
-} from "../../../../admin/profiles/pprof.ts";
+import { takeCpuProfile } from "../../../../admin/profiles/cpu_of_all_threads.ts";
+import { encodePprof } from "../../../../admin/profiles/pprof.ts";
+import type { ThreadProfiler } from "../../../../src/dataplane/data_plane.ts";
+import type { StackProfile } from "../../../../src/telemetry/profiles/stack_profile.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 import { threadLabels } from "../../../harness/pprof.ts";
+
+const workers: ThreadProfiler = {
+  startCpuProfiles: () => Promise.resolve(),
+  stopCpuProfiles: () => Promise.resolve([]),
+  heapProfiles: () => Promise.resolve([]),
+};
 
 /** A clock that makes a profile last as long as `work`. */
 class WorkClock extends FakeClock {
@@ -27,6 +32,7 @@ async function profileOf(work: () => Promise<unknown>): Promise<StackProfile> {
     frequency: 1000,
     clock: new WorkClock(work),
     signal: new AbortController().signal,
+    workers,
   });
   assert.ok(profile !== undefined);
   return profile;
@@ -111,7 +117,7 @@ Deno.test("takeCpuProfile stops when its signal aborts", async () => {
   });
 
   const { signal } = client;
-  const options = { seconds: 300, frequency: 1, clock, signal };
+  const options = { seconds: 300, frequency: 1, clock, signal, workers };
 
   assert.equal(await takeCpuProfile(options), undefined);
   assert.equal(clock.pending, 0);

@@ -1,4 +1,4 @@
-import type { Frame } from "./pprof.ts";
+import type { Frame } from "./stack_profile.ts";
 import type { SourceLines } from "./source_lines.ts";
 
 /** Converts a V8 call frame to a source frame. */

@@ -1,0 +1,89 @@
+import process from "node:process";
+import type { Clock } from "../../src/base/clock.ts";
+import type { ThreadProfiler } from "../../src/dataplane/data_plane.ts";
+import {
+  type CpuProfile,
+  CpuSampling,
+  sampleAt,
+} from "../../src/telemetry/profiles/cpu_profile.ts";
+import type {
+  Frame,
+  StackProfile,
+} from "../../src/telemetry/profiles/stack_profile.ts";
+
+/** Options of `takeCpuProfile`. */
+export interface CpuProfileOptions {
+  readonly seconds: number;
+  /** Samples per second. */
+  readonly frequency: number;
+  readonly clock: Clock;
+  /** Aborts sampling. */
+  readonly signal: AbortSignal;
+  /** Profiles the worker threads. */
+  readonly workers: ThreadProfiler;
+}
+
+/** Samples the CPU use of this thread and of the workers for some time; returns `undefined` when aborted. */
+export async function takeCpuProfile(
+  { seconds, frequency, clock, signal, workers }: CpuProfileOptions,
+): Promise<StackProfile | undefined> {
+  const usedBefore = process.cpuUsage();
+  await workers.startCpuProfiles(frequency);
+  const sampling = await CpuSampling.start({
+    frequency,
+    thread: "main",
+    clock,
+  });
+  const isOver = await pause(seconds * 1000, clock, signal);
+  const own = await sampling.stop();
+  const all = [own, ...await workers.stopCpuProfiles()];
+  if (!isOver) return undefined;
+  const used = process.cpuUsage(usedBefore);
+  return { ...own, samples: samplesOf(all, used.user + used.system) };
+}
+
+/** Waits; returns false when aborted. */
+function pause(
+  durationMs: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onAbort = () => {
+      cancelTimer();
+      resolve(false);
+    };
+    const cancelTimer = clock.setTimer(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve(true);
+    }, durationMs);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/**
+ * Threads of engine and runtime: garbage collection, compilation, file I/O, sampling. None runs code of the gateway; their
+ * individual CPU times are in Linux files that the gateway may not read.
+ */
+const otherThreads: Frame = {
+  name: "(other threads)",
+  file: "",
+  startLine: 0,
+  line: 0,
+};
+
+/** @param processUs Processor time of the process. */
+function samplesOf(
+  profiles: readonly CpuProfile[],
+  processUs: number,
+): StackProfile["samples"] {
+  const samples = profiles.flatMap((profile) => profile.samples);
+  const sampleUs = profiles[0]?.sampleUs ?? 1;
+  const known = profiles.reduce((sum, { threadUs }) => sum + threadUs, 0);
+  const others = Math.round((processUs - known) / sampleUs);
+  return others <= 0 ? samples : [
+    ...samples,
+    { ...sampleAt([otherThreads], others, sampleUs), thread: "other" },
+  ];
+}
