@@ -49,30 +49,6 @@ Deno.test("examples/library.ts runs and prints what it does", async () => {
   assert.match(output, /^gateway_requests_total\{.*\} 2$/m);
 });
 
-Deno.test("the programs in the documentation of the library compile", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const files: string[] = [];
-    for (const document of ["mod.ts", "docs/library.md"]) {
-      const text = (await Deno.readTextFile(new URL(document, root)))
-        .replaceAll(/^ \* ?/gm, "");
-      for (const [, program = ""] of text.matchAll(/```ts\n([^]*?)```/g)) {
-        const file = `${folder}/${files.length}.ts`;
-        await Deno.writeTextFile(
-          file,
-          program.replace("./mod.ts", new URL("mod.ts", root).href),
-        );
-        files.push(file);
-      }
-    }
-
-    assert(files.length > 1);
-    await runDeno(["check", "--quiet", "--config=deno.json", ...files]);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
 Deno.test("apply replaces the configuration, and a rejected one changes nothing", async () => {
   const port = freePort();
   await using gateway = await startGateway({ config: configFor(port, "one") });
