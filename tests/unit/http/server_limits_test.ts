@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { GatewayError } from "../../../src/base/errors.ts";
 import { BodyPace } from "../../../src/http/server/body_pace.ts";
 import {
   defaultLimits,
@@ -109,5 +110,34 @@ Deno.test("TunnelLimits ends a tunnel that was idle for the whole limit", () => 
 
   assert.deepEqual(errors, [
     "tunnel_idle: Closed the tunnel: no data for 1000 ms",
+  ]);
+});
+
+Deno.test("TunnelLimits ends a tunnel that stays half-open, once, unless it is disposed", () => {
+  const clock = new FakeClock();
+  const errors: string[] = [];
+  const context = contextWith(clock, {
+    tunnelIdleTimeoutMs: 60_000,
+    halfOpenTunnelMs: 1000,
+  });
+  const cut = ({ code, message }: GatewayError) =>
+    errors.push(`${code}: ${message}`);
+  {
+    using tunnel = new TunnelLimits(context, cut);
+    tunnel.halfOpened();
+  }
+  clock.advance(2000);
+  assert.deepEqual(errors, []);
+
+  using tunnel = new TunnelLimits(context, cut);
+  tunnel.halfOpened();
+  clock.advance(900);
+  tunnel.moved();
+  tunnel.halfOpened();
+  assert.deepEqual(errors, []);
+  clock.advance(100);
+
+  assert.deepEqual(errors, [
+    "client_closed: Cannot keep the tunnel: one side has ended",
   ]);
 });
