@@ -10,8 +10,11 @@ export interface OAuthReply {
   readonly problem?: string;
 }
 
-/** Lets pages of every origin read a response; it does not depend on cookies. */
-const anyOrigin = { "access-control-allow-origin": "*" } as const;
+/** CORS headers that let every page read a response, which has no secrets or does not depend on cookies; see `ReadableBy`. */
+export const publicHeaders = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "Retry-After",
+} as const;
 
 /** Creates a JSON response for the client. */
 export function jsonReply(status: number, document: object): OAuthReply {
@@ -19,7 +22,7 @@ export function jsonReply(status: number, document: object): OAuthReply {
     response: respond(status, {
       "content-type": "application/json",
       "cache-control": "no-store",
-      ...anyOrigin,
+      ...publicHeaders,
     }, JSON.stringify(document)),
   };
 }

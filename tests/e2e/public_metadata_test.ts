@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { startTestGateway } from "../harness/gateway.ts";
 import { IdentityServer } from "../harness/identity_server.ts";
+import { createTokenIssuer } from "../harness/tokens.ts";
 
 const app = "https://app.example.com";
 const inspector = "https://inspector.example.net";
@@ -16,9 +17,9 @@ const cors = {
 type Place = "route" | "gateway";
 
 /** Starts a gateway in issuer mode `Proxied`. */
-async function setUp(place: Place) {
+async function setUp(place: Place, provider?: IdentityServer) {
   await using opening = new AsyncDisposableStack();
-  const idp = opening.use(await IdentityServer.start());
+  const idp = provider ?? opening.use(await IdentityServer.start());
   const gateway = opening.use(
     await startTestGateway({
       routes: [{
@@ -65,6 +66,7 @@ async function setUp(place: Place) {
         allowOrigin: received.get("access-control-allow-origin"),
         credentials: received.get("access-control-allow-credentials"),
         allowMethods: String(received.get("access-control-allow-methods")),
+        exposed: received.get("access-control-expose-headers"),
         allowHeaders: String(received.get("access-control-allow-headers")),
       };
     },
@@ -174,6 +176,22 @@ for (const place of ["route", "gateway"] as const) {
     ]);
   });
 }
+
+Deno.test("pages can read when to come back, at the MCP server and at its OAuth endpoints", async () => {
+  await using idp = await IdentityServer.start({ condition: "failing" });
+  const token = await (await createTokenIssuer({ issuer: `${idp.origin}/` }))
+    .sign();
+  await using gateway = await setUp("route", idp);
+
+  for (const path of ["/mcp", server]) {
+    const { status, exposed } = await gateway.send("GET", path, app, {
+      authorization: `Bearer ${token}`,
+    });
+
+    assert.deepEqual([path, status], [path, 503]);
+    assert.match(String(exposed), /retry-after/i);
+  }
+});
 
 Deno.test("a route of the configuration takes precedence over the 404 for unknown metadata", async () => {
   await using idp = await IdentityServer.start();

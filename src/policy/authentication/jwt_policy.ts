@@ -3,6 +3,7 @@ import type { JwtAuthentication } from "./jwt_schema.ts";
 import { unlessCancelled } from "../../base/cancellation.ts";
 import { describeError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { exposedHeaders } from "../http/cors.ts";
 import {
   DocumentCoolDownError,
   DocumentUnavailableError,
@@ -132,6 +133,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
       return rejectToken(error, this.#demand(context));
     }
     if (error instanceof DocumentUnavailableError) {
+      context.slots.set(exposedHeaders, ["retry-after"]);
       return rejectTemporarily(error);
     }
     throw error;

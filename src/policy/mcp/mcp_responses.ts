@@ -2,14 +2,12 @@ import type { JsonObject } from "../../base/json.ts";
 import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import { publicHeaders } from "../../oauth/oauth_reply.ts";
 import {
   type AuthRejection,
   rejectWith,
 } from "../authentication/auth_responses.ts";
 import { Rejection } from "../rejection.ts";
-
-/** CORS headers of documents without secrets, which any page may read. No CORS policy replaces them; see `ReadableBy`. */
-export const publicHeaders = { "access-control-allow-origin": "*" } as const;
 
 /** Optional parts of a rejection. */
 export interface PublicRejectionDetails {
