@@ -66,6 +66,8 @@ export interface LocalDataPlaneOptions {
   readonly portObserver?: PortObserver;
   /** State of several data planes; by default, this one has its own. */
   readonly shared?: SharedPolicyState;
+  /** Number of data planes that share the limits of a backend; default 1. */
+  readonly workers?: number;
   /** Returns where the connections of a port are counted, for several data planes; by default, by its server. */
   readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
 }
@@ -96,11 +98,10 @@ export class LocalDataPlane implements DataPlane {
       ...options,
       snapshots: this.#snapshots,
     });
-    this.#upstreams = new Upstreams(
-      options.clock,
-      options.logger.module("proxy"),
-      options.webUi,
-    );
+    this.#upstreams = new Upstreams({
+      ...options,
+      log: options.logger.module("proxy"),
+    });
     this.#state = new PolicyState(options);
     this.#listeners = createListeners({
       ...options,

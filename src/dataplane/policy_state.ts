@@ -4,6 +4,10 @@ import type { Logger } from "../base/log.ts";
 import { IdentityStore } from "../identity/identity_store.ts";
 import type { DocumentCache } from "../identity/documents/document_cache.ts";
 import type { LoginState } from "../oauth/login_state.ts";
+import {
+  LocalRegistrationTurns,
+  type RegistrationTurns,
+} from "../policy/mcp/registration_turns.ts";
 import type { PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type {
@@ -33,6 +37,7 @@ export interface SharedPolicyState {
   readonly counters: CounterStore;
   readonly logins: LoginState;
   readonly documents: DocumentCache;
+  readonly registrations: RegistrationTurns;
   /** Limiters over Deno KV. */
   readonly kvLimiters: Pick<GlobalLimiters, "lease" | "open">;
 }
@@ -50,6 +55,7 @@ export class PolicyState {
   readonly #options: PolicyStateOptions;
   readonly #identity: IdentityStore;
   readonly #logins: LoginState;
+  readonly #registrations: RegistrationTurns;
   readonly #counters: CounterStore;
   readonly #limiters: GlobalLimiters;
 
@@ -62,6 +68,8 @@ export class PolicyState {
       cache: shared?.documents ?? createDocumentCache(options),
     });
     this.#logins = shared?.logins ?? createLoginState(options);
+    this.#registrations = shared?.registrations ??
+      new LocalRegistrationTurns(clock);
     this.#counters = shared?.counters ?? new LocalCounterStore(clock);
     this.#limiters = new GlobalLimiters({
       clock,
@@ -83,6 +91,7 @@ export class PolicyState {
         trustsPeer: trustedProxies(settings.trustedProxies),
         identity,
         logins: this.#logins,
+        registrations: this.#registrations,
         counters,
         globalLimiter(config, { connectionOf, hide }) {
           const place = limiterPlace(config, settings.kv, connectionOf);

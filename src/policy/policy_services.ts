@@ -14,6 +14,10 @@ import {
   createMemoryLoginState,
   type LoginState,
 } from "../oauth/login_state.ts";
+import {
+  LocalRegistrationTurns,
+  type RegistrationTurns,
+} from "./mcp/registration_turns.ts";
 import type { CounterLease } from "../ratelimit/local/counter_store.ts";
 import type { GlobalLimiter } from "../ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
@@ -38,6 +42,8 @@ export interface PolicyServices {
   readonly identity: Pick<IdentityLease, "keys" | "metadata" | "verifier">;
   /** Logins of MCP clients at the gateway. */
   readonly logins: Pick<LoginState, "grants" | "secret">;
+  /** Limits client registrations at identity providers. */
+  readonly registrations: RegistrationTurns;
   /** Budgets of this process. */
   readonly counters: Pick<CounterLease, "limit">;
   /** Returns the limiter of a `global` block; `undefined` when this process does not have that kind. */
@@ -62,6 +68,7 @@ export function noopServices(): PolicyServices {
     trustsPeer: () => false,
     identity: store.lease(),
     logins: createMemoryLoginState(clock),
+    registrations: new LocalRegistrationTurns(clock),
     counters: new LocalCounterStore(clock).lease(),
     globalLimiter: () => undefined,
   };

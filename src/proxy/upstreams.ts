@@ -2,6 +2,8 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import {
+  DEFAULT_MAX_CONNECTIONS,
+  DEFAULT_MAX_PENDING,
   type Upstream,
   type UpstreamBounds,
   type UpstreamStats,
@@ -13,6 +15,16 @@ import { createWebUi, type WebUiHandler } from "./web_ui_upstream.ts";
 
 /** Sends requests to a backend. */
 export type Sender = Pick<Upstream, "send">;
+
+/** Dependencies of the upstreams. */
+export interface UpstreamsOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** `undefined` where there is no web UI. */
+  readonly webUi?: WebUiHandler | undefined;
+  /** Number of threads that share the limits of a backend, each with an equal part; default 1. */
+  readonly workers?: number | undefined;
+}
 
 /**
  * The upstreams in use; their connections outlive the configuration.
@@ -29,14 +41,15 @@ export class Upstreams {
   /** Saves the look-up by string for each request; garbage-collected with the snapshot. */
   #byBackend = new WeakMap<Backend, Sender>();
   readonly #webUi: WebUiHandler | undefined;
+  readonly #workers: number;
   /** Endpoints of services. */
   readonly endpoints = new EndpointTable();
 
-  /** @param webUi `undefined` where there is no web UI. */
-  constructor(clock: Clock, log: Log, webUi?: WebUiHandler) {
+  constructor({ clock, log, webUi, workers = 1 }: UpstreamsOptions) {
     this.#clock = clock;
     this.#log = log;
     this.#webUi = webUi;
+    this.#workers = workers;
   }
 
   /**
@@ -115,7 +128,7 @@ export class Upstreams {
     const known = this.#byConnection.get(key);
     if (known !== undefined) return known.upstream;
     const upstream = createUpstream(
-      { ...backend, tls },
+      { ...backend, tls, ...shareOf(backend, this.#workers) },
       this.#clock,
       this.#log,
     );
@@ -123,6 +136,20 @@ export class Upstreams {
     this.#byConnection.set(key, { endpoint, upstream });
     return upstream;
   }
+}
+
+/** Returns the part of the limits of a backend that one worker has; each can have a connection. */
+function shareOf(
+  {
+    maxConnections = DEFAULT_MAX_CONNECTIONS,
+    maxPendingRequests = DEFAULT_MAX_PENDING,
+  }: Backend,
+  workers: number,
+): Pick<Backend, "maxConnections" | "maxPendingRequests"> {
+  return {
+    maxConnections: Math.max(1, Math.floor(maxConnections / workers)),
+    maxPendingRequests: Math.ceil(maxPendingRequests / workers),
+  };
 }
 
 /**

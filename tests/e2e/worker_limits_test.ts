@@ -249,3 +249,43 @@ Deno.test("connections of all workers count against the limits of a port and of 
   );
   assert.deepEqual({ used, capacity }, { used: 12, capacity: 20 });
 });
+
+Deno.test("all workers together open no more connections to a backend than it allows", async () => {
+  const maxConnections = 4;
+  const full = Promise.withResolvers<void>();
+  let open = 0;
+  let most = 0;
+  await using upstream = new RawUpstream(async (connection) => {
+    open++;
+    most = Math.max(most, open);
+    try {
+      for (;;) {
+        await connection.request();
+        if (open === maxConnections) full.resolve();
+        await full.promise;
+        await connection.send(answer());
+      }
+    } finally {
+      open--;
+    }
+  });
+  await using gateway = await GatewayProcess.start({
+    config: {
+      config: { workers: 2 },
+      routes: [{
+        name: "all",
+        backends: [{ backend: "weak" }],
+      }],
+      backends: [{
+        name: "weak",
+        static: { host: "127.0.0.1", port: upstream.port },
+        limits: { maxConnections },
+      }],
+    },
+  });
+
+  const responses = await sendMany(gateway.port, 10);
+
+  assert.deepEqual(statuses(responses), { 200: 10 * CONNECTIONS });
+  assert.equal(most, maxConnections);
+});

@@ -1,5 +1,6 @@
 import type { DocumentCache } from "../../identity/documents/document_cache.ts";
 import type { LoginState } from "../../oauth/login_state.ts";
+import { LocalRegistrationTurns } from "../../policy/mcp/registration_turns.ts";
 import {
   GlobalLimiters,
   type LimiterLease,
@@ -33,6 +34,7 @@ export class ControlState {
   readonly #limiters: GlobalLimiters;
   readonly #logins: LoginState;
   readonly #documents: DocumentCache;
+  readonly #registrations: LocalRegistrationTurns;
 
   constructor(options: KvStoreOptions) {
     const { clock, logger } = options;
@@ -43,12 +45,15 @@ export class ControlState {
     });
     this.#logins = createLoginState(options);
     this.#documents = createDocumentCache(options);
+    this.#registrations = new LocalRegistrationTurns(clock);
   }
 
   /** Connects a worker. */
   connect(): StateConnection {
     const thread = this.#limits.addThread();
     const leases = new Map<number, LimiterLease>();
+    /** Providers of the registrations under way. */
+    const registrations: string[] = [];
     const { grants } = this.#logins;
     return {
       thread,
@@ -61,6 +66,15 @@ export class ControlState {
         releaseCode: (code) => grants.release(code),
         endGrant: (grant, untilMs) => grants.end(grant, untilMs),
         isGrantEnded: (grant) => grants.isEnded(grant),
+        beginRegistration: (provider) => {
+          const hasBegun = this.#registrations.begin(provider);
+          if (hasBegun) registrations.push(provider);
+          return hasBegun;
+        },
+        endRegistration: (provider) => {
+          registrations.splice(registrations.indexOf(provider), 1);
+          this.#registrations.end(provider);
+        },
         loadDocument: (kind, source) => this.#documents.load(kind, source),
         saveDocument: (kind, source, document) =>
           this.#documents.save(kind, source, document),
@@ -68,6 +82,7 @@ export class ControlState {
       end: () => {
         this.#limits.removeThread(thread);
         for (const lease of leases.values()) lease.release();
+        for (const provider of registrations) this.#registrations.end(provider);
       },
     };
   }

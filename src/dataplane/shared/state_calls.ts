@@ -41,6 +41,9 @@ export interface StateCalls {
   releaseCode(code: string): void;
   endGrant(grant: string, untilMs: number): void;
   isGrantEnded(grant: string): boolean;
+  /** Those of `RegistrationTurns`. */
+  beginRegistration(provider: string): boolean;
+  endRegistration(provider: string): void;
   /** Those of `DocumentCache`. */
   loadDocument(kind: DocumentKind, source: string): CachedDocument | undefined;
   saveDocument(

@@ -40,6 +40,10 @@ export function createWorkerState(
     counters: new SharedCounterStore(source, clock),
     logins: createLogins(control),
     documents: createDocuments(control),
+    registrations: {
+      begin: (provider) => control.call("beginRegistration", provider),
+      end: (provider) => control.notify("endRegistration", provider),
+    },
     kvLimiters: new RemoteLimiters(control),
   };
 }

@@ -58,6 +58,7 @@ export function runWorker(): void {
     random: Math.random,
     portObserver: ports,
     shared: createWorkerState(control, thread, clock),
+    workers: shared.workers,
     clientsOf: ({ key }) => connections.ofPort(key),
   });
   const turns = shared.traceTurns;

@@ -11,15 +11,15 @@ import {
   connectFailed,
   timedOut,
 } from "./upstream_errors.ts";
-import type {
-  UpstreamBounds,
-  UpstreamOptions,
-  UpstreamStats,
+import {
+  DEFAULT_MAX_CONNECTIONS,
+  DEFAULT_MAX_PENDING,
+  type UpstreamBounds,
+  type UpstreamOptions,
+  type UpstreamStats,
 } from "./upstream.ts";
 import { Waiter } from "./waiter.ts";
 
-const DEFAULT_MAX_CONNECTIONS = 1024;
-const DEFAULT_MAX_PENDING = 1024;
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 const MAX_READY = 256;
 

@@ -58,6 +58,11 @@ export interface UpstreamStats {
   readonly reuses: number;
 }
 
+/** Default of `maxConnections`. */
+export const DEFAULT_MAX_CONNECTIONS = 1024;
+/** Default of `maxPendingRequests`. */
+export const DEFAULT_MAX_PENDING = 1024;
+
 /** Address and connection settings of an upstream; limits in milliseconds. */
 export interface UpstreamOptions {
   readonly host: string;

@@ -2,6 +2,7 @@ import type { JwtAuthentication } from "../authentication/jwt_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import {
   addressOfUrl,
+  describeAddress,
   type DocumentAddress,
   type DocumentServer,
   fetchDocument,
@@ -240,12 +241,13 @@ export class McpOAuth implements ProtectedResource {
   }
 
   #registrationAt(address: DocumentAddress): ProviderRegistration {
-    const { clock } = this.#provider.services;
-    return new ProviderRegistration(
-      (body, cancellation) =>
+    const { clock, registrations } = this.#provider.services;
+    return new ProviderRegistration({
+      send: (body, cancellation) =>
         fetchDocument(address, { clock, cancellation, body }),
-      clock,
-    );
+      turns: registrations,
+      provider: describeAddress(address),
+    });
   }
 
   /** Returns the address of a URL: the key backend, with its CA certificates, if that is the host of the URL. */

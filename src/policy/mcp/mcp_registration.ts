@@ -56,19 +56,20 @@ async function registerAtProvider(
   provider: ProviderRegistration,
   { cancellation, trace }: Pick<Registration, "cancellation" | "trace">,
 ): Promise<PolicyOutcome<"mcp_oauth">> {
-  if (provider.isBusy) {
-    return rejectPublicly(
-      "temporarily_unavailable",
-      "too many clients are registering",
-      { headers: { "retry-after": "1" } },
-    );
-  }
   try {
-    const { status, text } = await waitFor(
+    const response = await waitFor(
       trace,
       "registration at the identity provider",
       provider.forward(metadata, cancellation),
     );
+    if (response === undefined) {
+      return rejectPublicly(
+        "temporarily_unavailable",
+        "too many clients are registering",
+        { headers: { "retry-after": "1" } },
+      );
+    }
+    const { status, text } = response;
     const isObject = isJsonObject(parseJson(text));
     if (isObject && status >= 200 && status < 300) return answer(status, text);
     if (status >= 400) return answer(status, isObject ? text : accessDenied);

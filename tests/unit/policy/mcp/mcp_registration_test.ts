@@ -7,6 +7,7 @@ import {
   readText,
 } from "../../../../src/identity/documents/document_client.ts";
 import { registerClient } from "../../../../src/policy/mcp/mcp_registration.ts";
+import { LocalRegistrationTurns } from "../../../../src/policy/mcp/registration_turns.ts";
 import { ProviderRegistration } from "../../../../src/policy/mcp/provider_registration.ts";
 import type { PolicyOutcome } from "../../../../src/policy/policy.ts";
 import { Rejection } from "../../../../src/policy/rejection.ts";
@@ -29,6 +30,14 @@ function statusOf(answer: PolicyOutcome): number {
   return (answer instanceof Rejection ? answer.response : answer).status;
 }
 
+function providerOf(
+  send: () => Promise<FetchedDocument>,
+  clock: FakeClock,
+): ProviderRegistration {
+  const turns = new LocalRegistrationTurns(clock);
+  return new ProviderRegistration({ send, turns, provider: "idp" });
+}
+
 function document(status: number, text = "{}"): FetchedDocument {
   return { status, headers: new HeaderList(), text };
 }
@@ -36,7 +45,7 @@ function document(status: number, text = "{}"): FetchedDocument {
 Deno.test("a flood of registrations does not reach the provider", async () => {
   const pending: ((answer: FetchedDocument) => void)[] = [];
   const clock = new FakeClock();
-  const provider = new ProviderRegistration(
+  const provider = providerOf(
     () => new Promise((resolve) => pending.push(resolve)),
     clock,
   );
@@ -60,7 +69,7 @@ Deno.test("a flood of registrations does not reach the provider", async () => {
 Deno.test("a provider that is quick still gets no more than eight registrations in a second", async () => {
   const clock = new FakeClock();
   let registered = 0;
-  const provider = new ProviderRegistration(() => {
+  const provider = providerOf(() => {
     registered++;
     return Promise.resolve(document(201));
   }, clock);
@@ -87,7 +96,7 @@ for (
   ] as const
 ) {
   Deno.test(`a response ${status} ${text} of the provider to a registration becomes ${expected}`, async () => {
-    const provider = new ProviderRegistration(
+    const provider = providerOf(
       () => Promise.resolve(document(status, text)),
       new FakeClock(),
     );
