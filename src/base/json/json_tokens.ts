@@ -52,6 +52,13 @@ for (
   for (const character of characters) kinds[character.charCodeAt(0)] = kind;
 }
 
+/** Returns the kind of the first token; `OTHER` if there is none. */
+export function firstKind(bytes: Uint8Array): number {
+  let at = 0;
+  while (kinds[bytes[at] ?? 0] === KIND.BLANK) at++;
+  return kinds[bytes[at] ?? 0] ?? KIND.OTHER;
+}
+
 /** Skips a string, which begins with its quote. */
 export function skipString(bytes: Uint8Array, start: number): number {
   const { length } = bytes;

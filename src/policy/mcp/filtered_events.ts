@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { GrowingBuffer } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { JsonProblem } from "../../base/json/json_ambiguity.ts";
+import { firstKind, KIND } from "../../base/json/json_tokens.ts";
 import { yieldToEventLoop } from "../../base/slices.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
@@ -132,13 +133,10 @@ export class FilteredEvents implements Body {
   }
 }
 
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
-
 /** Reports whether data may be a JSON-RPC message or a batch; a path, as in `event: endpoint`, and other text are none. */
 function isJsonMessage(data: Uint8Array): boolean {
-  const first = data.find((byte) => byte > 0x20);
-  return first === OPEN_BRACE || first === OPEN_BRACKET;
+  const kind = firstKind(data);
+  return kind === KIND.OPEN_OBJECT || kind === KIND.OPEN_LIST;
 }
 
 const nothing = new Uint8Array();

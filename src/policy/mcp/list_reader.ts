@@ -8,6 +8,7 @@ import {
   type JsonShape,
   WHOLE,
 } from "../../base/json/json_shape.ts";
+import { firstKind, KIND } from "../../base/json/json_tokens.ts";
 import { runInSlices } from "../../base/slices.ts";
 import { listFacts, type ListName } from "./mcp_lists.ts";
 
@@ -16,8 +17,6 @@ export type ItemJudge = (list: ListName, identifier: string) => boolean;
 
 /** Called for each list in a message. */
 export type OnList = (list: ListName, listed: number, hidden: number) => void;
-
-const OPEN_BRACKET = 0x5b;
 
 /** Removes items from the lists in JSON-RPC messages; all other bytes stay as they are. */
 export class ListReader {
@@ -49,7 +48,7 @@ export class ListReader {
     judge: ItemJudge,
     onList: OnList,
   ): Promise<Uint8Array> {
-    const isBatch = bytes.find((byte) => byte > 0x20) === OPEN_BRACKET;
+    const isBatch = firstKind(bytes) === KIND.OPEN_LIST;
     const spans = new Map<string, JsonSpan>();
     const selection = isBatch ? this.#batch : this.#message;
     const value = await readJson(bytes, selection, spans);
