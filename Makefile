@@ -24,7 +24,7 @@ hooks: ## format staged files before each commit
 e2e: build ## run the end-to-end tests against the executable
 	@$(DENO) task --quiet e2e $(ARGS)
 
-golden: ## update the golden files and the reference; read the diff
+golden: manifests ## update the golden files, the reference and the definitions; read the diff
 	@$(DENO) task --quiet golden
 
 manifests: ## update deploy/crds.yaml

@@ -133,6 +133,7 @@ function* compileInSteps(
     readFile,
     references,
     report,
+    unusablePorts: resources.unusablePorts ?? [],
   });
   yield;
   const outcomes = yield* describeOutcomes(resources, {

@@ -119,6 +119,7 @@ function describeGateway(
     })
   );
   const [first] = reports.filter(({ path }) => path[1] !== "listeners");
+  const unusable = reports.find(({ reason }) => reason === "AddressNotUsable");
   const invalid = listeners.filter(({ conditions }) =>
     conditions.some(({ type, status }) =>
       type === "Conflicted" ? status : !status
@@ -139,7 +140,9 @@ function describeGateway(
           "ListenersNotValid",
           `Invalid listeners: ${names}`,
         ),
-        invalid.length < listeners.length
+        unusable !== undefined
+          ? failed("Programmed", unusable)
+          : invalid.length < listeners.length
           ? conditionYes("Programmed")
           : conditionNo("Programmed", "Invalid", "No listener is valid"),
       ],

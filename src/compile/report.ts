@@ -25,6 +25,7 @@ export interface Problem {
 
 /** Reasons of conditions that compilation can find; Gateway API `RouteConditionReason`, `ListenerConditionReason` and `PolicyConditionReason`. */
 export type ConditionReason =
+  | "AddressNotUsable"
   | "BackendNotFound"
   | "Conflicted"
   | "HostnameConflict"

@@ -208,9 +208,14 @@ export interface ApplyResult {
   readonly reason?: string;
   /** The port, as configured, that `reason` is about. */
   readonly port?: number;
+  /** The address of `port`; omitted for all addresses. */
+  readonly address?: string;
   /** Conditions of gateways and routes, when it was applied. */
   readonly outcomes?: Outcomes;
 }
+
+/** Reason why a port cannot be opened. */
+export type OpenFailure = Pick<ApplyResult, "reason" | "port" | "address">;
 
 /** An address that accepts requests. */
 export interface PortAddress {

@@ -36,6 +36,7 @@ import type {
   DrainResult,
   FailureReport,
   FailureSummary,
+  OpenFailure,
   PolicyStateDescription,
   PortAddress,
   TaskTree,
@@ -267,7 +268,9 @@ export class LocalDataPlane implements DataPlane {
 /** Describes why ports could not be opened. */
 export function describeOpenError(
   error: unknown,
-): Pick<ApplyResult, "reason" | "port"> {
+): OpenFailure {
   const reason = describeError(error);
-  return error instanceof PortError ? { reason, port: error.port } : { reason };
+  if (!(error instanceof PortError)) return { reason };
+  const { port, address } = error.place;
+  return { reason, port, ...(address !== undefined && { address }) };
 }

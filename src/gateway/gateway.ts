@@ -1,4 +1,5 @@
 import { parseDuration } from "../api/schema/duration.ts";
+import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
@@ -20,7 +21,11 @@ import {
 } from "../config/diagnostics/located_diagnostic.ts";
 import type { Outcomes } from "../compile/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
-import type { DataPlane, PortAddress } from "../dataplane/data_plane.ts";
+import type {
+  ApplyResult,
+  DataPlane,
+  PortAddress,
+} from "../dataplane/data_plane.ts";
 import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
 import type { WorkerPoolOptions } from "../dataplane/workers/worker_pool.ts";
 import {
@@ -259,7 +264,7 @@ export class Gateway {
     if (loaded.diagnostics.some(isError)) {
       diagnostics = await checkCandidate(candidate);
     } else {
-      const result = await this.dataPlane.apply(loaded.resources);
+      const result = await this.#applyUsable(loaded.resources);
       applied = result.applied;
       diagnostics = locateDiagnostics(candidate, result);
       if (result.outcomes !== undefined) {
@@ -276,6 +281,31 @@ export class Gateway {
       this.#record.rejected(hash, diagnostics.map(formatDiagnostic), errors);
     }
     return diagnostics;
+  }
+
+  /** Applies resources; of those that isolate errors, without the ports that cannot be opened. */
+  async #applyUsable(resources: ResourceSet): Promise<ApplyResult> {
+    const unusablePorts: NonNullable<ResourceSet["unusablePorts"]>[number][] =
+      [];
+    while (true) {
+      const result = await this.dataPlane.apply(
+        unusablePorts.length === 0
+          ? resources
+          : { ...resources, unusablePorts },
+      );
+      const { applied, port, address, reason = "" } = result;
+      const isKnown = unusablePorts.some((each) =>
+        each.port === port && each.address === address
+      );
+      if (
+        applied || port === undefined || isKnown || !resources.isolatesErrors
+      ) return result;
+      unusablePorts.push({
+        port,
+        reason,
+        ...(address !== undefined && { address }),
+      });
+    }
   }
 
   #warnAboutNewSettings(settings: Settings): void {

@@ -41,6 +41,13 @@ export interface ResourceSet {
   readonly environment?: readonly string[];
   /** The resources have many authors, as in a cluster: an invalid one does not keep the others from being applied. */
   readonly isolatesErrors?: boolean;
+  /** Ports that could not be opened, and are left out. */
+  readonly unusablePorts?: readonly {
+    readonly port: number;
+    /** Omitted for all addresses. */
+    readonly address?: string;
+    readonly reason: string;
+  }[];
 }
 
 /** A resource of any kind. */

@@ -1,6 +1,7 @@
 import { addressesOverlap } from "../../base/bind_address.ts";
 import { formatHostPort } from "../../base/host_port.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Listener as ListenerSpec } from "../../api/resources/gateway_resource.ts";
 import { compareHostnames } from "../../route/hostname.ts";
 import type {
@@ -31,7 +32,7 @@ interface BoundListener extends CompiledSite {
 /** Returns the sockets to open: one for each port and address, shared by the listeners of all gateways that are on it. */
 export function compilePorts(
   sites: readonly CompiledSite[],
-  context: TlsContext,
+  context: PortContext,
 ): Port[] {
   const bound = sites.flatMap((compiled) =>
     compiled.site.addresses.map((address) => ({ ...compiled, address }))
@@ -42,8 +43,32 @@ export function compilePorts(
   );
   reportOverlaps([...groups.values()], context.report);
   return groups.entries().flatMap(([key, group]) =>
-    compilePort(key, group, context)
+    isUsable(group, context) ? compilePort(key, group, context) : []
   ).toArray();
+}
+
+/** Dependencies of compiling ports. */
+interface PortContext extends TlsContext {
+  readonly unusablePorts: NonNullable<ResourceSet["unusablePorts"]>;
+}
+
+function isUsable(
+  group: readonly BoundListener[],
+  { unusablePorts, report }: PortContext,
+): boolean {
+  const [first] = group;
+  const failure = unusablePorts.find(({ port, address }) =>
+    port === first?.site.spec.port && address === first?.address
+  );
+  if (failure === undefined) return true;
+  for (const { site } of group) {
+    report.error(site.gateway, {
+      path: [...pathOf(site), "port"],
+      message: failure.reason,
+      reason: "AddressNotUsable",
+    });
+  }
+  return false;
 }
 
 function keyOf(port: number, address: string | undefined): string {

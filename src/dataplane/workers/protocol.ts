@@ -9,12 +9,12 @@ import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
 import type { TraceEvent } from "../../telemetry/trace/trace_event.ts";
 import type {
-  ApplyResult,
   BoundedStore,
   DataPlaneDescription,
   DrainResult,
   FailureReport,
   FailureSummary,
+  OpenFailure,
   PolicyStateDescription,
   PortAddress,
   TaskTree,
@@ -47,7 +47,7 @@ export interface WorkerCalls {
   /** Opens the new ports; requests on them wait for `commit`. Returns why a port cannot be opened. */
   open(
     claimed: ReadonlyMap<string, number>,
-  ): Pick<ApplyResult, "reason" | "port">;
+  ): OpenFailure;
   /** Puts the configuration into force; returns which ports have opened and closed. */
   commit(): readonly PortEvent[];
   abandon(): void;

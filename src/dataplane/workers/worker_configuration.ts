@@ -5,7 +5,7 @@ import {
 import type { PlannedPort } from "../../proxy/ports/listeners.ts";
 import { claimPort } from "../../proxy/ports/open_port.ts";
 import { type PortObserver, replayPorts } from "../../proxy/ports/port_log.ts";
-import type { ApplyResult } from "../data_plane.ts";
+import type { ApplyResult, OpenFailure } from "../data_plane.ts";
 import { describeOpenError } from "../local_data_plane.ts";
 import type { WorkerThread } from "./worker_thread.ts";
 import type { WorkerThreads } from "./worker_threads.ts";
@@ -81,7 +81,7 @@ export class WorkerConfiguration {
   async #open(
     ports: readonly PlannedPort[],
     resources: ResourceSet,
-  ): Promise<Pick<ApplyResult, "reason" | "port">> {
+  ): Promise<OpenFailure> {
     const threads = this.#options.threads();
     const claimed = new Map<string, number>();
     try {

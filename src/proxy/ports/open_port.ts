@@ -7,8 +7,12 @@ import { addressOf, tlsOf } from "./server_settings.ts";
 export class PortError extends Error {
   override readonly name = "PortError";
 
-  /** @param port As configured. */
-  constructor(readonly port: number, message: string, options?: ErrorOptions) {
+  /** @param place The port as configured. */
+  constructor(
+    readonly place: Pick<Port, "port" | "address">,
+    message: string,
+    options?: ErrorOptions,
+  ) {
     super(message, options);
   }
 }
@@ -56,8 +60,8 @@ function portError(
     ? `port ${port.port}`
     : `port ${port.port} of ${port.address}`;
   return reason === undefined
-    ? new PortError(port.port, `Cannot listen on ${place}`, { cause })
-    : new PortError(port.port, `Cannot listen on ${place}: ${reason}`);
+    ? new PortError(port, `Cannot listen on ${place}`, { cause })
+    : new PortError(port, `Cannot listen on ${place}: ${reason}`);
 }
 
 const reasons: ReadonlyMap<unknown, string> = new Map([
