@@ -30,8 +30,11 @@ export function countNames(value: unknown): number {
 function countDistinct(names: readonly string[]): number {
   const folded = new Set<string>();
   for (const name of names) {
-    if (withoutIgnored(name) !== name) throw otherSpelling(name);
-    const fold = lowerCase.test(name) ? name : foldName(name);
+    const isPlain = lowerCase.test(name);
+    if (!isPlain && (name.includes("\0") || !name.isWellFormed())) {
+      throw otherSpelling(name);
+    }
+    const fold = isPlain ? name : foldName(name);
     if (folded.has(fold)) throw otherSpelling(name);
     folded.add(fold);
   }

@@ -134,6 +134,8 @@ export function skipScalar(
     : NO_TOKEN;
 }
 
+/** Integers of so few characters are exact unless they have an exponent. */
+const SHORT_NUMBER_LENGTH = 15;
 /** Longer numbers are never exact. */
 const MAX_NUMBER_LENGTH = 40;
 /** Number of significant digits that every double keeps (IEEE 754). */
@@ -145,6 +147,8 @@ const MAX_DIGITS = 17;
  */
 export function isExactNumber(text: string): boolean {
   if (text.length > MAX_NUMBER_LENGTH) return false;
+  const shortLength = text.includes(".") ? MAX_DIGITS + 1 : SHORT_NUMBER_LENGTH;
+  if (text.length <= shortLength && !/[eE]/.test(text)) return true;
   const value = Number(text);
   if (/^-?\d+$/.test(text)) return Number.isSafeInteger(value);
   const mantissa = text.replace(/[eE].*$/, "").replace(/[-.]/g, "");
