@@ -33,6 +33,9 @@ manifests: ## update deploy/crds.yaml
 bench: ## compare with nginx and a naive proxy; ARGS="get post" for some rows
 	@$(DENO) task --quiet bench $(ARGS)
 
+drills: ## attack a gateway and print what that costs
+	@$(DENO) run -A tests/drills/drills.ts $(ARGS)
+
 build: ## build the executable, dist/gateway
 	@$(DENO) task --quiet build
 

@@ -93,3 +93,28 @@ export function runToEnd<Result>(steps: Iterator<void, Result>): Result {
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
+
+/**
+ * Lets many long tasks share the event loop: one of them continues per turn, in the order of arrival.
+ *
+ * Tasks that each yield for themselves all continue in the same turn, and delay others by the sum of their slices.
+ */
+export class Turnstile {
+  readonly #waiting: (() => void)[] = [];
+
+  /** Resolves in a later turn of the event loop, in which no other task passes. */
+  pass(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (this.#waiting.length === 1) setTimeout(this.#release);
+    });
+  }
+
+  readonly #release = (): void => {
+    this.#waiting.shift()?.();
+    if (this.#waiting.length > 0) setTimeout(this.#release);
+  };
+}
+
+/** The turnstile of all work on messages of clients and backends. */
+export const messageWork: Turnstile = new Turnstile();

@@ -26,7 +26,7 @@ import {
   skipScalar,
   skipString,
 } from "./json_tokens.ts";
-import { yieldToEventLoop } from "../slices.ts";
+import { messageWork } from "../slices.ts";
 
 /** Limit of nesting of objects and lists; many servers allow less. */
 const MAX_DEPTH = 512;
@@ -108,7 +108,8 @@ export async function readJson(
 ): Promise<unknown> {
   if (!isUtf8(bytes)) throw new JsonProblem("it is not UTF-8", false);
   const reader = new JsonReader(bytes, selection, spans);
-  while (!reader.step()) await yieldToEventLoop();
+  if (bytes.length > STEP_BYTES) await messageWork.pass();
+  while (!reader.step()) await messageWork.pass();
   return reader.value;
 }
 

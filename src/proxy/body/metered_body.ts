@@ -1,3 +1,5 @@
+import { systemClock } from "../../base/clock.ts";
+import { messageWork } from "../../base/slices.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 
@@ -12,6 +14,9 @@ export interface Metering {
   /** Called once: after the last byte, or when the body is cancelled or fails. */
   end(isComplete: boolean): void;
 }
+
+/** Observing a chunk takes longer only if somebody made it for that. */
+const SLOW_CHUNK_MS = 2;
 
 /** A body that is observed while it is read. */
 export class MeteredBody implements Body {
@@ -64,10 +69,17 @@ export class MeteredBody implements Body {
       this.#end(true);
       return rest === undefined || rest.length === 0 ? undefined : rest;
     }
+    const startedAt = systemClock.monotonic();
     sink.push(chunk);
-    if (filter === undefined) return chunk;
-    const passed = filter.push(chunk);
+    const passed = filter === undefined ? chunk : filter.push(chunk);
+    const isSlow = systemClock.monotonic() - startedAt > SLOW_CHUNK_MS;
+    if (isSlow) return this.#passLater(passed);
     return passed.length > 0 ? passed : this.read();
+  }
+
+  async #passLater(passed: Uint8Array): Promise<Uint8Array | undefined> {
+    await messageWork.pass();
+    return passed.length > 0 ? passed : await this.read();
   }
 
   #end(isComplete: boolean): void {

@@ -4,6 +4,8 @@ import {
   mapInSlices,
   runInSlices,
   runToEnd,
+  Turnstile,
+  yieldToEventLoop,
 } from "../../../src/base/slices.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
@@ -102,4 +104,23 @@ Deno.test("DeferredLists maps short lists at once and long ones later, also thos
   assert.ok(steps >= 150 / 16, `${steps} steps`);
   assert.deepEqual(long, Array(100).keys().map((value) => value + 1).toArray());
   assert.deepEqual(inner, Array(50).fill(2));
+});
+
+Deno.test("Turnstile lets one task pass per turn, in the order of arrival", async () => {
+  const turnstile = new Turnstile();
+  const passed: string[] = [];
+  const pass = async (name: string) => {
+    await turnstile.pass();
+    passed.push(name);
+  };
+
+  const all = Promise.all(["a", "b", "c"].map(pass));
+  assert.deepEqual(passed, []);
+  await yieldToEventLoop();
+  assert.ok(passed.length <= 1);
+  await all;
+
+  assert.deepEqual(passed, ["a", "b", "c"]);
+  await pass("d");
+  assert.equal(passed.length, 4);
 });
