@@ -155,8 +155,9 @@ export class HttpServer {
   /** Accepts no further connections and requests; resolves when those in progress have finished. */
   async drain(): Promise<void> {
     this.#state = "draining";
-    for (const connection of this.#connections) connection.retire();
+    // First, so that clients whose connection ends connect to a process that stays.
     await this.stopAccepting();
+    for (const connection of this.#connections) connection.retire();
     await this.#untilIdle();
   }
 
