@@ -112,11 +112,11 @@ for (const { protocol, listener } of protocols) {
 /** Results of clients: counts by first line of the response, or by error. */
 type Outcomes = Map<string, number>;
 
-/** What the clients of a test do. */
+/** Behavior of the clients of a test. */
 interface Load {
   readonly port: number;
   readonly signal: AbortSignal;
-  /** Whether each request has a connection of its own. */
+  /** True if each request has a connection of its own. */
   renews: boolean;
 }
 
