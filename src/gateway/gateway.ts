@@ -343,17 +343,17 @@ export class Gateway {
 
   #createPool(createPool: CreateWorkerPool): DataPlane {
     return createPool({
-      count: this.settings.workers,
       settings: this.settings,
       clock: this.#clock,
       logger: this.#logger,
       metrics: this.metrics,
+      webUi: this.#options.webUi,
     });
   }
 }
 
 type CreateWorkerPool = (
-  options: Omit<WorkerPoolOptions, keyof WorkerProgram>,
+  options: Omit<WorkerPoolOptions, "count" | keyof WorkerProgram>,
 ) => DataPlane;
 
 /** Loads the code of workers, which costs memory, unless this thread serves all requests. */
@@ -361,9 +361,10 @@ async function loadWorkerPool(
   { workers, policies }: GatewayOptions,
   settings: Settings,
 ): Promise<CreateWorkerPool | undefined> {
-  if (settings.workers === 1 || workers === undefined) return undefined;
   // Functions cannot be passed to another thread.
-  if (policies !== undefined) return undefined;
+  if (workers === undefined || policies !== undefined) return undefined;
+  const count = settings.workers;
+  if (count === 1) return undefined;
   const { WorkerPool } = await import("../dataplane/workers/worker_pool.ts");
-  return (options) => new WorkerPool({ ...options, ...workers });
+  return (options) => new WorkerPool({ ...options, ...workers, count });
 }

@@ -249,3 +249,36 @@ Deno.test("profiles of processor time and memory have the threads of all workers
   assert.deepEqual(threads, ["main", "other", "worker 1", "worker 2"]);
   assert.deepEqual(heap, ["main", "worker 1", "worker 2"]);
 });
+
+Deno.test("every worker serves the web UI", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: { config: { workers: 2 }, ui: { gateways: ["default"] } },
+  });
+  const pages = await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      using connection = await Deno.connect({
+        hostname: "127.0.0.1",
+        port: gateway.port,
+      });
+      const request = "GET /ui/ HTTP/1.1\r\nHost: localhost\r\n" +
+        "Connection: close\r\n\r\n";
+      await connection.write(new TextEncoder().encode(request));
+      return await new Response(connection.readable).text();
+    }),
+  );
+
+  assert.deepEqual(new Set(pages.map(statusOf)), new Set([200]));
+  for (const page of pages) assert.match(page, /<\/html>/);
+});
+
+Deno.test("with one worker there is no other thread", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: answering("a", { workers: 1 }),
+  });
+
+  const clients = await connectMany(gateway.port);
+  const { listed } = await fetchTasks(gateway);
+  assert(listed.every((each: object) => !("worker" in each)));
+  assert.equal(await readMetric(gateway, "gateway_workers"), 0);
+  close(clients);
+});

@@ -4,6 +4,7 @@ import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
 import type { Outcomes } from "../../compile/outcomes.ts";
 import type { PlannedPort } from "../../proxy/ports/listeners.ts";
 import type { PortEvent } from "../../proxy/ports/port_log.ts";
+import type { WebUiAccess } from "../../snapshot/snapshot.ts";
 import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
 import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
@@ -30,6 +31,8 @@ export interface WorkerStart {
   readonly settings: Settings;
   /** See `LogFilter`. */
   readonly logFilter: string;
+  /** Whether the control thread handles requests to the web UI. */
+  readonly hasWebUi: boolean;
   readonly shared: SharedState;
   /** Number of the thread; a replacement has another. */
   readonly thread: number;
@@ -75,7 +78,7 @@ export interface WorkerCalls {
 }
 
 /** Calls from a worker to the control thread. */
-export interface ControlCalls extends StateCalls {
+export interface ControlCalls extends StateCalls, WebUiCalls {
   /** Reports that the worker listens: messages before that could be lost. */
   ready(): void;
   /** Writes lines of the log; resolves when more are welcome. */
@@ -86,6 +89,29 @@ export interface ControlCalls extends StateCalls {
   traced(watch: number, turn: number, event: TraceEvent): void;
   /** Reports that the filter of a watch has thrown. */
   traceFailed(watch: number, message: string): void;
+}
+
+/** Calls of a worker that relays a request to the web UI; `id` identifies the request. */
+export interface WebUiCalls {
+  openWebUi(id: number, request: WebUiRequest, access: WebUiAccess): WebUiHead;
+  /** Reads the next part of the body; `undefined` is its end. */
+  readWebUi(id: number): Uint8Array | undefined;
+  /** Ends a request whose client has left. */
+  closeWebUi(id: number): void;
+}
+
+/** The head of a request to the web UI; it has no body. */
+export interface WebUiRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: [name: string, value: string][];
+}
+
+/** The head of a response of the web UI. */
+export interface WebUiHead {
+  readonly status: number;
+  readonly headers: [name: string, value: string][];
+  readonly hasBody: boolean;
 }
 
 /** A watch for requests to trace; the filter is valid. */

@@ -12,6 +12,7 @@ import { LocalDataPlane } from "../local_data_plane.ts";
 import { Channel } from "./channel.ts";
 import { decodeStart } from "./decode_message.ts";
 import type { ControlCalls, WorkerCalls } from "./protocol.ts";
+import { createRemoteWebUi } from "./web_ui_relay.ts";
 import { createWorkerHandlers } from "./worker_handlers.ts";
 import { WorkerLogs } from "./worker_logs.ts";
 import { WorkerProfiles } from "./worker_profiles.ts";
@@ -22,7 +23,7 @@ export function runWorker(): void {
   if (parentPort === null) {
     throw new TypeError("Cannot run a worker in the main thread");
   }
-  const { worker, settings, logFilter, shared, thread } = decodeStart(
+  const { worker, settings, logFilter, hasWebUi, shared, thread } = decodeStart(
     workerData,
   );
   const clock = systemClock;
@@ -57,6 +58,7 @@ export function runWorker(): void {
       : () => {},
     random: Math.random,
     portObserver: ports,
+    ...(hasWebUi && { webUi: createRemoteWebUi(control) }),
     shared: createWorkerState(control, thread, clock),
     workers: shared.workers,
     clientsOf: ({ key }) => connections.ofPort(key),

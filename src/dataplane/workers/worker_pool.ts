@@ -4,6 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/log.ts";
 import { formatLogFilter, parseLogFilter } from "../../base/log_filter.ts";
 import { createPortLog } from "../../proxy/ports/port_log.ts";
+import type { WebUiHandler } from "../../proxy/web_ui_upstream.ts";
 import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
 import { toText } from "../../telemetry/metrics/prometheus_text.ts";
 import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
@@ -28,6 +29,7 @@ import { EndedMetrics, mergeMetrics } from "./merge_metrics.ts";
 import { mergeStores, mergeTasks, ofWorker } from "./merge_tasks.ts";
 import { CONTROL } from "../../ratelimit/shared/limit_registry.ts";
 import { createSharedState } from "./shared_state.ts";
+import { WebUiRelay } from "./web_ui_relay.ts";
 import { workerHeapMegabytes } from "./worker_count.ts";
 import { WorkerConfiguration } from "./worker_configuration.ts";
 import { type WorkerEnded, WorkerThread } from "./worker_thread.ts";
@@ -46,6 +48,8 @@ export interface WorkerPoolOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: GatewayMetrics;
+  /** Handles requests to the web UI on gateways. */
+  readonly webUi: WebUiHandler | undefined;
   /** Writes lines of the log of a worker; resolves when more are welcome. */
   readonly writeLog: (lines: string) => Promise<void>;
   /** Writes lines of the access log of a worker, likewise. */
@@ -224,8 +228,9 @@ export class WorkerPool implements DataPlane {
     worker: number,
     onEnd: (reason: WorkerEnded) => void,
   ): WorkerThread {
-    const { count, entry, settings, logger, writeLog, writeAccessLog } =
-      this.#options;
+    const { count, entry, settings, logger, webUi } = this.#options;
+    const { writeLog, writeAccessLog } = this.#options;
+    const relay = new WebUiRelay(webUi ?? noWebUi);
     const { thread, handlers, end } = this.#state.connect();
     return new WorkerThread({
       entry,
@@ -234,11 +239,13 @@ export class WorkerPool implements DataPlane {
         worker,
         settings: { ...settings, reusePort: true },
         logFilter: formatLogFilter(logger.filter),
+        hasWebUi: webUi !== undefined,
         shared: this.#shared,
         thread,
       },
       handlers: {
         ...handlers,
+        ...relay.handlers,
         writeLog,
         writeAccessLog,
         traced: (...args) => this.#watches.traced(...args),
@@ -272,6 +279,10 @@ export class WorkerPool implements DataPlane {
       await thread.call("watch", watch);
     }
   }
+}
+
+function noWebUi(): Promise<Response> {
+  return Promise.reject(new Error("This process has no web UI"));
 }
 
 function newestFirst(a: FailureSummary, b: FailureSummary): number {
