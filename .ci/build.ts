@@ -9,6 +9,7 @@ import { appendSourceMap } from "./source_map.ts";
 
 const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
 const bundle = `${root}dist/bundle.js`;
+const worker = `${root}dist/worker.js`;
 const target = Deno.env.get("BUILD_TARGET") ?? Deno.build.target;
 const suffix = target.includes("windows") ? ".exe" : "";
 const executable = `${root}dist/gateway${suffix}`;
@@ -19,19 +20,8 @@ type Kind = "compiled" | "packed";
 
 async function build(): Promise<Kind> {
   await Deno.mkdir(`${root}dist`, { recursive: true });
-  // Not minified: that would not start faster, and stack traces stay readable.
-  const bundled = await deno(
-    "bundle",
-    "--quiet",
-    "--sourcemap=external",
-    "-o",
-    bundle,
-    "main.ts",
-  );
-  if (!bundled.success) {
-    throw new Error(`Cannot bundle "main.ts": ${bundled.errorText}`);
-  }
-  await moveSourceMapInside();
+  await bundleProgram("main.ts", bundle);
+  await bundleProgram("worker.ts", worker);
 
   const kind = target === Deno.build.target
     ? Deno.env.get("BUILD_KIND")
@@ -40,8 +30,11 @@ async function build(): Promise<Kind> {
   if (!compiled) {
     await pack(
       staging,
-      await Deno.readFile(bundle),
-      await Deno.readFile(Deno.execPath()),
+      {
+        program: await Deno.readFile(bundle),
+        worker: await Deno.readFile(worker),
+        runtime: await Deno.readFile(Deno.execPath()),
+      },
     );
   }
   await Deno.rename(staging, executable);
@@ -50,11 +43,18 @@ async function build(): Promise<Kind> {
   return compiled ? "compiled" : "packed";
 }
 
-async function moveSourceMapInside(): Promise<void> {
-  const program = await Deno.readTextFile(bundle);
-  const map = JSON.parse(await Deno.readTextFile(`${bundle}.map`));
-  await Deno.writeTextFile(bundle, appendSourceMap(program, map, "../"));
-  await Deno.remove(`${bundle}.map`);
+/** Bundles a module, with its source map inside. */
+async function bundleProgram(entry: string, output: string): Promise<void> {
+  // Not minified: that would not start faster, and stack traces stay readable.
+  const options = ["--quiet", "--sourcemap=external", "-o", output];
+  const bundled = await deno("bundle", ...options, entry);
+  if (!bundled.success) {
+    throw new Error(`Cannot bundle "${entry}": ${bundled.errorText}`);
+  }
+  const program = await Deno.readTextFile(output);
+  const map = JSON.parse(await Deno.readTextFile(`${output}.map`));
+  await Deno.writeTextFile(output, appendSourceMap(program, map, "../"));
+  await Deno.remove(`${output}.map`);
 }
 
 function ignoreMissing(error: unknown): void {
@@ -68,6 +68,8 @@ async function compile(required: boolean): Promise<boolean> {
     ...runFlags,
     "--target",
     target,
+    "--include",
+    worker,
     "-o",
     staging,
     bundle,

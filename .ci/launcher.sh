@@ -1,5 +1,5 @@
 #!/bin/sh
-# The gateway in one file: this script, the bundled program and the Deno executable, each padded to whole blocks. The first
+# The gateway in one file: this script, the bundled programs of the gateway and of its workers, and the Deno executable, each padded to whole blocks. The first
 # start unpacks both into a cache directory that only this user can change. Every start then replaces this shell with them,
 # so process ID, signals and exit code are those of the gateway.
 # Names in the cache contain the hash of their contents, so builds never mix. Unpacking a new build deletes copies that were
@@ -11,6 +11,7 @@ newline='
 '
 block_bytes=@BLOCK_BYTES@
 program_entry=@PROGRAM_ENTRY@ program_block=@PROGRAM_BLOCK@ program_blocks=@PROGRAM_BLOCKS@
+worker_block=@WORKER_BLOCK@ worker_blocks=@WORKER_BLOCKS@ worker_bytes=@WORKER_BYTES@
 runtime_entry=@RUNTIME_ENTRY@ runtime_block=@RUNTIME_BLOCK@ runtime_blocks=@RUNTIME_BLOCKS@
 run_flags='@RUN_FLAGS@'
 program_bytes=@PROGRAM_BYTES@ runtime_bytes=@RUNTIME_BYTES@
@@ -33,7 +34,8 @@ is_private() {
 # is_unpacked CACHE
 is_unpacked() {
   has_size "$runtime" "$runtime_bytes" && has_size "$program" "$program_bytes" &&
-    is_private "$1" "${runtime%/*}" "$runtime" "${program%/*}" "$program"
+    has_size "$worker" "$worker_bytes" &&
+    is_private "$1" "${runtime%/*}" "$runtime" "${program%/*}" "$program" "$worker"
 }
 
 # prune CACHE: deletes old copies; the time of a file is that of its last start.
@@ -73,7 +75,7 @@ unpack() {
   mkdir -p "$1" 2>/dev/null
   [ -d "$1" ] || { reason='cannot be created'; return 1; }
   is_private "$1" || { reason='not a directory that only this user can change'; return 1; }
-  for path in "${runtime%/*}" "$runtime" "${program%/*}" "$program"; do
+  for path in "${runtime%/*}" "$runtime" "${program%/*}" "$program" "$worker"; do
     [ ! -e "$path" ] && [ ! -L "$path" ] || is_private "$path" || rm -rf "$path"
   done
   if ! has_size "$runtime" "$runtime_bytes"; then
@@ -86,8 +88,11 @@ unpack() {
   fi
   has_size "$program" "$program_bytes" ||
     place "$program" "$program_bytes" "$program_block" "$program_blocks" || return 1
+  has_size "$worker" "$worker_bytes" ||
+    place "$worker" "$worker_bytes" "$worker_block" "$worker_blocks" || return 1
   # A process that runs the program for the first time analyzes it, and would keep 90 MB for that until it ends.
   DENO_DIR=$deno_directory "$runtime" run $run_flags "$program" version >/dev/null 2>&1
+  DENO_DIR=$deno_directory "$runtime" run $run_flags "$worker" >/dev/null 2>&1
   prune "$1"
   return 0
 }
@@ -98,6 +103,7 @@ start() {
   shift
   [ -n "$cache" ] || return 0
   runtime=$cache/$runtime_entry/gateway program=$cache/$program_entry/main.js
+  worker=$cache/$program_entry/worker.js
   deno_directory=$cache/$program_entry/deno
   if ! is_unpacked "$cache" 2>/dev/null; then
     # In a subshell, which limits umask and traps to it.

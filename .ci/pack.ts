@@ -42,26 +42,42 @@ export const runFlags: readonly string[] = [
 
 const BLOCK_BYTES = 64 * 1024;
 
+/** Contents of an executable. */
+export interface PackedFiles {
+  /** The main program. */
+  readonly program: Uint8Array;
+  /** The program of workers. */
+  readonly worker: Uint8Array;
+  /** The Deno executable. */
+  readonly runtime: Uint8Array;
+}
+
 /**
- * Writes `launcher.sh`, the program and the Deno executable one after the other, each padded to whole blocks so that `dd` can
+ * Writes `launcher.sh`, the programs and the Deno executable one after the other, each padded to whole blocks so that `dd` can
  * extract them. They are not compressed: that would save 54 of 96 MB, but cost half a second at the first start.
  */
 export async function pack(
   output: string,
-  program: Uint8Array,
-  runtime: Uint8Array,
+  { program, worker, runtime }: PackedFiles,
 ): Promise<void> {
   // White space at the end of a program has no effect.
   const filledProgram = fill(program, "\n");
+  const filledWorker = fill(worker, "\n");
   const programBlocks = filledProgram.length / BLOCK_BYTES;
+  const workerBlocks = filledWorker.length / BLOCK_BYTES;
   const launcher = await readLauncher({
     BLOCK_BYTES: BLOCK_BYTES,
-    PROGRAM_ENTRY: `gateway-${config.version}-${fingerprint(filledProgram)}`,
+    PROGRAM_ENTRY: `gateway-${config.version}-${
+      fingerprint(filledProgram, filledWorker)
+    }`,
     PROGRAM_BLOCK: 1,
     PROGRAM_BLOCKS: programBlocks,
     PROGRAM_BYTES: filledProgram.length,
+    WORKER_BLOCK: 1 + programBlocks,
+    WORKER_BLOCKS: workerBlocks,
+    WORKER_BYTES: filledWorker.length,
     RUNTIME_ENTRY: `deno-${Deno.version.deno}-${fingerprint(runtime)}`,
-    RUNTIME_BLOCK: 1 + programBlocks,
+    RUNTIME_BLOCK: 1 + programBlocks + workerBlocks,
     RUNTIME_BLOCKS: Math.ceil(runtime.length / BLOCK_BYTES),
     RUNTIME_BYTES: runtime.length,
     RUN_FLAGS: runFlags.join(" "),
@@ -73,9 +89,8 @@ export async function pack(
     truncate: true,
     mode: 0o755,
   });
-  await new Blob([launcher, filledProgram, runtime.slice()]).stream().pipeTo(
-    file.writable,
-  );
+  const contents = [launcher, filledProgram, filledWorker, runtime.slice()];
+  await new Blob(contents).stream().pipeTo(file.writable);
 }
 
 async function readLauncher(
@@ -106,6 +121,8 @@ function fill(bytes: Uint8Array, filler: string): Uint8Array<ArrayBuffer> {
   return filled;
 }
 
-function fingerprint(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+function fingerprint(...parts: readonly Uint8Array[]): string {
+  const hash = createHash("sha256");
+  for (const bytes of parts) hash.update(bytes);
+  return hash.digest("hex").slice(0, 32);
 }

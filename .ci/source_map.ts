@@ -2,7 +2,7 @@ import { SourceMap, type SourceMapPayload } from "node:module";
 
 const DIGITS =
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const ours = /^(?:src|admin|cli|main\.ts)(?:\/|$)/;
+const ours = /^(?:src|admin|cli|main\.ts|worker\.ts)(?:\/|$)/;
 
 /** A source map as written by `deno bundle`. */
 export interface BundleMap extends SourceMapPayload {

@@ -65,7 +65,7 @@ export async function serve(
     writeLog,
     writeAccessLog: (line) => output.access.write(line),
     workers: {
-      entry: new URL("#worker", Deno.mainModule),
+      entry: workerProgram(),
       writeLog: (lines) => output.log.writeBatch(lines),
       writeAccessLog: (lines) => output.access.writeBatch(lines),
     },
@@ -86,6 +86,12 @@ export async function serve(
   hangups?.follow(() => onHangup(gateway, hangup));
   await serveUntilShutdown(gateway, servers, shutdown, onStarted);
   return exitCodes.ok;
+}
+
+/** Returns the program of workers: `worker.ts`, or `worker.js` beside the program of the executable. */
+function workerProgram(): URL {
+  const isSource = import.meta.url.endsWith("/cli/serve.ts");
+  return new URL(isSource ? "../worker.ts" : "worker.js", import.meta.url);
 }
 
 async function serveUntilShutdown(

@@ -63,8 +63,11 @@ export class Sandbox {
       await Deno.writeFile(sandbox.executable, known, { mode: 0o755 });
       return sandbox;
     }
-    const bytes = new TextEncoder().encode(program);
-    await pack(sandbox.executable, bytes, withRuntime);
+    await pack(sandbox.executable, {
+      program: new TextEncoder().encode(program),
+      worker: new TextEncoder().encode("postMessage('worker')"),
+      runtime: withRuntime,
+    });
     if (withRuntime === runtime) {
       packed.set(program, await Deno.readFile(sandbox.executable));
     }

@@ -31,7 +31,7 @@ export interface WorkerStart {
   readonly settings: Settings;
   /** See `LogFilter`. */
   readonly logFilter: string;
-  /** Whether the control thread handles requests to the web UI. */
+  /** Set when the control thread handles requests to the web UI. */
   readonly hasWebUi: boolean;
   readonly shared: SharedState;
   /** Number of the thread; a replacement has another. */

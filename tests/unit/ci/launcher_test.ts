@@ -174,6 +174,7 @@ Deno.test("launcher unpacks once when started eight times at once", async () => 
   assert.deepEqual(entriesOf(cache).map((name) => name.replace(/.*\//, "")), [
     "gateway",
     "main.js",
+    "worker.js",
   ]);
 });
 
@@ -192,7 +193,7 @@ Deno.test("launcher has a process of its own analyze the program when it unpacks
   assert.equal(runs, "version\nfirst\nsecond\n");
 });
 
-for (const file of ["gateway", "main.js"]) {
+for (const file of ["gateway", "main.js", "worker.js"]) {
   Deno.test(`launcher unpacks ${file} again when it is cut short`, async () => {
     using sandbox = await Sandbox.create();
     const cache = sandbox.directory("cache");
