@@ -55,12 +55,13 @@ function normalizeInput(report: UsageReport): number {
   return report.cacheIsOutside ? input + cache : input;
 }
 
+/**
+ * Returns the output, including what only the total includes: xAI and Gemini's chat API leave reasoning out of the output, others leave
+ * out audio, connectors and tools.
+ */
 function normalizeOutput(report: UsageReport, inputTokens: number): number {
-  const { output, reasoning = 0, total } = report;
-  if (output === undefined) return Math.max(0, (total ?? 0) - inputTokens);
-  // xAI and Gemini's chat API exclude reasoning from the output, but not from the total.
-  const isReasoningOutside = total === inputTokens + output + reasoning;
-  return isReasoningOutside ? output + reasoning : output;
+  const { output = 0, total = 0 } = report;
+  return Math.max(output, total - inputTokens);
 }
 
 const BEDROCK_PREFIX = "x-amzn-bedrock-";

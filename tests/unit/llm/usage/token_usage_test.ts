@@ -100,6 +100,48 @@ const cases: readonly Case[] = [
     expected: { outputTokens: 110, totalTokens: 140, reasoningTokens: 100 },
   },
   {
+    name: "Gemini's chat API, which includes reasoning only in the total",
+    api: "chat",
+    document: {
+      usage: { prompt_tokens: 10, completion_tokens: 37, total_tokens: 109 },
+    },
+    expected: { inputTokens: 10, outputTokens: 99, totalTokens: 109 },
+  },
+  {
+    name: "Mistral with audio, which only the total includes",
+    api: "chat",
+    document: {
+      usage: {
+        prompt_audio_seconds: 203,
+        prompt_tokens: 4,
+        completion_tokens: 635,
+        total_tokens: 3264,
+      },
+    },
+    expected: { inputTokens: 4, totalTokens: 3264 },
+  },
+  {
+    name: "Mistral with connectors, which only the total includes",
+    api: "chat",
+    document: {
+      usage: {
+        prompt_tokens: 50,
+        completion_tokens: 30,
+        connector_tokens: 4000,
+        total_tokens: 4080,
+      },
+    },
+    expected: { totalTokens: 4080 },
+  },
+  {
+    name: "a total below its parts",
+    api: "chat",
+    document: {
+      usage: { prompt_tokens: 50, completion_tokens: 30, total_tokens: 8 },
+    },
+    expected: { inputTokens: 50, outputTokens: 30, totalTokens: 80 },
+  },
+  {
     name: "legacy completions",
     api: "completions",
     document: { usage: { prompt_tokens: 4, completion_tokens: 2 } },
