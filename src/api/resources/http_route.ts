@@ -22,7 +22,8 @@ import {
 } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
-const parentRef = s.object({
+/** A gateway, or one of its listeners, that a route attaches to. */
+export const parentRef = s.object({
   group: s.field(
     "API group of the parent.",
     s.withDefault(s.string(), GATEWAY_API_GROUP),
@@ -55,7 +56,8 @@ export const backendUseEntries = {
   ),
 };
 
-const backendRef = s.object({
+/** A weighted backend of a rule. */
+export const backendRef = s.object({
   ...backendObjectEntries("", "Service"),
   ...backendUseEntries,
 });
@@ -233,8 +235,12 @@ export const httpRouteSchema = resource(
   }),
 );
 
-/** A route: maps requests of gateways to backends. */
-export type HttpRoute = s.Infer<typeof httpRouteSchema>;
+/** An `HTTPRoute` as it is written. */
+export type HttpRouteResource = s.Infer<typeof httpRouteSchema>;
+/** A route: maps requests of gateways to backends; its kind is that of the resource it comes from. */
+export type HttpRoute =
+  & Omit<HttpRouteResource, "kind">
+  & { readonly kind: "HTTPRoute" | "GRPCRoute" };
 /** A gateway, or one of its listeners, that a route attaches to. */
 export type ParentRef = s.Infer<typeof parentRef>;
 /** One rule of a route. */

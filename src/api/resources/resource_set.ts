@@ -22,11 +22,17 @@ import {
   gatewayBackendSchema,
 } from "./gateway_backend.ts";
 import type { GatewayPolicy, PolicySchemas } from "./gateway_policy_schema.ts";
-import { type HttpRoute, httpRouteSchema } from "./http_route.ts";
+import { type GrpcRoute, grpcRouteSchema, toHttpRoute } from "./grpc_route.ts";
+import {
+  type HttpRoute,
+  type HttpRouteResource,
+  httpRouteSchema,
+} from "./http_route.ts";
 
 /** The configuration of a data plane: plain data that survives JSON and `structuredClone`. */
 export interface ResourceSet {
   readonly gateways: readonly Gateway[];
+  /** Includes gRPC routes. */
   readonly httpRoutes: readonly HttpRoute[];
   readonly gatewayPolicies: readonly GatewayPolicy[];
   readonly gatewayBackends: readonly GatewayBackend[];
@@ -53,7 +59,8 @@ export interface ResourceSet {
 /** A resource of any kind. */
 export type Resource =
   | Gateway
-  | HttpRoute
+  | HttpRouteResource
+  | GrpcRoute
   | GatewayPolicy
   | GatewayBackend
   | BackendTlsPolicy
@@ -75,6 +82,7 @@ export function createKindSchemas(policies: PolicySchemas) {
   return {
     Gateway: gatewaySchema,
     HTTPRoute: httpRouteSchema,
+    GRPCRoute: grpcRouteSchema,
     GatewayPolicy: policies.resource,
     GatewayBackend: gatewayBackendSchema,
     BackendTLSPolicy: backendTlsPolicySchema,
@@ -135,7 +143,10 @@ export function resourceSetOf(resources: readonly Resource[]): ResourceSet {
     );
   return {
     gateways: ofKind("Gateway"),
-    httpRoutes: ofKind("HTTPRoute"),
+    httpRoutes: [
+      ...ofKind("HTTPRoute"),
+      ...ofKind("GRPCRoute").map(toHttpRoute),
+    ],
     gatewayPolicies: ofKind("GatewayPolicy"),
     gatewayBackends: ofKind("GatewayBackend"),
     backendTlsPolicies: ofKind("BackendTLSPolicy"),

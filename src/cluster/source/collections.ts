@@ -36,6 +36,12 @@ export function createCollections(
       hasStatus: true,
     },
     {
+      kind: "GRPCRoute",
+      apiVersion: `${GATEWAY_API}/v1`,
+      plural: "grpcroutes",
+      hasStatus: true,
+    },
+    {
       kind: "ReferenceGrant",
       apiVersion: `${GATEWAY_API}/v1beta1`,
       plural: "referencegrants",

@@ -32,7 +32,11 @@ export function* routeStatuses(
     ]),
   );
   const gateways = new Set(state.gateways.map(objectKey));
-  for (const { object, rejection } of compiledObjects("HTTPRoute", sources)) {
+  const routes = [
+    ...compiledObjects("HTTPRoute", sources),
+    ...compiledObjects("GRPCRoute", sources),
+  ];
+  for (const { object, rejection } of routes) {
     const refs = referencesOf(object, "parentRefs");
     const own = rejection === undefined
       ? (byName.get(`${object.kind}/${objectKey(object)}`) ?? []).map((
@@ -80,7 +84,7 @@ export function* policyStatuses(
 
 /** Returns the objects of a kind whose generation was compiled, with what is wrong with them. */
 function* compiledObjects(
-  kind: "HTTPRoute" | "GatewayPolicy" | "BackendTLSPolicy",
+  kind: "HTTPRoute" | "GRPCRoute" | "GatewayPolicy" | "BackendTLSPolicy",
   { state, objects }: StatusSources,
 ): Generator<{
   readonly object: KubernetesObject;

@@ -23,6 +23,7 @@ export type StatusKind =
   | "GatewayClass"
   | "Gateway"
   | "HTTPRoute"
+  | "GRPCRoute"
   | "GatewayPolicy"
   | "BackendTLSPolicy";
 

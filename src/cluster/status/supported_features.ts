@@ -6,6 +6,8 @@
 export const supportedFeatures: readonly string[] = [
   "BackendTLSPolicy",
   "BackendTLSPolicySANValidation",
+  "GRPCRoute",
+  "GRPCRouteNamedRouteRule",
   "Gateway",
   "GatewayHTTPListenerIsolation",
   "GatewayPort8080",

@@ -164,7 +164,7 @@ function allowsRoute(
   const { namespaces, kinds } = spec.allowedRoutes ?? {};
   const isKindAllowed = kinds === undefined ||
     kinds.some(({ group = GATEWAY_API_GROUP, kind }) =>
-      group === GATEWAY_API_GROUP && kind === "HTTPRoute"
+      group === GATEWAY_API_GROUP && kind === route.kind
     );
   const from = namespaces?.from ?? "Same";
   const isNamespaceAllowed = from === "All" ||

@@ -41,13 +41,14 @@ export function* compileBackends(
   }
   const { references } = context;
   for (
-    const { service, port } of referencedServicePorts(httpRoutes, references)
+    const referenced of referencedServicePorts(httpRoutes, references)
   ) {
+    const { service, port } = referenced;
     const key = `Service/${namespacedName(service)}`;
     const section = port.name === undefined
       ? undefined
       : tls.get(`${key}#${port.name}`);
-    const backend = compileService(service, port, section ?? tls.get(key));
+    const backend = compileService(referenced, section ?? tls.get(key));
     backends.set(backend.key, backend);
     yield;
   }

@@ -13,9 +13,14 @@ export function serviceBackendKey(service: string, port: number): string {
 export function* referencedServicePorts(
   routes: readonly HttpRoute[],
   { services }: References,
-): Generator<{ readonly service: Service; readonly port: ServicePort }> {
+): Generator<ReferencedPort> {
   const seen = new Set<string>();
-  for (const { metadata, spec } of routes) {
+  // Those of gRPC first: they need HTTP/2.
+  const ordered = [
+    ...routes.filter(({ kind }) => kind === "GRPCRoute"),
+    ...routes.filter(({ kind }) => kind === "HTTPRoute"),
+  ];
+  for (const { kind: routeKind, metadata, spec } of ordered) {
     for (const { backendRefs = [], filters = [] } of spec.rules) {
       const mirrored = filters.flatMap((filter) =>
         filter.type === "RequestMirror" ? [filter.requestMirror.backendRef] : []
@@ -31,11 +36,18 @@ export function* referencedServicePorts(
           each.port === port && (each.protocol ?? "TCP") === "TCP"
         );
         if (service !== undefined && found !== undefined) {
-          yield { service, port: found };
+          yield { service, port: found, isGrpc: routeKind === "GRPCRoute" };
         }
       }
     }
   }
+}
+
+/** A port that routes refer to. */
+interface ReferencedPort {
+  readonly service: Service;
+  readonly port: ServicePort;
+  readonly isGrpc: boolean;
 }
 
 /** A port of a service. */
@@ -43,8 +55,7 @@ export type ServicePort = NonNullable<Service["spec"]["ports"]>[number];
 
 /** Compiles a port of a service; its endpoints come later, and change without a compilation. */
 export function compileService(
-  service: Service,
-  { name = "", port, appProtocol }: ServicePort,
+  { service, port: { name = "", port, appProtocol }, isGrpc }: ReferencedPort,
   tls: Backend["tls"],
 ): Backend {
   const { metadata } = service;
@@ -53,7 +64,7 @@ export function compileService(
     name: metadata.name,
     host: `${metadata.name}.${metadata.namespace}.svc`,
     port,
-    protocol: appProtocol === "kubernetes.io/h2c" ? "http2" : "auto",
+    protocol: isGrpc || appProtocol === "kubernetes.io/h2c" ? "http2" : "auto",
     tls,
     service: { name: namespacedName(service), portName: name },
   };

@@ -5,7 +5,7 @@ import {
 } from "../../api/resources/group.ts";
 import type {
   BackendRef,
-  HttpRoute,
+  HttpRouteResource,
   ParentRef,
 } from "../../api/resources/http_route.ts";
 import type { Path } from "../../api/schema/validate.ts";
@@ -45,7 +45,7 @@ function createRoute(
   { value, path, document }: ShortItem<ShortRoute>,
   name: string,
   gateways: readonly GatewayName[],
-): Placed<HttpRoute> {
+): Placed<HttpRouteResource> {
   const {
     name: _,
     gateways: gatewayNames,

@@ -165,6 +165,7 @@ const apiVersions = {
   Secret: "v1",
   ConfigMap: "v1",
   Namespace: "v1",
+  GRPCRoute: gatewayApiVersion,
   ReferenceGrant: "gateway.networking.k8s.io/v1beta1",
 } satisfies Record<Kind, string>;
 
