@@ -247,7 +247,9 @@ Deno.test("profiles of processor time and memory have the threads of all workers
   const heap = threadLabels(await (await fetch(`${profiles}/heap`)).bytes());
 
   assert.deepEqual(threads, ["main", "other", "worker 1", "worker 2"]);
-  assert.deepEqual(heap, ["main", "worker 1", "worker 2"]);
+  // One allocation in 512 KiB is sampled: a thread that has just started may have none.
+  assert.notDeepEqual(heap, []);
+  assert.deepEqual(heap.filter((thread) => !threads.includes(thread)), []);
 });
 
 Deno.test("every worker serves the web UI", async () => {
