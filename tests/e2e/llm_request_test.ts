@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { gzipSync } from "node:zlib";
 import { request } from "node:http";
 import { createAuthority } from "../harness/certificates.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
@@ -140,35 +139,9 @@ Deno.test("a chat that waits for 100 Continue gets it and requests usage", async
   assert.equal(await limited.charged(25), 25);
 });
 
-for (
-  const [what, headers, body] of [
-    ["is compressed", { "content-encoding": "gzip" }, gzipSync(streamed)],
-    ["has a checksum", { "content-digest": "sha-256=:x:" }, streamed],
-    ["is signed", { authorization: "AWS4-HMAC-SHA256 x" }, streamed],
-  ] as const
-) {
-  Deno.test(`a chat that ${what} goes on as it is, and is charged by estimate`, async () => {
-    const estimate = Math.ceil(body.length / 4) + 1;
-    await using limited = await openTokenBudget(openAi);
-
-    const response = await fetch(limited.origin + chatPath, {
-      method: "POST",
-      headers,
-      body: typeof body === "string" ? body : new Uint8Array(body),
-    });
-
-    assert.equal(await response.text(), plain);
-    assert.equal(
-      limited.upstream.requests[0]?.headers["content-length"],
-      String(body.length),
-    );
-    assert.equal(await limited.charged(estimate), estimate);
-  });
-}
-
-Deno.test("a chat too long to be held goes on as it is, and counts as what may be held", async () => {
+Deno.test("a chat too long to be held goes on as it is, and counts as what may be held and generated", async () => {
   const body = streamed.replace("[]", `["${"a ".repeat(40_000)}"]`);
-  const estimate = 1024 / 4 + 1;
+  const estimate = 1024 / 4 + 65_536;
   await using limited = await openTokenBudget(openAi, {
     config: { config: { limits: { maxBufferBytes: 1024 } } },
   });

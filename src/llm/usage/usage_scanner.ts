@@ -17,9 +17,9 @@ export interface UsageScanner {
   finish(): TokenUsage | undefined;
   /**
    * Returns the usage so far, when the client disconnected: reported counts, and for the rest one token per four bytes of
-   * `requestBytes` and of the generated text. Marked as estimated unless the report is complete.
+   * `requestBytes` and of the generated text, at least `minOutputTokens`. Marked as estimated unless the report is complete.
    */
-  estimate(requestBytes: number): TokenUsage;
+  estimate(requestBytes: number, minOutputTokens?: number): TokenUsage;
 }
 
 /** Options of `createUsageScanner`. */
@@ -52,9 +52,9 @@ export function createUsageScanner(
       format.finish();
       return tracker.finish();
     },
-    estimate: (requestBytes) => {
+    estimate: (requestBytes, minOutputTokens) => {
       format.finish();
-      return tracker.estimate(requestBytes);
+      return tracker.estimate(requestBytes, minOutputTokens);
     },
   };
 }

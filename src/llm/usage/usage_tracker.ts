@@ -43,14 +43,17 @@ export class UsageTracker {
   }
 
   /** Returns the usage of a response that ends here; see `UsageScanner.estimate`. */
-  estimate(requestBytes: number): TokenUsage {
+  estimate(requestBytes: number, minOutputTokens = 0): TokenUsage {
     const reported = this.#report === undefined
       ? estimateRequest(requestBytes, this.#model)
       : normalizeUsage(this.#report, this.#model);
     const isComplete = this.#report !== undefined && !this.#isStart &&
       this.unreported.bytes === 0;
     if (isComplete) return reported;
-    const outputTokens = reported.outputTokens + this.#estimateOutput();
+    const outputTokens = Math.max(
+      minOutputTokens,
+      reported.outputTokens + this.#estimateOutput(),
+    );
     return {
       ...reported,
       outputTokens,

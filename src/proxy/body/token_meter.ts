@@ -7,7 +7,12 @@ import {
 } from "../../llm/format/content_decoder.ts";
 import { withIncludeUsage } from "../../llm/usage/include_usage.ts";
 import { detectLlmApi, type LlmApi, llmApiFacts } from "../../llm/llm_api.ts";
+import { readRequestContent } from "../../llm/request_content.ts";
 import { textSizeOf } from "../../llm/request_size.ts";
+import {
+  readOutputBound,
+  UNLIMITED_OUTPUT_TOKENS,
+} from "../../llm/usage/output_bound.ts";
 import {
   readUsageHeaders,
   type TokenUsage,
@@ -33,6 +38,8 @@ export class TokenMeter {
   readonly #listeners: readonly UsageListener[];
   readonly #mayRequestUsage: boolean;
   #requestBytes = 0;
+  /** Output to charge if a stream reports no usage, because the provider could not be asked for it. */
+  #outputBound = 0;
   #hidesUsage = false;
   #isOver = false;
   /** Usage in the head of the response. */
@@ -76,17 +83,40 @@ export class TokenMeter {
     this.#api ??= detectLlmApi(request.method, request.target);
     // Without a known API, an estimate is never charged.
     if (this.#listeners.length === 0 || this.api === undefined) return;
-    if (mayChangeBody(request.headers)) assertReadableContent(request.headers);
-    const bytes = await peekBody(request, maxBytes);
-    this.#requestBytes = bytes === undefined ? maxBytes : textSizeOf(bytes);
-    if (!this.#mayRequestUsage || bytes === undefined) return;
-    if (!mayChangeBody(request.headers)) return;
+    const { headers } = request;
+    const coding = headers.getJoined("content-encoding") ?? "identity";
+    if (coding === "identity") assertReadableContent(headers);
+    const body = await peekBody(request, maxBytes);
+    const content = body === undefined
+      ? { bytes: undefined, size: maxBytes }
+      : coding === "identity"
+      ? { bytes: body, size: textSizeOf(body) }
+      : await readRequestContent(body, coding, maxBytes);
+    this.#requestBytes = content.size;
+    if (!this.#mayRequestUsage) return;
     if (!llmApiFacts(this.api).needsIncludeUsage) return;
-    const asking = await withIncludeUsage(bytes);
+    await this.#requestUsage(request, content.bytes);
+  }
+
+  async #requestUsage(
+    request: RequestMessage,
+    content: Uint8Array | undefined,
+  ): Promise<void> {
+    const { headers } = request;
+    if (content === undefined) {
+      this.#outputBound = UNLIMITED_OUTPUT_TOKENS;
+      return;
+    }
+    if (coversBody(headers)) {
+      this.#outputBound = await readOutputBound(content);
+      return;
+    }
+    const asking = await withIncludeUsage(content);
     if (asking === undefined) return;
     request.body = new BytesBody(asking);
+    for (const name of bodyFields) headers.delete(name);
     // Usage in a compressed response could not be hidden from the client.
-    request.headers.set("accept-encoding", "identity");
+    headers.set("accept-encoding", "identity");
     this.#hidesUsage = true;
   }
 
@@ -155,7 +185,7 @@ export class TokenMeter {
     const stated = (isComplete ? scanner.finish() : undefined) ??
       this.#stated;
     if (stated !== undefined) return stated;
-    const usage = scanner.estimate(this.#requestBytes);
+    const usage = scanner.estimate(this.#requestBytes, this.#outputBound);
     // A provider that reports no usage, or was cut short, must not be free; anything but an LLM must be.
     const isLlm = this.api !== undefined || !usage.estimated ||
       (!isComplete && usage.responseModel !== undefined);
@@ -171,17 +201,19 @@ export class TokenMeter {
   }
 }
 
-/** Returns whether nothing in the head depends on the bytes of the body: a coding, a checksum, or a signature as AWS requires. */
-function mayChangeBody(headers: HeaderList): boolean {
-  return !bodyFields.some((name) => headers.has(name)) &&
-    headers.getJoined("authorization")?.startsWith("AWS4-") !== true;
+/** Returns whether a signature covers the body: of AWS, or of HTTP messages (RFC 9421) with a digest among its components. */
+function coversBody(headers: HeaderList): boolean {
+  return headers.getJoined("authorization")?.startsWith("AWS4-") === true ||
+    ["signature", "signature-input"].some((name) =>
+      headers.getJoined(name)?.toLowerCase().includes("digest")
+    );
 }
 
+/** Fields about the bytes of the body, which no longer hold for a changed one. */
 const bodyFields = [
   "content-encoding",
   "content-digest",
   "content-md5",
   "digest",
   "repr-digest",
-  "signature",
 ];
