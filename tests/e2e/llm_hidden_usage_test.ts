@@ -44,10 +44,7 @@ for (
       ...[opaque, protobuf, asked + 100] as const,
     ],
     ["an unknown coding", chat, opaque, dictionary, asked + 100],
-    [
-      ...["two codings", chat, gzippedTwice, twice] as const,
-      asked + Math.ceil(gzippedTwice.length / 4),
-    ],
+    ["two codings", chat, gzippedTwice, twice, 25],
     ["numbers of an embedding", "/v1/embeddings", opaque, protobuf, asked],
     ["what is no LLM's", "/v1/audio/speech", opaque, protobuf, 0],
   ] as const

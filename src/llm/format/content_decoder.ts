@@ -16,6 +16,8 @@ export interface ContentDecoder {
    * Truncated content may count as complete: not every coding detects it.
    */
   finish(): Promise<boolean>;
+  /** Share of the pushed bytes that was decoded, above 0 and up to 1; below 1 when decoding stopped. */
+  readonly share: number;
 }
 
 type Inflater =
@@ -40,29 +42,57 @@ const inflaters: ReadonlyMap<string, Open> = new Map<string, Open>([
   ],
 ]);
 
-const MAX_DECODED_BYTES = 64 * 1024 * 1024;
+/** Limits at which a decoder stops. */
+export interface DecoderLimits {
+  readonly maxBytes: number;
+  /** Up to this size, an encoded byte may yield any number of bytes; beyond it 250. */
+  readonly anyRatioBytes: number;
+}
+
+/** For content of clients. */
+const strict: DecoderLimits = {
+  maxBytes: 64 * 1024 * 1024,
+  anyRatioBytes: 1024 * 1024,
+};
+/** For responses, which are decoded without being held: a stream of 200,000 tokens needs 70 MB, and repeats itself. */
+export const responseLimits: DecoderLimits = {
+  maxBytes: 128 * 1024 * 1024,
+  anyRatioBytes: 128 * 1024 * 1024,
+};
 const MAX_RATIO = 250;
-/** The ratio is not limited below this size. */
-const UNLIMITED_RATIO_BYTES = 1024 * 1024;
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+/** Small, so that the share that was decoded is known. */
+const MAX_WRITE_BYTES = 4096;
+/** Nobody applies more codings than two. */
+const MAX_CODINGS = 3;
 
 /**
- * Creates a decoder for a `Content-Encoding`; `undefined` when the coding is not supported.
+ * Creates a decoder for a `Content-Encoding`, of up to three codings; `undefined` when one is not supported.
  *
- * Decodes at most 64 MiB, and after the first MiB at most 250 bytes per encoded byte; then it stops. `sink` receives the output in
- * order, synchronously or later.
+ * Decodes at most 64 MiB, and after the first MiB at most 250 bytes per encoded byte, unless `limits` are others; then it stops.
+ * `sink` receives the output in order, synchronously or later.
  */
 export function createDecoder(
   contentEncoding: string,
   sink: (bytes: Uint8Array) => void,
+  limits: DecoderLimits = strict,
 ): ContentDecoder | undefined {
-  const coding = contentEncoding.trim().toLowerCase();
-  if (coding === "identity" || coding === "") return new Identity(sink);
-  const open = inflaters.get(coding);
-  return open === undefined ? undefined : new InflatingDecoder(open, sink);
+  const codings = contentEncoding.toLowerCase().split(",", MAX_CODINGS + 1)
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && coding !== "identity");
+  if (codings.length > MAX_CODINGS) return undefined;
+  let decoder: ContentDecoder = new Identity(sink);
+  // In the order in which they were applied (RFC 9110 section 8.4).
+  for (const coding of codings) {
+    const open = inflaters.get(coding);
+    if (open === undefined) return undefined;
+    decoder = new InflatingDecoder(open, decoder, limits);
+  }
+  return decoder;
 }
 
 class Identity implements ContentDecoder {
+  readonly share = 1;
   readonly #sink: (bytes: Uint8Array) => void;
 
   constructor(sink: (bytes: Uint8Array) => void) {
@@ -80,7 +110,8 @@ class Identity implements ContentDecoder {
 
 class InflatingDecoder implements ContentDecoder {
   readonly #open: Open;
-  readonly #sink: (bytes: Uint8Array) => void;
+  readonly #next: ContentDecoder;
+  readonly #limits: DecoderLimits;
   readonly #settled = Promise.withResolvers<boolean>();
   #stream: Inflater | undefined;
   #isOver = false;
@@ -88,31 +119,41 @@ class InflatingDecoder implements ContentDecoder {
   #decodedBytes = 0;
   #waitingBytes = 0;
 
-  constructor(
-    open: Open,
-    sink: (bytes: Uint8Array) => void,
-  ) {
+  /** @param next Decodes the output. */
+  constructor(open: Open, next: ContentDecoder, limits: DecoderLimits) {
+    this.#limits = limits;
     this.#open = open;
-    this.#sink = sink;
+    this.#next = next;
+  }
+
+  get share(): number {
+    if (this.#encodedBytes === 0) return this.#next.share;
+    // The write that was in progress when decoding stopped counts as decoded.
+    const undecoded = Math.max(0, this.#waitingBytes - MAX_WRITE_BYTES);
+    return (1 - undecoded / this.#encodedBytes) * this.#next.share;
   }
 
   push(bytes: Uint8Array): void {
-    if (this.#isOver || bytes.length === 0) return;
     this.#encodedBytes += bytes.length;
-    this.#waitingBytes += bytes.length;
     // Forwarding does not wait for decoding, which is slower.
+    this.#waitingBytes += bytes.length;
+    if (this.#isOver || bytes.length === 0) return;
     if (this.#waitingBytes > MAX_WAITING_BYTES) return this.#stop(false);
     this.#stream ??= this.#start(bytes[0] ?? 0);
-    // Not `slice`: that of a Buffer would share its memory, which is reused.
-    this.#stream.write(new Uint8Array(bytes), () => {
-      this.#waitingBytes -= bytes.length;
-    });
+    for (let at = 0; at < bytes.length; at += MAX_WRITE_BYTES) {
+      // Not `slice`: that of a Buffer would share its memory, which is reused.
+      const part = new Uint8Array(bytes.subarray(at, at + MAX_WRITE_BYTES));
+      this.#stream.write(part, () => {
+        if (!this.#isOver) this.#waitingBytes -= part.length;
+      });
+    }
   }
 
-  finish(): Promise<boolean> {
+  async finish(): Promise<boolean> {
     if (this.#stream === undefined) this.#stop(true);
     else if (!this.#isOver) this.#stream.end();
-    return this.#settled.promise;
+    const isComplete = await this.#settled.promise;
+    return await this.#next.finish() && isComplete;
   }
 
   #start(first: number): Inflater {
@@ -127,16 +168,17 @@ class InflatingDecoder implements ContentDecoder {
     if (this.#isOver) return;
     this.#decodedBytes += bytes.length;
     const allowed = Math.min(
-      MAX_DECODED_BYTES,
-      Math.max(UNLIMITED_RATIO_BYTES, this.#encodedBytes * MAX_RATIO),
+      this.#limits.maxBytes,
+      Math.max(this.#limits.anyRatioBytes, this.#encodedBytes * MAX_RATIO),
     );
     if (this.#decodedBytes > allowed) return this.#stop(false);
-    this.#sink(bytes);
+    this.#next.push(bytes);
   }
 
   #stop(isComplete: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    if (isComplete) this.#waitingBytes = 0;
     this.#settled.resolve(isComplete);
     this.#stream?.destroy();
   }

@@ -3,7 +3,7 @@ import { JsonUsage } from "./json_usage.ts";
 import type { LlmApi } from "../llm_api.ts";
 import { SseUsage } from "./sse_usage.ts";
 import type { TokenUsage } from "./token_usage.ts";
-import { UsageTracker } from "./usage_tracker.ts";
+import { type EstimateLimits, UsageTracker } from "./usage_tracker.ts";
 
 /** Extracts token usage from a response while it is forwarded. Uses bounded memory and never throws on invalid input. */
 export interface UsageScanner {
@@ -17,9 +17,9 @@ export interface UsageScanner {
   finish(): TokenUsage | undefined;
   /**
    * Returns the usage so far, when the client disconnected: reported counts, and for the rest one token per four bytes of
-   * `requestBytes` and of the generated text, at least `minOutputTokens`. Marked as estimated unless the report is complete.
+   * `requestBytes` and of the generated text. Marked as estimated unless the report is complete.
    */
-  estimate(requestBytes: number, minOutputTokens?: number): TokenUsage;
+  estimate(requestBytes: number, limits?: EstimateLimits): TokenUsage;
 }
 
 /** Options of `createUsageScanner`. */
@@ -52,9 +52,9 @@ export function createUsageScanner(
       format.finish();
       return tracker.finish();
     },
-    estimate: (requestBytes, minOutputTokens) => {
+    estimate: (requestBytes, limits) => {
       format.finish();
-      return tracker.estimate(requestBytes, minOutputTokens);
+      return tracker.estimate(requestBytes, limits);
     },
   };
 }

@@ -11,6 +11,13 @@ import { normalizeUsage, type TokenUsage } from "./token_usage.ts";
 /** English text has about this many bytes per token. */
 const BYTES_PER_TOKEN = 4;
 
+/** Facts about a response beside its content. */
+export interface EstimateLimits {
+  readonly minOutputTokens?: number;
+  /** Share of the response that was seen, above 0. */
+  readonly share?: number;
+}
+
 /** Accumulates the usage of one response in any format. */
 export class UsageTracker {
   /** Generated text after the last report. */
@@ -43,7 +50,10 @@ export class UsageTracker {
   }
 
   /** Returns the usage of a response that ends here; see `UsageScanner.estimate`. */
-  estimate(requestBytes: number, minOutputTokens = 0): TokenUsage {
+  estimate(
+    requestBytes: number,
+    { minOutputTokens = 0, share = 1 }: EstimateLimits = {},
+  ): TokenUsage {
     const reported = this.#report === undefined
       ? estimateRequest(requestBytes, this.#model)
       : normalizeUsage(this.#report, this.#model);
@@ -52,7 +62,7 @@ export class UsageTracker {
     if (isComplete) return reported;
     const outputTokens = Math.max(
       minOutputTokens,
-      reported.outputTokens + this.#estimateOutput(),
+      Math.ceil((reported.outputTokens + this.#estimateOutput()) / share),
     );
     return {
       ...reported,

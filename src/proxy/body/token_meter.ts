@@ -4,6 +4,7 @@ import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import {
   type ContentDecoder,
   createDecoder,
+  responseLimits,
 } from "../../llm/format/content_decoder.ts";
 import { withIncludeUsage } from "../../llm/usage/include_usage.ts";
 import { detectLlmApi, type LlmApi, llmApiFacts } from "../../llm/llm_api.ts";
@@ -128,7 +129,7 @@ export class TokenMeter {
     const contentType = headers.getJoined("content-type");
     const coding = headers.getJoined("content-encoding") ?? "identity";
     const sink = (bytes: Uint8Array) => scanner?.push(bytes);
-    const known = createDecoder(coding, sink);
+    const known = createDecoder(coding, sink, responseLimits);
     // A response in an unknown format or coding must not be free where usage is charged.
     const readsAnything = this.#listeners.length > 0 && this.api !== undefined;
     const decoder = known ??
@@ -173,19 +174,27 @@ export class TokenMeter {
     coding: string,
     isComplete: boolean,
   ): void {
-    const settle = () => this.#settle(this.#read(scanner, isComplete));
-    if (coding === "identity") return settle();
-    this.#decoding = decoder.finish().then(() => {
+    const settle = (isRead: boolean) =>
+      this.#settle(this.#read(scanner, isRead, decoder.share));
+    if (coding === "identity") return settle(isComplete);
+    this.#decoding = decoder.finish().then((isDecoded) => {
       this.#decoding = undefined;
-      settle();
+      settle(isComplete && isDecoded);
     });
   }
 
-  #read(scanner: UsageScanner, isComplete: boolean): TokenUsage | undefined {
+  #read(
+    scanner: UsageScanner,
+    isComplete: boolean,
+    share: number,
+  ): TokenUsage | undefined {
     const stated = (isComplete ? scanner.finish() : undefined) ??
       this.#stated;
     if (stated !== undefined) return stated;
-    const usage = scanner.estimate(this.#requestBytes, this.#outputBound);
+    const usage = scanner.estimate(this.#requestBytes, {
+      minOutputTokens: this.#outputBound,
+      share,
+    });
     // A provider that reports no usage, or was cut short, must not be free; anything but an LLM must be.
     const isLlm = this.api !== undefined || !usage.estimated ||
       (!isComplete && usage.responseModel !== undefined);

@@ -7,7 +7,11 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import { createDecoder } from "../../../../src/llm/format/content_decoder.ts";
+import {
+  createDecoder,
+  type DecoderLimits,
+  responseLimits,
+} from "../../../../src/llm/format/content_decoder.ts";
 import {
   bytesOf,
   cut,
@@ -28,6 +32,11 @@ const codings = [
   { name: "raw deflate", coding: "deflate", body: deflateRawSync(text) },
   { name: "br", coding: "br", body: brotliCompressSync(text) },
   { name: "zstd", coding: "zstd", body: zstdCompressSync(text) },
+  {
+    name: "two codings",
+    coding: "gzip , br",
+    body: brotliCompressSync(gzipSync(text)),
+  },
   { name: "no coding", coding: "identity", body: bytesOf(text) },
 ];
 
@@ -107,6 +116,45 @@ Deno.test("decoding stops after 64 MiB", async () => {
   assert(decoded <= 64 * 1024 * 1024);
 });
 
+const token = {
+  choices: [{ delta: { content: "abcd" } }],
+  id: "x".repeat(290),
+};
+const chunk = events(token);
+const report = events({
+  usage: { prompt_tokens: 1000, completion_tokens: 2e5 },
+});
+
+Deno.test("a streamed answer of 201,000 tokens is counted exactly, however well compressed", async () => {
+  const scanner = scannerFor(sse);
+  const decoder = open("zstd", (bytes) => scanner.push(bytes), responseLimits);
+  decoder.push(zstdCompressSync(chunk.repeat(200_000) + report));
+
+  assert.equal(await decoder.finish(), true);
+  assert.equal(decoder.share, 1);
+  assert.equal(scanner.finish()?.totalTokens, 201_000);
+});
+
+Deno.test("an answer that expands to more than 64 MiB is estimated from the part that was decoded", async () => {
+  const tokens = 250_000;
+  const encoded = new Uint8Array(gzipSync(chunk.repeat(tokens)));
+  for (const size of [encoded.length, 16 * 1024]) {
+    const scanner = scannerFor(sse);
+    const decoder = open("gzip", (bytes) => scanner.push(bytes));
+    for (let at = 0; at < encoded.length; at += size) {
+      decoder.push(encoded.subarray(at, at + size));
+    }
+
+    assert.equal(await decoder.finish(), false);
+    const { share } = decoder;
+    const { outputTokens } = scanner.estimate(0, { share });
+
+    assert(share < 1);
+    assert(outputTokens > 0.9 * tokens, `${outputTokens}`);
+    assert(outputTokens < 2 * tokens, `${outputTokens}`);
+  }
+});
+
 Deno.test("a small body may have any ratio", async () => {
   let decoded = 0;
   const decoder = open("gzip", (bytes) => decoded += bytes.length);
@@ -120,14 +168,18 @@ Deno.test("an empty body is decoded", async () => {
   assert.equal(await open("gzip", () => {}).finish(), true);
 });
 
-for (const coding of ["compress", "gzip, br", "aws-chunked"]) {
+for (const coding of ["compress", "gzip, aws-chunked", "br, br, br, br"]) {
   Deno.test(`content coding ${coding} has no decoder`, () => {
     assert.equal(createDecoder(coding, () => {}), undefined);
   });
 }
 
-function open(coding: string, sink: (bytes: Uint8Array) => void) {
-  const decoder = createDecoder(coding, sink);
+function open(
+  coding: string,
+  sink: (bytes: Uint8Array) => void,
+  limits?: DecoderLimits,
+) {
+  const decoder = createDecoder(coding, sink, limits);
   assert(decoder !== undefined);
   return decoder;
 }
