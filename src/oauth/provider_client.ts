@@ -34,6 +34,10 @@ export interface ProviderClientOptions {
   readonly scopes: readonly string[];
   /** Parameters that make the provider issue tokens for the MCP server, such as `{ audience }`. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** The token of the provider that clients get: an ID token where access tokens are opaque. */
+  readonly token: "access_token" | "id_token";
+  /** Parameters of the authorization request alone. */
+  readonly loginParameters: Readonly<Record<string, string>>;
   readonly metadata: { get(): JsonObject | Promise<JsonObject> };
   addressOf(url: string): DocumentAddress;
   readonly clock: Clock;
@@ -89,7 +93,7 @@ export class ProviderClient {
   async loginUrl(
     { state, verifier, callback, scope, forwarded }: ProviderLogin,
   ): Promise<string> {
-    const { clientId, scopes, parameters } = this.#options;
+    const { clientId, scopes, parameters, loginParameters } = this.#options;
     const url = endpointOf(await this.metadata(), "authorization_endpoint");
     const requested = new Set([...scopes, ...scope?.split(" ") ?? []]);
     const query = {
@@ -104,6 +108,7 @@ export class ProviderClient {
       code_challenge_method: "S256",
       ...(requested.size > 0 && { scope: [...requested].join(" ") }),
       ...parameters,
+      ...loginParameters,
     };
     for (const [name, value] of Object.entries(query)) {
       url.searchParams.set(name, value);
@@ -193,7 +198,7 @@ export class ProviderClient {
       throw unavailable(`expected a JSON object, got status ${status}`);
     }
     if (status !== 200) throw tokenError(status, document);
-    return readTokens(document);
+    return readTokens(document, this.#options.token);
   }
 
   async #post(

@@ -12,15 +12,26 @@ export interface ProviderTokens {
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
-/** Reads a token response. @throws {OAuthError} `server_error` when it has no bearer token. */
-export function readTokens(response: JsonObject): ProviderTokens {
-  const accessToken = stringMember(response, "access_token");
+/**
+ * Reads a token response.
+ * @param token The token that clients get.
+ * @throws {OAuthError} `server_error` when it has no bearer token.
+ */
+export function readTokens(
+  response: JsonObject,
+  token: "access_token" | "id_token",
+): ProviderTokens {
+  const accessToken = stringMember(response, token);
   const type = stringMember(response, "token_type")?.toLowerCase();
   if (
     accessToken === undefined || accessToken.length > MAX_TOKEN_LENGTH ||
     type !== "bearer"
   ) {
-    throw misconfigured("its response has no bearer token");
+    throw misconfigured(
+      token === "id_token"
+        ? "its response has no ID token"
+        : "its response has no bearer token",
+    );
   }
   const { expires_in: expiresIn } = response;
   return {

@@ -25,6 +25,22 @@ Deno.test("a login ends with the provider's token, which opens the MCP server", 
   assert.equal(opened.status, 200);
 });
 
+Deno.test("clients of a provider with opaque access tokens get its ID tokens, also when they refresh", async () => {
+  await using server = await startProxiedGateway({
+    isClientAudience: true,
+    mcp: { provider: "Google", scopes: ["offline_access"] },
+  });
+  const client = await server.registerClient();
+  const { body } = await server.redeem(client, await server.code(client));
+
+  const refreshed = await server.refresh(client, body.refresh_token);
+
+  for (const { access_token: token } of [body, refreshed.body]) {
+    const opened = await initializeMcp(server.gateway, token);
+    assert.equal(opened.status, 200);
+  }
+});
+
 Deno.test("the metadata name the gateway, without a query in any endpoint", async () => {
   await using server = await startProxiedGateway();
 

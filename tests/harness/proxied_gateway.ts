@@ -65,6 +65,8 @@ export interface ProxiedGateway extends LoginSteps, AsyncDisposable {
 
 /** Options; every field has a default. */
 export interface ProxiedOptions {
+  /** Audience of the tokens: that of the provider's client, in place of the MCP server's URL. */
+  readonly isClientAudience?: boolean;
   /** Additional fields of `jwtAuthentication.mcp`. */
   readonly mcp?: Readonly<Record<string, unknown>>;
   readonly idp?: IdpAOptions;
@@ -76,8 +78,13 @@ export interface ProxiedOptions {
 
 /** Starts provider, MCP server and gateway. */
 export async function startProxiedGateway(
-  { mcp = {}, idp: idpOptions = {}, port = freePort(), config = {} }:
-    ProxiedOptions = {},
+  {
+    mcp = {},
+    idp: idpOptions = {},
+    port = freePort(),
+    config = {},
+    isClientAudience = false,
+  }: ProxiedOptions = {},
 ): Promise<ProxiedGateway> {
   const steps = loginSteps(`http://127.0.0.1:${port}/mcp`);
   const idpRequests: string[] = [];
@@ -91,6 +98,7 @@ export async function startProxiedGateway(
     port,
     config,
     provider: "IdpA",
+    ...(isClientAudience && { audience: idp.clientId }),
     mcp: {
       issuerMode: "Proxied",
       clientId: idp.clientId,

@@ -1,4 +1,4 @@
-import type { ProviderAdapter } from "./provider.ts";
+import type { LoginFacts, ProviderAdapter } from "./provider.ts";
 import { appendedMetadataUrl, insertedMetadataUrl } from "./provider_urls.ts";
 
 /** Facts in which providers of OpenID Connect differ. */
@@ -8,13 +8,14 @@ interface OpenIdFacts {
   readonly issuerPath: RegExp;
   /** An issuer path of that form, for the message. */
   readonly example: string;
+  readonly login?: LoginFacts;
 }
 
 /**
  * Providers that follow OpenID Connect and let clients see their own metadata. They take the audience from scopes or from the
  * client's settings: Entra rejects a request with `resource`, the others ignore it.
  */
-export const openIdProviders: readonly ProviderAdapter[] = [
+const facts: readonly OpenIdFacts[] = [
   {
     name: "Keycloak",
     issuerPath: /\/realms\/[^/]+$/,
@@ -35,17 +36,36 @@ export const openIdProviders: readonly ProviderAdapter[] = [
     issuerPath: /\/application\/o\/[^/]+\/$/,
     example: "/application/o/APPLICATION/",
   },
-].map(createAdapter);
+  {
+    name: "Google",
+    issuerPath: /^\/$/,
+    example: "https://accounts.google.com",
+    login: {
+      token: "id_token",
+      scopes: ["openid", "email"],
+      // Google issues refresh tokens only with these (https://developers.google.com/identity/protocols/oauth2/web-server).
+      parameters: { access_type: "offline", prompt: "consent" },
+    },
+  },
+];
+
+/** The adapters of these providers. */
+export const openIdProviders: readonly ProviderAdapter[] = facts.map(
+  createAdapter,
+);
 
 function createAdapter(
-  { name, issuerPath, example }: OpenIdFacts,
+  { name, issuerPath, example, login }: OpenIdFacts,
 ): ProviderAdapter {
   return {
     names: [name],
     issuerProblem: (issuer) =>
       issuerPath.test(new URL(issuer).pathname)
         ? undefined
-        : `expected a path such as "${example}"`,
+        : `expected ${
+          example.startsWith("/") ? "a path such as " : ""
+        }"${example}"`,
+    ...(login !== undefined && { login }),
     defaultIssuerMode: "Upstream",
     audienceParameter: undefined,
     metadataUrls: (issuer) => [

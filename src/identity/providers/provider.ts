@@ -8,6 +8,15 @@ export interface ProviderSettings {
   readonly audience: string | undefined;
 }
 
+/** Facts of a provider whose access tokens are opaque: clients get its ID tokens, which are JWTs for the gateway's client. */
+export interface LoginFacts {
+  readonly token: "id_token";
+  /** Scopes of every login. */
+  readonly scopes: readonly string[];
+  /** Parameters of the authorization request. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
 /** Adapts the gateway to an identity provider; one file each, listed in `adapters.ts`. */
 export interface ProviderAdapter {
   /** Values of `mcp.provider` that select the adapter. */
@@ -16,6 +25,8 @@ export interface ProviderAdapter {
   issuerProblem(issuer: string): string | undefined;
   /** Issuer mode of configurations that set none. */
   readonly defaultIssuerMode: "Gateway" | "Upstream";
+  /** Facts of logins that the gateway runs (issuer mode `Proxied`), where they differ. */
+  readonly login?: LoginFacts;
   /**
    * Parameter by which a client requests tokens for an audience: `audience`, or `resource` (RFC 8707); `undefined` for providers
    * that decide by scopes or by the client's settings, and that may reject an unknown parameter.

@@ -78,6 +78,12 @@ function checkMcp(mcp: Mcp): readonly PolicyProblem[] {
       `Cannot leave registration to the provider: clients of ${provider} register at the gateway`;
     problems.push({ path: ["mcp", "registration"], message });
   }
+  const adapter = provider === undefined ? undefined : adapterOf(provider);
+  if (adapter?.login !== undefined && mcp.issuerMode !== "Proxied") {
+    const message =
+      `Cannot validate access tokens of ${provider}, which are opaque: set issuerMode: Proxied, and clients get its ID tokens; their audience is clientId`;
+    problems.push({ path: ["mcp", "provider"], message });
+  }
   problems.push(...checkEffect(mcp, isAlwaysHere));
   if (!isAlwaysHere && registration === "Gateway" && clientId === undefined) {
     const message = 'Cannot register clients: "clientId" is not set';

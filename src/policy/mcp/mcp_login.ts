@@ -43,6 +43,7 @@ export interface McpLoginOptions {
   readonly issuer: string;
   readonly audience: string | undefined;
   readonly audienceParameter: ProviderAdapter["audienceParameter"];
+  readonly login: ProviderAdapter["login"];
   readonly secrets: LoginSecrets;
   readonly metadata: RemoteMetadata;
   readonly services: PolicyServices;
@@ -65,7 +66,7 @@ export class McpLogin {
 
   constructor(config: McpConfig, options: McpLoginOptions) {
     const { issuer, audience, audienceParameter, secrets, services } = options;
-    const { metadata, addressOf } = options;
+    const { metadata, addressOf, login } = options;
     const { clock } = services;
     this.#config = config;
     this.#options = options;
@@ -73,7 +74,9 @@ export class McpLogin {
       issuer,
       clientId: config.clientId ?? "",
       clientSecret: secrets.clientSecret,
-      scopes: config.scopes ?? [],
+      scopes: [...login?.scopes ?? [], ...config.scopes ?? []],
+      token: login?.token ?? "access_token",
+      loginParameters: login?.parameters ?? {},
       parameters: audienceParameter === undefined || audience === undefined
         ? {}
         : { [audienceParameter]: audience },

@@ -86,6 +86,7 @@ export class McpOAuth implements ProtectedResource {
         audienceParameter: adapter === undefined
           ? "resource"
           : adapter.audienceParameter,
+        login: adapter?.login,
         metadata: this.#metadata,
         addressOf: (url) => this.#addressOf(url),
       })
