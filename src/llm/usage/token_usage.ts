@@ -21,7 +21,7 @@ export interface TokenUsage {
   readonly reasoningTokens: Count;
   /** Some values are estimated, because the provider had not reported them yet. */
   readonly estimated: boolean;
-  /** Model name in the response. */
+  /** Model that the response names, or else the path of the request. */
   readonly responseModel: string | undefined;
 }
 

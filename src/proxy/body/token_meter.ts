@@ -7,7 +7,12 @@ import {
   responseLimits,
 } from "../../llm/format/content_decoder.ts";
 import { withIncludeUsage } from "../../llm/usage/include_usage.ts";
-import { detectLlmApi, type LlmApi, llmApiFacts } from "../../llm/llm_api.ts";
+import {
+  detectLlmApi,
+  type LlmApi,
+  llmApiFacts,
+  readPathModel,
+} from "../../llm/llm_api.ts";
 import { readRequestContent } from "../../llm/request_content.ts";
 import { textSizeOf } from "../../llm/request_size.ts";
 import {
@@ -36,6 +41,8 @@ const noListeners = { listeners: [], mayRequestUsage: true };
 /** Counts the tokens of one request: reads the response while it streams, and asks the provider for usage that it reports only on request. */
 export class TokenMeter {
   #api: LlmApi | undefined;
+  /** As the provider gets it. */
+  #target = "";
   readonly #listeners: readonly UsageListener[];
   readonly #mayRequestUsage: boolean;
   #requestBytes = 0;
@@ -81,6 +88,7 @@ export class TokenMeter {
    */
   async prepare(request: RequestMessage, maxBytes: number): Promise<void> {
     // The path may have been rewritten to the one that the provider knows.
+    this.#target = request.target;
     this.#api ??= detectLlmApi(request.method, request.target);
     // Without a known API, an estimate is never charged.
     if (this.#listeners.length === 0 || this.api === undefined) return;
@@ -204,9 +212,10 @@ export class TokenMeter {
   #settle(usage: TokenUsage | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#usage = usage;
     if (usage === undefined) return;
-    for (const listener of this.#listeners) listener(usage);
+    const model = usage.responseModel ?? readPathModel(this.#target);
+    this.#usage = { ...usage, responseModel: model };
+    for (const listener of this.#listeners) listener(this.#usage);
   }
 }
 

@@ -52,6 +52,6 @@ export interface FinishedUsage {
   readonly cachedInputTokens: number | undefined;
   /** Some counts are estimated: the provider has not reported them. */
   readonly estimated: boolean;
-  /** Model that the response names. */
+  /** Model that the response names, or else the path of the request. */
   readonly responseModel: string | undefined;
 }
