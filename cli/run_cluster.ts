@@ -65,7 +65,8 @@ export async function runCluster(options: ClusterRunOptions): Promise<number> {
       !(error instanceof ConfigurationError ||
         error instanceof ClusterAccessError)
     ) throw error;
-    await printError(error.message);
+    const lineEnd = error instanceof ClusterAccessError ? "\n" : "";
+    await printError(error.message + lineEnd);
     return exitCodes.failure;
   }
 }

@@ -4,7 +4,11 @@ import {
   stringMember,
 } from "../../base/json.ts";
 import type { Clock } from "../../base/clock.ts";
-import { readFileText, readFileTextSync } from "../../base/regular_file.ts";
+import {
+  describeReadError,
+  readFileText,
+  readFileTextSync,
+} from "../../base/regular_file.ts";
 import { parseYaml } from "../../config/yaml/yaml_library.ts";
 
 /** Address and credentials of a Kubernetes API server. */
@@ -139,8 +143,10 @@ async function parseKubeconfig(path: string): Promise<JsonObject> {
   try {
     config = parseYaml(await readFileText(path));
   } catch (cause) {
-    const message = `Cannot read the kubeconfig ${path}`;
-    throw new ClusterAccessError(message, { cause });
+    const message = `Cannot read the kubeconfig "${path}": ${
+      describeReadError(cause)
+    }; name another with --kubeconfig or KUBECONFIG, or run in a pod with a service account`;
+    throw new ClusterAccessError(message);
   }
   if (isJsonObject(config)) return config;
   throw new ClusterAccessError(`The kubeconfig ${path} is no mapping`);

@@ -109,7 +109,10 @@ export class ClusterCache {
     // One line when it begins; the attempts after it are for debugging.
     const level = this.#failing.has(path) ? "debug" : "error";
     this.#failing.set(path, error.message);
-    log[level]("Cannot read from the API server", { path, error });
+    log[level]("Cannot read from the API server, attempting again", {
+      path,
+      error,
+    });
   }
 }
 
