@@ -45,7 +45,7 @@ export async function startTestGateway(
     writeLog: (line) => log.push(line),
     writeAccessLog: (line) => accessLog.push(line),
     workers: {
-      entry: new URL("../../main.ts#worker", import.meta.url),
+      entry: new URL("../../worker.ts", import.meta.url),
       writeLog: (lines) => addLines(log, lines),
       writeAccessLog: (lines) => addLines(accessLog, lines),
     },
