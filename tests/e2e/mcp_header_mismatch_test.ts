@@ -56,3 +56,40 @@ for (const { name, body, id } of cases) {
     });
   });
 }
+
+Deno.test("gateway removes headers that a backend could take for those of MCP", async () => {
+  let seen: readonly string[] = [];
+  await using upstream = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    ({ headers }) => {
+      seen = [...headers.keys()].filter((name) => name.startsWith("mcp"));
+      return new Response("{}");
+    },
+  );
+  await using gateway = await startTestGateway({
+    routes: [{
+      policies: {
+        authorization: {
+          action: "Allow",
+          policy: { matchExpressions: ["mcp.tool.name == 'echo'"] },
+        },
+      },
+      backends: [{ host: `127.0.0.1:${upstream.addr.port}` }],
+    }],
+  });
+
+  const response = await fetch(gateway.origin, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "Mcp_Method": "tools/call",
+      "Mcp-Name": "echo",
+      "mcp_name": "drop_table",
+    },
+    body: JSON.stringify({ ...call, id: 1 }),
+  });
+
+  assert.equal(response.status, 200);
+  await response.body?.cancel();
+  assert.deepEqual(seen, ["mcp-name"]);
+});

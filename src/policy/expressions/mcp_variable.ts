@@ -12,6 +12,7 @@ import {
 import { mapValue, type Value } from "../../cel/library.ts";
 import { claimsValue, lazyMap } from "../../cel/values.ts";
 import type { HeaderList } from "../../http/header_list.ts";
+import { lookAlikeRemover } from "../../http/look_alikes.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { readJsonBody } from "./json_body.ts";
 
@@ -61,6 +62,7 @@ export class McpReader {
    */
   async read(request: RequestMessage): Promise<McpMessage | undefined> {
     const { headers } = request;
+    removeLookAlikes(headers);
     const body = await readJsonBody(
       request,
       MAX_MESSAGE_BYTES,
@@ -79,6 +81,9 @@ export class McpReader {
     return { ...session, ...message };
   }
 }
+
+/** A backend on CGI or WSGI would take them for the headers that are compared. */
+const removeLookAlikes = lookAlikeRemover(["mcp-method", "mcp-name"]);
 
 /** Returns the header that contradicts the body: servers of revision 2026-07-28 reject it, others may trust it. */
 function findContradiction(
