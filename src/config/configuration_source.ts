@@ -9,8 +9,19 @@ export interface ConfigurationSource {
   read(): Promise<readonly ConfigText[]>;
   /** Resolves once watching has started; then yields after each change until `signal` aborts. */
   watch(options: WatchOptions): Promise<AsyncIterable<void>>;
-  /** Returns the resources that do not come from texts, such as those of a cluster. */
-  readonly objects?: () => ObjectResources;
+}
+
+/** A source with resources that do not come from texts, such as those of a cluster. */
+export interface ObjectSource extends ConfigurationSource {
+  /** Returns the resources as they are now. */
+  objects(): ObjectResources;
+}
+
+/** Reports whether a source has resources that do not come from texts. */
+export function isObjectSource(
+  source: ConfigurationSource,
+): source is ObjectSource {
+  return "objects" in source;
 }
 
 /** Resources at one moment. */

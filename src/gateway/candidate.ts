@@ -7,7 +7,10 @@ import { systemClock } from "../base/clock.ts";
 import { readFileText, readFileTextSync } from "../base/regular_file.ts";
 import { runInSlices } from "../base/slices.ts";
 import { type Compiled, compileInSlices } from "../compile/compile.ts";
-import type { ConfigurationSource } from "../config/configuration_source.ts";
+import {
+  type ConfigurationSource,
+  isObjectSource,
+} from "../config/configuration_source.ts";
 import {
   type ConfigText,
   type Diagnostic,
@@ -79,7 +82,7 @@ export async function loadCandidate(
     loadInSteps(sources, environment, schemasOf(policies)),
     systemClock,
   );
-  const objects = source.objects?.();
+  const objects = isObjectSource(source) ? source.objects() : undefined;
   const loaded = objects === undefined ? fromTexts : {
     ...fromTexts,
     resources: mergeResourceSets(fromTexts.resources, objects.resources),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {
-  type ConfigurationSource,
+  type ObjectSource,
   textSource,
 } from "../../src/config/configuration_source.ts";
 import type { Outcomes } from "../../src/compile/outcomes.ts";
@@ -11,7 +11,7 @@ import { loadCandidate } from "../../src/gateway/candidate.ts";
 /** Starts a gateway with resources as they come from a cluster: an invalid one does not reject the others. */
 async function startWith(resources: string) {
   const { loaded } = await loadCandidate(textSource(resources));
-  const source: ConfigurationSource = {
+  const source: ObjectSource = {
     ...textSource('config: { adminAddr: "off", statsAddr: "off" }\n'),
     objects: () => ({
       resources: { ...loaded.resources, isolatesErrors: true },

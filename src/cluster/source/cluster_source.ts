@@ -10,6 +10,7 @@ import type { Log } from "../../base/log.ts";
 import type {
   ConfigurationSource,
   ObjectResources,
+  ObjectSource,
 } from "../../config/configuration_source.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
@@ -53,7 +54,7 @@ const QUIET_MS = 20;
 const MAX_DELAY_MS = 200;
 
 /** Configuration from the resources of a cluster. */
-export class ClusterSource implements ConfigurationSource {
+export class ClusterSource implements ObjectSource {
   readonly cache: ClusterCache;
   readonly #options: ClusterSourceOptions;
   readonly #collections: readonly Collection[];
@@ -80,13 +81,13 @@ export class ClusterSource implements ConfigurationSource {
     return await this.#options.settings.read();
   }
 
-  objects = (): ObjectResources => {
+  objects(): ObjectResources {
     this.#taken = this.state();
     return {
       resources: { ...this.#taken.resources, isolatesErrors: true },
       version: String(this.cache.version),
     };
-  };
+  }
 
   /** Returns the state that was taken last to be applied. */
   get taken(): ClusterState | undefined {
