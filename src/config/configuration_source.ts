@@ -1,3 +1,4 @@
+import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
 import { readConfigFiles } from "./read.ts";
@@ -15,6 +16,8 @@ export interface ConfigurationSource {
 export interface ObjectSource extends ConfigurationSource {
   /** Returns the resources as they are now. */
   objects(): ObjectResources;
+  /** Returns the endpoints that have changed since the last call of either; `undefined` if anything else has, too. */
+  changedEndpoints(): ServiceSlices | undefined;
 }
 
 /** Reports whether a source has resources that do not come from texts. */

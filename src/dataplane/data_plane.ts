@@ -1,3 +1,4 @@
+import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { Outcomes } from "../compile/outcomes.ts";
@@ -17,6 +18,8 @@ import type {
 export interface DataPlane extends ThreadProfiler {
   /** Compiles and applies a configuration; on any error nothing changes. */
   apply(resources: ResourceSet): Promise<ApplyResult>;
+  /** Replaces the endpoints of some services; the configuration, and the endpoints of other services, stay. */
+  setEndpoints(changed: ServiceSlices): Promise<void>;
   /** Describes the current configuration for `/config_dump`; secrets are redacted. */
   describe(): Promise<DataPlaneDescription>;
   /** Describes the part of `describe` that changes without a reload. */

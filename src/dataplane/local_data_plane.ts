@@ -1,3 +1,4 @@
+import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
@@ -11,6 +12,7 @@ import {
   compileInSlices,
   emptyDescription,
 } from "../compile/compile.ts";
+import { compileServiceSlices } from "../compile/routes/service_endpoints.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
@@ -131,6 +133,12 @@ export class LocalDataPlane implements DataPlane {
     const result = this.#applying.then(() => this.#apply(resources));
     this.#applying = result.catch(() => {});
     return result;
+  }
+
+  setEndpoints(changed: ServiceSlices): Promise<void> {
+    this.#upstreams.endpoints.update(compileServiceSlices(changed));
+    this.#upstreams.retainOnly(this.#snapshots.current);
+    return Promise.resolve();
   }
 
   async describe(): Promise<DataPlaneDescription> {

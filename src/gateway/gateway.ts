@@ -13,7 +13,10 @@ import {
   loadCandidate,
   locateDiagnostics,
 } from "./candidate.ts";
-import type { ConfigurationSource } from "../config/configuration_source.ts";
+import {
+  type ConfigurationSource,
+  isObjectSource,
+} from "../config/configuration_source.ts";
 import {
   type Diagnostic,
   formatDiagnostic,
@@ -248,10 +251,30 @@ export class Gateway {
 
   async #follow(changes: AsyncIterable<void>): Promise<void> {
     for await (const _ of changes) {
+      if (await this.#updateEndpoints()) continue;
       await this.#reloadIf(({ fingerprint }) =>
         fingerprint !== this.#fingerprint
       );
     }
+  }
+
+  /** Passes on endpoints, if nothing else has changed; returns false when a reload is needed. */
+  async #updateEndpoints(): Promise<boolean> {
+    const { config } = this.#options;
+    await this.#reloading;
+    // A configuration that was rejected had endpoints that are not in force.
+    const isCurrent = this.#record.status.lastRejected === undefined;
+    if (!isCurrent || !isObjectSource(config)) return false;
+    const changed = config.changedEndpoints();
+    if (changed === undefined) return false;
+    try {
+      await this.dataPlane.setEndpoints(changed);
+    } catch (error) {
+      this.#log.error("Cannot change endpoints, reloading", { error });
+      return false;
+    }
+    this.#log.debug("Endpoints changed", { services: changed.size });
+    return true;
   }
 
   /** Applies a configuration unless it has errors; returns all its diagnostics. */

@@ -16,6 +16,11 @@ export class EndpointTable {
     this.#endpoints = endpoints;
   }
 
+  /** Replaces the endpoints of some services; the others keep theirs. */
+  update(changed: ServiceEndpoints): void {
+    this.#endpoints = new Map([...this.#endpoints, ...changed]);
+  }
+
   /** Returns all endpoints of a port of a service. */
   of({ name, portName }: ServicePort): readonly Endpoint[] {
     return this.#endpoints.get(name)?.get(portName) ?? [];

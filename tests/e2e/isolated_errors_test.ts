@@ -1,23 +1,13 @@
 import assert from "node:assert/strict";
-import {
-  type ObjectSource,
-  textSource,
-} from "../../src/config/configuration_source.ts";
 import type { Outcomes } from "../../src/compile/outcomes.ts";
+import { ChangingObjects, readObjects } from "../harness/changing_objects.ts";
 import { freePort } from "../harness/free_port.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
-import { loadCandidate } from "../../src/gateway/candidate.ts";
 
 /** Starts a gateway with resources as they come from a cluster: an invalid one does not reject the others. */
 async function startWith(resources: string) {
-  const { loaded } = await loadCandidate(textSource(resources));
-  const source: ObjectSource = {
-    ...textSource('config: { adminAddr: "off", statsAddr: "off" }\n'),
-    objects: () => ({
-      resources: { ...loaded.resources, isolatesErrors: true },
-      version: "1",
-    }),
-  };
+  const source = new ChangingObjects();
+  source.replace(await readObjects(resources));
   let outcomes: Outcomes | undefined;
   const gateway = await Gateway.start({
     config: source,

@@ -186,3 +186,18 @@ export type ConfigMap = s.Infer<typeof configMapSchema>;
 export type Namespace = s.Infer<typeof namespaceSchema>;
 /** A permission to refer to resources of its namespace. */
 export type ReferenceGrant = s.Infer<typeof referenceGrantSchema>;
+
+/** All slices of some services, by `namespace/name` of the service. */
+export type ServiceSlices = ReadonlyMap<string, readonly EndpointSlice[]>;
+
+/** Returns the service of a slice, `namespace/name`. */
+export function serviceOf(
+  { metadata: { namespace = "", labels = {} } }: {
+    readonly metadata: {
+      readonly namespace?: string;
+      readonly labels?: Readonly<Record<string, string>>;
+    };
+  },
+): string {
+  return `${namespace}/${labels["kubernetes.io/service-name"] ?? ""}`;
+}

@@ -1,3 +1,4 @@
+import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
 import {
   type KindSchemas,
   type Resource,
@@ -17,6 +18,7 @@ import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import { type AddressPool, noPool } from "./address_pool.ts";
 import { ClusterCache } from "./cluster_cache.ts";
 import { type Collection, createCollections } from "./collections.ts";
+import { SliceIndex } from "./slice_index.ts";
 import { type ReadObject, readObject, type Rejection } from "./read_objects.ts";
 
 /** Dependencies of reading a cluster. */
@@ -63,6 +65,9 @@ export class ClusterSource implements ObjectSource {
   #state: ClusterState | undefined;
   #stateVersion = -1;
   #taken: ClusterState | undefined;
+  readonly #slices = new SliceIndex();
+  /** Something besides endpoints has changed since it was taken. */
+  #hasChanged = false;
   #wake: (() => void) | undefined;
 
   constructor(options: ClusterSourceOptions) {
@@ -71,7 +76,12 @@ export class ClusterSource implements ObjectSource {
     this.cache = new ClusterCache({
       ...options,
       collections: this.#collections,
-      onChange: () => this.#wake?.(),
+      onChange: (collection, now, before) => {
+        if (collection.kind === "EndpointSlice") {
+          this.#slices.onChange(now, before);
+        } else this.#hasChanged = true;
+        this.#wake?.();
+      },
     });
   }
 
@@ -83,10 +93,29 @@ export class ClusterSource implements ObjectSource {
 
   objects(): ObjectResources {
     this.#taken = this.state();
+    this.#hasChanged = false;
+    this.#slices.takeChanged();
     return {
       resources: { ...this.#taken.resources, isolatesErrors: true },
       version: String(this.cache.version),
     };
+  }
+
+  changedEndpoints(): ServiceSlices | undefined {
+    if (this.#hasChanged) return undefined;
+    const collection = this.#collections.find(({ kind }) =>
+      kind === "EndpointSlice"
+    );
+    const read = (object: KubernetesObject) =>
+      collection && this.#readOnce(object, collection).resource;
+    return new Map(
+      this.#slices.takeChanged().entries().map(([service, objects]) => [
+        service,
+        objects.map(read).filter((resource) =>
+          resource?.kind === "EndpointSlice"
+        ),
+      ]),
+    );
   }
 
   /** Returns the state that was taken last to be applied. */

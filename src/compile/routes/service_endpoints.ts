@@ -1,7 +1,9 @@
-import type { EndpointSlice } from "../../api/resources/cluster_kinds.ts";
+import {
+  type EndpointSlice,
+  serviceOf,
+  type ServiceSlices,
+} from "../../api/resources/cluster_kinds.ts";
 import type { Endpoint, ServiceEndpoints } from "../../snapshot/snapshot.ts";
-
-const SERVICE_LABEL = "kubernetes.io/service-name";
 
 type SliceEndpoint = NonNullable<EndpointSlice["endpoints"]>[number];
 
@@ -13,13 +15,16 @@ type SliceEndpoint = NonNullable<EndpointSlice["endpoints"]>[number];
 export function compileEndpoints(
   slices: readonly EndpointSlice[],
 ): ServiceEndpoints {
-  const byService = Map.groupBy(
-    slices.filter(({ addressType }) => addressType !== "FQDN"),
-    ({ metadata: { namespace, labels = {} } }) =>
-      `${namespace}/${labels[SERVICE_LABEL] ?? ""}`,
-  );
+  return compileServiceSlices(Map.groupBy(slices, serviceOf));
+}
+
+/** Does the same for some services. */
+export function compileServiceSlices(slices: ServiceSlices): ServiceEndpoints {
   return new Map(
-    byService.entries().map(([service, own]) => [service, endpointsOf(own)]),
+    slices.entries().map(([service, own]) => [
+      service,
+      endpointsOf(own.filter(({ addressType }) => addressType !== "FQDN")),
+    ]),
   );
 }
 

@@ -1,3 +1,4 @@
+import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
@@ -54,6 +55,7 @@ export interface WorkerCalls {
   /** Puts the configuration into force; returns which ports have opened and closed. */
   commit(): readonly PortEvent[];
   abandon(): void;
+  setEndpoints(changed: ServiceSlices): void;
   describe(): DataPlaneDescription;
   describeState(): PolicyStateDescription;
   addresses(): readonly PortAddress[];

@@ -1,3 +1,4 @@
+import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
 import {
   emptyResourceSet,
   type ResourceSet,
@@ -24,6 +25,8 @@ export interface WorkerConfigurationOptions {
 export class WorkerConfiguration {
   readonly #options: WorkerConfigurationOptions;
   #resources = emptyResourceSet;
+  /** Endpoints that have changed since the configuration came into force. */
+  #endpoints: ServiceSlices = new Map();
   /** Port numbers that are open, by key. */
   #claimed: ReadonlyMap<string, number> = new Map();
   /** Serializes changes. */
@@ -37,6 +40,13 @@ export class WorkerConfiguration {
     return this.#serialize(() => this.#apply(resources));
   }
 
+  setEndpoints(changed: ServiceSlices): Promise<void> {
+    return this.#serialize(async () => {
+      this.#endpoints = new Map([...this.#endpoints, ...changed]);
+      await this.#options.threads().callAll("setEndpoints", changed);
+    });
+  }
+
   /**
    * Brings a replacement to the configuration in force, and calls `serve` before it can change.
    * @throws When that is not possible.
@@ -48,6 +58,7 @@ export class WorkerConfiguration {
       const { reason } = await thread.call("open", this.#claimed);
       if (reason !== undefined) throw new Error(reason);
       await thread.call("commit");
+      await thread.call("setEndpoints", this.#endpoints);
       serve();
     });
   }
@@ -93,6 +104,7 @@ export class WorkerConfiguration {
     const failure = opened.find(({ reason }) => reason !== undefined);
     if (failure !== undefined) return failure;
     this.#resources = resources;
+    this.#endpoints = new Map();
     this.#claimed = claimed;
     const [events = []] = await threads.callAll("commit");
     replayPorts(events, this.#options.portObserver);

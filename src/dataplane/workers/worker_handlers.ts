@@ -48,6 +48,7 @@ export function createWorkerHandlers(
       return ports.take();
     },
     abandon: () => takeStaged()?.abandon(),
+    setEndpoints: (changed) => dataPlane.setEndpoints(changed),
     describe: () => dataPlane.describe(),
     describeState: () => dataPlane.describeState(),
     addresses: () => dataPlane.addresses(),

@@ -1,3 +1,4 @@
+import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -116,6 +117,10 @@ export class WorkerPool implements DataPlane {
 
   apply(resources: ResourceSet): Promise<ApplyResult> {
     return this.#configuration.apply(resources);
+  }
+
+  setEndpoints(changed: ServiceSlices): Promise<void> {
+    return this.#configuration.setEndpoints(changed);
   }
 
   async describe(): Promise<DataPlaneDescription> {

@@ -60,6 +60,7 @@ export class FakeTarget implements AdminTarget {
     refreshKeys: () => Promise.resolve(),
     collectMetrics: () => Promise.resolve("up 1\n"),
     apply: () => Promise.reject(new TypeError("not expected")),
+    setEndpoints: () => Promise.resolve(),
     addresses: () => Promise.resolve([]),
     setLogLevel: () => Promise.resolve(),
     traceNext: () => Promise.reject(new TypeError("not expected")),
