@@ -118,9 +118,9 @@ export interface TaskTree {
   readonly listeners: readonly ListenerTask[];
   readonly upstreams: readonly UpstreamTask[];
   /** Keys of identity providers; `fetchingMs` is set during a fetch. */
-  readonly keySets: readonly unknown[];
+  readonly keySets: readonly DocumentDescription[];
   /** Metadata of authorization servers; `fetchingMs` is set during a fetch. */
-  readonly providerMetadata: readonly unknown[];
+  readonly providerMetadata: readonly DocumentDescription[];
   /** Global limits, with the share that this process holds. */
   readonly leases: readonly unknown[];
   /** Readers of traces. */
@@ -236,11 +236,18 @@ export type DataPlaneDescription = Description & PolicyStateDescription;
 /** State that policies keep and fetch. */
 export interface PolicyStateDescription {
   /** State of the keys of identity providers: issuers, source, key IDs, age, next refresh, last error. */
-  readonly keySets: readonly unknown[];
+  readonly keySets: readonly DocumentDescription[];
   /** State of the metadata of authorization servers. */
-  readonly providerMetadata: readonly unknown[];
+  readonly providerMetadata: readonly DocumentDescription[];
   /** Local limits, then shared ones, each with what is left. */
   readonly budgets: readonly BudgetDescription[];
+}
+
+/** Keys or metadata of an identity provider; see `DocumentState` for the other fields. */
+export interface DocumentDescription {
+  /** URL, file or `inline`. */
+  readonly source: string;
+  readonly [more: string]: unknown;
 }
 
 /** A limit; fields beyond these depend on its kind. */

@@ -123,7 +123,7 @@ export class LocalDataPlane implements DataPlane {
     addStateMetrics(options.metrics.registry, {
       downstream: () => this.#listeners.stats(),
       upstream: () => this.#upstreams.stats(),
-      keySets: () => this.#state.keySets(),
+      keySets: () => this.#state.fetchedKeySets(),
       localLimits: () => this.#state.limits(),
       globalLimiters: () => this.#state.globalLimiters(),
     });

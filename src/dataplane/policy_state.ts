@@ -2,7 +2,10 @@ import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
 import { IdentityStore } from "../identity/identity_store.ts";
-import type { DocumentCache } from "../identity/documents/document_cache.ts";
+import {
+  noDocumentCache,
+  type SharedDocuments,
+} from "../identity/documents/document_cache.ts";
 import type { LoginState } from "../oauth/login_state.ts";
 import {
   LocalRegistrationTurns,
@@ -36,7 +39,7 @@ export interface PolicyStateOptions {
 export interface SharedPolicyState {
   readonly counters: CounterStore;
   readonly logins: LoginState;
-  readonly documents: DocumentCache;
+  readonly documents: SharedDocuments;
   readonly registrations: RegistrationTurns;
   /** Limiters over Deno KV. */
   readonly kvLimiters: Pick<GlobalLimiters, "lease" | "open">;
@@ -65,7 +68,10 @@ export class PolicyState {
     this.#identity = new IdentityStore({
       clock,
       log: logger.module("identity"),
-      cache: shared?.documents ?? createDocumentCache(options),
+      cache: shared === undefined
+        ? createDocumentCache(options)
+        : noDocumentCache,
+      shared: shared?.documents,
     });
     this.#logins = shared?.logins ?? createLoginState(options);
     this.#registrations = shared?.registrations ??
@@ -136,6 +142,11 @@ export class PolicyState {
 
   keySets(): ReturnType<IdentityStore["describe"]> {
     return this.#identity.describe();
+  }
+
+  /** Describes the key sets that this thread fetches. */
+  fetchedKeySets(): ReturnType<IdentityStore["fetched"]> {
+    return this.#identity.fetched();
   }
 
   providerMetadata(): ReturnType<IdentityStore["describeMetadata"]> {

@@ -6,11 +6,21 @@ import {
   describeAddress,
   type DocumentAddress,
 } from "./documents/document_client.ts";
-import type { DocumentCache } from "./documents/document_cache.ts";
+import type {
+  DocumentCache,
+  DocumentPlace,
+  SharedDocuments,
+} from "./documents/document_cache.ts";
 import type { KeyLocation } from "./keys/key_location.ts";
-import { RemoteKeys, type RemoteKeysOptions } from "./keys/remote_keys.ts";
+import {
+  type KeySetState,
+  RemoteKeys,
+  type RemoteKeysOptions,
+} from "./keys/remote_keys.ts";
+import type { RemoteDocument } from "./documents/remote_document.ts";
 import {
   createRemoteMetadata,
+  type MetadataEntry,
   type RemoteMetadata,
 } from "./documents/remote_metadata.ts";
 import { TokenVerifier, type TokenVerifierOptions } from "./token_verifier.ts";
@@ -21,6 +31,10 @@ export interface IdentityLease {
   keys(location: KeyLocation): RemoteKeys;
   /** Returns the metadata of an authorization server, shared likewise. */
   metadata(addresses: readonly DocumentAddress[]): RemoteMetadata;
+  /** Returns one of these documents, for copies in other threads. */
+  document(
+    place: DocumentPlace,
+  ): Pick<RemoteDocument<unknown>, "latest" | "fresh">;
   /** Creates a token verifier; the store reports on it until the lease is released. */
   verifier(options: TokenVerifierOptions): TokenVerifier;
   /** Drops entries without other users; requests in progress may continue to use them. */
@@ -32,6 +46,8 @@ export interface IdentityStoreOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly cache: DocumentCache;
+  /** Set when another thread fetches documents, for several. */
+  readonly shared?: SharedDocuments | undefined;
 }
 
 /** Keys and metadata of identity providers, shared across configurations. */
@@ -40,7 +56,7 @@ export class IdentityStore {
   readonly #options: RemoteKeysOptions;
   readonly #keys = new SharedMap<RemoteKeys>();
   readonly #metadata = new SharedMap<
-    { readonly source: string; readonly document: RemoteMetadata }
+    MetadataEntry & { readonly source: string }
   >();
   readonly #verifiers = new Set<TokenVerifier>();
 
@@ -50,23 +66,37 @@ export class IdentityStore {
 
   lease(): IdentityLease {
     const releases: (() => void)[] = [];
-    const share = <T>(map: SharedMap<T>, key: unknown, create: () => T): T => {
-      const { value, release } = map.acquire(JSON.stringify(key), create);
+    const share = <T extends { release(): void }>(
+      map: SharedMap<T>,
+      key: unknown,
+      create: () => T,
+    ): T => {
+      const { value, release } = map.acquire(
+        JSON.stringify(key),
+        create,
+        (value) => value.release(),
+      );
       releases.push(release);
       return value;
     };
+    const keys = (location: KeyLocation) =>
+      share(
+        this.#keys,
+        location,
+        () => new RemoteKeys(location, this.#options),
+      );
+    const metadata = (addresses: readonly DocumentAddress[]) =>
+      share(this.#metadata, addresses, () => ({
+        source: addresses.map(describeAddress).join(" or "),
+        ...createRemoteMetadata(addresses, this.#options),
+      })).document;
     return {
-      keys: (location) =>
-        share(
-          this.#keys,
-          location,
-          () => new RemoteKeys(location, this.#options),
-        ),
-      metadata: (addresses) =>
-        share(this.#metadata, addresses, () => ({
-          source: addresses.map(describeAddress).join(" or "),
-          document: createRemoteMetadata(addresses, this.#options),
-        })).document,
+      keys,
+      metadata,
+      document: (place) =>
+        place.kind === "jwks"
+          ? keys({ kind: "remote", address: place.address }).document
+          : metadata(place.addresses),
       verifier: (options) => {
         const verifier = new TokenVerifier(options);
         this.#verifiers.add(verifier);
@@ -89,6 +119,12 @@ export class IdentityStore {
       ],
       ...keys.describe(),
     }));
+  }
+
+  /** Describes the key sets that this store fetches itself. */
+  fetched(): readonly KeySetState[] {
+    return [...this.#keys.values()].filter(({ isShared }) => !isShared)
+      .map((keys) => keys.describe());
   }
 
   /** Describes the metadata of all authorization servers in use. */

@@ -1,4 +1,4 @@
-import type { DocumentCache } from "../../identity/documents/document_cache.ts";
+import { IdentityStore } from "../../identity/identity_store.ts";
 import type { LoginState } from "../../oauth/login_state.ts";
 import { LocalRegistrationTurns } from "../../policy/mcp/registration_turns.ts";
 import {
@@ -7,9 +7,17 @@ import {
 } from "../../ratelimit/global_limiters.ts";
 import { LimitRegistry } from "../../ratelimit/shared/limit_registry.ts";
 import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
-import { addLimitMetrics } from "../../telemetry/metrics/state_metrics.ts";
+import {
+  addKeySetMetrics,
+  addLimitMetrics,
+} from "../../telemetry/metrics/state_metrics.ts";
 import { describeLimitStores } from "../bounded_stores.ts";
-import type { BoundedStore, BudgetDescription } from "../data_plane.ts";
+import type {
+  BoundedStore,
+  BudgetDescription,
+  DocumentDescription,
+  PolicyStateDescription,
+} from "../data_plane.ts";
 import {
   createDocumentCache,
   createLoginState,
@@ -17,6 +25,7 @@ import {
 } from "../kv_stores.ts";
 import { describeBudget, describeGlobalBudget } from "../policy_state.ts";
 import type { CallHandlers } from "../workers/channel.ts";
+import { serveDocuments } from "./shared_documents.ts";
 import type { StateCalls } from "./state_calls.ts";
 
 /** A worker that uses the state. */
@@ -33,7 +42,7 @@ export class ControlState {
   readonly #limits: LimitRegistry;
   readonly #limiters: GlobalLimiters;
   readonly #logins: LoginState;
-  readonly #documents: DocumentCache;
+  readonly #identity: IdentityStore;
   readonly #registrations: LocalRegistrationTurns;
 
   constructor(options: KvStoreOptions) {
@@ -44,7 +53,11 @@ export class ControlState {
       log: logger.module("ratelimit"),
     });
     this.#logins = createLoginState(options);
-    this.#documents = createDocumentCache(options);
+    this.#identity = new IdentityStore({
+      clock,
+      log: logger.module("identity"),
+      cache: createDocumentCache(options),
+    });
     this.#registrations = new LocalRegistrationTurns(clock);
   }
 
@@ -55,6 +68,7 @@ export class ControlState {
     /** Providers of the registrations under way. */
     const registrations: string[] = [];
     const { grants } = this.#logins;
+    const documents = serveDocuments(this.#identity);
     return {
       thread,
       handlers: {
@@ -75,15 +89,29 @@ export class ControlState {
           registrations.splice(registrations.indexOf(provider), 1);
           this.#registrations.end(provider);
         },
-        loadDocument: (kind, source) => this.#documents.load(kind, source),
-        saveDocument: (kind, source, document) =>
-          this.#documents.save(kind, source, document),
+        ...documents.handlers,
       },
       end: () => {
+        documents.end();
         this.#limits.removeThread(thread);
         for (const lease of leases.values()) lease.release();
         for (const provider of registrations) this.#registrations.end(provider);
       },
+    };
+  }
+
+  /** Completes the description of documents by a worker, which only gets them. */
+  completeDocuments<Description extends DocumentDescriptions>(
+    description: Description,
+  ): Description {
+    const { keySets, providerMetadata } = description;
+    return {
+      ...description,
+      keySets: complete(keySets, this.#identity.fetched()),
+      providerMetadata: complete(
+        providerMetadata,
+        this.#identity.describeMetadata(),
+      ),
     };
   }
 
@@ -105,8 +133,14 @@ export class ControlState {
     return describeLimitStores(this.#limits.counts());
   }
 
-  /** Adds the metrics of limits. */
+  /** Fetches the keys and metadata of identity providers now; never rejects. */
+  refetchKeys(): Promise<void> {
+    return this.#identity.refetch();
+  }
+
+  /** Adds the metrics of key sets and limits. */
   addMetrics(registry: MetricRegistry): void {
+    addKeySetMetrics(registry, () => this.#identity.fetched());
     addLimitMetrics(registry, {
       localLimits: () => this.#limits.counts(),
       globalLimiters: () => this.#limiters.count(),
@@ -119,7 +153,7 @@ export class ControlState {
     await Promise.all([
       this.#limiters.close(),
       this.#logins.close(),
-      this.#documents.close(),
+      this.#identity.close(),
     ]);
   }
 
@@ -142,6 +176,23 @@ export class ControlState {
         limiters.find(place)?.refund(uses, takenAt),
     } satisfies Partial<CallHandlers<StateCalls>>;
   }
+}
+
+type DocumentDescriptions = Pick<
+  PolicyStateDescription,
+  "keySets" | "providerMetadata"
+>;
+
+/** Replaces descriptions by those of the same source that the control thread has. */
+function complete(
+  descriptions: readonly DocumentDescription[],
+  own: readonly { readonly source: string }[],
+): readonly DocumentDescription[] {
+  const bySource = Map.groupBy(own, ({ source }) => source);
+  return descriptions.map((each) => ({
+    ...each,
+    ...bySource.get(each.source)?.shift(),
+  }));
 }
 
 const closedLimiter = {

@@ -1,6 +1,6 @@
 import type {
   CachedDocument,
-  DocumentKind,
+  DocumentPlace,
 } from "../../identity/documents/document_cache.ts";
 import type { GlobalLimit } from "../../ratelimit/global_limit.ts";
 import type {
@@ -14,7 +14,7 @@ import type {
 } from "../../ratelimit/shared/limit_registry.ts";
 
 /** Calls of a worker to the control thread, for state that the policies of all workers share. */
-export interface StateCalls {
+export interface StateCalls extends DocumentCalls {
   /** Returns the memory of local limits, until they are released. */
   acquireLimits(requests: readonly LimitRequest[]): LimitGrant;
   releaseLimit(request: LimitRequest): void;
@@ -44,11 +44,19 @@ export interface StateCalls {
   /** Those of `RegistrationTurns`. */
   beginRegistration(provider: string): boolean;
   endRegistration(provider: string): void;
-  /** Those of `DocumentCache`. */
-  loadDocument(kind: DocumentKind, source: string): CachedDocument | undefined;
-  saveDocument(
-    kind: DocumentKind,
-    source: string,
-    document: CachedDocument,
-  ): void;
 }
+
+/** Calls of a worker for documents of identity providers. */
+export interface DocumentCalls {
+  /** Uses a document until its release. @param id Identifies this use. */
+  useDocument(id: number, place: DocumentPlace): void;
+  releaseDocument(id: number): void;
+  /** The following are those of `RemoteDocument`. */
+  latestDocument(id: number): CachedDocument | undefined;
+  freshDocument(id: number, newerThan: number | undefined): DocumentReply;
+}
+
+/** A document, or why it is not available and the seconds until the next attempt. */
+export type DocumentReply =
+  | { readonly document: CachedDocument }
+  | { readonly failure: string; readonly retryAfter: number };

@@ -1,5 +1,4 @@
 import type { Clock } from "../../base/clock.ts";
-import type { DocumentCache } from "../../identity/documents/document_cache.ts";
 import type { LoginState } from "../../oauth/login_state.ts";
 import type {
   DescriptorUse,
@@ -14,6 +13,7 @@ import type { LimitRequest } from "../../ratelimit/shared/limit_registry.ts";
 import { SharedCounterStore } from "../../ratelimit/shared/shared_counter_store.ts";
 import type { SharedPolicyState } from "../policy_state.ts";
 import type { Channel } from "../workers/channel.ts";
+import { createSharedDocuments } from "./shared_documents.ts";
 import type { StateCalls } from "./state_calls.ts";
 
 type Control = Pick<
@@ -39,7 +39,7 @@ export function createWorkerState(
   return {
     counters: new SharedCounterStore(source, clock),
     logins: createLogins(control),
-    documents: createDocuments(control),
+    documents: createSharedDocuments(control),
     registrations: {
       begin: (provider) => control.call("beginRegistration", provider),
       end: (provider) => control.notify("endRegistration", provider),
@@ -57,15 +57,6 @@ function createLogins(control: Control): LoginState {
       isEnded: (grant) => control.call("isGrantEnded", grant),
     },
     secret: () => control.call("loginSecret"),
-    close: () => Promise.resolve(),
-  };
-}
-
-function createDocuments(control: Control): DocumentCache {
-  return {
-    load: (kind, source) => control.call("loadDocument", kind, source),
-    save: (kind, source, document) =>
-      control.call("saveDocument", kind, source, document),
     close: () => Promise.resolve(),
   };
 }

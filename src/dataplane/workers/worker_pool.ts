@@ -124,11 +124,11 @@ export class WorkerPool implements DataPlane {
   }
 
   async describe(): Promise<DataPlaneDescription> {
-    return this.#withBudgets(await this.#threads.callOne("describe"));
+    return this.#complete(await this.#threads.callOne("describe"));
   }
 
   async describeState(): Promise<PolicyStateDescription> {
-    return this.#withBudgets(await this.#threads.callOne("describeState"));
+    return this.#complete(await this.#threads.callOne("describeState"));
   }
 
   addresses(): Promise<readonly PortAddress[]> {
@@ -157,6 +157,7 @@ export class WorkerPool implements DataPlane {
   }
 
   async refreshKeys(): Promise<void> {
+    await this.#state.refetchKeys();
     await this.#threads.callAll("refreshKeys");
   }
 
@@ -178,12 +179,11 @@ export class WorkerPool implements DataPlane {
   async tasks(limit: number): Promise<TaskTree> {
     const workers = await this.#threads.callEach("tasks", limit);
     const trees = workers.map(({ worker, result }) => ofWorker(result, worker));
-    const [first] = trees;
+    const [{ keySets, providerMetadata } = noDocuments] = trees;
     return {
       takenAt: new Date(this.#options.clock.now()).toISOString(),
       ...mergeTasks(trees, limit),
-      keySets: first?.keySets ?? [],
-      providerMetadata: first?.providerMetadata ?? [],
+      ...this.#state.completeDocuments({ keySets, providerMetadata }),
       leases: [
         ...this.#state.describeLeases(),
         ...trees.flatMap(({ leases }) => leases),
@@ -264,12 +264,15 @@ export class WorkerPool implements DataPlane {
     });
   }
 
-  /** Adds the budgets that the control thread has to those of a worker. */
-  #withBudgets<Description extends PolicyStateDescription>(
+  /** Adds what the control thread knows to the description of a worker. */
+  #complete<Description extends PolicyStateDescription>(
     description: Description,
   ): Description {
     const own = this.#state.describeBudgets();
-    return { ...description, budgets: [...own, ...description.budgets] };
+    return {
+      ...this.#state.completeDocuments(description),
+      budgets: [...own, ...description.budgets],
+    };
   }
 
   #onEnd(worker: number): void {
@@ -285,6 +288,8 @@ export class WorkerPool implements DataPlane {
     }
   }
 }
+
+const noDocuments = { keySets: [], providerMetadata: [] };
 
 function noWebUi(): Promise<Response> {
   return Promise.reject(new Error("This process has no web UI"));

@@ -30,6 +30,27 @@ export interface DocumentCache {
   close(): Promise<void>;
 }
 
+/** A document of an identity provider. */
+export type DocumentPlace =
+  | { readonly kind: "jwks"; readonly address: DocumentAddress }
+  /** The first of the addresses that provides it counts. */
+  | {
+    readonly kind: "metadata";
+    readonly addresses: readonly DocumentAddress[];
+  };
+
+/** A document that another thread fetches, for several; see `RemoteDocument`. */
+export interface SharedDocument {
+  latest(): Promise<CachedDocument | undefined>;
+  /** @throws {DocumentUnavailableError} */
+  fresh(newerThan: number | undefined): Promise<CachedDocument>;
+  /** Ends the use by this thread. */
+  release(): void;
+}
+
+/** Returns the document of a place. */
+export type SharedDocuments = (place: DocumentPlace) => SharedDocument;
+
 /** A cache that stores nothing. */
 export const noDocumentCache: DocumentCache = {
   load: () => Promise.resolve(undefined),

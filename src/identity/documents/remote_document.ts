@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
+import type { CachedDocument } from "./document_cache.ts";
 
 /** No version of the document is available. */
 export class DocumentUnavailableError extends Error {
@@ -19,19 +20,19 @@ export class DocumentUnavailableError extends Error {
 export class DocumentCoolDownError extends DocumentUnavailableError {}
 
 /** A version of a document. */
-export interface DocumentVersion<T> {
+export interface DocumentVersion<T> extends CachedDocument {
   readonly value: T;
-  /** Milliseconds since the epoch. */
-  readonly fetchedAt: number;
-  /** Time until the next fetch. */
-  readonly freshMs: number;
 }
 
 /** Options of a `RemoteDocument`. */
 export interface RemoteDocumentOptions<T> {
   readonly clock: Clock;
-  /** Fetches the newest version. */
-  fetch(): Promise<DocumentVersion<T>>;
+  /**
+   * Fetches the newest version.
+   * @param newerThan Set when the version that was fetched then lacks something; milliseconds since the epoch.
+   * @throws {DocumentUnavailableError} When another thread has failed to fetch it, and when that tries again.
+   */
+  fetch(newerThan?: number): Promise<DocumentVersion<T>>;
   /** Loads a stored version; called once, before the first fetch; never rejects. */
   restore?(): Promise<DocumentVersion<T> | undefined>;
   /** Maximum age of a version that is used while fetching fails. */
@@ -119,7 +120,7 @@ export class RemoteDocument<T> {
       Math.max(this.#lastDemandAt + this.#options.coolDownMs, this.#retryAt);
     if (this.#fetching !== undefined || this.#now() >= nextAt()) {
       this.#lastDemandAt = this.#now();
-      await this.#refresh();
+      await this.#refresh(this.#current?.fetchedAt);
     }
     if (this.#lastError !== undefined) throw this.#unavailable(nextAt());
     const { fetchedAt = -Infinity } = this.#current ?? {};
@@ -133,6 +134,37 @@ export class RemoteDocument<T> {
   async refetch(): Promise<void> {
     await this.#fetching;
     await this.#refresh();
+  }
+
+  /** Returns the current version, whatever its age, for a copy of this document in another thread. */
+  async latest(): Promise<DocumentVersion<T> | undefined> {
+    if (this.#current === undefined) {
+      await (this.#restoring ??= this.#restore());
+    }
+    return this.#current;
+  }
+
+  /**
+   * Returns a fresh version, for a copy of this document in another thread.
+   * @param newerThan Time of the fetch of the copy, if it lacks something; milliseconds since the epoch. The cool-down applies.
+   * @throws {DocumentUnavailableError} When the last fetch failed.
+   */
+  async fresh(newerThan = -Infinity): Promise<DocumentVersion<T>> {
+    const known = await this.latest();
+    if (known !== undefined && known.fetchedAt <= newerThan) {
+      await this.newer(known.value);
+    } else if (
+      known === undefined || this.#now() - known.fetchedAt >= known.freshMs
+    ) {
+      await this.#afterRefresh();
+    } else {
+      return known;
+    }
+    const current = this.#current;
+    if (current === undefined || this.#lastError !== undefined) {
+      throw this.#unavailable(this.#retryAt);
+    }
+    return current;
   }
 
   describe(): DocumentState {
@@ -163,9 +195,9 @@ export class RemoteDocument<T> {
   }
 
   async #first(): Promise<T> {
-    this.#restoring ??= this.#restore();
-    await this.#restoring;
-    return this.#current === undefined ? this.#afterRefresh() : this.get();
+    return await this.latest() === undefined
+      ? this.#afterRefresh()
+      : this.get();
   }
 
   async #restore(): Promise<void> {
@@ -215,28 +247,42 @@ export class RemoteDocument<T> {
     return this.#now() - fetchedAt < this.#options.maxAgeMs;
   }
 
-  #refresh(): Promise<void> {
-    this.#fetching ??= this.#fetch().finally(() => this.#fetching = undefined);
+  #refresh(newerThan?: number): Promise<void> {
+    this.#fetching ??= this.#fetch(newerThan).finally(() =>
+      this.#fetching = undefined
+    );
     return this.#fetching;
   }
 
-  async #fetch(): Promise<void> {
+  async #fetch(newerThan: number | undefined): Promise<void> {
     this.#refreshes++;
     this.#fetchingSince = this.#now();
     try {
-      const version = await this.#options.fetch();
+      const version = await this.#options.fetch(newerThan);
       const afterFailure = this.#failuresInRow > 0;
       this.#current = version;
       this.#lastError = undefined;
       this.#failuresInRow = this.#retryAt = 0;
+      // Another thread may have fetched it earlier: the cool-down has begun then.
+      this.#lastDemandAt = Math.min(this.#lastDemandAt, version.fetchedAt);
       this.#options.onFetched?.(version, afterFailure);
     } catch (error) {
       this.#failures++;
+      this.#failuresInRow++;
       this.#lastError = error;
-      const backOff = FIRST_BACK_OFF_MS * 2 ** this.#failuresInRow++;
-      this.#retryAt = this.#now() + Math.min(backOff, MAX_BACK_OFF_MS);
+      this.#retryAt = this.#now() + this.#backOffMs(error);
       this.#options.onFailed?.(error);
     }
+  }
+
+  #backOffMs(error: unknown): number {
+    if (!(error instanceof DocumentUnavailableError)) {
+      const delay = FIRST_BACK_OFF_MS * 2 ** (this.#failuresInRow - 1);
+      return Math.min(delay, MAX_BACK_OFF_MS);
+    }
+    // The cool-down of the other thread is part of its delay.
+    this.#lastDemandAt = -Infinity;
+    return error.retryAfter * 1000;
   }
 
   #now(): number {

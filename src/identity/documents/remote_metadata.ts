@@ -11,12 +11,18 @@ import {
   fetchDocument,
   type FetchOptions,
 } from "./document_client.ts";
-import { RemoteDocument } from "./remote_document.ts";
-import { cacheSourceOf } from "./document_cache.ts";
+import { type DocumentVersion, RemoteDocument } from "./remote_document.ts";
+import { type CachedDocument, cacheSourceOf } from "./document_cache.ts";
 import type { RemoteKeysOptions } from "../keys/remote_keys.ts";
 
 /** Metadata of an authorization server, cached for five minutes, and longer while the server is unavailable. */
 export type RemoteMetadata = RemoteDocument<JsonObject>;
+
+/** Metadata, and how to end its use. */
+export interface MetadataEntry {
+  readonly document: RemoteMetadata;
+  release(): void;
+}
 
 /** Deeper nesting could not be serialized again. */
 const MAX_DEPTH = 32;
@@ -27,41 +33,50 @@ const MAX_AGE_MS = 24 * 60 * 60_000;
 export function createRemoteMetadata(
   addresses: readonly DocumentAddress[],
   options: RemoteKeysOptions,
-): RemoteMetadata {
+): MetadataEntry {
   const { clock, log, cancellation, cache } = options;
+  const shared = options.shared?.({ kind: "metadata", addresses });
   const source = addresses.map(describeAddress).join(" ");
   const cacheSource = cacheSourceOf(...addresses);
-  return new RemoteDocument({
+  const document = new RemoteDocument({
     clock,
     maxAgeMs: MAX_AGE_MS,
     coolDownMs: FRESH_MS,
-    async fetch() {
+    async fetch(newerThan) {
+      if (shared !== undefined) {
+        return readVersion(await shared.fresh(newerThan));
+      }
       const fetchedAt = clock.now();
       const text = await fetchFirst(addresses, options);
-      const version = { fetchedAt, freshMs: FRESH_MS };
-      void cache.save("metadata", cacheSource, { text, ...version });
-      return { value: readMetadata(text), ...version };
+      const fetched = { text, fetchedAt, freshMs: FRESH_MS };
+      void cache.save("metadata", cacheSource, fetched);
+      return readVersion(fetched);
     },
     async restore() {
-      const cached = await cache.load("metadata", cacheSource);
+      const cached = await (shared?.latest() ??
+        cache.load("metadata", cacheSource));
       if (cached === undefined) return undefined;
-      const { text, ...version } = cached;
       try {
-        return { value: readMetadata(text), ...version };
+        return readVersion(cached);
       } catch (error) {
         log.warn("Cannot use cached metadata", { source, error });
         return undefined;
       }
     },
     onFetched(_, afterFailure) {
-      if (!afterFailure) return;
+      if (!afterFailure || shared !== undefined) return;
       log.info("Authorization server metadata is available again", { source });
     },
     onFailed(error) {
-      if (cancellation.cancelled) return;
+      if (cancellation.cancelled || shared !== undefined) return;
       log.warn("Cannot fetch authorization server metadata", { source, error });
     },
   });
+  return { document, release: () => shared?.release() };
+}
+
+function readVersion(cached: CachedDocument): DocumentVersion<JsonObject> {
+  return { value: readMetadata(cached.text), ...cached };
 }
 
 /** Returns the first valid document. */

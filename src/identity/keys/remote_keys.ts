@@ -5,6 +5,8 @@ import {
   type CachedDocument,
   cacheSourceOf,
   type DocumentCache,
+  type SharedDocument,
+  type SharedDocuments,
 } from "../documents/document_cache.ts";
 import {
   describeLocation,
@@ -23,6 +25,8 @@ export interface RemoteKeysOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly cache: DocumentCache;
+  /** Set when another thread fetches documents, for several. */
+  readonly shared?: SharedDocuments | undefined;
   /** Aborts fetches when the gateway stops. */
   readonly cancellation: Cancellation;
 }
@@ -52,23 +56,41 @@ export class RemoteKeys implements KeySource {
   readonly #location: KeyLocation;
   readonly #options: RemoteKeysOptions;
   readonly #document: RemoteDocument<KeySet>;
+  readonly #shared: SharedDocument | undefined;
   #last: { readonly text: string; readonly keys: KeySet } | undefined;
 
   constructor(location: KeyLocation, options: RemoteKeysOptions) {
     this.name = describeLocation(location);
     this.#location = location;
     this.#options = options;
+    this.#shared = location.kind === "remote"
+      ? options.shared?.({ kind: "jwks", address: location.address })
+      : undefined;
     this.#document = new RemoteDocument<KeySet>({
       clock: options.clock,
       maxAgeMs: MAX_AGE_MS,
       // Keys in the configuration are always the newest.
       coolDownMs: location.kind === "inline" ? 0 : COOL_DOWN_MS,
-      fetch: () => this.#fetch(),
+      fetch: (newerThan) => this.#fetch(newerThan),
       restore: () => this.#restore(),
       onFetched: ({ value }, afterFailure) =>
         this.#logFetched(value, afterFailure),
       onFailed: (error) => this.#logFailed(error),
     });
+  }
+
+  /** Reports whether another thread fetches these keys; it also logs and counts that. */
+  get isShared(): boolean {
+    return this.#shared !== undefined;
+  }
+
+  get document(): RemoteDocument<KeySet> {
+    return this.#document;
+  }
+
+  /** Ends the use of shared keys. */
+  release(): void {
+    this.#shared?.release();
   }
 
   get(): KeySet | Promise<KeySet> {
@@ -101,8 +123,11 @@ export class RemoteKeys implements KeySource {
     };
   }
 
-  async #fetch(): Promise<DocumentVersion<KeySet>> {
+  async #fetch(newerThan?: number): Promise<DocumentVersion<KeySet>> {
     const location = this.#location;
+    if (this.#shared !== undefined) {
+      return await this.#read(await this.#shared.fresh(newerThan));
+    }
     const fetched = await fetchKeyText(location, this.#options);
     const version = await this.#read(fetched);
     if (location.kind === "remote") {
@@ -119,7 +144,8 @@ export class RemoteKeys implements KeySource {
     const location = this.#location;
     if (location.kind !== "remote") return undefined;
     const { cache, log } = this.#options;
-    const cached = await cache.load("jwks", cacheSourceOf(location.address));
+    const cached = await (this.#shared?.latest() ??
+      cache.load("jwks", cacheSourceOf(location.address)));
     if (cached === undefined) return undefined;
     try {
       return await this.#read(cached);
@@ -131,8 +157,9 @@ export class RemoteKeys implements KeySource {
 
   /** Returns the same set for the same JSON, so that cached tokens stay valid when a refresh changed nothing. */
   async #read(
-    { text, fetchedAt, freshMs }: CachedDocument,
+    cached: CachedDocument,
   ): Promise<DocumentVersion<KeySet>> {
+    const { text } = cached;
     if (this.#last?.text !== text) {
       const { keys = [], withdrawn = [] } = this.#last?.keys ?? {};
       const known = [...keys, ...withdrawn].slice(0, MAX_WITHDRAWN_KEYS);
@@ -141,10 +168,11 @@ export class RemoteKeys implements KeySource {
         keys: { ...await readKeySet(text), withdrawn: known },
       };
     }
-    return { value: this.#last.keys, fetchedAt, freshMs };
+    return { value: this.#last.keys, ...cached };
   }
 
   #logFetched({ keys, ignored }: KeySet, afterFailure: boolean): void {
+    if (this.isShared) return;
     const { log } = this.#options;
     if (afterFailure) {
       log.info("Keys are available again", { source: this.name });
@@ -158,7 +186,7 @@ export class RemoteKeys implements KeySource {
 
   #logFailed(error: unknown): void {
     const { cancellation, log } = this.#options;
-    if (cancellation.cancelled) return;
+    if (cancellation.cancelled || this.isShared) return;
     log.warn("Cannot fetch keys", { source: this.name, error });
   }
 }

@@ -60,7 +60,7 @@ export function addStateMetrics(
   state: StateReadings & LimitReadings,
 ): void {
   addConnectionMetrics(registry, state);
-  addKeySetMetrics(registry, state);
+  addKeySetMetrics(registry, () => state.keySets());
   addLimitMetrics(registry, state);
 }
 
@@ -110,9 +110,10 @@ function addConnectionMetrics(
   );
 }
 
-function addKeySetMetrics(
+/** Adds the metrics of the key sets that this thread fetches. */
+export function addKeySetMetrics(
   registry: MetricRegistry,
-  { keySets }: StateReadings,
+  keySets: StateReadings["keySets"],
 ): void {
   registry.computed(
     "gauge",
@@ -123,6 +124,7 @@ function addKeySetMetrics(
       keySets().flatMap(({ source, ageSeconds }) =>
         ageSeconds === null ? [] : [[ageSeconds, source]]
       ),
+    "max",
   );
   registry.computed(
     "counter",

@@ -20,6 +20,7 @@ function setUp() {
       server.up
         ? Promise.resolve({
           value: server.version,
+          text: String(server.version),
           fetchedAt: clock.now(),
           freshMs: 15 * minute,
         })
@@ -185,7 +186,7 @@ Deno.test("a fetch that began before the call does not prove that there is no ne
   const startedAt = clock.now();
   clock.advance(1);
   const second = document.newer(old, Infinity);
-  resolve({ value: 1, fetchedAt: startedAt, freshMs: minute });
+  resolve({ value: 1, text: "1", fetchedAt: startedAt, freshMs: minute });
 
   assert.equal(await first, old);
   await assert.rejects(second, { retryAfter: 10 });
@@ -244,7 +245,12 @@ Deno.test("describe reports the duration of the fetch in progress", async () => 
   await settle();
   clock.advance(1500);
   const during = document.describe().fetchingMs;
-  fetched.resolve({ value: 1, fetchedAt: clock.now(), freshMs: minute });
+  fetched.resolve({
+    value: 1,
+    text: "1",
+    fetchedAt: clock.now(),
+    freshMs: minute,
+  });
   await value;
   await settle();
 
