@@ -657,6 +657,10 @@ Deno.test("the page reports that the gateway is silent, also when it is opened, 
   await page.getByText("Total requests").waitFor();
   const held: Route[] = [];
 
+  // The page waits for a response for ten seconds; here, for one.
+  await page.addInitScript(
+    "const { timeout } = AbortSignal; AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / 10);",
+  );
   await page.route(/\/api\//, (route) => void held.push(route));
   await page.reload();
   await page.getByText("Waiting for the gateway").waitFor();
