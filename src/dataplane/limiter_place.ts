@@ -3,7 +3,7 @@ import type { GlobalRateLimit } from "../policy/rate_limit/rate_limit_schema.ts"
 import type { Settings } from "../api/settings.ts";
 import type { Hide } from "../base/redaction.ts";
 import type { PolicyOptions } from "../policy/policy_kind.ts";
-import { budgetOf } from "../policy/rate_limit/rate_limit_budget.ts";
+import { budgetsOf } from "../policy/rate_limit/rate_limit_budget.ts";
 import { nameDescriptors } from "../policy/rate_limit/rate_limit_names.ts";
 import type { ServiceAddress } from "../ratelimit/service/service_address.ts";
 import type { GlobalLimit } from "../ratelimit/global_limit.ts";
@@ -45,9 +45,9 @@ export function globalLimits(
   hide: Hide,
 ): readonly GlobalLimit[] {
   const names = nameDescriptors(global, hide);
-  return global.descriptors.map((config, index) => ({
+  return budgetsOf(global.descriptors).map((definition, index) => ({
     name: names[index] ?? `descriptor ${index}`,
-    definition: budgetOf(config),
-    keys: config.entries.map(({ key }) => key),
+    definition,
+    keys: global.descriptors[index]?.entries.map(({ key }) => key) ?? [],
   }));
 }

@@ -1,14 +1,80 @@
+import { type CalendarRule, calendarWindows } from "./calendar.ts";
+
+/** Tokens that a request used. */
+export interface Use {
+  /** Input and output. */
+  readonly tokens: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** Returns what a budget is charged for a use; 0 for a request budget, which `take` charges. */
+export function amountOf(unit: BudgetDefinition["unit"], use: Use): number {
+  return unit === "requests" ? 0 : use[unit];
+}
+
 /** Amount that may be used in a window, and what happens at its end. */
 export interface BudgetDefinition {
-  readonly unit: "requests" | "tokens";
+  readonly unit: "requests" | keyof Use;
   /** Amount that every window adds; at least 1. */
   readonly base: number;
   /** Amount beyond `base` that one window can use if earlier ones left it over; 0 or more. */
   readonly burst: number;
-  /** Length of a window. It opens with the first request that is counted. */
+  /** Length of a window, which opens with the first request that is counted; of a calendar window, the usual length. */
   readonly windowMs: number;
+  /** Windows begin with the days, weeks or months of a time zone; times are those of the wall clock then. */
+  readonly calendar?: CalendarRule;
   /** Tokens used beyond the budget are forgotten at the reset, or subtracted from the next window. */
   readonly overshoot: "Forgive" | "Carry";
+  /** Tells budgets of one `global` block apart that differ in their numbers only. */
+  readonly variant?: number;
+}
+
+/** Returns when a window opens whose first request comes at `time`. */
+export function windowStart(
+  { calendar }: Pick<BudgetDefinition, "calendar">,
+  time: number,
+): number {
+  return calendar === undefined
+    ? time
+    : calendarWindows(calendar).startOf(time);
+}
+
+/** Returns when a window ends. */
+export function windowEnd(
+  { calendar, windowMs }: Pick<BudgetDefinition, "calendar" | "windowMs">,
+  openedAt: number,
+): number {
+  return calendar === undefined
+    ? openedAt + windowMs
+    : calendarWindows(calendar).endOf(openedAt);
+}
+
+/**
+ * Passes windows that have ended at `now`: each makes `base` of the used amount available again, until nothing is used.
+ * @param used At least 0, at the end of the window that opened at `openedAt`.
+ */
+export function passWindows(
+  definition: BudgetDefinition,
+  { openedAt, used }: { readonly openedAt: number; readonly used: number },
+  now: number,
+): { readonly openedAt: number; readonly used: number } {
+  const { base, windowMs } = definition;
+  if (definition.calendar === undefined) {
+    const windows = Math.max(0, Math.floor((now - openedAt) / windowMs));
+    return {
+      openedAt: openedAt + windows * windowMs,
+      used: Math.max(0, used - windows * base),
+    };
+  }
+  let [start, left] = [openedAt, used];
+  let end = windowEnd(definition, start);
+  while (end <= now && left > 0) {
+    left = Math.max(0, left - base);
+    start = end;
+    end = windowEnd(definition, start);
+  }
+  return { openedAt: start, used: left };
 }
 
 /** A budget as headers, log and trace show it. */

@@ -1,3 +1,4 @@
+import type { Use } from "./budget.ts";
 import type { FailureLog } from "./failure_log.ts";
 import type {
   DescriptorUse,
@@ -40,8 +41,8 @@ export class CountedLimiter implements GlobalLimiter {
       : this.#count(decision);
   }
 
-  debit(uses: readonly DescriptorUse[], tokens: number): void {
-    this.#limiter.debit(uses, tokens);
+  debit(uses: readonly DescriptorUse[], use: Use): void {
+    this.#limiter.debit(uses, use);
   }
 
   refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void {

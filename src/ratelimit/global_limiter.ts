@@ -1,4 +1,4 @@
-import type { BudgetDefinition, BudgetReading } from "./budget.ts";
+import type { BudgetDefinition, BudgetReading, Use } from "./budget.ts";
 
 /** A global budget that a request counts against: a configured descriptor with evaluated entries. */
 export interface DescriptorUse {
@@ -62,8 +62,8 @@ export interface GlobalLimiter {
   admit(
     uses: readonly DescriptorUse[],
   ): LimiterDecision | Promise<LimiterDecision>;
-  /** Charges the tokens that an admitted request used to its token budgets. */
-  debit(uses: readonly DescriptorUse[], tokens: number): void;
+  /** Charges what an admitted request used to its budgets other than those of requests. */
+  debit(uses: readonly DescriptorUse[], use: Use): void;
   /**
    * Refunds the charge made at `takenAt` for a request that another limit then rejected, unless its window is over. Does nothing if
    * the limiter cannot refund.

@@ -4,6 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { tokensUsed } from "../harness/tokens_used.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { createLogger } from "../../src/base/log.ts";
 import { parseLogFilter } from "../../src/base/log_filter.ts";
@@ -207,10 +208,10 @@ Deno.test("envoyproxy/ratelimit charges tokens when they are reported and not be
 
   for (let i = 0; i < 5; i++) await admit(limiter, use);
   const untouched = await admit(limiter, use);
-  limiter.debit([use], 60);
+  limiter.debit([use], tokensUsed(60));
   await untilReported(limiter);
   const charged = await admit(limiter, use);
-  limiter.debit([use], 60);
+  limiter.debit([use], tokensUsed(60));
   await untilReported(limiter);
   const exhausted = await admit(limiter, use);
   await limiter.close();

@@ -171,7 +171,7 @@ export class ControlState {
       openLimiters: () => limiters.open(),
       admit: (place, uses) =>
         limiters.find(place)?.admit(uses) ?? closedLimiter,
-      debit: (place, uses, tokens) => limiters.find(place)?.debit(uses, tokens),
+      debit: (place, uses, use) => limiters.find(place)?.debit(uses, use),
       refund: (place, uses, takenAt) =>
         limiters.find(place)?.refund(uses, takenAt),
     } satisfies Partial<CallHandlers<StateCalls>>;

@@ -112,7 +112,7 @@ export class SharedConnections {
       let sum = 0;
       for (let worker = 1; worker <= this.#workers; worker++) {
         const record = this.#table.find({ ...hash, d: worker });
-        if (record !== NONE) sum += this.#table.window(record).available;
+        if (record !== NONE) sum += this.#table.window(record).used;
       }
       return sum;
     } finally {
@@ -127,11 +127,11 @@ export class SharedConnections {
       const table = this.#table;
       const known: RecordId = table.find(own);
       if (known === NONE && (by < 0 || table.size >= table.maxKeys)) return;
-      const record = known === NONE ? table.add(own, 0) : known;
-      // The number of connections takes the place of what a budget has left.
+      const record = known === NONE ? table.add(own) : known;
+      // The number of connections takes the place of what is used of a budget.
       const window = table.window(record);
-      window.available += by;
-      if (window.available <= 0) table.delete(record);
+      window.used += by;
+      if (window.used <= 0) table.delete(record);
     } finally {
       this.#lock.release();
     }

@@ -2,6 +2,7 @@ import type {
   CachedDocument,
   DocumentPlace,
 } from "../../identity/documents/document_cache.ts";
+import type { Use } from "../../ratelimit/budget.ts";
 import type { GlobalLimit } from "../../ratelimit/global_limit.ts";
 import type {
   DescriptorUse,
@@ -29,7 +30,7 @@ export interface StateCalls extends DocumentCalls {
   openLimiters(): void;
   /** @param place See `limiterKey`; so for `debit` and `refund`, which are those of `GlobalLimiter`. */
   admit(place: string, uses: readonly DescriptorUse[]): LimiterDecision;
-  debit(place: string, uses: readonly DescriptorUse[], tokens: number): void;
+  debit(place: string, uses: readonly DescriptorUse[], use: Use): void;
   refund(
     place: string,
     uses: readonly DescriptorUse[],

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { LoginState } from "../../oauth/login_state.ts";
+import type { Use } from "../../ratelimit/budget.ts";
 import type {
   DescriptorUse,
   GlobalLimiter,
@@ -103,8 +104,8 @@ class RemoteLimiter implements GlobalLimiter {
     }
   }
 
-  debit(uses: readonly DescriptorUse[], tokens: number): void {
-    this.#control.notify("debit", this.#place, uses, tokens);
+  debit(uses: readonly DescriptorUse[], use: Use): void {
+    this.#control.notify("debit", this.#place, uses, use);
   }
 
   refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void {

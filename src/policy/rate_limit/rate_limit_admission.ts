@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { BudgetReading } from "../../ratelimit/budget.ts";
+import type { BudgetReading, Use } from "../../ratelimit/budget.ts";
 import type { Budget } from "../../ratelimit/local/counter_store.ts";
 import { defineSlot } from "../slot.ts";
 import type { GlobalAdmission } from "./rate_limit_global.ts";
@@ -39,11 +39,11 @@ export class Admission {
     return readings;
   }
 
-  /** Charges the tokens that the request used to the current windows. */
-  debit(tokens: number): void {
+  /** Charges what the request used to the current windows. */
+  debit(use: Use): void {
     const now = Math.floor(this.#clock.monotonic());
-    for (const budget of this.#budgets) budget.debit(tokens, now);
-    for (const admission of this.global) admission.debit(tokens);
+    for (const budget of this.#budgets) budget.debit(use, now);
+    for (const admission of this.global) admission.debit(use);
   }
 
   /** Refunds the charges to local budgets. */

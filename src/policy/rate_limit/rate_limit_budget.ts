@@ -1,25 +1,80 @@
 import type { GlobalRateLimit, LocalLimit } from "./rate_limit_schema.ts";
 import type { BudgetDefinition } from "../../ratelimit/budget.ts";
+import { windowUnits } from "./window_units.ts";
+
+/** An entry of `global.descriptors`. */
+type Descriptor = GlobalRateLimit["descriptors"][number];
 
 /** An entry of `local` or `global.descriptors`. */
-export type BudgetConfig = LocalLimit | GlobalRateLimit["descriptors"][number];
-
-/** Length and name of a window, by unit of the configuration. */
-export const windowUnits = {
-  Seconds: { windowMs: 1000, name: "second" },
-  Minutes: { windowMs: 60_000, name: "minute" },
-  Hours: { windowMs: 3_600_000, name: "hour" },
-} as const;
+export type BudgetConfig = LocalLimit | Descriptor;
 
 /** Returns the budget that an entry defines. */
 export function budgetOf(config: BudgetConfig): BudgetDefinition {
-  const { requests, tokens, unit, burst = 0 } = config;
+  const { burst = 0, timeZone = "UTC" } = config;
+  const window = windowUnits[config.unit];
   return {
-    unit: tokens === undefined ? "requests" : "tokens",
-    // The schema requires one of them.
-    base: tokens ?? requests ?? 1,
+    ...amountOf(config),
     burst,
-    windowMs: windowUnits[unit].windowMs,
+    windowMs: window.windowMs,
+    ...("calendar" in window &&
+      { calendar: { unit: window.calendar, timeZone } }),
     overshoot: "overshoot" in config ? config.overshoot : "Forgive",
   };
+}
+
+function amountOf(
+  { requests, tokens, inputTokens, outputTokens }: BudgetConfig,
+): Pick<BudgetDefinition, "unit" | "base"> {
+  if (tokens !== undefined) return { unit: "tokens", base: tokens };
+  if (inputTokens !== undefined) {
+    return { unit: "inputTokens", base: inputTokens };
+  }
+  if (outputTokens !== undefined) {
+    return { unit: "outputTokens", base: outputTokens };
+  }
+  // The schema requires one of them.
+  return { unit: "requests", base: requests ?? 1 };
+}
+
+/** Returns the budgets of a `global` block; see `BudgetDefinition.variant`. */
+export function budgetsOf(
+  descriptors: readonly Descriptor[],
+): readonly BudgetDefinition[] {
+  const variants = new Map<string, string[]>();
+  return descriptors.map((config) => {
+    const budget = budgetOf(config);
+    const { base, burst, ...shape } = budget;
+    const keys = config.entries.map(({ key }) => key);
+    const numbers = variants.getOrInsert(JSON.stringify([shape, keys]), []);
+    const amount = `${base}+${burst}`;
+    if (!numbers.includes(amount)) numbers.push(amount);
+    const variant = numbers.indexOf(amount);
+    return variant === 0 ? budget : { ...budget, variant };
+  });
+}
+
+/** Describes the amount of a budget and its window, such as `100 requests per minute`. */
+export function describeAmount(config: BudgetConfig): string {
+  const { unit, base } = budgetOf(config);
+  const name = unitNames[unit];
+  return `${base} ${base === 1 ? name.slice(0, -1) : name} ${
+    describeWindow(config)
+  }`;
+}
+
+/** Describes what a budget counts, without its numbers, such as `requests per minute`. */
+export function describeKind(config: BudgetConfig): string {
+  return `${unitNames[budgetOf(config).unit]} ${describeWindow(config)}`;
+}
+
+const unitNames = {
+  requests: "requests",
+  tokens: "tokens",
+  inputTokens: "input tokens",
+  outputTokens: "output tokens",
+} as const satisfies Record<BudgetDefinition["unit"], string>;
+
+function describeWindow({ unit, timeZone }: BudgetConfig): string {
+  const window = `per ${windowUnits[unit].name}`;
+  return timeZone === undefined ? window : `${window} of ${timeZone}`;
 }

@@ -1,6 +1,7 @@
 import type { GlobalRateLimit } from "./rate_limit_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Variables } from "../../cel/variables.ts";
+import type { BudgetDefinition, Use } from "../../ratelimit/budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -11,7 +12,7 @@ import type {
 } from "../../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
 import type { PolicyContext } from "../policy.ts";
-import { budgetOf } from "./rate_limit_budget.ts";
+import { budgetsOf } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileValue,
@@ -25,8 +26,8 @@ export interface GlobalAdmission extends Omit<LimiterAdmission, "verdict"> {
   readonly verdict: "admitted";
   /** Error that left the limit undecided; the failure mode then admitted the request. */
   readonly error?: string;
-  /** Charges the tokens that the request used. */
-  debit(tokens: number): void;
+  /** Charges what the request used. */
+  debit(use: Use): void;
   /** Refunds the charges after another limit has rejected the request. */
   refund(): void;
 }
@@ -71,10 +72,15 @@ export class GlobalLimits {
     this.#names = nameDescriptors(config, dependencies.hide);
     this.#limiter = limiter;
     this.#isOpen = failureMode === "Open";
-    this.#descriptors = descriptors.map((each, index) =>
-      compileDescriptor(each, index, dependencies)
+    this.#descriptors = budgetsOf(descriptors).flatMap((budget, index) => {
+      const config = descriptors[index];
+      return config === undefined
+        ? []
+        : [compileDescriptor(config, index, budget, dependencies)];
+    });
+    this.countsTokens = this.#descriptors.some(({ budget }) =>
+      budget.unit !== "requests"
     );
-    this.countsTokens = descriptors.some(({ tokens }) => tokens !== undefined);
     this.bodyUse = joinBodyUses(
       this.#descriptors.flatMap(({ when, entries }) =>
         [when, ...entries.map(({ value }) => value)].map((each) =>
@@ -121,7 +127,7 @@ export class GlobalLimits {
       case "admitted":
         return {
           ...decision,
-          debit: (tokens) => this.#limiter.debit(uses, tokens),
+          debit: (use) => this.#limiter.debit(uses, use),
           refund: () => this.#limiter.refund(uses, decision.takenAt),
         };
       case "refused":
@@ -129,8 +135,8 @@ export class GlobalLimits {
       case "failed": {
         const error = `The limiter failed: ${describeError(decision.error)}`;
         if (!this.#isOpen) return { verdict: "failed", message: error };
-        // The tokens still count once the limiter is available again.
-        const debit = (tokens: number) => this.#limiter.debit(uses, tokens);
+        // What is used still counts once the limiter is available again.
+        const debit = (use: Use) => this.#limiter.debit(uses, use);
         return { ...nothingCounted, error, debit };
       }
     }
@@ -152,12 +158,13 @@ function notEvaluated(key: string): GlobalVerdict {
 function compileDescriptor(
   config: GlobalRateLimit["descriptors"][number],
   index: number,
+  budget: BudgetDefinition,
   dependencies: LimitDependencies,
 ): Descriptor {
   const { when, entries } = config;
   return {
     index,
-    budget: budgetOf(config),
+    budget,
     when: when === undefined ? undefined : compileCondition(when, dependencies),
     entries: entries.map(({ key, value }) => ({
       key,

@@ -11,7 +11,11 @@ import {
   type LimitDependencies,
   type LimitExpression,
 } from "./rate_limit_expression.ts";
-import { describeLimit, LimitNames } from "./rate_limit_names.ts";
+import {
+  describeLimit,
+  describeLimitKind,
+  LimitNames,
+} from "./rate_limit_names.ts";
 
 /** Local limits and what they are attached to, such as `Gateway/default/default`. */
 export interface ScopedLimits {
@@ -46,7 +50,7 @@ export class LocalLimits {
       this.#entries.flatMap(({ key, when }) => [key?.bodyUse, when?.bodyUse]),
     );
     this.countsTokens = this.#entries.some(({ limit }) =>
-      limit.definition.unit === "tokens"
+      limit.definition.unit !== "requests"
     );
   }
 
@@ -77,9 +81,10 @@ function compileEntries(
 ): Entry[] {
   const { counters, hide } = dependencies;
   const names = new LimitNames();
+  const kinds = new LimitNames();
   return scoped.flatMap(({ scope, limits }) =>
     limits.map((config) => {
-      const words = describeLimit(config);
+      const words = kinds.add(describeLimitKind(config), scope);
       const name = names.add(describeLimit(config, hide), scope);
       const { key, when } = config;
       return {

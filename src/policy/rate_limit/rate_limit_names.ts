@@ -1,22 +1,31 @@
 import type { GlobalRateLimit, LocalLimit } from "./rate_limit_schema.ts";
 import type { Hide } from "../../base/redaction.ts";
-import type { BudgetDefinition } from "../../ratelimit/budget.ts";
 import {
   type BudgetConfig,
-  budgetOf,
-  windowUnits,
+  describeAmount,
+  describeKind,
 } from "./rate_limit_budget.ts";
 
 /** Describes a local limit: `100 requests per minute, burst 20, by jwt.sub`. */
-export function describeLimit(
-  config: LocalLimit,
-  hide: Hide = showAll,
-): string {
-  const parts = partsOf(config);
-  if (config.overshoot === "Carry") parts.push("overshoot carried");
-  if (config.key !== undefined) parts.push(`by ${hide(config.key)}`);
-  if (config.when !== undefined) parts.push(`when ${hide(config.when)}`);
-  return parts.join(", ");
+export function describeLimit(config: LocalLimit, hide: Hide): string {
+  return [...partsOf(config), ...conditionsOf(config, hide)].join(", ");
+}
+
+/** Describes what a local limit counts, without its numbers and with secrets. */
+export function describeLimitKind(config: LocalLimit): string {
+  return [describeKind(config), ...conditionsOf(config, (text) => text)]
+    .join(", ");
+}
+
+function conditionsOf(
+  { overshoot, key, when }: LocalLimit,
+  hide: Hide,
+): readonly string[] {
+  return [
+    ...(overshoot === "Carry" ? ["overshoot carried"] : []),
+    ...(key === undefined ? [] : [`by ${hide(key)}`]),
+    ...(when === undefined ? [] : [`when ${hide(when)}`]),
+  ];
 }
 
 /**
@@ -52,20 +61,8 @@ export class LimitNames {
   }
 }
 
-function showAll(text: string): string {
-  return text;
-}
-
-function describeAmount(
-  amount: number,
-  unit: BudgetDefinition["unit"],
-  window: string,
-): string {
-  return `${amount} ${amount === 1 ? unit.slice(0, -1) : unit} per ${window}`;
-}
-
 function partsOf(config: BudgetConfig): string[] {
-  const { unit, base, burst } = budgetOf(config);
-  const amount = describeAmount(base, unit, windowUnits[config.unit].name);
+  const { burst = 0 } = config;
+  const amount = describeAmount(config);
   return burst > 0 ? [amount, `burst ${burst}`] : [amount];
 }

@@ -32,6 +32,8 @@ import {
 } from "./rate_limit_rejection.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
 import { onUsage } from "../usage_listeners.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
+import type { Use } from "../../ratelimit/budget.ts";
 import { takeAll } from "../../ratelimit/local/take_all.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
@@ -199,10 +201,16 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     if (!this.#countsTokens) return;
     onUsage(
       context,
-      ({ totalTokens }) => admission.debit(totalTokens),
+      (usage) => admission.debit(useOf(usage)),
       this.#options.mayRequestUsage,
     );
   }
+}
+
+function useOf(
+  { totalTokens, inputTokens, outputTokens }: TokenUsage,
+): Use {
+  return { tokens: totalTokens, inputTokens, outputTokens };
 }
 
 /** The code of the kind. */

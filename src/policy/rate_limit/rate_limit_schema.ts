@@ -2,17 +2,35 @@ import { policyBackendRefSchema } from "../../api/resources/policy_backend_ref.t
 import { celExpression } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 import { hostAndPort } from "../../api/schema/address.ts";
+import { isTimeZone } from "../../ratelimit/calendar.ts";
+import { calendarUnits, type WindowUnit } from "./window_units.ts";
 
 const amount = s.integer(1, 2 ** 31 - 1);
+const timeZone = s.named(
+  "time zone",
+  s.checkedText(isTimeZone, 'a time zone such as "Europe/Berlin"'),
+);
 const budgetEntries = {
   requests: s.field("Requests for each `unit`.", s.optional(amount)),
   tokens: s.field(
     "LLM tokens for each `unit`: input, including cached input, and output.",
     s.optional(amount),
   ),
+  inputTokens: s.field(
+    "LLM input tokens for each `unit`, including cached input.",
+    s.optional(amount),
+  ),
+  outputTokens: s.field(
+    "LLM output tokens for each `unit`, including reasoning.",
+    s.optional(amount),
+  ),
   unit: s.field(
-    "Length of a window. A window opens with the first request that it counts.",
-    s.oneOf(["Seconds", "Minutes", "Hours"]),
+    "Window. One of `Seconds`, `Minutes` or `Hours` opens with the first request that it counts; `Days`, `Weeks` (from Monday) and `Months` are those of the calendar.",
+    s.oneOf(["Seconds", "Minutes", "Hours", "Days", "Weeks", "Months"]),
+  ),
+  timeZone: s.field(
+    "Time zone of `Days`, `Weeks` and `Months`, such as `Europe/Berlin`; `UTC` by default.",
+    s.optional(timeZone),
   ),
   burst: s.field(
     "Additional budget for one window: available at first, and when earlier windows left it over.",
@@ -24,7 +42,19 @@ const budgetEntries = {
     s.optional(celExpression),
   ),
 };
-const requestsOrTokens = s.exactlyOne("requests", "tokens");
+const oneAmount = s.exactlyOne(
+  "requests",
+  "tokens",
+  "inputTokens",
+  "outputTokens",
+);
+const zoneOfCalendar = s.rule<
+  { readonly unit: WindowUnit; readonly timeZone?: string | undefined }
+>(
+  ({ unit, timeZone }) => timeZone === undefined || calendarUnits.has(unit),
+  'expected no time zone: it is for the units "Days", "Weeks" and "Months"',
+  () => ["timeZone"],
+);
 
 const localLimit = s.refine(
   s.object({
@@ -38,7 +68,8 @@ const localLimit = s.refine(
       s.withDefault(s.oneOf(["Forgive", "Carry"]), "Forgive"),
     ),
   }),
-  requestsOrTokens,
+  oneAmount,
+  zoneOfCalendar,
 );
 
 const descriptor = s.refine(
@@ -61,7 +92,8 @@ const descriptor = s.refine(
       ),
     ),
   }),
-  requestsOrTokens,
+  oneAmount,
+  zoneOfCalendar,
 );
 
 const rateLimitService = s.refine(

@@ -1,5 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
-import type { BudgetDefinition, BudgetReading } from "../budget.ts";
+import {
+  type BudgetDefinition,
+  type BudgetReading,
+  windowStart,
+} from "../budget.ts";
 import { PendingCharges } from "./kv_charges.ts";
 import { KvExchange } from "./kv_exchange.ts";
 import type { FirstReadLimiter } from "./kv_first_reads.ts";
@@ -99,7 +103,7 @@ export class KvBucket {
   check(now: number): BucketStatus {
     if (!this.#seen.isOpen(now)) return "unknown";
     if (this.#lease.held > 0) return "open";
-    if (this.budget.unit === "tokens") return this.#checkTokens(now);
+    if (this.budget.unit !== "requests") return this.#checkTokens(now);
     if (this.#seen.available > 0) return "unknown";
     if (this.#seen.ageMs(now) >= EXHAUSTED_LOOK_MS) void this.#exchange.start();
     return "exhausted";
@@ -107,7 +111,7 @@ export class KvBucket {
 
   /** Charges a request after `check` returned `open`. */
   take(): void {
-    if (this.budget.unit === "tokens") return;
+    if (this.budget.unit !== "requests") return;
     this.#lease.use();
     if (this.#exchange.isUnderWay) return;
     if (!this.#lease.isLow(this.#seen.available)) return;
@@ -211,7 +215,10 @@ export class KvBucket {
   /** A damaged record counts as used up until its window would end. */
   #exhaust(): Settled {
     const at = this.#seen.meet(undefined);
-    const record = { openedAt: at.time, available: 0 };
+    const record = {
+      openedAt: windowStart(this.budget, at.time),
+      used: this.#capacity,
+    };
     return { record, granted: 0, at, wasDamaged: true };
   }
 
@@ -230,14 +237,18 @@ export class KvBucket {
     const granted = this.#sizeLease(record);
     return granted === 0
       ? { record, granted, at }
-      : { record: take(record, budget, granted), granted, at };
+      : { record: take(record, granted), granted, at };
   }
 
-  #sizeLease({ openedAt, available }: BudgetRecord): number {
-    if (this.budget.unit === "tokens") return 0;
+  #sizeLease({ openedAt, used }: BudgetRecord): number {
+    if (this.budget.unit !== "requests") return 0;
     if (openedAt !== this.#seen.openedAt) this.#lease.end();
     if (this.#waiting === 0 && !this.#shouldFill) return 0;
-    return this.#lease.missing(available, this.#waiting);
+    return this.#lease.missing(this.#capacity - used, this.#waiting);
+  }
+
+  get #capacity(): number {
+    return this.budget.base + this.budget.burst;
   }
 
   #adopt({ record, granted, at }: Settled): void {

@@ -74,7 +74,7 @@ export class KvBucketTable {
     // Keys must be short, and the store need not know user names.
     const hash = createHash("sha256").update(JSON.stringify(entries));
     const owner = hash.digest("base64url");
-    const key = ["limit", 1, domain, this.#identify(budget), owner];
+    const key = ["limit", 2, domain, nameOf(budget), owner];
     return new KvBucket({
       budget,
       entries,
@@ -86,12 +86,12 @@ export class KvBucketTable {
     });
   }
 
-  /** Budgets with different definitions are different budgets. */
+  /** Buckets see one budget each, with its numbers; those that differ in numbers only share a record. */
   #identify(budget: BudgetDefinition): string {
     const known = this.#definitions.get(budget);
     if (known !== undefined) return known;
-    const { unit, base, burst, windowMs, overshoot } = budget;
-    const id = `${base}+${burst} ${unit}/${windowMs} ${overshoot}`;
+    const { base, burst } = budget;
+    const id = `${base}+${burst} ${nameOf(budget)}`;
     this.#definitions.set(budget, id);
     return id;
   }
@@ -111,4 +111,15 @@ function ownerOf(entries: DescriptorUse["entries"]): string {
     owner += `${key.length}:${key}${value.length}:${value}`;
   }
   return owner;
+}
+
+/** Names a budget without its numbers, so that a changed number keeps what was used. */
+function nameOf(
+  { unit, windowMs, calendar, overshoot, variant }: BudgetDefinition,
+): string {
+  const window = calendar === undefined
+    ? windowMs
+    : `${calendar.unit} ${calendar.timeZone}`;
+  const name = `${unit}/${window} ${overshoot}`;
+  return variant === undefined ? name : `${name} ${variant}`;
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../base/clock.ts";
-import { longestWait } from "../budget.ts";
+import { amountOf, longestWait, type Use } from "../budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -99,11 +99,12 @@ export class KvLimiter implements GlobalLimiter {
       this.#admitLater(buckets, uses);
   }
 
-  debit(uses: readonly DescriptorUse[], tokens: number): void {
-    if (!(tokens > 0) || this.#closing !== undefined) return;
+  debit(uses: readonly DescriptorUse[], use: Use): void {
+    if (this.#closing !== undefined) return;
     for (const bucket of this.#table.findAll(uses)) {
-      if (bucket.budget.unit !== "tokens") continue;
-      bucket.debit(tokens);
+      const amount = amountOf(bucket.budget.unit, use);
+      if (!(amount > 0)) continue;
+      bucket.debit(amount);
       this.#sweeper.watch(bucket);
     }
   }

@@ -1,4 +1,9 @@
-import type { BudgetDefinition } from "../budget.ts";
+import {
+  type BudgetDefinition,
+  passWindows,
+  windowEnd,
+  windowStart,
+} from "../budget.ts";
 
 /** State of one budget that processes share: one value in the store, replaced as a whole. */
 export interface BudgetRecord {
@@ -7,8 +12,8 @@ export interface BudgetRecord {
    * the window on time, however late the store deletes expired entries.
    */
   readonly openedAt: number;
-  /** Requests or tokens left to take; negative when tokens were used beyond the budget. */
-  readonly available: number;
+  /** Requests or tokens used, leases included; more than the capacity when tokens were used beyond the budget. */
+  readonly used: number;
 }
 
 /** A use that is not in the record yet; a negative `amount` returns a lease. */
@@ -20,10 +25,11 @@ export interface Charge {
 
 /** Time that a record is kept after its budget is full again, because clocks differ. */
 const EXPIRY_MARGIN_MS = 600_000;
-const LONGEST_EXPIRY_MS = 366 * 86_400_000;
+const DAY_MS = 86_400_000;
+const LONGEST_EXPIRY_MS = 366 * DAY_MS;
 
-/** Largest time value of a `Date`. */
-const MAX_TIME = 8.64e15;
+/** Close to the largest time value of a `Date`: the window still has an end. */
+const MAX_TIME = 8.63e15;
 
 /** Checks a value from the store; returns `undefined` for none, and `damaged` for one that no gateway wrote. */
 export function readRecord(
@@ -31,13 +37,12 @@ export function readRecord(
 ): BudgetRecord | "damaged" | undefined {
   if (value === null || value === undefined) return undefined;
   if (
-    typeof value !== "object" || !("openedAt" in value) ||
-    !("available" in value)
+    typeof value !== "object" || !("openedAt" in value) || !("used" in value)
   ) return "damaged";
-  const { openedAt, available } = value;
+  const { openedAt, used } = value;
   return isNumberUpTo(MAX_TIME, openedAt) &&
-      isNumberUpTo(Number.MAX_SAFE_INTEGER, available)
-    ? { openedAt, available }
+      isNumberUpTo(Number.MAX_SAFE_INTEGER, used) && used >= 0
+    ? { openedAt, used }
     : "damaged";
 }
 
@@ -68,28 +73,27 @@ export function settle(
     readonly isRequested: boolean;
   },
 ): BudgetRecord | undefined {
-  const record = settleWindow(before, budget, charges);
+  const record = settleWindow(before, charges);
   const late = lateUse(before, budget, charges);
   if (late === 0 && !isRequested) {
-    const isUnneeded = record !== before && record !== undefined &&
-      isUnused(record, budget);
+    const isUnneeded = record !== before && record?.used === 0 &&
+      budget.unit === "requests";
     return isUnneeded ? undefined : record;
   }
   const open = enterWindow(record, budget, time);
-  return late === 0 ? open : take(open, budget, late);
+  return late === 0 ? open : take(open, late);
 }
 
 /** Applies the charges of the record's own window. */
 function settleWindow(
   record: BudgetRecord | undefined,
-  budget: BudgetDefinition,
   charges: readonly Charge[],
 ): BudgetRecord | undefined {
   if (record === undefined) return undefined;
   const used = sumOf(
     charges.filter(({ openedAt }) => openedAt === record.openedAt),
   );
-  return used === 0 ? record : take(record, budget, used);
+  return used === 0 ? record : take(record, used);
 }
 
 /**
@@ -110,66 +114,53 @@ function lateUse(
   );
 }
 
-/** Takes from the record, which never holds more than the capacity. */
+/** Takes from the record. */
 export function take(
-  record: BudgetRecord,
-  { base, burst }: BudgetDefinition,
+  { openedAt, used }: BudgetRecord,
   amount: number,
 ): BudgetRecord {
-  const available = Math.min(base + burst, record.available - amount);
-  return { openedAt: record.openedAt, available };
-}
-
-/** Reports whether no request is charged, so that the window can be closed. */
-function isUnused(
-  { available }: BudgetRecord,
-  { unit, base, burst }: BudgetDefinition,
-): boolean {
-  return unit === "requests" && available === base + burst;
+  return { openedAt, used: Math.max(0, used + amount) };
 }
 
 /** Reports whether the window has ended at time `now` of `SeenRecord.meet`. */
 export function isOver(
   { openedAt }: BudgetRecord,
-  { windowMs }: BudgetDefinition,
+  budget: BudgetDefinition,
   now: number,
 ): boolean {
-  return now >= openedAt + windowMs;
+  return now >= windowEnd(budget, openedAt);
 }
 
 /**
  * Returns the record of the window that is open at `now`: the same one until it ends, then a later one, never an earlier one. A new
- * budget is full; every ended window adds `base`, also windows without requests. A full budget opens its next window at `now`; otherwise
- * windows follow each other without a gap, as in `LocalBudget`.
+ * budget is unused; every ended window returns `base`, also windows without requests. An unused budget opens its next window at `now`;
+ * otherwise windows follow each other without a gap, as in `LocalBudget`.
  */
 export function enterWindow(
   record: BudgetRecord | undefined,
   budget: BudgetDefinition,
   now: number,
 ): BudgetRecord {
-  const { base, burst, overshoot, windowMs } = budget;
-  const capacity = base + burst;
-  if (record === undefined) return { openedAt: now, available: capacity };
+  const { base, burst, overshoot } = budget;
+  const unused = { openedAt: windowStart(budget, now), used: 0 };
+  if (record === undefined) return unused;
   if (!isOver(record, budget, now)) return record;
-  const elapsed = now - record.openedAt;
-  const windows = Math.max(1, Math.floor(elapsed / windowMs));
-  const kept = overshoot === "Carry"
-    ? record.available
-    : Math.max(0, record.available);
-  const available = Math.min(capacity, kept + windows * base);
-  const openedAt = available === capacity
-    ? now
-    : record.openedAt + windows * windowMs;
-  return { openedAt, available };
+  const used = overshoot === "Carry"
+    ? record.used
+    : Math.min(base + burst, record.used);
+  const { openedAt } = record;
+  const next = passWindows(budget, { openedAt, used }, now);
+  return next.used === 0 ? unused : next;
 }
 
-/** Returns how long a store has to keep a record: until the budget would be full again, as it is without a record. */
+/** Returns how long a store has to keep a record: until the budget would be unused again, as it is without a record. */
 export function expiryOf(
-  { available }: BudgetRecord,
-  { base, burst, windowMs }: BudgetDefinition,
+  { used }: BudgetRecord,
+  { base, windowMs, calendar }: BudgetDefinition,
 ): number {
-  const windows = Math.max(1, Math.ceil((base + burst - available) / base));
-  return Math.min(windows * windowMs + EXPIRY_MARGIN_MS, LONGEST_EXPIRY_MS);
+  const windows = Math.max(1, Math.ceil(used / base));
+  const longestMs = windowMs + (calendar === undefined ? 0 : 2 * DAY_MS);
+  return Math.min(windows * longestMs + EXPIRY_MARGIN_MS, LONGEST_EXPIRY_MS);
 }
 
 function sumOf(charges: readonly Charge[]): number {

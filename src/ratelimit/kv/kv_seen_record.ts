@@ -1,5 +1,9 @@
 import type { Clock } from "../../base/clock.ts";
-import type { BudgetDefinition, BudgetReading } from "../budget.ts";
+import {
+  type BudgetDefinition,
+  type BudgetReading,
+  windowEnd,
+} from "../budget.ts";
 import { type BudgetRecord, enterWindow, isOver } from "./kv_record.ts";
 
 /** A point in time on the monotonic clock (`now`) and on the clock of records (`time`). */
@@ -35,9 +39,9 @@ export class SeenRecord {
     return this.#record?.openedAt;
   }
 
-  /** Requests or tokens left to take. */
+  /** Requests or tokens left to take; 0 before the record was read. */
   get available(): number {
-    return this.#record?.available ?? 0;
+    return this.#record === undefined ? 0 : this.#capacity - this.#record.used;
   }
 
   /** Reports whether the store was ever read, even if it had no record. */
@@ -52,7 +56,10 @@ export class SeenRecord {
 
   /** Reports whether the window that is open now was open at monotonic time `time`. */
   isWindowOf(time: number): boolean {
-    return this.isOpen() && time >= this.#resetAt - this.#budget.windowMs;
+    const { openedAt } = this;
+    if (!this.isOpen() || openedAt === undefined) return false;
+    const lengthMs = windowEnd(this.#budget, openedAt) - openedAt;
+    return time >= this.#resetAt - lengthMs;
   }
 
   /** Returns the age of the record. */
@@ -70,7 +77,6 @@ export class SeenRecord {
   }
 
   see(record: BudgetRecord | undefined, at: Moment): void {
-    const { windowMs } = this.#budget;
     const { now, time } = at;
     this.#reached = at;
     this.#isKnown = true;
@@ -78,19 +84,25 @@ export class SeenRecord {
     this.#seenAt = now;
     this.#resetAt = record === undefined || isOver(record, this.#budget, time)
       ? -Infinity
-      : now + record.openedAt + windowMs - time;
+      : now + windowEnd(this.#budget, record.openedAt) - time;
   }
 
   /** Returns the budget at monotonic time `now`, if this process holds `own` more (or less) than the record has. */
   read(own: number, now: number): BudgetReading {
-    const { windowMs } = this.#budget;
-    const available = this.available + own;
     const resetMs = this.#resetAt - now;
-    if (resetMs > 0) return this.#reading(available, resetMs);
-    const last = this.#record && { ...this.#record, available };
+    if (resetMs > 0) return this.#reading(this.available + own, resetMs);
+    const last = this.#record && {
+      openedAt: this.#record.openedAt,
+      used: Math.max(0, this.#record.used - own),
+    };
     const time = this.#timeAt(now);
-    const next = enterWindow(last, this.#budget, time);
-    return this.#reading(next.available, next.openedAt + windowMs - time);
+    const { used, openedAt } = enterWindow(last, this.#budget, time);
+    const end = windowEnd(this.#budget, openedAt);
+    return this.#reading(this.#capacity - used, end - time);
+  }
+
+  get #capacity(): number {
+    return this.#budget.base + this.#budget.burst;
   }
 
   #timeAt(now: number): number {

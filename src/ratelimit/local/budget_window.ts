@@ -1,19 +1,27 @@
-import type { BudgetDefinition, BudgetReading } from "../budget.ts";
+import {
+  amountOf,
+  type BudgetDefinition,
+  type BudgetReading,
+  passWindows,
+  type Use,
+  windowEnd,
+  windowStart,
+} from "../budget.ts";
 
 /** Marks a closed window, in place of its opening time. */
 export const CLOSED = -1;
 
 /**
- * State of a budget. It starts full and closed. The first request opens a window; at its end `base` is added, up to the capacity. Then
- * a full budget closes; otherwise the next window opens without a gap. Ended windows are accounted for on the next access, so there is
- * no timer.
+ * State of a budget, whatever its numbers are: those may change while it is in use. It starts unused and closed. The first request
+ * opens a window; at its end `base` of what was used is available again. Then an unused budget closes; otherwise the next window opens
+ * without a gap. Ended windows are accounted for on the next access, so there is no timer.
  *
  * Functions here write `openedAt` first: a thread that dies in between leaves less than there should be, never more.
  */
 export interface BudgetWindow {
-  /** Negative if more than the budget was used. */
-  available: number;
-  /** Monotonic milliseconds; `CLOSED` while no window is open. */
+  /** At least 0; more than the capacity if more than the budget was used. */
+  used: number;
+  /** Milliseconds, monotonic or, of calendar windows, since the epoch; `CLOSED` while no window is open. */
   openedAt: number;
 }
 
@@ -27,64 +35,66 @@ export interface WindowRules {
 /** Accounts for the windows that have ended. */
 export function settle(
   window: BudgetWindow,
-  { capacity, definition: { base, overshoot, windowMs } }: WindowRules,
+  { capacity, definition }: WindowRules,
   now: number,
 ): void {
-  const { available, openedAt } = window;
-  if (openedAt === CLOSED || now < openedAt + windowMs) return;
-  const windows = Math.floor((now - openedAt) / windowMs);
-  const kept = overshoot === "Carry" ? available : Math.max(0, available);
-  const settled = Math.min(capacity, kept + windows * base);
-  window.openedAt = settled === capacity
-    ? CLOSED
-    : openedAt + windows * windowMs;
-  window.available = settled;
+  const { openedAt } = window;
+  if (openedAt === CLOSED || now < windowEnd(definition, openedAt)) return;
+  const used = definition.overshoot === "Carry"
+    ? window.used
+    : Math.min(capacity, window.used);
+  const next = passWindows(definition, { openedAt, used }, now);
+  window.openedAt = next.used === 0 ? CLOSED : next.openedAt;
+  window.used = next.used;
 }
 
 /** Counts a request in a settled window: takes 1 from a request budget, opens the window of a token budget. */
 export function take(
   window: BudgetWindow,
-  { definition: { unit } }: WindowRules,
+  { definition }: WindowRules,
   now: number,
 ): void {
-  if (window.openedAt === CLOSED) window.openedAt = now;
-  if (unit === "requests") window.available--;
+  charge(window, definition, definition.unit === "requests" ? 1 : 0, now);
 }
 
 /** Charges a settled window. */
 export function charge(
   window: BudgetWindow,
-  tokens: number,
+  definition: BudgetDefinition,
+  amount: number,
   now: number,
 ): void {
-  if (window.openedAt === CLOSED) window.openedAt = now;
-  window.available -= tokens;
+  if (window.openedAt === CLOSED) {
+    window.openedAt = windowStart(definition, now);
+  }
+  window.used += amount;
 }
 
 /** Refunds a `take` at `takenAt` to a settled window, unless it was in an earlier one. */
 export function refund(
   window: BudgetWindow,
-  { definition: { unit }, capacity }: WindowRules,
+  { definition: { unit } }: WindowRules,
   takenAt: number,
 ): void {
   const isOver = window.openedAt === CLOSED || takenAt < window.openedAt;
-  if (unit === "tokens" || isOver) return;
-  window.available++;
-  if (window.available === capacity) window.openedAt = CLOSED;
+  if (unit !== "requests" || isOver || window.used === 0) return;
+  if (window.used === 1) window.openedAt = CLOSED;
+  window.used--;
 }
 
 /** Reads a settled window. */
 export function readWindow(
   window: BudgetWindow,
-  { definition: { unit, windowMs }, capacity: limit }: WindowRules,
+  { definition, capacity: limit }: WindowRules,
   now: number,
 ): BudgetReading {
-  const remaining = Math.max(0, window.available);
+  const { unit, windowMs } = definition;
+  const remaining = Math.max(0, limit - window.used);
   return {
     unit,
     limit,
     remaining,
-    resetMs: resetMs(window, windowMs, now),
+    resetMs: resetMs(window, definition, now),
     windowMs,
   };
 }
@@ -92,29 +102,35 @@ export function readWindow(
 /** Returns the time until a settled window admits a request; 0 if it does now. */
 export function waitMs(
   window: BudgetWindow,
-  { definition: { base, overshoot, windowMs } }: WindowRules,
+  { definition, capacity }: WindowRules,
   now: number,
 ): number {
-  if (window.available > 0) return 0;
-  const debt = overshoot === "Carry" ? -window.available : 0;
-  return resetMs(window, windowMs, now) + Math.floor(debt / base) * windowMs;
+  const { base, overshoot, windowMs } = definition;
+  if (window.used < capacity) return 0;
+  const debt = overshoot === "Carry" ? window.used - capacity : 0;
+  return resetMs(window, definition, now) + Math.floor(debt / base) * windowMs;
 }
 
 /**
- * Checks a charge.
- * @throws {RangeError} When `tokens` is not a whole number of 0 or more.
+ * Returns what a budget of a unit is charged for a use.
+ * @throws {RangeError} When that is not a whole number of 0 or more.
  */
-export function checkTokens(tokens: number): void {
-  if (Number.isSafeInteger(tokens) && tokens >= 0) return;
+export function checkedAmount(
+  unit: BudgetDefinition["unit"],
+  use: Use,
+): number {
+  const amount = amountOf(unit, use);
+  if (Number.isSafeInteger(amount) && amount >= 0) return amount;
   throw new RangeError(
-    `Cannot charge tokens: expected a whole number of 0 or more, got ${tokens}`,
+    `Cannot charge ${unit}: expected a whole number of 0 or more, got ${amount}`,
   );
 }
 
 function resetMs(
   { openedAt }: BudgetWindow,
-  windowMs: number,
+  definition: BudgetDefinition,
   now: number,
 ): number {
-  return openedAt === CLOSED ? windowMs : openedAt + windowMs - now;
+  const start = openedAt === CLOSED ? now : openedAt;
+  return windowEnd(definition, start) - now;
 }

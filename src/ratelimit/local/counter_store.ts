@@ -1,4 +1,5 @@
-import type { BudgetDefinition, BudgetReading } from "../budget.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { BudgetDefinition, BudgetReading, Use } from "../budget.ts";
 
 /** Name of a limit for people. */
 export interface LimitPlace {
@@ -8,9 +9,9 @@ export interface LimitPlace {
   readonly name: string;
 }
 
-/** Identity of a limit. Equal limits share their budgets, also across configurations. */
+/** Identity of a limit. Equal limits share their budgets, also across configurations and when their numbers differ. */
 export interface LimitIdentity extends LimitPlace {
-  /** Definition in words with secrets; never shown. */
+  /** Definition in words without its numbers and with secrets, unique within the scope; never shown. */
   readonly words: string;
   /** Has a budget for each of several keys. */
   readonly isKeyed: boolean;
@@ -29,10 +30,10 @@ export interface Budget {
   /** Counts a rejected request. */
   reject(): void;
   /**
-   * Charges a token budget, in the window of `now`; a request budget ignores it.
-   * @throws {RangeError} When `tokens` is not a whole number of 0 or more.
+   * Charges what a request used, in the window of `now`; a request budget ignores it.
+   * @throws {RangeError} When the amount is not a whole number of 0 or more.
    */
-  debit(tokens: number, now: number): void;
+  debit(use: Use, now: number): void;
   /** Refunds a `take` at `takenAt`, unless its window is over. */
   refund(takenAt: number, now: number): void;
   read(now: number): BudgetReading;
@@ -64,12 +65,23 @@ export interface LimitCounts extends LimitPlace {
   readonly tokens: number;
 }
 
-/** Returns what equal limits have in common. */
+/** Returns what equal limits have in common: all but `base` and `burst`, so that a changed number keeps what was used. */
 export function limitKey(
-  { scope, name, words }: LimitIdentity,
-  definition: BudgetDefinition,
+  { scope, words }: LimitIdentity,
+  { unit, windowMs, calendar, overshoot }: BudgetDefinition,
 ): string {
-  return JSON.stringify([scope, name, words, definition]);
+  return JSON.stringify([scope, words, unit, windowMs, calendar, overshoot]);
+}
+
+/** Returns the time at which a limit counts: monotonic, or of the wall clock for windows of the calendar. */
+export function timeOf(
+  { calendar }: BudgetDefinition,
+  now: number,
+  clock: Pick<Clock, "monotonic" | "now">,
+): number {
+  return calendar === undefined
+    ? now
+    : now + Math.floor(clock.now() - clock.monotonic());
 }
 
 /** A limit as `/config_dump` shows it: of several keys, the one with the least left. */

@@ -1,8 +1,8 @@
-import type { BudgetReading } from "../budget.ts";
+import type { BudgetReading, Use } from "../budget.ts";
 import {
   type BudgetWindow,
   charge,
-  checkTokens,
+  checkedAmount,
   CLOSED,
   readWindow,
   refund,
@@ -16,6 +16,8 @@ import type { Budget, Limit } from "./counter_store.ts";
 /** Limit of a budget, with its counters. */
 export interface BudgetOwner extends Limit, WindowRules {
   budget(key: string, now: number): LocalBudget;
+  /** Converts monotonic time to that of the windows. */
+  time(now: number): number;
   admitted: number;
   refused: number;
   tokens: number;
@@ -28,23 +30,21 @@ export class LocalBudget implements Budget, BudgetWindow {
   /** Neighbours in the order of use; see `LocalRecency`. */
   older: LocalBudget | undefined;
   newer: LocalBudget | undefined;
-  available: number;
+  used = 0;
   openedAt = CLOSED;
 
   constructor(limit: BudgetOwner, key: string) {
     this.limit = limit;
     this.key = key;
-    this.available = limit.capacity;
   }
 
   allows(now: number): boolean {
-    settle(this, this.limit, now);
-    return this.available > 0;
+    this.#settle(now);
+    return this.used < this.limit.capacity;
   }
 
   take(now: number): void {
-    settle(this, this.limit, now);
-    take(this, this.limit, now);
+    take(this, this.limit, this.#settle(now));
     this.limit.admitted++;
   }
 
@@ -52,41 +52,46 @@ export class LocalBudget implements Budget, BudgetWindow {
     this.limit.refused++;
   }
 
-  debit(tokens: number, now: number): void {
-    checkTokens(tokens);
-    if (this.limit.definition.unit === "requests" || tokens === 0) return;
-    this.limit.tokens += tokens;
+  debit(use: Use, now: number): void {
+    const { definition } = this.limit;
+    const amount = checkedAmount(definition.unit, use);
+    if (amount === 0) return;
+    this.limit.tokens += amount;
     // This object may have been evicted while the response was in progress.
     const budget = this.limit.budget(this.key, now);
-    settle(budget, this.limit, now);
-    charge(budget, tokens, now);
+    charge(budget, definition, amount, budget.#settle(now));
   }
 
   refund(takenAt: number, now: number): void {
-    settle(this, this.limit, now);
+    this.#settle(now);
     this.limit.admitted--;
-    refund(this, this.limit, takenAt);
+    refund(this, this.limit, this.limit.time(takenAt));
   }
 
   read(now: number): BudgetReading {
-    settle(this, this.limit, now);
-    return readWindow(this, this.limit, now);
+    return readWindow(this, this.limit, this.#settle(now));
   }
 
   waitMs(now: number): number {
-    settle(this, this.limit, now);
-    return waitMs(this, this.limit, now);
+    return waitMs(this, this.limit, this.#settle(now));
   }
 
   /** Returns the tokens used beyond the budget. */
   overshoot(now: number): number {
-    settle(this, this.limit, now);
-    return Math.max(0, -this.available);
+    this.#settle(now);
+    return Math.max(0, this.used - this.limit.capacity);
   }
 
   /** Reports whether it can be evicted without losing information. */
   isIdle(now: number): boolean {
-    settle(this, this.limit, now);
+    this.#settle(now);
     return this.openedAt === CLOSED;
+  }
+
+  /** Accounts for windows that have ended; returns the time of the windows. */
+  #settle(now: number): number {
+    const time = this.limit.time(now);
+    settle(this, this.limit, time);
+    return time;
   }
 }

@@ -1,9 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import { SharedMap } from "../../base/shared_map.ts";
+import type { BudgetDefinition } from "../budget.ts";
 import {
   type CounterLease,
   type CounterStore,
   type LimitCounts,
+  type LimitIdentity,
   limitKey,
   type LimitReading,
 } from "./counter_store.ts";
@@ -12,9 +14,9 @@ import { LocalLimit } from "./local_limit.ts";
 /** Keeps the limits of a process with one data plane, each while a configuration uses it. */
 export class LocalCounterStore implements CounterStore {
   readonly #limits = new SharedMap<LocalLimit>();
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Pick<Clock, "monotonic" | "now">;
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Pick<Clock, "monotonic" | "now">) {
     this.#clock = clock;
   }
 
@@ -22,10 +24,12 @@ export class LocalCounterStore implements CounterStore {
     const releases: (() => void)[] = [];
     return {
       limit: (identity, definition) => {
-        const key = limitKey(identity, definition);
-        const create = () => new LocalLimit(identity, definition);
-        const { value, release } = this.#limits.acquire(key, create);
-        releases.push(release);
+        const { value, release } = this.#acquire(identity, definition);
+        const removeUser = value.addUser(identity, definition);
+        releases.push(() => {
+          removeUser();
+          release();
+        });
         return value;
       },
       ready: () => Promise.resolve(),
@@ -42,5 +46,12 @@ export class LocalCounterStore implements CounterStore {
   describe(): readonly LimitReading[] {
     const now = Math.floor(this.#clock.monotonic());
     return [...this.#limits.values()].map((limit) => limit.describe(now));
+  }
+
+  #acquire(identity: LimitIdentity, definition: BudgetDefinition) {
+    return this.#limits.acquire(
+      limitKey(identity, definition),
+      () => new LocalLimit(identity, definition, { clock: this.#clock }),
+    );
   }
 }

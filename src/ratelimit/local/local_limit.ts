@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
+import { type Clock, systemClock } from "../../base/clock.ts";
 import type { BudgetDefinition } from "../budget.ts";
 import { CLOSED, readWindow } from "./budget_window.ts";
-import type {
-  Limit,
-  LimitCounts,
-  LimitPlace,
-  LimitReading,
+import {
+  type Limit,
+  type LimitCounts,
+  type LimitPlace,
+  type LimitReading,
+  timeOf,
 } from "./counter_store.ts";
 import { type BudgetOwner, LocalBudget } from "./local_budget.ts";
 import { LocalRecency } from "./local_recency.ts";
@@ -17,30 +19,71 @@ const MAX_KEY_LENGTH = 128;
 /** Idle budgets dropped for each new key, so that the number of keys follows the traffic. */
 export const DROPPED_PER_KEY = 2;
 
+/** A limit as a configuration defines it. */
+interface LimitUser extends LimitPlace {
+  readonly definition: BudgetDefinition;
+}
+
 /** Limit whose budgets one thread uses. */
 export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
-  readonly scope: string;
-  readonly name: string;
-  readonly definition: BudgetDefinition;
-  readonly capacity: number;
   readonly order = 0;
   admitted = 0;
   refused = 0;
   tokens = 0;
   evictedKeys = 0;
+  /** Numbers in force: those of the oldest configuration that uses the limit. */
+  #current: LimitUser;
+  readonly #users = new Set<LimitUser>();
   readonly #maxKeys: number;
+  readonly #clock: Pick<Clock, "monotonic" | "now">;
   readonly #budgets = new LocalRecency();
 
   constructor(
     { scope, name }: LimitPlace,
     definition: BudgetDefinition,
-    maxKeys = MAX_KEYS,
+    { clock = systemClock, maxKeys = MAX_KEYS }: {
+      readonly clock?: Pick<Clock, "monotonic" | "now">;
+      readonly maxKeys?: number;
+    } = {},
   ) {
     this.#maxKeys = maxKeys;
-    this.scope = scope;
-    this.name = name;
-    this.definition = definition;
-    this.capacity = definition.base + definition.burst;
+    this.#clock = clock;
+    this.#current = { scope, name, definition };
+  }
+
+  get scope(): string {
+    return this.#current.scope;
+  }
+
+  get name(): string {
+    return this.#current.name;
+  }
+
+  get definition(): BudgetDefinition {
+    return this.#current.definition;
+  }
+
+  get capacity(): number {
+    const { base, burst } = this.#current.definition;
+    return base + burst;
+  }
+
+  /** Adds a configuration that uses the limit, until the returned function is called. */
+  addUser(
+    { scope, name }: LimitPlace,
+    definition: BudgetDefinition,
+  ): () => void {
+    const user = { scope, name, definition };
+    this.#users.add(user);
+    this.#selectUser();
+    return () => {
+      this.#users.delete(user);
+      this.#selectUser();
+    };
+  }
+
+  time(now: number): number {
+    return timeOf(this.definition, now, this.#clock);
   }
 
   budget(key: string, now: number): LocalBudget {
@@ -58,11 +101,8 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
 
   describe(now: number): LimitReading {
     const { scope, name, keys, evictedKeys, admitted, refused, tokens } = this;
-    let least = readWindow(
-      { available: this.capacity, openedAt: CLOSED },
-      this,
-      now,
-    );
+    const unused = { used: 0, openedAt: CLOSED };
+    let least = readWindow(unused, this, this.time(now));
     let overshoot = 0;
     for (const budget of this.#budgets.values()) {
       const reading = budget.read(now);
@@ -71,6 +111,12 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
     }
     const counts = { keys, evictedKeys, admitted, refused, tokens };
     return { scope, name, ...least, overshoot, ...counts };
+  }
+
+  #selectUser(): void {
+    // A configuration that is tried comes after the one in force.
+    const [oldest] = this.#users;
+    if (oldest !== undefined) this.#current = oldest;
   }
 
   #add(key: string, now: number): LocalBudget {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { amountOf, type Use } from "../budget.ts";
 import type {
   DescriptorUse,
   GlobalLimiter,
@@ -89,13 +90,12 @@ export class ServiceLimiter implements GlobalLimiter {
     return uses.length === 0 ? admittedWithoutCall : this.#call(uses);
   }
 
-  debit(uses: readonly DescriptorUse[], tokens: number): void {
+  debit(uses: readonly DescriptorUse[], used: Use): void {
     const { clock } = this.#options;
-    const hitsAddend = clampHits(tokens);
-    if (hitsAddend === 0) return;
     for (const use of uses) {
       const { unit, windowMs } = use.budget;
-      if (unit !== "tokens") continue;
+      const hitsAddend = clampHits(amountOf(unit, used));
+      if (hitsAddend === 0) continue;
       this.#reports.add({
         descriptor: toDescriptor(use, hitsAddend),
         expiresAt: clock.monotonic() + Math.min(windowMs, REPORT_LIFETIME_MS),

@@ -14,7 +14,7 @@ export const count = {
   evictedKeys: 3,
 } as const;
 const COUNTS = 4;
-/** Numbers of a record: what is available, and when its window opened. */
+/** Numbers of a record: what is used, and when its window opened. */
 const RECORD_NUMBERS = 2;
 
 /** Places of the words of a limit; the lock takes two. */
@@ -98,7 +98,7 @@ export class KeyTable {
   }
 
   /** Adds a key that is not there, with a closed window. There must be room. */
-  add({ a, b, c, d }: KeyHash, available: number): RecordId {
+  add({ a, b, c, d }: KeyHash): RecordId {
     const record = this.#allocate();
     const place = this.#placeOf(record);
     this.#write(place + HASH, a);
@@ -107,7 +107,7 @@ export class KeyTable {
     this.#write(place + HASH + 3, d);
     const window = this.window(record);
     window.openedAt = CLOSED;
-    window.available = available;
+    window.used = 0;
     this.#write(place + IS_IN_USE, 1);
     this.#chain(record);
     this.#link(record);
@@ -271,12 +271,12 @@ class RecordWindow implements BudgetWindow {
     this.#numbers = numbers;
   }
 
-  get available(): number {
+  get used(): number {
     return this.#numbers[this.at] ?? 0;
   }
 
-  set available(available: number) {
-    this.#numbers[this.at] = available;
+  set used(used: number) {
+    this.#numbers[this.at] = used;
   }
 
   get openedAt(): number {

@@ -25,11 +25,19 @@ export interface LimitGrant {
   readonly now: number;
 }
 
-/** A limit and the threads that use it. */
-interface Entry {
+/** Use of a limit by a configuration of a thread. */
+interface LimitUser {
+  readonly thread: number;
   readonly limit: SharedLimit;
+}
+
+/** Memory of a limit and its users, which may have different numbers. */
+interface Entry {
   readonly memory: LimitMemory;
-  readonly users: Set<number>;
+  /** Sees the memory with the numbers of the oldest user. */
+  limit: SharedLimit;
+  /** By thread and request, the oldest first. */
+  readonly users: Map<string, LimitUser>;
 }
 
 /** Number of the control thread. */
@@ -68,21 +76,28 @@ export class LimitRegistry {
       const key = limitKey(request.identity, request.definition);
       const entry = this.#entries.get(key) ?? this.#create(request);
       this.#entries.set(key, entry);
-      entry.users.add(thread);
+      const limit = this.#view(request, entry.memory);
+      entry.users.set(userKey(thread, request), { thread, limit });
       return entry.memory;
     });
     return { memories, now: this.#clock.monotonic() };
   }
 
-  release(thread: number, { identity, definition }: LimitRequest): void {
-    const key = limitKey(identity, definition);
+  release(thread: number, request: LimitRequest): void {
+    const key = limitKey(request.identity, request.definition);
     const entry = this.#entries.get(key);
-    if (entry !== undefined) this.#drop(thread, key, entry);
+    if (entry === undefined) return;
+    this.#drop([userKey(thread, request)], key, entry);
   }
 
   /** Frees what a thread used that has ended, or was terminated a moment ago. */
   removeThread(thread: number): void {
-    for (const [key, entry] of this.#entries) this.#drop(thread, key, entry);
+    for (const [key, entry] of this.#entries) {
+      const users = [...entry.users].filter(([, user]) =>
+        user.thread === thread
+      );
+      this.#drop(users.map(([user]) => user), key, entry);
+    }
     this.#setTimer(() => this.#recoverFrom(thread));
   }
 
@@ -124,23 +139,36 @@ export class LimitRegistry {
     this.#timers.add(cancel);
   }
 
-  #create({ identity, definition }: LimitRequest): Entry {
-    const limit = new SharedLimit(identity, definition, {
-      number: CONTROL,
-      aheadMs: 0,
-    });
+  #create(request: LimitRequest): Entry {
     const memory = createLimitMemory({
-      isKeyed: identity.isKeyed,
+      isKeyed: request.identity.isKeyed,
       maxKeys: this.#maxKeys,
-      capacity: limit.capacity,
       order: ++this.#order,
     });
-    limit.bind(memory);
-    return { limit, memory, users: new Set() };
+    return {
+      memory,
+      limit: this.#view(request, memory),
+      users: new Map(),
+    };
   }
 
-  #drop(thread: number, key: string, entry: Entry): void {
-    if (!entry.users.delete(thread) || entry.users.size > 0) return;
+  #view(
+    { identity, definition }: LimitRequest,
+    memory: LimitMemory,
+  ): SharedLimit {
+    const thread = { number: CONTROL, aheadMs: 0, clock: this.#clock };
+    const limit = new SharedLimit(identity, definition, thread);
+    limit.bind(memory);
+    return limit;
+  }
+
+  #drop(users: readonly string[], key: string, entry: Entry): void {
+    for (const user of users) entry.users.delete(user);
+    const [oldest] = entry.users.values();
+    if (oldest !== undefined) {
+      entry.limit = oldest.limit;
+      return;
+    }
     this.#entries.delete(key);
     // A thread that dies with such a limit must not leave it locked.
     this.#retired.set(entry, this.#clock.monotonic() + RETIREMENT_MS);
@@ -159,4 +187,8 @@ export class LimitRegistry {
       bytes -= entry.memory.buffer.byteLength;
     }
   }
+}
+
+function userKey(thread: number, request: LimitRequest): string {
+  return `${thread} ${JSON.stringify(request)}`;
 }

@@ -1,8 +1,8 @@
-import type { BudgetReading } from "../budget.ts";
+import type { BudgetReading, Use } from "../budget.ts";
 import {
   type BudgetWindow,
   charge,
-  checkTokens,
+  checkedAmount,
   readWindow,
   refund,
   take,
@@ -15,7 +15,7 @@ import type { KeyHash } from "./key_hash.ts";
 /** Limit of a budget, whose memory threads share. All but `time` needs the limit to be held. */
 export interface SharedBudgetOwner extends Limit, WindowRules {
   readonly definition: Limit["definition"];
-  /** Converts monotonic time of this thread to that of all. */
+  /** Converts monotonic time of this thread to that of the windows. */
   time(now: number): number;
   /** Returns the settled window of a key, which becomes the most recent one; valid until the next call. */
   use(key: KeyHash | undefined, time: number): BudgetWindow;
@@ -39,7 +39,7 @@ export class SharedBudget implements Budget {
     const { limit } = this;
     limit.hold();
     try {
-      return limit.use(this.#key, limit.time(now)).available > 0;
+      return limit.use(this.#key, limit.time(now)).used < limit.capacity;
     } finally {
       limit.release();
     }
@@ -64,15 +64,16 @@ export class SharedBudget implements Budget {
     limit.release();
   }
 
-  debit(tokens: number, now: number): void {
-    checkTokens(tokens);
+  debit(use: Use, now: number): void {
     const { limit } = this;
-    if (limit.definition.unit === "requests" || tokens === 0) return;
+    const amount = checkedAmount(limit.definition.unit, use);
+    if (amount === 0) return;
     const time = limit.time(now);
     limit.hold();
     try {
-      charge(limit.use(this.#key, time), tokens, time);
-      limit.count("tokens", tokens);
+      const window = limit.use(this.#key, time);
+      charge(window, limit.definition, amount, time);
+      limit.count("tokens", amount);
     } finally {
       limit.release();
     }

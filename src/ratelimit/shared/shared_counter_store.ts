@@ -1,11 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import { SharedMap } from "../../base/shared_map.ts";
 import type { BudgetDefinition } from "../budget.ts";
-import {
-  type CounterLease,
-  type CounterStore,
-  type LimitIdentity,
-  limitKey,
+import type {
+  CounterLease,
+  CounterStore,
+  LimitIdentity,
 } from "../local/counter_store.ts";
 import type { LimitGrant, LimitRequest } from "./limit_registry.ts";
 import { SharedLimit } from "./shared_limit.ts";
@@ -28,16 +27,19 @@ interface Entry {
 /** Limits of one of several threads that count together; the control thread describes them. */
 export class SharedCounterStore implements CounterStore {
   readonly #source: LimitSource;
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Pick<Clock, "monotonic" | "now">;
   readonly #limits = new SharedMap<Entry>();
   readonly #thread;
   /** Shortest time that a message and its response took; the difference of the clocks is known as exactly. */
   #roundTripMs = Infinity;
 
-  constructor(source: LimitSource, clock: Pick<Clock, "monotonic">) {
+  constructor(
+    source: LimitSource,
+    clock: Pick<Clock, "monotonic" | "now">,
+  ) {
     this.#source = source;
     this.#clock = clock;
-    this.#thread = { number: source.thread, aheadMs: 0 };
+    this.#thread = { number: source.thread, aheadMs: 0, clock };
   }
 
   lease(): CounterLease {
@@ -46,7 +48,7 @@ export class SharedCounterStore implements CounterStore {
     return {
       limit: (identity, definition) => {
         const { value, release } = this.#limits.acquire(
-          limitKey(identity, definition),
+          JSON.stringify([identity, definition]),
           () => this.#create(identity, definition),
           ({ bound, request }) => {
             if (bound !== undefined) this.#source.release(request);

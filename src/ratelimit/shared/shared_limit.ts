@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import type { BudgetDefinition } from "../budget.ts";
 import {
   type BudgetWindow,
@@ -5,10 +6,11 @@ import {
   readWindow,
   settle,
 } from "../local/budget_window.ts";
-import type {
-  LimitCounts,
-  LimitIdentity,
-  LimitReading,
+import {
+  type LimitCounts,
+  type LimitIdentity,
+  type LimitReading,
+  timeOf,
 } from "../local/counter_store.ts";
 import { boundKey, DROPPED_PER_KEY } from "../local/local_limit.ts";
 import { type KeyHash, KeyHasher } from "./key_hash.ts";
@@ -30,6 +32,7 @@ export interface LimitMemory {
 export interface LimitThread {
   /** Number among the threads, from 1. */
   readonly number: number;
+  readonly clock: Pick<Clock, "monotonic" | "now">;
   /** Milliseconds that the monotonic clock of the control thread is ahead of that of this thread. */
   readonly aheadMs: number;
 }
@@ -44,15 +47,14 @@ const noKey: KeyHash = { a: 0, b: 0, c: 0, d: 0 };
 
 /** Creates the memory of a limit without requests. */
 export function createLimitMemory(
-  { isKeyed, maxKeys, capacity, order }: {
+  { isKeyed, maxKeys, order }: {
     readonly isKeyed: boolean;
     readonly maxKeys: number;
-    readonly capacity: number;
     readonly order: number;
   },
 ): LimitMemory {
   const table = new KeyTable(isKeyed ? maxKeys : 1);
-  if (!isKeyed) table.add(noKey, capacity);
+  if (!isKeyed) table.add(noKey);
   return {
     buffer: table.buffer,
     maxKeys: table.maxKeys,
@@ -113,7 +115,10 @@ export class SharedLimit implements SharedBudgetOwner {
   }
 
   time(now: number): number {
-    return now + this.#thread.aheadMs;
+    const { aheadMs, clock } = this.#thread;
+    return this.definition.calendar === undefined
+      ? now + aheadMs
+      : timeOf(this.definition, now, clock);
   }
 
   use(hash: KeyHash | undefined, time: number): BudgetWindow {
@@ -130,7 +135,7 @@ export class SharedLimit implements SharedBudgetOwner {
       ? ONLY_RECORD
       : this.#memory.table.find(hash);
     return record === NONE
-      ? { available: this.capacity, openedAt: CLOSED }
+      ? { used: 0, openedAt: CLOSED }
       : this.#settled(record, time);
   }
 
@@ -157,8 +162,8 @@ export class SharedLimit implements SharedBudgetOwner {
   describe(now: number): LimitReading {
     const time = this.time(now);
     const { table, lock } = this.#memory;
-    const full = { available: this.capacity, openedAt: CLOSED };
-    let least = readWindow(full, this, time);
+    const unused = { used: 0, openedAt: CLOSED };
+    let least = readWindow(unused, this, time);
     let overshoot = 0;
     let record = table.next(NONE);
     // A thread that died with the lock is detected by others later.
@@ -167,7 +172,7 @@ export class SharedLimit implements SharedBudgetOwner {
         const window = this.#settled(record, time);
         const reading = readWindow(window, this, time);
         if (reading.remaining < least.remaining) least = reading;
-        overshoot += Math.max(0, -window.available);
+        overshoot += Math.max(0, window.used - this.capacity);
         record = table.next(record);
       }
       lock.release();
@@ -209,6 +214,6 @@ export class SharedLimit implements SharedBudgetOwner {
       table.delete(table.oldest);
       table.increase(count.evictedKeys, 1);
     }
-    return table.window(table.add(hash, this.capacity));
+    return table.window(table.add(hash));
   }
 }

@@ -87,7 +87,9 @@ const traceMessage = s.variant("type", [
     entries: s.array(s.openObject({
       /** Such as `10 requests per 1m` or `domain/user=anna`. */
       name: s.string(),
-      unit: s.openText<"requests" | "tokens">(),
+      unit: s.openText<
+        "requests" | "tokens" | "inputTokens" | "outputTokens"
+      >(),
       limit: s.number(),
       remaining: s.number(),
       resetSeconds: s.number(),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tokensUsed } from "../../harness/tokens_used.ts";
 import { type KvHandle, openKv } from "../../../src/ratelimit/kv/kv_handle.ts";
 import { KvLimiter } from "../../../src/ratelimit/kv/kv_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
@@ -113,7 +114,7 @@ Deno.test("KvLimiter keeps debits that a broken store did not accept", async () 
   await fleet.admit(uses, 1, one);
 
   isBroken = true;
-  one?.debit(uses, 100);
+  one?.debit(uses, tokensUsed(100));
   await fleet.pass(500);
   assert.equal(await fleet.admit(uses, 1, two), 1);
   isBroken = false;
@@ -141,7 +142,7 @@ Deno.test("KvLimiter reports a file that is not a database", async () => {
   }
 });
 
-for (const garbage of ["garbage", { openedAt: 1e300, available: 5 }, 7n]) {
+for (const garbage of ["garbage", { openedAt: 1e300, used: 5 }, 7n]) {
   Deno.test(`KvLimiter reports ${typeof garbage} in place of a record, rejects for a window, and affects no other budget`, async () => {
     let isDamaged = true;
     await using store = await faulty((kv) => ({

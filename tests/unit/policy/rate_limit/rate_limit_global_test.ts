@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Use } from "../../../../src/ratelimit/budget.ts";
 import type { RateLimit } from "../../../../src/policy/rate_limit/rate_limit_schema.ts";
 import { Rejection } from "../../../../src/policy/rejection.ts";
 import type {
@@ -38,7 +39,7 @@ class FakeLimiter implements GlobalLimiter {
     return this.decision;
   }
 
-  debit(uses: readonly DescriptorUse[], tokens: number): void {
+  debit(uses: readonly DescriptorUse[], { tokens }: Use): void {
     this.calls.push(`debit ${uses.length} ${tokens}`);
   }
 

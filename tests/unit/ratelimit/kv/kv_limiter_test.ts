@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tokensUsed } from "../../../harness/tokens_used.ts";
 import { budgetStories } from "../budget_states.ts";
 import { KvFleet, useOf } from "../kv_fleet.ts";
 
@@ -67,12 +68,20 @@ Deno.test("KvLimiter admits without contacting the store while its lease lasts",
 
 Deno.test("KvLimiter checks every budget before it charges one", async () => {
   await using fleet = await KvFleet.open(1);
-  const small = useOf({ base: 2 });
+  const small = useOf({ base: 2, variant: 1 });
   const large = useOf({ base: 10 });
 
   assert.equal(await fleet.admit([large, small], 5), 2);
 
   assert.equal(await fleet.admit([large], 20), 8);
+});
+
+Deno.test("KvLimiter keeps what was used of a budget whose number changes", async () => {
+  await using fleet = await KvFleet.open(1);
+
+  assert.equal(await fleet.admit([useOf({ base: 10 })], 4), 4);
+  await fleet.pass(300);
+  assert.equal(await fleet.admit([useOf({ base: 12 })], 20), 8);
 });
 
 Deno.test("KvLimiter charges a budget of two descriptors once", async () => {
@@ -186,7 +195,7 @@ for (const { name, budget, steps } of budgetStories) {
       if ("send" in step) {
         assert.equal(await fleet.admit(uses, step.send), step.admitted);
       } else if ("debit" in step) {
-        fleet.first.debit(uses, step.debit);
+        fleet.first.debit(uses, tokensUsed(step.debit));
       } else {
         const [state] = fleet.first.describe().budgets;
         // A budget is unknown until its first use.
@@ -235,7 +244,7 @@ Deno.test("KvLimiter admits tokens until they are used, also by another process"
   assert.equal(await fleet.admit(uses, 5, one), 5);
   assert.equal(await fleet.admit(uses, 1, two), 1);
 
-  one?.debit(uses, 130);
+  one?.debit(uses, tokensUsed(130));
   assert.equal(await fleet.admit(uses, 1, one), 0);
   assert.equal(one?.describe().budgets[0]?.pendingDebits, 130);
   await fleet.pass(200);
@@ -251,7 +260,7 @@ Deno.test("KvLimiter charges a debit to the window in which it was made", async 
   const uses = [useOf({ unit: "tokens", base: 100 })];
   await fleet.admit(uses, 1);
   await fleet.pass(59_950);
-  fleet.first.debit(uses, 5000);
+  fleet.first.debit(uses, tokensUsed(5000));
 
   // Nothing was settled before the reset.
   fleet.clock.advance(50);
@@ -265,7 +274,7 @@ Deno.test("KvLimiter settles a debit of a request that outlived its window", asy
   await fleet.admit(uses, 1);
   await fleet.pass(60_000);
 
-  fleet.first.debit(uses, 100);
+  fleet.first.debit(uses, tokensUsed(100));
   await fleet.pass(200);
 
   assert.equal(await fleet.admit(uses, 1), 0);
@@ -306,7 +315,7 @@ Deno.test("KvLimiter does not lose debits to a storm of new keys", async () => {
   await using fleet = await KvFleet.open(1, { maxBudgets: 10 });
   const uses = [useOf({ unit: "tokens", base: 100 })];
   await fleet.admit(uses, 1);
-  fleet.first.debit(uses, 500);
+  fleet.first.debit(uses, tokensUsed(500));
 
   await fleet.until(Promise.all(
     Array.from(
@@ -328,7 +337,7 @@ Deno.test("KvLimiter exceeds a token budget by no more than documented", async (
   for (let at = 0; at < 2000; at += 10) {
     for (const limiter of fleet.limiters) {
       if (await fleet.admit(uses, 1, limiter) === 0) continue;
-      limiter.debit(uses, tokens);
+      limiter.debit(uses, tokensUsed(tokens));
       used += tokens;
     }
     fleet.clock.advance(10);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tokensUsed } from "../../../harness/tokens_used.ts";
 import type { BudgetDefinition } from "../../../../src/ratelimit/budget.ts";
 import type { Budget } from "../../../../src/ratelimit/local/counter_store.ts";
 import { LocalLimit } from "../../../../src/ratelimit/local/local_limit.ts";
@@ -38,7 +39,7 @@ for (const { name, budget: definition, steps } of budgetStories) {
       if ("send" in step) {
         assert.equal(send(budget, step.send, step.at), step.admitted);
       } else if ("debit" in step) {
-        budget.debit(step.debit, step.at);
+        budget.debit(tokensUsed(step.debit), step.at);
       } else {
         const { remaining, resetMs } = budget.read(step.at);
         assert.equal(remaining, step.remaining);
@@ -70,7 +71,7 @@ Deno.test("overshoot Carry subtracts the debt from the following windows", () =>
   const budget = budgetOf({ unit: "tokens", base: 100, overshoot: "Carry" });
   send(budget, 1, 0);
 
-  budget.debit(350, 0);
+  budget.debit(tokensUsed(350), 0);
 
   assert.equal(send(budget, 1, 2 * minute), 0);
   assert.equal(budget.waitMs(0), 3 * minute);
@@ -83,7 +84,7 @@ Deno.test("overshoot Carry subtracts the debt from the following windows", () =>
 Deno.test("a debt of whole windows is paid off one window later", () => {
   const budget = budgetOf({ unit: "tokens", base: 100, overshoot: "Carry" });
   send(budget, 1, 0);
-  budget.debit(200, 0);
+  budget.debit(tokensUsed(200), 0);
 
   assert.equal(budget.waitMs(0), 2 * minute);
   assert.equal(send(budget, 1, 2 * minute - 1), 0);
@@ -111,7 +112,7 @@ Deno.test("a budget whose only request was refunded closes", () => {
 for (const tokens of [-1, 0.5, NaN, Infinity, 2 ** 60]) {
   Deno.test(`a debit of ${tokens} tokens is rejected and changes nothing`, () => {
     const budget = budgetOf({ unit: "tokens", base: 100 });
-    assert.throws(() => budget.debit(tokens, 0), RangeError);
+    assert.throws(() => budget.debit(tokensUsed(tokens), 0), RangeError);
     assert.equal(budget.read(0).remaining, 100);
   });
 }
@@ -220,7 +221,7 @@ Deno.test("in any order of admissions, debits and resets every token is accounte
             if (model.openedAt < 0) model.openedAt = now;
           }
           if (kind === "debit" && amount > 0) {
-            budget.debit(amount, now);
+            budget.debit(tokensUsed(amount), now);
             sum += amount;
             model.available -= amount;
             if (model.openedAt < 0) model.openedAt = now;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tokensUsed } from "../../../harness/tokens_used.ts";
 import { LocalCounterStore } from "../../../../src/ratelimit/local/local_counter_store.ts";
 import {
   LocalLimit,
@@ -67,10 +68,10 @@ Deno.test("tokens of a key that was evicted meanwhile are still charged", () => 
   const budget = limit.budget("anna", 0);
   budget.take(0);
   for (let i = 0; i < MAX_KEYS; i++) {
-    limit.budget(`key-${i}`, 0).debit(1, 0);
+    limit.budget(`key-${i}`, 0).debit(tokensUsed(1), 0);
   }
 
-  budget.debit(40, 0);
+  budget.debit(tokensUsed(40), 0);
 
   assert.equal(limit.budget("anna", 0).read(0).remaining, 60);
   assert.equal(limit.describe(0).tokens, 40 + MAX_KEYS);
@@ -82,7 +83,7 @@ Deno.test("describe returns the key with the least left, the overshoot of all ke
   for (const [key, used] of [["a", 30], ["b", 120], ["c", 150]] as const) {
     const budget = limit.budget(key, 0);
     budget.take(0);
-    budget.debit(used, 0);
+    budget.debit(tokensUsed(used), 0);
   }
   limit.budget("b", now).reject();
 
@@ -105,6 +106,7 @@ Deno.test("describe returns the key with the least left, the overshoot of all ke
 
 Deno.test("limits count as requests happen, without visiting keys", () => {
   const store = new LocalCounterStore({
+    now: () => 0,
     monotonic() {
       throw new TypeError("Somebody settles budgets");
     },
@@ -116,7 +118,7 @@ Deno.test("limits count as requests happen, without visiting keys", () => {
   );
   const [counts] = store.counts();
   for (const key of ["anna", "otto"]) limit.budget(key, 0).take(0);
-  limit.budget("anna", 0).debit(7, 0);
+  limit.budget("anna", 0).debit(tokensUsed(7), 0);
   limit.budget("otto", 0).reject();
 
   assert.ok(counts);
@@ -128,6 +130,35 @@ Deno.test("limits count as requests happen, without visiting keys", () => {
   assert.equal(counts.tokens, 7);
 });
 
+Deno.test("a changed number keeps what was used, and is in force once the configuration is", () => {
+  const store = new LocalCounterStore(new FakeClock());
+  const identity = { ...place, words: place.name, isKeyed: true };
+  const before = store.lease();
+  const limit = before.limit(identity, { ...definition, base: 2 });
+  limit.budget("anna", 0).take(0);
+
+  const tried = store.lease();
+  tried.limit({ ...identity, name: "wrong" }, { ...definition, base: 90 });
+  assert.equal(limit.budget("anna", 0).read(0).limit, 2);
+  tried.release();
+
+  const after = store.lease();
+  const raised = after.limit(
+    { ...identity, name: "raised" },
+    { ...definition, base: 5 },
+  );
+  assert.equal(raised.budget("anna", 0).read(0).remaining, 1);
+  before.release();
+  assert.equal(raised.budget("anna", 0).read(0).remaining, 4);
+  assert.deepEqual(store.describe().map(({ name }) => name), ["raised"]);
+
+  const last = store.lease();
+  const lowered = last.limit(identity, { ...definition, base: 1 });
+  after.release();
+  assert.equal(lowered.budget("anna", 0).allows(0), false);
+  last.release();
+});
+
 Deno.test("a store keeps the budgets of a definition while some configuration uses it", () => {
   const store = new LocalCounterStore(new FakeClock());
   const identity = { ...place, words: place.name, isKeyed: true };
@@ -136,7 +167,7 @@ Deno.test("a store keeps the budgets of a definition while some configuration us
 
   const after = store.lease();
   const kept = after.limit(identity, definition).budget("", 0);
-  const changed = after.limit(identity, { ...definition, base: 2 });
+  const other = after.limit(identity, { ...definition, windowMs: 1000 });
   const elsewhere = after.limit(
     { ...identity, scope: "Gateway/default/g" },
     definition,
@@ -145,7 +176,7 @@ Deno.test("a store keeps the budgets of a definition while some configuration us
   before.release();
 
   assert.equal(kept.allows(0), false);
-  assert.equal(changed.budget("", 0).allows(0), true);
+  assert.equal(other.budget("", 0).allows(0), true);
   assert.equal(elsewhere.budget("", 0).allows(0), true);
   assert.equal(rewritten.budget("", 0).allows(0), true);
   assert.equal(store.describe().length, 4);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tokensUsed } from "../../../harness/tokens_used.ts";
 import {
   createServer,
   type Http2Server,
@@ -150,7 +151,7 @@ Deno.test("ServiceLimiter loses no request when the service closes a connection 
 Deno.test("ServiceLimiter delivers a report that was created while the service was down", async () => {
   const port = freePort();
   await using test = createTestLimiter(port);
-  test.limiter.debit([useOf("tokens")], 77);
+  test.limiter.debit([useOf("tokens")], tokensUsed(77));
   await test.limiter.admit(uses);
   assert.equal(test.limiter.describe().pendingReports, 1);
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tokensUsed } from "../../../harness/tokens_used.ts";
 import {
   type Reply,
   startRateLimitService,
@@ -45,7 +46,7 @@ Deno.test("ServiceLimiter reports tokens only to token budgets", async () => {
   await using service = await startRateLimitService();
   await using test = createTestLimiter(service.port);
 
-  test.limiter.debit([useOf("requests"), useOf("tokens")], 1234);
+  test.limiter.debit([useOf("requests"), useOf("tokens")], tokensUsed(1234));
   await service.waitFor(1);
   await test.limiter.close();
 
@@ -274,8 +275,8 @@ Deno.test("ServiceLimiter counts and logs reports that the service did not accep
   const { port } = listener.addr;
   listener.close();
   const test = createTestLimiter(port);
-  test.limiter.debit([useOf("tokens")], 40);
-  test.limiter.debit([useOf("tokens")], 2);
+  test.limiter.debit([useOf("tokens")], tokensUsed(40));
+  test.limiter.debit([useOf("tokens")], tokensUsed(2));
 
   const closing = test.limiter.close();
   test.clock.advance(1000);

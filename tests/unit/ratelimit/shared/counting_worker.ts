@@ -5,7 +5,7 @@ import type { CountingWork } from "./shared_threads.ts";
 
 async function count(work: CountingWork): Promise<number | "holding"> {
   const { thread, grant, requests, keys, order, attempts, endsHolding } = work;
-  const clock = { monotonic: () => grant.now };
+  const clock = { monotonic: () => grant.now, now: () => grant.now };
   const store = new SharedCounterStore({
     thread,
     acquire: () => Promise.resolve(grant),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tokensUsed } from "../../../harness/tokens_used.ts";
 import type { Limit } from "../../../../src/ratelimit/local/counter_store.ts";
 import { LocalLimit } from "../../../../src/ratelimit/local/local_limit.ts";
 import { takeAll } from "../../../../src/ratelimit/local/take_all.ts";
@@ -36,7 +37,7 @@ for (const { name, budget: definition, steps } of budgetStories) {
         }
         assert.equal(admitted, step.admitted);
       } else if ("debit" in step) {
-        next().debit(step.debit, step.at);
+        next().debit(tokensUsed(step.debit), step.at);
       } else {
         const { remaining, resetMs } = next().read(step.at);
         assert.equal(remaining, step.remaining);
@@ -70,7 +71,7 @@ Deno.test("in any order of requests, debits, refunds and resets, threads count a
       ] as const;
       const place = { scope: "HTTPRoute/default/a" };
       const local = requests.map(({ identity: { name }, definition }) =>
-        new LocalLimit({ ...place, name }, definition, maxKeys)
+        new LocalLimit({ ...place, name }, definition, { maxKeys })
       );
       const clock = new FakeClock();
       const registry = new LimitRegistry(clock, maxKeys);
@@ -108,7 +109,7 @@ Deno.test("in any order of requests, debits, refunds and resets, threads count a
           both((limits) => {
             for (const budget of use(limits, key)) {
               budget.allows(now);
-              budget.debit(amount, now);
+              budget.debit(tokensUsed(amount), now);
             }
           });
         }
@@ -150,9 +151,9 @@ Deno.test("describe shows all threads as one", async () => {
   for (const [limit, key, used] of [[one, "a", 30], [two, "b", 120]] as const) {
     const budget = limit.budget(key, 0);
     budget.take(0);
-    budget.debit(used, 0);
+    budget.debit(tokensUsed(used), 0);
   }
-  one.budget("b", 0).debit(30, 0);
+  one.budget("b", 0).debit(tokensUsed(30), 0);
   two.budget("b", 0).reject();
   clock.advance(10_000);
 
@@ -203,7 +204,10 @@ Deno.test("threads whose clocks began at other times see the same window", async
   const registry = new LimitRegistry(control);
   control.advance(500_000);
   const request = requestOf("limit", { base: 1 });
-  const clocks = [{ monotonic: () => 7 }, { monotonic: () => 3_000_007 }];
+  const clocks = [7, 3_000_007].map((time) => ({
+    monotonic: () => time,
+    now: () => 0,
+  }));
   const [a, b] = await Promise.all(
     clocks.map((clock) => lease(storeOf(registry, clock), request)),
   );

@@ -53,7 +53,7 @@ export function requestOf(
 /** A store of a thread that is this one. */
 export function storeOf(
   registry: LimitRegistry,
-  clock = { monotonic: () => 0 },
+  clock = { monotonic: () => 0, now: () => 0 },
 ): SharedCounterStore {
   const thread = registry.addThread();
   return new SharedCounterStore({
