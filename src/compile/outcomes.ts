@@ -1,5 +1,3 @@
-import { GATEWAY_API_GROUP } from "../api/resources/group.ts";
-import type { Gateway, Listener } from "../api/resources/gateway_resource.ts";
 import type { HttpRoute } from "../api/resources/http_route.ts";
 import {
   resourceKey,
@@ -7,34 +5,23 @@ import {
 } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { CompiledListener } from "./compiled_model.ts";
-import { type Condition, conditionNo, conditionYes } from "./conditions.ts";
+import { type Condition, conditionYes } from "./conditions.ts";
+import {
+  describeGateway,
+  describeListenerSet,
+  failed,
+  gatewayOfSet,
+  type GatewayOutcome,
+  listenerKey,
+  type ListenerSetOutcome,
+} from "./listener_outcomes.ts";
 import {
   describePolicyOutcomes,
   type PolicyOutcome,
 } from "./policy_outcomes.ts";
 import { namespacedName } from "./precedence.ts";
 
-/** State of a listener; Gateway API `ListenerStatus`. */
-export interface ListenerOutcome {
-  readonly name: string;
-  readonly supportedKinds: readonly {
-    readonly group: string;
-    readonly kind: string;
-  }[];
-  /** Number of routes that are attached, whether their references resolve or not. */
-  readonly attachedRoutes: number;
-  readonly conditions: readonly Condition[];
-}
-
-/** State of a gateway. */
-export interface GatewayOutcome {
-  /** `namespace/name`. */
-  readonly name: string;
-  readonly conditions: readonly Condition[];
-  readonly listeners: readonly ListenerOutcome[];
-}
-
-/** State of a route at each of its gateways; Gateway API `RouteParentStatus`. */
+/** State of a route at each of its gateways and listener sets; Gateway API `RouteParentStatus`. */
 export interface RouteOutcome {
   readonly kind: string;
   /** `namespace/name`. */
@@ -49,6 +36,7 @@ export interface RouteOutcome {
 /** Results of compilation per resource, from which the statuses in a cluster are written. */
 export interface Outcomes {
   readonly gateways: readonly GatewayOutcome[];
+  readonly listenerSets: readonly ListenerSetOutcome[];
   readonly routes: readonly RouteOutcome[];
   readonly policies: readonly PolicyOutcome[];
 }
@@ -64,7 +52,7 @@ export function* describeOutcomes(
   resources: ResourceSet,
   { diagnostics, listeners }: OutcomeSources,
 ): Generator<void, Outcomes> {
-  const { gateways, httpRoutes } = resources;
+  const { gateways, listenerSets, httpRoutes } = resources;
   const reports = Map.groupBy(
     diagnostics.filter(({ reason, severity }) =>
       reason !== undefined || severity === "error"
@@ -75,17 +63,33 @@ export function* describeOutcomes(
   const reportsOf = (resource: Parameters<typeof resourceKey>[0]) =>
     reports.get(resourceKey(resource)) ?? [];
   const attached = countRoutes(listeners);
+  const own = new Map(
+    gateways.map((gateway) => [
+      namespacedName(gateway),
+      describeGateway(gateway, attached, reportsOf(gateway)),
+    ]),
+  );
+  const sets: ListenerSetOutcome[] = [];
+  for (const set of listenerSets) {
+    const gateway = own.get(gatewayOfSet(set));
+    if (gateway === undefined) continue;
+    sets.push(
+      describeListenerSet(set, attached, { gateway, reports: reportsOf(set) }),
+    );
+  }
   yield;
-  const known = new Set(gateways.map(namespacedName));
+  const known = new Set([
+    ...own.keys().map((name) => `Gateway/${name}`),
+    ...sets.map(({ name }) => `ListenerSet/${name}`),
+  ]);
   const routes: RouteOutcome[] = [];
   for (const route of httpRoutes) {
     routes.push(describeRoute(route, known, reportsOf(route)));
     yield;
   }
   return {
-    gateways: gateways.map((gateway) =>
-      describeGateway(gateway, attached, reportsOf(gateway))
-    ),
+    gateways: [...own.values()],
+    listenerSets: sets,
     routes,
     policies: yield* describePolicyOutcomes(resources, {
       listeners,
@@ -94,121 +98,20 @@ export function* describeOutcomes(
   };
 }
 
-/** Returns the number of routes by the key of the listener. */
+/** Returns the number of routes of each listener. */
 function countRoutes(
   listeners: readonly CompiledListener[],
 ): ReadonlyMap<string, number> {
-  return new Map(listeners.map(({ listener, rules }) => [
-    listener.key,
+  return new Map(listeners.map(({ site, rules }) => [
+    listenerKey(site.owner, site.spec),
     new Set(rules.map(({ rule }) => rule.route)).size,
   ]));
-}
-
-function describeGateway(
-  gateway: Gateway,
-  attached: ReadonlyMap<string, number>,
-  reports: readonly ResourceDiagnostic[],
-): GatewayOutcome {
-  const name = namespacedName(gateway);
-  const listeners = gateway.spec.listeners.map((listener, index) =>
-    describeListener(listener, {
-      attachedRoutes: attached.get(`${name}/${listener.name}`) ?? 0,
-      reports: reports.filter(({ path }) =>
-        path[1] === "listeners" && path[2] === index
-      ),
-    })
-  );
-  const [first] = reports.filter(({ path }) => path[1] !== "listeners");
-  const unusable = reports.find(({ reason }) => reason === "AddressNotUsable");
-  const invalid = listeners.filter(({ conditions }) =>
-    conditions.some(({ type, status }) =>
-      type === "Conflicted" ? status : !status
-    )
-  );
-  const names = invalid.map(({ name }) => `"${name}"`).join(", ");
-  return {
-    name,
-    listeners,
-    conditions: first !== undefined
-      ? [
-        conditionNo("Accepted", first.reason ?? "Invalid", first.message),
-        conditionNo("Programmed", "Invalid", first.message),
-      ]
-      : [
-        invalid.length === 0 ? conditionYes("Accepted") : conditionYes(
-          "Accepted",
-          "ListenersNotValid",
-          `Invalid listeners: ${names}`,
-        ),
-        unusable !== undefined
-          ? failed("Programmed", unusable)
-          : invalid.length < listeners.length
-          ? conditionYes("Programmed")
-          : conditionNo("Programmed", "Invalid", "No listener is valid"),
-      ],
-  };
-}
-
-const routeKinds = ["HTTPRoute", "GRPCRoute"];
-
-function describeListener(
-  { name, allowedRoutes }: Listener,
-  { attachedRoutes, reports }: {
-    readonly attachedRoutes: number;
-    readonly reports: readonly ResourceDiagnostic[];
-  },
-): ListenerOutcome {
-  const kinds = allowedRoutes?.kinds?.map((
-    { group = GATEWAY_API_GROUP, kind },
-  ) => ({ group, kind })) ??
-    routeKinds.map((kind) => ({ group: GATEWAY_API_GROUP, kind }));
-  const supportedKinds = kinds.filter(({ group, kind }) =>
-    group === GATEWAY_API_GROUP && routeKinds.includes(kind)
-  );
-  const find = (reasons: readonly string[]) =>
-    reports.find(({ reason = "" }) => reasons.includes(reason));
-  const conflict = find(["HostnameConflict", "ProtocolConflict"]);
-  const rejection = conflict ??
-    find(["PortUnavailable", "UnsupportedProtocol", "UnsupportedValue"]);
-  const reference = find(["InvalidCertificateRef", "RefNotPermitted"]);
-  const unsupported = kinds.length > supportedKinds.length;
-  const resolved = reference !== undefined
-    ? failed("ResolvedRefs", reference)
-    : unsupported
-    ? conditionNo(
-      "ResolvedRefs",
-      "InvalidRouteKinds",
-      `Routes can be ${routeKinds.join(" and ")}`,
-    )
-    : conditionYes("ResolvedRefs");
-  const accepted = rejection === undefined
-    ? conditionYes("Accepted")
-    : failed("Accepted", rejection);
-  return {
-    name,
-    supportedKinds,
-    attachedRoutes,
-    conditions: [
-      accepted,
-      conflict === undefined
-        ? conditionNo("Conflicted", "NoConflicts", "")
-        : conditionYes("Conflicted", conflict.reason, conflict.message),
-      resolved,
-      accepted.status && (reference === undefined) && supportedKinds.length > 0
-        ? conditionYes("Programmed")
-        : conditionNo(
-          "Programmed",
-          "Invalid",
-          (rejection ?? reference)?.message ?? resolved.message,
-        ),
-    ],
-  };
 }
 
 /** Describes a route at its parents; parents that are not in the configuration belong to other controllers. */
 function describeRoute(
   route: HttpRoute,
-  gateways: ReadonlySet<string>,
+  known: ReadonlySet<string>,
   reports: readonly ResourceDiagnostic[],
 ): RouteOutcome {
   const reference = reports.find(({ path }) => path[1] === "rules");
@@ -217,7 +120,7 @@ function describeRoute(
     : failed("ResolvedRefs", reference);
   const parents = route.spec.parentRefs.flatMap((parentRef, index) => {
     const { kind, name, namespace = route.metadata.namespace } = parentRef;
-    if (kind !== "Gateway" || !gateways.has(`${namespace}/${name}`)) return [];
+    if (!known.has(`${kind}/${namespace}/${name}`)) return [];
     const report = reports.find(({ path }) =>
       path[1] === "parentRefs" && path[2] === index
     );
@@ -227,11 +130,4 @@ function describeRoute(
     return [{ index, conditions: [accepted, resolved] }];
   });
   return { kind: route.kind, name: namespacedName(route), parents };
-}
-
-function failed(
-  type: string,
-  { reason = "Invalid", message }: ResourceDiagnostic,
-): Condition {
-  return conditionNo(type, reason, message);
 }

@@ -1,7 +1,10 @@
 import type { BackendTlsPolicy } from "../api/resources/backend_tls_policy.ts";
 import type { GatewayPolicy } from "../api/resources/gateway_policy_schema.ts";
 import { GATEWAY_API_GROUP } from "../api/resources/group.ts";
-import type { ResourceSet } from "../api/resources/resource_set.ts";
+import {
+  resourceKey,
+  type ResourceSet,
+} from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { CompiledListener } from "./compiled_model.ts";
 import { type Condition, conditionNo, conditionYes } from "./conditions.ts";
@@ -59,6 +62,7 @@ function findGateways(
     const add = (key: string) =>
       void used.getOrInsertComputed(key, () => new Set()).add(gateway);
     add(`Gateway/${gateway}`);
+    add(resourceKey(site.owner));
     for (const { rule: { route, spec } } of rules) {
       add(`${route.kind}/${namespacedName(route)}`);
       for (const ref of spec.backendRefs ?? []) {

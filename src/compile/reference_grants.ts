@@ -4,7 +4,10 @@ import type {
   Secret,
   Service,
 } from "../api/resources/cluster_kinds.ts";
-import type { LabelSelector } from "../api/resources/gateway_resource.ts";
+import type {
+  AllowedNamespaces,
+  LabelSelector,
+} from "../api/resources/gateway_resource.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import { namespacedName } from "./precedence.ts";
 
@@ -60,11 +63,28 @@ export class References {
     );
   }
 
-  /** Reports whether a selector selects a namespace; one that is not known has no labels. */
-  selectsNamespace(
-    selector: LabelSelector | undefined,
-    namespace: string,
+  /** Reports whether resources of `namespace` may attach to one of namespace `owner`. */
+  allowsNamespace(
+    { from, selector }: AllowedNamespaces,
+    { owner, namespace }: {
+      readonly owner: string;
+      readonly namespace: string;
+    },
   ): boolean {
+    switch (from) {
+      case "All":
+        return true;
+      case "Same":
+        return owner === namespace;
+      case "Selector":
+        return this.#selects(selector, namespace);
+      default:
+        return false;
+    }
+  }
+
+  /** Reports whether a selector selects a namespace; one that is not known has no labels. */
+  #selects(selector: LabelSelector | undefined, namespace: string): boolean {
     const labels = {
       "kubernetes.io/metadata.name": namespace,
       ...this.#labels.get(namespace),

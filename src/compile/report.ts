@@ -37,6 +37,7 @@ export type ConditionReason =
   | "NoMatchingListenerHostname"
   | "NoMatchingParent"
   | "NoValidCACertificate"
+  | "NotAllowed"
   | "NotAllowedByListeners"
   | "PortUnavailable"
   | "ProtocolConflict"

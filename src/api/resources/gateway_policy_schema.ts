@@ -34,14 +34,16 @@ export interface TrafficPolicy {
 const targetEntries = {
   name: s.field("Name of the resource.", referenceName),
   sectionName: s.field(
-    "A listener of the gateway, or a named rule of the route. Default: all.",
+    "A listener of the gateway or listener set, or a named rule of the route. Default: all.",
     s.optional(objectName),
   ),
 };
 
 const targetRef = s.variant("kind", [
   target(GATEWAY_API_GROUP, "Gateway"),
+  target(GATEWAY_API_GROUP, "ListenerSet"),
   target(GATEWAY_API_GROUP, "HTTPRoute"),
+  target(GATEWAY_API_GROUP, "GRPCRoute"),
   target(POLICY_API_GROUP, "GatewayBackend"),
 ]);
 
@@ -88,11 +90,11 @@ export function createPolicySchemas(kinds: readonly PolicyField[]) {
       s.list(targetRef, { min: 1, max: 16 }),
     ),
     phase: s.field(
-      "Runs the policy for every request of a gateway, before routing; for targets of kind `Gateway`.",
+      "Runs the policy for every request of a gateway, before routing; for targets of kind `Gateway` and `ListenerSet`.",
       s.optional(s.oneOf(["PreRouting"])),
     ),
     traffic: s.field(
-      "Policies for requests; for targets of kind `Gateway` and `HTTPRoute`.",
+      "Policies for requests; for gateways, listener sets and routes.",
       s.optional(traffic),
     ),
     backend: s.field(
@@ -151,12 +153,14 @@ function refineSpec<S extends s.GenericSchema<unknown, Targeting>>(
     s.rule<Targeting>(
       (spec) =>
         spec.traffic === undefined ||
-        hasTargets(spec, ["Gateway", "HTTPRoute"]),
+        spec.targetRefs.every(({ kind }) => kind !== "GatewayBackend"),
       '"traffic" requires targets of kind "Gateway" or "HTTPRoute"; use "backend" for backends',
       ["traffic"],
     ),
     s.rule<Targeting>(
-      (spec) => spec.phase === undefined || hasTargets(spec, ["Gateway"]),
+      (spec) =>
+        spec.phase === undefined ||
+        hasTargets(spec, ["Gateway", "ListenerSet"]),
       'phase "PreRouting" requires targets of kind "Gateway"',
       ["phase"],
     ),

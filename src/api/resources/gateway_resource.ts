@@ -36,6 +36,24 @@ const labelSelectorSchema = s.object({
 /** Selects objects by their labels. */
 export type LabelSelector = s.Infer<typeof labelSelectorSchema>;
 
+/** Namespaces whose resources may attach. */
+function allowedNamespaces(from: "Same" | "None") {
+  return s.object({
+    from: s.field(
+      "`All`: any namespace. `Same`: that of the listener's resource. `Selector`: namespaces that `selector` selects. `None`: no namespace.",
+      s.optional(s.oneOf(["All", "Same", "Selector", "None"])),
+      from,
+    ),
+    selector: s.field(
+      "Selects Namespaces by their labels, for `Selector`.",
+      s.optional(labelSelectorSchema),
+    ),
+  });
+}
+
+/** Selects namespaces whose resources may attach. */
+export type AllowedNamespaces = s.Infer<ReturnType<typeof allowedNamespaces>>;
+
 const fileOrPem = s.named("file or PEM", s.text(1 << 20));
 
 /** A certificate chain and its private key, each a PEM file or inline PEM. */
@@ -160,17 +178,7 @@ export const listenerEntries = {
     s.optional(s.object({
       namespaces: s.field(
         "Namespaces of these routes.",
-        s.optional(s.object({
-          from: s.field(
-            "`All`: any namespace. `Same`: the gateway's namespace. `Selector`: namespaces that `selector` selects. `None`: no routes.",
-            s.optional(s.oneOf(["All", "Same", "Selector", "None"])),
-            "Same",
-          ),
-          selector: s.field(
-            "Selects Namespaces by their labels, for `Selector`.",
-            s.optional(labelSelectorSchema),
-          ),
-        })),
+        s.optional(allowedNamespaces("Same")),
       ),
       kinds: s.field(
         "Kinds of these routes.",
@@ -190,10 +198,11 @@ export const listenerEntries = {
   ),
 };
 
+/** A listener of a `Gateway` or `ListenerSet`. */
 const listenerSchema = s.refine(
   s.object({
     name: s.field(
-      "Name, unique in the gateway; routes and policies refer to it by `sectionName`.",
+      "Name, unique in the resource; routes and policies refer to it by `sectionName`.",
       objectName,
     ),
     port: s.field("Port to listen on.", port),
@@ -209,6 +218,17 @@ const listenerSchema = s.refine(
     (listener) => listener.protocol !== "HTTP" || listener.tls === undefined,
     'protocol "HTTP" cannot have "tls"; use protocol "HTTPS"',
     ["tls"],
+  ),
+);
+
+/** Listeners of a `Gateway` or `ListenerSet`. */
+export const listenersSchema = s.refine(
+  s.list(listenerSchema, { min: 1, max: 64 }),
+  s.unique((listener) => listener.name, "listener name"),
+  s.unique(
+    ({ hostname = "*", port, address }) =>
+      `${hostname}:${port}${address === undefined ? "" : ` of ${address}`}`,
+    "hostname and port",
   ),
 );
 
@@ -237,19 +257,15 @@ export const gatewaySchema = resource(
       )),
     ),
     infrastructure: s.field("Accepted, but ignored.", s.optional(s.unknown())),
-    listeners: s.field(
-      "Ports and hosts to serve.",
-      s.refine(
-        s.list(listenerSchema, { min: 1, max: 64 }),
-        s.unique((listener) => listener.name, "listener name"),
-        s.unique(
-          ({ hostname = "*", port, address }) =>
-            `${hostname}:${port}${
-              address === undefined ? "" : ` of ${address}`
-            }`,
-          "hostname and port",
+    listeners: s.field("Ports and hosts to serve.", listenersSchema),
+    allowedListeners: s.field(
+      "`ListenerSet` resources that may add listeners.",
+      s.optional(s.object({
+        namespaces: s.field(
+          "Namespaces of these resources.",
+          s.optional(allowedNamespaces("None")),
         ),
-      ),
+      })),
     ),
   }),
 );

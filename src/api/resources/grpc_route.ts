@@ -68,7 +68,7 @@ export const grpcRouteSchema = resource(
   "GRPCRoute",
   s.object({
     parentRefs: s.field(
-      "Gateways that the route attaches to.",
+      "Gateways and listener sets that the route attaches to.",
       s.withDefault(s.list(parentRef, { max: 32 }), []),
     ),
     hostnames: s.field(

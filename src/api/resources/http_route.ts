@@ -22,18 +22,21 @@ import {
 } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
-/** A gateway, or one of its listeners, that a route attaches to. */
+/** A gateway or listener set, or one of its listeners, that a route attaches to. */
 export const parentRef = s.object({
   group: s.field(
     "API group of the parent.",
     s.withDefault(s.string(), GATEWAY_API_GROUP),
   ),
-  kind: s.field("Kind of the parent.", s.withDefault(s.text(63), "Gateway")),
+  kind: s.field(
+    "Kind of the parent: `Gateway` or `ListenerSet`.",
+    s.withDefault(s.text(63), "Gateway"),
+  ),
   namespace: s.field(
-    "Namespace of the gateway. Default: the route's own.",
+    "Namespace of the parent. Default: the route's own.",
     s.optional(namespace),
   ),
-  name: s.field("Name of the gateway.", referenceName),
+  name: s.field("Name of the parent.", referenceName),
   sectionName: s.field(
     "Name of a listener. Default: all listeners.",
     s.optional(objectName),
@@ -213,7 +216,7 @@ export const httpRouteSchema = resource(
   "HTTPRoute",
   s.object({
     parentRefs: s.field(
-      "Gateways that the route attaches to.",
+      "Gateways and listener sets that the route attaches to.",
       s.withDefault(s.list(parentRef, { max: 32 }), []),
     ),
     hostnames: s.field(
@@ -241,7 +244,7 @@ export type HttpRouteResource = s.Infer<typeof httpRouteSchema>;
 export type HttpRoute =
   & Omit<HttpRouteResource, "kind">
   & { readonly kind: "HTTPRoute" | "GRPCRoute" };
-/** A gateway, or one of its listeners, that a route attaches to. */
+/** A gateway or listener set, or one of its listeners, that a route attaches to. */
 export type ParentRef = s.Infer<typeof parentRef>;
 /** One rule of a route. */
 export type HttpRouteRule = s.Infer<typeof ruleSchema>;

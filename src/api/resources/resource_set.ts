@@ -21,6 +21,7 @@ import {
   type GatewayBackend,
   gatewayBackendSchema,
 } from "./gateway_backend.ts";
+import { type ListenerSet, listenerSetSchema } from "./listener_set.ts";
 import type { GatewayPolicy, PolicySchemas } from "./gateway_policy_schema.ts";
 import { type GrpcRoute, grpcRouteSchema, toHttpRoute } from "./grpc_route.ts";
 import {
@@ -32,6 +33,7 @@ import {
 /** The configuration of a data plane: plain data that survives JSON and `structuredClone`. */
 export interface ResourceSet {
   readonly gateways: readonly Gateway[];
+  readonly listenerSets: readonly ListenerSet[];
   /** Includes gRPC routes. */
   readonly httpRoutes: readonly HttpRoute[];
   readonly gatewayPolicies: readonly GatewayPolicy[];
@@ -59,6 +61,7 @@ export interface ResourceSet {
 /** A resource of any kind. */
 export type Resource =
   | Gateway
+  | ListenerSet
   | HttpRouteResource
   | GrpcRoute
   | GatewayPolicy
@@ -81,6 +84,7 @@ export type KindSchemas = ReturnType<typeof createKindSchemas>;
 export function createKindSchemas(policies: PolicySchemas) {
   return {
     Gateway: gatewaySchema,
+    ListenerSet: listenerSetSchema,
     HTTPRoute: httpRouteSchema,
     GRPCRoute: grpcRouteSchema,
     GatewayPolicy: policies.resource,
@@ -98,6 +102,7 @@ export function createKindSchemas(policies: PolicySchemas) {
 /** An empty set. */
 export const emptyResourceSet: ResourceSet = {
   gateways: [],
+  listenerSets: [],
   httpRoutes: [],
   gatewayPolicies: [],
   gatewayBackends: [],
@@ -119,6 +124,7 @@ export function mergeResourceSets(
     ...first,
     ...second,
     gateways: [...first.gateways, ...second.gateways],
+    listenerSets: [...first.listenerSets, ...second.listenerSets],
     httpRoutes: [...first.httpRoutes, ...second.httpRoutes],
     gatewayPolicies: [...first.gatewayPolicies, ...second.gatewayPolicies],
     gatewayBackends: [...first.gatewayBackends, ...second.gatewayBackends],
@@ -143,6 +149,7 @@ export function resourceSetOf(resources: readonly Resource[]): ResourceSet {
     );
   return {
     gateways: ofKind("Gateway"),
+    listenerSets: ofKind("ListenerSet"),
     httpRoutes: [
       ...ofKind("HTTPRoute"),
       ...ofKind("GRPCRoute").map(toHttpRoute),

@@ -159,6 +159,7 @@ export class Informer {
     const dead = new AbortController();
     const stop = () => dead.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
     const cancelTimer = clock.setTimer(() => {
       dead.abort(new Error("The API server did not end a watch in time"));
     }, (seconds + WATCH_GRACE_SECONDS) * 1000);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { Informer } from "../client/informer.ts";
-import type { KubernetesApi } from "../client/kubernetes_api.ts";
+import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import { type Collection, collectionPath } from "./collections.ts";
 
@@ -24,6 +24,7 @@ export interface CacheOptions {
 
 interface Watched {
   readonly collection: Collection;
+  readonly path: string;
   readonly informer: Informer;
 }
 
@@ -32,6 +33,8 @@ export class ClusterCache {
   readonly #watched: readonly Watched[];
   /** Paths that cannot be read at present. */
   readonly #failing = new Map<string, string>();
+  /** Paths of optional collections that the API server does not have. */
+  readonly #absent = new Set<string>();
   readonly #synced = Promise.withResolvers<void>();
   #version = 0;
 
@@ -39,6 +42,7 @@ export class ClusterCache {
     this.#watched = options.collections.flatMap((collection) =>
       pathsOf(collection, options.namespaces).map((path) => ({
         collection,
+        path,
         informer: this.#createInformer(path, collection, options),
       }))
     );
@@ -91,14 +95,28 @@ export class ClusterCache {
         onChange(collection, now, before);
       },
       onSync: () => this.#checkSynced(),
-      onError: (error) => this.#onError(path, error, log),
+      onError: (error) => {
+        const isAbsent = collection.isOptional === true &&
+          error instanceof ApiError && error.code === 404;
+        if (isAbsent) this.#onAbsent(path, log);
+        else this.#onError(path, error, log);
+      },
     });
   }
 
   #checkSynced(): void {
-    if (this.#watched.every(({ informer }) => informer.hasSynced)) {
-      this.#synced.resolve();
-    }
+    const isSynced = this.#watched.every(({ path, informer }) =>
+      informer.hasSynced || this.#absent.has(path)
+    );
+    if (isSynced) this.#synced.resolve();
+  }
+
+  /** The informer goes on asking, so that a definition that is installed later is used. */
+  #onAbsent(path: string, log: Log): void {
+    if (this.#absent.has(path)) return;
+    this.#absent.add(path);
+    log.info("The API server does not have this collection", { path });
+    this.#checkSynced();
   }
 
   #onError(path: string, error: Error | undefined, log: Log): void {

@@ -14,7 +14,10 @@ import type {
   ObjectSource,
 } from "../../config/configuration_source.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
-import type { KubernetesObject } from "../client/kubernetes_object.ts";
+import {
+  type KubernetesObject,
+  objectKey,
+} from "../client/kubernetes_object.ts";
 import { type AddressPool, noPool } from "./address_pool.ts";
 import { ClusterCache } from "./cluster_cache.ts";
 import { type Collection, createCollections } from "./collections.ts";
@@ -45,6 +48,8 @@ export interface ClusterState {
   readonly classes: readonly KubernetesObject[];
   /** Objects of the gateways that this controller serves, valid or not. */
   readonly gateways: readonly KubernetesObject[];
+  /** Objects of the listener sets of these gateways, valid or not. */
+  readonly listenerSets: readonly KubernetesObject[];
   /** Routes and policies by their UID. */
   readonly objects: ReadonlyMap<string, KubernetesObject>;
   readonly resources: ResourceSet;
@@ -187,12 +192,18 @@ export class ClusterSource implements ObjectSource {
     const gateways = [...this.cache.objects("Gateway")].filter(({ spec }) =>
       isJsonObject(spec) && names.has(String(spec["gatewayClassName"]))
     );
+    const served = new Set(gateways.map(objectKey));
+    const listenerSets = [...this.cache.objects("ListenerSet")].filter(
+      (object) => served.has(parentGatewayOf(object)),
+    );
     const resources: Resource[] = [];
     const rejections: Rejection[] = [];
     const seen = new Map<string, KubernetesObject>();
     for (const collection of this.#collections) {
       const objects = collection.kind === "Gateway"
         ? gateways
+        : collection.kind === "ListenerSet"
+        ? listenerSets
         : this.cache.objects(collection.kind);
       for (const object of objects) {
         const read = this.#readOnce(object, collection);
@@ -207,6 +218,7 @@ export class ClusterSource implements ObjectSource {
     return {
       classes,
       gateways,
+      listenerSets,
       objects: seen,
       rejections,
       resources: { ...set, gateways: addressPool.assign(set.gateways) },
@@ -220,4 +232,12 @@ export class ClusterSource implements ObjectSource {
     this.#read.set(object, read);
     return read;
   }
+}
+
+/** Returns the gateway of a `ListenerSet`, valid or not: `namespace/name`. */
+export function parentGatewayOf({ metadata, spec }: KubernetesObject): string {
+  const ref = isJsonObject(spec) && isJsonObject(spec["parentRef"])
+    ? spec["parentRef"]
+    : {};
+  return `${ref["namespace"] ?? metadata.namespace}/${ref["name"]}`;
 }

@@ -13,6 +13,8 @@ export interface Collection {
   readonly fieldSelector?: string;
   /** The gateway writes entries of its status. */
   readonly hasStatus?: boolean;
+  /** Clusters with an older Gateway API do not have it. */
+  readonly isOptional?: boolean;
 }
 
 const GATEWAY_API = "gateway.networking.k8s.io";
@@ -29,6 +31,13 @@ export function createCollections(
       isClusterScoped: true,
     },
     { kind: "Gateway", apiVersion: `${GATEWAY_API}/v1`, plural: "gateways" },
+    {
+      kind: "ListenerSet",
+      apiVersion: `${GATEWAY_API}/v1`,
+      plural: "listenersets",
+      hasStatus: true,
+      isOptional: true,
+    },
     {
       kind: "HTTPRoute",
       apiVersion: `${GATEWAY_API}/v1`,

@@ -13,7 +13,7 @@ export interface Rejection {
   readonly object: KubernetesObject;
   /** The problem, with the path of the field. */
   readonly message: string;
-  /** Name of the listener that is invalid; the rest of the gateway is used. */
+  /** Name of the listener that is invalid; the rest of its resource is used. */
   readonly listener?: string;
   /** Reason of the condition; default `Invalid`. */
   readonly reason?: string;
@@ -42,7 +42,7 @@ const METADATA = [
   "uid",
 ] as const;
 
-/** Validates an object of the API server. A listener that is invalid does not invalidate its gateway. */
+/** Validates an object of the API server. A listener that is invalid does not invalidate the others of its resource. */
 export function readObject(
   object: KubernetesObject,
   { kind }: Collection,
@@ -50,7 +50,9 @@ export function readObject(
 ): ReadObject {
   if (kind === "GatewayClass") return { rejections: [] };
   const written = toResource(object, options.policyApiGroup);
-  if (kind === "Gateway") return readGateway(object, written, options);
+  if (kind === "Gateway" || kind === "ListenerSet") {
+    return readListeners(object, written, { kind, ...options });
+  }
   const result = validate(options.schemas[kind], written);
   if (result.ok) return { resource: result.value, rejections: [] };
   const message = describeProblems(result.problems);
@@ -104,12 +106,18 @@ function renameMember(name: string, value: unknown, group: string): unknown {
   return isJsonObject(value) ? renameGroup(value, group) : value;
 }
 
-function readGateway(
+function readListeners(
   object: KubernetesObject,
   written: JsonObject,
-  { schemas }: ReadOptions,
+  { kind, schemas }: ReadOptions & {
+    readonly kind: "Gateway" | "ListenerSet";
+  },
 ): ReadObject {
-  const whole = validate(schemas.Gateway, written);
+  const check = (value: JsonObject) =>
+    kind === "Gateway"
+      ? validate(schemas.Gateway, value)
+      : validate(schemas.ListenerSet, value);
+  const whole = check(written);
   const parameters = parametersRefOf(written);
   if (parameters !== undefined) {
     const message =
@@ -124,7 +132,7 @@ function readGateway(
     };
   }
   const withListeners = (listeners: readonly unknown[]) =>
-    validate(schemas.Gateway, { ...written, spec: { ...spec, listeners } });
+    check({ ...written, spec: { ...spec, listeners } });
   const rejections: Rejection[] = [];
   const valid = spec["listeners"].filter((listener: unknown) => {
     const alone = withListeners([listener]);

@@ -31,7 +31,11 @@ export function* routeStatuses(
       parents,
     ]),
   );
-  const gateways = new Set(state.gateways.map(objectKey));
+  const known = new Set(
+    [...state.gateways, ...state.listenerSets].map((object) =>
+      `${object.kind}/${objectKey(object)}`
+    ),
+  );
   const routes = [
     ...compiledObjects("HTTPRoute", sources),
     ...compiledObjects("GRPCRoute", sources),
@@ -42,7 +46,7 @@ export function* routeStatuses(
       ? (byName.get(`${object.kind}/${objectKey(object)}`) ?? []).map((
         { index, conditions },
       ) => ({ ref: refs[index], conditions }))
-      : refs.filter((ref) => isParent(ref, object, gateways)).map((ref) => ({
+      : refs.filter((ref) => isParent(ref, object, known)).map((ref) => ({
         ref,
         conditions: rejectedRoute(rejection),
       }));
@@ -143,13 +147,13 @@ function referencesOf(
 function isParent(
   ref: unknown,
   { metadata }: KubernetesObject,
-  gateways: ReadonlySet<string>,
+  known: ReadonlySet<string>,
 ): boolean {
   if (!isJsonObject(ref)) return false;
   const { group = GATEWAY_API_GROUP, kind = "Gateway", name } = ref;
   const namespace = ref["namespace"] ?? metadata.namespace;
-  return group === GATEWAY_API_GROUP && kind === "Gateway" &&
-    gateways.has(`${namespace}/${name}`);
+  return group === GATEWAY_API_GROUP &&
+    known.has(`${kind}/${namespace}/${name}`);
 }
 
 function rejectedRoute({ message }: Rejection): readonly Condition[] {

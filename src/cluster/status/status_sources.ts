@@ -22,6 +22,7 @@ export interface StatusSources {
 export type StatusKind =
   | "GatewayClass"
   | "Gateway"
+  | "ListenerSet"
   | "HTTPRoute"
   | "GRPCRoute"
   | "GatewayPolicy"

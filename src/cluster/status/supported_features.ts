@@ -36,5 +36,6 @@ export const supportedFeatures: readonly string[] = [
   "HTTPRouteResponseHeaderModification",
   "HTTPRouteRetry",
   "HTTPRouteSchemeRedirect",
+  "ListenerSet",
   "ReferenceGrant",
 ];

@@ -115,6 +115,8 @@ function describeListener(
     key: listener.key,
     gatewayName: name,
     gatewayNamespace: namespace,
+    ...(site.owner !== site.gateway &&
+      { listenerSet: namespacedName(site.owner) }),
     listenerName: listener.name,
     hostname: listener.hostname,
     port: site.spec.port,

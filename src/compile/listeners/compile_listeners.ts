@@ -13,7 +13,11 @@ import {
   mergePolicies,
 } from "../policies/effective_policy.ts";
 import type { ForwardingContext } from "../routes/compile_forwarding.ts";
-import { type ListenerSite, listListeners } from "./listener_sites.ts";
+import {
+  type ListenerSite,
+  listListeners,
+  targetsOf,
+} from "./listener_sites.ts";
 import { wellKnownEntries } from "../policies/well_known_entries.ts";
 import {
   compileRule,
@@ -24,16 +28,16 @@ import {
 
 /** Compiles every listener with its attached routes and gateway-phase policies, in steps. */
 export function* compileListeners(
-  { gateways, httpRoutes }: ResourceSet,
+  resources: ResourceSet,
   context: ForwardingContext,
 ): Generator<void, readonly CompiledListener[]> {
   const rules = new Map<HttpRoute, readonly Rule[]>();
-  for (const route of httpRoutes) {
+  for (const route of resources.httpRoutes) {
     rules.set(route, prepareRules(route, context));
     yield;
   }
-  const sites = listListeners(gateways, context.report);
-  const attached = yield* attachRoutes(httpRoutes, sites, context);
+  const sites = listListeners(resources, context);
+  const attached = yield* attachRoutes(resources, sites, context);
   const listeners: CompiledListener[] = [];
   for (const site of sites) {
     const served = yield* compileRules(
@@ -71,16 +75,12 @@ function* compileRules(
 
 /** Merges the policies that run before routing: those of the listener are more specific than those of its gateway. */
 function gatewayPolicies(
-  { gateway, spec }: ListenerSite,
+  site: ListenerSite,
   context: ForwardingContext,
 ): readonly EffectivePolicy[] {
   const { attachments } = context;
-  const target = { kind: "Gateway", resource: gateway } as const;
   return mergePolicies(
-    [
-      levelAt(attachments, { ...target, section: spec.name }, "PreRouting"),
-      levelAt(attachments, target, "PreRouting"),
-    ],
+    targetsOf(site).map((target) => levelAt(attachments, target, "PreRouting")),
     context.policies.running("gateway"),
     reportConflict(context),
   );

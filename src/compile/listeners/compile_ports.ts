@@ -62,7 +62,7 @@ function isUsable(
   );
   if (failure === undefined) return true;
   for (const { site } of group) {
-    report.error(site.gateway, {
+    report.error(site.owner, {
       path: [...pathOf(site), "port"],
       message: failure.reason,
       reason: "AddressNotUsable",
@@ -101,7 +101,8 @@ function reportOverlap(
   rival: BoundListener,
   report: Report,
 ): void {
-  const path = site.spec.address === undefined && address !== undefined
+  const path = site.owner.kind === "Gateway" &&
+      site.spec.address === undefined && address !== undefined
     ? ["spec", "addresses"]
     : [...pathOf(site), site.spec.address === undefined ? "port" : "address"];
   const message = `Cannot listen on port ${site.spec.port} of ${
@@ -109,7 +110,7 @@ function reportOverlap(
   }: listener "${rival.site.key}" listens on ${
     nameOfAddress(rival.address)
   }, and one includes the other; use the same address for both`;
-  report.error(site.gateway, { path, message, reason: "PortUnavailable" });
+  report.error(site.owner, { path, message, reason: "PortUnavailable" });
 }
 
 function nameOfAddress(address: string | undefined): string {
@@ -172,7 +173,7 @@ function sharedValue<T>(
     const path = [...pathOf(site), ...field.split(".")];
     const message =
       `Cannot use another "${field}" than listener "${owner.key}": both are on port ${site.spec.port}`;
-    report.error(site.gateway, { path, message, reason: "ProtocolConflict" });
+    report.error(site.owner, { path, message, reason: "ProtocolConflict" });
   }
   return value;
 }

@@ -3,16 +3,24 @@ import {
   type Gateway,
   type Listener as ListenerSpec,
 } from "../../api/resources/gateway_resource.ts";
-import { namespacedName } from "../precedence.ts";
-import type { Report } from "../report.ts";
+import type { ListenerSet } from "../../api/resources/listener_set.ts";
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import { nearest } from "../../api/schema/suggest.ts";
+import { gatewayOfSet } from "../listener_outcomes.ts";
+import type { PolicyTarget } from "../policies/attach_policies.ts";
+import { comparePrecedence, namespacedName } from "../precedence.ts";
+import type { References } from "../reference_grants.ts";
+import type { ConditionReason, Report } from "../report.ts";
 
-/** A listener and its position in its gateway. */
+/** A listener and its position in its resource. */
 export interface ListenerSite {
   readonly gateway: Gateway;
+  /** Resource that has the listener: the gateway, or one of its listener sets. */
+  readonly owner: Gateway | ListenerSet;
   readonly spec: ListenerSpec;
-  /** Index in `spec.listeners`. */
+  /** Index in `spec.listeners` of `owner`. */
   readonly index: number;
-  /** Namespace, gateway and listener: `default/default/http`. */
+  /** Namespace, gateway and listener: `default/default/http`. Before a listener of a set: that of the gateway and of the set. */
   readonly key: string;
   /** `*` for every hostname. */
   readonly hostname: string;
@@ -26,45 +34,154 @@ export type SharedSetting = <T>(
   valueOf: (spec: ListenerSpec) => T | undefined,
 ) => T | undefined;
 
-/** Returns the listeners of all gateways, without those that conflict: indistinct listeners are not used (Gateway API). */
-export function listListeners(
-  gateways: readonly Gateway[],
-  report: Report,
-): ListenerSite[] {
-  const sites = gateways.flatMap(sitesOf);
-  return sites.filter((site) => {
-    const other = sites.find((each) =>
-      each !== site && areIndistinct(site, each)
-    );
-    if (other === undefined) return true;
-    const message =
-      `The listener conflicts with "${other.key}": both accept hostname "${site.hostname}" on port ${site.spec.port}`;
-    report.error(site.gateway, {
-      path: pathOf(site),
-      message,
-      reason: "HostnameConflict",
-    });
-    return false;
-  });
+/** Dependencies of listing listeners. */
+interface SitesContext {
+  readonly references: References;
+  readonly report: Report;
 }
 
-/** Returns the path of a listener in its gateway. */
+/**
+ * Returns the listeners of all gateways and of their listener sets, without those that conflict: indistinct listeners of gateways are
+ * not used; those of a set yield to gateways and to sets of higher precedence (Gateway API, `ListenerSetSpec.listeners`).
+ */
+export function listListeners(
+  { gateways, listenerSets }: Pick<ResourceSet, "gateways" | "listenerSets">,
+  context: SitesContext,
+): ListenerSite[] {
+  const own = gateways.flatMap((gateway) => sitesOf(gateway, gateway));
+  const byPort = Map.groupBy(own, ({ spec }) => spec.port);
+  const distinct = own.filter((site) => {
+    const rival = byPort.get(site.spec.port)?.find((each) =>
+      each !== site && areIndistinct(site, each)
+    );
+    if (rival !== undefined) reportIndistinct(site, rival, context.report);
+    return rival === undefined;
+  });
+  for (const set of listenerSets.toSorted(comparePrecedence)) {
+    const gateway = gatewayOf(set, gateways, context);
+    if (gateway === undefined) continue;
+    for (const site of sitesOf(set, gateway)) {
+      const others = byPort.getOrInsertComputed(site.spec.port, () => []);
+      if (hasConflict(site, others, context.report)) continue;
+      others.push(site);
+      distinct.push(site);
+    }
+  }
+  return distinct;
+}
+
+/** Returns the path of a listener in its resource. */
 export function pathOf({ index }: ListenerSite): (string | number)[] {
   return ["spec", "listeners", index];
 }
 
-function sitesOf(gateway: Gateway): ListenerSite[] {
-  return gateway.spec.listeners.map((spec, index) => ({
+/** Returns the targets of policies that apply to a listener, the most specific first. */
+export function targetsOf(
+  { gateway, owner, spec }: ListenerSite,
+): readonly PolicyTarget[] {
+  const own = { kind: owner.kind, resource: owner };
+  return [
+    { ...own, section: spec.name },
+    own,
+    ...(owner === gateway ? [] : [{ kind: gateway.kind, resource: gateway }]),
+  ];
+}
+
+function sitesOf(
+  owner: Gateway | ListenerSet,
+  gateway: Gateway,
+): ListenerSite[] {
+  const prefix = owner === gateway
+    ? namespacedName(gateway)
+    : `${namespacedName(gateway)}/${namespacedName(owner)}`;
+  return owner.spec.listeners.map((spec, index) => ({
     gateway,
+    owner,
     spec,
     index,
-    key: `${namespacedName(gateway)}/${spec.name}`,
+    key: `${prefix}/${spec.name}`,
     hostname: spec.hostname ?? "*",
     addresses: bindAddressesOf(gateway, spec),
   }));
 }
 
+/** Returns the gateway of a listener set if it allows the set. */
+function gatewayOf(
+  set: ListenerSet,
+  gateways: readonly Gateway[],
+  { references, report }: SitesContext,
+): Gateway | undefined {
+  const { namespace, name } = set.metadata;
+  const key = gatewayOfSet(set);
+  const gateway = gateways.find((each) => namespacedName(each) === key);
+  const reject = (problem: string, more: {
+    readonly reason?: ConditionReason;
+    readonly suggestion?: string | undefined;
+  }) => {
+    const message = `Cannot add the listeners of "${name}": ${problem}`;
+    report.warning(set, { path: ["spec", "parentRef"], message, ...more });
+    return undefined;
+  };
+  if (gateway === undefined) {
+    return reject(`gateway "${key}" not found`, {
+      suggestion: nearest(
+        set.spec.parentRef.name,
+        gateways.map(({ metadata }) => metadata.name),
+      ),
+    });
+  }
+  const allowed = references.allowsNamespace(
+    { from: "None", ...gateway.spec.allowedListeners?.namespaces },
+    { owner: gateway.metadata.namespace, namespace },
+  );
+  return allowed ? gateway : reject(
+    `gateway "${key}" does not allow it; set its "allowedListeners"`,
+    { reason: "NotAllowed" },
+  );
+}
+
 function areIndistinct(a: ListenerSite, b: ListenerSite): boolean {
-  return a.hostname === b.hostname && a.spec.port === b.spec.port &&
+  return a.hostname === b.hostname && shareSocket(a, b);
+}
+
+function shareSocket(a: ListenerSite, b: ListenerSite): boolean {
+  return a.spec.port === b.spec.port &&
     a.addresses.some((address) => b.addresses.includes(address));
+}
+
+/** Reports whether a listener of a set conflicts with one of higher precedence. */
+function hasConflict(
+  site: ListenerSite,
+  others: readonly ListenerSite[],
+  report: Report,
+): boolean {
+  const rivals = others.filter((each) => shareSocket(site, each));
+  const [first] = rivals;
+  if (first !== undefined && first.spec.protocol !== site.spec.protocol) {
+    const message =
+      `Cannot use another "protocol" than listener "${first.key}": both are on port ${site.spec.port}`;
+    report.error(site.owner, {
+      path: [...pathOf(site), "protocol"],
+      message,
+      reason: "ProtocolConflict",
+    });
+    return true;
+  }
+  const same = rivals.find(({ hostname }) => hostname === site.hostname);
+  if (same !== undefined) reportIndistinct(site, same, report);
+  return same !== undefined;
+}
+
+function reportIndistinct(
+  site: ListenerSite,
+  rival: ListenerSite,
+  report: Report,
+): void {
+  const message =
+    `The listener conflicts with "${rival.key}": both accept hostname "${site.hostname}" on port ${site.spec.port}`;
+  report.error(site.owner, {
+    path: pathOf(site),
+    message,
+    reason: "HostnameConflict",
+  });
 }

@@ -65,7 +65,7 @@ function warnOfSharedDemand(
     if (site.spec.tls?.clientCertificate !== undefined) continue;
     const message =
       `Clients need a certificate here too: listener "${owner.key}" requires one on port ${site.spec.port}, and TLS asks before the host is known; use another port or address`;
-    report.warning(site.gateway, { path: [...pathOf(site), "tls"], message });
+    report.warning(site.owner, { path: [...pathOf(site), "tls"], message });
   }
 }
 
@@ -83,7 +83,7 @@ function loadClientCa(
     const message = `Cannot use the CA for client certificates: ${
       describeError(error)
     }`;
-    report.error(site.gateway, {
+    report.error(site.owner, {
       path: [...pathOf(site), "tls", "clientCa"],
       message,
     });
@@ -131,13 +131,13 @@ type CertificateSource = NonNullable<
 
 /** Returns the certificate of a Secret of type `kubernetes.io/tls`; reports why it cannot be used. */
 function findSecret(
-  { gateway }: ListenerSite,
-  { group, kind, name, namespace = gateway.metadata.namespace }: CertificateRef,
+  { owner }: ListenerSite,
+  { group, kind, name, namespace = owner.metadata.namespace }: CertificateRef,
   { references, report, path }: PlacedContext,
 ): CertificateSource | undefined {
   const reject = (reason: ConditionReason, problem: string) => {
     const message = `Cannot use the certificate: ${problem}`;
-    report.error(gateway, { path, message, reason });
+    report.error(owner, { path, message, reason });
     return undefined;
   };
   if (group !== "" || kind !== "Secret") {
@@ -145,8 +145,8 @@ function findSecret(
   }
   const from = {
     group: GATEWAY_API_GROUP,
-    kind: "Gateway",
-    namespace: gateway.metadata.namespace,
+    kind: owner.kind,
+    namespace: owner.metadata.namespace,
   };
   const key = `${namespace}/${name}`;
   if (!references.isAllowed(from, { group, kind, namespace, name })) {
@@ -206,12 +206,12 @@ function loadCertificate(
     if (now !== undefined && now > leaf.validToDate.getTime()) {
       const message =
         `The certificate expired at ${leaf.validToDate.toISOString()}: clients reject it`;
-      report.warning(site.gateway, { path: [...path, "cert"], message });
+      report.warning(site.owner, { path: [...path, "cert"], message });
     }
     return [{ ...parsed, hostnames: namesFor(parsed, site, count) }];
   } catch (error) {
     const message = `Cannot use the certificate: ${describeError(error)}`;
-    report.error(site.gateway, {
+    report.error(site.owner, {
       path: [...path, field],
       message,
       reason: "InvalidCertificateRef",

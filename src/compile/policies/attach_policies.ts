@@ -103,8 +103,8 @@ function* listTargets(
       keys.add(targetKey(kind, namespace, { name, sectionName }));
     }
   };
-  for (const gateway of resources.gateways) {
-    add(gateway, gateway.spec.listeners.map(({ name }) => name));
+  for (const owner of [...resources.gateways, ...resources.listenerSets]) {
+    add(owner, owner.spec.listeners.map(({ name }) => name));
   }
   for (const route of resources.httpRoutes) {
     add(route, route.spec.rules.map(({ name }) => name));

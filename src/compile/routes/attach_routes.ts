@@ -1,8 +1,12 @@
 import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
 import type { HttpRoute, ParentRef } from "../../api/resources/http_route.ts";
+import {
+  resourceKey,
+  type ResourceSet,
+} from "../../api/resources/resource_set.ts";
 import { nearest } from "../../api/schema/suggest.ts";
 import { intersectHostnames } from "../../route/hostname.ts";
-import { comparePrecedence, namespacedName } from "../precedence.ts";
+import { comparePrecedence } from "../precedence.ts";
 import type { ListenerSite } from "../listeners/listener_sites.ts";
 import type { References } from "../reference_grants.ts";
 import type { ConditionReason, Report } from "../report.ts";
@@ -21,19 +25,19 @@ export interface AttachedRoute {
  * number of characters in a matching hostname" refers to the hostname of the route (Gateway API, `HTTPRouteSpec.hostnames`).
  */
 export function* attachRoutes(
-  routes: readonly HttpRoute[],
+  { httpRoutes, gateways, listenerSets }: ResourceSet,
   sites: readonly ListenerSite[],
   context: AttachmentContext,
 ): Generator<void, ReadonlyMap<ListenerSite, readonly AttachedRoute[]>> {
   const attached = new Map<ListenerSite, AttachedRoute[]>(
     sites.map((site) => [site, []]),
   );
-  const byGateway = Map.groupBy(
-    sites,
-    ({ gateway }) => namespacedName(gateway),
+  const byParent = new Map<string, ListenerSite[]>(
+    [...gateways, ...listenerSets].map((parent) => [resourceKey(parent), []]),
   );
-  for (const route of routes.toSorted(comparePrecedence)) {
-    for (const site of listenersFor(route, byGateway, context)) {
+  for (const site of sites) byParent.get(resourceKey(site.owner))?.push(site);
+  for (const route of httpRoutes.toSorted(comparePrecedence)) {
+    for (const site of listenersFor(route, byParent, context)) {
       const hostnames = acceptedHostnames(route, site);
       if (hostnames !== undefined) {
         attached.get(site)?.push({ route, hostnames });
@@ -50,7 +54,7 @@ export interface AttachmentContext {
   readonly report: Report;
 }
 
-/** By `namespace/name` of their gateway. */
+/** By the key of their gateway or listener set. */
 type Sites = ReadonlyMap<string, readonly ListenerSite[]>;
 
 function listenersFor(
@@ -78,6 +82,12 @@ function listenersFor(
   return found;
 }
 
+/** Kinds that routes attach to, as messages name them. */
+const nouns = new Map([["Gateway", "gateway"], [
+  "ListenerSet",
+  "listener set",
+]]);
+
 interface Resolution {
   readonly sites: readonly ListenerSite[];
   /** Error that explains why there are none. */
@@ -96,32 +106,33 @@ function resolveParent(
   },
 ): Resolution {
   const { group, kind, name, sectionName, port } = parentRef;
-  if (group !== GATEWAY_API_GROUP || kind !== "Gateway") {
+  const noun = nouns.get(kind);
+  if (group !== GATEWAY_API_GROUP || noun === undefined) {
     return { sites: [], problem: `kind "${kind}" cannot have routes` };
   }
-  const gateway = `${parentRef.namespace ?? route.metadata.namespace}/${name}`;
-  const all = sites.get(gateway);
+  const key = `${parentRef.namespace ?? route.metadata.namespace}/${name}`;
+  const parent = `${noun} "${key}"`;
+  const all = sites.get(`${kind}/${key}`);
   if (all === undefined) {
-    const known = sites.values().flatMap((own) =>
-      own.slice(0, 1).map((site) => site.gateway.metadata.name)
-    ).toArray();
+    const known = sites.keys().map((each) => each.split("/"))
+      .filter(([own]) => own === kind).map(([, , own = ""]) => own);
     return {
       sites: [],
-      problem: `gateway "${gateway}" not found`,
-      suggestion: nearest(name, known),
+      problem: `${parent} not found`,
+      suggestion: nearest(name, known.toArray()),
     };
   }
   const chosen = all.filter(({ spec }) =>
     (sectionName === undefined || spec.name === sectionName) &&
     (port === undefined || spec.port === port)
   );
-  if (chosen.length === 0) return noSuchListener(gateway, parentRef, all);
+  if (chosen.length === 0) return noSuchListener(parent, parentRef, all);
   const allowed = chosen.filter((site) => allowsRoute(site, route, references));
   if (allowed.length === 0) {
     return {
       sites: [],
       reason: "NotAllowedByListeners",
-      problem: `gateway "${gateway}" does not allow it`,
+      problem: `${parent} does not allow it`,
     };
   }
   const fitting = allowed.filter((site) =>
@@ -130,13 +141,12 @@ function resolveParent(
   return fitting.length > 0 ? { sites: fitting } : {
     sites: [],
     reason: "NoMatchingListenerHostname",
-    problem:
-      `no listener of gateway "${gateway}" has a hostname in common with it`,
+    problem: `no listener of ${parent} has a hostname in common with it`,
   };
 }
 
 function noSuchListener(
-  gateway: string,
+  parent: string,
   { sectionName, port }: ParentRef,
   sites: readonly ListenerSite[],
 ): Resolution {
@@ -147,9 +157,9 @@ function noSuchListener(
   return {
     sites: [],
     reason: "NoMatchingParent",
-    problem: `gateway "${gateway}" has no listener with ${
-      wanted.join(" and ")
-    }`,
+    problem: wanted.length === 0
+      ? `${parent} has no valid listener`
+      : `${parent} has no listener with ${wanted.join(" and ")}`,
     suggestion: sectionName &&
       nearest(sectionName, sites.map(({ spec }) => spec.name)),
   };
@@ -157,7 +167,7 @@ function noSuchListener(
 
 /** Implements `AllowedRoutes` of the Gateway API. */
 function allowsRoute(
-  { gateway, spec }: ListenerSite,
+  { owner, spec }: ListenerSite,
   route: HttpRoute,
   references: References,
 ): boolean {
@@ -166,16 +176,11 @@ function allowsRoute(
     kinds.some(({ group = GATEWAY_API_GROUP, kind }) =>
       group === GATEWAY_API_GROUP && kind === route.kind
     );
-  const from = namespaces?.from ?? "Same";
-  const isNamespaceAllowed = from === "All" ||
-    (from === "Same" &&
-      gateway.metadata.namespace === route.metadata.namespace) ||
-    (from === "Selector" &&
-      references.selectsNamespace(
-        namespaces?.selector,
-        route.metadata.namespace,
-      ));
-  return isKindAllowed && isNamespaceAllowed;
+  return isKindAllowed &&
+    references.allowsNamespace({ from: "Same", ...namespaces }, {
+      owner: owner.metadata.namespace,
+      namespace: route.metadata.namespace,
+    });
 }
 
 /** Returns `undefined` when the route has hostnames and the listener accepts none of them. */

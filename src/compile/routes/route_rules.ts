@@ -31,7 +31,7 @@ import {
   compileForwarding,
   type ForwardingContext,
 } from "./compile_forwarding.ts";
-import type { ListenerSite } from "../listeners/listener_sites.ts";
+import { type ListenerSite, targetsOf } from "../listeners/listener_sites.ts";
 
 /** Resolves the backends of the rules of a route. */
 export function prepareRules(
@@ -45,7 +45,7 @@ export function prepareRules(
   });
 }
 
-/** Merges the policies of a rule of a listener, the least specific first: gateway, listener, route, rule, inline, filters. */
+/** Merges the policies of a rule of a listener, the least specific first: gateway, listener set, listener, route, rule, inline, filters. */
 export function compileRule(
   rule: Rule,
   site: ListenerSite,
@@ -132,19 +132,17 @@ function trafficOfRule(
 /** Returns the levels of policies, the most specific first. */
 function levelsOf(
   { route, spec, own }: Rule,
-  { gateway, spec: listener }: ListenerSite,
+  site: ListenerSite,
   attachments: PolicyAttachments,
 ): PolicyLevel[] {
-  const ofRoute: PolicyTarget = { kind: "HTTPRoute", resource: route };
-  const ofGateway: PolicyTarget = { kind: "Gateway", resource: gateway };
+  const ofRoute: PolicyTarget = { kind: route.kind, resource: route };
   const { name: section } = spec;
   return [
     [{ resource: route, traffic: own, scope: nameOfTarget(ofRoute) }],
     levelOf(attachments.inlineOf(route), ofRoute),
     section === undefined ? [] : levelAt(attachments, { ...ofRoute, section }),
     levelAt(attachments, ofRoute),
-    levelAt(attachments, { ...ofGateway, section: listener.name }),
-    levelAt(attachments, ofGateway),
+    ...targetsOf(site).map((target) => levelAt(attachments, target)),
   ];
 }
 

@@ -15,6 +15,7 @@ import type { ShortRoute } from "../short_form/short_form.ts";
 /** Names that references in the short form may resolve to. */
 export interface DeclaredNames {
   readonly gateways: ReadonlySet<string>;
+  readonly "listener sets": ReadonlySet<string>;
   readonly backends: ReadonlySet<string>;
   readonly routes: ReadonlySet<string>;
 }
@@ -38,12 +39,14 @@ export function declaredNames(
       ...ofKind("Gateway"),
       ...short.flatMap((value) => Object.keys(mappingOf(value, "gateways"))),
     ]),
+    "listener sets": new Set(ofKind("ListenerSet")),
     backends: new Set([
       ...ofKind("GatewayBackend"),
       ...short.flatMap((value) => listOf(value, "backends").map(nameOf)),
     ]),
     routes: new Set([
       ...ofKind("HTTPRoute"),
+      ...ofKind("GRPCRoute"),
       ...routes.map((item, index) => nameOf(item) || `route${index}`),
       ...short.flatMap((value) =>
         Object.hasOwn(value, "ui") ? [UI_ROUTE_NAME] : []
@@ -95,6 +98,8 @@ export function checkReferences(
 
 const targetKinds = {
   Gateway: "gateways",
+  ListenerSet: "listener sets",
+  GRPCRoute: "routes",
   HTTPRoute: "routes",
   GatewayBackend: "backends",
 } as const;

@@ -89,6 +89,7 @@ function statusesOf(objects: readonly KubernetesObject[]) {
     state: {
       classes: ofKind("GatewayClass"),
       gateways: ofKind("Gateway"),
+      listenerSets: ofKind("ListenerSet"),
       objects: new Map(
         objects.map((each) => [each.metadata.uid ?? "", each]),
       ),
@@ -179,6 +180,7 @@ Deno.test("an invalid listener does not invalidate the others", () => {
         [
           "udp",
           "Accepted=False/UnsupportedProtocol",
+          "Conflicted=False/NoConflicts",
           "Programmed=False/Invalid",
           "ResolvedRefs=True/ResolvedRefs",
         ],
@@ -397,4 +399,70 @@ Deno.test("a status is written only when a field of it differs", () => {
   assert.equal(isStored(stored, { conditions: [{ type: "B" }] }), false);
   assert.equal(isStored(stored, { conditions: [] }), false);
   assert.equal(isStored(undefined, { conditions: [] }), false);
+});
+
+Deno.test("a listener set has a status, and its gateway counts it", () => {
+  const listeners = [{ ...http, hostname: "team.example" }, {
+    name: "tcp",
+    port: 80,
+    protocol: "TCP",
+  }, {
+    name: "tls",
+    port: 443,
+    protocol: "TLS",
+    allowedRoutes: { kinds: [{ kind: "HTTPRoute" }] },
+  }];
+  const { Gateway, ListenerSet } = statusesOf([
+    gatewayClass,
+    gatewayWith([http], { allowedListeners: { namespaces: { from: "Same" } } }),
+    object("ListenerSet", "extra", { parentRef: { name: "gw" }, listeners }),
+  ]);
+  assert.equal(Gateway?.["attachedListenerSets"], 1);
+  assert.deepEqual(short(ListenerSet?.["conditions"]), [
+    "Accepted=True/ListenersNotValid",
+    "Programmed=True/Programmed",
+  ]);
+  const own = ListenerSet?.["listeners"];
+  assert.ok(Array.isArray(own));
+  assert.deepEqual(
+    own.map(({ name, conditions }) => [name, ...short(conditions)]),
+    [
+      [
+        "http",
+        "Accepted=True/Accepted",
+        "Conflicted=False/NoConflicts",
+        "ResolvedRefs=True/ResolvedRefs",
+        "Programmed=True/Programmed",
+      ],
+      [
+        "tcp",
+        "Accepted=False/ProtocolConflict",
+        "Conflicted=True/ProtocolConflict",
+        "Programmed=False/ProtocolConflict",
+        "ResolvedRefs=True/ResolvedRefs",
+      ],
+      [
+        "tls",
+        "Accepted=False/UnsupportedProtocol",
+        "Conflicted=False/NoConflicts",
+        "Programmed=False/Invalid",
+        "ResolvedRefs=False/InvalidRouteKinds",
+      ],
+    ],
+  );
+});
+
+Deno.test("a listener set of a gateway that is not accepted is not accepted", () => {
+  const { ListenerSet } = statusesOf([
+    gatewayClass,
+    gatewayWith([{ ...http, protocol: "TCP" }]),
+    object("ListenerSet", "extra", {
+      parentRef: { name: "gw" },
+      listeners: [http],
+    }),
+  ]);
+  assert.deepEqual(short(ListenerSet?.["conditions"]), [
+    "Accepted=False/ParentNotAccepted",
+    "Programmed=False/ParentNotAccepted",
+  ]);
 });

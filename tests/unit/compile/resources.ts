@@ -156,6 +156,7 @@ export function routeFor(
 
 const apiVersions = {
   Gateway: gatewayApiVersion,
+  ListenerSet: gatewayApiVersion,
   HTTPRoute: gatewayApiVersion,
   BackendTLSPolicy: gatewayApiVersion,
   GatewayPolicy: policyApiVersion,

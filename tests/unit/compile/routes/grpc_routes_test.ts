@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { loadPatterns } from "../../../../src/base/pattern.ts";
 import { toHttpRoute } from "../../../../src/api/resources/grpc_route.ts";
-import { compileAll, decode, gateway, routeFor } from "../resources.ts";
+import {
+  compileAll,
+  decode,
+  gateway,
+  policy,
+  route,
+  routeFor,
+} from "../resources.ts";
 
 await loadPatterns();
 
@@ -60,4 +67,30 @@ Deno.test("a listener for HTTPRoutes rejects a GRPCRoute, and the other way roun
     }).outcomes.routes.map(({ parents }) => parents[0]?.conditions[0]?.reason);
   assert.deepEqual(outcomeWith("GRPCRoute"), ["Accepted"]);
   assert.deepEqual(outcomeWith("HTTPRoute"), ["NotAllowedByListeners"]);
+});
+
+Deno.test("policies tell a GRPCRoute from an HTTPRoute of the same name", () => {
+  const grpc = decode("GRPCRoute", { name: "r" }, {
+    parentRefs: [{ name: "gw" }],
+    rules: [{ matches: [{ method: { service: "a.B" } }] }],
+  });
+  const deniedBy = (kind: string) => {
+    const compiled = compileAll({
+      gateways: [gateway("gw", [{}])],
+      httpRoutes: [
+        toHttpRoute(grpc),
+        route("r", { rules: [{ matches: [{ path: { value: "/page" } }] }] }),
+      ],
+      gatewayPolicies: [
+        policy("deny", [{ kind, name: "r" }], {
+          traffic: { directResponse: { status: 403 } },
+        }),
+      ],
+    });
+    return ["/a.B/C", "/page"].filter((target) =>
+      routeFor(compiled, { target })?.policies.length === 1
+    );
+  };
+  assert.deepEqual(deniedBy("GRPCRoute"), ["/a.B/C"]);
+  assert.deepEqual(deniedBy("HTTPRoute"), ["/page"]);
 });

@@ -1,0 +1,230 @@
+import { GATEWAY_API_GROUP } from "../api/resources/group.ts";
+import type { Gateway, Listener } from "../api/resources/gateway_resource.ts";
+import type { ListenerSet } from "../api/resources/listener_set.ts";
+import { resourceKey } from "../api/resources/resource_set.ts";
+import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+import { type Condition, conditionNo, conditionYes } from "./conditions.ts";
+import { namespacedName } from "./precedence.ts";
+
+/** State of a listener; Gateway API `ListenerStatus`. */
+export interface ListenerOutcome {
+  readonly name: string;
+  readonly supportedKinds: readonly {
+    readonly group: string;
+    readonly kind: string;
+  }[];
+  /** Number of routes that are attached, whether their references resolve or not. */
+  readonly attachedRoutes: number;
+  readonly conditions: readonly Condition[];
+}
+
+/** State of a gateway. */
+export interface GatewayOutcome {
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly conditions: readonly Condition[];
+  readonly listeners: readonly ListenerOutcome[];
+}
+
+/** State of a listener set. */
+export interface ListenerSetOutcome extends GatewayOutcome {
+  /** Gateway that it belongs to: `namespace/name`. */
+  readonly gateway: string;
+}
+
+/** Returns the key of a listener: its resource and its name. */
+export function listenerKey(
+  owner: Gateway | ListenerSet,
+  { name }: Pick<Listener, "name">,
+): string {
+  return `${resourceKey(owner)}/${name}`;
+}
+
+/** Returns the gateway of a listener set: `namespace/name`. */
+export function gatewayOfSet({ metadata, spec }: ListenerSet): string {
+  const { namespace = metadata.namespace, name } = spec.parentRef;
+  return `${namespace}/${name}`;
+}
+
+/** Derives the conditions of a gateway from what compilation reported; `attached` has the number of routes of each listener. */
+export function describeGateway(
+  gateway: Gateway,
+  attached: ReadonlyMap<string, number>,
+  reports: readonly ResourceDiagnostic[],
+): GatewayOutcome {
+  const name = namespacedName(gateway);
+  const listeners = describeListeners(gateway, attached, reports);
+  const [first] = reports.filter(({ path }) => path[1] !== "listeners");
+  const unusable = reports.find(({ reason }) => reason === "AddressNotUsable");
+  if (first !== undefined) {
+    const conditions = [
+      conditionNo("Accepted", first.reason ?? "Invalid", first.message),
+      conditionNo("Programmed", "Invalid", first.message),
+    ];
+    return { name, listeners, conditions };
+  }
+  const invalid = listeners.filter(isInvalid);
+  return {
+    name,
+    listeners,
+    conditions: [
+      acceptedWithout(invalid),
+      unusable !== undefined
+        ? failed("Programmed", unusable)
+        : invalid.length < listeners.length
+        ? conditionYes("Programmed")
+        : conditionNo("Programmed", "Invalid", "No listener is valid"),
+    ],
+  };
+}
+
+/** Derives the conditions of a listener set, as `describeGateway` does. */
+export function describeListenerSet(
+  set: ListenerSet,
+  attached: ReadonlyMap<string, number>,
+  { gateway, reports }: {
+    readonly gateway: GatewayOutcome;
+    readonly reports: readonly ResourceDiagnostic[];
+  },
+): ListenerSetOutcome {
+  const listeners = describeListeners(set, attached, reports);
+  const invalid = listeners.filter(isInvalid);
+  const parent = (type: string) =>
+    gateway.conditions.find((each) => each.type === type);
+  const [first] = reports.filter(({ path }) => path[1] !== "listeners");
+  const fail = (reason: string, message: string) =>
+    ["Accepted", "Programmed"].map((type) =>
+      conditionNo(type, reason, message)
+    );
+  const conditions = () => {
+    if (first !== undefined) {
+      return fail(first.reason ?? "Invalid", first.message);
+    }
+    const accepted = parent("Accepted");
+    if (accepted?.status !== true) {
+      return fail("ParentNotAccepted", accepted?.message ?? "");
+    }
+    if (invalid.length === listeners.length) {
+      return fail("ListenersNotValid", "No listener is valid");
+    }
+    const programmed = parent("Programmed");
+    return [
+      acceptedWithout(invalid),
+      programmed?.reason === "AddressNotUsable"
+        ? conditionNo("Programmed", "ParentNotProgrammed", programmed.message)
+        : conditionYes("Programmed"),
+    ];
+  };
+  return {
+    name: namespacedName(set),
+    gateway: gatewayOfSet(set),
+    // Listeners of a set that its gateway does not accept have no state.
+    listeners: first === undefined ? listeners : [],
+    conditions: conditions(),
+  };
+}
+
+/** Returns a condition that does not hold, as compilation reported it. */
+export function failed(
+  type: string,
+  { reason = "Invalid", message }: ResourceDiagnostic,
+): Condition {
+  return conditionNo(type, reason, message);
+}
+
+function acceptedWithout(invalid: readonly ListenerOutcome[]): Condition {
+  const names = invalid.map(({ name }) => `"${name}"`).join(", ");
+  return invalid.length === 0 ? conditionYes("Accepted") : conditionYes(
+    "Accepted",
+    "ListenersNotValid",
+    `Invalid listeners: ${names}`,
+  );
+}
+
+function isInvalid({ conditions }: ListenerOutcome): boolean {
+  return conditions.some(({ type, status }) =>
+    type === "Conflicted" ? status : !status
+  );
+}
+
+function describeListeners(
+  owner: Gateway | ListenerSet,
+  attached: ReadonlyMap<string, number>,
+  reports: readonly ResourceDiagnostic[],
+): readonly ListenerOutcome[] {
+  return owner.spec.listeners.map((listener, index) =>
+    describeListener(listener, {
+      attachedRoutes: attached.get(listenerKey(owner, listener)) ?? 0,
+      reports: reports.filter(({ path }) =>
+        path[1] === "listeners" && path[2] === index
+      ),
+    })
+  );
+}
+
+const routeKinds = ["HTTPRoute", "GRPCRoute"];
+
+function describeListener(
+  { name, allowedRoutes }: Listener,
+  { attachedRoutes, reports }: {
+    readonly attachedRoutes: number;
+    readonly reports: readonly ResourceDiagnostic[];
+  },
+): ListenerOutcome {
+  const { kinds, supportedKinds } = routeKindsOf(allowedRoutes?.kinds);
+  const find = (reasons: readonly string[]) =>
+    reports.find(({ reason = "" }) => reasons.includes(reason));
+  const conflict = find(["HostnameConflict", "ProtocolConflict"]);
+  const rejection = conflict ??
+    find(["PortUnavailable", "UnsupportedProtocol", "UnsupportedValue"]);
+  const reference = find(["InvalidCertificateRef", "RefNotPermitted"]);
+  const resolved = reference !== undefined
+    ? failed("ResolvedRefs", reference)
+    : kinds > supportedKinds.length
+    ? invalidKinds()
+    : conditionYes("ResolvedRefs");
+  const accepted = rejection === undefined
+    ? conditionYes("Accepted")
+    : failed("Accepted", rejection);
+  return {
+    name,
+    supportedKinds,
+    attachedRoutes,
+    conditions: [
+      accepted,
+      conflict === undefined
+        ? conditionNo("Conflicted", "NoConflicts", "")
+        : conditionYes("Conflicted", conflict.reason, conflict.message),
+      resolved,
+      accepted.status && (reference === undefined) && supportedKinds.length > 0
+        ? conditionYes("Programmed")
+        : conditionNo(
+          "Programmed",
+          conflict?.reason ?? "Invalid",
+          (rejection ?? reference)?.message ?? resolved.message,
+        ),
+    ],
+  };
+}
+
+type RouteKinds = NonNullable<Listener["allowedRoutes"]>["kinds"];
+
+/** Returns the number of kinds of routes that are allowed, and those of them that can be. */
+function routeKindsOf(allowed: RouteKinds) {
+  const kinds = allowed?.map((
+    { group = GATEWAY_API_GROUP, kind },
+  ) => ({ group, kind })) ??
+    routeKinds.map((kind) => ({ group: GATEWAY_API_GROUP, kind }));
+  const supportedKinds = kinds.filter(({ group, kind }) =>
+    group === GATEWAY_API_GROUP && routeKinds.includes(kind)
+  );
+  return { kinds: kinds.length, supportedKinds };
+}
+
+function invalidKinds(): Condition {
+  return conditionNo(
+    "ResolvedRefs",
+    "InvalidRouteKinds",
+    `Routes can be ${routeKinds.join(" and ")}`,
+  );
+}
