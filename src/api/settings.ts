@@ -10,6 +10,9 @@ import {
 } from "./schema/scalars.ts";
 import * as s from "./schema/schema.ts";
 
+/** Largest value of `config.workers`. */
+export const MAX_WORKERS = 64;
+
 /** A log filter, such as `info,http=debug`. */
 const logFilter = s.named(
   "log filter",
@@ -166,8 +169,8 @@ export const settingsSchema = s.refine(
       s.withDefault(duration, "5s"),
     ),
     workers: s.field(
-      "Threads that serve requests, each on a core of its own; 1 serves them in the thread of the admin interface.",
-      s.withDefault(s.integer(1, 64), 1),
+      "Threads that serve requests, each on a core of its own; 1 serves them in the thread of the admin interface. Default: the processors that the control group grants, but at most one thread for each 256 MiB of its memory.",
+      s.optional(s.integer(1, MAX_WORKERS)),
     ),
     reusePort: s.field(
       "Opens all ports with `SO_REUSEPORT`, so that a second gateway can share them and take over without a lost connection. Without it, a port that another process uses is an error.",

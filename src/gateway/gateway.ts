@@ -30,6 +30,7 @@ import type {
   PortAddress,
 } from "../dataplane/data_plane.ts";
 import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
+import { defaultWorkers } from "../dataplane/workers/worker_count.ts";
 import type { WorkerPoolOptions } from "../dataplane/workers/worker_pool.ts";
 import {
   ConfigurationRecord,
@@ -386,7 +387,7 @@ async function loadWorkerPool(
 ): Promise<CreateWorkerPool | undefined> {
   // Functions cannot be passed to another thread.
   if (workers === undefined || policies !== undefined) return undefined;
-  const count = settings.workers;
+  const { workers: count = defaultWorkers() } = settings;
   if (count === 1) return undefined;
   const { WorkerPool } = await import("../dataplane/workers/worker_pool.ts");
   return (options) => new WorkerPool({ ...options, ...workers, count });

@@ -17,7 +17,8 @@ export interface TestGateway extends AsyncDisposable {
 }
 
 /**
- * Starts a gateway with `gateways.default` on a free port, unless `listener` has one, and the rest of the short form as given.
+ * Starts a gateway with `gateways.default` on a free port, unless `listener` has one, one worker, unless `config` says how many,
+ * and the rest of the short form as given.
  * @param resources Additional Kubernetes resources.
  */
 export async function startTestGateway(
@@ -33,9 +34,11 @@ export async function startTestGateway(
   const port = typeof given === "number" ? given : freePort();
   const log: string[] = [];
   const accessLog: string[] = [];
+  const { config: settings, ...rest } = config;
   const shortForm = {
     gateways: { default: { port, address: "127.0.0.1", ...listener } },
-    ...config,
+    config: { workers: 1, ...(typeof settings === "object" && settings) },
+    ...rest,
   };
   const documents = [shortForm, ...resources].map((document) =>
     JSON.stringify(document)

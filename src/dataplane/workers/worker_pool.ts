@@ -71,6 +71,7 @@ export class WorkerPool implements DataPlane {
   readonly #watches: WorkerWatches;
   readonly #ended = new EndedMetrics();
   readonly #failures;
+  #hasServed = false;
 
   constructor(options: WorkerPoolOptions) {
     const { count, clock, logger, metrics: { registry } } = options;
@@ -104,7 +105,6 @@ export class WorkerPool implements DataPlane {
       [],
       () => [[this.#threads.serving]],
     );
-    log.info("Starting workers", { workers: count });
     this.#threads = new WorkerThreads({
       count,
       clock,
@@ -115,8 +115,14 @@ export class WorkerPool implements DataPlane {
     });
   }
 
-  apply(resources: ResourceSet): Promise<ApplyResult> {
-    return this.#configuration.apply(resources);
+  async apply(resources: ResourceSet): Promise<ApplyResult> {
+    const result = await this.#configuration.apply(resources);
+    if (result.applied && !this.#hasServed) {
+      this.#hasServed = true;
+      const { count, logger } = this.#options;
+      logger.module("process").info("Workers started", { workers: count });
+    }
+    return result;
   }
 
   setEndpoints(changed: ServiceSlices): Promise<void> {
