@@ -18,6 +18,10 @@ export type GatewayErrorCode =
   | "invalid_policy"
   | "transformation_failed"
   | "list_unreadable"
+  | "llm_path_unknown"
+  | "llm_request_invalid"
+  | "llm_key_rejected"
+  | "llm_response_invalid"
   | "upstream_connect_failed"
   | "upstream_tls_failed"
   | "upstream_overloaded"
@@ -60,6 +64,21 @@ export class JsonRpcError extends GatewayError {
     },
   ) {
     super(code, "downstream", message);
+  }
+}
+
+/** A failure that clients of an LLM API get in the form of that API; its message there is public. */
+export class LlmApiError extends GatewayError {
+  constructor(
+    code: GatewayErrorCode,
+    source: ErrorSource,
+    message: string,
+    /** API whose form the error has. */
+    readonly form: "openai" | "anthropic" | "gemini" | "bedrock",
+    /** Message for the client, where that for the log has more than it may know. */
+    readonly publicMessage = message,
+  ) {
+    super(code, source, message);
   }
 }
 

@@ -46,8 +46,8 @@ export function* loadInSteps(
   environment: Environment,
   schemas: FileSchemas,
 ): Generator<void, LoadedConfig> {
-  const loader = new Loader(schemas);
-  for (const source of sources) yield* loader.read(source, environment);
+  const loader = new Loader(schemas, environment);
+  for (const source of sources) yield* loader.read(source);
   return yield* loader.finish(sources);
 }
 
@@ -69,15 +69,19 @@ class Loader {
   readonly #diagnostics: Diagnostic[] = [];
   readonly #raw: RawDocument[] = [];
   readonly #files = new Set<string>();
+  readonly #environment: Environment;
+  /** Values of variables that `fromEnv` names. */
+  readonly #keys = new Set<string>();
 
-  constructor(schemas: FileSchemas) {
+  constructor(schemas: FileSchemas, environment: Environment) {
     this.#schemas = schemas;
+    this.#environment = environment;
   }
 
-  *read(source: ConfigText, environment: Environment): Generator<void> {
+  *read(source: ConfigText): Generator<void> {
     const { documents, diagnostics } = yield* readDocuments(
       source,
-      environment,
+      this.#environment,
     );
     this.#diagnostics.push(...diagnostics);
     if (
@@ -131,9 +135,10 @@ class Loader {
       sources,
       diagnostics: this.#diagnostics,
       files: [...this.#files],
-      environment: this.#raw.flatMap(({ document }) => [
-        ...document.environment,
-      ]),
+      environment: [
+        ...this.#raw.flatMap(({ document }) => [...document.environment]),
+        ...this.#keys,
+      ],
     });
   }
 
@@ -146,7 +151,13 @@ class Loader {
     const values: JsonObject[] = [];
     for (const { document, value: written, directory } of this.#raw) {
       yield;
-      const conventions = { directory, policyApiGroup, files: this.#files };
+      const conventions = {
+        directory,
+        policyApiGroup,
+        files: this.#files,
+        environment: this.#environment,
+        used: this.#keys,
+      };
       const value = yield* normalizeInSteps(written, conventions);
       if (!isJsonObject(value)) continue;
       values.push(value);

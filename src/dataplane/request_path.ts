@@ -68,7 +68,7 @@ export function createListeners(options: RequestPathOptions): Listeners {
 }
 
 function createForwarder(
-  { upstreams, clock, random, logger, metrics }: RequestPathOptions,
+  { upstreams, clock, random, logger, metrics, settings }: RequestPathOptions,
 ): Forwarder {
   const log = logger.module("proxy");
   const mirrors = new Mirrors({
@@ -80,7 +80,8 @@ function createForwarder(
       log.debug("Cannot mirror a request", { backend: backend.key, error });
     },
   });
-  return new Forwarder({ upstreams, mirrors, clock, log });
+  const { maxBufferBytes } = settings.limits;
+  return new Forwarder({ upstreams, mirrors, clock, log, maxBufferBytes });
 }
 
 function watchPort(

@@ -19,6 +19,10 @@ export class Attempts {
   endedAt: number | undefined;
   /** Status of the upstream's response, before policies change it; `undefined` without a response. */
   status: number | undefined;
+  /** The provider's id of the request, where that is no `x-request-id`. */
+  providerRequestId: string | undefined;
+  /** LLM provider whose limit the latest attempt exceeded. */
+  limitedBy: string | undefined;
   retries = 0;
   /** Attempts that were followed by another. */
   failed: readonly FailedAttempt[] = none;

@@ -15,8 +15,11 @@ import type {
 import type { Attempts } from "./attempts.ts";
 import { TokenMeter } from "./body/token_meter.ts";
 import { requestIdOf } from "./forwarding_headers.ts";
-import { PolicyRun } from "./policy_run.ts";
-import { RequestContext, type RequestFacts } from "./request_context.ts";
+import { PolicyRun } from "./policies/policy_run.ts";
+import {
+  RequestContext,
+  type RequestFacts,
+} from "./policies/request_context.ts";
 import { RoutedRequest } from "./routed_request.ts";
 import type { RequestTrace } from "./trace/request_trace.ts";
 

@@ -83,7 +83,8 @@ function describe(
     status: response.status,
     bytesSent: outcome.bytesSent,
     requestId: exchange.requestId,
-    upstreamRequestId: providerIdOf(exchange, response),
+    upstreamRequestId: attempts?.providerRequestId ??
+      upstreamIdOf(exchange, response),
     upstreamDurationMs: attempts?.durationMs,
     reason: reasonOf(exchange, outcome),
     error: errorOf(exchange, response, outcome),
@@ -94,7 +95,7 @@ function describe(
 }
 
 /** Returns the request id that the upstream gave in place of ours. */
-function providerIdOf(
+function upstreamIdOf(
   { requestId }: Exchange,
   { headers }: ResponseMessage,
 ): string | undefined {
@@ -109,6 +110,7 @@ function reasonOf(
   if (error !== undefined) return error.code;
   if (outcome.error !== undefined) return toGatewayError(outcome.error).code;
   if (policyRun?.rejection !== undefined) return policyRun.rejection.reason;
+  if (attempts?.limitedBy !== undefined) return "llm_provider_limit";
   return attempts === undefined ? "direct_response" : "upstream";
 }
 

@@ -7,6 +7,7 @@ import type { ResponseMessage } from "../http/message.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { Attempts } from "./attempts.ts";
 import type { Exchange } from "./exchange.ts";
+import { sendToProvider } from "./llm/llm_sender.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { sendUntilGood } from "./retry.ts";
 import { type TimeLimit, withinLimit } from "./time_limit.ts";
@@ -18,6 +19,8 @@ export interface ForwarderOptions {
   readonly mirrors: Mirrors;
   readonly clock: Clock;
   readonly log: Log;
+  /** Limit of bytes that are buffered to change the body of a request to an LLM. */
+  readonly maxBufferBytes: number;
 }
 
 /** One request to one backend. */
@@ -113,7 +116,7 @@ export class Forwarder {
 
   /** Runs one attempt within its time limit. */
   #sendOnce(
-    { exchange, route, backend, upstream }: Call,
+    { exchange, attempts, route, backend, upstream }: Call,
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
@@ -125,11 +128,21 @@ export class Forwarder {
     };
     const { request, trace } = exchange;
     trace?.callStarts(backend);
-    const call = withinLimit(
-      cancellation,
-      limit,
-      (limited) => upstream.send(request, body, limited),
-    );
+    const call = withinLimit(cancellation, limit, (limited) => {
+      const { llm } = backend;
+      if (llm === undefined) return upstream.send(request, body, limited);
+      const { clock, maxBufferBytes } = this.#options;
+      return sendToProvider({
+        target: llm,
+        upstream,
+        request,
+        body,
+        cancellation: limited,
+        attempts,
+        clock,
+        maxBufferBytes,
+      });
+    });
     return trace === undefined ? call : trace.callEnds(call);
   }
 }

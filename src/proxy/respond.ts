@@ -2,9 +2,11 @@ import {
   GatewayError,
   type GatewayErrorCode,
   JsonRpcError,
+  LlmApiError,
 } from "../base/errors.ts";
 import { textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
+import { writeLlmError } from "../llm/providers/llm_error.ts";
 import type { ResponseMessage } from "../http/message.ts";
 
 /** The response to an error. */
@@ -32,6 +34,10 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   invalid_policy: { status: 500, text: "invalid policy" },
   transformation_failed: { status: 500, text: "transformation failed" },
   list_unreadable: { status: 502, text: "unreadable list from upstream" },
+  llm_path_unknown: { status: 404, text: "unknown path of an LLM API" },
+  llm_request_invalid: { status: 400, text: "bad request to an LLM" },
+  llm_key_rejected: { status: 502, text: "provider rejected the gateway" },
+  llm_response_invalid: { status: 502, text: "bad response of an LLM" },
   upstream_connect_failed: { status: 503, text: "upstream connect failed" },
   upstream_tls_failed: { status: 503, text: "upstream tls failed" },
   upstream_overloaded: { status: 503, text: "upstream overloaded" },
@@ -57,13 +63,26 @@ export function statusOf(code: GatewayErrorCode): number {
  */
 export function respondToError(error: GatewayError): ResponseMessage {
   const { status, text } = responses[error.code];
-  const isRpc = error instanceof JsonRpcError;
+  const json = error instanceof JsonRpcError
+    ? toJson(error)
+    : error instanceof LlmApiError
+    ? toLlmError(error, status)
+    : undefined;
   const headers = HeaderList.from([
-    ["content-type", isRpc ? "application/json" : "text/plain"],
+    ["content-type", json === undefined ? "text/plain" : "application/json"],
     ["x-gateway-error", error.code],
   ]);
   if (error.code === "upstream_overloaded") headers.append("retry-after", "1");
-  return { status, headers, body: textBody(isRpc ? toJson(error) : text) };
+  return { status, headers, body: textBody(json ?? text) };
+}
+
+function toLlmError(
+  { form, publicMessage, code }: LlmApiError,
+  status: number,
+): string {
+  return JSON.stringify(
+    writeLlmError(form, { status, message: publicMessage, code }),
+  );
 }
 
 /** JSON-RPC 2.0 section 5; MCP omits the `id` of a request that it could not read. */

@@ -169,6 +169,6 @@ function atEndpoint(backend: Backend, endpoints: EndpointTable): Backend {
 
 /** Returns a key that is equal for backends that connect in the same way. */
 function connectionKey(backend: Backend): string {
-  const { key: _key, name: _name, ...connection } = backend;
+  const { key: _key, name: _name, llm: _llm, ...connection } = backend;
   return JSON.stringify(connection);
 }

@@ -1,5 +1,6 @@
 import type { JsonValue } from "../base/json.ts";
 import type { UpstreamOptions, UpstreamTls } from "../http/client/upstream.ts";
+import type { LlmTarget } from "../llm/llm_target.ts";
 import type { Identity } from "../policy/identity.ts";
 import type { RunningPolicy } from "../policy/policy.ts";
 import type { RouteTable } from "../route/route_table.ts";
@@ -167,6 +168,8 @@ export interface Backend extends Omit<UpstreamOptions, "tls"> {
   readonly webUi?: WebUiAccess;
   /** Set when the backend is a port of a service: requests go to the endpoints of the port with this name, not to `host`. */
   readonly service?: { readonly name: string; readonly portName: string };
+  /** Set when the backend is an LLM provider, whose requests get its paths and its key. */
+  readonly llm?: LlmTarget;
   /** `invalid` when its TLS policy cannot be applied: nothing connects to it, least of all in plain text. */
   readonly tls: UpstreamTls | "invalid" | undefined;
 }

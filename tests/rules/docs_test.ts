@@ -46,9 +46,11 @@ async function writeFile(path: string, text: string): Promise<void> {
   await Deno.writeTextFile(path, text);
 }
 
-/** Returns a value for each `${NAME}` without a default. */
+/** Returns a value for each `${NAME}` without a default, and each `fromEnv: NAME`. */
 function environmentOf(config: string): Record<string, string> {
-  const names = [...config.matchAll(/\$\{([A-Z_]+)\}/g)].map((
+  const names = [
+    ...config.matchAll(/(?:\$\{(?=[A-Z_]+\})|fromEnv: )([A-Z_]+)/g),
+  ].map((
     [, name = ""],
   ) => name);
   return Object.fromEntries(

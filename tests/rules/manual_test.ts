@@ -68,7 +68,10 @@ Deno.test("the manual explains every reason with its status", async () => {
     rows.filter(({ name }) => !rejections.includes(name)).map((
       { name, status },
     ) => `${name} ${status}`).sort(),
-    [...expected, "upstream any", "direct_response any"].sort(),
+    [
+      ...expected,
+      ...["upstream any", "direct_response any", "llm_provider_limit 429"],
+    ].sort(),
   );
   assert.deepEqual(
     rows.map(({ name }) => name).filter((name) => rejections.includes(name))

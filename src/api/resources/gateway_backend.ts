@@ -1,5 +1,6 @@
 import { duration, positiveDuration } from "../schema/duration.ts";
 import { policyApiVersion } from "./group.ts";
+import { llmBackendSchema } from "./llm_backend.ts";
 import { resource } from "./resource.ts";
 import { port, upstreamHost } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
@@ -8,10 +9,14 @@ import * as s from "../schema/schema.ts";
 export const backendEntries = {
   static: s.field(
     "Address of the backend.",
-    s.object({
+    s.optional(s.object({
       host: s.field("Host to connect to.", upstreamHost),
       port: s.field("Port to connect to.", port),
-    }),
+    })),
+  ),
+  llm: s.field(
+    "An LLM provider, instead of `static`.",
+    s.optional(llmBackendSchema),
   ),
   protocol: s.field(
     "Protocol of the backend. Default: negotiated with TLS, HTTP/1.1 without.",
@@ -48,11 +53,14 @@ export const backendEntries = {
   ),
 };
 
+/** A backend has one address. */
+export const backendAddress: s.Rule<object> = s.exactlyOne("static", "llm");
+
 /** A destination of requests. */
 export const gatewayBackendSchema = resource(
   policyApiVersion,
   "GatewayBackend",
-  s.object(backendEntries),
+  s.refine(s.object(backendEntries), backendAddress),
 );
 
 /** A destination of requests. */

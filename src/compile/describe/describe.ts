@@ -5,6 +5,7 @@ import {
 } from "../../base/redaction.ts";
 import { mapInSlices } from "../../base/slices.ts";
 import { httpMatchSchema } from "../../api/resources/http_match.ts";
+import type { LlmTarget } from "../../llm/llm_target.ts";
 import type { Backend, Port } from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,
@@ -168,6 +169,18 @@ function describePolicy({ kind, layers }: EffectivePolicy, redact: Redact) {
   }));
 }
 
+function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
+  return {
+    provider: name,
+    ...place,
+    credentials: authorization && REDACTION_MARKER,
+    model: llm.model,
+    aliases: Object.fromEntries(llm.aliases),
+    defaults: llm.changes.defaults,
+    overrides: llm.changes.overrides,
+  };
+}
+
 function describeBackend(backend: Backend) {
   const { key, name, host, port, protocol, tls } = backend;
   if (backend.webUi !== undefined) return { key, name, webUi: backend.webUi };
@@ -176,6 +189,7 @@ function describeBackend(backend: Backend) {
     name,
     target: formatHostPort(host, port),
     protocol,
+    llm: backend.llm && describeLlm(backend.llm),
     maxConnections: backend.maxConnections,
     maxPendingRequests: backend.maxPendingRequests,
     connectTimeoutMs: backend.connectTimeoutMs,

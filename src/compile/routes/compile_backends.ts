@@ -11,18 +11,10 @@ import {
   loadPem,
   nameOfPem,
   parseCertificates,
-  type ReadFile,
 } from "../listeners/certificates.ts";
-import type { References } from "../reference_grants.ts";
 import type { Report } from "../report.ts";
+import { type BackendContext, compileLlm } from "./llm_backends.ts";
 import { compileService, referencedServicePorts } from "./service_backends.ts";
-
-/** Dependencies of compiling backends. */
-export interface BackendContext {
-  readonly readFile: ReadFile;
-  readonly references: References;
-  readonly report: Report;
-}
 
 /** Compiles every backend, and every service that routes refer to, with the TLS policy that applies, in steps; returns them by their key. */
 export function* compileBackends(
@@ -35,8 +27,9 @@ export function* compileBackends(
   const tls = yield* compileTlsPolicies(backendTlsPolicies, known, context);
   const backends = new Map<string, Backend>();
   for (const [key, resource] of known) {
-    const backend = compileBackend(resource, tls.get(`GatewayBackend/${key}`));
-    backends.set(key, backend);
+    const policy = tls.get(`GatewayBackend/${key}`);
+    const backend = compileBackend(resource, policy, context);
+    if (backend !== undefined) backends.set(key, backend);
     yield;
   }
   const { references } = context;
@@ -100,16 +93,19 @@ interface Target {
 }
 
 function compileBackend(
-  { metadata, spec }: GatewayBackend,
+  resource: GatewayBackend,
   tls: Backend["tls"],
-): Backend {
-  return {
+  context: BackendContext,
+): Backend | undefined {
+  const { metadata, spec } = resource;
+  const address = spec.llm === undefined
+    ? spec.static && { ...spec.static, tls }
+    : compileLlm(resource, spec.llm, tls, context);
+  return address && {
+    ...address,
     key: namespacedName({ metadata }),
     name: metadata.name,
-    host: spec.static.host,
-    port: spec.static.port,
     protocol: spec.protocol === undefined ? "auto" : protocols[spec.protocol],
-    tls,
     maxConnections: spec.limits?.maxConnections,
     maxPendingRequests: spec.limits?.maxPendingRequests,
     connectTimeoutMs: optionalDuration(spec.timeouts?.connect),

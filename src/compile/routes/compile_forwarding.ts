@@ -139,7 +139,9 @@ function compileMirror(
   path: DiagnosticPath,
   context: ForwardingContext,
 ): Mirror[] {
-  const resolved = resolveBackend(route, mirror.backendRef, context);
+  const resolved = withoutLlm(
+    resolveBackend(route, mirror.backendRef, context),
+  );
   if (resolved.backend === undefined) {
     const message = `${resolved.problem}; nothing is mirrored`;
     const { field, suggestion, reason } = resolved;
@@ -152,6 +154,18 @@ function compileMirror(
     return [];
   }
   return [{ backend: resolved.backend, fraction: fractionOf(mirror) }];
+}
+
+/** A copy of a request would be a second bill. */
+function withoutLlm(resolved: Resolved): Resolved {
+  if (resolved.backend?.llm === undefined) return resolved;
+  const problem = `Cannot mirror to LLM backend "${resolved.backend.key}"`;
+  return {
+    backend: undefined,
+    reason: "UnsupportedValue",
+    field: "name",
+    problem,
+  };
 }
 
 function fractionOf({ percent, fraction }: RequestMirror): number {

@@ -4,6 +4,7 @@ import {
   gatewayApiVersion,
   policyApiVersion,
 } from "../../api/resources/group.ts";
+import { parseLlmHost } from "../../api/resources/llm_backend.ts";
 import { isIpAddress } from "../../api/schema/scalars.ts";
 import type { Path } from "../../api/schema/validate.ts";
 import {
@@ -55,23 +56,32 @@ export function createBackend(
   if (tls === undefined) return [backend];
   return [
     backend,
-    createTlsPolicy(name, spec.static.host, tls, {
+    createTlsPolicy(name, hostOf(spec), tls, {
       document,
       path: [...specPath, "tls"],
     }),
   ];
 }
 
+/** Returns the host that a backend is configured with; `undefined` for that of an LLM provider. */
+export function hostOf(
+  { static: address, llm }: Partial<
+    Pick<GatewayBackend["spec"], "static" | "llm">
+  >,
+): string | undefined {
+  return address?.host ?? parseLlmHost(llm?.host ?? "")?.host;
+}
+
 function createTlsPolicy(
   name: string,
-  host: string,
+  host: string | undefined,
   tls: ShortTls,
   { document, path }: {
     readonly document: ConfigDocument;
     readonly path: Path;
   },
 ): Placed<BackendTlsPolicy> {
-  const validation = { hostname: host.toLowerCase(), ...tls };
+  const validation = { hostname: (host ?? "").toLowerCase(), ...tls };
   return {
     document,
     resource: {

@@ -113,7 +113,7 @@ function routeOrigins(
         ...path,
         "backends",
         index,
-        item.host === undefined ? "backend" : "host",
+        item.host !== undefined ? "host" : item.llm ? "llm" : "backend",
       ],
     })),
   ];
@@ -128,18 +128,19 @@ function expandRouteBackend(
   const target = item?.host === undefined
     ? undefined
     : splitHostPort(item.host);
-  if (target === undefined) return [];
+  const spec = item?.llm === undefined
+    ? target && { static: target }
+    : { llm: item.llm };
+  if (spec === undefined) return [];
   const from = [...path, "backends", index];
-  const parts = {
-    name: generatedName(name, `backend${index}`),
-    spec: { static: target },
-  };
+  const parts = { name: generatedName(name, `backend${index}`), spec };
   const backend = createBackend({
     ...parts,
     tls: item?.tls,
     document,
     specPath: from,
   });
+  if (target === undefined) return backend;
   return backend.map((placed) => ({
     ...placed,
     origins: [...placed.origins, {

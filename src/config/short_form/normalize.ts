@@ -1,6 +1,8 @@
 import { dirname, join } from "node:path";
+import { isJsonObject } from "../../base/json.ts";
 import { DeferredLists } from "../../base/slices.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import type { Environment } from "../yaml/substitute.ts";
 
 /** Conventions of a file that are normalized for a `ResourceSet`. */
 export interface Conventions {
@@ -10,6 +12,10 @@ export interface Conventions {
   readonly policyApiGroup: string | undefined;
   /** Receives the paths of files. */
   readonly files: Set<string>;
+  /** Variables for `credentials.fromEnv`. */
+  readonly environment: Environment;
+  /** Receives the values of those that `fromEnv` names. */
+  readonly used: Set<string>;
 }
 
 /** Returns the directory of a source; `undefined` for standard input and strings. */
@@ -46,7 +52,10 @@ function normalize(
     Object.entries(value).map(([key, item]) => {
       if (key === "metadata") return [key, item];
       if (typeof item !== "string") {
-        return [key, normalize(item, conventions, lists)];
+        const read = key === "credentials"
+          ? withKeyFromEnvironment(item, conventions)
+          : item;
+        return [key, normalize(read, conventions, lists)];
       }
       if (
         key === "file" || key === "cert" || key === "clientCa" ||
@@ -62,6 +71,21 @@ function normalize(
       ];
     }),
   );
+}
+
+/** Adds the key that `fromEnv` names; the compiler reports a variable that is not set. */
+function withKeyFromEnvironment(
+  credentials: unknown,
+  { environment, used }: Conventions,
+): unknown {
+  if (!isJsonObject(credentials) || Object.hasOwn(credentials, "key")) {
+    return credentials;
+  }
+  const name = credentials["fromEnv"];
+  const key = typeof name === "string" ? environment[name] : undefined;
+  if (key === undefined || key === "") return credentials;
+  used.add(key);
+  return { ...credentials, key };
 }
 
 function isGroupField(key: string): boolean {

@@ -20,7 +20,7 @@ import {
   type ShortRoute,
   type ShortUi,
 } from "./short_form.ts";
-import { lacksTlsHostname } from "./expand_backend.ts";
+import { hostOf, lacksTlsHostname } from "./expand_backend.ts";
 import type { ConfigDocument } from "../config_document.ts";
 
 /** The valid items of a document in the short form. */
@@ -201,26 +201,45 @@ export function mappingOf(
   return {};
 }
 
-const hostnameNeeded: Omit<Problem, "path"> = {
-  at: "key",
-  message: '"hostname" is required when the host is an IP address',
-};
-
 function checkTlsHostnames(
   { backends, routes }: ShortDocument,
   report: Report,
 ): void {
-  for (const { value, path } of backends) {
-    if (lacksTlsHostname(value.static.host, value.tls)) {
-      report([...path, "tls"], hostnameNeeded);
-    }
-  }
+  const check = (path: Path, backend: TlsBackend) => {
+    const message = tlsProblem(backend);
+    if (message !== undefined) report([...path, "tls"], { at: "key", message });
+  };
+  for (const { value, path } of backends) check(path, value);
   for (const { value, path } of routes) {
-    for (const [index, { host, tls }] of (value.backends ?? []).entries()) {
-      const target = host === undefined ? undefined : splitHostPort(host);
-      if (target !== undefined && lacksTlsHostname(target.host, tls)) {
-        report([...path, "backends", index, "tls"], hostnameNeeded);
-      }
+    for (
+      const [index, { host, llm, tls }] of (value.backends ?? []).entries()
+    ) {
+      const address = host === undefined ? undefined : splitHostPort(host);
+      check([...path, "backends", index], {
+        ...(address && { static: address }),
+        ...(llm && { llm }),
+        ...(tls && { tls }),
+      });
     }
   }
+}
+
+type TlsBackend = Pick<ShortBackend, "static" | "llm" | "tls">;
+
+/** Returns why `tls` of a backend cannot be used. */
+function tlsProblem(backend: TlsBackend): string | undefined {
+  const { llm, tls } = backend;
+  if (tls === undefined) return undefined;
+  if (llm?.plainText === true) {
+    return '"tls" and "plainText" cannot be used together';
+  }
+  const host = hostOf(backend);
+  if (host === undefined) {
+    return llm !== undefined && tls.hostname === undefined
+      ? 'remove "tls": the gateway connects to LLM providers with TLS'
+      : undefined;
+  }
+  return lacksTlsHostname(host, tls)
+    ? '"hostname" is required when the host is an IP address'
+    : undefined;
 }

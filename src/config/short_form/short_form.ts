@@ -6,7 +6,11 @@ import {
   listenerEntries,
   tlsEntries,
 } from "../../api/resources/gateway_resource.ts";
-import { backendEntries } from "../../api/resources/gateway_backend.ts";
+import {
+  backendAddress,
+  backendEntries,
+} from "../../api/resources/gateway_backend.ts";
+import { llmBackendSchema } from "../../api/resources/llm_backend.ts";
 import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
 import { shortFilterSchema } from "../../api/resources/http_filter.ts";
 import {
@@ -119,10 +123,14 @@ const routeBackend = s.refine(
       "Name of a backend in `backends`, instead of `host`.",
       s.optional(referenceName),
     ),
+    llm: s.field(
+      "An LLM provider, instead of `host`.",
+      s.optional(llmBackendSchema),
+    ),
     ...backendUseEntries,
     tls: shortTls,
   }),
-  s.exactlyOne("host", "backend"),
+  s.exactlyOne("host", "backend", "llm"),
   s.rule(
     (item) => item.backend === undefined || item.tls === undefined,
     'set "tls" of a named backend in "backends"',
@@ -131,11 +139,14 @@ const routeBackend = s.refine(
 );
 
 /** `backends[]`: a `GatewayBackend`, with its TLS policy inline. */
-export const shortBackendSchema = s.object({
-  name: s.field("Name; routes refer to it.", objectName),
-  ...backendEntries,
-  tls: shortTls,
-});
+export const shortBackendSchema = s.refine(
+  s.object({
+    name: s.field("Name; routes refer to it.", objectName),
+    ...backendEntries,
+    tls: shortTls,
+  }),
+  backendAddress,
+);
 
 /** Schemas of the short file form. */
 export type ShortFormSchemas = ReturnType<typeof createShortForm>;

@@ -8,7 +8,7 @@ import {
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { Attempts } from "../attempts.ts";
 import type { TokenMeter } from "../body/token_meter.ts";
-import type { RequestContext } from "../request_context.ts";
+import type { RequestContext } from "../policies/request_context.ts";
 import type { RoutedRequest } from "../routed_request.ts";
 import type { Claims } from "../../policy/identity.ts";
 import {

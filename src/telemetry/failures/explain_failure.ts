@@ -28,7 +28,10 @@ export function explainFailure(
 }
 
 const byReason: Readonly<
-  Record<GatewayErrorCode | "upstream" | "direct_response", Explain>
+  Record<
+    GatewayErrorCode | "upstream" | "llm_provider_limit" | "direct_response",
+    Explain
+  >
 > = {
   listener_not_found: ({ finished: { host, port } }) => ({
     cause: `No listener on port ${port} has the host "${host}".`,
@@ -71,6 +74,30 @@ const byReason: Readonly<
         : 'See ":status" under `transformation`.',
     };
   },
+  llm_provider_limit: (failed) => ({
+    cause:
+      `The provider of the backend "${failed.backend?.name}" returned 429: its own limit for the gateway's account, not a limit of the gateway.`,
+    failing: namedPart("backend", failed.backend?.name),
+    advice:
+      "Wait as `Retry-After` says, raise the limit at the provider, or limit clients with `rateLimit` before the provider does.",
+  }),
+  llm_key_rejected: (failed) => ({
+    cause: `${errorOf(failed)}.`,
+    failing: namedPart("backend", failed.backend?.name),
+    advice:
+      `Check \`llm.credentials\` of the backend, and what the provider allows this key to do.${
+        idAdvice(failed)
+      }`,
+  }),
+  llm_path_unknown: rejected(
+    "The gateway forwards inference and lists of models to LLM backends; use a backend with a `host` for other paths.",
+  ),
+  llm_request_invalid: rejected(
+    "Correct the request; the message names the field.",
+  ),
+  llm_response_invalid: unreachable(
+    "The provider responded with something other than its API defines; see its status page.",
+  ),
   direct_response: ({ finished: { status }, route }) => ({
     cause: `A policy of the ${
       route === undefined ? "gateway" : "route"
@@ -166,6 +193,12 @@ function adviceOnResponse(
   return upstreamRequestId === undefined
     ? `${advice}.`
     : `${advice} and uses the ID "${upstreamRequestId}".`;
+}
+
+function idAdvice({ finished: { upstreamRequestId } }: FailedRequest): string {
+  return upstreamRequestId === undefined
+    ? ""
+    : ` The provider uses the ID "${upstreamRequestId}" for the request.`;
 }
 
 function rejected(advice: string): Explain {

@@ -1,7 +1,7 @@
-import type { ResponseMessage } from "../http/message.ts";
-import type { PolicyContext, RunningPolicy } from "../policy/policy.ts";
-import { Rejection } from "../policy/rejection.ts";
-import type { RequestTrace } from "./trace/request_trace.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import type { PolicyContext, RunningPolicy } from "../../policy/policy.ts";
+import { Rejection } from "../../policy/rejection.ts";
+import type { RequestTrace } from "../trace/request_trace.ts";
 
 /** Runs the policies of one request: request hooks in order, response hooks in reverse. */
 export class PolicyRun {

@@ -1,8 +1,8 @@
-import type { RequestMessage } from "../http/message.ts";
-import type { PolicyContext, ReadableBy } from "../policy/policy.ts";
-import type { PolicyTrace } from "../policy/policy_trace.ts";
-import { Slots } from "../policy/slot.ts";
-import type { RoutedRequest } from "./routed_request.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import type { PolicyContext, ReadableBy } from "../../policy/policy.ts";
+import type { PolicyTrace } from "../../policy/policy_trace.ts";
+import { Slots } from "../../policy/slot.ts";
+import type { RoutedRequest } from "../routed_request.ts";
 
 /** The facts of a request that never change. */
 export interface RequestFacts {

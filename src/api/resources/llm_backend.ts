@@ -1,0 +1,155 @@
+import { splitHostPort } from "../../base/host_port.ts";
+import { isUpstreamHost, namespace, referenceName } from "../schema/scalars.ts";
+import * as s from "../schema/schema.ts";
+
+/** Names of the LLM providers; `src/llm/providers` has an entry for each. */
+const llmProviderNames = [
+  "OpenAI",
+  "Anthropic",
+  "Gemini",
+  "Bedrock",
+  "Azure",
+  "Vertex",
+  "OpenAICompatible",
+] as const;
+
+/** Name of an LLM provider. */
+export type LlmProviderName = typeof llmProviderNames[number];
+
+const environmentName = s.named(
+  "environment variable",
+  s.pattern(
+    /^[A-Za-z_][A-Za-z0-9_]*$/,
+    "the name of an environment variable",
+    256,
+  ),
+);
+
+const credentials = s.refine(
+  s.object({
+    fromEnv: s.field(
+      "Name of the environment variable with the key, in configuration files.",
+      s.optional(environmentName),
+    ),
+    key: s.field(
+      "The key itself, usually as `${NAME}`.",
+      s.optional(s.secret()),
+    ),
+    file: s.field(
+      "File with the key, in configuration files; a changed file applies at once.",
+      s.optional(s.text(4096)),
+    ),
+    secretRef: s.field(
+      "Secret with the key.",
+      s.optional(s.object({
+        name: s.field("Name of the Secret.", referenceName),
+        namespace: s.field(
+          "Namespace of the Secret; another than the backend's needs a `ReferenceGrant`. Default: that of the backend.",
+          s.optional(namespace),
+        ),
+        key: s.field(
+          "Entry of the Secret.",
+          s.optional(s.text(253)),
+          "apiKey",
+        ),
+      })),
+    ),
+  }),
+  s.rule(
+    (value) => given(value).length > 0,
+    '"fromEnv", "key", "file" or "secretRef" is required',
+  ),
+  s.rule(
+    // The loader adds the key of `fromEnv` to it.
+    (value) => given(value).length <= (value.fromEnv === undefined ? 1 : 2),
+    '"fromEnv", "key", "file" and "secretRef" cannot be used together',
+  ),
+);
+
+function given(value: object): readonly string[] {
+  return ["fromEnv", "key", "file", "secretRef"].filter((name) =>
+    Object.hasOwn(value, name)
+  );
+}
+
+const modelName = s.named("model", s.text(256));
+
+const pathSegment = s.pattern(
+  /^[A-Za-z0-9](?:[-A-Za-z0-9._:]*[A-Za-z0-9])?$/,
+  'a name of letters, digits, ":", "-", "_" and "."',
+);
+
+function requestFields(description: string) {
+  return s.field(description, s.optional(s.map(s.text(128), s.json())));
+}
+
+/** An LLM provider as a backend. */
+export const llmBackendSchema = s.object({
+  provider: s.field(
+    "The provider: decides address, paths, key header and translation.",
+    s.oneOf(llmProviderNames),
+  ),
+  host: s.field(
+    "Host of the API, with a port unless that is 443. Default: that of the provider; required for `Azure` and `OpenAICompatible`.",
+    s.optional(
+      s.named(
+        "host or host:port",
+        s.checkedText(
+          (text) => parseLlmHost(text) !== undefined,
+          'a host such as "llm.example.com" or "127.0.0.1:11434", without scheme or path',
+        ),
+      ),
+    ),
+  ),
+  plainText: s.field(
+    "Connects without TLS; for servers on this machine or in a trusted network.",
+    s.optional(s.boolean()),
+    false,
+  ),
+  basePath: s.field(
+    "Path of the API on its host, in place of the provider's own, such as `/v1` for `OpenAI`.",
+    s.optional(
+      s.pattern(/^(?:\/[-A-Za-z0-9._~]+)+$/, 'a path such as "/api/v1"', 1024),
+    ),
+  ),
+  region: s.field(
+    "Region, such as `us-east-1`; required for `Bedrock` and `Vertex`.",
+    s.optional(pathSegment),
+  ),
+  project: s.field(
+    "Google Cloud project; required for `Vertex`.",
+    s.optional(pathSegment),
+  ),
+  credentials: s.field(
+    "Key of the provider, which clients never see. Clients' own credentials do not reach the provider. Default: none.",
+    s.optional(credentials),
+  ),
+  model: s.field(
+    "Model for all requests, whatever the client requests.",
+    s.optional(modelName),
+  ),
+  aliases: s.field(
+    "Models of the provider, by the names that clients use for them.",
+    s.optional(s.map(modelName, modelName)),
+  ),
+  defaults: requestFields(
+    "Fields for requests that do not have them, such as `temperature`.",
+  ),
+  overrides: requestFields(
+    "Fields for all requests, in place of the client's.",
+  ),
+});
+
+/** An LLM provider as a backend. */
+export type LlmBackend = s.Infer<typeof llmBackendSchema>;
+
+/** Splits `host` or `host:port`; without a port, it is `undefined`. */
+export function parseLlmHost(
+  text: string,
+): { readonly host: string; readonly port: number | undefined } | undefined {
+  if (isUpstreamHost(text)) return { host: text, port: undefined };
+  const parts = splitHostPort(text);
+  return parts !== undefined && parts.port > 0 && isUpstreamHost(parts.host)
+    ? parts
+    : undefined;
+}

@@ -1,0 +1,165 @@
+import type { Secret } from "../../api/resources/cluster_kinds.ts";
+import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
+import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import {
+  type LlmBackend,
+  parseLlmHost,
+} from "../../api/resources/llm_backend.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
+import { describeError } from "../../base/errors.ts";
+import { formatHostPort } from "../../base/host_port.ts";
+import { BodyChanges } from "../../llm/body_changes.ts";
+import type { LlmTarget } from "../../llm/llm_target.ts";
+import type {
+  Authorization,
+  ProviderPlace,
+} from "../../llm/providers/llm_provider.ts";
+import { llmProviders } from "../../llm/providers/llm_providers.ts";
+import type { Backend } from "../../snapshot/snapshot.ts";
+import type { ReadFile } from "../listeners/certificates.ts";
+import type { References } from "../reference_grants.ts";
+import type { Report } from "../report.ts";
+
+const HTTPS_PORT = 443;
+const HTTP_PORT = 80;
+
+/** Dependencies of compiling backends. */
+export interface BackendContext {
+  readonly readFile: ReadFile;
+  readonly references: References;
+  readonly report: Report;
+}
+
+/** Address and settings of an LLM provider. */
+type CompiledLlm = Pick<Backend, "host" | "port" | "tls"> & {
+  readonly llm: LlmTarget;
+};
+
+/**
+ * Compiles the provider of a backend; reports why it cannot be used, and returns `undefined` then.
+ * @param tls Settings of the backend's TLS policy.
+ */
+export function compileLlm(
+  resource: GatewayBackend,
+  llm: LlmBackend,
+  tls: Backend["tls"],
+  context: BackendContext,
+): CompiledLlm | undefined {
+  const provider = llmProviders[llm.provider];
+  const { basePath, region, project, plainText = false } = llm;
+  const path = ["spec", "llm"];
+  const missing = provider.requires.filter((name) => llm[name] === undefined);
+  for (const name of missing) {
+    const message = `Provider "${llm.provider}" requires "${name}"`;
+    context.report.error(resource, { path, message });
+  }
+  const place: ProviderPlace = { basePath, region, project };
+  const authorization = readAuthorization(resource, llm, place, context);
+  const address = parseLlmHost(llm.host ?? "");
+  const host = address?.host ?? provider.host?.(place);
+  if (
+    missing.length > 0 || host === undefined || authorization === "invalid"
+  ) return undefined;
+  const usual = plainText ? HTTP_PORT : HTTPS_PORT;
+  const port = address?.port ?? usual;
+  return {
+    host,
+    port,
+    tls: plainText ? undefined : tls ?? {
+      hostname: host.toLowerCase(),
+      subjectAltNames: [],
+      caCertificates: undefined,
+    },
+    llm: {
+      name: llm.provider,
+      provider,
+      place,
+      scheme: plainText ? "http" : "https",
+      authority: port === usual ? host : formatHostPort(host, port),
+      authorization,
+      model: llm.model,
+      aliases: new Map(Object.entries(llm.aliases ?? {})),
+      changes: new BodyChanges(llm.defaults, llm.overrides),
+    },
+  };
+}
+
+function readAuthorization(
+  resource: GatewayBackend,
+  { provider, credentials }: LlmBackend,
+  place: ProviderPlace,
+  context: BackendContext,
+): Authorization | "invalid" | undefined {
+  if (credentials === undefined) return undefined;
+  const reject = (field: string, problem: string) => {
+    const path: DiagnosticPath = ["spec", "llm", "credentials", field];
+    const message = `Cannot use the credentials: ${problem}`;
+    context.report.error(resource, { path, message });
+    return "invalid" as const;
+  };
+  const { fromEnv, key, file, secretRef } = credentials;
+  const isFromCluster = resource.metadata.uid !== undefined;
+  const field = Object.keys(credentials)[0] ?? "";
+  try {
+    if (isFromCluster && secretRef === undefined) {
+      return reject(field, `a backend of the cluster needs "secretRef"`);
+    }
+    if (fromEnv !== undefined && key === undefined) {
+      return reject(field, `environment variable "${fromEnv}" is not set`);
+    }
+    const text = key ??
+      (file === undefined
+        ? readSecret(resource, secretRef ?? { name: "" }, context)
+        : readKeyFile(file, context)).trim();
+    if (text === "") return reject(field, "it is empty");
+    return llmProviders[provider].authorization(text, place);
+  } catch (error) {
+    return reject(field, describeError(error));
+  }
+}
+
+function readKeyFile(file: string, { readFile }: BackendContext): string {
+  try {
+    return readFile(file);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new TypeError(`no such file "${file}"`);
+  }
+}
+
+type SecretRef = NonNullable<
+  NonNullable<LlmBackend["credentials"]>["secretRef"]
+>;
+
+function readSecret(
+  { metadata }: GatewayBackend,
+  { name, namespace = metadata.namespace, key: entry = "apiKey" }: SecretRef,
+  { references }: BackendContext,
+): string {
+  const from = {
+    group: POLICY_API_GROUP,
+    kind: "GatewayBackend",
+    namespace: metadata.namespace,
+  };
+  const key = `${namespace}/${name}`;
+  const to = { group: "", kind: "Secret", namespace, name };
+  if (!references.isAllowed(from, to)) {
+    throw new TypeError(
+      `no ReferenceGrant of namespace "${namespace}" allows Secret "${key}"`,
+    );
+  }
+  const secret = references.secrets.get(key);
+  if (secret === undefined) throw new TypeError(`Secret "${key}" not found`);
+  const value = secretValue(secret, entry);
+  if (value !== undefined) return value;
+  throw new TypeError(`Secret "${key}" has no entry "${entry}"`);
+}
+
+function secretValue(
+  { data = {}, stringData = {} }: Secret,
+  entry: string,
+): string | undefined {
+  const encoded = data[entry];
+  if (encoded === undefined) return stringData[entry];
+  return new TextDecoder().decode(Uint8Array.fromBase64(encoded));
+}

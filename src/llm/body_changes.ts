@@ -1,0 +1,124 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
+import { type JsonSpan, readJson } from "../base/json/json_reader.ts";
+import { JsonSelection, WHOLE } from "../base/json/json_shape.ts";
+
+type Fields = Readonly<Record<string, JsonValue>>;
+
+/** Changes to the fields of requests, and what has to be read of a body for them. */
+export class BodyChanges {
+  readonly defaults: Fields;
+  readonly overrides: Fields;
+  readonly selection: JsonSelection;
+
+  constructor(defaults: Fields = {}, overrides: Fields = {}) {
+    this.defaults = defaults;
+    this.overrides = overrides;
+    const names = ["model", "stream", ...Object.keys(defaults)]
+      .concat(Object.keys(overrides));
+    this.selection = new JsonSelection(
+      Object.fromEntries(names.map((name) => [name, WHOLE])),
+    );
+  }
+
+  get isEmpty(): boolean {
+    return Object.keys(this.defaults).length === 0 &&
+      Object.keys(this.overrides).length === 0;
+  }
+}
+
+/** The fields of a body that changes concern. */
+export interface ReadBody {
+  readonly fields: JsonObject;
+  readonly spans: ReadonlyMap<string, JsonSpan>;
+}
+
+/**
+ * Reads the fields of a body that `selection` has; `undefined` when it is no object.
+ * @throws {JsonProblem} When it is not JSON, or servers may read it differently.
+ */
+export async function readFields(
+  body: Uint8Array,
+  selection: JsonSelection,
+): Promise<ReadBody | undefined> {
+  const spans = new Map<string, JsonSpan>();
+  const fields = await readJson(body, selection, spans);
+  return isJsonObject(fields) ? { fields, spans } : undefined;
+}
+
+/**
+ * Returns the body with some fields set; all other bytes are kept.
+ * @param inPlaceOfModel Members that replace the field `model`.
+ */
+export function withFields(
+  body: Uint8Array,
+  { spans, fields }: ReadBody,
+  changes: Readonly<Record<string, JsonValue>>,
+  inPlaceOfModel?: Readonly<Record<string, JsonValue>>,
+): Uint8Array {
+  const start = (spans.get("")?.start ?? 0) + 1;
+  const edits: Edit[] = [];
+  const added: string[] = [];
+  for (const [name, value] of Object.entries(changes)) {
+    const span = spans.get(name);
+    if (span === undefined) added.push(memberOf(name, value));
+    else if (value !== fields[name]) {
+      edits.push({ ...span, text: JSON.stringify(value) });
+    }
+  }
+  const model = spans.get("model");
+  if (inPlaceOfModel !== undefined) {
+    const members = Object.entries(inPlaceOfModel).map(([name, value]) =>
+      memberOf(name, value)
+    );
+    if (model === undefined) added.push(...members);
+    else {
+      const whole = { start: startOfName(body, model.start), end: model.end };
+      edits.push({ ...whole, text: members.join() });
+    }
+  }
+  if (added.length > 0) {
+    const text = added.join() + (isEmptyObject(body, start) ? "" : ",");
+    edits.push({ start, end: start, text });
+  }
+  return edits.length === 0 ? body : applyEdits(body, edits);
+}
+
+function memberOf(name: string, value: JsonValue): string {
+  return `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+}
+
+const QUOTE = 0x22;
+
+/** Returns where the name of a member begins; the name has no quotes. */
+function startOfName(body: Uint8Array, valueStart: number): number {
+  const end = body.lastIndexOf(QUOTE, valueStart - 1);
+  return body.lastIndexOf(QUOTE, end - 1);
+}
+
+interface Edit extends JsonSpan {
+  readonly text: string;
+}
+
+function isEmptyObject(body: Uint8Array, start: number): boolean {
+  let at = start;
+  while ((body[at] ?? 0x7d) <= 0x20) at++;
+  return body[at] === 0x7d;
+}
+
+function applyEdits(body: Uint8Array, edits: Edit[]): Uint8Array {
+  const parts: Uint8Array[] = [];
+  let at = 0;
+  for (const { start, end, text } of edits.sort((a, b) => a.start - b.start)) {
+    parts.push(body.subarray(at, start), new TextEncoder().encode(text));
+    at = end;
+  }
+  parts.push(body.subarray(at));
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const result = new Uint8Array(length);
+  let offset = 0;
+  for (const part of parts) {
+    result.set(part, offset);
+    offset += part.length;
+  }
+  return result;
+}

@@ -1,0 +1,34 @@
+import type { LlmProviderName } from "../api/resources/llm_backend.ts";
+import type {
+  Authorization,
+  LlmProvider,
+  ProviderPlace,
+} from "./providers/llm_provider.ts";
+import type { BodyChanges } from "./body_changes.ts";
+
+/** A provider as a backend has it: everything that its requests need, compiled. */
+export interface LlmTarget {
+  readonly name: LlmProviderName;
+  readonly provider: LlmProvider;
+  readonly place: ProviderPlace;
+  readonly scheme: "http" | "https";
+  /** `Host` of requests. */
+  readonly authority: string;
+  /** Holds the key in a closure, so that nothing that shows a target can show the key. */
+  readonly authorization: Authorization | undefined;
+  /** Model for all requests. */
+  readonly model: string | undefined;
+  readonly aliases: ReadonlyMap<string, string>;
+  readonly changes: BodyChanges;
+}
+
+/** Returns the model that a provider gets for the one that a client requests. */
+export function modelOf(
+  { model, aliases }: Pick<LlmTarget, "model" | "aliases">,
+  requested: string | undefined,
+): string | undefined {
+  if (model !== undefined) return model;
+  return requested === undefined
+    ? undefined
+    : aliases.get(requested) ?? requested;
+}

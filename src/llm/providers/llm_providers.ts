@@ -1,0 +1,140 @@
+import type { LlmProviderName } from "../../api/resources/llm_backend.ts";
+import { awsAuthorization } from "./aws_authorization.ts";
+import { googleAuthorization } from "./google_authorization.ts";
+import {
+  keyHeader,
+  type LlmProvider,
+  type ProviderApi,
+  type ProviderCall,
+  type ProviderPlace,
+} from "./llm_provider.ts";
+
+/** An API whose operations are below one path. */
+function below(
+  root: string,
+  operations?: ProviderApi["operations"],
+): ProviderApi {
+  return {
+    ...(operations && { operations }),
+    path: ({ basePath = root, operation }) => `${basePath}/${operation.name}`,
+  };
+}
+
+const openAi: LlmProvider = {
+  requires: [],
+  host: () => "api.openai.com",
+  apis: { openai: below("/v1") },
+  models: ({ basePath = "/v1" }) => ({
+    path: `${basePath}/models`,
+    family: "openai",
+  }),
+  authorization: keyHeader("authorization", "Bearer "),
+  headers: [],
+  requestIdHeader: "x-request-id",
+};
+
+/** The LLM providers; the names are those of `llm.provider` in the configuration. */
+export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
+  OpenAI: openAi,
+  OpenAICompatible: { ...openAi, requires: ["host"], host: undefined },
+  Anthropic: {
+    requires: [],
+    host: () => "api.anthropic.com",
+    apis: { anthropic: below("/v1") },
+    models: ({ basePath = "/v1" }) => ({
+      path: `${basePath}/models?limit=1000`,
+      family: "anthropic",
+    }),
+    authorization: keyHeader("x-api-key"),
+    headers: [["anthropic-version", "2023-06-01"]],
+    requestIdHeader: "request-id",
+  },
+  Gemini: {
+    requires: [],
+    host: () => "generativelanguage.googleapis.com",
+    apis: {
+      gemini: {
+        path: ({ basePath = "/v1beta", model, operation }) =>
+          `${basePath}/models/${segment(model)}:${operation.name}`,
+        hasModelInPath: true,
+      },
+      openai: below("/v1beta/openai", ["embeddings", "images/generations"]),
+    },
+    models: ({ basePath = "/v1beta" }) => ({
+      path: `${basePath}/models?pageSize=1000`,
+      family: "gemini",
+    }),
+    authorization: keyHeader("x-goog-api-key"),
+    headers: [],
+    requestIdHeader: "x-goog-request-id",
+  },
+  Azure: {
+    requires: ["host"],
+    host: undefined,
+    apis: {
+      openai: below("/openai/v1"),
+      anthropic: below("/anthropic/v1"),
+    },
+    models: ({ basePath = "/openai/v1" }) => ({
+      path: `${basePath}/models`,
+      family: "openai",
+    }),
+    authorization: keyHeader("api-key"),
+    headers: [["anthropic-version", "2023-06-01"]],
+    requestIdHeader: "apim-request-id",
+  },
+  Vertex: {
+    requires: ["region", "project"],
+    host: ({ region = "global" }) =>
+      region === "global"
+        ? "aiplatform.googleapis.com"
+        : `${region}-aiplatform.googleapis.com`,
+    apis: {
+      gemini: {
+        path: (call) =>
+          `${vertexPath(call)}/publishers/google/models/${
+            segment(call.model)
+          }:${call.operation.name}`,
+        hasModelInPath: true,
+      },
+      anthropic: {
+        operations: ["messages"],
+        path: (call) =>
+          `${vertexPath(call)}/publishers/anthropic/models/${
+            segment(call.model)
+          }:${call.streaming ? "streamRawPredict" : "rawPredict"}`,
+        hasModelInPath: true,
+        replacesModel: { anthropic_version: "vertex-2023-10-16" },
+      },
+    },
+    models: undefined,
+    authorization: googleAuthorization,
+    headers: [],
+    requestIdHeader: "x-goog-request-id",
+  },
+  Bedrock: {
+    requires: ["region"],
+    host: ({ region = "" }) => `bedrock-runtime.${region}.amazonaws.com`,
+    apis: {
+      bedrock: {
+        path: ({ basePath = "", model, operation }: ProviderCall) =>
+          `${basePath}/model/${segment(model)}/${operation.name}`,
+        hasModelInPath: true,
+      },
+    },
+    models: undefined,
+    authorization: awsAuthorization,
+    headers: [],
+    requestIdHeader: "x-amzn-requestid",
+  },
+};
+
+function vertexPath(
+  { basePath = "/v1", project = "", region = "global" }: ProviderPlace,
+): string {
+  return `${basePath}/projects/${project}/locations/${region}`;
+}
+
+function segment(model = ""): string {
+  return encodeURIComponent(model);
+}

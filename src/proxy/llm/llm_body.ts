@@ -1,0 +1,137 @@
+import { LlmApiError } from "../../base/errors.ts";
+import type { JsonValue } from "../../base/json.ts";
+import { JsonProblem } from "../../base/json/json_ambiguity.ts";
+import { type Body, BytesBody } from "../../http/body.ts";
+import {
+  type ReadBody,
+  readFields,
+  withFields,
+} from "../../llm/body_changes.ts";
+import { isStreamingPath, readPathModel } from "../../llm/llm_api.ts";
+import { modelOf } from "../../llm/llm_target.ts";
+import type { LlmFamily, LlmOperation } from "../../llm/providers/operation.ts";
+import type { ProviderApi } from "../../llm/providers/llm_provider.ts";
+import { peekBody } from "../../policy/expressions/peeked_body.ts";
+import {
+  contentProblem,
+  isForm,
+} from "../../policy/expressions/readable_content.ts";
+import type { LlmCall } from "./llm_call.ts";
+
+/** A body as the provider gets it. */
+export interface PreparedBody {
+  readonly body: Body | undefined;
+  /** All of it, if it was read. */
+  readonly bytes: Uint8Array | undefined;
+  /** Name of the model at the provider. */
+  readonly model: string | undefined;
+  readonly streaming: boolean;
+}
+
+/**
+ * Changes the body as the backend's configuration says. A body that stays as it is, is not read.
+ * @throws {LlmApiError} `llm_request_invalid`
+ */
+export async function prepareBody(
+  call: LlmCall,
+  { family }: LlmOperation,
+  api: ProviderApi,
+): Promise<PreparedBody> {
+  const { target, request, body } = call;
+  const { model, aliases, changes, authorization } = target;
+  const pathModel = readPathModel(request.target);
+  const hasBodyModel = pathModel === undefined;
+  const needsModel = hasBodyModel &&
+    (api.hasModelInPath === true || model !== undefined || aliases.size > 0);
+  const needsRead = needsModel || !changes.isEmpty;
+  const isForeign = isForm(request.headers);
+  if (!needsRead || isForeign) {
+    const bytes = authorization?.coversBody
+      ? await readBytes(call, family)
+      : undefined;
+    return {
+      body: bytes === undefined ? body : new BytesBody(bytes),
+      bytes,
+      model: modelOf(target, pathModel),
+      streaming: isStreamingPath(request.target),
+    };
+  }
+  const bytes = await readBytes(call, family);
+  const read = await readJsonFields(call, bytes, family);
+  const requested = pathModel ?? read.fields["model"];
+  if (requested !== undefined && typeof requested !== "string") {
+    throw invalid(family, '"model" must be a string');
+  }
+  const own = modelOf(target, requested);
+  const changed = changedFields(target.changes, read, own, hasBodyModel);
+  const edited = withFields(bytes, read, changed, api.replacesModel);
+  return {
+    body: new BytesBody(edited),
+    bytes: edited,
+    model: own,
+    streaming: read.fields["stream"] === true ||
+      isStreamingPath(request.target),
+  };
+}
+
+function changedFields(
+  { defaults, overrides }: LlmCall["target"]["changes"],
+  { fields }: ReadBody,
+  model: string | undefined,
+  hasBodyModel: boolean,
+): Record<string, JsonValue> {
+  const missing = Object.entries(defaults).filter(([name]) =>
+    !Object.hasOwn(fields, name)
+  );
+  return {
+    ...(hasBodyModel && model !== undefined && { model }),
+    ...Object.fromEntries(missing),
+    ...overrides,
+  };
+}
+
+/** Reads the whole body; it is gone from the message then. */
+async function readBytes(
+  { body, request, maxBufferBytes }: LlmCall,
+  family: LlmFamily,
+): Promise<Uint8Array> {
+  const problem = contentProblem(request.headers);
+  if (problem !== undefined && !isForm(request.headers)) {
+    body?.cancel(problem);
+    throw invalid(family, problem);
+  }
+  const holder = { body };
+  const bytes = await peekBody(holder, maxBufferBytes);
+  if (bytes !== undefined) return bytes;
+  holder.body?.cancel("too long");
+  throw new LlmApiError(
+    "body_too_large",
+    "downstream",
+    `Cannot change the request: the body is longer than ${maxBufferBytes} bytes`,
+    family,
+  );
+}
+
+async function readJsonFields(
+  { target: { changes } }: LlmCall,
+  bytes: Uint8Array,
+  family: LlmFamily,
+): Promise<ReadBody> {
+  try {
+    const read = await readFields(bytes, changes.selection);
+    if (read !== undefined) return read;
+    throw invalid(family, "it is no object");
+  } catch (error) {
+    if (!(error instanceof JsonProblem)) throw error;
+    throw invalid(family, error.message);
+  }
+}
+
+function invalid(family: LlmFamily, problem: string): LlmApiError {
+  return new LlmApiError(
+    "llm_request_invalid",
+    "downstream",
+    `Cannot read the body: ${problem}`,
+    family,
+  );
+}

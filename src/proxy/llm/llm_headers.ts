@@ -1,0 +1,57 @@
+import { sensitiveParameters } from "../../base/redaction.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+
+/**
+ * Fields of clients that do not go to providers: credentials, accounts that they would be billed to, and addresses inside the
+ * network.
+ */
+const withheld: ReadonlySet<string> = new Set([
+  "authorization",
+  "proxy-authorization",
+  "cookie",
+  "x-api-key",
+  "api-key",
+  "x-goog-api-key",
+  "x-goog-user-project",
+  "openai-organization",
+  "openai-project",
+  "ocp-apim-subscription-key",
+  "forwarded",
+  "via",
+]);
+const withheldPrefixes = /^(?:x-amz-|x-forwarded-)/;
+
+/** Returns a client's fields as a provider gets them. @param own Fields for requests that do not have them. */
+export function providerHeaders(
+  client: HeaderList,
+  own: readonly (readonly [string, string])[],
+): HeaderList {
+  const headers = client.copy();
+  headers.deleteWhere((name) => {
+    const lower = name.toLowerCase();
+    return withheld.has(lower) || withheldPrefixes.test(lower);
+  });
+  for (const [name, value] of own) {
+    if (!headers.has(name)) headers.append(name, value);
+  }
+  return headers;
+}
+
+/** Returns the query of a target without credentials: `?alt=sse` of `/x?alt=sse&key=k`. */
+export function providerQuery(target: string): string {
+  const start = target.indexOf("?");
+  if (start < 0) return "";
+  const kept = target.slice(start + 1).split("&").filter((pair) => {
+    const [name = ""] = pair.split("=", 1);
+    return name !== "" && !sensitiveParameters.has(decode(name).toLowerCase());
+  });
+  return kept.length === 0 ? "" : `?${kept.join("&")}`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}

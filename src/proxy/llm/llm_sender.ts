@@ -1,0 +1,88 @@
+import { LlmApiError } from "../../base/errors.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import {
+  type LlmFamily,
+  type LlmOperation,
+  readOperation,
+} from "../../llm/providers/operation.ts";
+import { prepareBody } from "./llm_body.ts";
+import { type LlmCall, sendAuthorized } from "./llm_call.ts";
+import { providerQuery } from "./llm_headers.ts";
+import { listModels } from "./model_list.ts";
+
+/**
+ * Sends a request to a provider as that expects it: its path, its model, its key in place of the client's.
+ * @throws {LlmApiError} When the provider has no such operation, rejects the gateway's key, or the body cannot be read.
+ */
+export async function sendToProvider(call: LlmCall): Promise<ResponseMessage> {
+  const { request: { method, target, headers }, body } = call;
+  const isAnthropic = headers.has("anthropic-version");
+  const operation = readOperation(method, target, isAnthropic);
+  if (operation === undefined) {
+    body?.cancel("unknown path");
+    throw unknownPath(call, isAnthropic ? "anthropic" : "openai");
+  }
+  const response = "model" in operation
+    ? await listModels(call, operation)
+    : await sendOperation(call, operation);
+  return checkResponse(call, operation.family, response);
+}
+
+async function sendOperation(
+  call: LlmCall,
+  operation: LlmOperation,
+): Promise<ResponseMessage> {
+  const { target: { provider, place }, request, body } = call;
+  const api = provider.apis[operation.family];
+  const isServed = api !== undefined &&
+    (api.operations?.includes(operation.name) ?? true);
+  if (!isServed) {
+    body?.cancel("unsupported operation");
+    throw unknownPath(call, operation.family);
+  }
+  const prepared = await prepareBody(call, operation, api);
+  const { model, streaming } = prepared;
+  const path = api.path({ ...place, operation, model, streaming });
+  return await sendAuthorized(
+    call,
+    { method: request.method, target: path + providerQuery(request.target) },
+    prepared.body,
+    prepared.bytes,
+  );
+}
+
+/** Records the provider's id of the request; a rejected key is no matter of the client, whose own the gateway has accepted. */
+function checkResponse(
+  { attempts, target }: LlmCall,
+  form: LlmFamily,
+  response: ResponseMessage,
+): ResponseMessage {
+  const { name, provider } = target;
+  const id = response.headers.get(provider.requestIdHeader);
+  if (id !== undefined) attempts.providerRequestId = id;
+  const { status } = response;
+  attempts.limitedBy = status === 429 ? name : undefined;
+  if (status === 429) response.headers.set("x-gateway-limited-by", name);
+  if (status !== 401 && status !== 403) return response;
+  response.body?.cancel("key rejected");
+  throw new LlmApiError(
+    "llm_key_rejected",
+    "upstream",
+    `${name} returned ${status}: it rejects the credentials of the gateway, or what they are used for`,
+    form,
+    "The LLM provider rejected the credentials of the gateway. This is no problem of your own key; contact the operator of the gateway.",
+  );
+}
+
+function unknownPath(
+  { target: { name }, request: { method, target } }: LlmCall,
+  form: LlmFamily,
+): LlmApiError {
+  const path = target.split("?", 1)[0];
+  return new LlmApiError(
+    "llm_path_unknown",
+    "downstream",
+    `Cannot forward ${method} ${path}: provider ${name} has no such operation behind this gateway`,
+    form,
+  );
+}
