@@ -26,16 +26,18 @@ export {
   createPolicy,
   type LibraryPolicy,
   type PolicyDefinition,
-  type PolicyHeaders,
-  type PolicyHooks,
-  type PolicyRejection,
-  type PolicyRequest,
-  type PolicyResponse,
   type PolicySetting,
   type PolicySettings,
   type PolicySettingTypes,
   type PolicyValues,
 } from "./src/gateway/library_policy.ts";
+export type {
+  PolicyHeaders,
+  PolicyHooks,
+  PolicyRejection,
+  PolicyRequest,
+  PolicyResponse,
+} from "./src/gateway/library_hooks.ts";
 export {
   ConfigurationError,
   validateConfiguration,

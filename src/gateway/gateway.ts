@@ -1,5 +1,4 @@
 import { parseDuration } from "../api/schema/duration.ts";
-import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
@@ -24,50 +23,31 @@ import {
 } from "../config/diagnostics/located_diagnostic.ts";
 import type { Outcomes } from "../compile/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
-import type {
-  ApplyResult,
-  DataPlane,
-  PortAddress,
-} from "../dataplane/data_plane.ts";
-import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
-import { defaultWorkers } from "../dataplane/workers/worker_count.ts";
-import type { WorkerPoolOptions } from "../dataplane/workers/worker_pool.ts";
+import type { DataPlane, PortAddress } from "../dataplane/data_plane.ts";
+import {
+  applyUsable,
+  chooseDataPlane,
+  type DataPlaneFactory,
+  type DataPlaneOptions,
+} from "./data_planes.ts";
 import {
   ConfigurationRecord,
   type GatewayStatus,
   type Readiness,
 } from "./gateway_status.ts";
-import type { PolicyRegistry } from "../policy/policy_registry.ts";
-import { builtInPolicies } from "../policy/registry.ts";
-import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
-import { createAccessLog } from "../telemetry/log/access_log.ts";
 import {
   createGatewayMetrics,
   type GatewayMetrics,
 } from "../telemetry/metrics/gateway_metrics.ts";
 
-/** The program that workers run, and where their log goes. */
-export type WorkerProgram = Pick<
-  WorkerPoolOptions,
-  "entry" | "heapMegabytes" | "writeLog" | "writeAccessLog"
->;
-
 /** Dependencies of a gateway. */
-export interface GatewayOptions {
+export interface GatewayOptions extends DataPlaneOptions {
   readonly config: ConfigurationSource;
-  /** The kinds of policies that the configuration can have; default the built-in ones. */
-  readonly policies?: PolicyRegistry;
   /** Values for `${NAME}` in the configuration; default none. */
   readonly environment?: Environment;
   /** Receives log lines, each with its line break; default: discarded. */
   readonly writeLog?: (line: string) => void;
-  /** Receives one line per request; default: discarded. */
-  readonly writeAccessLog?: (line: string) => void;
   readonly clock?: Clock;
-  /** Serves the web UI; without it, gateways respond with 500 where they would show it. */
-  readonly webUi?: WebUiHandler;
-  /** Enables `config.workers`; without it, and with `policies`, this thread serves all requests. */
-  readonly workers?: WorkerProgram;
   /** Receives the conditions of gateways and routes after each configuration that is applied. */
   readonly onApplied?: (outcomes: Outcomes) => void;
   /** Runs after the configuration is read and before a port is opened; an error aborts the start. */
@@ -101,7 +81,7 @@ export class Gateway {
     options: GatewayOptions,
     settings: Settings,
     stopWatching: AbortController,
-    createPool: CreateWorkerPool | undefined,
+    createDataPlane: DataPlaneFactory,
   ) {
     this.settings = settings;
     this.#options = options;
@@ -123,9 +103,12 @@ export class Gateway {
       this.#log,
       this.metrics,
     );
-    this.dataPlane = createPool === undefined
-      ? this.#createDataPlane()
-      : this.#createPool(createPool);
+    this.dataPlane = createDataPlane({
+      settings,
+      clock: this.#clock,
+      logger: this.#logger,
+      metrics: this.metrics,
+    });
   }
 
   /**
@@ -144,8 +127,8 @@ export class Gateway {
     });
     const candidate = await loadCandidate(options.config, options);
     const { settings } = candidate.loaded;
-    const createPool = await loadWorkerPool(options, settings);
-    gateway = new Gateway(options, settings, stopWatching, createPool);
+    const createDataPlane = await chooseDataPlane(options, settings);
+    gateway = new Gateway(options, settings, stopWatching, createDataPlane);
     if (!candidate.loaded.diagnostics.some(isError)) {
       await options.beforeListening?.(gateway);
     }
@@ -288,7 +271,7 @@ export class Gateway {
     if (loaded.diagnostics.some(isError)) {
       diagnostics = await checkCandidate(candidate);
     } else {
-      const result = await this.#applyUsable(loaded.resources);
+      const result = await applyUsable(this.dataPlane, loaded.resources);
       applied = result.applied;
       diagnostics = locateDiagnostics(candidate, result);
       if (result.outcomes !== undefined) {
@@ -307,31 +290,6 @@ export class Gateway {
     return diagnostics;
   }
 
-  /** Applies resources; of those that isolate errors, without the ports that cannot be opened. */
-  async #applyUsable(resources: ResourceSet): Promise<ApplyResult> {
-    const unusablePorts: NonNullable<ResourceSet["unusablePorts"]>[number][] =
-      [];
-    while (true) {
-      const result = await this.dataPlane.apply(
-        unusablePorts.length === 0
-          ? resources
-          : { ...resources, unusablePorts },
-      );
-      const { applied, port, address, reason = "" } = result;
-      const isKnown = unusablePorts.some((each) =>
-        each.port === port && each.address === address
-      );
-      if (
-        applied || port === undefined || isKnown || !resources.isolatesErrors
-      ) return result;
-      unusablePorts.push({
-        port,
-        reason,
-        ...(address !== undefined && { address }),
-      });
-    }
-  }
-
   #warnAboutNewSettings(settings: Settings): void {
     if (JSON.stringify(settings) === JSON.stringify(this.settings)) return;
     this.#log.warn('A change of "config" takes effect after a restart');
@@ -343,52 +301,4 @@ export class Gateway {
       this.#log[level](formatDiagnostic(diagnostic));
     }
   }
-
-  #createDataPlane(): DataPlane {
-    const { logging, accessLog } = this.settings;
-    const { writeAccessLog } = this.#options;
-    return new LocalDataPlane({
-      policies: this.#options.policies ?? builtInPolicies,
-      settings: this.settings,
-      clock: this.#clock,
-      logger: this.#logger,
-      metrics: this.metrics,
-      accessLog: writeAccessLog === undefined || !accessLog.enabled
-        ? () => {}
-        : createAccessLog({
-          write: writeAccessLog,
-          format: logging.format,
-          log: this.#logger.module("request"),
-        }),
-      random: Math.random,
-      webUi: this.#options.webUi,
-    });
-  }
-
-  #createPool(createPool: CreateWorkerPool): DataPlane {
-    return createPool({
-      settings: this.settings,
-      clock: this.#clock,
-      logger: this.#logger,
-      metrics: this.metrics,
-      webUi: this.#options.webUi,
-    });
-  }
-}
-
-type CreateWorkerPool = (
-  options: Omit<WorkerPoolOptions, "count" | keyof WorkerProgram>,
-) => DataPlane;
-
-/** Loads the code of workers, which costs memory, unless this thread serves all requests. */
-async function loadWorkerPool(
-  { workers, policies }: GatewayOptions,
-  settings: Settings,
-): Promise<CreateWorkerPool | undefined> {
-  // Functions cannot be passed to another thread.
-  if (workers === undefined || policies !== undefined) return undefined;
-  const { workers: count = defaultWorkers() } = settings;
-  if (count === 1) return undefined;
-  const { WorkerPool } = await import("../dataplane/workers/worker_pool.ts");
-  return (options) => new WorkerPool({ ...options, ...workers, count });
 }

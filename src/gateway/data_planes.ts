@@ -1,0 +1,98 @@
+import type { ResourceSet } from "../api/resources/resource_set.ts";
+import type { Settings } from "../api/settings.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Logger } from "../base/log.ts";
+import type { ApplyResult, DataPlane } from "../dataplane/data_plane.ts";
+import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
+import { defaultWorkers } from "../dataplane/workers/worker_count.ts";
+import type { WorkerPoolOptions } from "../dataplane/workers/worker_pool.ts";
+import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import { builtInPolicies } from "../policy/registry.ts";
+import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
+import { createAccessLog } from "../telemetry/log/access_log.ts";
+import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
+
+/** The program that workers run, and where their log goes. */
+type WorkerProgram = Pick<
+  WorkerPoolOptions,
+  "entry" | "heapMegabytes" | "writeLog" | "writeAccessLog"
+>;
+
+/** Options of a gateway that its data plane depends on. */
+export interface DataPlaneOptions {
+  /** The kinds of policies that the configuration can have; default the built-in ones. */
+  readonly policies?: PolicyRegistry;
+  /** Receives one line per request; default: discarded. */
+  readonly writeAccessLog?: (line: string) => void;
+  /** Serves the web UI; without it, gateways respond with 500 where they would show it. */
+  readonly webUi?: WebUiHandler;
+  /** Enables `config.workers`; without it, and with `policies`, this thread serves all requests. */
+  readonly workers?: WorkerProgram;
+}
+
+/** Creates a data plane with what the gateway has besides its options. */
+export type DataPlaneFactory = (gateway: {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: GatewayMetrics;
+}) => DataPlane;
+
+/** Returns the data plane for the settings: in this thread, or in workers, whose code is loaded only for them. */
+export async function chooseDataPlane(
+  options: DataPlaneOptions,
+  { workers: count = defaultWorkers() }: Settings,
+): Promise<DataPlaneFactory> {
+  const { workers, policies, webUi } = options;
+  // Functions cannot be passed to another thread.
+  if (workers === undefined || policies !== undefined || count === 1) {
+    return (gateway) => createLocal(options, gateway);
+  }
+  const { WorkerPool } = await import("../dataplane/workers/worker_pool.ts");
+  return (gateway) => new WorkerPool({ ...gateway, webUi, ...workers, count });
+}
+
+function createLocal(
+  { policies = builtInPolicies, writeAccessLog, webUi }: DataPlaneOptions,
+  gateway: Parameters<DataPlaneFactory>[0],
+): DataPlane {
+  const { logging, accessLog } = gateway.settings;
+  return new LocalDataPlane({
+    ...gateway,
+    policies,
+    webUi,
+    accessLog: writeAccessLog === undefined || !accessLog.enabled
+      ? () => {}
+      : createAccessLog({
+        write: writeAccessLog,
+        format: logging.format,
+        log: gateway.logger.module("request"),
+      }),
+    random: Math.random,
+  });
+}
+
+/** Applies resources; of those that isolate errors, without the ports that cannot be opened. */
+export async function applyUsable(
+  dataPlane: DataPlane,
+  resources: ResourceSet,
+): Promise<ApplyResult> {
+  const unusablePorts: NonNullable<ResourceSet["unusablePorts"]>[number][] = [];
+  while (true) {
+    const result = await dataPlane.apply(
+      unusablePorts.length === 0 ? resources : { ...resources, unusablePorts },
+    );
+    const { applied, port, address, reason = "" } = result;
+    const isKnown = unusablePorts.some((each) =>
+      each.port === port && each.address === address
+    );
+    if (
+      applied || port === undefined || isKnown || !resources.isolatesErrors
+    ) return result;
+    unusablePorts.push({
+      port,
+      reason,
+      ...(address !== undefined && { address }),
+    });
+  }
+}
