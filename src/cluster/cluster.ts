@@ -1,35 +1,24 @@
-import type { Clock } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
-import type { KindSchemas } from "../api/resources/resource_set.ts";
 import type { Outcomes } from "../compile/outcomes.ts";
-import type { ConfigurationSource } from "../config/configuration_source.ts";
 import type { ClusterAccess } from "./client/cluster_access.ts";
 import { KubernetesApi } from "./client/kubernetes_api.ts";
 import { runElection } from "./client/leader_election.ts";
 import { parseAddressPool } from "./source/address_pool.ts";
-import { ClusterSource } from "./source/cluster_source.ts";
+import {
+  ClusterSource,
+  type ClusterSourceOptions,
+} from "./source/cluster_source.ts";
 import { StatusController } from "./status/status_controller.ts";
 
 /** Settings of the cluster mode. */
-export interface ClusterOptions {
+export interface ClusterOptions
+  extends Omit<ClusterSourceOptions, "api" | "addressPool"> {
   readonly access: ClusterAccess;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly random: () => number;
-  readonly schemas: KindSchemas;
-  readonly policyApiGroup: string;
-  /** `spec.controllerName` of the classes that are served. */
-  readonly controllerName: string;
-  /** Empty for all. */
-  readonly namespaces: readonly string[];
   /** Such as `10.245.0.0/16`: each gateway gets an address of its own. */
   readonly addressPool?: string;
   /** Addresses that gateways without their own publish. */
   readonly addresses: readonly string[];
   /** Unique among the replicas, such as the name of the pod. */
   readonly identity: string;
-  /** Source of the settings. */
-  readonly settings: ConfigurationSource;
 }
 
 /** Connects a gateway to a cluster: resources in, statuses out. */

@@ -1,11 +1,8 @@
 import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
-import type { Settings } from "../api/settings.ts";
-import type { Clock } from "../base/clock.ts";
 import { createEvenSequence } from "../proxy/even_sequence.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
-import type { Logger } from "../base/log.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import {
   type Compiled,
@@ -14,22 +11,18 @@ import {
 } from "../compile/compile.ts";
 import { compileServiceSlices } from "../compile/routes/service_endpoints.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
-import type { ClientRegister } from "../http/server/client_counts.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
-import type { PortObserver } from "../proxy/ports/port_log.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
-import { type PortId, SnapshotStore } from "../snapshot/snapshot.ts";
-import type { AccessLog } from "../telemetry/log/access_log.ts";
-import type { TrafficMetrics } from "../telemetry/metrics/gateway_metrics.ts";
+import { SnapshotStore } from "../snapshot/snapshot.ts";
 import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";
 import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../telemetry/profiles/stack_profile.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
-import { createListeners } from "./request_path.ts";
+import { createListeners, type RequestPathOptions } from "./request_path.ts";
 import type {
   ApplyResult,
   BoundedStore,
@@ -53,26 +46,16 @@ import {
 import { StagedConfiguration } from "./staged_configuration.ts";
 
 /** Dependencies of the data plane. */
-export interface LocalDataPlaneOptions {
+export interface LocalDataPlaneOptions
+  extends Omit<RequestPathOptions, "snapshots" | "upstreams" | "debugging"> {
   /** The kinds of policies that resources can have. */
   readonly policies: PolicyRegistry;
-  readonly settings: Settings;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: TrafficMetrics;
-  readonly accessLog: AccessLog;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
   /** Handles requests to the web UI on gateways. */
   readonly webUi?: WebUiHandler | undefined;
-  /** Default: logs. */
-  readonly portObserver?: PortObserver;
   /** State of several data planes; by default, this one has its own. */
   readonly shared?: SharedPolicyState;
   /** Number of data planes that share the limits of a backend; default 1. */
   readonly workers?: number;
-  /** Returns where the connections of a port are counted, for several data planes; by default, by its server. */
-  readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
 }
 
 /** The data plane in this thread. */

@@ -29,8 +29,9 @@ export interface RequestPathOptions {
   readonly snapshots: SnapshotStore;
   readonly upstreams: Upstreams;
   readonly debugging: Debugging;
-  /** Returns where the connections of a port are counted; by default, by its server. */
+  /** Returns where the connections of a port are counted, of several data planes too; by default, by its server. */
   readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
+  /** Default: logs. */
   readonly portObserver?: PortObserver | undefined;
 }
 

@@ -1,5 +1,5 @@
 import { GATEWAY_API_GROUP } from "./group.ts";
-import { metadataSchema } from "./resource.ts";
+import { identityEntries, metadataSchema } from "./resource.ts";
 import { namespace, port, referenceName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
@@ -9,15 +9,7 @@ function foreign<
   const K extends string,
   E extends s.Entries,
 >(apiVersion: V, kind: K, entries: E) {
-  return s.openObject({
-    apiVersion: s.field(
-      "Group and version of the kind.",
-      s.literal(apiVersion),
-    ),
-    kind: s.field("Kind of the resource.", s.literal(kind)),
-    metadata: s.field("Name and namespace.", metadataSchema),
-    ...entries,
-  });
+  return s.openObject({ ...identityEntries(apiVersion, kind), ...entries });
 }
 
 const stringMap = s.optional(s.map(s.string(), s.string()));
@@ -145,7 +137,7 @@ export const referenceGrantSchema = s.openObject({
     metadataSchema,
   ),
   spec: s.field(
-    "Who may refer to what.",
+    "Permitted references.",
     s.object({
       from: s.field(
         "Resources that may refer.",

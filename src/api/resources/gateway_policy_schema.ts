@@ -3,7 +3,11 @@ import {
   POLICY_API_GROUP,
   policyApiVersion,
 } from "./group.ts";
-import { routeRetrySchema, routeTimeoutsSchema } from "./http_route.ts";
+import {
+  type RouteRetry,
+  type RouteTimeouts,
+  ruleEntries,
+} from "./http_route.ts";
 import { resource } from "./resource.ts";
 import { objectName, referenceName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
@@ -26,8 +30,8 @@ export interface PolicyField {
 
 /** Policies for the requests of a route or gateway, by kind; `PolicyKind.configOf` returns those of one kind with their type. */
 export interface TrafficPolicy {
-  readonly timeouts?: s.Infer<typeof routeTimeoutsSchema>;
-  readonly retry?: s.Infer<typeof routeRetrySchema>;
+  readonly timeouts?: RouteTimeouts;
+  readonly retry?: RouteRetry;
   readonly [kind: string]: unknown;
 }
 
@@ -71,14 +75,8 @@ export function createPolicySchemas(kinds: readonly PolicyField[]) {
       .map(({ name }) => name);
   const traffic = typed(s.object({
     ...fieldsOf(kinds),
-    timeouts: s.field(
-      "Time limits of requests.",
-      s.optional(routeTimeoutsSchema),
-    ),
-    retry: s.field(
-      "Retries of failed requests. Default: none.",
-      s.optional(routeRetrySchema),
-    ),
+    timeouts: ruleEntries.timeouts,
+    retry: ruleEntries.retry,
   }));
   const backend = typed(s.object(
     fieldsOf(kinds.filter(({ phases }) => phases.includes("backend"))),

@@ -1,9 +1,9 @@
 import { gatewayApiVersion } from "./group.ts";
 import { backendFilterSchema } from "./http_filter.ts";
 import type { HttpMatch } from "./http_match.ts";
-import { backendRef, type HttpRoute, parentRef } from "./http_route.ts";
+import { backendRef, type HttpRoute, routeEntries } from "./http_route.ts";
 import { resource } from "./resource.ts";
-import { headerName, hostname, objectName } from "../schema/scalars.ts";
+import { headerName, objectName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
 const grpcName = s.pattern(
@@ -67,14 +67,7 @@ export const grpcRouteSchema = resource(
   gatewayApiVersion,
   "GRPCRoute",
   s.object({
-    parentRefs: s.field(
-      "Gateways and listener sets that the route attaches to.",
-      s.withDefault(s.list(parentRef, { max: 32 }), []),
-    ),
-    hostnames: s.field(
-      "Hosts of the route. Default: every host of its listeners.",
-      s.optional(s.list(hostname, { max: 16 })),
-    ),
+    ...routeEntries,
     rules: s.field(
       "Rules that select calls and their backends.",
       s.withDefault(

@@ -23,7 +23,7 @@ import {
 import * as s from "../schema/schema.ts";
 
 /** A gateway or listener set, or one of its listeners, that a route attaches to. */
-export const parentRef = s.object({
+const parentRef = s.object({
   group: s.field(
     "API group of the parent.",
     s.withDefault(s.string(), GATEWAY_API_GROUP),
@@ -46,6 +46,18 @@ export const parentRef = s.object({
     s.optional(port),
   ),
 });
+
+/** Fields of every kind of route: its gateways (Gateway API `CommonRouteSpec`) and hosts. */
+export const routeEntries = {
+  parentRefs: s.field(
+    "Gateways and listener sets that the route attaches to.",
+    s.withDefault(s.list(parentRef, { max: 32 }), []),
+  ),
+  hostnames: s.field(
+    "Hosts of the route. Default: every host of its listeners.",
+    s.optional(s.list(hostname, { max: 16 })),
+  ),
+};
 
 /** Weight and filters of a backend in a rule; Gateway API `BackendRef.weight`, `HTTPBackendRef.filters`. */
 export const backendUseEntries = {
@@ -215,14 +227,7 @@ export const httpRouteSchema = resource(
   gatewayApiVersion,
   "HTTPRoute",
   s.object({
-    parentRefs: s.field(
-      "Gateways and listener sets that the route attaches to.",
-      s.withDefault(s.list(parentRef, { max: 32 }), []),
-    ),
-    hostnames: s.field(
-      "Hosts of the route. Default: every host of its listeners.",
-      s.optional(s.list(hostname, { max: 16 })),
-    ),
+    ...routeEntries,
     rules: s.field(
       "Rules that select requests and their backends.",
       s.refine(

@@ -41,6 +41,21 @@ function writtenByCluster() {
 /** Kubernetes metadata of a resource. */
 export type Metadata = s.Infer<typeof metadataSchema>;
 
+/** Fields that every kind begins with. */
+export function identityEntries<
+  const V extends string,
+  const K extends string,
+>(apiVersion: V, kind: K) {
+  return {
+    apiVersion: s.field(
+      "Group and version of the kind.",
+      s.literal(apiVersion),
+    ),
+    kind: s.field("Kind of the resource.", s.literal(kind)),
+    metadata: s.field("Name and namespace.", metadataSchema),
+  };
+}
+
 /** Schema of a kind: `apiVersion`, `kind`, `metadata`, `spec` and an ignored `status`. */
 export function resource<
   const V extends string,
@@ -48,12 +63,7 @@ export function resource<
   S extends s.GenericSchema,
 >(apiVersion: V, kind: K, spec: S) {
   return s.object({
-    apiVersion: s.field(
-      "Group and version of the kind.",
-      s.literal(apiVersion),
-    ),
-    kind: s.field("Kind of the resource.", s.literal(kind)),
-    metadata: s.field("Name and namespace.", metadataSchema),
+    ...identityEntries(apiVersion, kind),
     spec: s.field("Desired state.", spec),
     status: s.field(
       "Written by clusters; accepted, but ignored.",
