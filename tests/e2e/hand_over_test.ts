@@ -168,7 +168,7 @@ Deno.test("gateway hands a port over to a second process under load", async () =
   const clients = Array.from({ length: 8 }, () => keepSending(load, outcomes));
 
   await using second = await GatewayProcess.start(options);
-  // What the kernel does with a client that connects in the instant of closing depends on a setting; see the documentation.
+  // A setting of the kernel decides whether clients that connect in the instant of closing are lost; see the documentation.
   load.renews = false;
   first.signal("SIGTERM");
   assert.equal(await first.exitCode(), 0);

@@ -99,7 +99,7 @@ for (const tls of [true, false]) {
         );
       }
       while (upstream.requests < 20) await turn();
-      // What the systems on the way buffer; a gateway that read on would not come to rest.
+      // Buffers of the systems on the way; a gateway that continued to read would not come to rest.
       const most = 20 * 32 * MIB;
       for (let seen = -1; seen !== upstream.produced;) {
         seen = upstream.produced;

@@ -337,7 +337,7 @@ function startUpstream(
     for (;;) {
       const request = await connection.request();
       received.push(request);
-      // What it got is in its answer as well, as with an echo.
+      // The response repeats the request, as an echo does.
       const body = answered + request;
       await connection.send(
         `HTTP/1.1 ${status} Any\r\n${answered}content-length: ${body.length}\r\n\r\n${body}`,

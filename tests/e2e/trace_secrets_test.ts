@@ -141,7 +141,7 @@ Deno.test("no screen of the terminal UI shows a secret of a request that gwctl s
   await using terminal = await Terminal.open(...size);
   const script = await Deno.makeTempFile();
   const words = ["ctl", "proxy", "trace", "--admin", gateway.admin];
-  // What is typed would be on the screen.
+  // A script, because a typed command would be on the screen.
   await Deno.writeTextFile(
     script,
     gatewayCommandLine([...words, "--", url, ...curlArguments]),

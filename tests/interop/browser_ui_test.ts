@@ -480,7 +480,7 @@ Deno.test("the page on a gateway works behind basicAuthentication and changes no
   );
 });
 
-Deno.test("what is chosen among the routes is there after a reload of the page, and of the configuration", async () => {
+Deno.test("the selected route stays selected after a reload of the page, and of the configuration", async () => {
   const routes = [hello, { ...hello, name: "other" }];
   await using gateway = await GatewayProcess.start({
     config: { routes },

@@ -15,7 +15,7 @@ import {
   startReferenceResourceServer,
 } from "../harness/reference_resource_server.ts";
 
-// What real clients do at a server that follows the specification to the letter: the measure for the gateway.
+// Real clients at a server that follows the specification to the letter: the measure for the gateway.
 
 const resourceMetadata = "GET /.well-known/oauth-protected-resource/mcp 200";
 const serverMetadata = "GET /.well-known/oauth-authorization-server/mcp 200";

@@ -20,7 +20,7 @@ const serverMetadata = "GET /.well-known/oauth-authorization-server/mcp 200";
 const registration =
   "POST /.well-known/oauth-authorization-server/mcp/client-registration 201";
 
-// What else there is to a login; who gets in at all is in login_matrix_test.ts.
+// Details of logins; login_matrix_test.ts tests which clients can log in.
 
 const unauthorized = "POST /mcp 401";
 // These end in any order: the event stream lasts as long as the session.

@@ -55,3 +55,10 @@ Deno.test("every doc comment begins with a verb or the thing", () => {
     [],
   );
 });
+
+Deno.test("no comment has a clause in place of its subject", () => {
+  assert.deepEqual(
+    find(/(?:\/\/|^ *\*\n *\*) (?:What|Who|Whoever)\b.*/gm),
+    [],
+  );
+});

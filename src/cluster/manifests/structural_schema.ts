@@ -30,8 +30,8 @@ const shared = [
 /**
  * Converts a JSON Schema to a structural schema, which the API server checks objects with.
  *
- * What only JSON Schema can express, such as alternatives of an object, is left to the gateway, which reports it in the status:
- * their fields are all allowed. https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+ * The gateway itself checks rules that only JSON Schema can express, such as alternatives of an object, and reports them in the
+ * status; the structural schema allows the fields of all alternatives. https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 export function toStructuralSchema(
   schema: JsonSchema,

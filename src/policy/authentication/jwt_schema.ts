@@ -93,7 +93,7 @@ const mcp = s.object({
     s.optional(resourceMetadata),
   ),
   issuerMode: s.field(
-    "Who is the authorization server for clients: the provider (`Upstream`), the provider under the name of the gateway (`Gateway`), or the gateway itself, which logs in at the provider as `clientId` (`Proxied`, works with every client). `Gateway` with a provider, else `Upstream`.",
+    "The authorization server for clients: the provider (`Upstream`), the provider under the name of the gateway (`Gateway`), or the gateway itself, which logs in at the provider as `clientId` (`Proxied`, works with every client). Default: `Gateway` with a provider, else `Upstream`.",
     s.optional(s.oneOf(["Gateway", "Upstream", "Proxied"])),
   ),
   clientSecret: s.field(

@@ -91,7 +91,7 @@ export class ListFilter {
       ? undefined
       : listOfMethod(methodName);
     const isForList = list !== undefined && this.#lists.includes(list);
-    // What a POST without a method sends is a response, or no MCP.
+    // A POST without a method has a response, or no MCP message.
     const mayOpenStream = methodName === undefined && request.method === "GET";
     if (!isForList && !mayOpenStream) return;
     const id = isForList ? await readRequestId(request) : undefined;

@@ -135,7 +135,7 @@ export class GlobalLimits {
       case "failed": {
         const error = `The limiter failed: ${describeError(decision.error)}`;
         if (!this.#isOpen) return { verdict: "failed", message: error };
-        // What is used still counts once the limiter is available again.
+        // The usage still counts once the limiter is available again.
         const debit = (use: Use) => this.#limiter.debit(uses, use);
         return { ...nothingCounted, error, debit };
       }

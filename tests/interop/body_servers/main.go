@@ -32,7 +32,7 @@ func mcpHandler() http.Handler {
 			var arguments struct {
 				N any `json:"n"`
 			}
-			// What it cannot read stays empty.
+			// An argument that it cannot read stays empty.
 			_ = json.Unmarshal(request.Params.Arguments, &arguments)
 			text := &mcp.TextContent{Text: saw(name, arguments.N)}
 			return &mcp.CallToolResult{Content: []mcp.Content{text}}, nil

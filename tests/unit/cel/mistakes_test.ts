@@ -62,7 +62,7 @@ for (
   });
 }
 
-Deno.test("what stands in a text or comment is not taken for the fault", () => {
+Deno.test("the text of a string or comment is not taken for the fault", () => {
   assert.equal(
     faultOf("jwt.a == 'b = c' @").message,
     "unexpected @ at column 18",

@@ -122,7 +122,7 @@ const unreadable: [string, Record<string, string>, Uint8Array][] = [
   ],
 ];
 for (const [what, headers, bytes] of unreadable) {
-  Deno.test(`what is ${what} is not read: headers go, the body stays`, async () => {
+  Deno.test(`a body that is ${what} is not read: headers go, the body stays`, async () => {
     const body = new BytesBody(bytes);
     const changed = await changeResponse({
       set: set({

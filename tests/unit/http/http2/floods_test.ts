@@ -149,7 +149,7 @@ Deno.test("HttpServer does not read answers for HTTP/2 clients that do not read 
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
-  // What the system buffers, and one chunk for each request.
+  // Room for the buffers of the system, and one chunk for each request.
   assert(produced < 24 * 1024 * 1024, `${produced}`);
 });
 

@@ -203,7 +203,7 @@ const stepUps: typeof scopeRules = [
     claims: { scp: ["b"], roles: ["r"] },
     expected: challenge("b a"),
   },
-  // What another rule forbids does not help.
+  // A scope that another rule forbids is not in the challenge.
   {
     rules: ["'a' in jwt.scp", "!('a' in jwt.scp)"],
     claims: { scp: [] },

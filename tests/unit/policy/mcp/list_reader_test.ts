@@ -122,7 +122,7 @@ for (
   });
 }
 
-Deno.test("what is left is what JSON.parse and a filter leave, with the same bytes", async () => {
+Deno.test("the rest of a list is the same as with JSON.parse and a filter, byte for byte", async () => {
   const item = fc.record({
     name: fc.oneof(fc.constantFrom("a", "x", "xa", "é"), fc.string()),
     extra: fc.jsonValue(),

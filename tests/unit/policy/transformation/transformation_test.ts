@@ -331,7 +331,7 @@ for (const status of ["199", "600", "2e2", "-200", "abc", "200.0", ""]) {
   });
 }
 
-Deno.test("what is the same for every request is evaluated once", () => {
+Deno.test("an expression that is the same for every request is evaluated once", () => {
   const expression = (text: string) => compileChecked(text, (same) => same);
   assert.equal(compileHeader("x-a", expression("'a' + 'b'")).constant, "ab");
   assert.equal(compileHeader("x-a", expression("jwt.sub")).constant, undefined);

@@ -20,7 +20,7 @@ Deno.test("openTrace reports a gateway that sends no more data", async () => {
     name: "Failure",
     message: /Lost the trace: no data for 10 s/,
   });
-  // What was sent after the first event is read before the time-out starts.
+  // The stream is read to its end before the time-out starts.
   await untilPending(clock);
   clock.advance(10_000);
 
