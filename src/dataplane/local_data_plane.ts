@@ -119,8 +119,7 @@ export class LocalDataPlane implements DataPlane {
   }
 
   setEndpoints(changed: ServiceSlices): Promise<void> {
-    this.#upstreams.endpoints.update(compileServiceSlices(changed));
-    this.#upstreams.retainOnly(this.#snapshots.current);
+    this.#upstreams.updateEndpoints(compileServiceSlices(changed));
     return Promise.resolve();
   }
 
@@ -248,7 +247,7 @@ export class LocalDataPlane implements DataPlane {
   #swap(compiled: Compiled, lease: PolicyStateLease): void {
     this.#snapshots.swap(compiled.snapshot);
     this.#compiled = compiled;
-    this.#upstreams.endpoints.replace(compiled.endpoints);
+    this.#upstreams.replaceEndpoints(compiled.endpoints);
     this.#upstreams.retainOnly(compiled.snapshot);
     this.#lease?.release();
     this.#lease = lease;

@@ -91,7 +91,7 @@ function describeRequest(exchange: Exchange, now: number): RequestTask {
     gateway: listener?.gateway ?? null,
     route: route?.name ?? null,
     backend: backend?.name ?? null,
-    endpoint: backend === undefined ? null : `${backend.host}:${backend.port}`,
+    endpoint: attempts?.target?.label ?? null,
     retries: attempts?.retries ?? 0,
   };
 }

@@ -1,14 +1,17 @@
 import type { GatewayError } from "../base/errors.ts";
+import type { AttemptTarget } from "./balancing/attempt_target.ts";
 
 /** An attempt that was followed by another; times are monotonic, in milliseconds. */
 export interface FailedAttempt {
   /** The status of the response, or why there was none. */
   readonly outcome: number | GatewayError;
+  /** Address of the endpoint, such as `10.0.0.1:80`; `undefined` when none could be chosen. */
+  readonly endpoint: string | undefined;
   readonly startedAt: number;
   readonly endedAt: number;
 }
 
-const none: readonly FailedAttempt[] = [];
+const none: readonly never[] = [];
 
 /** The attempts to send one request to its backend; times are monotonic, in milliseconds. */
 export class Attempts {
@@ -24,6 +27,10 @@ export class Attempts {
   /** LLM provider whose limit the latest attempt exceeded. */
   limitedBy: string | undefined;
   retries = 0;
+  /** Target of the latest attempt. */
+  target: AttemptTarget | undefined;
+  /** Targets of the attempts that were followed by another. */
+  tried: readonly AttemptTarget[] = none;
   /** Attempts that were followed by another. */
   failed: readonly FailedAttempt[] = none;
 
@@ -39,8 +46,10 @@ export class Attempts {
 
   /** Records that the latest attempt will be followed by another. */
   fail(outcome: number | GatewayError, endedAt: number): void {
-    const startedAt = this.attemptStartedAt;
-    this.failed = [...this.failed, { outcome, startedAt, endedAt }];
+    const { target, attemptStartedAt: startedAt } = this;
+    const endpoint = target?.label;
+    this.failed = [...this.failed, { outcome, endpoint, startedAt, endedAt }];
+    if (target !== undefined) this.tried = [...this.tried, target];
   }
 
   /** Records that the next attempt starts. */

@@ -74,7 +74,8 @@ function describe(
     listener: listener?.name,
     route: route?.name,
     backend: backend?.name,
-    endpoint: backend && `${backend.host}:${backend.port}`,
+    endpoint: attempts?.target?.label ??
+      (backend && `${backend.host}:${backend.port}`),
     source: `${source.address}:${source.port}`,
     method: originalRequest.method,
     host: originalRequest.authority,

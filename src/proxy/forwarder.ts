@@ -1,4 +1,4 @@
-import type { Cancellation } from "../base/cancellation.ts";
+import { type Cancellation, unlessCancelled } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
@@ -6,12 +6,16 @@ import type { Body } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { Attempts } from "./attempts.ts";
+import type { Destination } from "./balancing/attempt_target.ts";
 import type { Exchange } from "./exchange.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { sendUntilGood } from "./retry.ts";
 import { type TimeLimit, withinLimit } from "./time_limit.ts";
-import type { Sender, Upstreams } from "./upstreams.ts";
+import type { Upstreams } from "./upstreams.ts";
+
+/** Longer bodies are not kept for another attempt. */
+const MAX_REPLAY_BYTES = 64 * 1024;
 
 /** Dependencies of the forwarder. */
 export interface ForwarderOptions {
@@ -29,7 +33,7 @@ interface Call {
   readonly attempts: Attempts;
   readonly route: Route;
   readonly backend: Backend;
-  readonly upstream: Sender;
+  readonly destination: Destination;
 }
 
 /** Sends requests to backends: mirrors, time limits, attempts. */
@@ -75,8 +79,8 @@ export class Forwarder {
       const message = problem ?? "Backend not found";
       throw new GatewayError("invalid_backend", "gateway", message);
     }
-    const upstream = this.#options.upstreams.get(backend);
-    return { exchange, attempts, route, backend, upstream };
+    const destination = this.#options.upstreams.get(backend);
+    return { exchange, attempts, route, backend, destination };
   }
 
   /** Runs all attempts within the route's time limit. */
@@ -99,24 +103,34 @@ export class Forwarder {
     call: Call,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
-    const { exchange, attempts, route: { retry } } = call;
-    const send = (body: Body | undefined) =>
-      this.#sendOnce(call, body, cancellation);
-    if (retry === undefined) return send(exchange.request.body);
-    const { clock, log } = this.#options;
+    const { exchange, attempts, backend, destination } = call;
+    const { retry } = call.route;
+    const { clock, log, maxBufferBytes } = this.#options;
+    // The body for an LLM provider is read, and changed, before it is sent.
+    const maxReplayBytes = backend.llm !== undefined
+      ? maxBufferBytes
+      : retry === undefined
+      ? 0
+      : MAX_REPLAY_BYTES;
     const trace = exchange.trace?.policies;
     const { request, requestId } = exchange;
     return sendUntilGood(
       { request, requestId, attempts, trace },
       retry,
       cancellation,
-      { clock, log, send },
+      {
+        clock,
+        log,
+        destination,
+        maxReplayBytes,
+        send: (body) => this.#sendOnce(call, body, cancellation),
+      },
     );
   }
 
   /** Runs one attempt within its time limit. */
-  #sendOnce(
-    { exchange, attempts, route, backend, upstream }: Call,
+  async #sendOnce(
+    { exchange, attempts, route, backend, destination }: Call,
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
@@ -126,15 +140,21 @@ export class Forwarder {
       code: "upstream_timeout",
       backend: backend.key,
     };
+    const unprepared = destination.prepare();
+    if (unprepared !== undefined) {
+      await unlessCancelled(unprepared, cancellation);
+    }
+    const target = destination.choose(attempts.tried, undefined);
+    attempts.target = target;
     const { request, trace } = exchange;
-    trace?.callStarts(backend);
+    trace?.callStarts(target.label);
     const call = withinLimit(cancellation, limit, (limited) => {
       const { llm } = backend;
-      if (llm === undefined) return upstream.send(request, body, limited);
+      if (llm === undefined) return target.send(request, body, limited);
       const { clock, maxBufferBytes } = this.#options;
       return sendToProvider({
         target: llm,
-        upstream,
+        upstream: target,
         request,
         body,
         cancellation: limited,
@@ -143,6 +163,6 @@ export class Forwarder {
         maxBufferBytes,
       });
     });
-    return trace === undefined ? call : trace.callEnds(call);
+    return await (trace === undefined ? call : trace.callEnds(call));
   }
 }

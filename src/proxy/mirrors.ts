@@ -7,7 +7,8 @@ import type { PolicyTrace } from "../policy/policy_trace.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import { mirrorBody } from "./body/mirrored_body.ts";
 import { withinLimit } from "./time_limit.ts";
-import type { Sender, Upstreams } from "./upstreams.ts";
+import type { AttemptTarget, Destination } from "./balancing/attempt_target.ts";
+import type { Upstreams } from "./upstreams.ts";
 
 /** Time-out of a mirrored request, including its response. */
 const LIMIT_MS = 30_000;
@@ -59,7 +60,9 @@ export class Mirrors {
     }
     this.#underWay++;
     try {
-      const upstream = this.#options.upstreams.get(backend);
+      const destination = this.#options.upstreams.get(backend);
+      // The request continues at once, and takes its body along.
+      const head = copyHead(request);
       const body = copyBody(request);
       const limit = {
         clock: this.#options.clock,
@@ -70,8 +73,7 @@ export class Mirrors {
       await withinLimit(
         new Cancellation(),
         limit,
-        (cancellation) =>
-          sendAndDrop(upstream, copyHead(request), body, cancellation),
+        (cancellation) => sendAndDrop(destination, head, body, cancellation),
       );
     } finally {
       this.#underWay--;
@@ -101,15 +103,29 @@ function copyBody(request: RequestMessage): Body | undefined {
 
 /** Sends a copy and discards the response; a long one, such as an event stream, is cut. */
 async function sendAndDrop(
-  upstream: Sender,
+  destination: Destination,
   head: UpstreamRequest,
   copy: Body | undefined,
   cancellation: Cancellation,
 ): Promise<void> {
-  const { body } = await upstream.send(head, copy, cancellation);
+  const { body } = await chooseTarget(destination, copy)
+    .then((target) => target.send(head, copy, cancellation));
   let bytes = 0;
   for (let chunk = await body?.read(); chunk; chunk = await body?.read()) {
     bytes += chunk.length;
     if (bytes > MAX_RESPONSE_BYTES) return body?.cancel("long enough");
+  }
+}
+
+async function chooseTarget(
+  destination: Destination,
+  copy: Body | undefined,
+): Promise<AttemptTarget> {
+  try {
+    await destination.prepare();
+    return destination.choose([], undefined);
+  } catch (error) {
+    copy?.cancel(error);
+    throw error;
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Body } from "../http/body.ts";
+import { UnansweredError } from "../http/client/upstream_errors.ts";
 import {
   isIdempotent,
   type RequestMessage,
@@ -11,15 +12,17 @@ import {
 import type { Retry } from "../snapshot/snapshot.ts";
 import type { PolicyTrace } from "../policy/policy_trace.ts";
 import type { Attempts } from "./attempts.ts";
+import type { Destination } from "./balancing/attempt_target.ts";
 import { ReplayableBody } from "./body/replayable_body.ts";
 import { toGatewayError } from "./respond.ts";
 
-/** Larger bodies are not kept, so they cannot be retried. */
-const MAX_REPLAY_BYTES = 64 * 1024;
+/** Attempts at further endpoints that a request which was never sent gets without being configured. */
+const MAX_FURTHER_ENDPOINTS = 2;
 
-/** Errors after which the upstream cannot have acted on the request. */
+/** Errors after which the upstream cannot have acted on the request, and its body is still unread. */
 const notSent: ReadonlySet<GatewayErrorCode> = new Set([
   "upstream_connect_failed",
+  "upstream_tls_failed",
   "upstream_overloaded",
 ]);
 
@@ -44,37 +47,56 @@ export interface RetriedRequest {
 export interface RetryOptions {
   readonly clock: Clock;
   readonly log: Log;
+  readonly destination: Destination;
+  /** Longer bodies are not kept, so they cannot be sent again once they are read; 0 keeps none. */
+  readonly maxReplayBytes: number;
   readonly send: Send;
 }
 
 /**
  * Sends a request until its outcome is good or no attempt is left; returns or throws the last outcome.
  *
- * Waits between attempts, twice as long each time. A body that is too large to keep is sent once.
+ * A request that was never sent goes to another endpoint at once, also without `retry`. Otherwise waits between attempts, twice as
+ * long each time; a body that is too large to keep is sent once.
  */
 export async function sendUntilGood(
   retried: RetriedRequest,
-  retry: Retry,
+  retry: Retry | undefined,
   cancellation: Cancellation,
-  { clock, log, send }: RetryOptions,
+  { clock, log, destination, maxReplayBytes, send }: RetryOptions,
 ): Promise<ResponseMessage> {
-  const { request: { body, method }, attempts } = retried;
-  const replay = body && new ReplayableBody(body, MAX_REPLAY_BYTES);
+  const { request: { body }, attempts } = retried;
+  const replay = body && maxReplayBytes > 0
+    ? new ReplayableBody(body, maxReplayBytes)
+    : undefined;
   try {
     for (;;) {
-      const outcome = await send(replay?.nextAttempt()).catch(toGatewayError);
-      const mayRetry = attempts.retries < retry.attempts &&
-        (replay?.replayable ?? true);
-      if (!mayRetry || !isWorthRetrying(outcome, retry, method)) {
-        return resultOf(outcome);
-      }
+      const outcome = await send(replay?.nextAttempt() ?? body)
+        .catch(toGatewayError);
+      const isError = outcome instanceof GatewayError;
+      if (!isError && retry?.codes.has(outcome.status) !== true) return outcome;
+      const wasSent = !isError || !isUnsent(outcome);
+      if (!wasSent) destination.connectFailed();
+      const failed = isError ? outcome : outcome.status;
+      const { target, tried } = attempts;
+      const hasAnother = target !== undefined &&
+        destination.hasAnother([...tried, target]);
+      const mayRetry = wasSent
+        ? isWorthRetrying(failed, retry, retried)
+        : attempts.retries <
+          Math.max(
+            retry?.attempts ?? 0,
+            hasAnother ? MAX_FURTHER_ENDPOINTS : 0,
+          );
+      if (!mayRetry || replay?.replayable === false) return resultOf(outcome);
       replay?.endAttempt();
-      if (!(outcome instanceof GatewayError)) outcome.body?.cancel("retried");
-      const delayMs = retry.backoffMs * 2 ** attempts.retries;
-      reportRetry(retried, outcome, delayMs, log);
-      const failed = outcome instanceof GatewayError ? outcome : outcome.status;
+      if (!isError) outcome.body?.cancel("retried");
+      const delayMs = !wasSent && hasAnother
+        ? 0
+        : (retry?.backoffMs ?? 0) * 2 ** attempts.retries;
+      reportRetry(retried, failed, delayMs, log);
       attempts.fail(failed, clock.monotonic());
-      await sleep(clock, delayMs, cancellation);
+      if (delayMs > 0) await sleep(clock, delayMs, cancellation);
       attempts.retry(clock.monotonic());
     }
   } finally {
@@ -82,22 +104,38 @@ export async function sendUntilGood(
   }
 }
 
+function isUnsent(error: GatewayError): boolean {
+  return notSent.has(error.code) ||
+    error instanceof UnansweredError && error.refused;
+}
+
+function isWorthRetrying(
+  outcome: number | GatewayError,
+  retry: Retry | undefined,
+  { attempts, request }: RetriedRequest,
+): boolean {
+  if (retry === undefined || attempts.retries >= retry.attempts) return false;
+  return typeof outcome === "number" ||
+    maybeSent.has(outcome.code) && isIdempotent(request.method);
+}
+
 function reportRetry(
   { requestId, attempts, trace }: RetriedRequest,
-  outcome: ResponseMessage | GatewayError,
+  outcome: number | GatewayError,
   delayMs: number,
   log: Log,
 ): void {
   const attempt = attempts.retries + 1;
   const delay = `${delayMs}ms`;
-  const isError = outcome instanceof GatewayError;
+  const endpoint = attempts.target?.label;
   log.debug("Retrying", {
     "request.id": requestId,
-    after: isError ? outcome : outcome.status,
+    endpoint,
+    after: outcome,
     attempt,
     delay,
   });
-  const after = isError ? outcome.message : outcome.status;
+  const after = typeof outcome === "number" ? outcome : outcome.message;
   const details = { attempt, after, delay };
   trace?.report({ type: "policyEvent", kind: "retry", details });
 }
@@ -105,16 +143,4 @@ function reportRetry(
 function resultOf(outcome: ResponseMessage | GatewayError): ResponseMessage {
   if (outcome instanceof GatewayError) throw outcome;
   return outcome;
-}
-
-function isWorthRetrying(
-  outcome: ResponseMessage | GatewayError,
-  retry: Retry,
-  method: string,
-): boolean {
-  if (!(outcome instanceof GatewayError)) {
-    return retry.codes.has(outcome.status);
-  }
-  if (notSent.has(outcome.code)) return true;
-  return maybeSent.has(outcome.code) && isIdempotent(method);
 }

@@ -1,93 +1,116 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
+import { formatHostPort } from "../base/host_port.ts";
 import type { Log } from "../base/log.ts";
 import {
   DEFAULT_MAX_CONNECTIONS,
   DEFAULT_MAX_PENDING,
-  type Upstream,
   type UpstreamBounds,
   type UpstreamStats,
 } from "../http/client/upstream.ts";
-import { EndpointTable } from "./endpoint_table.ts";
 import { createUpstream } from "../http/client/pooled_upstream.ts";
-import type { Backend, Snapshot } from "../snapshot/snapshot.ts";
+import {
+  type Backend,
+  defaultBalancing,
+  type Endpoint,
+  type ServiceEndpoints,
+  type Snapshot,
+} from "../snapshot/snapshot.ts";
+import type { Destination } from "./balancing/attempt_target.ts";
+import { BalancedDestination } from "./balancing/balanced_destination.ts";
+import type { BalancedEndpoint } from "./balancing/balanced_endpoint.ts";
+import { EndpointPool } from "./balancing/endpoint_pool.ts";
+import { type Lookup, systemLookup } from "./balancing/host_addresses.ts";
 import { createWebUi, type WebUiHandler } from "./web_ui_upstream.ts";
-
-/** Sends requests to a backend. */
-export type Sender = Pick<Upstream, "send">;
 
 /** Dependencies of the upstreams. */
 export interface UpstreamsOptions {
   readonly clock: Clock;
+  /** Uniform in [0, 1); chooses endpoints. */
+  readonly random: () => number;
   readonly log: Log;
   /** `undefined` where there is no web UI. */
   readonly webUi?: WebUiHandler | undefined;
   /** Number of threads that share the limits of a backend, each with an equal part; default 1. */
   readonly workers?: number | undefined;
+  /** Default: that of the operating system. */
+  readonly lookup?: Lookup | undefined;
+}
+
+type ServicePort = NonNullable<Backend["service"]>;
+
+const noPorts: ReadonlyMap<string, readonly Endpoint[]> = new Map();
+
+/** The endpoints of backends that connect in the same way. */
+interface Shared {
+  readonly destination: BalancedDestination;
+  readonly service: ServicePort | undefined;
 }
 
 /**
- * The upstreams in use; their connections outlive the configuration.
+ * The endpoints in use; their connections and health outlive the configuration.
  *
- * Backends that connect in the same way share one upstream, so a reload that does not touch a backend keeps its connections.
+ * Backends that connect in the same way share their endpoints, so a reload that does not touch a backend keeps its connections.
  */
 export class Upstreams {
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #byConnection = new Map<
-    string,
-    { readonly endpoint: string; readonly upstream: Upstream }
-  >();
+  readonly #options: UpstreamsOptions;
+  readonly #byConnection = new Map<string, Shared>();
   /** Saves the look-up by string for each request; garbage-collected with the snapshot. */
-  #byBackend = new WeakMap<Backend, Sender>();
-  readonly #webUi: WebUiHandler | undefined;
-  readonly #workers: number;
-  /** Endpoints of services. */
-  readonly endpoints = new EndpointTable();
+  #byBackend = new WeakMap<Backend, Destination>();
+  readonly #keys = new WeakMap<Backend, string>();
+  #services = new Map<string, ReadonlyMap<string, readonly Endpoint[]>>();
 
-  constructor({ clock, log, webUi, workers = 1 }: UpstreamsOptions) {
-    this.#clock = clock;
-    this.#log = log;
-    this.#webUi = webUi;
-    this.#workers = workers;
+  constructor(options: UpstreamsOptions) {
+    this.#options = options;
   }
 
   /**
-   * Returns the upstream of a backend.
+   * Returns where requests to a backend go.
    * @throws {GatewayError} `upstream_tls_failed` when its TLS policy is invalid; the gateway never falls back to plain text.
    */
-  get(backend: Backend): Sender {
-    if (backend.service !== undefined) {
-      return this.#findOrCreate(atEndpoint(backend, this.endpoints));
-    }
+  get(backend: Backend): Destination {
     const known = this.#byBackend.get(backend);
     if (known !== undefined) return known;
-    const upstream = backend.webUi === undefined
+    const destination = backend.webUi === undefined
       ? this.#findOrCreate(backend)
-      : createWebUi(this.#webUi, backend.webUi);
-    this.#byBackend.set(backend, upstream);
-    return upstream;
+      : createWebUi(this.#options.webUi, backend.webUi);
+    this.#byBackend.set(backend, destination);
+    return destination;
   }
 
-  /** Retires the upstreams that are not in `snapshot`; requests under way finish. */
-  retainOnly(snapshot: Snapshot): void {
-    const wanted = new Set(
-      snapshot.backends.values().flatMap((backend) =>
-        backend.service === undefined
-          ? [connectionKey(backend)]
-          : this.endpoints.of(backend.service).map((endpoint) =>
-            connectionKey({ ...backend, ...endpoint })
-          )
-      ),
+  /** Makes `services` the endpoints of all services from now on. */
+  replaceEndpoints(services: ServiceEndpoints): void {
+    const gone = this.#services.keys().filter((name) => !services.has(name));
+    this.updateEndpoints(
+      new Map([...gone.map((name) => [name, noPorts] as const), ...services]),
     );
-    for (const [key, { upstream }] of this.#byConnection) {
-      if (wanted.has(key)) continue;
-      this.#byConnection.delete(key);
-      upstream.retire();
+  }
+
+  /** Replaces the endpoints of some services; requests at those that are gone finish. */
+  updateEndpoints(changed: ServiceEndpoints): void {
+    for (const [service, ports] of changed) {
+      if (ports.size === 0) this.#services.delete(service);
+      else this.#services.set(service, ports);
+    }
+    for (const { destination, service } of this.#byConnection.values()) {
+      if (service === undefined || !changed.has(service.name)) continue;
+      destination.pool.update(this.#endpointsOf(service));
     }
   }
 
-  /** Sums the connections of all upstreams. */
+  /** Retires the endpoints of backends that are not in `snapshot`; requests under way finish. */
+  retainOnly(snapshot: Snapshot): void {
+    const wanted = new Set(
+      snapshot.backends.values().map((backend) => this.#keyOf(backend)),
+    );
+    for (const [key, { destination }] of this.#byConnection) {
+      if (wanted.has(key)) continue;
+      this.#byConnection.delete(key);
+      destination.pool.retire();
+    }
+  }
+
+  /** Sums the connections of all endpoints. */
   stats(): Pick<UpstreamStats, "active" | "idle" | "connects"> {
     const total = { active: 0, idle: 0, connects: 0 };
     for (const { stats } of this.describe()) {
@@ -98,25 +121,62 @@ export class Upstreams {
     return total;
   }
 
-  /** Lists the upstreams, each with its endpoint `host:port`. */
+  /** Lists the endpoints, each as `host:port`. */
   *describe(): Iterable<
     { endpoint: string; stats: UpstreamStats; bounds: UpstreamBounds }
   > {
-    for (const { endpoint, upstream } of this.#byConnection.values()) {
+    for (const { label, upstream } of this.#endpoints()) {
       const { stats, bounds } = upstream;
-      yield { endpoint, stats, bounds };
+      yield { endpoint: label, stats, bounds };
     }
   }
 
   /** Closes every connection. */
   close(): void {
-    for (const { upstream } of this.#byConnection.values()) upstream.close();
+    for (const { destination } of this.#byConnection.values()) {
+      destination.pool.close();
+    }
     this.#byConnection.clear();
     this.#byBackend = new WeakMap();
   }
 
-  #findOrCreate(backend: Backend): Upstream {
-    const { tls } = backend;
+  *#endpoints(): Iterable<BalancedEndpoint> {
+    for (const { destination } of this.#byConnection.values()) {
+      yield* destination.pool.endpoints;
+    }
+  }
+
+  #endpointsOf({ name, portName }: ServicePort): readonly Endpoint[] {
+    return this.#services.get(name)?.get(portName) ?? [];
+  }
+
+  /** Returns a key that is equal for backends that connect in the same way. */
+  #keyOf(backend: Backend): string {
+    const known = this.#keys.get(backend);
+    if (known !== undefined) return known;
+    const { key: _key, name: _name, llm: _llm, ...connection } = backend;
+    const key = JSON.stringify(connection);
+    this.#keys.set(backend, key);
+    return key;
+  }
+
+  #findOrCreate(backend: Backend): BalancedDestination {
+    const key = this.#keyOf(backend);
+    const known = this.#byConnection.get(key);
+    if (known !== undefined) return known.destination;
+    const destination = this.#create(backend);
+    const { service } = backend;
+    this.#byConnection.set(key, { destination, service });
+    if (service !== undefined) {
+      destination.pool.update(this.#endpointsOf(service));
+    }
+    return destination;
+  }
+
+  #create(backend: Backend): BalancedDestination {
+    const { clock, random, log, workers = 1, lookup = systemLookup } =
+      this.#options;
+    const { tls, service, host, port, balancing = defaultBalancing } = backend;
     if (tls === "invalid") {
       throw new GatewayError(
         "upstream_tls_failed",
@@ -124,17 +184,21 @@ export class Upstreams {
         `Cannot connect to backend "${backend.key}": its TLS policy is invalid`,
       );
     }
-    const key = connectionKey(backend);
-    const known = this.#byConnection.get(key);
-    if (known !== undefined) return known.upstream;
-    const upstream = createUpstream(
-      { ...backend, tls, ...shareOf(backend, this.#workers) },
-      this.#clock,
-      this.#log,
-    );
-    const endpoint = `${backend.host}:${backend.port}`;
-    this.#byConnection.set(key, { endpoint, upstream });
-    return upstream;
+    const shared = { ...backend, tls, ...shareOf(backend, workers) };
+    const pool = new EndpointPool({
+      name: service === undefined
+        ? `"${formatHostPort(host, port)}"`
+        : `Service "${service.name}"`,
+      balancing,
+      connect: (endpoint) =>
+        createUpstream({ ...shared, ...endpoint }, clock, log),
+      clock,
+      random,
+      log,
+    });
+    const { hosts = [{ host, port }] } = backend;
+    const own = service === undefined ? hosts : [];
+    return new BalancedDestination({ pool, hosts: own, lookup, clock });
   }
 }
 
@@ -150,25 +214,4 @@ function shareOf(
     maxConnections: Math.max(1, Math.floor(maxConnections / workers)),
     maxPendingRequests: Math.ceil(maxPendingRequests / workers),
   };
-}
-
-/**
- * Returns the backend at the endpoint whose turn it is.
- * @throws {GatewayError} `no_endpoints`
- */
-function atEndpoint(backend: Backend, endpoints: EndpointTable): Backend {
-  const { service } = backend;
-  const endpoint = service && endpoints.next(service);
-  if (endpoint !== undefined) return { ...backend, ...endpoint };
-  throw new GatewayError(
-    "no_endpoints",
-    "upstream",
-    `No endpoint of Service "${service?.name}" is ready`,
-  );
-}
-
-/** Returns a key that is equal for backends that connect in the same way. */
-function connectionKey(backend: Backend): string {
-  const { key: _key, name: _name, llm: _llm, ...connection } = backend;
-  return JSON.stringify(connection);
 }

@@ -1,9 +1,10 @@
 import { GatewayError } from "../base/errors.ts";
-import type { Upstream, UpstreamRequest } from "../http/client/upstream.ts";
+import type { UpstreamRequest } from "../http/client/upstream.ts";
 import type { Body } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { WebUiAccess } from "../snapshot/snapshot.ts";
+import type { AttemptTarget, Destination } from "./balancing/attempt_target.ts";
 
 /** Handles requests to the web UI on a gateway; `signal` of the request aborts when the client leaves. */
 export type WebUiHandler = (
@@ -12,19 +13,20 @@ export type WebUiHandler = (
 ) => Promise<Response>;
 
 /**
- * Creates an upstream that serves the web UI, so that policies apply to it as to any other.
+ * Creates a destination that serves the web UI, so that policies apply to it as to any other.
  * Request bodies are not read: the page sends queries.
  * @throws {GatewayError} `invalid_backend` when this process has no web UI.
  */
 export function createWebUi(
   handler: WebUiHandler | undefined,
   access: WebUiAccess,
-): Pick<Upstream, "send"> {
+): Destination {
   if (handler === undefined) {
     const message = "Cannot serve the web UI: this process has none";
     throw new GatewayError("invalid_backend", "gateway", message);
   }
-  return {
+  const target: AttemptTarget = {
+    label: "web-ui:0",
     async send(message, body, cancellation) {
       const left = new AbortController();
       const unsubscribe = cancellation.onCancel((reason) => left.abort(reason));
@@ -41,6 +43,12 @@ export function createWebUi(
         throw error;
       }
     },
+  };
+  return {
+    prepare: () => undefined,
+    choose: () => target,
+    hasAnother: () => false,
+    connectFailed: () => {},
   };
 }
 

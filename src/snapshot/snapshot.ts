@@ -172,7 +172,48 @@ export interface Backend extends Omit<UpstreamOptions, "tls"> {
   readonly llm?: LlmTarget;
   /** `invalid` when its TLS policy cannot be applied: nothing connects to it, least of all in plain text. */
   readonly tls: UpstreamTls | "invalid" | undefined;
+  /** Hosts and ports of a backend with several; the first is `host` and `port`. */
+  readonly hosts?: readonly Endpoint[];
+  /** Omitted for the defaults. */
+  readonly balancing?: Balancing;
 }
+
+/** Settings that spread the requests of a backend over its endpoints. */
+export interface Balancing {
+  readonly policy: "LeastRequest" | "RoundRobin" | "Random" | "ConsistentHash";
+  /** Time in which a new endpoint gets a growing share of the requests; 0 for all at once. */
+  readonly slowStartMs: number;
+  readonly ejection: Ejection;
+}
+
+/** Settings for endpoints that fail: they get no requests for a while. */
+export interface Ejection {
+  /** Connections in a row that cannot be opened; `Infinity` for no limit. */
+  readonly connectFailures: number;
+  /** Responses with a status of 5xx, time-outs and closed connections in a row; `Infinity` for no limit. */
+  readonly errors: number;
+  /** Limit of the average time to the response head; `undefined` for none. */
+  readonly latencyMs: number | undefined;
+  /** Duration of the first ejection; each further one in a row lasts twice as long. */
+  readonly baseMs: number;
+  readonly maxMs: number;
+  /** Part of the endpoints that errors and latency may eject. */
+  readonly maxPercent: number;
+}
+
+/** Balancing of backends without settings of their own. */
+export const defaultBalancing: Balancing = {
+  policy: "LeastRequest",
+  slowStartMs: 0,
+  ejection: {
+    connectFailures: 2,
+    errors: 5,
+    latencyMs: undefined,
+    baseMs: 10_000,
+    maxMs: 300_000,
+    maxPercent: 50,
+  },
+};
 
 /** Holds the current snapshot; a request reads it once. */
 export class SnapshotStore {

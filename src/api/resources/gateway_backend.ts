@@ -1,22 +1,37 @@
 import { duration, positiveDuration } from "../schema/duration.ts";
+import { ejectionSchema, loadBalancingSchema } from "./balancing.ts";
 import { policyApiVersion } from "./group.ts";
 import { llmBackendSchema } from "./llm_backend.ts";
 import { resource } from "./resource.ts";
 import { port, upstreamHost } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
+const address = s.object({
+  host: s.field(
+    "Host to connect to. Requests are spread over all addresses of a name.",
+    upstreamHost,
+  ),
+  port: s.field("Port to connect to.", port),
+});
+
 /** Fields of a backend's `spec`, shared with named backends of the short file form. */
 export const backendEntries = {
-  static: s.field(
-    "Address of the backend.",
-    s.optional(s.object({
-      host: s.field("Host to connect to.", upstreamHost),
-      port: s.field("Port to connect to.", port),
-    })),
-  ),
+  static: s.field("Address of the backend.", s.optional(address)),
   llm: s.field(
     "An LLM provider, instead of `static`.",
     s.optional(llmBackendSchema),
+  ),
+  endpoints: s.field(
+    "Addresses of a backend with several instances, instead of `static`.",
+    s.optional(s.list(address, { min: 1, max: 256 })),
+  ),
+  loadBalancing: s.field(
+    "How requests are spread over the endpoints of the backend.",
+    s.optional(loadBalancingSchema),
+  ),
+  ejection: s.field(
+    "When an endpoint that fails gets no requests for a while. The last healthy one always gets requests.",
+    s.optional(ejectionSchema),
   ),
   protocol: s.field(
     "Protocol of the backend. Default: negotiated with TLS, HTTP/1.1 without.",
@@ -26,7 +41,7 @@ export const backendEntries = {
     "Limits on concurrent use of the backend.",
     s.optional(s.object({
       maxConnections: s.field(
-        "Maximum number of open connections.",
+        "Maximum number of open connections to each endpoint.",
         s.optional(s.integer(1, 65535)),
         1024,
       ),
@@ -53,8 +68,12 @@ export const backendEntries = {
   ),
 };
 
-/** A backend has one address. */
-export const backendAddress: s.Rule<object> = s.exactlyOne("static", "llm");
+/** A backend has one way to find its endpoints. */
+export const backendAddress: s.Rule<object> = s.exactlyOne(
+  "static",
+  "endpoints",
+  "llm",
+);
 
 /** A destination of requests. */
 export const gatewayBackendSchema = resource(

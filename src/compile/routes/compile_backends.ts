@@ -13,6 +13,7 @@ import {
   parseCertificates,
 } from "../listeners/certificates.ts";
 import type { Report } from "../report.ts";
+import { compileBalancing } from "./compile_balancing.ts";
 import { type BackendContext, compileLlm } from "./llm_backends.ts";
 import { compileService, referencedServicePorts } from "./service_backends.ts";
 
@@ -98,11 +99,16 @@ function compileBackend(
   context: BackendContext,
 ): Backend | undefined {
   const { metadata, spec } = resource;
-  const address = spec.llm === undefined
-    ? spec.static && { ...spec.static, tls }
-    : compileLlm(resource, spec.llm, tls, context);
+  const { endpoints: hosts = spec.static && [spec.static], llm } = spec;
+  const [first] = hosts ?? [];
+  const address = llm === undefined
+    ? first && { ...first, tls }
+    : compileLlm(resource, llm, tls, context);
+  const balancing = compileBalancing(spec);
   return address && {
     ...address,
+    ...(hosts && hosts.length > 1 && { hosts }),
+    ...(balancing && { balancing }),
     key: namespacedName({ metadata }),
     name: metadata.name,
     protocol: spec.protocol === undefined ? "auto" : protocols[spec.protocol],

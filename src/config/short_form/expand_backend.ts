@@ -65,11 +65,14 @@ export function createBackend(
 
 /** Returns the host that a backend is configured with; `undefined` for that of an LLM provider. */
 export function hostOf(
-  { static: address, llm }: Partial<
-    Pick<GatewayBackend["spec"], "static" | "llm">
+  { static: address, endpoints = [], llm }: Partial<
+    Pick<GatewayBackend["spec"], "static" | "endpoints" | "llm">
   >,
 ): string | undefined {
-  return address?.host ?? parseLlmHost(llm?.host ?? "")?.host;
+  const [host, ...others] = new Set(endpoints.map(({ host }) => host));
+  // One certificate name cannot be right for different hosts.
+  if (others.length > 0) return "";
+  return address?.host ?? host ?? parseLlmHost(llm?.host ?? "")?.host;
 }
 
 function createTlsPolicy(
@@ -107,5 +110,6 @@ export function lacksTlsHostname(
   host: string,
   tls: ShortTls | undefined,
 ): boolean {
-  return tls !== undefined && tls.hostname === undefined && isIpAddress(host);
+  return tls !== undefined && tls.hostname === undefined &&
+    (host === "" || isIpAddress(host));
 }

@@ -224,7 +224,7 @@ function checkTlsHostnames(
   }
 }
 
-type TlsBackend = Pick<ShortBackend, "static" | "llm" | "tls">;
+type TlsBackend = Pick<ShortBackend, "static" | "endpoints" | "llm" | "tls">;
 
 /** Returns why `tls` of a backend cannot be used. */
 function tlsProblem(backend: TlsBackend): string | undefined {
@@ -240,6 +240,6 @@ function tlsProblem(backend: TlsBackend): string | undefined {
       : undefined;
   }
   return lacksTlsHostname(host, tls)
-    ? '"hostname" is required when the host is an IP address'
+    ? '"hostname" is required when the host is an IP address, or when there are several hosts'
     : undefined;
 }

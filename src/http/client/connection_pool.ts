@@ -82,6 +82,17 @@ export class ConnectionPool {
     };
   }
 
+  /** Requests under way and waiting. */
+  get load(): number {
+    let load = this.#waiters.length;
+    // Connections of HTTP/1.1 are ready, or have one request.
+    if (!this.#sharesConnections) {
+      return load + this.#all.size - this.#ready.length;
+    }
+    for (const { active } of this.#all) load += active;
+    return load;
+  }
+
   get bounds(): UpstreamBounds {
     return { connections: this.#maxConnections, pending: this.#maxPending };
   }

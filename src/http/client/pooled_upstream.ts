@@ -47,6 +47,13 @@ class PooledUpstream implements Upstream {
     );
   }
 
+  get load(): number {
+    const { load } = this.#pool;
+    return this.#upgradePool === this.#pool
+      ? load
+      : load + this.#upgradePool.load;
+  }
+
   get stats(): UpstreamStats {
     const stats = this.#pool.stats;
     if (this.#upgradePool === this.#pool) return stats;

@@ -33,6 +33,8 @@ export interface Upstream {
   retire(): void;
   /** Closes all connections. */
   close(): void;
+  /** Requests under way and waiting; cheap to read. */
+  readonly load: number;
   readonly stats: UpstreamStats;
   readonly bounds: UpstreamBounds;
 }

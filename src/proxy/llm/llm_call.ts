@@ -5,13 +5,13 @@ import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
 import type { Attempts } from "../attempts.ts";
-import type { Sender } from "../upstreams.ts";
+import type { AttemptTarget } from "../balancing/attempt_target.ts";
 import { providerHeaders } from "./llm_headers.ts";
 
 /** A request to an LLM provider. */
 export interface LlmCall {
   readonly target: LlmTarget;
-  readonly upstream: Sender;
+  readonly upstream: AttemptTarget;
   readonly request: UpstreamRequest;
   readonly body: Body | undefined;
   readonly cancellation: Cancellation;

@@ -170,6 +170,7 @@ function callsOf(
   return [...attempts.failed.slice(0, MAX_CALLS), ...last].map((attempt) => ({
     startMs: attempt.startedAt - startedAt,
     endMs: attempt.endedAt - startedAt,
+    endpoint: attempt.endpoint,
     ...outcomeOf(attempt, redactor),
   }));
 }
@@ -186,11 +187,12 @@ function outcomeOf(
 /** Returns nothing when time ran out while the gateway waited for the next attempt. */
 function lastAttempt(
   { error, response }: Exchange,
-  { attemptStartedAt: startedAt, failed, status }: Attempts,
+  { attemptStartedAt: startedAt, failed, status, target }: Attempts,
   endedAt: number,
 ): readonly FailedAttempt[] {
   const before = failed.at(-1);
   if (before !== undefined && startedAt < before.endedAt) return [];
   const outcome = status ?? error ?? response?.status;
-  return outcome === undefined ? [] : [{ outcome, startedAt, endedAt }];
+  if (outcome === undefined) return [];
+  return [{ outcome, endpoint: target?.label, startedAt, endedAt }];
 }

@@ -2,7 +2,7 @@ import { llmApiFacts } from "../../llm/llm_api.ts";
 import type { TokenMeter } from "../body/token_meter.ts";
 import { describeError } from "../../base/errors.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import type { Backend, Listener, Route } from "../../snapshot/snapshot.ts";
+import type { Listener, Route } from "../../snapshot/snapshot.ts";
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 import type {
   LlmUsage,
@@ -79,9 +79,8 @@ export class RequestTrace {
     request.body = this.#recorder.capture(request.body, "final request");
   }
 
-  /** Called before each attempt. */
-  callStarts({ host, port }: Backend): void {
-    const target = `${host}:${port}`;
+  /** Called before each attempt. @param target Address of the endpoint. */
+  callStarts(target: string): void {
     this.#recorder.callStarts();
     this.#recorder.emit({ type: "backendCallStart", target });
   }

@@ -34,6 +34,8 @@ export interface FailedRequest {
 
 /** Outcome of one attempt at the upstream. */
 export interface FailedCall {
+  /** Address of the endpoint, such as `10.0.0.1:80`. */
+  readonly endpoint: string | undefined;
   readonly status: number | null;
   readonly error: string | null;
   /** Milliseconds from the acceptance of the request to the beginning and the end of the call. */

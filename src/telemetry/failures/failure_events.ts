@@ -85,10 +85,10 @@ function callEvents(
   { calls, finished: { endpoint } }: FailedRequest,
 ): readonly TraceEvent[] {
   if (endpoint === undefined) return [];
-  return calls.flatMap(({ status, error, startMs, endMs }) => {
+  return calls.flatMap(({ status, error, startMs, endMs, endpoint: tried }) => {
     const [start, end] = [toMicros(startMs), toMicros(endMs)];
     return [
-      event({ type: "backendCallStart", target: endpoint }, start),
+      event({ type: "backendCallStart", target: tried ?? endpoint }, start),
       event({ type: "backendCallResult", status, error }, end, start),
     ];
   });

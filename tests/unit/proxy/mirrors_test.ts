@@ -3,7 +3,10 @@ import { Cancellation } from "../../../src/base/cancellation.ts";
 import { describeError } from "../../../src/base/errors.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
 import type { RequestMessage } from "../../../src/http/message.ts";
-import type { Upstream } from "../../../src/http/client/upstream.ts";
+import type {
+  AttemptTarget,
+  Destination,
+} from "../../../src/proxy/balancing/attempt_target.ts";
 import { Mirrors } from "../../../src/proxy/mirrors.ts";
 import type { Backend } from "../../../src/snapshot/snapshot.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
@@ -18,13 +21,17 @@ const shadow: Backend = {
 };
 
 /** An upstream that answers only when the request is given up, with why. */
-const silentUpstream: Upstream = {
+const silentUpstream: AttemptTarget = {
+  label: "127.0.0.1:9",
   send: (_request, _body, cancellation) =>
     new Promise((_resolve, reject) => cancellation.onCancel(reject)),
-  retire() {},
-  close() {},
-  stats: { idle: 0, active: 0, pending: 0, connects: 0, reuses: 0 },
-  bounds: { connections: 0, pending: 0 },
+};
+
+const destination: Destination = {
+  prepare: () => undefined,
+  choose: () => silentUpstream,
+  hasAnother: () => false,
+  connectFailed() {},
 };
 
 function request(): RequestMessage {
@@ -49,7 +56,7 @@ function startMirrors() {
   const clock = new FakeClock();
   const failures: string[] = [];
   const mirrors = new Mirrors({
-    upstreams: { get: () => silentUpstream },
+    upstreams: { get: () => destination },
     clock,
     random: () => 0.5,
     onFailure: (_backend, error) => failures.push(describeError(error)),

@@ -1,0 +1,27 @@
+import type { Upstream } from "../../http/client/upstream.ts";
+
+/** The endpoint of one attempt, or what stands for one. */
+export interface AttemptTarget extends Pick<Upstream, "send"> {
+  /** Such as `10.0.0.1:80`. */
+  readonly label: string;
+}
+
+/** A backend, as the attempts of its requests see it. */
+export interface Destination {
+  /** Returns a promise if the addresses of the backend are not known yet, or too old. */
+  prepare(): Promise<void> | undefined;
+  /**
+   * Chooses the target of the next attempt: a healthy one that was not tried, if there is one.
+   * @param tried Targets of the earlier attempts.
+   * @param key Hash of the request, for consistent hashing.
+   * @throws {GatewayError} `no_endpoints`
+   */
+  choose(
+    tried: readonly AttemptTarget[],
+    key: number | undefined,
+  ): AttemptTarget;
+  /** Reports whether a target is left that is not in `tried`. */
+  hasAnother(tried: readonly AttemptTarget[]): boolean;
+  /** Records that a target cannot be reached: the addresses of the backend may have changed. */
+  connectFailed(): void;
+}

@@ -1,0 +1,83 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Body } from "../../http/body.ts";
+import type { Upstream, UpstreamRequest } from "../../http/client/upstream.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import type { Endpoint } from "../../snapshot/snapshot.ts";
+import type { AttemptTarget } from "./attempt_target.ts";
+import { hashOf } from "./hash.ts";
+import type { EndpointHealth } from "./endpoint_health.ts";
+
+/** Part of the weight of an endpoint that has just been added, with slow start. */
+const FIRST_SHARE = 0.1;
+
+/** Dependencies of an endpoint. */
+export interface BalancedEndpointOptions {
+  readonly upstream: Upstream;
+  readonly health: EndpointHealth;
+  readonly clock: Clock;
+}
+
+/** An address of a backend, with its connections and its health as this thread sees it. */
+export class BalancedEndpoint implements AttemptTarget {
+  readonly label: string;
+  /** Hash of the address. */
+  readonly hash: number;
+  readonly upstream: Upstream;
+  readonly health: EndpointHealth;
+  readonly #clock: Clock;
+  #warmsUpFrom = 0;
+  #warmUpMs = 0;
+  requests = 0;
+
+  constructor(
+    { host, port }: Endpoint,
+    { upstream, health, clock }: BalancedEndpointOptions,
+  ) {
+    this.label = `${host}:${port}`;
+    this.hash = hashOf(this.label);
+    this.upstream = upstream;
+    this.health = health;
+    this.#clock = clock;
+  }
+
+  /** Gives the endpoint a growing share of the requests for the next `durationMs`. */
+  warmUp(durationMs: number): void {
+    this.#warmUpMs = durationMs;
+    this.#warmsUpFrom = this.#clock.monotonic();
+  }
+
+  /** Returns the share of the requests that the endpoint should get, compared with the others: below 1 while it warms up. */
+  get share(): number {
+    if (this.#warmUpMs === 0) return 1;
+    const share = (this.#clock.monotonic() - this.#warmsUpFrom) /
+      this.#warmUpMs;
+    if (share >= 1) {
+      this.#warmUpMs = 0;
+      return 1;
+    }
+    return Math.max(share, FIRST_SHARE);
+  }
+
+  /** Sends a request and judges the outcome; otherwise like `Upstream.send`. */
+  async send(
+    request: UpstreamRequest,
+    body: Body | undefined,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    this.requests++;
+    const startedAt = this.#clock.monotonic();
+    let response: ResponseMessage;
+    try {
+      response = await this.upstream.send(request, body, cancellation);
+    } catch (error) {
+      this.health.failed(error);
+      throw error;
+    }
+    this.health.responded(
+      response.status,
+      this.#clock.monotonic() - startedAt,
+    );
+    return response;
+  }
+}

@@ -1,0 +1,169 @@
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
+import type { Ejection } from "../../snapshot/snapshot.ts";
+
+/** Reason for which an endpoint is ejected. */
+export type EjectionReason = "connect_failures" | "errors" | "latency";
+
+/**
+ * `ejected`: gets no requests for a while. `returning`: that time is over, and one request decides. `unhealthy`: fails its
+ * health checks.
+ */
+export type HealthState = "healthy" | "ejected" | "returning" | "unhealthy";
+
+/** Errors after which no request can have reached the endpoint. */
+const connectErrors: ReadonlySet<GatewayErrorCode> = new Set([
+  "upstream_connect_failed",
+  "upstream_tls_failed",
+]);
+
+/** Errors of an endpoint that did not respond, or not well. */
+const responseErrors: ReadonlySet<GatewayErrorCode> = new Set([
+  "upstream_closed",
+  "upstream_protocol_error",
+  "upstream_timeout",
+  "route_timeout",
+]);
+
+/** Part of the newest value in the average of latencies. */
+const LATENCY_WEIGHT = 0.1;
+/** An average of fewer latencies ejects nobody. */
+const MIN_LATENCIES = 10;
+
+/** Dependencies of the health of an endpoint. */
+export interface EndpointHealthOptions {
+  readonly clock: Clock;
+  readonly ejection: Ejection;
+  /** Decides whether the endpoint may be ejected: never the last one. */
+  readonly mayEject: (reason: EjectionReason) => boolean;
+  /** Called when the state has changed. */
+  readonly onChange: () => void;
+}
+
+/** The health of one endpoint: what its responses say (passive), and what health checks say (active). */
+export class EndpointHealth {
+  readonly #options: EndpointHealthOptions;
+  #ejectedUntil: number | undefined;
+  #isReturning = false;
+  #passesChecks = true;
+  #connectFailures = 0;
+  #errors = 0;
+  /** Ejections in a row: each lasts twice as long. */
+  #inARow = 0;
+  #returnedAt = 0;
+  #latencies = 0;
+  #latencyMs = 0;
+  readonly ejections: Record<EjectionReason, number> = {
+    connect_failures: 0,
+    errors: 0,
+    latency: 0,
+  };
+
+  constructor(options: EndpointHealthOptions) {
+    this.#options = options;
+  }
+
+  get state(): HealthState {
+    if (!this.#passesChecks) return "unhealthy";
+    if (this.#isReturning) return "returning";
+    return this.#ejectedUntil === undefined ? "healthy" : "ejected";
+  }
+
+  /** Monotonic time from which one request may try the endpoint again; `Infinity` when it is not ejected. */
+  get returnsAt(): number {
+    return this.#passesChecks ? this.#ejectedUntil ?? Infinity : Infinity;
+  }
+
+  /** Moving average of the time to the response head; `undefined` before the first response. */
+  get latencyMs(): number | undefined {
+    return this.#latencies === 0 ? undefined : this.#latencyMs;
+  }
+
+  /** Judges a response. */
+  responded(status: number, latencyMs: number): void {
+    this.#connectFailures = 0;
+    if (status >= 500 && status !== 501 && status !== 505) {
+      return this.#countError();
+    }
+    this.#errors = 0;
+    this.#latencies++;
+    const weight = Math.max(LATENCY_WEIGHT, 1 / this.#latencies);
+    this.#latencyMs += (latencyMs - this.#latencyMs) * weight;
+    if (this.#isReturning) this.#return();
+    const limitMs = this.#options.ejection.latencyMs;
+    if (
+      limitMs !== undefined && this.#latencies >= MIN_LATENCIES &&
+      this.#latencyMs > limitMs
+    ) this.#eject("latency");
+  }
+
+  /** Judges an attempt without a response; errors of clients say nothing about the endpoint. */
+  failed(error: unknown): void {
+    const code = error instanceof GatewayError ? error.code : "internal";
+    if (connectErrors.has(code)) {
+      this.#connectFailures++;
+      const limit = this.#options.ejection.connectFailures;
+      if (this.#connectFailures >= limit || this.#isReturning) {
+        this.#eject("connect_failures");
+      }
+    } else if (responseErrors.has(code)) this.#countError();
+    else if (this.#isReturning) {
+      this.#ejectedUntil = this.#options.clock.monotonic();
+      this.#options.onChange();
+    }
+  }
+
+  /** Records that health checks have begun to pass or to fail. */
+  checked(passes: boolean): void {
+    if (passes === this.#passesChecks) return;
+    this.#passesChecks = passes;
+    if (passes) this.#return();
+    else this.#options.onChange();
+  }
+
+  /** Lets one request try the endpoint, and a second one if the first has no outcome for a while. */
+  probe(): void {
+    const { clock, ejection } = this.#options;
+    this.#isReturning = true;
+    this.#ejectedUntil = clock.monotonic() + ejection.baseMs;
+    this.#options.onChange();
+  }
+
+  #countError(): void {
+    this.#errors++;
+    const limit = this.#options.ejection.errors;
+    if (this.#errors >= limit || this.#isReturning) this.#eject("errors");
+  }
+
+  #return(): void {
+    this.#ejectedUntil = undefined;
+    this.#isReturning = false;
+    this.#returnedAt = this.#options.clock.monotonic();
+    this.#options.onChange();
+  }
+
+  #eject(reason: EjectionReason): void {
+    const { clock, ejection, mayEject, onChange } = this.#options;
+    if (this.#ejectedUntil !== undefined && !this.#isReturning) return;
+    if (!mayEject(reason)) {
+      if (this.#isReturning) this.#return();
+      return;
+    }
+    const now = clock.monotonic();
+    const { baseMs, maxMs } = ejection;
+    const hasRecovered = !this.#isReturning &&
+      now - this.#returnedAt > 2 * this.#durationMs(baseMs, maxMs);
+    this.#inARow = hasRecovered ? 1 : this.#inARow + 1;
+    this.#ejectedUntil = now + this.#durationMs(baseMs, maxMs);
+    this.#isReturning = false;
+    this.#connectFailures = 0;
+    this.#errors = 0;
+    this.#latencies = 0;
+    this.ejections[reason]++;
+    onChange();
+  }
+
+  #durationMs(baseMs: number, maxMs: number): number {
+    return Math.min(maxMs, baseMs * 2 ** Math.max(0, this.#inARow - 1));
+  }
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { startTestGateway } from "../harness/gateway.ts";
+import { answer, RawUpstream } from "../harness/raw_upstream.ts";
+import { startReloadableGateway } from "../harness/reloadable_gateway.ts";
+import { freePort } from "../harness/free_port.ts";
+
+/** An upstream that answers every request with `text`. */
+function saying(text: string): RawUpstream {
+  return new RawUpstream(async (connection) => {
+    for (;;) {
+      await connection.request();
+      await connection.send(answer(text));
+    }
+  });
+}
+
+function backend(
+  ports: readonly number[],
+  more: Readonly<Record<string, unknown>> = {},
+) {
+  const endpoints = ports.map((port) => ({ host: "127.0.0.1", port }));
+  return {
+    routes: [{ backends: [{ backend: "fleet" }] }],
+    backends: [{ name: "fleet", endpoints, ...more }],
+  };
+}
+
+/** Sends requests one after the other; returns how often each text came back. */
+async function countResponses(
+  origin: string,
+  times: number,
+  init?: RequestInit,
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (let i = 0; i < times; i++) {
+    const response = await fetch(origin, init);
+    const text = `${response.status} ${await response.text()}`;
+    counts[text] = (counts[text] ?? 0) + 1;
+  }
+  return counts;
+}
+
+Deno.test("requests are spread over all endpoints of a backend", async () => {
+  await using one = saying("one");
+  await using two = saying("two");
+  await using gateway = await startTestGateway(
+    backend([one.port, two.port], { loadBalancing: { policy: "RoundRobin" } }),
+  );
+
+  const counts = await countResponses(gateway.origin, 40);
+
+  assert.deepEqual(counts, { "200 one": 20, "200 two": 20 });
+});
+
+for (const method of ["GET", "POST"]) {
+  Deno.test(`no ${method} fails when one of two endpoints refuses connections`, async () => {
+    await using alive = saying("alive");
+    await using gateway = await startTestGateway(
+      backend([freePort(), alive.port]),
+    );
+
+    const counts = await countResponses(gateway.origin, 40, {
+      method,
+      ...(method === "POST" && { body: "x".repeat(100_000) }),
+    });
+
+    assert.deepEqual(counts, { "200 alive": 40 });
+    const lines = gateway.accessLog;
+    for (const line of lines) assert.match(line, new RegExp(`:${alive.port} `));
+    const retried = lines.filter((line) => line.includes("retry.attempt=1"));
+    // Two failures eject the endpoint.
+    assert.equal(retried.length, 2);
+  });
+}
+
+Deno.test("a retry goes to another endpoint", async () => {
+  await using busy = new RawUpstream(async (connection) => {
+    for (;;) {
+      await connection.request();
+      await connection.send(
+        "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy",
+      );
+    }
+  });
+  await using free = saying("free");
+  const config = backend([busy.port, free.port], { ejection: { errors: 0 } });
+  await using gateway = await startTestGateway({
+    ...config,
+    routes: [{
+      backends: [{ backend: "fleet" }],
+      retry: { attempts: 1, codes: [503], backoff: "1ms" },
+    }],
+  });
+
+  assert.deepEqual(await countResponses(gateway.origin, 40), {
+    "200 free": 40,
+  });
+});
+
+Deno.test("an endpoint that is removed by a reload finishes its requests", async () => {
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  const { promise: mayAnswer, resolve: answerNow } = Promise.withResolvers<
+    void
+  >();
+  await using slow = new RawUpstream(async (connection) => {
+    await connection.request();
+    asked();
+    await mayAnswer;
+    await connection.send(answer("late"));
+  });
+  await using other = saying("other");
+  await using gateway = await startReloadableGateway([
+    backend([slow.port]),
+  ]);
+  const pending = fetch(gateway.origin);
+  await isAsked;
+
+  await gateway.reload([backend([other.port])]);
+  answerNow();
+
+  assert.equal(await (await pending).text(), "late");
+  assert.equal(await (await fetch(gateway.origin)).text(), "other");
+});
