@@ -8,6 +8,7 @@ import {
   isIpAddress,
   preciseHostname,
 } from "./schema/scalars.ts";
+import { pricesSchema } from "./prices.ts";
 import * as s from "./schema/schema.ts";
 
 /** Largest value of `config.workers`. */
@@ -179,6 +180,10 @@ export const settingsSchema = s.refine(
     policyApiGroup: s.field(
       "API group of `GatewayPolicy` and `GatewayBackend` in this file, if not `policy.gateway.internal`.",
       s.optional(preciseHostname),
+    ),
+    prices: s.field(
+      "Prices of LLM models, for `rateLimit` budgets in money, logs and metrics.",
+      s.withDefault(pricesSchema, {}),
     ),
     limits: s.field(
       "Size limits of requests, on all listeners.",

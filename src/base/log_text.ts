@@ -42,3 +42,10 @@ function escapeCharacter(character: string): string {
 function escapeUnit(unit: string): string {
   return "\\u" + unit.charCodeAt(0).toString(16).padStart(4, "0");
 }
+/** Billionths of a US dollar in a dollar: amounts of money are whole numbers of them. */
+export const NANO_USD = 1e9;
+
+/** Formats an amount of money in US dollars without an exponent, such as `0.000125`. */
+export function formatUsd(nanoUsd: number): string {
+  return (nanoUsd / NANO_USD).toFixed(9).replace(/\.?0+$/, "");
+}

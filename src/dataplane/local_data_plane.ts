@@ -4,6 +4,7 @@ import { createEvenSequence } from "../proxy/even_sequence.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
+import { PriceBook } from "../llm/cost/price_book.ts";
 import {
   type Compiled,
   compileInSlices,
@@ -46,8 +47,11 @@ import {
 import { StagedConfiguration } from "./staged_configuration.ts";
 
 /** Dependencies of the data plane. */
-export interface LocalDataPlaneOptions
-  extends Omit<RequestPathOptions, "snapshots" | "upstreams" | "debugging"> {
+export interface LocalDataPlaneOptions extends
+  Omit<
+    RequestPathOptions,
+    "snapshots" | "upstreams" | "debugging" | "prices"
+  > {
   /** The kinds of policies that resources can have. */
   readonly policies: PolicyRegistry;
   /** Handles requests to the web UI on gateways. */
@@ -88,11 +92,16 @@ export class LocalDataPlane implements DataPlane {
       ...options,
       log: options.logger.module("proxy"),
     });
-    this.#state = new PolicyState(options);
+    const prices = new PriceBook(options.settings.prices, {
+      clock: options.clock,
+      log: options.logger.module("ratelimit"),
+    });
+    this.#state = new PolicyState({ ...options, prices });
     this.#listeners = createListeners({
       ...options,
       random: createEvenSequence(options.random),
       snapshots: this.#snapshots,
+      prices,
       upstreams: this.#upstreams,
       debugging: this.#debugging,
     });

@@ -6,6 +6,7 @@ import {
   noDocumentCache,
   type SharedDocuments,
 } from "../identity/documents/document_cache.ts";
+import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { LoginState } from "../oauth/login_state.ts";
 import {
   LocalRegistrationTurns,
@@ -31,6 +32,7 @@ export interface PolicyStateOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly prices: PriceBook;
   /** State of several data planes; by default, this one has its own. */
   readonly shared?: SharedPolicyState | undefined;
 }
@@ -99,6 +101,7 @@ export class PolicyState {
         logins: this.#logins,
         registrations: this.#registrations,
         counters,
+        prices: this.#options.prices,
         globalLimiter(config, { connectionOf, hide }) {
           const place = limiterPlace(config, settings.kv, connectionOf);
           if (place === undefined) return undefined;

@@ -1,6 +1,7 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
+import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
@@ -27,6 +28,7 @@ export interface RequestPathOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly snapshots: SnapshotStore;
+  readonly prices: PriceBook;
   readonly upstreams: Upstreams;
   readonly debugging: Debugging;
   /** Returns where the connections of a port are counted, of several data planes too; by default, by its server. */
@@ -44,6 +46,7 @@ export function createListeners(options: RequestPathOptions): Listeners {
     snapshots: options.snapshots,
     forwarder: createForwarder(options),
     clock,
+    prices: options.prices,
     random: options.random,
     trustsPeer: trustedProxies(settings.trustedProxies),
     maxBodyBytes: settings.limits.maxBodyBytes,

@@ -18,6 +18,7 @@ import {
   LocalRegistrationTurns,
   type RegistrationTurns,
 } from "./mcp/registration_turns.ts";
+import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { CounterLease } from "../ratelimit/local/counter_store.ts";
 import type { GlobalLimiter } from "../ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
@@ -46,6 +47,8 @@ export interface PolicyServices {
   readonly registrations: RegistrationTurns;
   /** Budgets of this process. */
   readonly counters: Pick<CounterLease, "limit">;
+  /** Warns of models whose price is not known. */
+  readonly prices: Pick<PriceBook, "warnUnknown">;
   /** Returns the limiter of a `global` block; `undefined` when this process does not have that kind. */
   globalLimiter(
     config: GlobalRateLimit,
@@ -70,6 +73,7 @@ export function noopServices(): PolicyServices {
     logins: createMemoryLoginState(clock),
     registrations: new LocalRegistrationTurns(clock),
     counters: new LocalCounterStore(clock).lease(),
+    prices: { warnUnknown() {} },
     globalLimiter: () => undefined,
   };
 }

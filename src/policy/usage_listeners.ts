@@ -1,10 +1,18 @@
 import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
+import type { Cost, ServedModel } from "../llm/cost/price_book.ts";
 import type { TokenUsage } from "../llm/usage/token_usage.ts";
 import type { PolicyContext } from "./policy.ts";
 import { defineSlot } from "./slot.ts";
 
-/** Receives the tokens that a request used. */
-export type UsageListener = (usage: TokenUsage) => void;
+/** Tokens that a request used, and what they cost. */
+export interface MeteredUsage extends TokenUsage {
+  readonly cost: Cost;
+  /** Price list entry that the cost is from. */
+  readonly served: ServedModel;
+}
+
+/** Receives what a request used. */
+export type UsageListener = (usage: MeteredUsage) => void;
 
 /** Policies that need the token usage of a request. */
 export interface UsageListeners {

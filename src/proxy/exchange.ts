@@ -2,6 +2,7 @@ import { addressIncludes } from "../base/bind_address.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import type { PriceBook } from "../llm/cost/price_book.ts";
 import { detectLlmApi } from "../llm/llm_api.ts";
 import type { RunningPolicy } from "../policy/policy.ts";
 import type { Slots } from "../policy/slot.ts";
@@ -27,6 +28,7 @@ import type { RequestTrace } from "./trace/request_trace.ts";
 export interface ExchangeOptions {
   readonly snapshots: SnapshotStore;
   readonly clock: Clock;
+  readonly prices: PriceBook;
 }
 
 /**
@@ -60,15 +62,17 @@ export class Exchange implements RequestFacts {
   error: GatewayError | undefined;
   /** Set once the response is on its way to the client. */
   response: ResponseMessage | undefined;
+  readonly #prices: PriceBook;
   #trace: RequestTrace | undefined;
   #context: RequestContext | undefined;
 
   constructor(
     request: RequestMessage,
     arrivedOn: PortId,
-    { snapshots, clock }: ExchangeOptions,
+    { snapshots, clock, prices }: ExchangeOptions,
   ) {
     this.request = request;
+    this.#prices = prices;
     this.snapshot = snapshots.current;
     this.port = arrivedOn.port;
     this.#arrivedOn = arrivedOn;
@@ -131,7 +135,9 @@ export class Exchange implements RequestFacts {
     const api = detectLlmApi("POST", originalRequest.target) ??
       detectLlmApi(method, target) ?? listeners?.api;
     if (listeners !== undefined || api !== undefined) {
-      this.meter = new TokenMeter(api, listeners);
+      const host = this.routed.backend?.host;
+      const options = { prices: this.#prices, host };
+      this.meter = new TokenMeter(api, options, listeners);
     }
     return this.meter;
   }

@@ -1,11 +1,22 @@
+import { NANO_USD } from "../base/log_text.ts";
 import { type CalendarRule, calendarWindows } from "./calendar.ts";
 
-/** Tokens that a request used. */
+/** Tokens and money that a request used. */
 export interface Use {
   /** Input and output. */
   readonly tokens: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** In billionths of a US dollar, as are the numbers of budgets of this unit. */
+  readonly usd: number;
+}
+
+/** Returns an amount as people read it: money in US dollars. */
+export function shownAmount(
+  unit: BudgetDefinition["unit"],
+  amount: number,
+): number {
+  return unit === "usd" ? amount / NANO_USD : amount;
 }
 
 /** Returns what a budget is charged for a use; 0 for a request budget, which `take` charges. */
@@ -77,7 +88,7 @@ export function passWindows(
   return { openedAt: start, used: left };
 }
 
-/** A budget as headers, log and trace show it. */
+/** A budget as headers, log and trace show it: money in US dollars. */
 export interface BudgetReading {
   readonly unit: BudgetDefinition["unit"];
   /** Base and burst together. */

@@ -46,7 +46,7 @@ class CalendarWindows {
   }
 }
 
-/** One for each unit and time zone in use. */
+/** Windows by unit and time zone. */
 const known = new Map<string, CalendarWindows>();
 
 /** Returns the windows of a rule. @throws {RangeError} On use, if there is no such time zone. */

@@ -1,5 +1,9 @@
 import { describeError } from "../base/errors.ts";
-import type { BudgetDefinition, BudgetReading } from "./budget.ts";
+import {
+  type BudgetDefinition,
+  type BudgetReading,
+  shownAmount,
+} from "./budget.ts";
 import type { KvLimiterState } from "./kv/kv_description.ts";
 import type { ServiceLimiterState } from "./service/service_limiter.ts";
 
@@ -37,7 +41,7 @@ export interface GlobalLimitReading
   readonly keys?: number;
   /** Requests that this process can admit without contacting the store, over all keys. */
   readonly leased?: number;
-  /** Tokens not yet visible to other processes, over all keys. */
+  /** Tokens or US dollars not yet visible to other processes, over all keys. */
   readonly pending?: number;
 }
 
@@ -94,12 +98,12 @@ export function readKvLimit(
   return {
     name,
     unit,
-    limit: base + burst,
+    limit: shownAmount(unit, base + burst),
     windowMs,
     ...(least && { remaining: least.remaining, resetMs: least.resetMs }),
     keys: known,
     leased,
-    pending,
+    pending: shownAmount(unit, pending),
   };
 }
 

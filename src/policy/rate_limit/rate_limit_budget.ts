@@ -1,6 +1,7 @@
 import type { GlobalRateLimit, LocalLimit } from "./rate_limit_schema.ts";
 import type { BudgetDefinition } from "../../ratelimit/budget.ts";
-import { windowUnits } from "./window_units.ts";
+import { formatUsd, NANO_USD } from "../../base/log_text.ts";
+import { type WindowUnit, windowUnits } from "./window_units.ts";
 
 /** An entry of `global.descriptors`. */
 type Descriptor = GlobalRateLimit["descriptors"][number];
@@ -11,7 +12,7 @@ export type BudgetConfig = LocalLimit | Descriptor;
 /** Returns the budget that an entry defines. */
 export function budgetOf(config: BudgetConfig): BudgetDefinition {
   const { burst = 0, timeZone = "UTC" } = config;
-  const window = windowUnits[config.unit];
+  const window = windowUnits[windowUnitOf(config)];
   return {
     ...amountOf(config),
     burst,
@@ -23,8 +24,11 @@ export function budgetOf(config: BudgetConfig): BudgetDefinition {
 }
 
 function amountOf(
-  { requests, tokens, inputTokens, outputTokens }: BudgetConfig,
+  { requests, tokens, inputTokens, outputTokens, cost }: BudgetConfig,
 ): Pick<BudgetDefinition, "unit" | "base"> {
+  if (cost !== undefined) {
+    return { unit: "usd", base: Math.round(cost.usd * NANO_USD) };
+  }
   if (tokens !== undefined) return { unit: "tokens", base: tokens };
   if (inputTokens !== undefined) {
     return { unit: "inputTokens", base: inputTokens };
@@ -57,9 +61,10 @@ export function budgetsOf(
 export function describeAmount(config: BudgetConfig): string {
   const { unit, base } = budgetOf(config);
   const name = unitNames[unit];
-  return `${base} ${base === 1 ? name.slice(0, -1) : name} ${
-    describeWindow(config)
-  }`;
+  const amount = unit === "usd"
+    ? `${formatUsd(base)} USD`
+    : `${base} ${base === 1 ? name.slice(0, -1) : name}`;
+  return `${amount} ${describeWindow(config)}`;
 }
 
 /** Describes what a budget counts, without its numbers, such as `requests per minute`. */
@@ -72,9 +77,16 @@ const unitNames = {
   tokens: "tokens",
   inputTokens: "input tokens",
   outputTokens: "output tokens",
+  usd: "cost",
 } as const satisfies Record<BudgetDefinition["unit"], string>;
 
-function describeWindow({ unit, timeZone }: BudgetConfig): string {
-  const window = `per ${windowUnits[unit].name}`;
+function describeWindow(config: BudgetConfig): string {
+  const { timeZone } = config;
+  const window = `per ${windowUnits[windowUnitOf(config)].name}`;
   return timeZone === undefined ? window : `${window} of ${timeZone}`;
+}
+
+function windowUnitOf({ unit, cost }: BudgetConfig): WindowUnit {
+  // The schema requires one of them.
+  return unit ?? cost?.unit ?? "Seconds";
 }

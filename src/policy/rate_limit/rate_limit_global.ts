@@ -55,7 +55,8 @@ interface Descriptor extends Omit<DescriptorUse, "entries"> {
 /** One `global` block. */
 export class GlobalLimits {
   readonly bodyUse: BodyUse | undefined;
-  readonly countsTokens: boolean;
+  /** Units that it counts. */
+  readonly units: readonly BudgetDefinition["unit"][];
   readonly domain: string;
   readonly #names: readonly string[];
   readonly #limiter: GlobalLimiter;
@@ -78,9 +79,7 @@ export class GlobalLimits {
         ? []
         : [compileDescriptor(config, index, budget, dependencies)];
     });
-    this.countsTokens = this.#descriptors.some(({ budget }) =>
-      budget.unit !== "requests"
-    );
+    this.units = this.#descriptors.map(({ budget }) => budget.unit);
     this.bodyUse = joinBodyUses(
       this.#descriptors.flatMap(({ when, entries }) =>
         [when, ...entries.map(({ value }) => value)].map((each) =>

@@ -1,4 +1,5 @@
 import type { HeaderList } from "../../http/header_list.ts";
+import { formatUsd, NANO_USD } from "../../base/log_text.ts";
 import type { BudgetReading } from "../../ratelimit/budget.ts";
 
 /** Headers that report limits to clients, in lower case. */
@@ -43,8 +44,8 @@ export function writeUsualHeaders(
       (reading.remaining === least.remaining && reading.resetMs > least.resetMs)
     ) least = reading;
   }
-  headers.set("x-ratelimit-limit", String(least.limit));
-  headers.set("x-ratelimit-remaining", String(least.remaining));
+  headers.set("x-ratelimit-limit", amountText(least, least.limit));
+  headers.set("x-ratelimit-remaining", amountText(least, least.remaining));
   headers.set("x-ratelimit-reset", String(seconds(least.resetMs)));
 }
 
@@ -58,7 +59,8 @@ function writeDraftHeaders(
   const states: string[] = [];
   const uses = new Map<string, number>();
   for (const reading of readings) {
-    const { limit, remaining, resetMs, unit, windowMs } = reading;
+    const { resetMs, windowMs } = reading;
+    const { unit, limit, remaining } = inWholeNumbers(reading);
     const window = seconds(windowMs);
     const base = `${limit}-${unit}-per-${window}s`;
     const use = (uses.get(base) ?? 0) + 1;
@@ -70,6 +72,22 @@ function writeDraftHeaders(
   }
   headers.set("ratelimit-policy", policies.join(", "));
   headers.set("ratelimit", states.join(", "));
+}
+
+/** Formats an amount of a budget; money as a decimal fraction of a dollar. */
+function amountText({ unit }: BudgetReading, amount: number): string {
+  return unit === "usd" ? formatUsd(amount * NANO_USD) : String(amount);
+}
+
+/** Returns the numbers of a budget for structured fields, which have integers: money in millionths of a dollar. */
+function inWholeNumbers({ unit, limit, remaining }: BudgetReading) {
+  return unit === "usd"
+    ? {
+      unit: "microusd",
+      limit: Math.round(limit * 1e6),
+      remaining: Math.floor(remaining * 1e6),
+    }
+    : { unit, limit, remaining };
 }
 
 /** Rounds up to whole seconds, so that the window is over after that time. */

@@ -1,5 +1,6 @@
 import type { LocalLimit } from "./rate_limit_schema.ts";
 import type { Variables } from "../../cel/variables.ts";
+import type { BudgetDefinition } from "../../ratelimit/budget.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
 import type { PolicyContext } from "../policy.ts";
@@ -35,7 +36,8 @@ export class LocalLimits {
   /** Budgets of every request; `undefined` when they depend on the request. */
   readonly fixed: readonly Budget[] | undefined;
   readonly bodyUse: BodyUse | undefined;
-  readonly countsTokens: boolean;
+  /** Units that it counts. */
+  readonly units: readonly BudgetDefinition["unit"][];
 
   constructor(
     scoped: readonly ScopedLimits[],
@@ -49,9 +51,7 @@ export class LocalLimits {
     this.bodyUse = joinBodyUses(
       this.#entries.flatMap(({ key, when }) => [key?.bodyUse, when?.bodyUse]),
     );
-    this.countsTokens = this.#entries.some(({ limit }) =>
-      limit.definition.unit !== "requests"
-    );
+    this.units = this.#entries.map(({ limit }) => limit.definition.unit);
   }
 
   /** All configured limits. */

@@ -7,6 +7,7 @@ import {
   readBodyVariables,
 } from "../expressions/body_variables.ts";
 import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
+import type { PolicyServices } from "../policy_services.ts";
 import { exposedHeaders } from "../http/cors.ts";
 import { denyingPolicy } from "../define_policy.ts";
 import type { CombinedLayer } from "../policy_kind.ts";
@@ -31,8 +32,7 @@ import {
   rejectUndecided,
 } from "./rate_limit_rejection.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
-import { onUsage } from "../usage_listeners.ts";
-import type { TokenUsage } from "../../llm/usage/token_usage.ts";
+import { type MeteredUsage, onUsage } from "../usage_listeners.ts";
 import type { Use } from "../../ratelimit/budget.ts";
 import { takeAll } from "../../ratelimit/local/take_all.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
@@ -66,6 +66,7 @@ export function createRateLimit(
   );
   return new RateLimitPolicy({
     clock: services.clock,
+    prices: services.prices,
     local,
     global: global.filter((each) => each !== undefined),
     mayRequestUsage: layers.every(({ config }) =>
@@ -79,6 +80,7 @@ export function createRateLimit(
 
 interface RateLimitOptions {
   readonly clock: Clock;
+  readonly prices: PolicyServices["prices"];
   readonly local: LocalLimits;
   readonly global: readonly GlobalLimits[];
   /** True if the gateway may change streamed chats so that the provider reports their usage. */
@@ -102,6 +104,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
   readonly #options: RateLimitOptions;
   readonly #bodyUse: BodyUse | undefined;
   readonly #countsTokens: boolean;
+  readonly #countsCost: boolean;
   /** Admission for all requests; `undefined` when it depends on the request. */
   readonly #fixed: Admission | undefined;
 
@@ -110,7 +113,10 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     this.#options = options;
     const all = [local, ...global];
     this.#bodyUse = joinBodyUses(all.map(({ bodyUse }) => bodyUse));
-    this.#countsTokens = all.some(({ countsTokens }) => countsTokens);
+    this.#countsTokens = all.some(({ units }) =>
+      units.some((unit) => unit !== "requests")
+    );
+    this.#countsCost = all.some(({ units }) => units.includes("usd"));
     this.#fixed = local.fixed && global.length === 0
       ? new Admission(clock, local.fixed)
       : undefined;
@@ -201,16 +207,22 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     if (!this.#countsTokens) return;
     onUsage(
       context,
-      (usage) => admission.debit(useOf(usage)),
+      (usage) => {
+        if (this.#countsCost && !usage.cost.isKnown) {
+          this.#options.prices.warnUnknown(usage.served);
+        }
+        admission.debit(useOf(usage));
+      },
       this.#options.mayRequestUsage,
     );
   }
 }
 
 function useOf(
-  { totalTokens, inputTokens, outputTokens }: TokenUsage,
+  { totalTokens, inputTokens, outputTokens, cost }: MeteredUsage,
 ): Use {
-  return { tokens: totalTokens, inputTokens, outputTokens };
+  const usd = cost.nanoUsd;
+  return { tokens: totalTokens, inputTokens, outputTokens, usd };
 }
 
 /** The code of the kind. */

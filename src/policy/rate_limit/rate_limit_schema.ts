@@ -6,6 +6,27 @@ import { isTimeZone } from "../../ratelimit/calendar.ts";
 import { calendarUnits, type WindowUnit } from "./window_units.ts";
 
 const amount = s.integer(1, 2 ** 31 - 1);
+const windowUnit = s.oneOf([
+  "Seconds",
+  "Minutes",
+  "Hours",
+  "Days",
+  "Weeks",
+  "Months",
+]);
+const cost = s.object({
+  usd: s.field(
+    "US dollars.",
+    s.refine(
+      s.number(),
+      s.rule(
+        (usd) => usd >= 0.000_001 && usd <= 1_000_000,
+        "expected an amount from 0.000001 to 1000000",
+      ),
+    ),
+  ),
+  unit: s.field("Window, as `unit` of other limits.", windowUnit),
+});
 const timeZone = s.named(
   "time zone",
   s.checkedText(isTimeZone, 'a time zone such as "Europe/Berlin"'),
@@ -24,9 +45,13 @@ const budgetEntries = {
     "LLM output tokens for each `unit`, including reasoning.",
     s.optional(amount),
   ),
+  cost: s.field(
+    "Money for each `unit`: what the tokens cost at the prices of `config.prices`.",
+    s.optional(cost),
+  ),
   unit: s.field(
     "Window. One of `Seconds`, `Minutes` or `Hours` opens with the first request that it counts; `Days`, `Weeks` (from Monday) and `Months` are those of the calendar.",
-    s.oneOf(["Seconds", "Minutes", "Hours", "Days", "Weeks", "Months"]),
+    s.optional(windowUnit),
   ),
   timeZone: s.field(
     "Time zone of `Days`, `Weeks` and `Months`, such as `Europe/Berlin`; `UTC` by default.",
@@ -47,11 +72,27 @@ const oneAmount = s.exactlyOne(
   "tokens",
   "inputTokens",
   "outputTokens",
+  "cost",
 );
-const zoneOfCalendar = s.rule<
-  { readonly unit: WindowUnit; readonly timeZone?: string | undefined }
->(
-  ({ unit, timeZone }) => timeZone === undefined || calendarUnits.has(unit),
+interface Window {
+  readonly unit?: WindowUnit | undefined;
+  readonly cost?: { readonly unit: WindowUnit } | undefined;
+  readonly timeZone?: string | undefined;
+}
+const oneUnit = s.rule<Window>(
+  ({ unit, cost }) => (unit === undefined) !== (cost === undefined),
+  ({ cost }) =>
+    cost === undefined
+      ? '"unit" is required'
+      : 'expected "unit" inside of "cost" only',
+  ({ cost }) => cost === undefined ? [] : ["unit"],
+);
+const zoneOfCalendar = s.rule<Window>(
+  ({ unit, cost, timeZone }) => {
+    const window = unit ?? cost?.unit;
+    return timeZone === undefined || window === undefined ||
+      calendarUnits.has(window);
+  },
   'expected no time zone: it is for the units "Days", "Weeks" and "Months"',
   () => ["timeZone"],
 );
@@ -69,6 +110,7 @@ const localLimit = s.refine(
     ),
   }),
   oneAmount,
+  oneUnit,
   zoneOfCalendar,
 );
 
@@ -93,6 +135,7 @@ const descriptor = s.refine(
     ),
   }),
   oneAmount,
+  oneUnit,
   zoneOfCalendar,
 );
 

@@ -1,4 +1,4 @@
-import type { BudgetReading } from "../../ratelimit/budget.ts";
+import { type BudgetReading, shownAmount } from "../../ratelimit/budget.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
 import type { DescriptorReading } from "../../ratelimit/global_limiter.ts";
 import type {
@@ -76,7 +76,7 @@ function entryOf(
 
 function skipped({ name, definition }: Limit): RateLimitEntry {
   const { unit, base, burst, windowMs } = definition;
-  const limit = base + burst;
+  const limit = shownAmount(unit, base + burst);
   return entryOf(
     name,
     { unit, limit, remaining: limit, resetMs: windowMs, windowMs },

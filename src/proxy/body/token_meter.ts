@@ -6,6 +6,7 @@ import {
   createDecoder,
   responseLimits,
 } from "../../llm/format/content_decoder.ts";
+import type { PriceBook } from "../../llm/cost/price_book.ts";
 import { withIncludeUsage } from "../../llm/usage/include_usage.ts";
 import {
   detectLlmApi,
@@ -30,6 +31,7 @@ import {
 } from "../../llm/usage/usage_scanner.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type {
+  MeteredUsage,
   UsageListener,
   UsageListeners,
 } from "../../policy/usage_listeners.ts";
@@ -37,6 +39,13 @@ import { assertReadableContent } from "../../policy/expressions/readable_content
 import { MeteredBody } from "./metered_body.ts";
 
 const noListeners = { listeners: [], mayRequestUsage: true };
+
+/** Dependencies of a meter. */
+export interface TokenMeterOptions {
+  readonly prices: PriceBook;
+  /** Host of the backend: prices depend on the provider. */
+  readonly host: string | undefined;
+}
 
 /** Counts the tokens of one request: reads the response while it streams, and asks the provider for usage that it reports only on request. */
 export class TokenMeter {
@@ -52,17 +61,20 @@ export class TokenMeter {
   #isOver = false;
   /** Usage in the head of the response. */
   #stated: TokenUsage | undefined;
-  #usage: TokenUsage | undefined;
+  #usage: MeteredUsage | undefined;
+  readonly #options: TokenMeterOptions;
   #decoding: Promise<void> | undefined;
 
   constructor(
     api: LlmApi | undefined,
+    options: TokenMeterOptions,
     { listeners, mayRequestUsage }: Pick<
       UsageListeners,
       "listeners" | "mayRequestUsage"
     > = noListeners,
   ) {
     this.#api = api;
+    this.#options = options;
     this.#listeners = listeners;
     this.#mayRequestUsage = mayRequestUsage;
   }
@@ -73,7 +85,7 @@ export class TokenMeter {
   }
 
   /** Returns the usage of the request once it is over. */
-  get usage(): TokenUsage | undefined {
+  get usage(): MeteredUsage | undefined {
     return this.#usage;
   }
 
@@ -90,6 +102,8 @@ export class TokenMeter {
     // The path may have been rewritten to the one that the provider knows.
     this.#target = request.target;
     this.#api ??= detectLlmApi(request.method, request.target);
+    const { prices } = this.#options;
+    if (!prices.isLoaded) await prices.load();
     // Without a known API, an estimate is never charged.
     if (this.#listeners.length === 0 || this.api === undefined) return;
     const { headers } = request;
@@ -214,7 +228,10 @@ export class TokenMeter {
     this.#isOver = true;
     if (usage === undefined) return;
     const model = usage.responseModel ?? readPathModel(this.#target);
-    this.#usage = { ...usage, responseModel: model };
+    const { prices, host } = this.#options;
+    const served = { model, host };
+    const cost = prices.price(served, usage);
+    this.#usage = { ...usage, responseModel: model, cost, served };
     for (const listener of this.#listeners) listener(this.#usage);
   }
 }

@@ -1,3 +1,4 @@
+import { NANO_USD } from "../../base/log_text.ts";
 import { llmApiFacts } from "../../llm/llm_api.ts";
 import type { TokenMeter } from "../body/token_meter.ts";
 import { describeError } from "../../base/errors.ts";
@@ -152,5 +153,6 @@ function describeUsage(
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
     debit: usage.totalTokens,
+    ...(usage.cost.isKnown && { costUsd: usage.cost.nanoUsd / NANO_USD }),
   };
 }

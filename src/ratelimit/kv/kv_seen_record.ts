@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import {
   type BudgetDefinition,
   type BudgetReading,
+  shownAmount,
   windowEnd,
 } from "../budget.ts";
 import { type BudgetRecord, enterWindow, isOver } from "./kv_record.ts";
@@ -112,8 +113,9 @@ export class SeenRecord {
 
   #reading(available: number, resetMs: number): BudgetReading {
     const { unit, base, burst, windowMs } = this.#budget;
-    const limit = base + burst;
-    const remaining = Math.min(limit, Math.max(0, available));
+    const limit = shownAmount(unit, base + burst);
+    const left = Math.min(base + burst, Math.max(0, available));
+    const remaining = shownAmount(unit, left);
     return { unit, limit, remaining, resetMs, windowMs };
   }
 }

@@ -3,6 +3,7 @@ import {
   type BudgetDefinition,
   type BudgetReading,
   passWindows,
+  shownAmount,
   type Use,
   windowEnd,
   windowStart,
@@ -92,8 +93,8 @@ export function readWindow(
   const remaining = Math.max(0, limit - window.used);
   return {
     unit,
-    limit,
-    remaining,
+    limit: shownAmount(unit, limit),
+    remaining: shownAmount(unit, remaining),
     resetMs: resetMs(window, definition, now),
     windowMs,
   };

@@ -62,7 +62,9 @@ export interface LimitCounts extends LimitPlace {
   /** Since the limit came into force; so are the following counts. */
   readonly admitted: number;
   readonly refused: number;
-  readonly tokens: number;
+  /** Tokens or US dollars charged. */
+  readonly charged: number;
+  readonly unit: BudgetDefinition["unit"];
 }
 
 /** Returns what equal limits have in common: all but `base` and `burst`, so that a changed number keeps what was used. */

@@ -20,7 +20,8 @@ export interface BudgetOwner extends Limit, WindowRules {
   time(now: number): number;
   admitted: number;
   refused: number;
-  tokens: number;
+  /** Tokens or billionths of a US dollar. */
+  chargedUnits: number;
 }
 
 /** Budget that one thread uses. */
@@ -56,7 +57,7 @@ export class LocalBudget implements Budget, BudgetWindow {
     const { definition } = this.limit;
     const amount = checkedAmount(definition.unit, use);
     if (amount === 0) return;
-    this.limit.tokens += amount;
+    this.limit.chargedUnits += amount;
     // This object may have been evicted while the response was in progress.
     const budget = this.limit.budget(this.key, now);
     charge(budget, definition, amount, budget.#settle(now));

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Clock, systemClock } from "../../base/clock.ts";
-import type { BudgetDefinition } from "../budget.ts";
+import { type BudgetDefinition, shownAmount } from "../budget.ts";
 import { CLOSED, readWindow } from "./budget_window.ts";
 import {
   type Limit,
@@ -29,7 +29,7 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
   readonly order = 0;
   admitted = 0;
   refused = 0;
-  tokens = 0;
+  chargedUnits = 0;
   evictedKeys = 0;
   /** Numbers in force: those of the oldest configuration that uses the limit. */
   #current: LimitUser;
@@ -95,12 +95,20 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
 
   release(): void {}
 
+  get unit(): BudgetDefinition["unit"] {
+    return this.definition.unit;
+  }
+
+  get charged(): number {
+    return shownAmount(this.unit, this.chargedUnits);
+  }
+
   get keys(): number {
     return this.#budgets.size;
   }
 
   describe(now: number): LimitReading {
-    const { scope, name, keys, evictedKeys, admitted, refused, tokens } = this;
+    const { scope, name, keys, evictedKeys, admitted, refused, charged } = this;
     const unused = { used: 0, openedAt: CLOSED };
     let least = readWindow(unused, this, this.time(now));
     let overshoot = 0;
@@ -109,8 +117,14 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
       if (reading.remaining < least.remaining) least = reading;
       overshoot += budget.overshoot(now);
     }
-    const counts = { keys, evictedKeys, admitted, refused, tokens };
-    return { scope, name, ...least, overshoot, ...counts };
+    const counts = { keys, evictedKeys, admitted, refused, charged };
+    return {
+      scope,
+      name,
+      ...least,
+      overshoot: shownAmount(this.unit, overshoot),
+      ...counts,
+    };
   }
 
   #selectUser(): void {

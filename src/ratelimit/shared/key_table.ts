@@ -10,7 +10,7 @@ export const NONE = 0;
 export const count = {
   admitted: 0,
   refused: 1,
-  tokens: 2,
+  charged: 2,
   evictedKeys: 3,
 } as const;
 const COUNTS = 4;

@@ -21,7 +21,7 @@ export interface SharedBudgetOwner extends Limit, WindowRules {
   use(key: KeyHash | undefined, time: number): BudgetWindow;
   /** Returns the settled window of a key, or a full one for a key that is not there; valid until the next call. */
   peek(key: KeyHash | undefined, time: number): BudgetWindow;
-  count(what: "admitted" | "refused" | "tokens", by: number): void;
+  count(what: "admitted" | "refused" | "charged", by: number): void;
 }
 
 /** Budget that threads share. Each call holds the limit, some hundred nanoseconds. */
@@ -73,7 +73,7 @@ export class SharedBudget implements Budget {
     try {
       const window = limit.use(this.#key, time);
       charge(window, limit.definition, amount, time);
-      limit.count("tokens", amount);
+      limit.count("charged", amount);
     } finally {
       limit.release();
     }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { BudgetDefinition } from "../budget.ts";
+import { type BudgetDefinition, shownAmount } from "../budget.ts";
 import {
   type BudgetWindow,
   CLOSED,
@@ -139,7 +139,7 @@ export class SharedLimit implements SharedBudgetOwner {
       : this.#settled(record, time);
   }
 
-  count(what: "admitted" | "refused" | "tokens", by: number): void {
+  count(what: "admitted" | "refused" | "charged", by: number): void {
     this.#memory.table.increase(count[what], by);
   }
 
@@ -154,7 +154,8 @@ export class SharedLimit implements SharedBudgetOwner {
       evictedKeys: table.count(count.evictedKeys),
       admitted: table.count(count.admitted),
       refused: table.count(count.refused),
-      tokens: table.count(count.tokens),
+      charged: shownAmount(this.definition.unit, table.count(count.charged)),
+      unit: this.definition.unit,
     };
   }
 
@@ -177,7 +178,12 @@ export class SharedLimit implements SharedBudgetOwner {
       }
       lock.release();
     }
-    return { ...this.counts(), ...least, overshoot };
+    const { unit } = this.definition;
+    return {
+      ...this.counts(),
+      ...least,
+      overshoot: shownAmount(unit, overshoot),
+    };
   }
 
   /** Returns who holds the limit now. */

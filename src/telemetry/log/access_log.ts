@@ -5,6 +5,7 @@ import {
   type LogFormat,
   quote,
 } from "../../base/log_text.ts";
+import { formatUsd } from "../../base/log_text.ts";
 import { hideSignatures } from "../../base/redaction.ts";
 import type { FinishedRequest, FinishedUsage } from "./finished_request.ts";
 
@@ -112,6 +113,8 @@ function addUsage(usage: FinishedUsage, add: Add): void {
   }
   add("gen_ai.usage.output_tokens", usage.outputTokens);
   if (usage.estimated) add("gen_ai.usage.estimated", "true");
+  const { nanoUsd, isKnown } = usage.cost;
+  if (isKnown) add("llm.cost_usd", formatUsd(nanoUsd));
 }
 
 function toMilliseconds(duration: number): string {

@@ -52,6 +52,8 @@ export interface FinishedUsage {
   readonly cachedInputTokens: number | undefined;
   /** Some counts are estimated: the provider has not reported them. */
   readonly estimated: boolean;
+  /** Billionths of a US dollar; whether the model has a price. */
+  readonly cost: { readonly nanoUsd: number; readonly isKnown: boolean };
   /** Model that the response names, or else the path of the request. */
   readonly responseModel: string | undefined;
 }

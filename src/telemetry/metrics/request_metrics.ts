@@ -1,4 +1,5 @@
 import { httpMethods } from "../../api/resources/http_method.ts";
+import { NANO_USD } from "../../base/log_text.ts";
 import type { FinishedRequest } from "../log/finished_request.ts";
 import type { Counter, Histogram, MetricRegistry } from "./metrics.ts";
 
@@ -125,6 +126,8 @@ interface LlmSeries {
   readonly output: Counter;
   /** Created with the first cached token. */
   cachedInput: Counter | undefined;
+  /** US dollars, or responses without a price. */
+  readonly cost: Counter;
 }
 
 /** Adds the token metrics; the returned function counts a request in them. */
@@ -142,25 +145,38 @@ function addLlmMetrics(
     "LLM responses by source of their token counts: the provider, or an estimate",
     [...served, "usage_source"],
   );
+  const cost = registry.counter(
+    "gateway_llm_cost_usd_total",
+    "Cost of LLM responses in US dollars, of models with a price",
+    [...served, "model"],
+  );
+  const unpriced = registry.counter(
+    "gateway_llm_unpriced_answers_total",
+    "LLM responses of models without a price",
+    [...served, "model"],
+  );
   const known = new KnownSeries<LlmSeries>();
   return ({ route = "", backend = "", usage }) => {
     if (usage === undefined) return;
     const { responseModel: model = "", cachedInputTokens = 0 } = usage;
     const source = usage.estimated ? "estimated" : "reported";
+    const { isKnown, nanoUsd } = usage.cost;
     const labelsOf = (type: string) =>
       tokens.labels(route, backend, model, type);
     const series = known.get(
-      `${route}\0${backend}\0${source}\0${model}`,
+      `${route}\0${backend}\0${source}\0${isKnown}\0${model}`,
       () => ({
         responses: responses.labels(route, backend, source),
         input: labelsOf("input"),
         output: labelsOf("output"),
         cachedInput: undefined,
+        cost: (isKnown ? cost : unpriced).labels(route, backend, model),
       }),
     );
     series.responses.inc();
     series.input.inc(usage.inputTokens);
     series.output.inc(usage.outputTokens);
+    series.cost.inc(isKnown ? nanoUsd / NANO_USD : 1);
     if (cachedInputTokens === 0) return;
     series.cachedInput ??= labelsOf("cached_input");
     series.cachedInput.inc(cachedInputTokens);

@@ -35,7 +35,9 @@ interface LocalLimitReading {
   readonly name: string;
   readonly admitted: number;
   readonly refused: number;
-  readonly tokens: number;
+  /** Tokens or, if `unit` is `usd`, US dollars. */
+  readonly charged: number;
+  readonly unit: string;
   readonly keys: number;
   readonly evictedKeys: number;
 }
@@ -165,7 +167,14 @@ function addLocalLimitMetrics(
     "gateway_rate_limit_tokens_total",
     "LLM tokens charged to a local limit",
     labelNames,
-    perLimit(({ tokens }) => tokens),
+    perLimit(({ unit, charged }) => unit === "usd" ? 0 : charged),
+  );
+  registry.computed(
+    "counter",
+    "gateway_rate_limit_cost_usd_total",
+    "US dollars charged to a local limit",
+    labelNames,
+    perLimit(({ unit, charged }) => unit === "usd" ? charged : 0),
   );
   registry.computed(
     "gauge",

@@ -88,7 +88,7 @@ const traceMessage = s.variant("type", [
       /** Such as `10 requests per 1m` or `domain/user=anna`. */
       name: s.string(),
       unit: s.openText<
-        "requests" | "tokens" | "inputTokens" | "outputTokens"
+        "requests" | "tokens" | "inputTokens" | "outputTokens" | "usd"
       >(),
       limit: s.number(),
       remaining: s.number(),
@@ -129,6 +129,8 @@ const traceMessage = s.variant("type", [
     inputTokens: s.number(),
     outputTokens: s.number(),
     debit: s.number(),
+    /** US dollars; omitted when the model has no price. */
+    costUsd: s.optional(s.number()),
   }),
   /** The reader was too slow: this many events are missing here. */
   event("eventsDropped", { count: s.number() }),

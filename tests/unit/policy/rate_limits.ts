@@ -80,5 +80,7 @@ export function asUser(sub: string | undefined): PolicyContext {
 /** Reports to the policies that the request used so many tokens. */
 export function use({ slots }: PolicyContext, totalTokens: number): void {
   const { listeners = [] } = slots.get(usageListeners) ?? {};
-  for (const listener of listeners) listener({ totalTokens } as never);
+  for (const listener of listeners) {
+    listener({ totalTokens, cost: { nanoUsd: 0, isKnown: true } } as never);
+  }
 }

@@ -250,7 +250,9 @@ Deno.test("tokens are charged when usage is known, to the user who asked, also a
     const shown = await send(policy, on);
     const { listeners = [] } = on.slots.get(usageListeners) ?? {};
     const uses = listeners.map((listener) => (totalTokens: number) =>
-      listener({ totalTokens } as never)
+      listener(
+        { totalTokens, cost: { nanoUsd: 0, isKnown: true } } as never,
+      )
     );
     return { shown, uses };
   };
@@ -266,7 +268,7 @@ Deno.test("tokens are charged when usage is known, to the user who asked, also a
   assert.equal(third.shown, "429 100/0/60");
   assert.deepEqual(third.uses, []);
   assert.equal((await begin("otto")).shown.slice(0, 3), "200");
-  assert.equal(process.counters.describe()[0]?.tokens, 1130);
+  assert.equal(process.counters.describe()[0]?.charged, 1130);
   process.clock.advance(60_000);
   assert.equal((await begin("anna")).shown.slice(0, 3), "200");
 });

@@ -226,10 +226,10 @@ Deno.test("in any order of admissions, debits and resets every token is accounte
             model.available -= amount;
             if (model.openedAt < 0) model.openedAt = now;
           }
-          const { remaining, overshoot: beyond, tokens } = limit.describe(now);
+          const { remaining, overshoot: beyond, charged } = limit.describe(now);
           assert.equal(remaining, Math.max(0, model.available));
           assert.equal(beyond, Math.max(0, -model.available));
-          assert.equal(tokens, sum);
+          assert.equal(charged, sum);
           assert.equal(budget.allows(now), model.available > 0);
         }
       },

@@ -74,7 +74,7 @@ Deno.test("tokens of a key that was evicted meanwhile are still charged", () => 
   budget.debit(tokensUsed(40), 0);
 
   assert.equal(limit.budget("anna", 0).read(0).remaining, 60);
-  assert.equal(limit.describe(0).tokens, 40 + MAX_KEYS);
+  assert.equal(limit.describe(0).charged, 40 + MAX_KEYS);
 });
 
 Deno.test("describe returns the key with the least left, the overshoot of all keys, and the counts", () => {
@@ -100,7 +100,7 @@ Deno.test("describe returns the key with the least left, the overshoot of all ke
     evictedKeys: 0,
     admitted: 3,
     refused: 1,
-    tokens: 300,
+    charged: 300,
   });
 });
 
@@ -127,7 +127,7 @@ Deno.test("limits count as requests happen, without visiting keys", () => {
     { scope, name, keys, evictedKeys, admitted, refused },
     { ...place, keys: 2, evictedKeys: 0, admitted: 2, refused: 1 },
   );
-  assert.equal(counts.tokens, 7);
+  assert.equal(counts.charged, 7);
 });
 
 Deno.test("a changed number keeps what was used, and is in force once the configuration is", () => {

@@ -1,0 +1,59 @@
+/** The only file that knows @pydantic/genai-prices: public prices of models, with dates. */
+import type * as GenaiPrices from "@pydantic/genai-prices";
+import type { TokenPrices } from "./token_prices.ts";
+
+let library: typeof GenaiPrices | undefined;
+
+/** Loads the prices, which takes 20 ms and 5 MB; await it before `shippedPrices`. */
+export async function loadShippedPrices(): Promise<void> {
+  library ??= await import("@pydantic/genai-prices");
+}
+
+/** A model whose prices are looked up. */
+export interface PricedModel {
+  readonly model: string;
+  /** Host of the provider, such as `api.openai.com`. */
+  readonly host: string | undefined;
+  /** Tokens of the request: some prices depend on them. */
+  readonly inputTokens: number;
+}
+
+/** Prices of a model; `tiered` ones depend on the number of input tokens. */
+export interface ShippedPrices {
+  readonly prices: TokenPrices;
+  readonly isTiered: boolean;
+}
+
+/** Returns the public prices of a model at a time; `undefined` if the model is not known. */
+export function shippedPrices(
+  { model, host, inputTokens }: PricedModel,
+  time: number,
+): ShippedPrices | undefined {
+  if (library === undefined) {
+    throw new TypeError("Cannot look up prices before loadShippedPrices()");
+  }
+  const at = { timestamp: new Date(time) };
+  const usage = { input_tokens: inputTokens };
+  // The same model may have another price at another provider.
+  const found = (host === undefined ? null : library.calcPrice(usage, model, {
+    ...at,
+    providerApiUrl: `https://${host}/`,
+  })) ?? library.calcPrice(usage, model, at);
+  if (found === null) return undefined;
+  const { model_price: price } = found;
+  const read = (name: string): number | undefined => {
+    const value = price[name];
+    if (value === undefined || typeof value === "number") return value;
+    const tier = value.tiers.findLast(({ start }) => inputTokens > start);
+    return tier?.price ?? value.base;
+  };
+  return {
+    prices: {
+      input: read("input_mtok") ?? 0,
+      output: read("output_mtok") ?? 0,
+      cachedInput: read("cache_read_mtok"),
+      cacheWrite: read("cache_write_mtok"),
+    },
+    isTiered: Object.values(price).some((value) => typeof value === "object"),
+  };
+}
