@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden manifests bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak interop-dex screenshots conformance
+.PHONY: help run test check fmt hooks e2e golden manifests chart bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak interop-dex screenshots conformance
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -29,6 +29,9 @@ golden: manifests ## update the golden files, the reference and the definitions;
 
 manifests: ## update deploy/crds.yaml
 	@$(DENO) run -A main.ts schema --crds > deploy/crds.yaml
+
+chart: ## render deploy/managed.yaml and deploy/shared.yaml; needs Helm
+	@$(DENO) run -A .ci/render_chart.ts $(HELM)
 
 bench: ## compare with nginx and a naive proxy; ARGS="get post" for some rows
 	@$(DENO) task --quiet bench $(ARGS)

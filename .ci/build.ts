@@ -2,6 +2,7 @@
  * Builds the executable `dist/gateway`, and the link `dist/gwctl`. `deno compile` wraps the bundled program if its runtime is
  * available; otherwise `launcher.sh` does, as a file that unpacks itself when it first starts. `BUILD_KIND=compiled` or
  * `BUILD_KIND=packed` selects one of them; `BUILD_TARGET`, a target of `deno compile`, selects another platform.
+ * `BUILD_KIND=bundle` bundles the programs and wraps nothing, for `deploy/Dockerfile`.
  */
 import config from "../deno.json" with { type: "json" };
 import { pack, runFlags } from "./pack.ts";
@@ -18,11 +19,14 @@ const link = `${root}dist/gwctl`;
 
 type Kind = "compiled" | "packed";
 
-async function build(): Promise<Kind> {
+async function bundlePrograms(): Promise<void> {
   await Deno.mkdir(`${root}dist`, { recursive: true });
   await bundleProgram("main.ts", bundle);
   await bundleProgram("worker.ts", worker);
+}
 
+async function build(): Promise<Kind> {
+  await bundlePrograms();
   const kind = target === Deno.build.target
     ? Deno.env.get("BUILD_KIND")
     : "compiled";
@@ -128,6 +132,10 @@ function print(text: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${text}\n`));
 }
 
+if (Deno.env.get("BUILD_KIND") === "bundle") {
+  await bundlePrograms();
+  Deno.exit();
+}
 const kind = await build();
 print(
   kind === "compiled"

@@ -1,10 +1,12 @@
-import { Cluster } from "../src/cluster/cluster.ts";
+import { Cluster, type ManagedProxies } from "../src/cluster/cluster.ts";
 import {
   type ClusterAccess,
   ClusterAccessError,
   findClusterAccess,
 } from "../src/cluster/client/cluster_access.ts";
 import { POLICY_API_GROUP } from "../src/api/resources/group.ts";
+import { parseAddress } from "../src/api/schema/address.ts";
+import { parseDuration } from "../src/api/schema/duration.ts";
 import { systemClock } from "../src/base/clock.ts";
 import { createLogger } from "../src/base/log.ts";
 import { parseLogFilter } from "../src/base/log_filter.ts";
@@ -20,7 +22,7 @@ import {
   schemasOf,
 } from "../src/gateway/candidate.ts";
 import { printError } from "./output/output.ts";
-import { exitCodes } from "./process/exit.ts";
+import { exitCodes, UsageError } from "./process/exit.ts";
 import { serve } from "./serve.ts";
 
 /** Options of `gateway --cluster`. */
@@ -32,6 +34,13 @@ export interface ClusterRunOptions {
   readonly watchNamespaces?: readonly string[];
   readonly addressPool?: string;
   readonly publishAddress?: readonly string[];
+  readonly publishService?: string;
+  /** The only gateway to serve. */
+  readonly gateway?: string;
+  /** Runs proxies instead of serving requests. */
+  readonly managed?: boolean;
+  readonly proxyImage?: string;
+  readonly proxyRole: string;
 }
 
 /** Runs the gateway with the resources of a cluster; returns the exit code after shutdown. */
@@ -47,15 +56,23 @@ export async function runCluster(options: ClusterRunOptions): Promise<number> {
       clock: systemClock,
       kubeconfig: options.kubeconfig,
     });
+    const proxies = options.managed === true
+      ? await describeProxies(options, loaded.settings, settings)
+      : undefined;
     let cluster: Cluster | undefined;
     const connect = (write: (line: string) => void) => {
-      cluster = createCluster(options, { access, loaded, settings, write });
+      cluster = createCluster(options, {
+        ...{ access, loaded, settings, write },
+        ...(proxies !== undefined && { proxies }),
+      });
       return cluster.source;
     };
     try {
       return await serve(connect, {
         hangup: "reloads",
-        onApplied: (outcomes) => cluster?.onApplied(outcomes),
+        opensPorts: options.managed !== true,
+        ...(options.gateway === undefined &&
+          { onApplied: (outcomes) => cluster?.onApplied(outcomes) }),
       });
     } finally {
       await cluster?.[Symbol.asyncDispose]();
@@ -73,10 +90,11 @@ export async function runCluster(options: ClusterRunOptions): Promise<number> {
 
 function createCluster(
   options: ClusterRunOptions,
-  { access, loaded, settings, write }: {
+  { access, loaded, settings, proxies, write }: {
     readonly access: ClusterAccess;
     readonly loaded: LoadedConfig;
     readonly settings: ConfigurationSource;
+    readonly proxies?: ManagedProxies;
     readonly write: (line: string) => void;
   },
 ): Cluster {
@@ -99,7 +117,53 @@ function createCluster(
     namespaces: options.watchNamespaces ?? [],
     addresses: options.publishAddress ?? [],
     identity: `${Deno.hostname()}-${crypto.randomUUID().slice(0, 8)}`,
+    ...(proxies !== undefined && { proxies }),
+    ...(options.gateway !== undefined && { gateway: options.gateway }),
+    ...(options.publishService !== undefined &&
+      { service: options.publishService }),
     ...(options.addressPool !== undefined &&
       { addressPool: options.addressPool }),
   });
+}
+
+/** Time that a pod has beyond lame duck and drain. */
+const GRACE_SECONDS = 10;
+
+/** Describes the proxies, which have the settings of this process. @throws {UsageError} */
+async function describeProxies(
+  { proxyImage, proxyRole }: ClusterRunOptions,
+  { statsAddr, lameDuck, drainTimeout }: LoadedConfig["settings"],
+  source: ConfigurationSource,
+): Promise<ManagedProxies> {
+  if (proxyImage === undefined) {
+    throw new UsageError(
+      "--managed needs --proxy-image, the image of the proxies",
+    );
+  }
+  const address = parseAddress(statsAddr);
+  const isProbed = address?.kind === "tcp" &&
+    !address.hosts.some((host) => host === "::1" || host.startsWith("127."));
+  if (!isProbed) {
+    throw new UsageError(
+      `--managed: the kubelet probes proxies at the address of the pod; set "config.statsAddr" to "0.0.0.0:15020", got "${statsAddr}"`,
+    );
+  }
+  const texts = await source.read();
+  const stopMs = parseDuration(lameDuck) + parseDuration(drainTimeout);
+  return {
+    role: proxyRole,
+    template: {
+      image: proxyImage,
+      files: Object.fromEntries(
+        texts.map(({ name, text }) => [fileName(name), text]),
+      ),
+      statsPort: address.port,
+      terminationSeconds: Math.ceil(stopMs / 1000) + GRACE_SECONDS,
+    },
+  };
+}
+
+function fileName(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return /\.(ya?ml|json)$/.test(name) ? name : "gateway.yaml";
 }

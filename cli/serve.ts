@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly onStarted?: (serving: Serving) => Promise<void>;
   /** See `GatewayOptions.onApplied`. */
   readonly onApplied?: GatewayOptions["onApplied"];
+  /** See `GatewayOptions.opensPorts`. */
+  readonly opensPorts?: boolean;
 }
 
 /** A source of configuration, or a function that creates it with a function that writes log lines. */
@@ -42,7 +44,8 @@ type Source =
  */
 export async function serve(
   source: Source,
-  { hangup = "ends", onStarted, onApplied }: ServeOptions = {},
+  { hangup = "ends", onStarted, onApplied, opensPorts = true }: ServeOptions =
+    {},
 ): Promise<number> {
   using memory = new MemoryFiles();
   // Requests must never be able to start programs.
@@ -61,6 +64,7 @@ export async function serve(
   const starting = Gateway.start({
     config: typeof source === "function" ? source(writeLog) : source,
     ...(onApplied !== undefined && { onApplied }),
+    opensPorts,
     environment: Deno.env.toObject(),
     writeLog,
     writeAccessLog: (line) => output.access.write(line),

@@ -20,6 +20,11 @@ interface RunOptions {
   readonly watchNamespaces?: readonly string[];
   readonly addressPool?: string;
   readonly publishAddress?: readonly string[];
+  readonly publishService?: string;
+  readonly gateway?: string;
+  readonly managed?: boolean;
+  readonly proxyImage?: string;
+  readonly proxyRole: string;
 }
 
 /** Default of `--controller-name`. */
@@ -59,6 +64,24 @@ export function addGatewayCommands(program: Command, call: Call): void {
     .option(
       "--publish-address <ip...>",
       "with --cluster: addresses in the status of Gateways without their own",
+    )
+    .option(
+      "--publish-service <namespace/name>",
+      "with --cluster: Service whose addresses they have",
+    )
+    .option(
+      "--gateway <namespace/name>",
+      "with --cluster: serve this Gateway only, and write no status",
+    )
+    .option(
+      "--managed",
+      "with --cluster: run proxies for each Gateway, and serve no request",
+    )
+    .option("--proxy-image <image>", "with --managed: image of the proxies")
+    .option(
+      "--proxy-role <name>",
+      "with --managed: ClusterRole of the proxies",
+      "gateway-proxies",
     )
     .addHelpText("after", help.GATEWAY_EXAMPLES)
     .action(async (options: RunOptions) => {

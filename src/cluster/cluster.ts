@@ -1,7 +1,18 @@
 import type { Outcomes } from "../compile/outcomes.ts";
 import type { ClusterAccess } from "./client/cluster_access.ts";
 import { KubernetesApi } from "./client/kubernetes_api.ts";
+import {
+  type KubernetesObject,
+  objectKey,
+} from "./client/kubernetes_object.ts";
 import { runElection } from "./client/leader_election.ts";
+import { ProxyAccess } from "./infrastructure/proxy_access.ts";
+import { ProxyController } from "./infrastructure/proxy_controller.ts";
+import type { ProxyTemplate } from "./infrastructure/proxy_objects.ts";
+import {
+  serviceAddresses,
+  type StatusAddress,
+} from "./infrastructure/service_addresses.ts";
 import { parseAddressPool } from "./source/address_pool.ts";
 import {
   ClusterSource,
@@ -11,55 +22,119 @@ import { StatusController } from "./status/status_controller.ts";
 
 /** Settings of the cluster mode. */
 export interface ClusterOptions
-  extends Omit<ClusterSourceOptions, "api" | "addressPool"> {
+  extends Omit<ClusterSourceOptions, "api" | "addressPool" | "isManaged"> {
   readonly access: ClusterAccess;
   /** Such as `10.245.0.0/16`: each gateway gets an address of its own. */
   readonly addressPool?: string;
   /** Addresses that gateways without their own publish. */
   readonly addresses: readonly string[];
+  /** Service whose addresses they publish, as `namespace/name`. */
+  readonly service?: string;
+  /** Runs proxies for each gateway. */
+  readonly proxies?: ManagedProxies;
   /** Unique among the replicas, such as the name of the pod. */
   readonly identity: string;
+}
+
+/** Proxies that the leader runs. */
+export interface ManagedProxies {
+  /** Parts of the template that the command line and the settings give. */
+  readonly template: Pick<
+    ProxyTemplate,
+    "image" | "files" | "statsPort" | "terminationSeconds"
+  >;
+  /** ClusterRole of proxies. */
+  readonly role: string;
 }
 
 /** Connects a gateway to a cluster: resources in, statuses out. */
 export class Cluster implements AsyncDisposable {
   readonly source: ClusterSource;
   readonly #api: KubernetesApi;
+  readonly #options: ClusterOptions;
   readonly #status: StatusController;
+  readonly #proxies: ProxyController | undefined;
   readonly #stop = new AbortController();
   readonly #election: Promise<void>;
-  #writing: Promise<void> = Promise.resolve();
+  #writing: Promise<unknown> = Promise.resolve();
 
   /** @throws {TypeError} When `addressPool` is invalid. */
   constructor(options: ClusterOptions) {
     const { addressPool, access, ...rest } = options;
+    this.#options = options;
     this.#api = new KubernetesApi(access);
     this.source = new ClusterSource({
       ...rest,
       api: this.#api,
+      isManaged: options.proxies !== undefined || options.gateway !== undefined,
       ...(addressPool !== undefined &&
         { addressPool: parseAddressPool(addressPool) }),
     });
+    this.#proxies = options.proxies && this.#manage(options.proxies);
     this.#status = new StatusController({
       ...rest,
       api: this.#api,
       source: this.source,
+      addressesOf: (gateway) => this.#addressesOf(gateway),
+      conditionsOf: (gateway) => this.#proxies?.conditionsOf(gateway) ?? [],
     });
-    this.#election = runElection({
-      ...rest,
+    this.#election = options.gateway === undefined
+      ? this.#takePart()
+      : Promise.resolve();
+  }
+
+  #takePart(): Promise<void> {
+    return runElection({
+      ...this.#options,
       api: this.#api,
-      namespace: access.namespace,
-      name: leaseName(options.controllerName),
+      namespace: this.#options.access.namespace,
+      name: leaseName(this.#options.controllerName),
       lead: (signal) => {
         const ended = AbortSignal.any([signal, this.#stop.signal]);
-        this.#writing = this.#status.run(ended);
+        this.#writing = Promise.all([
+          this.#status.run(ended),
+          this.#proxies?.run(ended),
+        ]);
       },
     }, this.#stop.signal);
+  }
+
+  #manage({ template, role }: ManagedProxies): ProxyController {
+    const { access: { namespace }, namespaces, controllerName } = this.#options;
+    const managedBy = leaseName(controllerName);
+    return new ProxyController({
+      ...this.#options,
+      api: this.#api,
+      source: this.source,
+      template: {
+        ...template,
+        ...{ namespace, namespaces, controllerName, managedBy },
+      },
+      access: new ProxyAccess({
+        api: this.#api,
+        manager: managedBy,
+        ...{ role, namespace, namespaces },
+      }),
+      onChange: () => this.#status.refresh(),
+    });
+  }
+
+  #addressesOf(gateway: KubernetesObject): readonly StatusAddress[] {
+    if (this.#proxies !== undefined) return this.#proxies.addressesOf(gateway);
+    const { addresses, service } = this.#options;
+    if (service === undefined) {
+      return addresses.map((value) => ({ type: "IPAddress", value }));
+    }
+    const services = [...this.source.cache.objects("Service")];
+    return serviceAddresses(
+      services.find((each) => objectKey(each) === service),
+    );
   }
 
   /** Takes note of a configuration that is in force, so that the leader writes its statuses. */
   onApplied(outcomes: Outcomes): void {
     this.#status.onApplied(outcomes);
+    this.#proxies?.onApplied(outcomes);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -58,6 +58,8 @@ export interface LocalDataPlaneOptions extends
   readonly webUi?: WebUiHandler | undefined;
   /** State of several data planes; by default, this one has its own. */
   readonly shared?: SharedPolicyState;
+  /** Default true; see `StagedConfiguration`. */
+  readonly opensPorts?: boolean | undefined;
   /** Number of data planes that share the limits of a backend; default 1. */
   readonly workers?: number;
 }
@@ -232,6 +234,7 @@ export class LocalDataPlane implements DataPlane {
       isolatesErrors: resources.isolatesErrors === true,
       lease,
       listeners: this.#listeners,
+      opensPorts: this.#options.opensPorts ?? true,
       swap: () => this.#swap(compiled, lease),
     });
   }

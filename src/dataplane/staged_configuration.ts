@@ -16,6 +16,8 @@ export interface StagedConfigurationOptions {
   readonly isolatesErrors: boolean;
   readonly lease: PolicyStateLease;
   readonly listeners: Listeners;
+  /** False: the configuration is compiled, and opens no port. */
+  readonly opensPorts: boolean;
   /** Puts the configuration into force. */
   readonly swap: () => void;
 }
@@ -44,10 +46,14 @@ export class StagedConfiguration {
     return this.#options.isolatesErrors || !this.diagnostics.some(isError);
   }
 
+  get #portSpecs(): Compiled["snapshot"]["ports"] {
+    const { compiled, opensPorts } = this.#options;
+    return opensPorts ? compiled.snapshot.ports : [];
+  }
+
   /** Returns what `open` will do. */
   plan(): readonly PlannedPort[] {
-    const { compiled, listeners } = this.#options;
-    return listeners.plan(compiled.snapshot.ports);
+    return this.#options.listeners.plan(this.#portSpecs);
   }
 
   /**
@@ -56,8 +62,8 @@ export class StagedConfiguration {
    * @throws {PortError} When a port cannot be opened.
    */
   async open(claimed?: ReadonlyMap<string, number>): Promise<void> {
-    const { compiled, listeners } = this.#options;
-    this.#ports = await listeners.prepare(compiled.snapshot.ports, claimed);
+    const { listeners } = this.#options;
+    this.#ports = await listeners.prepare(this.#portSpecs, claimed);
   }
 
   /** Puts the configuration into force and drains the ports that are gone. */

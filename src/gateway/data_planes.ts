@@ -28,6 +28,8 @@ export interface DataPlaneOptions {
   readonly webUi?: WebUiHandler;
   /** Enables `config.workers`; without it, and with `policies`, this thread serves all requests. */
   readonly workers?: WorkerProgram;
+  /** False: compiles the configuration and carries no traffic. Default true. */
+  readonly opensPorts?: boolean;
 }
 
 /** Creates a data plane with what the gateway has besides its options. */
@@ -43,9 +45,10 @@ export async function chooseDataPlane(
   options: DataPlaneOptions,
   { workers: count = defaultWorkers() }: Settings,
 ): Promise<DataPlaneFactory> {
-  const { workers, policies, webUi } = options;
+  const { workers, policies, webUi, opensPorts = true } = options;
   // Functions cannot be passed to another thread.
-  if (workers === undefined || policies !== undefined || count === 1) {
+  const isLocal = workers === undefined || policies !== undefined;
+  if (isLocal || count === 1 || !opensPorts) {
     return (gateway) => createLocal(options, gateway);
   }
   const { WorkerPool } = await import("../dataplane/workers/worker_pool.ts");
@@ -53,7 +56,8 @@ export async function chooseDataPlane(
 }
 
 function createLocal(
-  { policies = builtInPolicies, writeAccessLog, webUi }: DataPlaneOptions,
+  { policies = builtInPolicies, writeAccessLog, webUi, opensPorts }:
+    DataPlaneOptions,
   gateway: Parameters<DataPlaneFactory>[0],
 ): DataPlane {
   const { logging, accessLog } = gateway.settings;
@@ -61,6 +65,7 @@ function createLocal(
     ...gateway,
     policies,
     webUi,
+    opensPorts,
     accessLog: writeAccessLog === undefined || !accessLog.enabled
       ? () => {}
       : createAccessLog({

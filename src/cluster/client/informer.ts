@@ -18,6 +18,8 @@ export interface InformerOptions {
   readonly path: string;
   /** Limits the collection: `type=kubernetes.io/tls`. */
   readonly fieldSelector?: string;
+  /** Limits the collection: `app=gateway`. */
+  readonly labelSelector?: string;
   /** Reduces an object to what is kept in memory. Default: drops `managedFields`. */
   readonly reduce?: (object: KubernetesObject) => KubernetesObject;
   /** Called for each object that came, changed, or went (`now` is `undefined`), and after `items` has it. */
@@ -60,10 +62,11 @@ export class Informer {
 
   constructor(options: InformerOptions) {
     this.#options = options;
-    const { fieldSelector } = options;
-    this.#selection = fieldSelector === undefined
-      ? ""
-      : `fieldSelector=${encodeURIComponent(fieldSelector)}&`;
+    const { fieldSelector, labelSelector } = options;
+    this.#selection = Object.entries({ fieldSelector, labelSelector }).map((
+      [name, value],
+    ) => value === undefined ? "" : `${name}=${encodeURIComponent(value)}&`)
+      .join("");
   }
 
   get items(): ReadonlyMap<string, KubernetesObject> {

@@ -1,3 +1,4 @@
+import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
 import {
   type KindSchemas,
@@ -39,6 +40,10 @@ export interface ClusterSourceOptions {
   readonly namespaces: readonly string[];
   /** Gives each gateway without `spec.addresses` an address of its own. */
   readonly addressPool?: AddressPool;
+  /** The only gateway to serve, as `namespace/name`. */
+  readonly gateway?: string;
+  /** Each gateway has proxies of its own, which listen on all their addresses and have parameters. */
+  readonly isManaged: boolean;
   /** Source of the settings. */
   readonly settings: ConfigurationSource;
 }
@@ -189,8 +194,11 @@ export class ClusterSource implements ObjectSource {
       object["spec"]["controllerName"] === controllerName
     );
     const names = new Set(classes.map(({ metadata }) => metadata.name));
-    const gateways = [...this.cache.objects("Gateway")].filter(({ spec }) =>
-      isJsonObject(spec) && names.has(String(spec["gatewayClassName"]))
+    const { gateway: only, isManaged } = this.#options;
+    const gateways = [...this.cache.objects("Gateway")].filter((object) =>
+      isJsonObject(object["spec"]) &&
+      names.has(String(object["spec"]["gatewayClassName"])) &&
+      (only === undefined || objectKey(object) === only)
     );
     const served = new Set(gateways.map(objectKey));
     const listenerSets = [...this.cache.objects("ListenerSet")].filter(
@@ -221,7 +229,12 @@ export class ClusterSource implements ObjectSource {
       listenerSets,
       objects: seen,
       rejections,
-      resources: { ...set, gateways: addressPool.assign(set.gateways) },
+      resources: {
+        ...set,
+        gateways: isManaged
+          ? set.gateways.map(withoutAddresses)
+          : addressPool.assign(set.gateways),
+      },
     };
   }
 
@@ -240,4 +253,10 @@ export function parentGatewayOf({ metadata, spec }: KubernetesObject): string {
     ? spec["parentRef"]
     : {};
   return `${ref["namespace"] ?? metadata.namespace}/${ref["name"]}`;
+}
+
+/** Addresses of a gateway with proxies of its own are those of its Service, not of its pods. */
+function withoutAddresses(gateway: Gateway): Gateway {
+  const { addresses: _, ...spec } = gateway.spec;
+  return { ...gateway, spec };
 }

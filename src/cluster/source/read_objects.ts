@@ -29,6 +29,8 @@ export interface ReadObject {
 export interface ReadOptions {
   readonly schemas: KindSchemas;
   readonly policyApiGroup: string;
+  /** Gateways have parameters, which others read. */
+  readonly isManaged: boolean;
 }
 
 /** Metadata that the gateway reads; others, such as those of newer API servers, are dropped. */
@@ -109,7 +111,7 @@ function renameMember(name: string, value: unknown, group: string): unknown {
 function readListeners(
   object: KubernetesObject,
   written: JsonObject,
-  { kind, schemas }: ReadOptions & {
+  { kind, schemas, isManaged }: ReadOptions & {
     readonly kind: "Gateway" | "ListenerSet";
   },
 ): ReadObject {
@@ -118,7 +120,7 @@ function readListeners(
       ? validate(schemas.Gateway, value)
       : validate(schemas.ListenerSet, value);
   const whole = check(written);
-  const parameters = parametersRefOf(written);
+  const parameters = isManaged ? undefined : parametersRefOf(written);
   if (parameters !== undefined) {
     const message =
       `spec.infrastructure.parametersRef: kind "${parameters}" is not supported`;

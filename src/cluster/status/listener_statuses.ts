@@ -40,13 +40,17 @@ export function* gatewayStatuses(
   for (const { object, rejections } of compiled("Gateway", sources)) {
     const name = objectKey(object);
     const outcome = byName.get(name);
-    const addresses = outcome === undefined ? [] : addressesOf(name);
+    const replacements = sources.conditionsOf(object);
     yield {
       object,
       status: {
-        addresses: addresses.map((value) => ({ type: "IPAddress", value })),
+        addresses: outcome === undefined ? [] : addressesOf(object),
         attachedListenerSets: attached.get(name)?.length ?? 0,
-        ...statusOf(object, { outcome, rejections, gateway: name }, sources),
+        ...statusOf(
+          object,
+          { outcome, rejections, gateway: name, replacements },
+          sources,
+        ),
       },
     };
   }
@@ -95,6 +99,8 @@ interface Compiled {
   readonly rejections: readonly Rejection[];
   /** `namespace/name`. */
   readonly gateway: string;
+  /** Conditions in place of those of compilation. */
+  readonly replacements?: readonly Condition[];
 }
 
 function statusOf(
@@ -106,11 +112,12 @@ function statusOf(
     ? object["status"]["listeners"]
     : undefined;
   const listeners = listenersOf(object, compiled, state);
+  const conditions = conditionsOf(object, compiled).map((condition) =>
+    compiled.replacements?.find(({ type }) => type === condition.type) ??
+      condition
+  );
   return {
-    conditions: storeConditions(
-      conditionsOf(object, compiled),
-      contextOf(object, object, now),
-    ),
+    conditions: storeConditions(conditions, contextOf(object, object, now)),
     listeners: listeners.map((listener) => ({
       ...listener,
       conditions: storeConditions(

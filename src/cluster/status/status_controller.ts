@@ -2,8 +2,14 @@ import { type Clock, pause } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Outcomes } from "../../compile/outcomes.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
+import {
+  type KubernetesObject,
+  objectKey,
+} from "../client/kubernetes_object.ts";
+import type { StatusAddress } from "../infrastructure/service_addresses.ts";
 import type { ClusterSource, ClusterState } from "../source/cluster_source.ts";
 import { desiredStatuses } from "./desired_status.ts";
+import type { StatusSources } from "./status_sources.ts";
 import { StatusWriter } from "./status_writer.ts";
 import { supportedFeatures } from "./supported_features.ts";
 
@@ -14,8 +20,9 @@ export interface StatusControllerOptions {
   readonly log: Log;
   readonly source: ClusterSource;
   readonly controllerName: string;
-  /** Addresses of gateways that have none of their own. */
-  readonly addresses: readonly string[];
+  /** Returns the addresses of a gateway that has none of its own. */
+  readonly addressesOf: StatusSources["addressesOf"];
+  readonly conditionsOf: StatusSources["conditionsOf"];
 }
 
 /** Pause before statuses that could not be written are attempted again. */
@@ -46,6 +53,12 @@ export class StatusController {
     this.#wake();
   }
 
+  /** Writes the statuses again: addresses or other conditions of gateways have changed. */
+  refresh(): void {
+    if (this.#applied !== undefined) this.#applied = { ...this.#applied };
+    this.#wake();
+  }
+
   /** Writes statuses until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -68,23 +81,27 @@ export class StatusController {
 
   async #writeAll(signal: AbortSignal): Promise<number> {
     if (this.#applied === undefined) return 0;
-    const { clock, source, controllerName } = this.#options;
+    const { clock, source, controllerName, conditionsOf } = this.#options;
     const statuses = desiredStatuses({
       ...this.#applied,
       controllerName,
       supportedFeatures,
       addressesOf: (gateway) => this.#addressesOf(gateway),
+      conditionsOf,
       objects: (kind) => source.cache.objects(kind),
       now: clock.now(),
     });
     return await this.#writer.write(statuses, signal);
   }
 
-  #addressesOf(gateway: string): readonly string[] {
+  #addressesOf(gateway: KubernetesObject): readonly StatusAddress[] {
     const found = this.#applied?.state.resources.gateways.find((
       { metadata },
-    ) => `${metadata.namespace}/${metadata.name}` === gateway);
-    const own = found?.spec.addresses?.map(({ value }) => value) ?? [];
-    return own.length > 0 ? own : this.#options.addresses;
+    ) => `${metadata.namespace}/${metadata.name}` === objectKey(gateway));
+    const own = found?.spec.addresses?.map(({ value }) => ({
+      type: "IPAddress" as const,
+      value,
+    })) ?? [];
+    return own.length > 0 ? own : this.#options.addressesOf(gateway);
   }
 }

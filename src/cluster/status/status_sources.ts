@@ -1,6 +1,8 @@
 import type { JsonObject } from "../../base/json.ts";
+import type { Condition } from "../../compile/conditions.ts";
 import type { Outcomes } from "../../compile/outcomes.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
+import type { StatusAddress } from "../infrastructure/service_addresses.ts";
 import type { ClusterState } from "../source/cluster_source.ts";
 
 /** Sources of statuses. */
@@ -10,8 +12,10 @@ export interface StatusSources {
   readonly controllerName: string;
   /** Features of the Gateway API that are supported, sorted. */
   readonly supportedFeatures: readonly string[];
-  /** Returns the addresses of a gateway, by `namespace/name`. */
-  readonly addressesOf: (gateway: string) => readonly string[];
+  /** Returns the addresses of a gateway. */
+  readonly addressesOf: (gateway: KubernetesObject) => readonly StatusAddress[];
+  /** Returns conditions of a gateway that replace those of compilation. */
+  readonly conditionsOf: (gateway: KubernetesObject) => readonly Condition[];
   /** Returns the newest objects of a kind: their statuses can be newer than those in `state`. */
   readonly objects: (kind: StatusKind) => Iterable<KubernetesObject>;
   /** Milliseconds since the epoch. */

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { runFlags } from "../../../.ci/pack.ts";
+import { manifestHeader, manifests } from "../../../.ci/render_chart.ts";
 import { describeResourceDefinitions } from "../../../cli/print_schema.ts";
 import { toStructuralSchema } from "../../../src/cluster/manifests/structural_schema.ts";
 import { readFile } from "../../rules/repository.ts";
@@ -7,6 +9,32 @@ Deno.test("deploy/crds.yaml is up to date; run make manifests", async () => {
   assert.equal(
     await readFile("deploy/crds.yaml"),
     await describeResourceDefinitions(),
+  );
+});
+
+for (const path of Object.values(manifests)) {
+  Deno.test(`${path} is rendered from the chart; run make chart`, async () => {
+    const [header] = (await readFile(path)).split("\n");
+    assert.equal(header, await manifestHeader());
+  });
+}
+
+Deno.test("the image runs the programs with the flags of the executable", async () => {
+  const text = await readFile("deploy/Dockerfile");
+  const [, entry = ""] = /^ENTRYPOINT (.*)$/m.exec(text) ?? [];
+  assert.deepEqual(JSON.parse(entry), [
+    "/bin/deno",
+    "run",
+    ...runFlags,
+    "/app/main.js",
+  ]);
+  const flags = runFlags.join(" ");
+  assert(text.includes(`deno run ${flags} /app/main.js version`));
+  assert(text.includes(`deno run ${flags} /app/worker.js`));
+  const [, version] = /DENO_VERSION=(\S+)/.exec(text) ?? [];
+  assert.match(
+    await readFile(".ci/deno"),
+    new RegExp(`^version=${version}$`, "m"),
   );
 });
 

@@ -79,6 +79,7 @@ function statusesOf(objects: readonly KubernetesObject[]) {
     return readObject(each, collection, {
       schemas: schemasOf().kinds,
       policyApiGroup: POLICY_API_GROUP,
+      isManaged: false,
     });
   });
   const resources = resourceSetOf(
@@ -99,7 +100,8 @@ function statusesOf(objects: readonly KubernetesObject[]) {
     outcomes: compileAll(resources).outcomes,
     controllerName: CONTROLLER,
     supportedFeatures: ["Gateway"],
-    addressesOf: () => ["10.0.0.1"],
+    addressesOf: () => [{ type: "IPAddress", value: "10.0.0.1" }],
+    conditionsOf: () => [],
     objects: ofKind,
     now: NOW,
   })];
@@ -358,6 +360,7 @@ Deno.test("an invalid policy denies every request to its target, an invalid TLS 
   const options = {
     schemas: schemasOf().kinds,
     policyApiGroup: POLICY_API_GROUP,
+    isManaged: false,
   };
   const collections = createCollections(POLICY_API_GROUP);
   const read = (each: KubernetesObject) => {

@@ -1,0 +1,282 @@
+import { createHash } from "node:crypto";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { KubernetesObject } from "../client/kubernetes_object.ts";
+import type { ProxyParameters } from "./proxy_parameters.ts";
+
+/** Settings that the proxies of all gateways share. */
+export interface ProxyTemplate {
+  /** Unless the parameters name another. */
+  readonly image: string;
+  readonly controllerName: string;
+  /** Value of the label `app.kubernetes.io/managed-by`, by which the controller finds its objects. */
+  readonly managedBy: string;
+  /** Texts of the `config` section by file name. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly statsPort: number;
+  /** Time from the signal to the end of a pod: lame duck, drain, and some more. */
+  readonly terminationSeconds: number;
+  /** Namespace that they run in, that of the controller. */
+  readonly namespace: string;
+  /** Namespaces that proxies read; empty for all. */
+  readonly namespaces: readonly string[];
+}
+
+/** Label with the name of the gateway. https://gateway-api.sigs.k8s.io/geps/gep-1762/ */
+const GATEWAY_LABEL = "gateway.networking.k8s.io/gateway-name";
+/** Label with the namespace of the gateway, which is not that of its proxies. */
+const NAMESPACE_LABEL = "gateway.internal/gateway-namespace";
+const CLASS_LABEL = "gateway.networking.k8s.io/gateway-class-name";
+/** Label of all objects that a controller made. */
+export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
+const CONFIG_ANNOTATION = "gateway.internal/config";
+const USER = 65532;
+const CONFIG_FOLDER = "/etc/gateway";
+/** Longest name of a Service, and longest value of a label. */
+const MAX_NAME = 63;
+const HASH_LENGTH = 8;
+
+/** Returns the name of the objects of a gateway: `<namespace>-<gateway>-<hash>`. */
+export function proxyName({ metadata }: KubernetesObject): string {
+  const { namespace, name } = metadata;
+  const text = `${namespace}-${name}`.replaceAll(".", "-");
+  const hash = digest(`${namespace}/${name}`).slice(0, HASH_LENGTH);
+  return `${text.slice(0, MAX_NAME - HASH_LENGTH - 1)}-${hash}`;
+}
+
+/** Returns the labels that select the proxies of a gateway. */
+function proxyLabels(
+  { metadata: { namespace = "", name } }: KubernetesObject,
+): Readonly<Record<string, string>> {
+  return {
+    [GATEWAY_LABEL]: labelValue(name),
+    [NAMESPACE_LABEL]: labelValue(namespace),
+  };
+}
+
+/** Names may be longer than values of labels. */
+function labelValue(name: string): string {
+  if (name.length <= MAX_NAME) return name;
+  const hash = digest(name).slice(0, HASH_LENGTH);
+  return `${name.slice(0, MAX_NAME - HASH_LENGTH - 1)}-${hash}`;
+}
+
+/** Returns the objects that run the proxies of a gateway. */
+export function proxyObjects(
+  gateway: KubernetesObject,
+  { gatewayClass, parameters, template, ports }: {
+    readonly gatewayClass: KubernetesObject;
+    readonly parameters: ProxyParameters;
+    readonly template: ProxyTemplate;
+    /** Ports of listener sets. */
+    readonly ports: readonly number[];
+  },
+): readonly KubernetesObject[] {
+  const { managedBy, namespace } = template;
+  const selector = { ...proxyLabels(gateway), [MANAGED_BY_LABEL]: managedBy };
+  const spec = isJsonObject(gateway["spec"]) ? gateway["spec"] : {};
+  const { labels, annotations } = infrastructureOf(spec);
+  const allLabels = {
+    ...labels,
+    ...selector,
+    [CLASS_LABEL]: labelValue(gatewayClass.metadata.name),
+  };
+  const object = (
+    apiVersion: string,
+    kind: string,
+    fields: JsonObject,
+  ): KubernetesObject => ({
+    apiVersion,
+    kind,
+    metadata: {
+      name: proxyName(gateway),
+      namespace,
+      labels: allLabels,
+      annotations,
+      // The gateway itself cannot own objects of another namespace; the controller deletes them with it.
+      ownerReferences: [{
+        apiVersion: "gateway.networking.k8s.io/v1",
+        kind: "GatewayClass",
+        name: gatewayClass.metadata.name,
+        uid: gatewayClass.metadata.uid ?? "",
+        controller: true,
+      }],
+    },
+    ...fields,
+  });
+  const pod = podTemplate(gateway, {
+    parameters,
+    template,
+    metadata: { labels: allLabels, annotations },
+  });
+  const { replicas } = parameters;
+  return [
+    object("v1", "ServiceAccount", {}),
+    object("v1", "ConfigMap", { data: template.files }),
+    object("v1", "Service", {
+      spec: serviceSpec(gateway, {
+        ...{ selector, ports },
+        type: parameters.serviceType,
+      }),
+    }),
+    object("apps/v1", "Deployment", {
+      spec: {
+        ...(replicas !== undefined && { replicas }),
+        selector: { matchLabels: selector },
+        strategy: {
+          type: "RollingUpdate",
+          rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
+        },
+        template: pod,
+      },
+    }),
+    object("policy/v1", "PodDisruptionBudget", {
+      spec: { maxUnavailable: 1, selector: { matchLabels: selector } },
+    }),
+  ];
+}
+
+function infrastructureOf({ infrastructure }: JsonObject) {
+  const { labels, annotations } = isJsonObject(infrastructure)
+    ? infrastructure
+    : {};
+  const strings = (value: unknown): Readonly<Record<string, string>> =>
+    isJsonObject(value)
+      ? Object.fromEntries(
+        Object.entries(value).map(([name, text]) => [name, String(text)]),
+      )
+      : {};
+  return { labels: strings(labels), annotations: strings(annotations) };
+}
+
+/** Returns the ports of the listeners of a gateway or a listener set. */
+export function portsOf({ spec }: KubernetesObject): readonly number[] {
+  return isJsonObject(spec) && Array.isArray(spec["listeners"])
+    ? spec["listeners"].filter(isJsonObject).map(({ port }) => Number(port))
+    : [];
+}
+
+function serviceSpec(
+  gateway: KubernetesObject,
+  { selector, ports, type }: {
+    readonly selector: Readonly<Record<string, string>>;
+    readonly ports: readonly number[];
+    readonly type: string;
+  },
+): JsonObject {
+  const spec = isJsonObject(gateway["spec"]) ? gateway["spec"] : {};
+  const all = new Set([...portsOf(gateway), ...ports]);
+  const addresses = Array.isArray(spec["addresses"])
+    ? spec["addresses"].filter(isJsonObject)
+    : [];
+  const [address] = addresses.map(({ value }) => value).filter((value) =>
+    typeof value === "string"
+  );
+  return {
+    type,
+    selector,
+    ports: [...all].toSorted((a, b) => a - b).map((port) => ({
+      name: `port-${port}`,
+      protocol: "TCP",
+      port,
+      targetPort: port,
+    })),
+    ...(type === "LoadBalancer" && address !== undefined &&
+      { loadBalancerIP: address }),
+  };
+}
+
+function podTemplate(
+  gateway: KubernetesObject,
+  { parameters, template, metadata }: {
+    readonly parameters: ProxyParameters;
+    readonly template: ProxyTemplate;
+    readonly metadata: {
+      readonly labels: Readonly<Record<string, string>>;
+      readonly annotations: Readonly<Record<string, string>>;
+    };
+  },
+): JsonObject {
+  const { files } = template;
+  const name = proxyName(gateway);
+  return {
+    metadata: {
+      labels: metadata.labels,
+      annotations: {
+        ...metadata.annotations,
+        // A change of the settings replaces the pods.
+        [CONFIG_ANNOTATION]: digest(JSON.stringify(files)),
+      },
+    },
+    spec: {
+      serviceAccountName: name,
+      terminationGracePeriodSeconds: template.terminationSeconds,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: USER,
+        runAsGroup: USER,
+        fsGroup: USER,
+        seccompProfile: { type: "RuntimeDefault" },
+        // Listeners have ports such as 80 without a capability.
+        sysctls: [{ name: "net.ipv4.ip_unprivileged_port_start", value: "0" }],
+      },
+      containers: [container(gateway, parameters, template)],
+      volumes: [
+        { name: "config", configMap: { name } },
+        { name: "tmp", emptyDir: { sizeLimit: "64Mi" } },
+      ],
+    },
+  };
+}
+
+function container(
+  { metadata }: KubernetesObject,
+  parameters: ProxyParameters,
+  { image, controllerName, namespaces, statsPort }: ProxyTemplate,
+): JsonObject {
+  const probe = (path: string, more: JsonObject) => ({
+    httpGet: { path, port: "stats" },
+    ...more,
+  });
+  return {
+    name: "gateway",
+    image: parameters.image ?? image,
+    args: [
+      "--cluster",
+      `--gateway=${metadata.namespace}/${metadata.name}`,
+      `--controller-name=${controllerName}`,
+      `--file=${CONFIG_FOLDER}`,
+      ...(namespaces.length === 0 ? [] : ["--watch-namespaces", ...namespaces]),
+    ],
+    env: [
+      {
+        name: "POD_NAME",
+        valueFrom: { fieldRef: { fieldPath: "metadata.name" } },
+      },
+      ...parameters.env,
+    ],
+    ports: [{ name: "stats", containerPort: statsPort }],
+    startupProbe: probe("/healthz/ready", {
+      periodSeconds: 1,
+      failureThreshold: 120,
+    }),
+    readinessProbe: probe("/healthz/ready", { periodSeconds: 2 }),
+    livenessProbe: probe("/healthz/live", {
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+    }),
+    resources: parameters.resources,
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+    volumeMounts: [
+      { name: "config", mountPath: CONFIG_FOLDER, readOnly: true },
+      { name: "tmp", mountPath: "/tmp" },
+    ],
+  };
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

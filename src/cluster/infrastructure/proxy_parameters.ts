@@ -1,0 +1,159 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { parseYaml } from "../../config/yaml/yaml_library.ts";
+import {
+  type KubernetesObject,
+  objectKey,
+} from "../client/kubernetes_object.ts";
+
+/** Settings of the proxies of a gateway, from the ConfigMaps of `parametersRef`. */
+export interface ProxyParameters {
+  /** Not set: the Deployment says nothing, so that an autoscaler can. */
+  readonly replicas?: number;
+  readonly image?: string;
+  readonly serviceType: string;
+  /** Of the container. */
+  readonly resources: JsonObject;
+  /** More environment variables of the container. */
+  readonly env: readonly JsonObject[];
+}
+
+/** Parameters of a gateway are invalid; the message names the ConfigMap and the key. */
+export class ParametersError extends Error {
+  override readonly name = "ParametersError";
+}
+
+const serviceTypes = ["LoadBalancer", "ClusterIP", "NodePort"];
+/** Keys that authors of gateways may set. */
+const openKeys = ["replicas", "serviceType", "resources"];
+/** Keys of classes: proxies run in the namespace of the controller, with rights that authors of gateways do not have. */
+const classKeys = [...openKeys, "image", "env"];
+const MAX_REPLICAS = 1000;
+
+/**
+ * Reads the parameters of a gateway: those of its class, then its own, key by key.
+ * @throws {ParametersError}
+ */
+export function readParameters(
+  gateway: KubernetesObject,
+  gatewayClass: KubernetesObject | undefined,
+  configMaps: Iterable<KubernetesObject>,
+): ProxyParameters {
+  const byName = new Map<string, KubernetesObject>();
+  for (const object of configMaps) byName.set(objectKey(object), object);
+  const find = (
+    owner: unknown,
+    keys: readonly string[],
+    namespace?: string,
+  ) =>
+    dataOf(isJsonObject(owner) ? owner["parametersRef"] : undefined, {
+      namespace,
+      byName,
+      keys,
+    });
+  const infrastructure = isJsonObject(gateway["spec"])
+    ? gateway["spec"]["infrastructure"]
+    : undefined;
+  return decode({
+    ...find(gatewayClass?.["spec"], classKeys),
+    ...find(infrastructure, openKeys, gateway.metadata.namespace),
+  });
+}
+
+/** Returns the data of the ConfigMap, empty without a reference. */
+function dataOf(
+  ref: unknown,
+  { namespace, byName, keys }: {
+    /** Of the gateway, which cannot refer to another one; a class names it. */
+    readonly namespace: string | undefined;
+    readonly byName: ReadonlyMap<string, KubernetesObject>;
+    readonly keys: readonly string[];
+  },
+): JsonObject {
+  if (!isJsonObject(ref)) return {};
+  const { group, kind, name } = ref;
+  if (group !== "" || kind !== "ConfigMap") {
+    throw new ParametersError(
+      `parametersRef: expected a ConfigMap of group "", got ${
+        String(kind)
+      } of "${String(group)}"`,
+    );
+  }
+  const key = `${namespace ?? ref["namespace"]}/${name}`;
+  const found = byName.get(key);
+  if (found === undefined) {
+    throw new ParametersError(`parametersRef: no ConfigMap "${key}"`);
+  }
+  const data = isJsonObject(found["data"]) ? found["data"] : {};
+  const unknown = Object.keys(data).find((each) => !keys.includes(each));
+  if (unknown !== undefined) {
+    const hint = classKeys.includes(unknown)
+      ? "only the parameters of the GatewayClass can have it"
+      : `expected ${keys.join(", ")}`;
+    throw new ParametersError(`ConfigMap "${key}": key "${unknown}": ${hint}`);
+  }
+  return data;
+}
+
+function decode(data: JsonObject): ProxyParameters {
+  const { replicas, image, serviceType = "LoadBalancer" } = data;
+  if (!serviceTypes.includes(String(serviceType))) {
+    throw new ParametersError(
+      `serviceType: expected ${serviceTypes.join(", ")}, got "${serviceType}"`,
+    );
+  }
+  return {
+    serviceType: String(serviceType),
+    resources: readYaml(data, "resources", isResources, {}),
+    env: readYaml(data, "env", isEnv, []),
+    ...(typeof image === "string" && image !== "" && { image }),
+    ...(replicas !== undefined && replicas !== "" &&
+      { replicas: readReplicas(String(replicas)) }),
+  };
+}
+
+function readReplicas(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= MAX_REPLICAS) return value;
+  throw new ParametersError(
+    `replicas: expected 0 to ${MAX_REPLICAS}, or "" to leave them to an autoscaler, got "${text}"`,
+  );
+}
+
+/** Returns the value of a key that is YAML. */
+function readYaml<Value>(
+  data: JsonObject,
+  key: string,
+  isValid: (value: unknown) => value is Value,
+  absent: Value,
+): Value {
+  const text = data[key];
+  if (typeof text !== "string" || text.trim() === "") return absent;
+  const message = `${key}: expected YAML such as "${examples.get(key)}"`;
+  let value: unknown;
+  try {
+    value = parseYaml(text);
+  } catch (cause) {
+    throw new ParametersError(message, { cause });
+  }
+  if (isValid(value)) return value;
+  throw new ParametersError(message);
+}
+
+const examples: ReadonlyMap<string, string> = new Map([
+  ["resources", "requests: { cpu: 500m, memory: 256Mi }"],
+  ["env", "[{ name: LEVEL, value: info }]"],
+]);
+
+function isResources(value: unknown): value is JsonObject {
+  return isJsonObject(value) &&
+    Object.entries(value).every(([name, amounts]) =>
+      (name === "requests" || name === "limits") && isJsonObject(amounts)
+    );
+}
+
+function isEnv(value: unknown): value is readonly JsonObject[] {
+  return Array.isArray(value) &&
+    value.every((item: unknown) =>
+      isJsonObject(item) && typeof item["name"] === "string"
+    );
+}

@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import type { KubernetesObject } from "../../../../src/cluster/client/kubernetes_object.ts";
+import {
+  proxyName,
+  proxyObjects,
+} from "../../../../src/cluster/infrastructure/proxy_objects.ts";
+import { readParameters } from "../../../../src/cluster/infrastructure/proxy_parameters.ts";
+import { serviceAddresses } from "../../../../src/cluster/infrastructure/service_addresses.ts";
+
+const gatewayClass = {
+  metadata: { name: "class", uid: "class-uid" },
+  spec: {
+    parametersRef: {
+      group: "",
+      kind: "ConfigMap",
+      name: "defaults",
+      namespace: "system",
+    },
+  },
+};
+
+function configMap(
+  namespace: string,
+  name: string,
+  data: Readonly<Record<string, string>>,
+): KubernetesObject {
+  return { metadata: { name, namespace }, data };
+}
+
+function gateway(name: string, infrastructure: object = {}): KubernetesObject {
+  return {
+    metadata: { name, namespace: "team", uid: "gateway-uid" },
+    spec: {
+      gatewayClassName: "class",
+      infrastructure,
+      addresses: [{ type: "IPAddress", value: "192.0.2.7" }],
+      listeners: [
+        { name: "https", port: 443, protocol: "HTTPS" },
+        { name: "a", port: 80, protocol: "HTTP", hostname: "a.example.com" },
+        { name: "b", port: 80, protocol: "HTTP", hostname: "b.example.com" },
+      ],
+    },
+  };
+}
+
+const template = {
+  image: "gateway:1",
+  controllerName: "example.com/gateway",
+  managedBy: "example.com-gateway",
+  files: { "gateway.yaml": "config: {}" },
+  statsPort: 15020,
+  terminationSeconds: 35,
+  namespace: "system",
+  namespaces: [],
+};
+
+const defaults = configMap("system", "defaults", {
+  replicas: "2",
+  image: "mirror/gateway:2",
+  env: "[{ name: LEVEL, value: info }]",
+});
+const own = {
+  parametersRef: { group: "", kind: "ConfigMap", name: "own" },
+};
+
+/** The objects of a gateway by kind. */
+function objectsOf(
+  object: KubernetesObject,
+  ports: readonly number[] = [],
+): Record<string, KubernetesObject> {
+  const parameters = readParameters(object, gatewayClass, [defaults]);
+  const objects = proxyObjects(object, {
+    ...{ gatewayClass, parameters, template, ports },
+  });
+  return Object.fromEntries(objects.map((each) => [each.kind ?? "", each]));
+}
+
+Deno.test("a gateway has a Deployment, a Service, a ServiceAccount, a ConfigMap and a PodDisruptionBudget", () => {
+  const objects = objectsOf(gateway("gw", { labels: { team: "a" } }));
+  assert.deepEqual(Object.keys(objects), [
+    "ServiceAccount",
+    "ConfigMap",
+    "Service",
+    "Deployment",
+    "PodDisruptionBudget",
+  ]);
+  const name = proxyName(gateway("gw"));
+  for (const { metadata } of Object.values(objects)) {
+    assert.equal(metadata.name, name);
+    assert.equal(metadata.namespace, "system");
+    assert.equal(metadata.labels?.["team"], "a");
+    assert.equal(
+      metadata.labels?.["gateway.networking.k8s.io/gateway-name"],
+      "gw",
+    );
+    assert.equal(metadata.ownerReferences?.[0]?.uid, "class-uid");
+  }
+});
+
+Deno.test("the Service has each port of the listeners once, those of listener sets too, and the address of the gateway", () => {
+  const { Service } = objectsOf(gateway("gw"), [8443, 80]);
+  assert.deepEqual(Service?.["spec"], {
+    type: "LoadBalancer",
+    loadBalancerIP: "192.0.2.7",
+    selector: {
+      "gateway.networking.k8s.io/gateway-name": "gw",
+      "gateway.internal/gateway-namespace": "team",
+      "app.kubernetes.io/managed-by": "example.com-gateway",
+    },
+    ports: [80, 443, 8443].map((port) => ({
+      name: `port-${port}`,
+      protocol: "TCP",
+      port,
+      targetPort: port,
+    })),
+  });
+});
+
+Deno.test("labels of a gateway do not replace those that select its pods", () => {
+  const { Deployment } = objectsOf(gateway("gw", {
+    labels: { "gateway.networking.k8s.io/gateway-name": "other" },
+  }));
+  const text = JSON.stringify(Deployment);
+  assert(!text.includes('"other"'), text);
+});
+
+Deno.test("names that are too long or alike stay distinct", () => {
+  const at = (namespace: string, name: string) =>
+    proxyName({ metadata: { namespace, name } });
+  assert.notEqual(at("a", "b-c"), at("a-b", "c"));
+  const long = "x".repeat(253);
+  const { Service } = objectsOf(gateway(long));
+  assert(at("team", long).length <= 63);
+  for (const value of Object.values(Service?.metadata.labels ?? {})) {
+    assert(value.length <= 63, value);
+  }
+});
+
+Deno.test("parameters of the gateway replace those of its class, key by key", () => {
+  const parameters = readParameters(gateway("gw", own), gatewayClass, [
+    defaults,
+    configMap("team", "own", {
+      replicas: "",
+      serviceType: "ClusterIP",
+      resources: "limits: { memory: 2Gi }",
+    }),
+  ]);
+  assert.deepEqual(parameters, {
+    serviceType: "ClusterIP",
+    image: "mirror/gateway:2",
+    resources: { limits: { memory: "2Gi" } },
+    env: [{ name: "LEVEL", value: "info" }],
+  });
+});
+
+const invalid = [
+  [{ image: "evil" }, /"image": only the parameters of the GatewayClass/],
+  [{ env: "[]" }, /"env": only the parameters of the GatewayClass/],
+  [{ replica: "1" }, /"replica": expected replicas, serviceType, resources/],
+  [{ replicas: "-1" }, /replicas: expected 0 to 1000/],
+  [{ replicas: "1e9" }, /replicas: expected 0 to 1000/],
+  [{ serviceType: "ExternalName" }, /serviceType: expected LoadBalancer/],
+  [{ resources: "}{" }, /resources: expected YAML such as/],
+  [{ resources: "claims: []" }, /resources: expected YAML such as/],
+] as const;
+for (const [data, message] of invalid) {
+  Deno.test(`parameters of a gateway can not be ${JSON.stringify(data)}`, () => {
+    assert.throws(
+      () =>
+        readParameters(gateway("gw", own), gatewayClass, [
+          defaults,
+          configMap("team", "own", data),
+        ]),
+      message,
+    );
+  });
+}
+
+Deno.test("a gateway cannot use parameters of another namespace", () => {
+  const other = { parametersRef: { ...own.parametersRef, namespace: "other" } };
+  assert.throws(
+    () =>
+      readParameters(gateway("gw", other), gatewayClass, [
+        defaults,
+        configMap("other", "own", {}),
+      ]),
+    /no ConfigMap "team\/own"/,
+  );
+});
+
+Deno.test("addresses are those of the load balancer, or of the Service in the cluster", () => {
+  const service = (type: string, status: object = {}): KubernetesObject => ({
+    metadata: { name: "s" },
+    spec: { type, clusterIPs: ["10.96.0.9"] },
+    status,
+  });
+  const ingress = [{ ip: "192.0.2.7" }, { hostname: "lb.example.com" }, {}];
+  assert.deepEqual(
+    serviceAddresses(service("LoadBalancer", { loadBalancer: { ingress } })),
+    [
+      { type: "IPAddress", value: "192.0.2.7" },
+      { type: "Hostname", value: "lb.example.com" },
+    ],
+  );
+  assert.deepEqual(serviceAddresses(service("LoadBalancer")), []);
+  assert.deepEqual(serviceAddresses(service("ClusterIP")), [
+    { type: "IPAddress", value: "10.96.0.9" },
+  ]);
+  assert.deepEqual(serviceAddresses(undefined), []);
+});
