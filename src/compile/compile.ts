@@ -1,12 +1,12 @@
-import type { ResourceSet } from "../api/resources/resource_set.ts";
+import {
+  resourceKey,
+  type ResourceSet,
+} from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
-import {
-  noopServices,
-  type PolicyServices,
-} from "../policy/policy_services.ts";
+import { noopLeases } from "../policy/policy_services.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
 import { attachPolicies } from "./policies/attach_policies.ts";
@@ -23,10 +23,12 @@ import type { CompiledListener } from "./compiled_model.ts";
 import type { EffectivePolicy } from "./policies/effective_policy.ts";
 import { environmentNames } from "./describe/environment_names.ts";
 import { loadPolicies } from "./policies/load_policies.ts";
-import { PolicyChecks } from "./policies/policy_checks.ts";
-import { PolicyFactory } from "./policies/policy_factory.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
-import { createHiding } from "./describe/redact_configuration.ts";
+import {
+  type ListenerSite,
+  listListeners,
+} from "./listeners/listener_sites.ts";
+import { Compilations } from "./memory/compilations.ts";
 import { describeOutcomes, type Outcomes } from "./outcomes.ts";
 import { References } from "./reference_grants.ts";
 import { Report } from "./report.ts";
@@ -41,8 +43,8 @@ export interface CompileOptions {
   readonly policies: PolicyRegistry;
   /** Reads the files that resources name; throws when it cannot. */
   readonly readFile: ReadFile;
-  /** Needed for policies that run; omitted for checks. */
-  readonly services?: PolicyServices;
+  /** The compilations before; with them, only what depends on a change is computed. Omitted for checks. */
+  readonly compilations?: Compilations;
   /** The KV store of the process; omitted when it has none. */
   readonly kv?: Settings["kv"];
   /** Wall-clock time in milliseconds, to find expired certificates; without it, none is. */
@@ -99,31 +101,30 @@ function* compileInSteps(
   const { policies } = options;
   const report = new Report();
   const readFile = readOnce(options.readFile);
-  const hide = createHiding(resources.environment);
-  const checks = new PolicyChecks({ readFile, hide });
-  yield* checkPolicies(resources, { policies, checks, report });
+  const { compilations = new Compilations(noopLeases()) } = options;
+  const parts = compilations.begin(report, resources.environment);
+  const { lookups } = parts;
+  const references = new References(resources);
+  lookups.use({ readFile, references });
+  yield* checkPolicies(resources, { policies, report, ...parts });
   yield* checkPatterns(resources, report);
   const independentDiagnostics = report.diagnostics;
-  const references = new References(resources);
   const backends = yield* compileBackends(resources, {
-    readFile,
     references,
+    lookups,
     report,
+    memory: parts.backends,
   });
   checkReferences(resources, { policies, backends, kv: options.kv, report });
   yield;
-  const listeners = yield* compileListeners(resources, {
+  const attachments = yield* attachPolicies(resources, report);
+  const sites = listListeners(resources, { references, report });
+  lookups.use({ backends, attachments, sites: byParent(resources, sites) });
+  const listeners = yield* compileListeners(resources, sites, {
     policies,
-    backends,
-    references,
-    attachments: yield* attachPolicies(resources, report),
-    factory: new PolicyFactory({
-      checks,
-      services: options.services ?? noopServices(),
-      backends,
-    }),
     report,
     environment: resources.environment,
+    ...parts,
   });
   checkWebUi(listeners, report);
   yield;
@@ -164,6 +165,17 @@ function* compileInSteps(
         sensitiveHeaders,
       ),
   };
+}
+
+function byParent(
+  { gateways, listenerSets }: ResourceSet,
+  sites: readonly ListenerSite[],
+): ReadonlyMap<string, readonly ListenerSite[]> {
+  const found = new Map<string, ListenerSite[]>(
+    [...gateways, ...listenerSets].map((parent) => [resourceKey(parent), []]),
+  );
+  for (const site of sites) found.get(resourceKey(site.owner))?.push(site);
+  return found;
 }
 
 /** Reads each file once, so that a policy is created from the same content that was checked. */

@@ -10,6 +10,7 @@ import type {
   Route,
   WeightedBackend,
 } from "../snapshot/snapshot.ts";
+import type { RouteEntry } from "../route/route_table.ts";
 import type { ListenerSite } from "./listeners/listener_sites.ts";
 import type { EffectivePolicy } from "./policies/effective_policy.ts";
 
@@ -50,6 +51,8 @@ export interface CompiledListener {
 /** A rule and the hostnames for which a listener serves it. */
 export interface ServedRule extends CompiledRule {
   readonly hostnames: readonly string[];
+  /** Its place in the route table. */
+  readonly entry: RouteEntry<Route>;
 }
 
 /** The result of compilation, before it becomes a snapshot. */

@@ -42,32 +42,40 @@ export function* describePolicyOutcomes(
     readonly reportsOf: (policy: Policy) => readonly ResourceDiagnostic[];
   },
 ): Generator<void, readonly PolicyOutcome[]> {
-  const gateways = findGateways(listeners);
+  const policies = [...gatewayPolicies, ...backendTlsPolicies];
+  const gateways = findGateways(listeners, policies);
   yield;
   const outcomes: PolicyOutcome[] = [];
-  for (const policy of [...gatewayPolicies, ...backendTlsPolicies]) {
+  for (const policy of policies) {
     outcomes.push(describePolicy(policy, gateways, reportsOf(policy)));
     yield;
   }
   return outcomes;
 }
 
-/** Returns the gateways by what they use: themselves, their routes, and the backends of these. */
+/** Returns the gateways by the targets of policies that they use: themselves, their routes, and the backends of these. */
 function findGateways(
   listeners: readonly CompiledListener[],
+  policies: readonly Policy[],
 ): ReadonlyMap<string, ReadonlySet<string>> {
-  const used = new Map<string, Set<string>>();
+  const used = new Map<string, Set<string>>(
+    policies.flatMap(({ metadata: { namespace }, spec }) =>
+      spec.targetRefs.map(({ kind, name }) => [
+        `${kind}/${namespace}/${name}`,
+        new Set(),
+      ])
+    ),
+  );
+  if (used.size === 0) return used;
   for (const { site, rules } of listeners) {
     const gateway = namespacedName(site.gateway);
-    const add = (key: string) =>
-      void used.getOrInsertComputed(key, () => new Set()).add(gateway);
-    add(`Gateway/${gateway}`);
-    add(resourceKey(site.owner));
+    used.get(`Gateway/${gateway}`)?.add(gateway);
+    used.get(resourceKey(site.owner))?.add(gateway);
     for (const { rule: { route, spec } } of rules) {
-      add(`${route.kind}/${namespacedName(route)}`);
+      used.get(`${route.kind}/${namespacedName(route)}`)?.add(gateway);
       for (const ref of spec.backendRefs ?? []) {
         const namespace = ref.namespace ?? route.metadata.namespace;
-        add(`${ref.kind}/${namespace}/${ref.name}`);
+        used.get(`${ref.kind}/${namespace}/${ref.name}`)?.add(gateway);
       }
     }
   }
@@ -88,8 +96,9 @@ function describePolicy(
     const conditions = policy.kind === "GatewayPolicy"
       ? policyConditions(relevant)
       : tlsConditions(relevant);
-    const found = gateways.get(`${ref.kind}/${namespace}/${ref.name}`);
-    for (const gateway of found ?? []) {
+    const found = gateways.get(`${ref.kind}/${namespace}/${ref.name}`) ??
+      new Set();
+    for (const gateway of found) {
       const [owner = "", name = ""] = gateway.split("/");
       const ancestorRef = {
         group: GATEWAY_API_GROUP,
@@ -102,7 +111,7 @@ function describePolicy(
     const isMissing = relevant.some(({ reason }) =>
       reason === "TargetNotFound"
     );
-    if (found === undefined && isMissing) {
+    if (found.size === 0 && isMissing) {
       const { group, kind, name } = ref;
       const ancestorRef = { group, kind, namespace, name };
       ancestors.set(`${kind}/${name}`, { ancestorRef, conditions });

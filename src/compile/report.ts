@@ -48,9 +48,16 @@ export type ConditionReason =
 
 /** Collects the problems that compilation finds; drops duplicates. */
 export class Report {
-  /** Suggests a name that was probably intended. */
-  readonly suggest: Suggest = createSuggest();
+  readonly #suggest = createSuggest();
   readonly #diagnostics = new Map<string, ResourceDiagnostic>();
+  readonly #recordings: ResourceDiagnostic[][] = [];
+  #suggestions = 0;
+
+  /** Suggests a name that was probably intended. */
+  readonly suggest: Suggest = (word, listCandidates) => {
+    this.#suggestions++;
+    return this.#suggest(word, listCandidates);
+  };
 
   get diagnostics(): readonly ResourceDiagnostic[] {
     return [...this.#diagnostics.values()];
@@ -64,12 +71,30 @@ export class Report {
     this.#add("warning", resource, problem);
   }
 
+  /** Returns what `run` returns and reports, and whether it asked for a suggestion. */
+  record<Result>(run: () => Result) {
+    const reported: ResourceDiagnostic[] = [];
+    const before = this.#suggestions;
+    this.#recordings.push(reported);
+    try {
+      const result = run();
+      return { result, reported, hasSuggested: this.#suggestions > before };
+    } finally {
+      this.#recordings.pop();
+    }
+  }
+
+  /** Reports what was reported in an earlier compilation. */
+  repeat(reported: readonly ResourceDiagnostic[]): void {
+    for (const diagnostic of reported) this.#keep(diagnostic);
+  }
+
   #add(
     severity: ResourceDiagnostic["severity"],
     resource: Named,
     { path, message, suggestion, offset, reason }: Problem,
   ): void {
-    const diagnostic = {
+    this.#keep({
       severity,
       resource: nameOf(resource),
       path,
@@ -77,7 +102,11 @@ export class Report {
       ...(suggestion !== undefined && { suggestion }),
       ...(offset !== undefined && { offset }),
       ...(reason !== undefined && { reason }),
-    };
+    });
+  }
+
+  #keep(diagnostic: ResourceDiagnostic): void {
+    for (const recording of this.#recordings) recording.push(diagnostic);
     this.#diagnostics.set(JSON.stringify(diagnostic), diagnostic);
   }
 }

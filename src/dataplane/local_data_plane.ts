@@ -10,6 +10,7 @@ import {
   compileInSlices,
   emptyDescription,
 } from "../compile/compile.ts";
+import { Compilations } from "../compile/memory/compilations.ts";
 import { compileServiceSlices } from "../compile/routes/service_endpoints.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
@@ -39,11 +40,7 @@ import type {
   TraceAnswer,
   TraceQuery,
 } from "./data_plane.ts";
-import {
-  PolicyState,
-  type PolicyStateLease,
-  type SharedPolicyState,
-} from "./policy_state.ts";
+import { PolicyState, type SharedPolicyState } from "./policy_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
 
 /** Dependencies of the data plane. */
@@ -78,8 +75,7 @@ export class LocalDataPlane implements DataPlane {
   readonly #listeners: Listeners;
   readonly #state: PolicyState;
   readonly #inventory: Inventory;
-  /** State that the current configuration uses. */
-  #lease: PolicyStateLease | undefined;
+  readonly #compilations = new Compilations(() => this.#state.lease());
   #compiled: Compiled | undefined;
   /** Serializes changes. */
   #applying: Promise<unknown> = Promise.resolve();
@@ -205,8 +201,7 @@ export class LocalDataPlane implements DataPlane {
     const result = await this.#listeners.drain(timeoutMs);
     this.#debugging.tracing.close();
     this.#upstreams.close();
-    this.#lease?.release();
-    this.#lease = undefined;
+    this.#compilations.release();
     await this.#state.close();
     return result;
   }
@@ -214,28 +209,28 @@ export class LocalDataPlane implements DataPlane {
   /** Compiles a configuration. Stage one at a time. */
   async stage(resources: ResourceSet): Promise<StagedConfiguration> {
     const { clock, policies, settings } = this.#options;
-    const lease = this.#state.lease();
+    const compilations = this.#compilations;
     const compiled = await compileInSlices(resources, {
       policies,
       readFile: readFileTextSync,
-      services: lease.services,
+      compilations,
       kv: settings.kv,
       now: clock.now(),
       clock,
     }).then(async (compiled) => {
-      await lease.ready();
+      await compilations.ready();
       return compiled;
     }).catch((error) => {
-      lease.release();
+      compilations.abandon();
       throw error;
     });
     return new StagedConfiguration({
       compiled,
       isolatesErrors: resources.isolatesErrors === true,
-      lease,
       listeners: this.#listeners,
       opensPorts: this.#options.opensPorts ?? true,
-      swap: () => this.#swap(compiled, lease),
+      swap: () => this.#swap(compiled),
+      abandon: () => compilations.abandon(),
     });
   }
 
@@ -256,13 +251,12 @@ export class LocalDataPlane implements DataPlane {
     return { applied: true, diagnostics, outcomes: staged.outcomes };
   }
 
-  #swap(compiled: Compiled, lease: PolicyStateLease): void {
+  #swap(compiled: Compiled): void {
     this.#snapshots.swap(compiled.snapshot);
     this.#compiled = compiled;
     this.#upstreams.replaceEndpoints(compiled.endpoints);
     this.#upstreams.retainOnly(compiled.snapshot);
-    this.#lease?.release();
-    this.#lease = lease;
+    this.#compilations.commit();
     this.#state.warmUp();
   }
 }

@@ -1,6 +1,6 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Logger } from "../base/log.ts";
+import type { Log, Logger } from "../base/log.ts";
 import { IdentityStore } from "../identity/identity_store.ts";
 import {
   noDocumentCache,
@@ -12,7 +12,7 @@ import {
   LocalRegistrationTurns,
   type RegistrationTurns,
 } from "../policy/mcp/registration_turns.ts";
-import type { PolicyServices } from "../policy/policy_services.ts";
+import type { PolicyLease, PolicyServices } from "../policy/policy_services.ts";
 import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type {
   CounterStore,
@@ -47,17 +47,11 @@ export interface SharedPolicyState {
   readonly kvLimiters: Pick<GlobalLimiters, "lease" | "open">;
 }
 
-/** State that the policies of one configuration use, until released. */
-export interface PolicyStateLease {
-  readonly services: PolicyServices;
-  /** Resolves when the state can be used: before the first request. */
-  ready(): Promise<void>;
-  release(): void;
-}
-
 /** State of policies that outlives their configuration: keys of identity providers, logins, budgets. */
 export class PolicyState {
   readonly #options: PolicyStateOptions;
+  readonly #log: Log;
+  readonly #trustsPeer: PolicyServices["trustsPeer"];
   readonly #identity: IdentityStore;
   readonly #logins: LoginState;
   readonly #registrations: RegistrationTurns;
@@ -67,6 +61,8 @@ export class PolicyState {
   constructor(options: PolicyStateOptions) {
     const { clock, logger, shared } = options;
     this.#options = options;
+    this.#log = logger.module("policy");
+    this.#trustsPeer = trustedProxies(options.settings.trustedProxies);
     this.#identity = new IdentityStore({
       clock,
       log: logger.module("identity"),
@@ -85,36 +81,44 @@ export class PolicyState {
     });
   }
 
-  lease(): PolicyStateLease {
-    const { clock, settings, logger, shared } = this.#options;
-    const identity = this.#identity.lease();
-    const counters = this.#counters.lease();
-    const limiters = this.#limiters.lease();
-    const kvLimiters = shared?.kvLimiters.lease() ?? limiters;
+  /** Returns services for a policy. What it uses of the state stays until it releases them. */
+  lease(): PolicyLease {
+    const { clock, settings, shared } = this.#options;
+    const identity = new Lazy(() => this.#identity.lease());
+    const counters = new Lazy(() => this.#counters.lease());
+    const limiters = new Lazy(() => this.#limiters.lease());
+    const kvLimiters = shared === undefined
+      ? limiters
+      : new Lazy(() => shared.kvLimiters.lease());
     return {
       services: {
         clock,
-        log: logger.module("policy"),
+        log: this.#log,
         maxBufferBytes: settings.limits.maxBufferBytes,
-        trustsPeer: trustedProxies(settings.trustedProxies),
-        identity,
+        trustsPeer: this.#trustsPeer,
         logins: this.#logins,
         registrations: this.#registrations,
-        counters,
+        get identity() {
+          return identity.use();
+        },
+        get counters() {
+          return counters.use();
+        },
         prices: this.#options.prices,
         globalLimiter(config, { connectionOf, hide }) {
           const place = limiterPlace(config, settings.kv, connectionOf);
           if (place === undefined) return undefined;
           const lease = "kv" in place ? kvLimiters : limiters;
-          return lease.limiter(place, globalLimits(config, hide));
+          return lease.use().limiter(place, globalLimits(config, hide));
         },
       },
-      ready: () => counters.ready(),
+      ready: async () => await counters.used?.ready(),
       release() {
-        identity.release();
-        counters.release();
-        limiters.release();
-        kvLimiters.release();
+        for (
+          const each of new Set([identity, counters, limiters, kvLimiters])
+        ) {
+          each.used?.release();
+        }
       },
     };
   }
@@ -204,4 +208,18 @@ export function describeGlobalBudget(
     ...(resetMs !== undefined && { resetSeconds: Math.ceil(resetMs / 1000) }),
     windowSeconds: windowMs / 1000,
   };
+}
+
+/** A value that is created on first use. */
+class Lazy<T> {
+  readonly #create: () => T;
+  used: T | undefined;
+
+  constructor(create: () => T) {
+    this.#create = create;
+  }
+
+  use(): T {
+    return this.used ??= this.#create();
+  }
 }

@@ -7,19 +7,19 @@ import type {
   PlannedPort,
   PreparedPorts,
 } from "../proxy/ports/listeners.ts";
-import type { PolicyStateLease } from "./policy_state.ts";
 
 /** Dependencies of a staged configuration. */
 export interface StagedConfigurationOptions {
   readonly compiled: Compiled;
   /** See `ResourceSet.isolatesErrors`. */
   readonly isolatesErrors: boolean;
-  readonly lease: PolicyStateLease;
   readonly listeners: Listeners;
   /** False: the configuration is compiled, and opens no port. */
   readonly opensPorts: boolean;
   /** Puts the configuration into force. */
   readonly swap: () => void;
+  /** Releases what only this configuration uses. */
+  readonly abandon: () => void;
 }
 
 /**
@@ -74,7 +74,7 @@ export class StagedConfiguration {
 
   /** Closes the new ports. */
   async abandon(): Promise<void> {
-    this.#options.lease.release();
+    this.#options.abandon();
     await this.#ports?.abandon();
   }
 }

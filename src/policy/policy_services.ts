@@ -56,6 +56,14 @@ export interface PolicyServices {
   ): GlobalLimiter | undefined;
 }
 
+/** Services of one policy; the state behind them stays until the lease is released. */
+export interface PolicyLease {
+  readonly services: PolicyServices;
+  /** Resolves when the state can be used: before the first request. */
+  ready(): Promise<void>;
+  release(): void;
+}
+
 /** Creates services for policies that never run, such as those of `--validate-only`. */
 export function noopServices(): PolicyServices {
   const clock = systemClock;
@@ -76,6 +84,12 @@ export function noopServices(): PolicyServices {
     prices: { warnUnknown() {} },
     globalLimiter: () => undefined,
   };
+}
+
+/** Creates a function that leases such services. */
+export function noopLeases(): () => PolicyLease {
+  const services = noopServices();
+  return () => ({ services, ready: () => Promise.resolve(), release() {} });
 }
 
 const silence: Log = {

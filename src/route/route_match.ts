@@ -42,8 +42,15 @@ export interface CompiledMatch {
   readonly conditions: readonly Condition[];
 }
 
+const compiled = new WeakMap<HttpMatch, CompiledMatch>();
+
+/** Returns the compiled form of a match, which is made once: all route tables use the same. */
+export function compiledMatch(match: HttpMatch): CompiledMatch {
+  return compiled.getOrInsertComputed(match, compileMatch);
+}
+
 /** Compiles a match. Only the first condition on a header or query parameter counts, as the Gateway API requires. */
-export function compileMatch(match: HttpMatch): CompiledMatch {
+function compileMatch(match: HttpMatch): CompiledMatch {
   const { method } = match;
   const headers = firstOfEach(
     match.headers ?? [],

@@ -3,7 +3,7 @@ import { runToEnd } from "../base/slices.ts";
 import { isWildcard } from "./hostname.ts";
 import { type Candidate, PathIndex, type RouteMatch } from "./path_index.ts";
 import { pathOf } from "./normalize_target.ts";
-import { compileMatch, type RoutableRequest } from "./route_match.ts";
+import { compiledMatch, type RoutableRequest } from "./route_match.ts";
 
 /** Finds the route of highest precedence for a request. */
 export interface RouteTable<T> {
@@ -114,7 +114,7 @@ function* indexByHostname<T>(
 }
 
 function createCandidate<T>(source: HttpMatch, value: T): Candidate<T> {
-  const match = compileMatch(source);
+  const match = compiledMatch(source);
   const { path } = match;
   const matchedPrefix = path.type === "PathPrefix" ? path.value : undefined;
   return { match, result: { value, matchedPrefix } };

@@ -5,19 +5,17 @@ import {
   createRouteTableInSteps,
 } from "../../route/route_table.ts";
 import type { Listener } from "../../snapshot/snapshot.ts";
-import { type AttachedRoute, attachRoutes } from "../routes/attach_routes.ts";
-import type { CompiledListener, Rule, ServedRule } from "../compiled_model.ts";
+import { attachRoute } from "../routes/attach_routes.ts";
+import type { CompiledListener, ServedRule } from "../compiled_model.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import {
   type EffectivePolicy,
   mergePolicies,
 } from "../policies/effective_policy.ts";
 import type { ForwardingContext } from "../routes/compile_forwarding.ts";
-import {
-  type ListenerSite,
-  listListeners,
-  targetsOf,
-} from "./listener_sites.ts";
+import { type ListenerSite, targetsOf } from "./listener_sites.ts";
+import type { ResultTable } from "../memory/compile_memory.ts";
+import { comparePrecedence } from "../precedence.ts";
 import { wellKnownEntries } from "../policies/well_known_entries.ts";
 import {
   compileRule,
@@ -28,23 +26,24 @@ import {
 
 /** Compiles every listener with its attached routes and gateway-phase policies, in steps. */
 export function* compileListeners(
-  resources: ResourceSet,
-  context: ForwardingContext,
+  { httpRoutes }: ResourceSet,
+  sites: readonly ListenerSite[],
+  context: ListenerContext,
 ): Generator<void, readonly CompiledListener[]> {
-  const rules = new Map<HttpRoute, readonly Rule[]>();
-  for (const route of resources.httpRoutes) {
-    rules.set(route, prepareRules(route, context));
+  const rules = new Map<ListenerSite, ServedRule[]>(
+    sites.map((site) => [site, []]),
+  );
+  for (const route of httpRoutes.toSorted(comparePrecedence)) {
+    const compiled = context.routes.recall(
+      route,
+      () => compileRoute(route, context),
+    );
+    for (const { site, served } of compiled) rules.get(site)?.push(...served);
     yield;
   }
-  const sites = listListeners(resources, context);
-  const attached = yield* attachRoutes(resources, sites, context);
   const listeners: CompiledListener[] = [];
   for (const site of sites) {
-    const served = yield* compileRules(
-      site,
-      attached.get(site) ?? [],
-      { rules, context },
-    );
+    const served = rules.get(site) ?? [];
     const effective = gatewayPolicies(site, context);
     const listener = yield* createListener(
       site,
@@ -55,22 +54,34 @@ export function* compileListeners(
   return listeners;
 }
 
-function* compileRules(
-  site: ListenerSite,
-  attached: readonly AttachedRoute[],
-  { rules, context }: {
-    readonly rules: ReadonlyMap<HttpRoute, readonly Rule[]>;
-    readonly context: ForwardingContext;
-  },
-): Generator<void, readonly ServedRule[]> {
-  const served: ServedRule[] = [];
-  for (const { route, hostnames } of attached) {
-    for (const rule of rules.get(route) ?? []) {
-      served.push({ ...compileRule(rule, site, context), hostnames });
-      yield;
-    }
-  }
-  return served;
+/** Dependencies of compiling listeners. */
+export interface ListenerContext extends ForwardingContext {
+  readonly routes: RouteMemory;
+}
+
+/** Compiled routes by their resource. */
+export type RouteMemory = ResultTable<HttpRoute, readonly RouteAtListener[]>;
+
+/** The rules of a route as one listener serves them. */
+interface RouteAtListener {
+  readonly site: ListenerSite;
+  readonly served: readonly ServedRule[];
+}
+
+function compileRoute(
+  route: HttpRoute,
+  context: ForwardingContext,
+): readonly RouteAtListener[] {
+  const rules = prepareRules(route, context);
+  return attachRoute(route, context).map(({ site, hostnames }) => ({
+    site,
+    served: rules.map((rule) => {
+      const compiled = compileRule(rule, site, context);
+      const { spec: { matches } } = rule;
+      const entry = { hostnames, matches, value: compiled.route };
+      return { ...compiled, hostnames, entry };
+    }),
+  }));
 }
 
 /** Merges the policies that run before routing: those of the listener are more specific than those of its gateway. */
@@ -78,9 +89,9 @@ function gatewayPolicies(
   site: ListenerSite,
   context: ForwardingContext,
 ): readonly EffectivePolicy[] {
-  const { attachments } = context;
+  const { lookups } = context;
   return mergePolicies(
-    targetsOf(site).map((target) => levelAt(attachments, target, "PreRouting")),
+    targetsOf(site).map((target) => levelAt(lookups, target, "PreRouting")),
     context.policies.running("gateway"),
     reportConflict(context),
   );
@@ -107,11 +118,7 @@ function* createListener(
       context.environment,
     ),
     routes: yield* createRouteTableInSteps([
-      ...served.map(({ rule, route, hostnames }) => ({
-        hostnames,
-        matches: rule.spec.matches,
-        value: route,
-      })),
+      ...served.map(({ entry }) => entry),
       ...documents,
     ]),
     fallbacks: fallbacks.length === 0 ? undefined : createRouteTable(fallbacks),

@@ -87,10 +87,24 @@ export function targetsOf(
   ];
 }
 
+const known = new WeakMap<ListenerSite["owner"], readonly ListenerSite[]>();
+
+/** Returns the same sites for the same resources, so that what depends on them can be remembered. */
 function sitesOf(
   owner: Gateway | ListenerSet,
   gateway: Gateway,
-): ListenerSite[] {
+): readonly ListenerSite[] {
+  const before = known.get(owner);
+  if (before?.[0]?.gateway === gateway) return before;
+  const sites = createSites(owner, gateway);
+  known.set(owner, sites);
+  return sites;
+}
+
+function createSites(
+  owner: Gateway | ListenerSet,
+  gateway: Gateway,
+): readonly ListenerSite[] {
   const prefix = owner === gateway
     ? namespacedName(gateway)
     : `${namespacedName(gateway)}/${namespacedName(owner)}`;

@@ -17,12 +17,18 @@ export interface PolicyTarget {
   readonly section?: string | undefined;
 }
 
-/** Policies by what they are attached to, the winner of a conflict first. */
-export interface PolicyAttachments {
-  /** Returns the policies of one level; `phase` is that of `spec.phase`. */
-  at(target: PolicyTarget, phase?: "PreRouting"): readonly GatewayPolicy[];
-  /** Returns the inline policies of a route. */
-  inlineOf(route: PolicyTarget["resource"]): readonly GatewayPolicy[];
+/** Policies by the key of their level, the winner of a conflict first; see `levelOf` and `inlineLevelOf`. */
+export type PolicyAttachments = ReadonlyMap<string, readonly GatewayPolicy[]>;
+
+/** Returns the key of the policies of one level; `phase` is that of `spec.phase`. */
+export function levelOf(target: PolicyTarget, phase?: "PreRouting"): string {
+  return levelKey(nameOfTarget(target), phase, false);
+}
+
+/** Returns the key of the inline policies of a route. */
+export function inlineLevelOf(resource: PolicyTarget["resource"]): string {
+  const target = nameOfTarget({ kind: "HTTPRoute", resource });
+  return levelKey(target, undefined, true);
 }
 
 /** Names a target: `HTTPRoute/default/llm`, or `HTTPRoute/default/llm#chat` for a section of it. */
@@ -56,16 +62,7 @@ export function* attachPolicies(
     }
     yield;
   }
-  return {
-    at(target, phase) {
-      const key = levelKey(nameOfTarget(target), phase, false);
-      return attached.get(key) ?? [];
-    },
-    inlineOf(resource) {
-      const target = nameOfTarget({ kind: "HTTPRoute", resource });
-      return attached.get(levelKey(target, undefined, true)) ?? [];
-    },
-  };
+  return attached;
 }
 
 interface NamedSection {

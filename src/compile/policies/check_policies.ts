@@ -3,16 +3,19 @@ import type {
   BackendFilter,
   HttpFilter,
 } from "../../api/resources/http_filter.ts";
+import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { PolicyKind, PolicyProblem } from "../../policy/policy_kind.ts";
 import type { PolicyRegistry } from "../../policy/policy_registry.ts";
+import type { ResultTable } from "../memory/compile_memory.ts";
 import type { Named, Report } from "../report.ts";
 import type { PolicyChecks } from "./policy_checks.ts";
 
 interface CheckContext {
   readonly policies: PolicyRegistry;
   readonly checks: PolicyChecks;
+  readonly checkedRoutes: ResultTable<HttpRoute, true>;
   readonly report: Report;
 }
 
@@ -42,16 +45,21 @@ export function* checkPolicies(
     yield;
   }
   for (const route of resources.httpRoutes) {
-    for (const [index, rule] of route.spec.rules.entries()) {
-      const path = ["spec", "rules", index];
-      checkFilters({ resource: route, path }, rule.filters, context);
-      for (const [number, { filters }] of (rule.backendRefs ?? []).entries()) {
-        const at = [...path, "backendRefs", number];
-        checkFilters({ resource: route, path: at }, filters, context);
-      }
-      yield;
+    context.checkedRoutes.recall(route, () => checkRoute(route, context));
+    yield;
+  }
+}
+
+function checkRoute(route: HttpRoute, context: CheckContext): true {
+  for (const [index, rule] of route.spec.rules.entries()) {
+    const path = ["spec", "rules", index];
+    checkFilters({ resource: route, path }, rule.filters, context);
+    for (const [number, { filters }] of (rule.backendRefs ?? []).entries()) {
+      const at = [...path, "backendRefs", number];
+      checkFilters({ resource: route, path: at }, filters, context);
     }
   }
+  return true;
 }
 
 /** Returns the policies that filters configure; the field of a filter has the name of the kind of policy that does the same. */

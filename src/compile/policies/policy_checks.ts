@@ -1,4 +1,5 @@
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
 import type {
   CheckOptions,
   PolicyKind,
@@ -9,10 +10,11 @@ import type {
 export class PolicyChecks {
   readonly options: CheckOptions;
   /** By configuration of one kind, such as the object in `traffic.cors`. */
-  readonly #problems = new Map<object, readonly PolicyProblem[]>();
+  readonly #problems: ResultTable<object, readonly PolicyProblem[]>;
 
-  constructor(options: CheckOptions) {
+  constructor(options: CheckOptions, memory: CompileMemory) {
     this.options = options;
+    this.#problems = memory.table();
   }
 
   /** Returns the problems of what `traffic` configures of a kind. */
@@ -22,11 +24,9 @@ export class PolicyChecks {
   ): readonly PolicyProblem[] {
     const config = traffic[kind.name];
     if (typeof config !== "object" || config === null) return [];
-    let problems = this.#problems.get(config);
-    if (problems === undefined) {
-      problems = kind.check(traffic, this.options);
-      this.#problems.set(config, problems);
-    }
-    return problems;
+    return this.#problems.recall(
+      config,
+      () => kind.check(traffic, this.options),
+    );
   }
 }

@@ -1,7 +1,12 @@
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type { RunningPolicy } from "../../policy/policy.ts";
 import type { PolicyKind, PolicyOptions } from "../../policy/policy_kind.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
+import type {
+  PolicyLease,
+  PolicyServices,
+} from "../../policy/policy_services.ts";
+import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
+import type { Lookups } from "../memory/lookups.ts";
 import type { EffectivePolicy, PolicyLayer } from "./effective_policy.ts";
 import type { PolicyChecks } from "./policy_checks.ts";
 
@@ -14,8 +19,16 @@ interface PolicySite {
 /** Dependencies of the policies of a configuration. */
 export interface PolicyFactoryOptions {
   readonly checks: PolicyChecks;
-  readonly services: PolicyOptions["services"];
-  readonly backends: ReadonlyMap<string, Backend>;
+  readonly lookups: Lookups;
+  readonly memory: CompileMemory;
+  /** Returns services for a policy. */
+  readonly lease: () => PolicyLease;
+}
+
+/** A policy and the state that it holds while it is used. */
+interface LeasedPolicy {
+  readonly policy: RunningPolicy | undefined;
+  readonly lease: PolicyLease;
 }
 
 /**
@@ -24,12 +37,19 @@ export interface PolicyFactoryOptions {
  */
 export class PolicyFactory {
   readonly #options: PolicyFactoryOptions;
-  readonly #created = new Map<string, RunningPolicy | undefined>();
-  /** By part of a key of `#created`: a number that stands for it. */
-  readonly #ids = new Map<unknown, number>();
+  readonly #created: ResultTable<string, LeasedPolicy>;
+  /** By object in a key of `#created`: a number that stands for it. */
+  readonly #ids = new WeakMap<object, number>();
+  #lastId = 0;
 
   constructor(options: PolicyFactoryOptions) {
     this.#options = options;
+    this.#created = options.memory.table(({ lease }) => lease.release());
+  }
+
+  /** Resolves when the policies that the running configuration does not have can be used. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#created.added().map(({ lease }) => lease.ready()));
   }
 
   /** Returns the policies that run for a listener's port, in order. */
@@ -54,10 +74,14 @@ export class PolicyFactory {
     traffic: TrafficPolicy,
     site: PolicySite,
   ): RunningPolicy | undefined {
-    const key = [kind, site.listenerPort, traffic[kind.name]];
-    return this.#createOnce(key, () =>
-      this.#deny(kind, [traffic]) ??
-        kind.create(traffic, this.#optionsFor(site)));
+    const config = traffic[kind.name];
+    if (config === undefined) return undefined;
+    return this.#createOnce(
+      [kind, site.listenerPort, config],
+      (services) =>
+        this.#deny(kind, [traffic]) ??
+          kind.create(traffic, this.#optionsFor(site, services)),
+    );
   }
 
   #combine(
@@ -71,11 +95,12 @@ export class PolicyFactory {
     ]);
     return this.#createOnce(
       [kind, listenerPort, ...parts],
-      () =>
+      (services) =>
         this.#deny(kind, layers.map(({ traffic }) => traffic)) ??
           kind.combine?.(layers.map(({ traffic, scope, resource }) => {
             const { namespace } = resource.metadata;
-            const options = this.#optionsFor({ listenerPort, namespace });
+            const site = { listenerPort, namespace };
+            const options = this.#optionsFor(site, services);
             return { scope, config: traffic, options };
           })),
     );
@@ -83,15 +108,26 @@ export class PolicyFactory {
 
   #createOnce(
     parts: readonly unknown[],
-    create: () => RunningPolicy | undefined,
+    create: (services: PolicyServices) => RunningPolicy | undefined,
   ): RunningPolicy | undefined {
-    const key = parts.map((part) => {
-      const id = this.#ids.get(part) ?? this.#ids.size;
-      this.#ids.set(part, id);
-      return id;
-    }).join();
-    if (!this.#created.has(key)) this.#created.set(key, create());
-    return this.#created.get(key);
+    const key = parts.map((part) => this.#nameOf(part)).join();
+    const { policy } = this.#created.recall(key, () => {
+      const lease = this.#options.lease();
+      try {
+        return { policy: create(lease.services), lease };
+      } catch (error) {
+        lease.release();
+        throw error;
+      }
+    });
+    return policy;
+  }
+
+  #nameOf(part: unknown): string {
+    if (typeof part !== "object" || part === null) return JSON.stringify(part);
+    const known = this.#ids.get(part) ?? ++this.#lastId;
+    this.#ids.set(part, known);
+    return `#${known}`;
   }
 
   /** Returns the policy that stands in for configurations with an error; `undefined` when they have none. */
@@ -105,15 +141,18 @@ export class PolicyFactory {
     return error && kind.deny(error.message);
   }
 
-  #optionsFor({ listenerPort, namespace }: PolicySite): PolicyOptions {
-    const { checks, services, backends } = this.#options;
+  #optionsFor(
+    { listenerPort, namespace }: PolicySite,
+    services: PolicyServices,
+  ): PolicyOptions {
+    const { checks, lookups } = this.#options;
     return {
       ...checks.options,
       listenerPort,
       services,
       connectionOf(ref) {
         const key = `${ref.namespace ?? namespace}/${ref.name}`;
-        const backend = backends.get(key);
+        const backend = lookups.backend(key);
         if (backend === undefined || backend.tls === "invalid") {
           return undefined;
         }

@@ -33,13 +33,12 @@ interface ProtectedRule extends ServedRule {
 }
 
 function describeProtection(rule: ServedRule): readonly ProtectedRule[] {
-  const [first, ...others] = resourcePathsOf(rule);
-  if (first === undefined) return [];
-  return firstWellKnown(rule).map((found) => ({
-    ...rule,
-    ...found,
-    paths: [first, ...others],
-  }));
+  return firstWellKnown(rule).flatMap((found) => {
+    const [first, ...others] = resourcePathsOf(rule);
+    return first === undefined
+      ? []
+      : [{ ...rule, ...found, paths: [first, ...others] }];
+  });
 }
 
 function documentsOf(

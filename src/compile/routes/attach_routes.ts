@@ -1,71 +1,48 @@
 import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
 import type { HttpRoute, ParentRef } from "../../api/resources/http_route.ts";
-import {
-  resourceKey,
-  type ResourceSet,
-} from "../../api/resources/resource_set.ts";
 import { nearest } from "../../api/schema/suggest.ts";
 import { intersectHostnames } from "../../route/hostname.ts";
-import { comparePrecedence } from "../precedence.ts";
 import type { ListenerSite } from "../listeners/listener_sites.ts";
-import type { References } from "../reference_grants.ts";
+import type { Lookups } from "../memory/lookups.ts";
 import type { ConditionReason, Report } from "../report.ts";
 
-/** A route as one listener sees it. */
-export interface AttachedRoute {
-  readonly route: HttpRoute;
+/** A listener that serves a route. */
+export interface RouteSite {
+  readonly site: ListenerSite;
   /** Hostnames of the route that the listener accepts; empty for all hostnames of the listener. */
   readonly hostnames: readonly string[];
 }
 
+/** Dependencies of attaching routes. */
+export interface AttachmentContext {
+  readonly lookups: Lookups;
+  readonly report: Report;
+}
+
 /**
- * Returns the routes of each listener in order of precedence, in steps.
+ * Returns the listeners of a route.
  *
  * Hostnames of routes are not narrowed to those of the listener: requests for other hosts never reach the route, and "the largest
  * number of characters in a matching hostname" refers to the hostname of the route (Gateway API, `HTTPRouteSpec.hostnames`).
  */
-export function* attachRoutes(
-  { httpRoutes, gateways, listenerSets }: ResourceSet,
-  sites: readonly ListenerSite[],
+export function attachRoute(
+  route: HttpRoute,
   context: AttachmentContext,
-): Generator<void, ReadonlyMap<ListenerSite, readonly AttachedRoute[]>> {
-  const attached = new Map<ListenerSite, AttachedRoute[]>(
-    sites.map((site) => [site, []]),
-  );
-  const byParent = new Map<string, ListenerSite[]>(
-    [...gateways, ...listenerSets].map((parent) => [resourceKey(parent), []]),
-  );
-  for (const site of sites) byParent.get(resourceKey(site.owner))?.push(site);
-  for (const route of httpRoutes.toSorted(comparePrecedence)) {
-    for (const site of listenersFor(route, byParent, context)) {
-      const hostnames = acceptedHostnames(route, site);
-      if (hostnames !== undefined) {
-        attached.get(site)?.push({ route, hostnames });
-      }
-    }
-    yield;
-  }
-  return attached;
+): readonly RouteSite[] {
+  return [...listenersFor(route, context)].flatMap((site) => {
+    const hostnames = acceptedHostnames(route, site);
+    return hostnames === undefined ? [] : [{ site, hostnames }];
+  });
 }
-
-/** Dependencies of attaching routes. */
-export interface AttachmentContext {
-  readonly references: References;
-  readonly report: Report;
-}
-
-/** By the key of their gateway or listener set. */
-type Sites = ReadonlyMap<string, readonly ListenerSite[]>;
 
 function listenersFor(
   route: HttpRoute,
-  sites: Sites,
-  { references, report }: AttachmentContext,
+  { lookups, report }: AttachmentContext,
 ): ReadonlySet<ListenerSite> {
   const { parentRefs } = route.spec;
   const found = new Set<ListenerSite>();
   for (const [index, parentRef] of parentRefs.entries()) {
-    const result = resolveParent(route, parentRef, { sites, references });
+    const result = resolveParent(route, parentRef, lookups);
     for (const site of result.sites) found.add(site);
     if (result.problem === undefined) continue;
     const path = ["spec", "parentRefs", index];
@@ -74,7 +51,7 @@ function listenersFor(
     report.warning(route, { path, message, suggestion, reason });
   }
   if (parentRefs.length === 0) {
-    const message = sites.size === 0
+    const message = lookups.parents().length === 0
       ? "Cannot attach the route: there is no gateway, so nothing listens"
       : "Cannot attach the route: it names no gateway";
     report.warning(route, { path: ["spec", "parentRefs"], message });
@@ -100,10 +77,7 @@ interface Resolution {
 function resolveParent(
   route: HttpRoute,
   parentRef: ParentRef,
-  { sites, references }: {
-    readonly sites: Sites;
-    readonly references: References;
-  },
+  lookups: Lookups,
 ): Resolution {
   const { group, kind, name, sectionName, port } = parentRef;
   const noun = nouns.get(kind);
@@ -112,14 +86,14 @@ function resolveParent(
   }
   const key = `${parentRef.namespace ?? route.metadata.namespace}/${name}`;
   const parent = `${noun} "${key}"`;
-  const all = sites.get(`${kind}/${key}`);
+  const all = lookups.listenersOf(`${kind}/${key}`);
   if (all === undefined) {
-    const known = sites.keys().map((each) => each.split("/"))
+    const known = lookups.parents().map((each) => each.split("/"))
       .filter(([own]) => own === kind).map(([, , own = ""]) => own);
     return {
       sites: [],
       problem: `${parent} not found`,
-      suggestion: nearest(name, known.toArray()),
+      suggestion: nearest(name, known),
     };
   }
   const chosen = all.filter(({ spec }) =>
@@ -127,7 +101,7 @@ function resolveParent(
     (port === undefined || spec.port === port)
   );
   if (chosen.length === 0) return noSuchListener(parent, parentRef, all);
-  const allowed = chosen.filter((site) => allowsRoute(site, route, references));
+  const allowed = chosen.filter((site) => allowsRoute(site, route, lookups));
   if (allowed.length === 0) {
     return {
       sites: [],
@@ -169,7 +143,7 @@ function noSuchListener(
 function allowsRoute(
   { owner, spec }: ListenerSite,
   route: HttpRoute,
-  references: References,
+  lookups: Lookups,
 ): boolean {
   const { namespaces, kinds } = spec.allowedRoutes ?? {};
   const isKindAllowed = kinds === undefined ||
@@ -177,7 +151,7 @@ function allowsRoute(
       group === GATEWAY_API_GROUP && kind === route.kind
     );
   return isKindAllowed &&
-    references.allowsNamespace({ from: "Same", ...namespaces }, {
+    lookups.allowsNamespace({ from: "Same", ...namespaces }, {
       owner: owner.metadata.namespace,
       namespace: route.metadata.namespace,
     });

@@ -15,21 +15,27 @@ import {
 import type { Report } from "../report.ts";
 import { compileBalancing } from "./compile_balancing.ts";
 import { type BackendContext, compileLlm } from "./llm_backends.ts";
-import { compileService, referencedServicePorts } from "./service_backends.ts";
+import {
+  compileService,
+  referencedServicePorts,
+  serviceBackendKey,
+} from "./service_backends.ts";
 
 /** Compiles every backend, and every service that routes refer to, with the TLS policy that applies, in steps; returns them by their key. */
 export function* compileBackends(
   { gatewayBackends, backendTlsPolicies, httpRoutes }: ResourceSet,
   context: BackendContext,
 ): Generator<void, ReadonlyMap<string, Backend>> {
+  context.memory.begin();
   const known = new Map(
     gatewayBackends.map((backend) => [namespacedName(backend), backend]),
   );
   const tls = yield* compileTlsPolicies(backendTlsPolicies, known, context);
   const backends = new Map<string, Backend>();
   for (const [key, resource] of known) {
-    const policy = tls.get(`GatewayBackend/${key}`);
-    const backend = compileBackend(resource, policy, context);
+    const own = tls.get(`GatewayBackend/${key}`);
+    const compile = () => compileBackend(resource, own, context);
+    const backend = context.memory.backend(key, [resource, own], compile);
     if (backend !== undefined) backends.set(key, backend);
     yield;
   }
@@ -37,13 +43,17 @@ export function* compileBackends(
   for (
     const referenced of referencedServicePorts(httpRoutes, references)
   ) {
-    const { service, port } = referenced;
+    const { service, port, isGrpc } = referenced;
     const key = `Service/${namespacedName(service)}`;
     const section = port.name === undefined
       ? undefined
       : tls.get(`${key}#${port.name}`);
-    const backend = compileService(referenced, section ?? tls.get(key));
-    backends.set(backend.key, backend);
+    const own = section ?? tls.get(key);
+    const name = serviceBackendKey(namespacedName(service), port.port);
+    const inputs = [service, port, isGrpc, own];
+    const compile = () => compileService(referenced, own);
+    const backend = context.memory.backend(name, inputs, compile);
+    if (backend !== undefined) backends.set(name, backend);
     yield;
   }
   return backends;
@@ -58,7 +68,10 @@ function* compileTlsPolicies(
   const owners = new Map<string, BackendTlsPolicy>();
   const tls = new Map<string, Backend["tls"]>();
   for (const policy of policies.toSorted(comparePrecedence)) {
-    const compiled = compileTls(policy, context);
+    const compiled = context.memory.tls(
+      policy,
+      () => compileTls(policy, context),
+    );
     for (const { key, path } of targetsOf(policy, known, context)) {
       const owner = owners.get(key);
       if (owner !== undefined) {
@@ -216,11 +229,11 @@ class UnknownKindError extends Error {}
 function loadCa(
   { file, inline, group = "", kind = "ConfigMap", name }: CaReference,
   namespace: string,
-  { readFile, references: { configMaps } }: BackendContext,
+  { lookups }: BackendContext,
 ): string {
   const source = inline ?? file;
   if (source !== undefined) {
-    const pem = loadPem(source, readFile);
+    const pem = loadPem(source, lookups.readFile);
     parseCertificates(pem, nameOfPem(source));
     return pem;
   }
@@ -228,7 +241,7 @@ function loadCa(
     throw new UnknownKindError(`kind "${kind}" is no "ConfigMap"`);
   }
   const key = `${namespace}/${name}`;
-  const configMap = configMaps.get(key);
+  const configMap = lookups.configMap(key);
   if (configMap === undefined) {
     throw new TypeError(`ConfigMap "${key}" not found`);
   }

@@ -18,23 +18,20 @@ import type {
   Mirror,
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
-import type { PolicyAttachments } from "../policies/attach_policies.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import { suggestBackend } from "./compile_backends.ts";
 import { serviceBackendKey } from "./service_backends.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
 import type { Forwarding } from "../compiled_model.ts";
-import type { References } from "../reference_grants.ts";
+import type { Lookups } from "../memory/lookups.ts";
 import type { ConditionReason, Report } from "../report.ts";
 import { findWebUi } from "./compile_web_ui.ts";
 
 /** Dependencies of resolving references. */
 export interface ForwardingContext {
   readonly policies: PolicyRegistry;
-  readonly backends: ReadonlyMap<string, Backend>;
-  readonly references: References;
-  readonly attachments: PolicyAttachments;
+  readonly lookups: Lookups;
   readonly factory: PolicyFactory;
   readonly report: Report;
   /** As `ResourceSet.environment`. */
@@ -106,11 +103,11 @@ function compileBackendRef(
 function backendPolicies(
   route: HttpRoute,
   ref: BackendRef,
-  { policies: registry, attachments, factory, environment }: ForwardingContext,
+  { policies: registry, lookups, factory, environment }: ForwardingContext,
 ): Pick<WeightedBackend, "policies" | "describePolicies"> {
   const { namespace } = route.metadata;
   const resource = { metadata: { namespace, name: ref.name } };
-  const attached = attachments.at({ kind: "GatewayBackend", resource });
+  const attached = lookups.policiesAt({ kind: "GatewayBackend", resource });
   const layers = [
     ...(ref.filters ?? []).map((filter: BackendFilter) =>
       trafficOfFilter(filter)
@@ -203,7 +200,7 @@ function resolveBackend(
   const own = route.metadata.namespace;
   const namespace = ref.namespace ?? own;
   const from = { group: GATEWAY_API_GROUP, kind: route.kind, namespace: own };
-  if (!context.references.isAllowed(from, { group, kind, namespace, name })) {
+  if (!context.lookups.isAllowed(from, { group, kind, namespace, name })) {
     const problem =
       `Cannot refer to ${kind} "${namespace}/${name}" from "${own}": no ReferenceGrant of "${namespace}" allows it`;
     return {
@@ -221,12 +218,12 @@ function resolveBackend(
 function resolveGatewayBackend(
   key: string,
   { name, port }: RequestMirror["backendRef"],
-  { backends, report }: ForwardingContext,
+  { lookups, report }: ForwardingContext,
 ): Resolved {
-  const backend = backends.get(key);
+  const backend = lookups.backend(key);
   if (backend === undefined) {
     const problem = `Backend "${key}" not found`;
-    const suggestion = suggestBackend(name, backends, report);
+    const suggestion = suggestBackend(name, lookups.allBackends(), report);
     return { backend, reason: NOT_FOUND, field: "name", problem, suggestion };
   }
   if (port !== undefined && port !== backend.port) {
@@ -248,16 +245,16 @@ const NOT_FOUND = "BackendNotFound";
 function resolveService(
   key: string,
   port: number | undefined,
-  { backends, references }: ForwardingContext,
+  { lookups }: ForwardingContext,
 ): Resolved {
-  const service = references.services.get(key);
+  const service = lookups.service(key);
   if (service === undefined) {
-    const problem = backends.has(key)
+    const problem = lookups.backend(key) !== undefined
       ? `Service "${key}" not found; for the GatewayBackend of that name, set kind: GatewayBackend and group: ${POLICY_API_GROUP}`
       : `Service "${key}" not found`;
     return { backend: undefined, reason: NOT_FOUND, field: "name", problem };
   }
-  const backend = backends.get(serviceBackendKey(key, port ?? 0));
+  const backend = lookups.backend(serviceBackendKey(key, port ?? 0));
   if (backend !== undefined) return { backend };
   const problem = port === undefined
     ? `The reference to Service "${key}" has no port`

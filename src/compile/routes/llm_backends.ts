@@ -16,18 +16,20 @@ import type {
 } from "../../llm/providers/llm_provider.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import type { ReadFile } from "../listeners/certificates.ts";
+import type { Lookups } from "../memory/lookups.ts";
 import type { References } from "../reference_grants.ts";
 import type { Report } from "../report.ts";
+import type { BackendMemory } from "./backend_memory.ts";
 
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
 
 /** Dependencies of compiling backends. */
 export interface BackendContext {
-  readonly readFile: ReadFile;
   readonly references: References;
+  readonly lookups: Lookups;
   readonly report: Report;
+  readonly memory: BackendMemory;
 }
 
 /** Address and settings of an LLM provider. */
@@ -118,9 +120,9 @@ function readAuthorization(
   }
 }
 
-function readKeyFile(file: string, { readFile }: BackendContext): string {
+function readKeyFile(file: string, { lookups }: BackendContext): string {
   try {
-    return readFile(file);
+    return lookups.readFile(file);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new TypeError(`no such file "${file}"`);
@@ -134,7 +136,7 @@ type SecretRef = NonNullable<
 function readSecret(
   { metadata }: GatewayBackend,
   { name, namespace = metadata.namespace, key: entry = "apiKey" }: SecretRef,
-  { references }: BackendContext,
+  { lookups }: BackendContext,
 ): string {
   const from = {
     group: POLICY_API_GROUP,
@@ -143,12 +145,12 @@ function readSecret(
   };
   const key = `${namespace}/${name}`;
   const to = { group: "", kind: "Secret", namespace, name };
-  if (!references.isAllowed(from, to)) {
+  if (!lookups.isAllowed(from, to)) {
     throw new TypeError(
       `no ReferenceGrant of namespace "${namespace}" allows Secret "${key}"`,
     );
   }
-  const secret = references.secrets.get(key);
+  const secret = lookups.secret(key);
   if (secret === undefined) throw new TypeError(`Secret "${key}" not found`);
   const value = secretValue(secret, entry);
   if (value !== undefined) return value;

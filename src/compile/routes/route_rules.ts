@@ -11,9 +11,9 @@ import type {
 } from "../../api/resources/http_route.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
 import { namespacedName } from "../precedence.ts";
+import type { Lookups } from "../memory/lookups.ts";
 import {
   nameOfTarget,
-  type PolicyAttachments,
   type PolicyTarget,
 } from "../policies/attach_policies.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
@@ -52,7 +52,7 @@ export function compileRule(
   context: ForwardingContext,
 ): CompiledRule {
   const { route, index, forwarding } = rule;
-  const levels = levelsOf(rule, site, context.attachments);
+  const levels = levelsOf(rule, site, context.lookups);
   const onConflict = reportConflict(context);
   const kinds = context.policies.running("route");
   const effective = mergePolicies(levels, kinds, onConflict);
@@ -85,11 +85,11 @@ export function compileRule(
 
 /** Returns the policies that are attached to a target; `phase` is `spec.phase`. */
 export function levelAt(
-  attachments: PolicyAttachments,
+  lookups: Lookups,
   target: PolicyTarget,
   phase?: "PreRouting",
 ): PolicyLevel {
-  return levelOf(attachments.at(target, phase), target);
+  return levelOf(lookups.policiesAt(target, phase), target);
 }
 
 function levelOf(
@@ -133,16 +133,16 @@ function trafficOfRule(
 function levelsOf(
   { route, spec, own }: Rule,
   site: ListenerSite,
-  attachments: PolicyAttachments,
+  lookups: Lookups,
 ): PolicyLevel[] {
   const ofRoute: PolicyTarget = { kind: route.kind, resource: route };
   const { name: section } = spec;
   return [
     [{ resource: route, traffic: own, scope: nameOfTarget(ofRoute) }],
-    levelOf(attachments.inlineOf(route), ofRoute),
-    section === undefined ? [] : levelAt(attachments, { ...ofRoute, section }),
-    levelAt(attachments, ofRoute),
-    ...targetsOf(site).map((target) => levelAt(attachments, target)),
+    levelOf(lookups.inlinePoliciesOf(route), ofRoute),
+    section === undefined ? [] : levelAt(lookups, { ...ofRoute, section }),
+    levelAt(lookups, ofRoute),
+    ...targetsOf(site).map((target) => levelAt(lookups, target)),
   ];
 }
 

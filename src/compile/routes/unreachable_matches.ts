@@ -11,7 +11,7 @@ export function* reportUnreachableMatches(
   for (const { rules } of listeners) {
     const uses: Use[] = [];
     for (const rule of rules) {
-      uses.push(...usesOf(rule));
+      uses.push(...known.getOrInsertComputed(rule, usesOf));
       yield;
     }
     const first = new Map<string, Rule>();
@@ -35,6 +35,9 @@ export function* reportUnreachableMatches(
     }
   }
 }
+
+/** Matches by rule: most rules stay the same when a route changes. */
+const known = new WeakMap<ServedRule, readonly Use[]>();
 
 /** A match of a rule for one of its hostnames. */
 interface Use {

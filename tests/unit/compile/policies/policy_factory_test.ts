@@ -3,6 +3,7 @@ import { builtInPolicies } from "../../../../src/policy/registry.ts";
 import { emptyResourceSet } from "../../../../src/api/resources/resource_set.ts";
 import { environment } from "../../../../src/cel/environment.ts";
 import { compile } from "../../../../src/compile/compile.ts";
+import { Compilations } from "../../../../src/compile/memory/compilations.ts";
 import { noopServices } from "../../../../src/policy/policy_services.ts";
 import { context } from "../../policy/exchange.ts";
 import {
@@ -80,15 +81,19 @@ Deno.test("expressions and limits of a gateway are compiled once, however many r
     compile(resources, {
       policies: builtInPolicies,
       readFile: () => "",
-      services: {
-        ...services,
-        counters: {
-          limit(identity, definition) {
-            used.push(identity.name);
-            return counters.limit(identity, definition);
+      compilations: new Compilations(() => ({
+        services: {
+          ...services,
+          counters: {
+            limit(identity, definition) {
+              used.push(identity.name);
+              return counters.limit(identity, definition);
+            },
           },
         },
-      },
+        ready: () => Promise.resolve(),
+        release() {},
+      })),
     })
   );
 

@@ -1,0 +1,110 @@
+import type { HttpRoute } from "../../api/resources/http_route.ts";
+import { emptyResourceSet } from "../../api/resources/resource_set.ts";
+import type { Hide } from "../../base/redaction.ts";
+import type { PolicyLease } from "../../policy/policy_services.ts";
+import { createHiding } from "../describe/redact_configuration.ts";
+import type { RouteMemory } from "../listeners/compile_listeners.ts";
+import { PolicyChecks } from "../policies/policy_checks.ts";
+import { PolicyFactory } from "../policies/policy_factory.ts";
+import { References } from "../reference_grants.ts";
+import type { Report } from "../report.ts";
+import { BackendMemory } from "../routes/backend_memory.ts";
+import { CompileMemory, type ResultTable } from "./compile_memory.ts";
+import { Lookups } from "./lookups.ts";
+
+/** Parts of a compilation that remember. */
+export interface CompileParts {
+  readonly lookups: Lookups;
+  readonly hide: Hide;
+  readonly checks: PolicyChecks;
+  readonly factory: PolicyFactory;
+  readonly backends: BackendMemory;
+  readonly routes: RouteMemory;
+  /** Routes whose filters were checked. */
+  readonly checkedRoutes: ResultTable<HttpRoute, true>;
+}
+
+/** The compilations of a data plane, one after the other: each computes again only what depends on a change. */
+export class Compilations {
+  readonly #lease: () => PolicyLease;
+  #committed: Generation | undefined;
+  #next: Generation | undefined;
+
+  /** @param lease Returns services for a policy. */
+  constructor(lease: () => PolicyLease) {
+    this.#lease = lease;
+  }
+
+  /** Begins a compilation; `commit` or `abandon` ends it. @param environment Secrets of the configuration: with others, all is computed again. */
+  begin(report: Report, environment: readonly string[] = []): CompileParts {
+    const name = JSON.stringify(environment);
+    this.#next = this.#committed?.name === name
+      ? this.#committed
+      : this.#create(name, environment);
+    this.#next.memory.begin(report);
+    return this.#next.parts;
+  }
+
+  /** Resolves when new policies can be used. */
+  async ready(): Promise<void> {
+    await this.#next?.parts.factory.ready();
+  }
+
+  /** Keeps what the compilation used. */
+  commit(): void {
+    this.#next?.memory.commit();
+    if (this.#committed !== this.#next) this.release();
+    this.#committed = this.#next;
+  }
+
+  /** Drops what only this compilation used. */
+  abandon(): void {
+    this.#next?.memory.abandon();
+    this.#next = this.#committed;
+  }
+
+  /** Drops everything that was committed. */
+  release(): void {
+    const { memory } = this.#committed ?? {};
+    memory?.begin();
+    memory?.commit();
+    this.#committed = undefined;
+  }
+
+  #create(name: string, environment: readonly string[]): Generation {
+    const memory = new CompileMemory();
+    const lookups = new Lookups(memory, {
+      readFile: () => "",
+      references: new References(emptyResourceSet),
+      backends: new Map(),
+      attachments: new Map(),
+      sites: new Map(),
+    });
+    const hide = createHiding(environment);
+    const checks = new PolicyChecks(
+      { readFile: lookups.readFile, hide },
+      memory,
+    );
+    const lease = this.#lease;
+    return {
+      name,
+      memory,
+      parts: {
+        lookups,
+        hide,
+        checks,
+        factory: new PolicyFactory({ checks, lookups, memory, lease }),
+        backends: new BackendMemory(memory),
+        routes: memory.table(),
+        checkedRoutes: memory.table(),
+      },
+    };
+  }
+}
+
+/** Compilations with the same secrets. */
+interface Generation {
+  readonly name: string;
+  readonly memory: CompileMemory;
+  readonly parts: CompileParts;
+}

@@ -1,0 +1,126 @@
+import type {
+  ConfigMap,
+  Secret,
+  Service,
+} from "../../api/resources/cluster_kinds.ts";
+import type { GatewayPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import type { Backend } from "../../snapshot/snapshot.ts";
+import type { ReadFile } from "../listeners/certificates.ts";
+import type { ListenerSite } from "../listeners/listener_sites.ts";
+import {
+  inlineLevelOf,
+  levelOf,
+  type PolicyAttachments,
+  type PolicyTarget,
+} from "../policies/attach_policies.ts";
+import type { References, Referent, Referrer } from "../reference_grants.ts";
+import type { CompileMemory } from "./compile_memory.ts";
+
+/** Everything that parts of a compilation look up by name. */
+export interface LookupSources {
+  readFile: ReadFile;
+  references: References;
+  /** By `Backend.key`. */
+  backends: ReadonlyMap<string, Backend>;
+  attachments: PolicyAttachments;
+  /** By the key of their gateway or listener set. */
+  sites: ReadonlyMap<string, readonly ListenerSite[]>;
+}
+
+/** Look-ups of the current compilation that results remember; see `CompileMemory.read`. */
+export class Lookups {
+  readonly #memory: CompileMemory;
+  #sources: LookupSources;
+
+  constructor(memory: CompileMemory, sources: LookupSources) {
+    this.#memory = memory;
+    this.#sources = sources;
+  }
+
+  /** Replaces sources, those of the last compilation or those that are complete now. */
+  use(sources: Partial<LookupSources>): void {
+    this.#sources = { ...this.#sources, ...sources };
+  }
+
+  /** Reads a file. @throws When it cannot; then the result is not remembered. */
+  readonly readFile: ReadFile = (path) => {
+    const text = this.#memory.read(() => this.#tryRead(path));
+    if (text !== undefined) return text;
+    this.#memory.forgetThis();
+    return this.#sources.readFile(path);
+  };
+
+  backend(key: string): Backend | undefined {
+    return this.#memory.read(() => this.#sources.backends.get(key));
+  }
+
+  /** Returns all backends, to suggest one of them. */
+  allBackends(): ReadonlyMap<string, Backend> {
+    this.#memory.forgetThis();
+    return this.#sources.backends;
+  }
+
+  service(key: string): Service | undefined {
+    return this.#memory.read(() => this.#sources.references.services.get(key));
+  }
+
+  secret(key: string): Secret | undefined {
+    return this.#memory.read(() => this.#sources.references.secrets.get(key));
+  }
+
+  configMap(key: string): ConfigMap | undefined {
+    return this.#memory.read(() =>
+      this.#sources.references.configMaps.get(key)
+    );
+  }
+
+  /** See `References.isAllowed`. */
+  isAllowed(from: Referrer, to: Referent): boolean {
+    return from.namespace === to.namespace ||
+      this.#memory.read(() => this.#sources.references.isAllowed(from, to));
+  }
+
+  /** See `References.allowsNamespace`. */
+  allowsNamespace(
+    ...[allowed, names]: Parameters<References["allowsNamespace"]>
+  ): boolean {
+    return this.#memory.read(() =>
+      this.#sources.references.allowsNamespace(allowed, names)
+    );
+  }
+
+  /** Returns the policies of one level; `phase` is that of `spec.phase`. */
+  policiesAt(
+    target: PolicyTarget,
+    phase?: "PreRouting",
+  ): readonly GatewayPolicy[] {
+    return this.#level(levelOf(target, phase));
+  }
+
+  /** Returns the inline policies of a route. */
+  inlinePoliciesOf(route: PolicyTarget["resource"]): readonly GatewayPolicy[] {
+    return this.#level(inlineLevelOf(route));
+  }
+
+  /** Returns the listeners of a gateway or listener set by its key; `undefined` when it does not exist. */
+  listenersOf(parent: string): readonly ListenerSite[] | undefined {
+    return this.#memory.read(() => this.#sources.sites.get(parent));
+  }
+
+  /** Lists the keys of all gateways and listener sets. */
+  parents(): readonly string[] {
+    return this.#memory.read(() => [...this.#sources.sites.keys()]);
+  }
+
+  #level(key: string): readonly GatewayPolicy[] {
+    return this.#memory.read(() => this.#sources.attachments.get(key)) ?? [];
+  }
+
+  #tryRead(path: string): string | undefined {
+    try {
+      return this.#sources.readFile(path);
+    } catch {
+      return undefined;
+    }
+  }
+}
