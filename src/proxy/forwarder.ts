@@ -8,6 +8,7 @@ import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { Attempts } from "./attempts.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
 import type { Exchange } from "./exchange.ts";
+import { modelSources } from "./llm/model_sources.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { sendUntilGood } from "./retry.ts";
@@ -161,6 +162,7 @@ export class Forwarder {
         attempts,
         clock,
         maxBufferBytes,
+        models: () => modelSources(exchange, route, this.#options.upstreams),
       });
     });
     return await (trace === undefined ? call : trace.callEnds(call));

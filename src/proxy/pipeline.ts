@@ -84,6 +84,7 @@ export class Pipeline {
     }
     trace?.phaseEnds("gateway policies");
 
+    if (listener.readsModel) await routed.readModel();
     const match = routed.findRoute();
     trace?.routeSelected(listener, match?.value);
     const route = routed.enterRoute(match);

@@ -3,7 +3,10 @@ import { PatternBudget } from "../base/pattern.ts";
 import type { RequestMessage } from "../http/message.ts";
 import { hostnameOf, selectListener } from "../route/hostname.ts";
 import type { RouteMatch } from "../route/path_index.ts";
-import type { RoutableRequest } from "../route/route_match.ts";
+import { ANY_MODEL, type RoutableRequest } from "../route/route_match.ts";
+import { detectLlmApi } from "../llm/llm_api.ts";
+import { isModelList, readShownModel } from "../llm/providers/operation.ts";
+import { readRequestModel } from "../policy/expressions/llm_variable.ts";
 import type {
   Backend,
   Listener,
@@ -16,6 +19,7 @@ export class RoutedRequest implements RoutableRequest {
   listener: Listener | undefined;
   route: Route | undefined;
   backend: Backend | undefined;
+  model: string | typeof ANY_MODEL | undefined;
   /** Path that the route matched by prefix, such as `/v1`; `undefined` for other matches. */
   matchedPrefix: string | undefined;
   readonly #request: RequestMessage;
@@ -70,6 +74,30 @@ export class RoutedRequest implements RoutableRequest {
     this.listener = listener;
     this.#assertOwnConnection(listener, listeners);
     return listener;
+  }
+
+  /**
+   * Reads the model of a request to an LLM, for listeners whose routes have conditions on it. A body that cannot be read, or that
+   * servers may read differently, names no model.
+   */
+  async readModel(): Promise<void> {
+    const { method, target } = this.#request;
+    if (isModelList(method, target)) {
+      this.model = ANY_MODEL;
+    } else if (
+      detectLlmApi(method, target) !== undefined ||
+      readShownModel(method, target) !== undefined
+    ) {
+      this.model = await readRequestModel(this.#request);
+    }
+  }
+
+  /** Returns whether this route is the one for requests that name `model`. */
+  leadsTo(route: Route, model: string): boolean {
+    const { method, target, hostname, patternBudget } = this;
+    const header = (name: string) => this.header(name);
+    const request = { method, target, hostname, patternBudget, header, model };
+    return this.listener?.routes.find(request)?.value === route;
   }
 
   /** Finds the route of the listener that was entered. */

@@ -1,7 +1,8 @@
-import type {
-  HeaderMatch,
-  HttpMatch,
-  QueryParamMatch,
+import {
+  type HeaderMatch,
+  type HttpMatch,
+  MODEL_HEADER,
+  type QueryParamMatch,
 } from "../api/resources/http_match.ts";
 import { Pattern, type PatternBudget } from "../base/pattern.ts";
 import { readQuery } from "./query_parameter.ts";
@@ -14,11 +15,16 @@ export interface RoutableRequest {
   readonly target: string;
   /** Host as returned by `hostnameOf`. */
   readonly hostname: string;
+  /** Model that a request to an LLM names; `ANY_MODEL` satisfies every condition on it. */
+  readonly model?: string | typeof ANY_MODEL | undefined;
   /** Returns the value of a header by its lower-case name; repeated values are joined by `, `. */
   header(name: string): string | undefined;
   /** Bounds the work of regular expressions. */
   readonly patternBudget?: PatternBudget;
 }
+
+/** The model of a request that is about all models, such as for the list of them. */
+export const ANY_MODEL = Symbol("any model");
 
 /** Condition on method, header or query parameter. */
 type Condition = (request: RoutableRequest) => boolean;
@@ -121,12 +127,27 @@ function compilePath(path: HttpMatch["path"]): PathCondition {
 function compileHeader(header: HeaderMatch): Condition {
   const { name, type, value } = header;
   const key = name.toLowerCase();
+  if (key === MODEL_HEADER) return compileModel(header);
   if (type === "Exact") return (request) => request.header(key) === value;
   const pattern = patternOf(header);
   return (request) => {
     const actual = request.header(key);
     return actual !== undefined && pattern.test(actual, request.patternBudget);
   };
+}
+
+function compileModel(header: HeaderMatch): Condition {
+  const { type, value } = header;
+  const pattern = type === "Exact" ? undefined : patternOf(header);
+  return ({ model, patternBudget }) =>
+    model === ANY_MODEL ||
+    model !== undefined &&
+      (pattern?.test(model, patternBudget) ?? model === value);
+}
+
+/** Reports whether a match has a condition on the model. */
+export function readsModel({ headers = [] }: HttpMatch): boolean {
+  return headers.some(({ name }) => name.toLowerCase() === MODEL_HEADER);
 }
 
 function compileQueryParam(param: QueryParamMatch): Condition {

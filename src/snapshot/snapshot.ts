@@ -102,6 +102,8 @@ export interface Listener {
   readonly policies: readonly RunningPolicy[];
   readonly describePolicies: DescribePolicies;
   readonly routes: RouteTable<Route>;
+  /** Some routes have conditions on the model of requests to LLMs. */
+  readonly readsModel: boolean;
   /** For requests that no route matches. */
   readonly fallbacks?: RouteTable<Route> | undefined;
 }

@@ -78,8 +78,13 @@ const queryParamMatch = s.object({
   ...valueEntries("parameterValue"),
 });
 
-/** Conditions on a request; all must hold. Gateway API `HTTPRouteMatch`. */
-export const httpMatchSchema = s.object({
+/**
+ * Header whose conditions are about the model that a request to an LLM names: the gateway reads it from path or body. What a client
+ * sends in it has no effect.
+ */
+export const MODEL_HEADER = "x-gateway-model";
+
+const matchEntries = {
   path: s.field(
     "Condition on the path.",
     s.withDefault(pathMatch, { type: "PathPrefix", value: "/" }),
@@ -99,7 +104,31 @@ export const httpMatchSchema = s.object({
     )),
   ),
   method: s.field("Method of the request.", s.optional(s.oneOf(httpMethods))),
+};
+
+/** Conditions on a request; all must hold. Gateway API `HTTPRouteMatch`. */
+export const httpMatchSchema = s.object(matchEntries);
+
+/** Conditions in the short file form, which has one more. */
+export const shortMatchSchema = s.object({
+  ...matchEntries,
+  model: s.field(
+    "Model that a request to an LLM names, such as `gpt-4o`; `*` stands for any characters. In an `HTTPRoute`, use a condition on the header `x-gateway-model`.",
+    s.optional(s.text(256)),
+  ),
 });
+
+/** Returns the condition on the header for a model of the short form. */
+export function modelCondition(model: string): HeaderMatch {
+  if (!model.includes("*")) {
+    return { name: MODEL_HEADER, type: "Exact", value: model };
+  }
+  const parts = model.split(/\*+/).map((part) =>
+    part.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&")
+  );
+  const value = parts.join(".*");
+  return { name: MODEL_HEADER, type: "RegularExpression", value };
+}
 
 /** Conditions on a request; all must hold. */
 export type HttpMatch = s.Infer<typeof httpMatchSchema>;

@@ -119,14 +119,20 @@ export const routeRetrySchema = s.object({
   ),
 });
 
+/** Description of `matches`. */
+export const MATCHES_DESCRIPTION =
+  "Requests that the rule applies to: those that satisfy at least one match.";
+
+/** The matches of a rule without any. */
+export const defaultMatches: [HttpMatch] = [
+  { path: { type: "PathPrefix", value: "/" } },
+];
+
 /** Fields of a rule, shared with the short file form. */
 export const ruleEntries = {
   matches: s.field(
-    "Requests that the rule applies to: those that satisfy at least one match.",
-    s.withDefault(
-      s.list(httpMatchSchema, { max: 64 }),
-      [{ path: { type: "PathPrefix", value: "/" } }],
-    ),
+    MATCHES_DESCRIPTION,
+    s.withDefault(s.list(httpMatchSchema, { max: 64 }), defaultMatches),
   ),
   filters: s.field(
     "Changes to requests and responses.",

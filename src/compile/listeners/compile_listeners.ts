@@ -1,5 +1,6 @@
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import { readsModel } from "../../route/route_match.ts";
 import {
   createRouteTable,
   createRouteTableInSteps,
@@ -121,6 +122,7 @@ function* createListener(
       ...served.map(({ entry }) => entry),
       ...documents,
     ]),
+    readsModel: served.some(({ rule }) => rule.spec.matches.some(readsModel)),
     fallbacks: fallbacks.length === 0 ? undefined : createRouteTable(fallbacks),
   };
 }

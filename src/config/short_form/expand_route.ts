@@ -8,6 +8,10 @@ import type {
   HttpRouteResource,
   ParentRef,
 } from "../../api/resources/http_route.ts";
+import {
+  type HttpMatch,
+  modelCondition,
+} from "../../api/resources/http_match.ts";
 import type { Path } from "../../api/schema/validate.ts";
 import { createBackend } from "./expand_backend.ts";
 import { expandInlinePolicy } from "./expand_policy.ts";
@@ -73,11 +77,23 @@ function createRoute(
       spec: {
         parentRefs: (parents ?? gateways).map(parentRefOf),
         ...(hostnames !== undefined && { hostnames }),
-        rules: [{ ...rule, ...(backendRefs !== undefined && { backendRefs }) }],
+        rules: [{
+          ...rule,
+          matches: rule.matches.map(expandMatch),
+          ...(backendRefs !== undefined && { backendRefs }),
+        }],
       },
     },
     origins: routeOrigins(value, path),
   };
+}
+
+function expandMatch(
+  { model, ...match }: ShortRoute["matches"][number],
+): HttpMatch {
+  return model === undefined
+    ? match
+    : { ...match, headers: [...match.headers ?? [], modelCondition(model)] };
 }
 
 function parentRefOf(gateway: GatewayName): ParentRef {
@@ -91,7 +107,7 @@ function parentRefOf(gateway: GatewayName): ParentRef {
 }
 
 function routeOrigins(
-  { backends, gateways }: ShortRoute,
+  { backends, gateways, matches }: ShortRoute,
   path: Path,
 ): readonly Origin[] {
   const rule = ["spec", "rules", 0];
@@ -106,6 +122,13 @@ function routeOrigins(
     })),
     { at: ["spec", "hostnames"], from: [...path, "hostnames"] },
     { at: rule, from: path },
+    ...matches.flatMap(({ model, headers = [] }, index) =>
+      model === undefined ? [] : [{
+        at: [...rule, "matches", index, "headers", headers.length],
+        from: [...path, "matches", index, "model"],
+        whole: true,
+      }]
+    ),
     { at: [...rule, "backendRefs"], from: [...path, "backends"] },
     ...(backends ?? []).map((item, index) => ({
       at: [...rule, "backendRefs", index, "name"],

@@ -13,8 +13,11 @@ import {
 import { llmBackendSchema } from "../../api/resources/llm_backend.ts";
 import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
 import { shortFilterSchema } from "../../api/resources/http_filter.ts";
+import { shortMatchSchema } from "../../api/resources/http_match.ts";
 import {
   backendUseEntries,
+  defaultMatches,
+  MATCHES_DESCRIPTION,
   ruleEntries,
 } from "../../api/resources/http_route.ts";
 import {
@@ -168,6 +171,10 @@ export function createShortForm(policies: PolicySchemas) {
       s.optional(s.list(hostname, { max: 16 })),
     ),
     ...ruleEntries,
+    matches: s.field(
+      MATCHES_DESCRIPTION,
+      s.withDefault(s.list(shortMatchSchema, { max: 64 }), defaultMatches),
+    ),
     filters: s.field(
       "Changes to requests and responses.",
       s.optional(s.list(shortFilterSchema, { max: 16 })),

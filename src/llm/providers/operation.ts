@@ -81,6 +81,21 @@ function readModelsOperation(
   return { family, name: "models", model: decode(found[1]) };
 }
 
+/** Reports whether a request is for a list of models. */
+export function isModelList(method: string, target: string): boolean {
+  return method === "GET" && pathWithoutSlash(target).endsWith("/models");
+}
+
+/** Returns the model that a request is about, which is not for inference: `gpt-4o` of `GET /v1/models/gpt-4o`. */
+export function readShownModel(
+  method: string,
+  target: string,
+): string | undefined {
+  return method === "GET"
+    ? decode(models.exec(pathWithoutSlash(target))?.[1])
+    : undefined;
+}
+
 function decode(segment: string | undefined): string | undefined {
   try {
     return segment && decodeURIComponent(segment);

@@ -31,6 +31,7 @@ import type { PolicyServices } from "../policy_services.ts";
 import { Rejection } from "../rejection.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 import { jsonRpcDenial } from "./json_rpc_denial.ts";
+import { ModelFilter } from "./model_filter.ts";
 import { ListFilter } from "./list_filter.ts";
 import { RequiredScopes } from "./scopes.ts";
 
@@ -74,13 +75,15 @@ export function createAuthorization(
   const mode: Mode = passing ? "require" : "deny";
   const scopes = new RequiredScopes(rules, passing);
   const lists = ListFilter.create(rules, passing, services);
+  const models = ModelFilter.create(rules, passing, services);
 
   function decide(
     context: PolicyContext,
+    applied: readonly AuthorizationRule[],
   ): Rejection<"authorization"> | undefined {
     const variables = new RequestVariables(context);
     const evaluated = evaluateRules(
-      rules,
+      applied,
       variables,
       context.slots.get(jwtClaims),
     );
@@ -97,8 +100,8 @@ export function createAuthorization(
     return undefined;
   }
 
-  const answer = (context: PolicyContext) => {
-    const rejection = decide(context);
+  const answer = (context: PolicyContext, applied = rules) => {
+    const rejection = decide(context, applied);
     return rejection === undefined || denial === "Http403"
       ? rejection
       : denyByJsonRpc(context, rejection);
@@ -109,18 +112,24 @@ export function createAuthorization(
       return scopes.always;
     },
   };
-  if (use === undefined) return Object.assign(demands, { onRequest: answer });
+  if (use === undefined) {
+    return Object.assign(demands, {
+      onRequest: (context: PolicyContext) => answer(context),
+    });
+  }
   const decideByBody = async (context: PolicyContext) => {
     await readBodyVariables(context, use);
-    const rejection = await answer(context);
+    // A list names no model: rules about models decide which of them it shows.
+    const applied = models?.watch(context) ? models.others : rules;
+    const rejection = await answer(context, applied);
     if (rejection === undefined) await lists?.watch(context);
     return rejection;
   };
   return Object.assign(demands, {
     onRequest: decideByBody,
-    ...(lists !== undefined && {
+    ...((lists !== undefined || models !== undefined) && {
       onResponse: (context: PolicyContext, response: ResponseMessage) =>
-        lists.filter(context, response),
+        models?.filter(context, response) ?? lists?.filter(context, response),
     }),
   });
 }

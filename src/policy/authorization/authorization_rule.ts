@@ -26,6 +26,8 @@ export class AuthorizationRule {
   readonly bodyUse: BodyUse;
   /** The fields of `mcp` about a target that it reads. */
   readonly targets: ReadonlySet<McpTargetName>;
+  /** It is about the model of a request to an LLM. */
+  readonly readsModel: boolean;
   readonly #expression: Expression;
   #scopeCondition: ScopeCondition | undefined;
   /** The test without a field of `mcp` that a list does not have; `undefined` if the rule does not read the field. */
@@ -42,6 +44,7 @@ export class AuthorizationRule {
     this.targets = new Set(
       targetNames.filter((name) => expression.shapeAt(["mcp", name])),
     );
+    this.readsModel = expression.shapeAt(["llm", "requestModel"]) !== undefined;
     this.#expression = expression;
     this.#partial = {
       arguments: testWithout(expression, ["mcp", "tool", "arguments"]),

@@ -192,7 +192,7 @@ export class ListFilter {
 const eventStream = /^text\/event-stream(?:$|[\t ;])/i;
 
 /** Copies what rules read: later policies change the request. Items are used with POST, also those of a stream that a GET opened. */
-function copyForItems(
+export function copyForItems(
   { request, slots, acceptedAt, gateway }: PolicyContext,
 ): VariableSource {
   const { scheme, authority, target, version, headers, source } = request;

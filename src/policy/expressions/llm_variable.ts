@@ -1,3 +1,4 @@
+import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
 import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import {
@@ -6,6 +7,7 @@ import {
   type LlmApi,
   readPathModel,
 } from "../../llm/llm_api.ts";
+import { readShownModel } from "../../llm/providers/operation.ts";
 import { readJsonBody } from "./json_body.ts";
 
 /** Longer bodies are not read. Bodies with images are long, but rarely longer than this. */
@@ -24,7 +26,8 @@ export async function readLlmRequest(
 ): Promise<LlmRequest | undefined> {
   const { method, target } = request;
   const provider = detectLlmApi(method, target);
-  const read = await readModel(request, readPathModel(target));
+  const pathModel = readPathModel(target) ?? readShownModel(method, target);
+  const read = await readModel(request, pathModel);
   if (read === undefined) return undefined;
   return {
     ...(provider !== undefined && { provider }),
@@ -32,6 +35,25 @@ export async function readLlmRequest(
     streaming: read.streaming || isStreamingPath(target),
   };
 }
+
+/** Reads the model that a request names; `undefined` when it names none, or servers may read it differently. */
+export async function readRequestModel(
+  request: RequestMessage,
+): Promise<string | undefined> {
+  try {
+    return (await readLlmRequest(request))?.requestModel;
+  } catch (error) {
+    if (error instanceof GatewayError && unreadable.has(error.code)) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+const unreadable: ReadonlySet<GatewayErrorCode> = new Set([
+  "bad_request",
+  "unsupported_media_type",
+]);
 
 interface ReadBody {
   readonly model: string | undefined;

@@ -1,11 +1,16 @@
+import { LlmApiError } from "../../base/errors.ts";
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Body } from "../../http/body.ts";
 import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
+import type { LlmFamily } from "../../llm/providers/operation.ts";
 import type { Attempts } from "../attempts.ts";
-import type { AttemptTarget } from "../balancing/attempt_target.ts";
+import type {
+  AttemptTarget,
+  Destination,
+} from "../balancing/attempt_target.ts";
 import { providerHeaders } from "./llm_headers.ts";
 
 /** A request to an LLM provider. */
@@ -19,17 +24,35 @@ export interface LlmCall {
   readonly clock: Clock;
   /** Limit of bytes in memory, where a body has to be read. */
   readonly maxBufferBytes: number;
+  /** Returns the backends that a list of models is made of. */
+  models(): readonly ModelSource[];
+}
+
+/** An LLM backend whose models a client may use. */
+export interface ModelSource {
+  readonly target: LlmTarget;
+  readonly destination: Destination;
+  /** Returns whether requests for a model get to this backend. */
+  serves(model: string): boolean;
 }
 
 /** Sends a request with the provider's host, header fields and key. */
 export async function sendAuthorized(
   { target, upstream, request, cancellation, clock }: LlmCall,
-  { method, target: path }: Pick<UpstreamRequest, "method" | "target">,
+  { method, target: path, acceptEncoding }: {
+    readonly method: string;
+    readonly target: string;
+    /** In place of the client's. */
+    readonly acceptEncoding?: string;
+  },
   body: Body | undefined,
   bytes: Uint8Array = new Uint8Array(),
 ): Promise<ResponseMessage> {
   const { authority, authorization, provider, scheme } = target;
   const headers = providerHeaders(request.headers, provider.headers);
+  if (acceptEncoding !== undefined) {
+    headers.set("accept-encoding", acceptEncoding);
+  }
   await authorization?.apply(
     { method, scheme, authority, target: path, headers, body: bytes },
     clock.now(),
@@ -46,4 +69,30 @@ export async function sendAuthorized(
       request.sendInformational(status, fields),
   };
   return await upstream.send(own, body, cancellation);
+}
+
+/**
+ * Records the provider's id of the request, and whose limit it exceeded.
+ * @throws {LlmApiError} `llm_key_rejected`: that is no matter of the client, whose own key the gateway has accepted.
+ */
+export function checkResponse(
+  { attempts, target }: LlmCall,
+  form: LlmFamily,
+  response: ResponseMessage,
+): ResponseMessage {
+  const { name, provider } = target;
+  const id = response.headers.get(provider.requestIdHeader);
+  if (id !== undefined) attempts.providerRequestId = id;
+  const { status } = response;
+  attempts.limitedBy = status === 429 ? name : undefined;
+  if (status === 429) response.headers.set("x-gateway-limited-by", name);
+  if (status !== 401 && status !== 403) return response;
+  response.body?.cancel("key rejected");
+  throw new LlmApiError(
+    "llm_key_rejected",
+    "upstream",
+    `${name} returned ${status}: it rejects the credentials of the gateway, or what they are used for`,
+    form,
+    "The LLM provider rejected the credentials of the gateway. This is no problem of your own key; contact the operator of the gateway.",
+  );
 }

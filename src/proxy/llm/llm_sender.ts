@@ -6,7 +6,7 @@ import {
   readOperation,
 } from "../../llm/providers/operation.ts";
 import { prepareBody } from "./llm_body.ts";
-import { type LlmCall, sendAuthorized } from "./llm_call.ts";
+import { checkResponse, type LlmCall, sendAuthorized } from "./llm_call.ts";
 import { providerQuery } from "./llm_headers.ts";
 import { listModels } from "./model_list.ts";
 
@@ -22,9 +22,8 @@ export async function sendToProvider(call: LlmCall): Promise<ResponseMessage> {
     body?.cancel("unknown path");
     throw unknownPath(call, isAnthropic ? "anthropic" : "openai");
   }
-  const response = "model" in operation
-    ? await listModels(call, operation)
-    : await sendOperation(call, operation);
+  if ("model" in operation) return await listModels(call, operation);
+  const response = await sendOperation(call, operation);
   return checkResponse(call, operation.family, response);
 }
 
@@ -48,29 +47,6 @@ async function sendOperation(
     { method: request.method, target: path + providerQuery(request.target) },
     prepared.body,
     prepared.bytes,
-  );
-}
-
-/** Records the provider's id of the request; a rejected key is no matter of the client, whose own the gateway has accepted. */
-function checkResponse(
-  { attempts, target }: LlmCall,
-  form: LlmFamily,
-  response: ResponseMessage,
-): ResponseMessage {
-  const { name, provider } = target;
-  const id = response.headers.get(provider.requestIdHeader);
-  if (id !== undefined) attempts.providerRequestId = id;
-  const { status } = response;
-  attempts.limitedBy = status === 429 ? name : undefined;
-  if (status === 429) response.headers.set("x-gateway-limited-by", name);
-  if (status !== 401 && status !== 403) return response;
-  response.body?.cancel("key rejected");
-  throw new LlmApiError(
-    "llm_key_rejected",
-    "upstream",
-    `${name} returned ${status}: it rejects the credentials of the gateway, or what they are used for`,
-    form,
-    "The LLM provider rejected the credentials of the gateway. This is no problem of your own key; contact the operator of the gateway.",
   );
 }
 

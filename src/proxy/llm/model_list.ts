@@ -13,33 +13,41 @@ import type {
   ModelsOperation,
 } from "../../llm/providers/operation.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
-import { type LlmCall, sendAuthorized } from "./llm_call.ts";
+import {
+  checkResponse,
+  type LlmCall,
+  type ModelSource,
+  sendAuthorized,
+} from "./llm_call.ts";
 
 /** Longer lists of providers are not read. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
 /**
- * Lists the models of a provider under the names that clients use, in the form of the client's API: those of the provider, and
- * the aliases. A backend with one model for all requests lists that alone.
+ * Lists models under the names that clients use, in the form of the client's API: those of the providers, and the aliases. A backend
+ * with one model for all requests lists that alone. A provider that fails is left out, unless all do.
  */
 export async function listModels(
   call: LlmCall,
   { family, model }: ModelsOperation,
 ): Promise<ResponseMessage> {
-  const { model: only, aliases, provider } = call.target;
-  const names = new Set(aliases.keys());
-  if (only !== undefined) names.add(only);
-  else if (provider.models !== undefined) {
-    const response = await fetchList(call, provider.models);
-    if (response.status !== 200) return response;
-    for (const name of await readNames(response, family)) names.add(name);
+  const lists = await Promise.allSettled(
+    call.models().map((source) => namesOf(call, source, family)),
+  );
+  const [failed] = lists.filter(({ status }) => status === "rejected");
+  if (failed?.status === "rejected" && lists.every((each) => !hasNames(each))) {
+    throw failed.reason;
   }
-  if (model === undefined) {
-    return respond(200, writeList(family, [...names], call.target.name));
+  const owners = new Map<string, string>();
+  for (const list of lists) {
+    if (!hasNames(list)) continue;
+    for (const name of list.value.names) {
+      if (!owners.has(name)) owners.set(name, list.value.owner);
+    }
   }
-  if (names.has(model)) {
-    return respond(200, writeModel(family, model, call.target.name));
-  }
+  if (model === undefined) return respond(writeList(family, owners));
+  const owner = owners.get(model);
+  if (owner !== undefined) return respond(writeModel(family, model, owner));
   throw new LlmApiError(
     "llm_path_unknown",
     "downstream",
@@ -48,18 +56,51 @@ export async function listModels(
   );
 }
 
-function fetchList(
+interface OwnedNames {
+  readonly owner: string;
+  readonly names: readonly string[];
+}
+
+function hasNames(
+  list: PromiseSettledResult<OwnedNames>,
+): list is PromiseFulfilledResult<OwnedNames> {
+  return list.status === "fulfilled";
+}
+
+async function namesOf(
   call: LlmCall,
-  models: NonNullable<LlmCall["target"]["provider"]["models"]>,
-): Promise<ResponseMessage> {
-  const { request, target: { place } } = call;
-  const headers = request.headers.copy();
-  headers.set("accept-encoding", "identity");
-  return sendAuthorized(
-    { ...call, request: { ...request, headers } },
-    { method: "GET", target: models(place).path },
+  { target, destination, serves }: ModelSource,
+  form: LlmFamily,
+): Promise<OwnedNames> {
+  const { model, aliases, provider, name: owner } = target;
+  const names = model !== undefined
+    ? [model]
+    : provider.models === undefined
+    ? []
+    : await fetchNames(call, { target, destination }, form);
+  return { owner, names: [...aliases.keys(), ...names].filter(serves) };
+}
+
+async function fetchNames(
+  request: LlmCall,
+  { target, destination }: Pick<ModelSource, "target" | "destination">,
+  form: LlmFamily,
+): Promise<readonly string[]> {
+  await destination.prepare();
+  const upstream = destination.choose([], undefined);
+  const call = { ...request, target, upstream };
+  const { provider, place } = target;
+  const response = await sendAuthorized(
+    call,
+    {
+      method: "GET",
+      target: provider.models?.(place).path ?? "",
+      acceptEncoding: "identity",
+    },
     undefined,
   );
+  checkResponse(call, form, response);
+  return await readNames(response, form);
 }
 
 /** Reads the names of the models of any provider's list. */
@@ -70,7 +111,7 @@ async function readNames(
   const bytes = await peekBody(response, MAX_LIST_BYTES);
   const list = bytes && parseJson(new TextDecoder().decode(bytes));
   const items = isJsonObject(list) ? list["data"] ?? list["models"] : undefined;
-  if (!Array.isArray(items)) {
+  if (response.status !== 200 || !Array.isArray(items)) {
     response.body?.cancel("no list");
     throw new LlmApiError(
       "llm_response_invalid",
@@ -89,10 +130,12 @@ function nameOf(model: JsonObject): readonly string[] {
 
 function writeList(
   family: LlmFamily,
-  names: readonly string[],
-  owner: string,
+  owners: ReadonlyMap<string, string>,
 ): unknown {
-  const items = names.map((name) => writeModel(family, name, owner));
+  const names = [...owners.keys()];
+  const items = [...owners].map(([name, owner]) =>
+    writeModel(family, name, owner)
+  );
   if (family === "gemini") return { models: items };
   if (family === "openai") return { object: "list", data: items };
   return {
@@ -117,7 +160,7 @@ function writeModel(family: LlmFamily, id: string, owner: string): unknown {
   return { id, object: "model", created: 0, owned_by: owner.toLowerCase() };
 }
 
-function respond(status: number, body: unknown): ResponseMessage {
+function respond(body: unknown): ResponseMessage {
   const headers = HeaderList.from([["content-type", "application/json"]]);
-  return { status, headers, body: textBody(JSON.stringify(body)) };
+  return { status: 200, headers, body: textBody(JSON.stringify(body)) };
 }
