@@ -4,6 +4,7 @@ import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type {
   Backend,
+  BackendGroup,
   Listener,
   Mirror,
   Port,
@@ -18,6 +19,8 @@ import type { EffectivePolicy } from "./policies/effective_policy.ts";
 export interface Forwarding {
   readonly backends: readonly WeightedBackend[];
   readonly totalWeight: number;
+  /** As `Route.groups`. */
+  readonly groups: readonly BackendGroup[] | undefined;
   readonly mirrors: readonly Mirror[];
 }
 

@@ -1,6 +1,6 @@
 import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
-import { createEvenSequence } from "../proxy/even_sequence.ts";
+import { createEvenSequence } from "../proxy/balancing/even_sequence.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
@@ -15,6 +15,7 @@ import { compileServiceSlices } from "../compile/routes/service_endpoints.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
+import { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot.ts";
@@ -47,7 +48,7 @@ import { StagedConfiguration } from "./staged_configuration.ts";
 export interface LocalDataPlaneOptions extends
   Omit<
     RequestPathOptions,
-    "snapshots" | "upstreams" | "debugging" | "prices"
+    "snapshots" | "upstreams" | "cooldowns" | "debugging" | "prices"
   > {
   /** The kinds of policies that resources can have. */
   readonly policies: PolicyRegistry;
@@ -72,6 +73,7 @@ export class LocalDataPlane implements DataPlane {
   });
   readonly #debugging: Debugging;
   readonly #upstreams: Upstreams;
+  readonly #cooldowns: Cooldowns;
   readonly #listeners: Listeners;
   readonly #state: PolicyState;
   readonly #inventory: Inventory;
@@ -90,6 +92,7 @@ export class LocalDataPlane implements DataPlane {
       ...options,
       log: options.logger.module("proxy"),
     });
+    this.#cooldowns = new Cooldowns(options.clock);
     const prices = new PriceBook(options.settings.prices, {
       clock: options.clock,
       log: options.logger.module("ratelimit"),
@@ -101,6 +104,7 @@ export class LocalDataPlane implements DataPlane {
       snapshots: this.#snapshots,
       prices,
       upstreams: this.#upstreams,
+      cooldowns: this.#cooldowns,
       debugging: this.#debugging,
     });
     this.#inventory = new Inventory({
@@ -256,6 +260,7 @@ export class LocalDataPlane implements DataPlane {
     this.#compiled = compiled;
     this.#upstreams.replaceEndpoints(compiled.endpoints);
     this.#upstreams.retainOnly(compiled.snapshot);
+    this.#cooldowns.retainOnly(compiled.snapshot.backends);
     this.#compilations.commit();
     this.#state.warmUp();
   }

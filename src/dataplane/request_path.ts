@@ -4,6 +4,8 @@ import type { Logger } from "../base/log.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
+import type { Cooldowns } from "../proxy/failover/cooldowns.ts";
+import { Failover } from "../proxy/failover/failover.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
 import { Listeners } from "../proxy/ports/listeners.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
@@ -30,6 +32,7 @@ export interface RequestPathOptions {
   readonly snapshots: SnapshotStore;
   readonly prices: PriceBook;
   readonly upstreams: Upstreams;
+  readonly cooldowns: Cooldowns;
   readonly debugging: Debugging;
   /** Returns where the connections of a port are counted, of several data planes too; by default, by its server. */
   readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
@@ -45,6 +48,7 @@ export function createListeners(options: RequestPathOptions): Listeners {
   const pipeline = new Pipeline({
     snapshots: options.snapshots,
     forwarder: createForwarder(options),
+    failover: createFailover(options),
     clock,
     prices: options.prices,
     random: options.random,
@@ -86,6 +90,20 @@ function createForwarder(
   });
   const { maxBufferBytes } = settings.limits;
   return new Forwarder({ upstreams, mirrors, clock, log, maxBufferBytes });
+}
+
+function createFailover(
+  { clock, cooldowns, random, logger, metrics, settings }: RequestPathOptions,
+): Failover {
+  return new Failover({
+    cooldowns,
+    clock,
+    log: logger.module("proxy"),
+    random,
+    maxBufferBytes: settings.limits.maxBufferBytes,
+    onFailover: (backend, reason) =>
+      metrics.failovers.labels(backend, reason).inc(),
+  });
 }
 
 function watchPort(

@@ -15,7 +15,7 @@ const none: readonly never[] = [];
 
 /** The attempts to send one request to its backend; times are monotonic, in milliseconds. */
 export class Attempts {
-  readonly #startedAt: number;
+  readonly startedAt: number;
   /** Start of the latest attempt. */
   attemptStartedAt: number;
   /** When the response head arrived, or the gateway gave up; `undefined` until then. */
@@ -35,13 +35,32 @@ export class Attempts {
   failed: readonly FailedAttempt[] = none;
 
   constructor(startedAt: number) {
-    this.#startedAt = startedAt;
+    this.startedAt = startedAt;
     this.attemptStartedAt = startedAt;
   }
 
   /** Time until the response head over all attempts; `undefined` while the last one is under way. */
   get durationMs(): number | undefined {
-    return this.endedAt && this.endedAt - this.#startedAt;
+    return this.endedAt && this.endedAt - this.startedAt;
+  }
+
+  /** Backends that others have replaced, with why: `["openai=429"]`. */
+  failedOver: readonly string[] = none;
+
+  /** Records that the request goes to another backend. @param reason Status or error code. */
+  failOver(
+    backend: string,
+    reason: string,
+    outcome: number | GatewayError,
+    now: number,
+  ): void {
+    this.fail(outcome, now);
+    this.failedOver = [...this.failedOver, `${backend}=${reason}`];
+    this.status = undefined;
+    this.limitedBy = undefined;
+    this.providerRequestId = undefined;
+    this.target = undefined;
+    this.retry(now);
   }
 
   /** Records that the latest attempt will be followed by another. */

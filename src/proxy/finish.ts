@@ -90,6 +90,7 @@ function describe(
     reason: reasonOf(exchange, outcome),
     error: errorOf(exchange, response, outcome),
     retries: attempts?.retries ?? 0,
+    failedOver: attempts?.failedOver,
     usage: exchange.meter?.usage,
     failedExpressions: exchange.slots?.get(failedExpressions),
   };

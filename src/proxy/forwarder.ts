@@ -55,11 +55,11 @@ export class Forwarder {
     target: WeightedBackend,
   ): Promise<ResponseMessage> {
     const { clock, mirrors } = this.#options;
-    if (route.mirrors.length > 0) {
+    const isFirst = exchange.attempts === undefined;
+    if (isFirst && route.mirrors.length > 0) {
       mirrors.send(exchange.request, route.mirrors, exchange.trace?.policies);
     }
-    const attempts = new Attempts(clock.monotonic());
-    exchange.attempts = attempts;
+    const attempts = exchange.attempts ??= new Attempts(clock.monotonic());
     try {
       const call = this.#resolve(exchange, attempts, route, target);
       const response = await this.#sendInTime(call);
@@ -86,10 +86,16 @@ export class Forwarder {
 
   /** Runs all attempts within the route's time limit. */
   #sendInTime(call: Call): Promise<ResponseMessage> {
-    const { exchange, route, backend } = call;
+    const { exchange, attempts, route, backend } = call;
+    const { clock } = this.#options;
+    const { requestTimeoutMs = 0 } = route;
+    // Backends before this one have used a part of the time.
+    const usedMs = attempts.failedOver.length === 0
+      ? 0
+      : clock.monotonic() - attempts.startedAt;
     const limit: TimeLimit = {
-      clock: this.#options.clock,
-      limitMs: route.requestTimeoutMs ?? 0,
+      clock,
+      limitMs: requestTimeoutMs && Math.max(1, requestTimeoutMs - usedMs),
       code: "route_timeout",
       backend: backend.key,
     };

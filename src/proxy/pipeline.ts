@@ -9,6 +9,7 @@ import type { PortId, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { limitBody } from "./body/limited_body.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import { ExchangeReply, type FinishObserver } from "./finish.ts";
+import type { BackendResponse, Failover } from "./failover/failover.ts";
 import type { Forwarder } from "./forwarder.ts";
 import {
   addForwardingHeaders,
@@ -22,6 +23,7 @@ import type { Tracing } from "./trace/tracing.ts";
 /** Dependencies of the pipeline. */
 export interface PipelineOptions extends ExchangeOptions {
   readonly forwarder: Forwarder;
+  readonly failover: Failover;
   readonly tracing: Tracing;
   readonly log: Log;
   readonly trustsPeer: TrustsPeer;
@@ -63,6 +65,10 @@ export class Pipeline {
       );
     }
     addVia(response.headers, "1.1");
+    const failedOver = exchange.attempts?.failedOver ?? [];
+    if (failedOver.length > 0) {
+      response.headers.set("x-gateway-failover", failedOver.join(", "));
+    }
     // LLM providers have request ids of their own, which their SDKs and support staff use.
     setIfAbsent(response.headers, "x-request-id", exchange.requestId);
     exchange.response = response;
@@ -95,14 +101,41 @@ export class Pipeline {
     }
     trace?.phaseEnds("route policies");
 
-    const target = routed.enterBackend(route, random);
+    const { groups } = route;
+    const { response, isUpstream } = groups === undefined
+      ? await this.#sendToBackend(
+        exchange,
+        route,
+        routed.chooseBackend(route, random),
+      )
+      : await this.#options.failover.send(
+        exchange,
+        route,
+        groups,
+        (target) => this.#sendToBackend(exchange, route, target),
+      );
+    if (isUpstream) {
+      exchange.meter?.watch(response);
+      trace?.ready(response);
+    }
+    return response;
+  }
+
+  async #sendToBackend(
+    exchange: Exchange,
+    route: Route,
+    target: WeightedBackend,
+  ): Promise<BackendResponse> {
+    const { routed, trace } = exchange;
+    routed.backend = target.backend;
     this.#logTarget(exchange, route, target);
     trace?.phaseStarts("backend", target);
     if (target.policies.length > 0) {
       const early = await exchange.runPolicies(target.policies);
-      if (early !== undefined) return early;
+      if (early !== undefined) return { response: early, isUpstream: false };
     }
-    return await this.#forward(exchange, route, target);
+    const response = await this.#forward(exchange, route, target);
+    return { response, isUpstream: true };
   }
 
   async #forward(
@@ -124,8 +157,6 @@ export class Pipeline {
     trace?.forwards();
     const response = await forwarder.forward(exchange, route, target);
     trace?.received(response);
-    meter?.watch(response);
-    trace?.ready(response);
     return response;
   }
 

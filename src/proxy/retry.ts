@@ -66,6 +66,7 @@ export async function sendUntilGood(
   { clock, log, destination, maxReplayBytes, send }: RetryOptions,
 ): Promise<ResponseMessage> {
   const { request: { body }, attempts } = retried;
+  const before = attempts.retries;
   const replay = body && maxReplayBytes > 0
     ? new ReplayableBody(body, maxReplayBytes)
     : undefined;
@@ -79,11 +80,13 @@ export async function sendUntilGood(
       if (!wasSent) destination.connectFailed();
       const failed = isError ? outcome : outcome.status;
       const { target, tried } = attempts;
+      const retries = attempts.retries - before;
       const hasAnother = target !== undefined &&
         destination.hasAnother([...tried, target]);
       const mayRetry = wasSent
-        ? isWorthRetrying(failed, retry, retried)
-        : attempts.retries <
+        ? retries < (retry?.attempts ?? 0) &&
+          isWorthRetrying(failed, retried.request)
+        : retries <
           Math.max(
             retry?.attempts ?? 0,
             hasAnother ? MAX_FURTHER_ENDPOINTS : 0,
@@ -93,7 +96,7 @@ export async function sendUntilGood(
       if (!isError) outcome.body?.cancel("retried");
       const delayMs = !wasSent && hasAnother
         ? 0
-        : (retry?.backoffMs ?? 0) * 2 ** attempts.retries;
+        : (retry?.backoffMs ?? 0) * 2 ** retries;
       reportRetry(retried, failed, delayMs, log);
       attempts.fail(failed, clock.monotonic());
       if (delayMs > 0) await sleep(clock, delayMs, cancellation);
@@ -111,12 +114,10 @@ function isUnsent(error: GatewayError): boolean {
 
 function isWorthRetrying(
   outcome: number | GatewayError,
-  retry: Retry | undefined,
-  { attempts, request }: RetriedRequest,
+  { method }: RequestMessage,
 ): boolean {
-  if (retry === undefined || attempts.retries >= retry.attempts) return false;
   return typeof outcome === "number" ||
-    maybeSent.has(outcome.code) && isIdempotent(request.method);
+    maybeSent.has(outcome.code) && isIdempotent(method);
 }
 
 function reportRetry(

@@ -128,14 +128,11 @@ export class RoutedRequest implements RoutableRequest {
    * @param random Uniform in [0, 1).
    * @throws {GatewayError} `invalid_backend`.
    */
-  enterBackend(route: Route, random: () => number): WeightedBackend {
+  chooseBackend(route: Route, random: () => number): WeightedBackend {
     const { backends, totalWeight } = route;
     let ticket = backends.length > 1 ? random() * totalWeight : 0;
     for (const candidate of backends) {
-      if (ticket < candidate.weight) {
-        this.backend = candidate.backend;
-        return candidate;
-      }
+      if (ticket < candidate.weight) return candidate;
       ticket -= candidate.weight;
     }
     throw new GatewayError(

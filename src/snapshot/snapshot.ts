@@ -122,6 +122,8 @@ export interface Route {
   readonly backends: readonly WeightedBackend[];
   /** Sum of the weights of the backends. */
   readonly totalWeight: number;
+  /** The backends by priority, the first one first; set when there are several priorities. */
+  readonly groups?: readonly BackendGroup[] | undefined;
   readonly mirrors: readonly Mirror[];
   /** From the acceptance of the request to the end of the response head; 0 and `undefined` are unlimited. */
   readonly requestTimeoutMs: number | undefined;
@@ -130,8 +132,15 @@ export interface Route {
   readonly retry: Retry | undefined;
 }
 
+/** The backends of a route with the same priority. */
+export interface BackendGroup {
+  readonly backends: readonly WeightedBackend[];
+}
+
 /** A backend with its share of the requests. */
 export interface WeightedBackend {
+  /** Backends with a higher number get requests when those with a lower one fail. */
+  readonly priority: number;
   readonly weight: number;
   /** `undefined` when the reference does not resolve: its share of requests gets 500. */
   readonly backend: Backend | undefined;

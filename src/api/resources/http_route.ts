@@ -65,6 +65,11 @@ export const backendUseEntries = {
     "Share of the requests, relative to the other backends; 0 means none.",
     s.withDefault(s.integer(0, 1_000_000), 1),
   ),
+  priority: s.field(
+    "Backends with a higher number get requests only while those with a lower one fail.",
+    s.optional(s.integer(0, 15)),
+    0,
+  ),
   filters: s.field(
     "Changes to the requests to this backend and to its responses.",
     s.optional(s.list(backendFilterSchema, { max: 16 })),

@@ -141,8 +141,9 @@ function describeRule(
     listener,
     hostnames,
     matches: rule.spec.matches?.map((match) => redact(httpMatchSchema, match)),
-    backends: route.backends.map(({ weight, backend, problem }) => ({
+    backends: route.backends.map(({ weight, priority, backend, problem }) => ({
       weight,
+      ...(route.groups && { priority }),
       backend: backend?.key,
       problem,
     })),

@@ -15,6 +15,7 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { PolicyRegistry } from "../../policy/policy_registry.ts";
 import type {
   Backend,
+  BackendGroup,
   Mirror,
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
@@ -62,7 +63,17 @@ export function compileForwarding(
       : []
   );
   const totalWeight = backends.reduce((sum, { weight }) => sum + weight, 0);
-  return { backends, totalWeight, mirrors };
+  return { backends, totalWeight, groups: groupBackends(backends), mirrors };
+}
+
+/** Groups backends by priority; `undefined` when all have the same. */
+function groupBackends(
+  backends: readonly WeightedBackend[],
+): readonly BackendGroup[] | undefined {
+  const groups = Map.groupBy(backends, ({ priority }) => priority);
+  if (groups.size < 2) return undefined;
+  return [...groups].toSorted(([a], [b]) => a - b)
+    .map(([, backends]) => ({ backends }));
 }
 
 function compileBackendRef(
@@ -86,6 +97,7 @@ function compileBackendRef(
     });
     return {
       weight: ref.weight,
+      priority: ref.priority ?? 0,
       backend: undefined,
       problem: resolved.problem,
       policies: [],
@@ -94,6 +106,7 @@ function compileBackendRef(
   }
   return {
     weight: ref.weight,
+    priority: ref.priority ?? 0,
     backend: resolved.backend,
     problem: undefined,
     ...backendPolicies(route, ref, context),

@@ -66,6 +66,7 @@ function createRoute(
     ...backendKind,
     name: item.backend ?? generatedName(name, `backend${index}`),
     weight: item.weight,
+    ...(item.priority !== undefined && { priority: item.priority }),
     ...(item.filters !== undefined && { filters: item.filters }),
   }));
   return {

@@ -17,6 +17,16 @@ export class PolicyRun {
     this.#trace = trace;
   }
 
+  /** Number of policies that have seen the request. */
+  get seen(): number {
+    return this.#seen.length;
+  }
+
+  /** Forgets the policies after the first `count`: the request goes to a backend that they do not belong to. */
+  forgetAfter(count: number): void {
+    this.#seen.length = count;
+  }
+
   /** Runs request hooks; the first response ends the request phase. */
   async handleRequest(
     policies: readonly RunningPolicy[],

@@ -93,6 +93,9 @@ function eachField(request: FinishedRequest, add: Add): void {
   add("reason", request.reason);
   if (request.error !== undefined) add("error", request.error);
   if (request.retries > 0) add("retry.attempt", request.retries);
+  if (request.failedOver !== undefined && request.failedOver.length > 0) {
+    add("failover", request.failedOver.join(","));
+  }
   if (request.usage !== undefined) addUsage(request.usage, add);
   if (request.upstreamDurationMs !== undefined) {
     add("upstream.duration", toMilliseconds(request.upstreamDurationMs));

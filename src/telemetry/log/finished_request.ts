@@ -37,6 +37,8 @@ export interface FinishedRequest {
   readonly error: string | undefined;
   /** Attempts after the first. */
   readonly retries: number;
+  /** Backends that others have replaced, with why: `["openai=429"]`. */
+  readonly failedOver?: readonly string[] | undefined;
   /** Tokens, when an LLM responded. */
   readonly usage: FinishedUsage | undefined;
   /** Kind of the policy of each expression that had no value for the request; `undefined` when all had one. */

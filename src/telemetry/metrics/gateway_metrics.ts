@@ -35,6 +35,11 @@ export function createTrafficMetrics() {
       "Downstream connections rejected",
       ["port", "reason"],
     ),
+    failovers: registry.counter(
+      "gateway_failovers_total",
+      "Requests that left a backend for another",
+      ["backend", "reason"],
+    ),
     mirrorFailures: registry.counter(
       "gateway_mirror_failures_total",
       "Copies of requests that did not reach their mirror",

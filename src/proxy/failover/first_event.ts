@@ -1,0 +1,81 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { Body } from "../../http/body.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+
+/** Start of a stream whose first event is an error, as Anthropic sends it when it is overloaded. */
+const errorEvent = new TextEncoder().encode("event: error");
+
+/** Reports whether a response is a stream of server-sent events. */
+export function isEventStream({ status, headers }: ResponseMessage): boolean {
+  return status === 200 &&
+    headers.get("content-type")?.toLowerCase().startsWith(
+        "text/event-stream",
+      ) === true;
+}
+
+/**
+ * Waits for the first bytes of a stream, which its reader gets as usual.
+ * @throws {GatewayError} When the stream fails before, or begins with an error.
+ */
+export async function awaitFirstEvent(
+  response: ResponseMessage,
+  cancellation: Cancellation,
+): Promise<void> {
+  const { body } = response;
+  if (body === undefined) return;
+  const unsubscribe = cancellation.onCancel((reason) => body.cancel(reason));
+  try {
+    const first = await body.read();
+    if (first !== undefined && startsWith(first, errorEvent)) {
+      body.cancel("failed over");
+      throw new GatewayError(
+        "upstream_protocol_error",
+        "upstream",
+        "The first event of the stream is an error",
+      );
+    }
+    response.body = new StartedBody(first, body);
+  } catch (error) {
+    throw cancellation.cancelled ? cancellation.reason : error;
+  } finally {
+    unsubscribe();
+  }
+}
+
+function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
+  return start.every((byte, index) => bytes[index] === byte);
+}
+
+/** A body whose first chunk has been read. */
+class StartedBody implements Body {
+  readonly length: number | undefined;
+  readonly #rest: Body;
+  #first: Uint8Array | undefined;
+  #isEmpty: boolean;
+
+  constructor(first: Uint8Array | undefined, rest: Body) {
+    this.length = rest.length;
+    this.#rest = rest;
+    this.#first = first;
+    this.#isEmpty = first === undefined;
+  }
+
+  get trailers(): HeaderList | undefined {
+    return this.#rest.trailers;
+  }
+
+  read(): ReturnType<Body["read"]> {
+    if (this.#isEmpty) return undefined;
+    const first = this.#first;
+    this.#first = undefined;
+    return first ?? this.#rest.read();
+  }
+
+  cancel(reason: unknown): void {
+    this.#first = undefined;
+    this.#isEmpty = true;
+    this.#rest.cancel(reason);
+  }
+}
