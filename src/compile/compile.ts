@@ -11,6 +11,10 @@ import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
 import { attachPolicies } from "./policies/attach_policies.ts";
 import { reportUnreachableMatches } from "./routes/unreachable_matches.ts";
+import {
+  presentingBackends,
+  readClientCertificates,
+} from "./routes/client_certificates.ts";
 import { checkPatterns } from "./routes/check_patterns.ts";
 import { compileBackends } from "./routes/compile_backends.ts";
 import type { ReadFile } from "./listeners/certificates.ts";
@@ -115,11 +119,21 @@ function* compileInSteps(
     report,
     memory: parts.backends,
   });
+  const clientCertificates = readClientCertificates(resources.gateways, {
+    lookups,
+    report,
+    memory: parts.certificates,
+  });
   checkReferences(resources, { policies, backends, kv: options.kv, report });
   yield;
   const attachments = yield* attachPolicies(resources, report);
   const sites = listListeners(resources, { references, report });
-  lookups.use({ backends, attachments, sites: byParent(resources, sites) });
+  lookups.use({
+    backends,
+    clientCertificates,
+    attachments,
+    sites: byParent(resources, sites),
+  });
   const listeners = yield* compileListeners(resources, sites, {
     policies,
     report,
@@ -132,7 +146,7 @@ function* compileInSteps(
   const ports = compilePorts(listeners, {
     ...options,
     readFile,
-    references,
+    lookups,
     report,
     unusablePorts: resources.unusablePorts ?? [],
   });
@@ -151,7 +165,7 @@ function* compileInSteps(
   return {
     snapshot: {
       ports,
-      backends,
+      backends: new Map([...backends, ...presentingBackends(listeners)]),
       credentials,
       identities: policies.identities,
     },

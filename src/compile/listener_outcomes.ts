@@ -1,7 +1,11 @@
 import { GATEWAY_API_GROUP } from "../api/resources/group.ts";
 import type { Gateway, Listener } from "../api/resources/gateway_resource.ts";
 import type { ListenerSet } from "../api/resources/listener_set.ts";
-import { resourceKey } from "../api/resources/resource_set.ts";
+import {
+  resourceKey,
+  type ResourceSet,
+} from "../api/resources/resource_set.ts";
+import { canonicalAddress } from "../base/bind_address.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { type Condition, conditionNo, conditionYes } from "./conditions.ts";
 import { namespacedName } from "./precedence.ts";
@@ -18,16 +22,22 @@ export interface ListenerOutcome {
   readonly conditions: readonly Condition[];
 }
 
-/** State of a gateway. */
-export interface GatewayOutcome {
+/** State of a resource with listeners. */
+export interface ListenersOutcome {
   /** `namespace/name`. */
   readonly name: string;
   readonly conditions: readonly Condition[];
   readonly listeners: readonly ListenerOutcome[];
 }
 
+/** State of a gateway. */
+export interface GatewayOutcome extends ListenersOutcome {
+  /** Addresses on which it listens; empty for all addresses. */
+  readonly addresses: readonly string[];
+}
+
 /** State of a listener set. */
-export interface ListenerSetOutcome extends GatewayOutcome {
+export interface ListenerSetOutcome extends ListenersOutcome {
   /** Gateway that it belongs to: `namespace/name`. */
   readonly gateway: string;
 }
@@ -50,22 +60,35 @@ export function gatewayOfSet({ metadata, spec }: ListenerSet): string {
 export function describeGateway(
   gateway: Gateway,
   attached: ReadonlyMap<string, number>,
-  reports: readonly ResourceDiagnostic[],
+  { reports, unusablePorts = [] }: Pick<ResourceSet, "unusablePorts"> & {
+    readonly reports: readonly ResourceDiagnostic[];
+  },
 ): GatewayOutcome {
+  const addresses = (gateway.spec.addresses ?? []).flatMap(({ value }) =>
+    value === undefined ||
+      unusablePorts.some(({ address }) => address === canonicalAddress(value))
+      ? []
+      : [value]
+  );
   const name = namespacedName(gateway);
   const listeners = describeListeners(gateway, attached, reports);
-  const [first] = reports.filter(({ path }) => path[1] !== "listeners");
+  const [first] = reports.filter(({ path: [, field] }) =>
+    field !== "listeners" && field !== "tls"
+  );
+  const tls = tlsConditions(gateway, reports);
   const unusable = reports.find(({ reason }) => reason === "AddressNotUsable");
   if (first !== undefined) {
     const conditions = [
       conditionNo("Accepted", first.reason ?? "Invalid", first.message),
       conditionNo("Programmed", "Invalid", first.message),
+      ...tls,
     ];
-    return { name, listeners, conditions };
+    return { name, addresses, listeners, conditions };
   }
   const invalid = listeners.filter(isInvalid);
   return {
     name,
+    addresses,
     listeners,
     conditions: [
       acceptedWithout(invalid),
@@ -74,8 +97,40 @@ export function describeGateway(
         : invalid.length < listeners.length
         ? conditionYes("Programmed")
         : conditionNo("Programmed", "Invalid", "No listener is valid"),
+      ...tls,
     ],
   };
+}
+
+/** Returns the conditions of a gateway with `tls.backend` or insecure client certificates. */
+function tlsConditions(
+  { spec: { tls: { frontend, backend } = {} } }: Gateway,
+  reports: readonly ResourceDiagnostic[],
+): readonly Condition[] {
+  const reference = reports.find(({ path: [, field] }) => field === "tls");
+  const validations = [
+    frontend?.default?.validation,
+    ...(frontend?.perPort ?? []).map(({ tls }) => tls.validation),
+  ];
+  const isInsecure = validations.some((each) =>
+    each?.mode === "AllowInsecureFallback"
+  );
+  return [
+    ...(backend === undefined ? [] : [
+      reference === undefined
+        ? conditionYes("ResolvedRefs")
+        : failed("ResolvedRefs", reference),
+    ]),
+    ...(isInsecure
+      ? [
+        conditionYes(
+          "InsecureFrontendValidationMode",
+          "ConfigurationChanged",
+          "Clients are accepted without a valid certificate",
+        ),
+      ]
+      : []),
+  ];
 }
 
 /** Derives the conditions of a listener set, as `describeGateway` does. */
@@ -176,8 +231,18 @@ function describeListener(
     reports.find(({ reason = "" }) => reasons.includes(reason));
   const conflict = find(["HostnameConflict", "ProtocolConflict"]);
   const rejection = conflict ??
-    find(["PortUnavailable", "UnsupportedProtocol", "UnsupportedValue"]);
-  const reference = find(["InvalidCertificateRef", "RefNotPermitted"]);
+    find([
+      "NoValidCACertificate",
+      "PortUnavailable",
+      "UnsupportedProtocol",
+      "UnsupportedValue",
+    ]);
+  const reference = find([
+    "InvalidCACertificateKind",
+    "InvalidCACertificateRef",
+    "InvalidCertificateRef",
+    "RefNotPermitted",
+  ]);
   const resolved = reference !== undefined
     ? failed("ResolvedRefs", reference)
     : kinds > supportedKinds.length

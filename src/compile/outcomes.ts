@@ -52,7 +52,7 @@ export function* describeOutcomes(
   resources: ResourceSet,
   { diagnostics, listeners }: OutcomeSources,
 ): Generator<void, Outcomes> {
-  const { gateways, listenerSets, httpRoutes } = resources;
+  const { gateways, listenerSets, httpRoutes, unusablePorts = [] } = resources;
   const reports = Map.groupBy(
     diagnostics.filter(({ reason, severity }) =>
       reason !== undefined || severity === "error"
@@ -66,7 +66,10 @@ export function* describeOutcomes(
   const own = new Map(
     gateways.map((gateway) => [
       namespacedName(gateway),
-      describeGateway(gateway, attached, reportsOf(gateway)),
+      describeGateway(gateway, attached, {
+        reports: reportsOf(gateway),
+        unusablePorts,
+      }),
     ]),
   );
   const sets: ListenerSetOutcome[] = [];

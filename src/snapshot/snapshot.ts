@@ -79,7 +79,8 @@ export interface ListenerTimeouts {
 export interface PortTls {
   readonly certificates: readonly Certificate[];
   readonly clientCa: string | undefined;
-  readonly clientCertificate: "none" | "request" | "require";
+  /** `any` accepts every client, whatever certificate it presents; `request` rejects those with an invalid one. */
+  readonly clientCertificate: "none" | "any" | "request" | "require";
   readonly minVersion: "TLSv1.2" | "TLSv1.3";
 }
 

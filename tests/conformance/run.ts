@@ -51,10 +51,26 @@ async function runSuite(): Promise<number> {
     `-gateway-class=${CLASS}`,
     "-cleanup-base-resources=false",
     `-supported-features=${supportedFeatures.join()}`,
+    `-conformance-options-file=${await writeOptions()}`,
     ...Deno.args,
   ], { KUBECONFIG: kubeconfig }).status;
   await report(log);
   return code;
+}
+
+/** Writes the options that have no flag of their own. */
+async function writeOptions(): Promise<string> {
+  const path = `${directory}/options.json`;
+  const address = (value: string) => [{ type: "IPAddress", value }];
+  await Deno.writeTextFile(
+    path,
+    JSON.stringify({
+      usableNetworkAddresses: address("10.245.255.1"),
+      // A documentation address (RFC 5737), which no machine has.
+      unusableNetworkAddresses: address("203.0.113.1"),
+    }),
+  );
+  return path;
 }
 
 async function readDefinitions(): Promise<readonly string[]> {

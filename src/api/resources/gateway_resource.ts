@@ -65,12 +65,19 @@ export const certificateEntries = {
 /** A certificate chain and its private key. */
 const certificateSchema = s.object(certificateEntries);
 
-const certificateRef = s.object({
-  group: s.field("API group of the kind.", s.withDefault(s.string(), "")),
-  kind: s.field("Kind of the resource.", s.withDefault(s.string(), "Secret")),
-  name: s.field("Name of the resource.", referenceName),
-  namespace: s.field("Namespace of the resource.", s.optional(namespace)),
-});
+const certificateRef = objectRef("Secret");
+
+function objectRef(kind: string) {
+  return s.object({
+    group: s.field("API group of the kind.", s.withDefault(s.string(), "")),
+    kind: s.field("Kind of the resource.", s.withDefault(s.string(), kind)),
+    name: s.field("Name of the resource.", referenceName),
+    namespace: s.field("Namespace of the resource.", s.optional(namespace)),
+  });
+}
+
+/** A reference to a Secret or ConfigMap. */
+export type ObjectRef = s.Infer<ReturnType<typeof objectRef>>;
 
 /** TLS fields other than the certificates, shared with the short file form. */
 export const tlsEntries = {
@@ -237,7 +244,62 @@ const gatewayAddress = s.object({
     "Kind of address; the only `Hostname` is `localhost`.",
     s.withDefault(s.oneOf(["IPAddress", "Hostname"]), "IPAddress"),
   ),
-  value: s.field("Address to listen on.", listenAddress),
+  value: s.field(
+    "Address to listen on. Default: one that the gateway chooses.",
+    s.optional(listenAddress),
+  ),
+});
+
+/** Client certificates of a port; Gateway API `FrontendTLSValidation`. */
+const frontendSchema = s.object({
+  validation: s.field(
+    "Verifies client certificates. Default: none is requested.",
+    s.optional(s.object({
+      caCertificateRefs: s.field(
+        "ConfigMaps whose `ca.crt` has CAs that issue client certificates.",
+        s.list(objectRef("ConfigMap"), { min: 1, max: 16 }),
+      ),
+      mode: s.field(
+        "`AllowValidOnly`: clients must present a valid certificate. `AllowInsecureFallback`: all clients are accepted, with an invalid certificate or none.",
+        s.withDefault(
+          s.oneOf(["AllowValidOnly", "AllowInsecureFallback"]),
+          "AllowValidOnly",
+        ),
+      ),
+    })),
+  ),
+});
+
+/** TLS settings of a gateway; Gateway API `GatewayTLSConfig`. */
+const gatewayTlsSchema = s.object({
+  frontend: s.field(
+    "Client certificates, for listeners without `clientCertificate`.",
+    s.optional(s.object({
+      default: s.field("Applies to all ports.", s.optional(frontendSchema)),
+      perPort: s.field(
+        "Applies to one port, in place of `default`.",
+        s.optional(s.refine(
+          s.list(
+            s.object({
+              port: s.field("Port of listeners.", port),
+              tls: s.field("Client certificates of the port.", frontendSchema),
+            }),
+            { max: 64 },
+          ),
+          s.unique(({ port }) => port, "port"),
+        )),
+      ),
+    })),
+  ),
+  backend: s.field(
+    "Connections to backends with TLS.",
+    s.optional(s.object({
+      clientCertificateRef: s.field(
+        "Secret of type `kubernetes.io/tls` with the certificate that the gateway presents to routes' backends.",
+        s.optional(certificateRef),
+      ),
+    })),
+  ),
 });
 
 /** A `Gateway` of the Gateway API, extended by listener fields of this project. */
@@ -253,11 +315,15 @@ export const gatewaySchema = resource(
       "Addresses to listen on, for listeners without an `address`. Default: all addresses.",
       s.optional(s.refine(
         s.list(gatewayAddress, { max: 16 }),
-        s.unique(({ value }) => value, "address"),
+        s.unique(({ value }, index) => value ?? index, "address"),
       )),
     ),
     infrastructure: s.field("Accepted, but ignored.", s.optional(s.unknown())),
     listeners: s.field("Ports and hosts to serve.", listenersSchema),
+    tls: s.field(
+      "Client certificates of clients and of the gateway.",
+      s.optional(gatewayTlsSchema),
+    ),
     allowedListeners: s.field(
       "`ListenerSet` resources that may add listeners.",
       s.optional(s.object({
@@ -282,6 +348,8 @@ export function bindAddressesOf(
   { address }: Pick<Listener, "address">,
 ): readonly (string | undefined)[] {
   if (address !== undefined) return [canonicalAddress(address)];
-  if (addresses.length === 0) return [undefined];
-  return addresses.map(({ value }) => canonicalAddress(value));
+  const own = addresses.flatMap(({ value }) =>
+    value === undefined ? [] : [canonicalAddress(value)]
+  );
+  return own.length > 0 ? own : [undefined];
 }

@@ -2,7 +2,7 @@ import type { Gateway } from "../../api/resources/gateway_resource.ts";
 
 /** Gives gateways addresses of their own. */
 export interface AddressPool {
-  /** Returns the gateways, those without `spec.addresses` with one of the pool. */
+  /** Returns the gateways; those without `spec.addresses`, or with one that has no value, with one of the pool. */
   assign(gateways: readonly Gateway[]): readonly Gateway[];
 }
 
@@ -36,6 +36,8 @@ class Ipv4Pool implements AddressPool {
   readonly #size: number;
   /** Addresses by the gateway's UID. */
   readonly #assigned = new Map<string, number>();
+  /** The same result for the same gateway, so that what depends on it can be remembered. */
+  readonly #results = new WeakMap<Gateway, Gateway>();
 
   constructor(base: number, size: number) {
     this.#base = base;
@@ -49,16 +51,19 @@ class Ipv4Pool implements AddressPool {
     }
     const used = new Set(this.#assigned.values());
     return gateways.map((gateway) => {
-      if ((gateway.spec.addresses ?? []).length > 0) return gateway;
+      const own = gateway.spec.addresses ?? [];
+      const given = own.filter(({ value }) => value !== undefined);
+      if (own.length > 0 && given.length === own.length) return gateway;
       const offset = this.#assigned.getOrInsertComputed(
         keyOf(gateway),
         () => this.#free(used),
       );
-      const addresses = [{
-        type: "IPAddress" as const,
-        value: formatAddress(this.#base + offset),
-      }];
-      return { ...gateway, spec: { ...gateway.spec, addresses } };
+      const value = formatAddress(this.#base + offset);
+      const addresses = [...given, { type: "IPAddress" as const, value }];
+      return this.#results.getOrInsertComputed(
+        gateway,
+        () => ({ ...gateway, spec: { ...gateway.spec, addresses } }),
+      );
     });
   }
 

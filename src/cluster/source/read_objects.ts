@@ -120,6 +120,12 @@ function readListeners(
       ? validate(schemas.Gateway, value)
       : validate(schemas.ListenerSet, value);
   const whole = check(written);
+  const address = unsupportedAddressOf(written);
+  if (address !== undefined) {
+    const message =
+      `spec.addresses: address "${address}" is not supported; use type "IPAddress"`;
+    return { rejections: [{ object, message, reason: "UnsupportedAddress" }] };
+  }
   const parameters = isManaged ? undefined : parametersRefOf(written);
   if (parameters !== undefined) {
     const message =
@@ -149,6 +155,17 @@ function readListeners(
   return rest.ok ? { resource: rest.value, rejections } : {
     rejections: [{ object, message: describeProblems(rest.problems) }],
   };
+}
+
+/** Returns the value of an address that is no IP address. */
+function unsupportedAddressOf({ spec }: JsonObject): string | undefined {
+  const addresses = isJsonObject(spec) ? spec["addresses"] : [];
+  const found = Array.isArray(addresses)
+    ? addresses.filter(isJsonObject).find(({ type = "IPAddress", value }) =>
+      type !== "IPAddress" && value !== "localhost"
+    )
+    : undefined;
+  return found && String(found["value"]);
 }
 
 function parametersRefOf({ spec }: JsonObject): string | undefined {

@@ -1,3 +1,4 @@
+import { isIpAddress } from "../../api/schema/scalars.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import {
   type Condition,
@@ -6,8 +7,8 @@ import {
 } from "../../compile/conditions.ts";
 import {
   gatewayOfSet,
-  type GatewayOutcome,
   type ListenerOutcome,
+  type ListenersOutcome,
 } from "../../compile/listener_outcomes.ts";
 import {
   type KubernetesObject,
@@ -17,6 +18,7 @@ import {
   type ClusterState,
   parentGatewayOf,
 } from "../source/cluster_source.ts";
+import type { StatusAddress } from "../infrastructure/service_addresses.ts";
 import type { Rejection } from "../source/read_objects.ts";
 import type { DesiredStatus, StatusSources } from "./status_sources.ts";
 import {
@@ -40,11 +42,14 @@ export function* gatewayStatuses(
   for (const { object, rejections } of compiled("Gateway", sources)) {
     const name = objectKey(object);
     const outcome = byName.get(name);
+    const own = outcome?.addresses.map(addressOf) ?? [];
     const replacements = sources.conditionsOf(object);
     yield {
       object,
       status: {
-        addresses: outcome === undefined ? [] : addressesOf(object),
+        addresses: outcome === undefined || own.length > 0
+          ? own
+          : addressesOf(object),
         attachedListenerSets: attached.get(name)?.length ?? 0,
         ...statusOf(
           object,
@@ -95,7 +100,7 @@ function* compiled(
 }
 
 interface Compiled {
-  readonly outcome: GatewayOutcome | undefined;
+  readonly outcome: ListenersOutcome | undefined;
   readonly rejections: readonly Rejection[];
   /** `namespace/name`. */
   readonly gateway: string;
@@ -231,7 +236,11 @@ function rejectedListener(
   };
 }
 
-function isAccepted({ conditions }: GatewayOutcome): boolean {
+function addressOf(value: string): StatusAddress {
+  return { type: isIpAddress(value) ? "IPAddress" : "Hostname", value };
+}
+
+function isAccepted({ conditions }: ListenersOutcome): boolean {
   return conditions.some(({ type, status }) => type === "Accepted" && status);
 }
 

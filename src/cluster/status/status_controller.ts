@@ -2,11 +2,6 @@ import { type Clock, pause } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Outcomes } from "../../compile/outcomes.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
-import {
-  type KubernetesObject,
-  objectKey,
-} from "../client/kubernetes_object.ts";
-import type { StatusAddress } from "../infrastructure/service_addresses.ts";
 import type { ClusterSource, ClusterState } from "../source/cluster_source.ts";
 import { desiredStatuses } from "./desired_status.ts";
 import type { StatusSources } from "./status_sources.ts";
@@ -81,27 +76,17 @@ export class StatusController {
 
   async #writeAll(signal: AbortSignal): Promise<number> {
     if (this.#applied === undefined) return 0;
-    const { clock, source, controllerName, conditionsOf } = this.#options;
+    const { clock, source, controllerName, addressesOf, conditionsOf } =
+      this.#options;
     const statuses = desiredStatuses({
       ...this.#applied,
       controllerName,
       supportedFeatures,
-      addressesOf: (gateway) => this.#addressesOf(gateway),
+      addressesOf,
       conditionsOf,
       objects: (kind) => source.cache.objects(kind),
       now: clock.now(),
     });
     return await this.#writer.write(statuses, signal);
-  }
-
-  #addressesOf(gateway: KubernetesObject): readonly StatusAddress[] {
-    const found = this.#applied?.state.resources.gateways.find((
-      { metadata },
-    ) => `${metadata.namespace}/${metadata.name}` === objectKey(gateway));
-    const own = found?.spec.addresses?.map(({ value }) => ({
-      type: "IPAddress" as const,
-      value,
-    })) ?? [];
-    return own.length > 0 ? own : this.#options.addressesOf(gateway);
   }
 }

@@ -12,7 +12,7 @@ export interface StatusSources {
   readonly controllerName: string;
   /** Features of the Gateway API that are supported, sorted. */
   readonly supportedFeatures: readonly string[];
-  /** Returns the addresses of a gateway. */
+  /** Returns the addresses of a gateway that has none of its own. */
   readonly addressesOf: (gateway: KubernetesObject) => readonly StatusAddress[];
   /** Returns conditions of a gateway that replace those of compilation. */
   readonly conditionsOf: (gateway: KubernetesObject) => readonly Condition[];

@@ -1,9 +1,29 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { ConfigMap, Secret } from "../../api/resources/cluster_kinds.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate } from "../../snapshot/snapshot.ts";
+import type { Referent, Referrer } from "../reference_grants.ts";
+import type { Report } from "../report.ts";
 
 /** Reads a text file by its path in the configuration; throws when it cannot. */
 export type ReadFile = (path: string) => string;
+
+/** Look-ups of certificates in Secrets and ConfigMaps, by `namespace/name`. */
+export interface PemLookups {
+  secret(key: string): Secret | undefined;
+  configMap(key: string): ConfigMap | undefined;
+  /** See `References.isAllowed`. */
+  isAllowed(from: Referrer, to: Referent): boolean;
+}
+
+/** Dependencies of reading certificates. */
+export interface TlsContext {
+  readonly readFile: ReadFile;
+  readonly lookups: PemLookups;
+  readonly report: Report;
+  /** Wall-clock time in milliseconds; without it, no certificate counts as expired. */
+  readonly now?: number;
+}
 
 /** Returns inline PEM as it is, or reads it from a file. @throws When the file cannot be read. */
 export function loadPem(pathOrPem: string, readFile: ReadFile): string {

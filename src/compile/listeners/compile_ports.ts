@@ -12,9 +12,11 @@ import type {
 import {
   type ListenerSite,
   pathOf,
+  reportDisagreement,
   type SharedSetting,
 } from "./listener_sites.ts";
-import { compilePortTls, type TlsContext } from "./port_tls.ts";
+import type { TlsContext } from "./certificates.ts";
+import { type CompiledTls, compilePortTls } from "./port_tls.ts";
 import type { Report } from "../report.ts";
 
 /** A compiled listener and its resource. */
@@ -117,6 +119,10 @@ function nameOfAddress(address: string | undefined): string {
   return address ?? "all addresses";
 }
 
+const plain: Partial<CompiledTls> & Pick<CompiledTls, "rejected"> = {
+  rejected: new Set(),
+};
+
 /** Returns nothing for a port with two protocols, or with TLS and no valid certificate: every request on it would fail. */
 function compilePort(
   key: string,
@@ -128,9 +134,9 @@ function compilePort(
     sharedValue(sites, field, { valueOf, report: context.report });
   const protocol = shared("protocol", ({ protocol }) => protocol);
   if (sites.some(({ spec }) => spec.protocol !== protocol)) return [];
-  const tls = protocol === "HTTPS"
+  const { tls, rejected } = protocol === "HTTPS"
     ? compilePortTls(sites, shared, context)
-    : undefined;
+    : plain;
   const [first] = group;
   if (first === undefined || tls?.certificates.length === 0) return [];
   return [{
@@ -148,9 +154,9 @@ function compilePort(
     ),
     timeouts: compileTimeouts(shared("timeouts", (spec) => spec.timeouts)),
     tls,
-    listeners: group.map(({ listener }) => listener).sort((a, b) =>
-      compareHostnames(a.hostname, b.hostname)
-    ),
+    listeners: group.filter(({ site }) => !rejected.has(site))
+      .map(({ listener }) => listener)
+      .sort((a, b) => compareHostnames(a.hostname, b.hostname)),
   }];
 }
 
@@ -170,10 +176,7 @@ function sharedValue<T>(
     if (own === undefined || JSON.stringify(own) === JSON.stringify(value)) {
       continue;
     }
-    const path = [...pathOf(site), ...field.split(".")];
-    const message =
-      `Cannot use another "${field}" than listener "${owner.key}": both are on port ${site.spec.port}`;
-    report.error(site.owner, { path, message, reason: "ProtocolConflict" });
+    reportDisagreement(site, owner, field, report);
   }
   return value;
 }

@@ -70,6 +70,22 @@ export function listListeners(
   return distinct;
 }
 
+/** Reports a listener that has another setting of the socket than `owner`, which decides. */
+export function reportDisagreement(
+  site: ListenerSite,
+  owner: ListenerSite,
+  field: string,
+  report: Report,
+): void {
+  const message =
+    `Cannot use another "${field}" than listener "${owner.key}": both are on port ${site.spec.port}`;
+  report.error(site.owner, {
+    path: [...pathOf(site), ...field.split(".")],
+    message,
+    reason: "ProtocolConflict",
+  });
+}
+
 /** Returns the path of a listener in its resource. */
 export function pathOf({ index }: ListenerSite): (string | number)[] {
   return ["spec", "listeners", index];
@@ -172,13 +188,7 @@ function hasConflict(
   const rivals = others.filter((each) => shareSocket(site, each));
   const [first] = rivals;
   if (first !== undefined && first.spec.protocol !== site.spec.protocol) {
-    const message =
-      `Cannot use another "protocol" than listener "${first.key}": both are on port ${site.spec.port}`;
-    report.error(site.owner, {
-      path: [...pathOf(site), "protocol"],
-      message,
-      reason: "ProtocolConflict",
-    });
+    reportDisagreement(site, first, "protocol", report);
     return true;
   }
   const same = rivals.find(({ hostname }) => hostname === site.hostname);

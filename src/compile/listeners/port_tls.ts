@@ -1,94 +1,49 @@
-import type { Secret } from "../../api/resources/cluster_kinds.ts";
-import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
+import type { ObjectRef } from "../../api/resources/gateway_resource.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate, PortTls } from "../../snapshot/snapshot.ts";
 import {
-  isPem,
   loadPem,
   nameOfPem,
   pairWithKey,
-  parseCertificates,
   parseLeaf,
-  type ReadFile,
+  type TlsContext,
 } from "./certificates.ts";
+import {
+  compileClientValidation,
+  type PortValidation,
+} from "./client_validation.ts";
 import {
   type ListenerSite,
   pathOf,
   type SharedSetting,
 } from "./listener_sites.ts";
-import type { References } from "../reference_grants.ts";
-import type { ConditionReason, Report } from "../report.ts";
+import { PemReferenceError, readSecret } from "./pem_references.ts";
 
-/** Dependencies of reading certificates. */
-export interface TlsContext {
-  readonly readFile: ReadFile;
-  readonly references: References;
-  readonly report: Report;
-  /** Wall-clock time in milliseconds; without it, no certificate counts as expired. */
-  readonly now?: number;
+/** TLS settings of a port, and the listeners that cannot be served with them. */
+export interface CompiledTls extends Pick<PortValidation, "rejected"> {
+  readonly tls: PortTls;
 }
-
-const clientCertificates = { Request: "request", Require: "require" } as const;
 
 /** Compiles the TLS settings of a port: server certificates of all its listeners, and client certificates. */
 export function compilePortTls(
   sites: readonly ListenerSite[],
   shared: SharedSetting,
   context: TlsContext,
-): PortTls {
-  const owner = sites.find(({ spec }) => spec.tls?.clientCa !== undefined);
-  const mode = shared(
-    "tls.clientCertificate",
-    ({ tls }) => tls?.clientCertificate,
-  );
-  shared("tls.clientCa", ({ tls }) => tls?.clientCa);
-  if (mode === "Require" && owner !== undefined) {
-    warnOfSharedDemand(owner, sites, context.report);
-  }
+): CompiledTls {
+  const { validation, rejected } = compileClientValidation(sites, context);
   return {
-    certificates: sites.flatMap((site) => certificatesOf(site, context)),
-    clientCa: owner && loadClientCa(owner, context),
-    clientCertificate: mode === undefined ? "none" : clientCertificates[mode],
-    minVersion: shared("tls.minVersion", ({ tls }) => tls?.minVersion) ??
-      "TLSv1.2",
+    rejected,
+    tls: {
+      certificates: sites.filter((site) => !rejected.has(site)).flatMap((
+        site,
+      ) => certificatesOf(site, context)),
+      clientCa: validation?.ca,
+      clientCertificate: validation?.mode ?? "none",
+      minVersion: shared("tls.minVersion", ({ tls }) => tls?.minVersion) ??
+        "TLSv1.2",
+    },
   };
-}
-
-/** Warns listeners that do not ask for client certificates, but share the port with one that requires them. */
-function warnOfSharedDemand(
-  owner: ListenerSite,
-  sites: readonly ListenerSite[],
-  report: Report,
-): void {
-  for (const site of sites) {
-    if (site.spec.tls?.clientCertificate !== undefined) continue;
-    const message =
-      `Clients need a certificate here too: listener "${owner.key}" requires one on port ${site.spec.port}, and TLS asks before the host is known; use another port or address`;
-    report.warning(site.owner, { path: [...pathOf(site), "tls"], message });
-  }
-}
-
-/** Returns an empty string when the CA cannot be read; then no client certificate is trusted. */
-function loadClientCa(
-  site: ListenerSite,
-  { readFile, report }: TlsContext,
-): string {
-  try {
-    const source = site.spec.tls?.clientCa ?? "";
-    const pem = loadPem(source, readFile);
-    parseCertificates(pem, nameOfPem(source));
-    return pem;
-  } catch (error) {
-    const message = `Cannot use the CA for client certificates: ${
-      describeError(error)
-    }`;
-    report.error(site.owner, {
-      path: [...pathOf(site), "tls", "clientCa"],
-      message,
-    });
-    return "";
-  }
 }
 
 function certificatesOf(
@@ -121,69 +76,28 @@ interface PlacedContext extends TlsContext {
   readonly path: DiagnosticPath;
 }
 
-type CertificateRef = NonNullable<
-  NonNullable<ListenerSite["spec"]["tls"]>["certificateRefs"]
->[number];
-
 type CertificateSource = NonNullable<
   NonNullable<ListenerSite["spec"]["tls"]>["certificates"]
 >[number];
 
-/** Returns the certificate of a Secret of type `kubernetes.io/tls`; reports why it cannot be used. */
+/** Returns the certificate of a Secret; reports why it cannot be used. */
 function findSecret(
   { owner }: ListenerSite,
-  { group, kind, name, namespace = owner.metadata.namespace }: CertificateRef,
-  { references, report, path }: PlacedContext,
+  reference: ObjectRef,
+  { lookups, report, path }: PlacedContext,
 ): CertificateSource | undefined {
-  const reject = (reason: ConditionReason, problem: string) => {
-    const message = `Cannot use the certificate: ${problem}`;
-    report.error(owner, { path, message, reason });
-    return undefined;
-  };
-  if (group !== "" || kind !== "Secret") {
-    return reject("InvalidCertificateRef", `kind "${kind}" is no "Secret"`);
-  }
-  const from = {
-    group: GATEWAY_API_GROUP,
-    kind: owner.kind,
-    namespace: owner.metadata.namespace,
-  };
-  const key = `${namespace}/${name}`;
-  if (!references.isAllowed(from, { group, kind, namespace, name })) {
-    return reject(
-      "RefNotPermitted",
-      `no ReferenceGrant of namespace "${namespace}" allows Secret "${key}"`,
-    );
-  }
-  const secret = references.secrets.get(key);
-  if (secret === undefined) {
-    return reject("InvalidCertificateRef", `Secret "${key}" not found`);
-  }
-  const cert = secretValue(secret, "tls.crt");
-  const privateKey = secretValue(secret, "tls.key");
-  if (cert === undefined || privateKey === undefined) {
-    return reject(
-      "InvalidCertificateRef",
-      `Secret "${key}" has no valid "tls.crt" and "tls.key"`,
-    );
-  }
-  return { cert, key: privateKey };
-}
-
-/** Returns a value of a Secret if it is PEM, so that it can never name a file. */
-function secretValue(
-  { data = {}, stringData = {} }: Secret,
-  name: string,
-): string | undefined {
-  const value = stringData[name] ?? decodeBase64(data[name] ?? "");
-  return isPem(value) ? value : undefined;
-}
-
-function decodeBase64(text: string): string {
   try {
-    return new TextDecoder().decode(Uint8Array.fromBase64(text));
-  } catch {
-    return "";
+    return readSecret(owner, reference, lookups);
+  } catch (error) {
+    if (!(error instanceof PemReferenceError)) throw error;
+    report.error(owner, {
+      path,
+      message: `Cannot use the certificate: ${error.message}`,
+      reason: error.reason === "NotPermitted"
+        ? "RefNotPermitted"
+        : "InvalidCertificateRef",
+    });
+    return undefined;
   }
 }
 

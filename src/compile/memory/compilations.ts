@@ -9,6 +9,7 @@ import { PolicyFactory } from "../policies/policy_factory.ts";
 import { References } from "../reference_grants.ts";
 import type { Report } from "../report.ts";
 import { BackendMemory } from "../routes/backend_memory.ts";
+import type { CertificateMemory } from "../routes/client_certificates.ts";
 import { CompileMemory, type ResultTable } from "./compile_memory.ts";
 import { Lookups } from "./lookups.ts";
 
@@ -19,6 +20,7 @@ export interface CompileParts {
   readonly checks: PolicyChecks;
   readonly factory: PolicyFactory;
   readonly backends: BackendMemory;
+  readonly certificates: CertificateMemory;
   readonly routes: RouteMemory;
   /** Routes whose filters were checked. */
   readonly checkedRoutes: ResultTable<HttpRoute, true>;
@@ -77,6 +79,7 @@ export class Compilations {
       readFile: () => "",
       references: new References(emptyResourceSet),
       backends: new Map(),
+      clientCertificates: new Map(),
       attachments: new Map(),
       sites: new Map(),
     });
@@ -95,6 +98,7 @@ export class Compilations {
         checks,
         factory: new PolicyFactory({ checks, lookups, memory, lease }),
         backends: new BackendMemory(memory),
+        certificates: memory.table(),
         routes: memory.table(),
         checkedRoutes: memory.table(),
       },

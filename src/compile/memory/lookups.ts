@@ -3,7 +3,9 @@ import type {
   Secret,
   Service,
 } from "../../api/resources/cluster_kinds.ts";
+import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import type { GatewayPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import type { ClientCertificate } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import type { ReadFile } from "../listeners/certificates.ts";
 import type { ListenerSite } from "../listeners/listener_sites.ts";
@@ -22,6 +24,7 @@ export interface LookupSources {
   references: References;
   /** By `Backend.key`. */
   backends: ReadonlyMap<string, Backend>;
+  clientCertificates: ReadonlyMap<Gateway, ClientCertificate>;
   attachments: PolicyAttachments;
   /** By the key of their gateway or listener set. */
   sites: ReadonlyMap<string, readonly ListenerSite[]>;
@@ -52,6 +55,13 @@ export class Lookups {
 
   backend(key: string): Backend | undefined {
     return this.#memory.read(() => this.#sources.backends.get(key));
+  }
+
+  /** Returns the certificate that a gateway presents to backends. */
+  clientCertificate(gateway: Gateway): ClientCertificate | undefined {
+    return this.#memory.read(() =>
+      this.#sources.clientCertificates.get(gateway)
+    );
   }
 
   /** Returns all backends, to suggest one of them. */

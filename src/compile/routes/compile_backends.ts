@@ -12,6 +12,7 @@ import {
   nameOfPem,
   parseCertificates,
 } from "../listeners/certificates.ts";
+import { PemReferenceError, readCa } from "../listeners/pem_references.ts";
 import type { Report } from "../report.ts";
 import { compileBalancing } from "./compile_balancing.ts";
 import { type BackendContext, compileLlm } from "./llm_backends.ts";
@@ -196,14 +197,15 @@ function compileTls(
     policy.spec.validation;
   const caCertificates = caCertificateRefs?.map((reference, index) => {
     try {
-      return loadCa(reference, policy.metadata.namespace, context);
+      return loadCa(reference, policy, context);
     } catch (error) {
       const path = ["spec", "validation", "caCertificateRefs", index];
       const message =
         `Cannot use CA certificate, so every connection to the backend fails: ${
           describeError(error)
         }`;
-      const reason = error instanceof UnknownKindError
+      const reason = error instanceof PemReferenceError &&
+          error.reason === "UnknownKind"
         ? "InvalidKind"
         : "InvalidCACertificateRef";
       context.report.warning(policy, { path, message, reason });
@@ -224,28 +226,18 @@ type CaReference = NonNullable<
   BackendTlsPolicy["spec"]["validation"]["caCertificateRefs"]
 >[number];
 
-class UnknownKindError extends Error {}
-
 function loadCa(
-  { file, inline, group = "", kind = "ConfigMap", name }: CaReference,
-  namespace: string,
+  reference: CaReference,
+  policy: BackendTlsPolicy,
   { lookups }: BackendContext,
 ): string {
+  const { file, inline } = reference;
   const source = inline ?? file;
   if (source !== undefined) {
     const pem = loadPem(source, lookups.readFile);
     parseCertificates(pem, nameOfPem(source));
     return pem;
   }
-  if (group !== "" || kind !== "ConfigMap") {
-    throw new UnknownKindError(`kind "${kind}" is no "ConfigMap"`);
-  }
-  const key = `${namespace}/${name}`;
-  const configMap = lookups.configMap(key);
-  if (configMap === undefined) {
-    throw new TypeError(`ConfigMap "${key}" not found`);
-  }
-  const pem = configMap.data?.["ca.crt"] ?? "";
-  parseCertificates(pem, `"ca.crt" of ConfigMap "${key}"`);
-  return pem;
+  const { group = "", kind = "ConfigMap", name = "" } = reference;
+  return readCa(policy, { group, kind, name }, lookups);
 }

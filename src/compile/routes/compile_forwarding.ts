@@ -119,8 +119,12 @@ function backendPolicies(
   { policies: registry, lookups, factory, environment }: ForwardingContext,
 ): Pick<WeightedBackend, "policies" | "describePolicies"> {
   const { namespace } = route.metadata;
-  const resource = { metadata: { namespace, name: ref.name } };
-  const attached = lookups.policiesAt({ kind: "GatewayBackend", resource });
+  const resource = {
+    metadata: { namespace: ref.namespace ?? namespace, name: ref.name },
+  };
+  const attached = ref.kind === "GatewayBackend"
+    ? lookups.policiesAt({ kind: ref.kind, resource })
+    : [];
   const layers = [
     ...(ref.filters ?? []).map((filter: BackendFilter) =>
       trafficOfFilter(filter)

@@ -27,6 +27,7 @@ import {
   type PolicyLevel,
 } from "../policies/effective_policy.ts";
 import type { CompiledRule, Rule } from "../compiled_model.ts";
+import { presenting } from "./client_certificates.ts";
 import {
   compileForwarding,
   type ForwardingContext,
@@ -75,7 +76,10 @@ export function compileRule(
         [...kinds, ...routeFields],
         context.environment,
       ),
-      ...forwarding,
+      ...presenting(
+        context.lookups.clientCertificate(site.gateway),
+        forwarding,
+      ),
       requestTimeoutMs: optionalDuration(timeouts.request),
       backendTimeoutMs: optionalDuration(timeouts.backendRequest),
       retry: retry && compileRetry(retry),

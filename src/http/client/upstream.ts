@@ -93,5 +93,11 @@ export interface UpstreamTls {
   /** Trusted CAs, PEM; `undefined` for those of the operating system. */
   readonly caCertificates: readonly string[] | undefined;
   /** Client certificate for upstreams that request one, PEM. */
-  readonly clientCertificate?: { readonly cert: string; readonly key: string };
+  readonly clientCertificate?: ClientCertificate;
+}
+
+/** A certificate that the gateway presents, and its key, PEM. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
 }

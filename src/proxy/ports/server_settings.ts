@@ -40,6 +40,12 @@ function orUnlimited(timeoutMs: number): number {
   return timeoutMs === 0 ? Infinity : timeoutMs;
 }
 
+const clientCertificateModes = {
+  any: "unverified",
+  request: "optional",
+  require: "required",
+} as const;
+
 /** Returns the TLS settings of a port; a certificate without hostnames serves clients that send an unknown server name. */
 export function tlsOf(tls: PortTls): TlsConfig {
   const { certificates, clientCa, clientCertificate, minVersion } = tls;
@@ -60,7 +66,7 @@ export function tlsOf(tls: PortTls): TlsConfig {
     minVersion,
     ...(clientCertificate !== "none" && {
       clientCertificates: {
-        mode: clientCertificate === "require" ? "required" : "optional",
+        mode: clientCertificateModes[clientCertificate],
         ca: clientCa ?? "",
       },
     }),

@@ -469,3 +469,18 @@ Deno.test("a listener set of a gateway that is not accepted is not accepted", ()
     "Programmed=False/ParentNotAccepted",
   ]);
 });
+
+for (
+  const address of [
+    { type: "example.com/name", value: "any" },
+    { type: "Hostname", value: "gw.example.com" },
+  ]
+) {
+  Deno.test(`a gateway cannot have an address of type ${address.type}`, () => {
+    const { gateway } = gatewayStatus([http], { addresses: [address] });
+    assert.deepEqual(gateway, [
+      "Accepted=False/UnsupportedAddress",
+      "Programmed=False/Invalid",
+    ]);
+  });
+}

@@ -13,8 +13,8 @@ export interface ServerCertificate {
 
 /** Client certificates that a server requests. */
 export interface ClientCertificates {
-  /** `optional` admits clients without a certificate; an invalid one is rejected in both modes. */
-  readonly mode: "optional" | "required";
+  /** `optional` admits clients without a certificate, but none with an invalid one; `unverified` admits all. */
+  readonly mode: "unverified" | "optional" | "required";
   /** Authorities that issue them, PEM. */
   readonly ca: string;
 }

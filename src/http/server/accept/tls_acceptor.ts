@@ -168,7 +168,8 @@ export class TlsAcceptor implements Acceptor {
     });
     server.on("secureConnection", (socket) => {
       const peer = peerOfSocket(socket);
-      const isAccepted = !isForged(socket);
+      const isAccepted = clientCertificates?.mode === "unverified" ||
+        !isForged(socket);
       if (isAccepted) {
         this.#listener.onConnection(socket, peer, serverNameOf(socket));
       } else {

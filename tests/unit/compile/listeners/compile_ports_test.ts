@@ -372,3 +372,35 @@ Deno.test("a client CA that cannot be read is an error and trusts nobody", () =>
     'error Gateway/default/gw spec.listeners.0.tls.clientCa: Cannot use the CA for client certificates: No such file "none.pem"',
   ]);
 });
+
+Deno.test("a listener that demands other client certificates than its port is not served", () => {
+  const withFrontend = (name: string, hostname: string, mode: string) => {
+    const { spec, metadata } = gateway(name, [
+      https({ name: "https", hostname }),
+    ]);
+    const validation = { caCertificateRefs: [{ name: "ca" }], mode };
+    return decode("Gateway", metadata, {
+      ...spec,
+      tls: { frontend: { default: { validation } } },
+    });
+  };
+  const compiled = compileAll({
+    gateways: [
+      withFrontend("safe", "a.example", "AllowValidOnly"),
+      withFrontend("unsafe", "b.example", "AllowInsecureFallback"),
+    ],
+    configMaps: [
+      decode("ConfigMap", { name: "ca" }, {}, {
+        data: { "ca.crt": files["one.pem"] },
+      }),
+    ],
+  }, files);
+  const [port] = compiled.snapshot.ports;
+  assert.equal(port?.tls?.clientCertificate, "require");
+  assert.deepEqual(port.listeners.map(({ key }) => key), [
+    "default/safe/https",
+  ]);
+  assert.deepEqual(diagnosticLines(compiled), [
+    'error Gateway/default/unsafe spec.listeners.0.tls.clientCertificate: Cannot use another "tls.clientCertificate" than listener "default/safe/https": both are on port 443',
+  ]);
+});

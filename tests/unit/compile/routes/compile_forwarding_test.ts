@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import {
   backend,
   compileAll,
+  decode,
   diagnosticLines,
   gateway,
+  policy,
   route,
   routeFor,
   to,
@@ -235,4 +237,23 @@ Deno.test("a filter that cannot work is an error at its place", () => {
   assert.deepEqual(diagnosticLines(compiled), [
     'error HTTPRoute/default/r spec.rules.0.filters.1.requestHeaderModifier.remove.0: Cannot remove header "Connection": the gateway writes it itself',
   ]);
+});
+
+Deno.test("a policy of a backend does not apply to a Service of the same name", () => {
+  const policiesOf = (backendRef: object) => {
+    const compiled = compileAll({
+      gateways: [gateway("gw")],
+      gatewayBackends: [backend("web")],
+      services: [decode("Service", { name: "web" }, { ports: [{ port: 80 }] })],
+      httpRoutes: [route("r", { rules: [{ backendRefs: [backendRef] }] })],
+      gatewayPolicies: [
+        policy("p", [{ kind: "GatewayBackend", name: "web" }], {
+          backend: { transformation: { request: { body: "'x'" } } },
+        }),
+      ],
+    });
+    return routeFor(compiled)?.backends[0]?.policies.length;
+  };
+  assert.equal(policiesOf(to("web")), 1);
+  assert.equal(policiesOf({ name: "web", port: 80 }), 0);
 });
