@@ -18,6 +18,7 @@ export type GatewayErrorCode =
   | "invalid_policy"
   | "transformation_failed"
   | "list_unreadable"
+  | "usage_unknown"
   | "llm_path_unknown"
   | "llm_request_invalid"
   | "llm_key_rejected"

@@ -1,6 +1,7 @@
 import { splitHostPort } from "../base/host_port.ts";
 import type { GlobalRateLimit } from "../policy/rate_limit/rate_limit_schema.ts";
 import type { Settings } from "../api/settings.ts";
+import { parseDuration } from "../api/schema/duration.ts";
 import type { Hide } from "../base/redaction.ts";
 import type { PolicyOptions } from "../policy/policy_kind.ts";
 import { budgetsOf } from "../policy/rate_limit/rate_limit_budget.ts";
@@ -11,19 +12,22 @@ import type { LimiterPlace } from "../ratelimit/global_limiters.ts";
 
 /** Returns where the budgets of a `global` block are kept; `undefined` without a store, or for an unusable backend. */
 export function limiterPlace(
-  { domain, store }: GlobalRateLimit,
+  { domain, store, timeout }: GlobalRateLimit,
   kv: Settings["kv"],
   connectionOf: PolicyOptions["connectionOf"],
 ): LimiterPlace | undefined {
+  const named = timeout === undefined
+    ? { domain }
+    : { domain, timeoutMs: parseDuration(timeout) };
   if (store === "KV") {
     const path = kv?.url ?? kv?.path;
-    return path === undefined ? undefined : { domain, kv: path };
+    return path === undefined ? undefined : { ...named, kv: path };
   }
   const { host, backendRef } = store.service;
   const service = host === undefined
     ? backendRef && serviceAt(connectionOf(backendRef))
     : plainService(host);
-  return service && { domain, service };
+  return service && { ...named, service };
 }
 
 function serviceAt(

@@ -1,6 +1,6 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Logger } from "../base/log.ts";
+import type { Log, Logger } from "../base/log.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
@@ -125,10 +125,30 @@ function watchPort(
   });
 }
 
-function recorder({ accessLog, metrics }: RequestPathOptions) {
+function recorder({ accessLog, metrics, logger }: RequestPathOptions) {
+  const warn = warnOfUncounted(logger.module("ratelimit"));
   return (request: FinishedRequest): void => {
     accessLog(request);
     metrics.recordRequest(request);
+    if (request.uncounted !== undefined) warn(request);
+  };
+}
+
+/** Models come from requests. */
+const MAX_WARNINGS = 1000;
+
+/** Warns once per route and model of responses whose tokens could not be counted. */
+function warnOfUncounted(log: Log): (request: FinishedRequest) => void {
+  const warned = new Set<string>();
+  return ({ route = "", uncounted, path }) => {
+    const model = uncounted?.model ?? "";
+    const key = `${route} ${model}`;
+    if (warned.has(key) || warned.size === MAX_WARNINGS) return;
+    warned.add(key);
+    log.warn(
+      "A response on a route with a budget of tokens has no usage and is not charged; unknownUsage: Deny rejects such requests",
+      { route, model, path },
+    );
   };
 }
 

@@ -14,13 +14,22 @@ export interface MeteredUsage extends TokenUsage {
 /** Receives what a request used. */
 export type UsageListener = (usage: MeteredUsage) => void;
 
+/** Ways to learn what a request used. */
+export interface UsageRules {
+  /** Changes the request so that the provider reports its usage. */
+  readonly mayRequestUsage: boolean;
+  /** Reads a response to its end when its client leaves. */
+  readonly drains: boolean;
+  /** Rejects requests whose usage cannot be known. */
+  readonly deniesUnknown: boolean;
+}
+
 /** Policies that need the token usage of a request. */
 export interface UsageListeners {
   /** API of the provider, by the path that the first policy saw; `undefined` when only the response can tell. */
   readonly api: LlmApi | undefined;
   readonly listeners: UsageListener[];
-  /** True if the gateway may change the request so that the provider reports its usage. */
-  mayRequestUsage: boolean;
+  rules: UsageRules;
 }
 
 /** Set by policies that need the token usage, before the request goes upstream. */
@@ -30,24 +39,24 @@ export const usageListeners = defineSlot<UsageListeners>("usage");
  * Calls `listener` once, when the response has ended or the client has disconnected; never when there was no usage: no LLM
  * responded, or it returned an error.
  *
- * @param mayRequestUsage False keeps the gateway from changing the request so that the provider reports its usage, whatever other
- * listeners allow.
+ * @param rules What all listeners allow applies, and what one of them denies.
  */
 export function onUsage(
   { slots, request }: PolicyContext,
   listener: UsageListener,
-  mayRequestUsage: boolean,
+  rules: UsageRules,
 ): void {
   const present = slots.get(usageListeners);
   if (present === undefined) {
     const api = detectLlmApi(request.method, request.target);
-    slots.set(usageListeners, {
-      api,
-      listeners: [listener],
-      mayRequestUsage,
-    });
-  } else {
-    present.listeners.push(listener);
-    present.mayRequestUsage &&= mayRequestUsage;
+    slots.set(usageListeners, { api, listeners: [listener], rules });
+    return;
   }
+  const others = present.rules;
+  present.listeners.push(listener);
+  present.rules = {
+    mayRequestUsage: others.mayRequestUsage && rules.mayRequestUsage,
+    drains: others.drains && rules.drains,
+    deniesUnknown: others.deniesUnknown || rules.deniesUnknown,
+  };
 }

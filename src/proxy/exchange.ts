@@ -14,7 +14,7 @@ import type {
   SnapshotStore,
 } from "../snapshot/snapshot.ts";
 import type { Attempts } from "./attempts.ts";
-import { TokenMeter } from "./body/token_meter.ts";
+import { TokenMeter, UnknownUsage } from "./body/token_meter.ts";
 import { requestIdOf } from "./forwarding_headers.ts";
 import { PolicyRun } from "./policies/policy_run.ts";
 import {
@@ -63,6 +63,7 @@ export class Exchange implements RequestFacts {
   /** Set once the response is on its way to the client. */
   response: ResponseMessage | undefined;
   readonly #prices: PriceBook;
+  readonly #clock: Clock;
   #trace: RequestTrace | undefined;
   #context: RequestContext | undefined;
 
@@ -73,6 +74,7 @@ export class Exchange implements RequestFacts {
   ) {
     this.request = request;
     this.#prices = prices;
+    this.#clock = clock;
     this.snapshot = snapshots.current;
     this.port = arrivedOn.port;
     this.#arrivedOn = arrivedOn;
@@ -127,16 +129,19 @@ export class Exchange implements RequestFacts {
 
   /** Starts to count the tokens of a request to an LLM, also when no policy needs them. */
   startMeter(): TokenMeter | undefined {
-    const { originalRequest, request: { method, target } } = this;
+    const { originalRequest, request: { method, target, upgrade } } = this;
+    const listeners = this.slots?.get(usageListeners);
+    if (upgrade !== undefined && listeners?.rules.deniesUnknown === true) {
+      throw new UnknownUsage("it opens a WebSocket");
+    }
     // Reading a response again, as `GET /v1/responses/{id}` does, uses no tokens.
     if (originalRequest.method !== "POST") return undefined;
-    const listeners = this.slots?.get(usageListeners);
     // Policies may have rewritten the path to the one that the provider knows.
     const api = detectLlmApi("POST", originalRequest.target) ??
       detectLlmApi(method, target) ?? listeners?.api;
     if (listeners !== undefined || api !== undefined) {
       const host = this.routed.backend?.host;
-      const options = { prices: this.#prices, host };
+      const options = { prices: this.#prices, clock: this.#clock, host };
       this.meter = new TokenMeter(api, options, listeners);
     }
     return this.meter;

@@ -52,9 +52,9 @@ export function observeFinishedRequests(
       record(finished, exchange);
       trace?.finished(finished);
     };
-    const decoding = meter?.decoding;
-    if (decoding === undefined) finish();
-    else decoding.then(finish);
+    const counting = meter?.counting;
+    if (counting === undefined) finish();
+    else counting.then(finish);
   };
 }
 
@@ -92,6 +92,7 @@ function describe(
     retries: attempts?.retries ?? 0,
     failedOver: attempts?.failedOver,
     usage: exchange.meter?.usage,
+    uncounted: exchange.meter?.uncounted,
     failedExpressions: exchange.slots?.get(failedExpressions),
   };
 }

@@ -100,7 +100,7 @@ export class Forwarder {
       backend: backend.key,
     };
     return withinLimit(
-      exchange.request.cancellation,
+      exchange.meter?.cancellation ?? exchange.request.cancellation,
       limit,
       (cancellation) => this.#sendWithRetries(call, cancellation),
     );

@@ -34,6 +34,7 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   invalid_policy: { status: 500, text: "invalid policy" },
   transformation_failed: { status: 500, text: "transformation failed" },
   list_unreadable: { status: 502, text: "unreadable list from upstream" },
+  usage_unknown: { status: 400, text: "usage cannot be counted" },
   llm_path_unknown: { status: 404, text: "unknown path of an LLM API" },
   llm_request_invalid: { status: 400, text: "bad request to an LLM" },
   llm_key_rejected: { status: 502, text: "provider rejected the gateway" },

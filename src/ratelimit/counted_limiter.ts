@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import type { Use } from "./budget.ts";
 import type { FailureLog } from "./failure_log.ts";
 import type {
@@ -16,16 +17,29 @@ export interface DecisionCounts {
   readonly lastError: unknown;
 }
 
+/** Interval at which a limiter that failed is tried, so that a failure does not seem to last without requests. */
+const PROBE_MS = 5000;
+
+/** Dependencies of `CountedLimiter`. */
+export interface CountedLimiterOptions {
+  readonly log: FailureLog;
+  readonly clock: Clock;
+  /** Rejects while the store or service cannot be reached. */
+  readonly probe: () => Promise<void>;
+}
+
 /** Counts the decisions of a limiter and logs its failures. */
 export class CountedLimiter implements GlobalLimiter {
   readonly #limiter: GlobalLimiter;
-  readonly #log: FailureLog;
+  readonly #options: CountedLimiterOptions;
   readonly #counts = { admitted: 0, refused: 0, failed: 0 };
   #lastError: unknown;
+  #cancelProbe: (() => void) | undefined;
+  #isClosed = false;
 
-  constructor(limiter: GlobalLimiter, log: FailureLog) {
+  constructor(limiter: GlobalLimiter, options: CountedLimiterOptions) {
     this.#limiter = limiter;
-    this.#log = log;
+    this.#options = options;
   }
 
   get counts(): DecisionCounts {
@@ -49,12 +63,38 @@ export class CountedLimiter implements GlobalLimiter {
     this.#limiter.refund(uses, takenAt);
   }
 
+  /** Ends the probes. */
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelProbe?.();
+  }
+
   #count(decision: LimiterDecision): LimiterDecision {
     this.#counts[decision.verdict]++;
-    this.#lastError = decision.verdict === "failed"
-      ? decision.error
-      : undefined;
-    this.#log.note(this.#lastError);
+    const failure = decision.verdict === "failed" ? decision : undefined;
+    this.#lastError = failure?.error;
+    this.#options.log.note(failure?.error);
+    if (failure !== undefined && failure.isLasting !== true) this.#probeSoon();
     return decision;
+  }
+
+  #probeSoon(): void {
+    if (this.#isClosed) return;
+    this.#cancelProbe ??= this.#options.clock.setTimer(
+      () => void this.#probe(),
+      PROBE_MS,
+    );
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#options.probe();
+      this.#lastError = undefined;
+      this.#options.log.note(undefined);
+    } catch {
+      // The decision that failed is already in the log.
+    }
+    this.#cancelProbe = undefined;
+    if (this.#lastError !== undefined) this.#probeSoon();
   }
 }

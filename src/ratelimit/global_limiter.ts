@@ -51,6 +51,8 @@ export interface LimiterFailure {
   readonly verdict: "failed";
   /** For log and trace. */
   readonly error: unknown;
+  /** The limiter can be reached: only another configuration of the service ends the failure. */
+  readonly isLasting?: boolean;
 }
 
 /** Budgets shared by several processes. Never throws, never rejects. */

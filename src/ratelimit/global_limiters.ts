@@ -12,7 +12,11 @@ import {
 
 /** Place where the budgets of a domain are kept: a store, by its file or URL, or a service. Equal places share a limiter. */
 export type LimiterPlace =
-  & { readonly domain: string }
+  & {
+    readonly domain: string;
+    /** Time that a request waits; the default of the kind if not set. */
+    readonly timeoutMs?: number;
+  }
   & ({ readonly kv: string } | { readonly service: ServiceAddress });
 
 /** Returns what equal places have in common. */
@@ -131,11 +135,19 @@ export class GlobalLimiters {
   }
 
   #create(place: LimiterPlace): LimiterHandle {
-    const { domain } = place;
+    const { domain, timeoutMs } = place;
     const options = { domain, clock: this.#clock, log: this.#log };
     return "kv" in place
-      ? createKvLimiter({ path: place.kv, ...options })
-      : createServiceLimiter({ address: place.service, ...options });
+      ? createKvLimiter({
+        path: place.kv,
+        ...options,
+        ...(timeoutMs !== undefined && { waitMs: timeoutMs }),
+      })
+      : createServiceLimiter({
+        address: place.service,
+        ...options,
+        ...(timeoutMs !== undefined && { deadlineMs: timeoutMs }),
+      });
   }
 
   async #open(handle: LimiterHandle): Promise<void> {

@@ -45,11 +45,16 @@ export function createKvLimiter(
   const kv = new KvLimiter(options);
   const { domain } = options;
   const log = new FailureLog(options, { domain, store: "KV" });
-  const limiter = new CountedLimiter(kv, log);
+  const { clock } = options;
+  const probe = () => kv.probe();
+  const limiter = new CountedLimiter(kv, { log, clock, probe });
   return {
     limiter,
     open: () => kv.open(),
-    close: () => kv.close(),
+    close: () => {
+      limiter.close();
+      return kv.close();
+    },
     describe(limits) {
       const state = kv.describe(Infinity);
       const status = kvStatus(state, limiter.counts.lastError);
@@ -87,11 +92,16 @@ export function createServiceLimiter(
   const { domain, address } = options;
   const store = formatAddress(address);
   const log = new FailureLog(options, { domain, store });
-  const limiter = new CountedLimiter(service, log);
+  const { clock } = options;
+  const probe = () => service.open();
+  const limiter = new CountedLimiter(service, { log, clock, probe });
   return {
     limiter,
     open: () => service.open(),
-    close: () => service.close(),
+    close: () => {
+      limiter.close();
+      return service.close();
+    },
     describe(limits) {
       const { lastError } = limiter.counts;
       const status = serviceStatus(service.describe(), lastError);
@@ -100,12 +110,16 @@ export function createServiceLimiter(
     count() {
       const state = service.describe();
       const { lastError, ...decisions } = limiter.counts;
-      const { calls, failures, droppedTokens } = state;
+      const { calls, failures, unknown, droppedTokens } = state;
       return {
         ...serviceStatus(state, lastError),
         ...decisions,
         waits: calls,
-        exchanges: { answered: calls - failures, failed: failures },
+        exchanges: {
+          answered: calls - failures,
+          failed: failures - unknown,
+          unknown,
+        },
         lostTokens: droppedTokens,
       };
     },

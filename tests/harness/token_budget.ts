@@ -15,14 +15,16 @@ export interface TokenBudget extends AsyncDisposable {
   /** Waits a limited time until that many POST requests have finished. */
   finished(posts: number): Promise<void>;
   /** Responses counted by that source, in the metrics. */
-  answers(source: "reported" | "estimated"): Promise<number>;
+  answers(source: "reported" | "estimated" | "none"): Promise<number>;
 }
 
 /** Starts both. @param route More fields of the route. */
 export async function openTokenBudget(
   answer: Parameters<typeof LlmUpstream.start>[0] | LlmAnswer,
-  { tokens = BUDGET, route = {}, config = {} }: {
+  { tokens = BUDGET, route = {}, config = {}, rateLimit = {} }: {
     readonly tokens?: number;
+    /** More fields of the policy. */
+    readonly rateLimit?: Readonly<Record<string, unknown>>;
     readonly route?: Readonly<Record<string, unknown>>;
     readonly config?: Readonly<Record<string, unknown>>;
   } = {},
@@ -39,7 +41,13 @@ export async function openTokenBudget(
       routes: [{
         name: "llm",
         backends: upstream.backends,
-        policies: { rateLimit: { local: [{ tokens, unit: "Hours" }] } },
+        policies: {
+          rateLimit: {
+            local: [{ tokens, unit: "Hours" }],
+            onDisconnect: "Estimate",
+            ...rateLimit,
+          },
+        },
         ...route,
       }],
     }),

@@ -32,7 +32,11 @@ import {
   rejectUndecided,
 } from "./rate_limit_rejection.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
-import { type MeteredUsage, onUsage } from "../usage_listeners.ts";
+import {
+  type MeteredUsage,
+  onUsage,
+  type UsageRules,
+} from "../usage_listeners.ts";
 import type { Use } from "../../ratelimit/budget.ts";
 import { takeAll } from "../../ratelimit/local/take_all.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
@@ -69,13 +73,19 @@ export function createRateLimit(
     prices: services.prices,
     local,
     global: global.filter((each) => each !== undefined),
-    mayRequestUsage: layers.every(({ config }) =>
-      config.includeUsage !== false
-    ),
+    usageRules: usageRulesOf(layers.map(({ config }) => config)),
     writeLimits: layers.some(({ config }) => config.headers === "Standard")
       ? writeStandardHeaders
       : writeUsualHeaders,
   });
+}
+
+function usageRulesOf(configs: readonly RateLimit[]): UsageRules {
+  return {
+    mayRequestUsage: configs.every((each) => each.includeUsage !== false),
+    drains: configs.every((each) => each.onDisconnect !== "Estimate"),
+    deniesUnknown: configs.some((each) => each.unknownUsage === "Deny"),
+  };
 }
 
 interface RateLimitOptions {
@@ -83,8 +93,7 @@ interface RateLimitOptions {
   readonly prices: PolicyServices["prices"];
   readonly local: LocalLimits;
   readonly global: readonly GlobalLimits[];
-  /** True if the gateway may change streamed chats so that the provider reports their usage. */
-  readonly mayRequestUsage: boolean;
+  readonly usageRules: UsageRules;
   readonly writeLimits: WriteLimits;
 }
 
@@ -213,7 +222,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
         }
         admission.debit(useOf(usage));
       },
-      this.#options.mayRequestUsage,
+      this.#options.usageRules,
     );
   }
 }

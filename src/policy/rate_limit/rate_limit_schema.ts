@@ -2,6 +2,7 @@ import { policyBackendRefSchema } from "../../api/resources/policy_backend_ref.t
 import { celExpression } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 import { hostAndPort } from "../../api/schema/address.ts";
+import { positiveDuration } from "../../api/schema/duration.ts";
 import { isTimeZone } from "../../ratelimit/calendar.ts";
 import { calendarUnits, type WindowUnit } from "./window_units.ts";
 
@@ -173,6 +174,10 @@ const globalRateLimit = s.object({
       "KV",
     ),
   ),
+  timeout: s.field(
+    "Time that a request waits for the store or service; then `failureMode` decides. Default: `250ms` for `KV`, `100ms` for a service.",
+    s.optional(positiveDuration),
+  ),
   failureMode: s.field(
     "Requests while the store or service is unavailable: `Closed` rejects them with 503, `Open` forwards them.",
     s.withDefault(s.oneOf(["Closed", "Open"]), "Closed"),
@@ -198,6 +203,16 @@ export const rateLimitSchema = s.refine(
       "Requests the usage of streamed OpenAI chats from the provider. With `false` the gateway forwards them unchanged, and estimates tokens when the provider does not report them.",
       s.optional(s.boolean()),
       true,
+    ),
+    onDisconnect: s.field(
+      "Tokens of a response whose client leaves: `Drain` reads it to its end, for at most 60 seconds and 16 MiB, so that the provider reports them; `Estimate` ends it and estimates them.",
+      s.optional(s.oneOf(["Drain", "Estimate"])),
+      "Drain",
+    ),
+    unknownUsage: s.field(
+      "Requests whose tokens cannot be counted: `Allow` forwards them and warns, `Deny` rejects them with 400.",
+      s.optional(s.oneOf(["Allow", "Deny"])),
+      "Allow",
     ),
     headers: s.field(
       "`Standard`: adds the fields `RateLimit` and `RateLimit-Policy` of the IETF draft to responses.",

@@ -1,4 +1,4 @@
-import { systemClock } from "../../base/clock.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
 import { messageWork } from "../../base/slices.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
@@ -13,7 +13,16 @@ export interface Metering {
     | undefined;
   /** Called once: after the last byte, or when the body is cancelled or fails. */
   end(isComplete: boolean): void;
+  /** Reads the rest when the body is cancelled, and calls `end` then. */
+  readonly drain?: {
+    readonly clock: Clock;
+    started(draining: Promise<void>): void;
+  } | undefined;
 }
+
+/** Time and bytes for which a response is read whose client left. */
+export const DRAIN_MS = 60_000;
+const MAX_DRAINED_BYTES = 16 * 1024 * 1024;
 
 /** Observing a chunk takes longer only if somebody made it for that. */
 const SLOW_CHUNK_MS = 2;
@@ -24,6 +33,8 @@ export class MeteredBody implements Body {
   readonly hasHeadroom: boolean;
   readonly #source: Body;
   readonly #metering: Metering;
+  #reading: Promise<Uint8Array | undefined> | undefined;
+  #isDraining = false;
   #isOver = false;
 
   constructor(source: Body, metering: Metering) {
@@ -45,15 +56,52 @@ export class MeteredBody implements Body {
   }
 
   cancel(reason: unknown): void {
-    this.#end(false);
-    this.#source.cancel(reason);
+    if (this.#isDraining) return;
+    const { drain } = this.#metering;
+    if (drain === undefined || this.#isOver) {
+      this.#end(false);
+      this.#source.cancel(reason);
+      return;
+    }
+    this.#isOver = true;
+    this.#isDraining = true;
+    drain.started(this.#drain(reason, drain.clock));
+  }
+
+  /** Reads the rest for the meter alone, within limits. */
+  async #drain(reason: unknown, clock: Clock): Promise<void> {
+    const cancelTimer = clock.setTimer(
+      () => this.#source.cancel(reason),
+      DRAIN_MS,
+    );
+    let bytes = 0;
+    let isComplete = false;
+    try {
+      let chunk = await (this.#reading ?? this.#source.read());
+      while (chunk !== undefined && bytes <= MAX_DRAINED_BYTES) {
+        bytes += chunk.length;
+        this.#metering.sink.push(chunk);
+        chunk = await this.#source.read();
+      }
+      isComplete = chunk === undefined;
+    } catch {
+      // The upstream broke off, or took too long: the rest is estimated.
+    }
+    cancelTimer();
+    if (!isComplete) this.#source.cancel(reason);
+    this.#metering.end(isComplete);
   }
 
   async #readLater(
     next: Promise<Uint8Array | undefined>,
   ): Promise<Uint8Array | undefined> {
+    this.#reading = next;
     try {
-      return await this.#take(await next);
+      const chunk = await next;
+      // The meter reads on by itself.
+      if (this.#isDraining) return undefined;
+      this.#reading = undefined;
+      return await this.#take(chunk);
     } catch (error) {
       this.#end(false);
       throw error;

@@ -1,3 +1,6 @@
+import { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError } from "../../base/errors.ts";
 import { BytesBody } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
@@ -15,6 +18,7 @@ import {
   readPathModel,
 } from "../../llm/llm_api.ts";
 import { readRequestContent } from "../../llm/request_content.ts";
+import { readRequestFacts } from "../../llm/request_facts.ts";
 import { textSizeOf } from "../../llm/request_size.ts";
 import {
   readOutputBound,
@@ -34,15 +38,32 @@ import type {
   MeteredUsage,
   UsageListener,
   UsageListeners,
+  UsageRules,
 } from "../../policy/usage_listeners.ts";
 import { assertReadableContent } from "../../policy/expressions/readable_content.ts";
-import { MeteredBody } from "./metered_body.ts";
+import { DRAIN_MS, MeteredBody } from "./metered_body.ts";
 
-const noListeners = { listeners: [], mayRequestUsage: true };
+const noListeners = {
+  listeners: [],
+  rules: { mayRequestUsage: true, drains: false, deniesUnknown: false },
+};
+
+/** A request was rejected because its tokens cannot be counted. */
+export class UnknownUsage extends GatewayError {
+  /** @param reason Completes "… because". */
+  constructor(reason: string) {
+    super(
+      "usage_unknown",
+      "downstream",
+      `The tokens of the request cannot be counted: ${reason}`,
+    );
+  }
+}
 
 /** Dependencies of a meter. */
 export interface TokenMeterOptions {
   readonly prices: PriceBook;
+  readonly clock: Clock;
   /** Host of the backend: prices depend on the provider. */
   readonly host: string | undefined;
 }
@@ -53,8 +74,10 @@ export class TokenMeter {
   /** As the provider gets it. */
   #target = "";
   readonly #listeners: readonly UsageListener[];
-  readonly #mayRequestUsage: boolean;
+  readonly #rules: UsageRules;
   #requestBytes = 0;
+  /** Model in the body of the request. */
+  #requestModel: string | undefined;
   /** Output to charge if a stream reports no usage, because the provider could not be asked for it. */
   #outputBound = 0;
   #hidesUsage = false;
@@ -64,19 +87,20 @@ export class TokenMeter {
   #usage: MeteredUsage | undefined;
   readonly #options: TokenMeterOptions;
   #decoding: Promise<void> | undefined;
+  #counting: Promise<void> | undefined;
+  #isUncounted = false;
+  #cancellation: Cancellation | undefined;
 
   constructor(
     api: LlmApi | undefined,
     options: TokenMeterOptions,
-    { listeners, mayRequestUsage }: Pick<
-      UsageListeners,
-      "listeners" | "mayRequestUsage"
-    > = noListeners,
+    { listeners, rules }: Pick<UsageListeners, "listeners" | "rules"> =
+      noListeners,
   ) {
     this.#api = api;
     this.#options = options;
     this.#listeners = listeners;
-    this.#mayRequestUsage = mayRequestUsage;
+    this.#rules = rules;
   }
 
   /** API of the provider, by the path; `undefined` when the shape of the response decides. */
@@ -89,9 +113,19 @@ export class TokenMeter {
     return this.#usage;
   }
 
-  /** Pending while a compressed response that the client already has is still being read. */
-  get decoding(): Promise<void> | undefined {
-    return this.#decoding;
+  /** Pending while a response that the client has, or does not wait for, is still being read. */
+  get counting(): Promise<void> | undefined {
+    return this.#counting;
+  }
+
+  /** Model of a response whose tokens could not be counted, although a budget needs them. */
+  get uncounted(): { readonly model: string | undefined } | undefined {
+    return this.#isUncounted ? { model: this.#model(undefined) } : undefined;
+  }
+
+  /** Cancels the upstream call in place of the cancellation of the request: later than that, if the response is to be counted. */
+  get cancellation(): Cancellation | undefined {
+    return this.#cancellation;
   }
 
   /**
@@ -104,8 +138,11 @@ export class TokenMeter {
     this.#api ??= detectLlmApi(request.method, request.target);
     const { prices } = this.#options;
     if (!prices.isLoaded) await prices.load();
+    if (this.#listeners.length === 0) return;
     // Without a known API, an estimate is never charged.
-    if (this.#listeners.length === 0 || this.api === undefined) return;
+    if (this.api === undefined) {
+      return this.#denyUnknown("the path is not that of a known LLM API");
+    }
     const { headers } = request;
     const coding = headers.getJoined("content-encoding") ?? "identity";
     if (coding === "identity") assertReadableContent(headers);
@@ -116,9 +153,29 @@ export class TokenMeter {
       ? { bytes: body, size: textSizeOf(body) }
       : await readRequestContent(body, coding, maxBytes);
     this.#requestBytes = content.size;
-    if (!this.#mayRequestUsage) return;
+    const facts = await readRequestFacts(content.bytes);
+    this.#requestModel = facts.model;
+    if (facts.isBackground) {
+      this.#denyUnknown('it has "background", so the response comes later');
+    }
+    if (this.#rules.drains) {
+      this.#cancellation = outlive(request.cancellation, this.#options.clock);
+    }
     if (!llmApiFacts(this.api).needsIncludeUsage) return;
-    await this.#requestUsage(request, content.bytes);
+    if (this.#rules.mayRequestUsage) {
+      await this.#requestUsage(request, content.bytes);
+    } else if (facts.isStreamed && !facts.includesUsage) {
+      this.#denyUnknown("it is streamed, and includeUsage is false");
+    }
+    if (this.#outputBound > 0) {
+      this.#denyUnknown(
+        "it is a streamed chat, and its body is signed or cannot be read",
+      );
+    }
+  }
+
+  #denyUnknown(reason: string): void {
+    if (this.#rules.deniesUnknown) throw new UnknownUsage(reason);
   }
 
   async #requestUsage(
@@ -163,12 +220,24 @@ export class TokenMeter {
     });
     if (scanner === undefined || decoder === undefined) {
       this.#isOver = true;
+      this.#isUncounted = this.#listeners.length > 0;
       return;
     }
     const end = (isComplete: boolean) =>
       this.#end(scanner, decoder, coding, isComplete);
     const filter = this.#createFilter(contentType, coding);
-    response.body = new MeteredBody(body, { sink: decoder, filter, end });
+    const drain = this.#cancellation === undefined ? undefined : {
+      clock: this.#options.clock,
+      started: (draining: Promise<void>) => {
+        this.#counting = draining.then(() => this.#decoding);
+      },
+    };
+    response.body = new MeteredBody(body, {
+      sink: decoder,
+      filter,
+      end,
+      drain,
+    });
   }
 
   /** Charges what a client sent that left before the response: the provider received it. */
@@ -200,9 +269,10 @@ export class TokenMeter {
       this.#settle(this.#read(scanner, isRead, decoder.share));
     if (coding === "identity") return settle(isComplete);
     this.#decoding = decoder.finish().then((isDecoded) => {
-      this.#decoding = undefined;
       settle(isComplete && isDecoded);
+      this.#decoding = this.#counting = undefined;
     });
+    this.#counting ??= this.#decoding;
   }
 
   #read(
@@ -226,14 +296,31 @@ export class TokenMeter {
   #settle(usage: TokenUsage | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (usage === undefined) return;
-    const model = usage.responseModel ?? readPathModel(this.#target);
+    if (usage === undefined) {
+      this.#isUncounted = this.#listeners.length > 0;
+      return;
+    }
+    const model = this.#model(usage.responseModel);
     const { prices, host } = this.#options;
     const served = { model, host };
     const cost = prices.price(served, usage);
     this.#usage = { ...usage, responseModel: model, cost, served };
     for (const listener of this.#listeners) listener(this.#usage);
   }
+
+  /** Returns the model that the response names, else that of the request: in the path, or in the body. */
+  #model(responseModel: string | undefined): string | undefined {
+    return responseModel ?? readPathModel(this.#target) ?? this.#requestModel;
+  }
+}
+
+/** Returns a cancellation that follows another one after the time for which a response is drained. */
+function outlive(parent: Cancellation, clock: Clock): Cancellation {
+  const cancellation = new Cancellation();
+  parent.onCancel((reason) =>
+    clock.setTimer(() => cancellation.cancel(reason), DRAIN_MS)
+  );
+  return cancellation;
 }
 
 /** Returns whether a signature covers the body: of AWS, or of HTTP messages (RFC 9421) with a digest among its components. */

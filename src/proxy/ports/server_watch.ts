@@ -102,6 +102,7 @@ export class ServerWatch implements ServerObserver {
       error: describeError(error),
       retries: 0,
       usage: undefined,
+      uncounted: undefined,
     });
   }
 

@@ -90,6 +90,11 @@ export class KvLimiter implements GlobalLimiter {
     return this.#store.open();
   }
 
+  /** Reads from the store; rejects while that fails. */
+  probe(): Promise<void> {
+    return this.#store.update(["limit", "probe"], () => undefined);
+  }
+
   admit(
     uses: readonly DescriptorUse[],
   ): LimiterDecision | Promise<LimiterDecision> {

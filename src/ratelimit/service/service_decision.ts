@@ -45,6 +45,16 @@ export function decideBy(
   }
 }
 
+/** Returns the uses whose status has no `current_limit`: the service does not limit them. Some services send no statuses at all. */
+export function unknownDescriptors(
+  { statuses }: ServiceResponse,
+  uses: readonly DescriptorUse[],
+): readonly DescriptorUse[] {
+  return uses.filter((_, place) =>
+    place < statuses.length && statuses[place]?.limit === undefined
+  );
+}
+
 function readBudgets(
   statuses: readonly DescriptorStatus[],
   uses: readonly DescriptorUse[],

@@ -12,7 +12,7 @@ import type {
   ConnectionState,
   ServiceConnection,
 } from "./service_connection.ts";
-import { decideBy } from "./service_decision.ts";
+import { decideBy, unknownDescriptors } from "./service_decision.ts";
 import type { ServiceDescriptor } from "./service_messages.ts";
 import { type UsageReportCounters, UsageReports } from "./service_reports.ts";
 
@@ -34,8 +34,10 @@ export interface ServiceLimiterState extends UsageReportCounters {
   readonly connection: ConnectionState;
   /** Requests for which the service was called. */
   readonly calls: number;
-  /** Calls without a valid response. */
+  /** Calls without a valid response, or with one that lacks a limit. */
   readonly failures: number;
+  /** Calls with a response that lacks a limit: the service does not know the descriptor. */
+  readonly unknown: number;
 }
 
 const DEFAULT_DEADLINE_MS = 100;
@@ -68,6 +70,9 @@ export class ServiceLimiter implements GlobalLimiter {
   #isClosed = false;
   #calls = 0;
   #failures = 0;
+  #unknown = 0;
+  /** Keys of unknown descriptors in the log; as many as the configuration has. */
+  readonly #reported = new Set<string>();
 
   /** Does not connect yet. */
   constructor(options: ServiceLimiterOptions) {
@@ -114,6 +119,7 @@ export class ServiceLimiter implements GlobalLimiter {
       connection: this.#isClosed ? "closed" : this.#connection?.state ?? "idle",
       calls: this.#calls,
       failures: this.#failures,
+      unknown: this.#unknown,
       ...this.#reports.counters,
     };
   }
@@ -137,7 +143,12 @@ export class ServiceLimiter implements GlobalLimiter {
         toDescriptor(use, use.budget.unit === "requests" ? 1 : 0)
       );
       const request = { domain, hitsAddend: 0, descriptors };
-      return decideBy(await connection.call(request, deadlineMs), uses);
+      const response = await connection.call(request, deadlineMs);
+      const decision = decideBy(response, uses);
+      const [unknown] = decision.verdict === "admitted"
+        ? unknownDescriptors(response, uses)
+        : [];
+      return unknown === undefined ? decision : this.#reportUnknown(unknown);
     } catch (cause) {
       this.#failures++;
       const error = new Error(
@@ -146,6 +157,27 @@ export class ServiceLimiter implements GlobalLimiter {
       );
       return { verdict: "failed", error };
     }
+  }
+
+  /** A service that does not know a descriptor does not limit it. */
+  #reportUnknown({ entries }: DescriptorUse): LimiterDecision {
+    const { address, domain, log } = this.#options;
+    this.#failures++;
+    this.#unknown++;
+    const keys = entries.map(([key]) => key).join(", ");
+    if (!this.#reported.has(keys)) {
+      this.#reported.add(keys);
+      log.warn(
+        "The rate limit service has no limit for a descriptor: add the domain and the keys to its configuration",
+        { domain, keys, service: formatAddress(address) },
+      );
+    }
+    const error = new Error(
+      `The rate limit service "${
+        formatAddress(address)
+      }" has no limit for the keys "${keys}" of domain "${domain}"`,
+    );
+    return { verdict: "failed", error, isLasting: true };
   }
 
   async #report(descriptor: ServiceDescriptor): Promise<void> {

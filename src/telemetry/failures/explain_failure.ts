@@ -148,6 +148,9 @@ const byReason: Readonly<
     advice:
       "Rules of the route filter lists of tools, prompts and resources. Correct what the MCP server sends; if the list is too long, raise `config.limits.maxBufferBytes`.",
   }),
+  usage_unknown: rejected(
+    "The route has `unknownUsage: Deny`. Use a path and parameters whose tokens can be counted, or allow others with `unknownUsage: Allow`.",
+  ),
   body_too_large: rejected(
     "Send less, or raise `config.limits.maxBodyBytes`; for a transformation, `config.limits.maxBufferBytes`.",
   ),

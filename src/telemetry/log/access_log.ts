@@ -97,6 +97,7 @@ function eachField(request: FinishedRequest, add: Add): void {
     add("failover", request.failedOver.join(","));
   }
   if (request.usage !== undefined) addUsage(request.usage, add);
+  if (request.uncounted !== undefined) add("gen_ai.usage.uncounted", "true");
   if (request.upstreamDurationMs !== undefined) {
     add("upstream.duration", toMilliseconds(request.upstreamDurationMs));
   }

@@ -41,6 +41,8 @@ export interface FinishedRequest {
   readonly failedOver?: readonly string[] | undefined;
   /** Tokens, when an LLM responded. */
   readonly usage: FinishedUsage | undefined;
+  /** Model of a response whose tokens a budget needs and nobody could count; `undefined` for all other requests. */
+  readonly uncounted: { readonly model: string | undefined } | undefined;
   /** Kind of the policy of each expression that had no value for the request; `undefined` when all had one. */
   readonly failedExpressions: readonly string[] | undefined;
 }

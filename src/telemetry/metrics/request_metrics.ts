@@ -142,7 +142,7 @@ function addLlmMetrics(
   );
   const responses = registry.counter(
     "gateway_llm_answers_total",
-    "LLM responses by source of their token counts: the provider, or an estimate",
+    "LLM responses by source of their token counts: the provider, an estimate, or none",
     [...served, "usage_source"],
   );
   const cost = registry.counter(
@@ -156,7 +156,8 @@ function addLlmMetrics(
     [...served, "model"],
   );
   const known = new KnownSeries<LlmSeries>();
-  return ({ route = "", backend = "", usage }) => {
+  return ({ route = "", backend = "", usage, uncounted }) => {
+    if (uncounted !== undefined) responses.labels(route, backend, "none").inc();
     if (usage === undefined) return;
     const { responseModel: model = "", cachedInputTokens = 0 } = usage;
     const source = usage.estimated ? "estimated" : "reported";

@@ -25,4 +25,5 @@ export const finishedRequest: FinishedRequest = {
   error: undefined,
   retries: 0,
   usage: undefined,
+  uncounted: undefined,
 };

@@ -73,7 +73,6 @@ Deno.test("ServiceLimiter forwards readings and headers when the service admits"
   const decision = await admitWith({
     overall_code: "OK",
     statuses: [
-      { code: "OK" },
       {
         code: "OK",
         current_limit: minute,
@@ -86,7 +85,7 @@ Deno.test("ServiceLimiter forwards readings and headers when the service admits"
       { key: "x-a", value: "text", raw_value: Buffer.from("ignored") },
       { key: "x-b", raw_value: Buffer.from([0x72, 0xe9]) },
     ],
-  }, [useOf("requests"), { ...useOf("tokens"), index: 4 }]);
+  }, [{ ...useOf("tokens"), index: 4 }, useOf("requests")]);
 
   assert.deepEqual(decision, {
     verdict: "admitted",
@@ -243,6 +242,28 @@ Deno.test("ServiceLimiter fails when the service reports an error", async () => 
   assert.match(String(decision.error.cause), /gRPC status 2: .*no Redis/);
 });
 
+Deno.test("a descriptor that the service does not know is an error, counted and named in the log once", async () => {
+  const statuses = [{ code: "OK", current_limit: minute }, { code: "OK" }];
+  await using service = await startRateLimitService({
+    reply: () => ({ overall_code: "OK", statuses }),
+  });
+  await using test = createTestLimiter(service.port);
+  const unknown = { ...useOf("requests"), entries: [["plan", "x"]] as const };
+
+  for (let i = 0; i < 2; i++) {
+    const decision = await test.limiter.admit([useOf("requests"), unknown]);
+    assert(decision.verdict === "failed");
+    assert.match(
+      String(decision.error),
+      /has no limit for the keys "plan" of domain "shop"/,
+    );
+  }
+
+  assert.equal(test.limiter.describe().unknown, 2);
+  const warnings = test.logLines.filter((line) => /no limit/.test(line));
+  assert.equal(warnings.length, 1);
+});
+
 Deno.test("ServiceLimiter describes its address and counts", async () => {
   const replies: Reply[] = [
     { overall_code: "OK" },
@@ -263,6 +284,7 @@ Deno.test("ServiceLimiter describes its address and counts", async () => {
     connection: "ready",
     calls: 3,
     failures: 1,
+    unknown: 0,
     reportedTokens: 0,
     droppedReports: 0,
     droppedTokens: 0,
