@@ -4,7 +4,7 @@ import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { Outcomes } from "../compile/outcomes.ts";
 import type { Description } from "../compile/describe/describe.ts";
 import type { FailingPart } from "../telemetry/failures/explanation.ts";
-import type { TraceEvent } from "../telemetry/trace/trace_event.ts";
+import type { RecordedEvent } from "../telemetry/failures/failure_events.ts";
 import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../telemetry/profiles/stack_profile.ts";
 import type {
@@ -103,7 +103,7 @@ export interface FailureReport extends FailureSummary {
   readonly durationMs: number | null;
   readonly retries: number;
   /** The remembered part of its trace. */
-  readonly events: readonly TraceEvent[];
+  readonly events: readonly RecordedEvent[];
 }
 
 /** Everything under way, for `/debug/tasks`. */

@@ -179,6 +179,59 @@ Deno.test("failures are listed with their cause, and each with its report and tr
   expectQuiet(ui, gateway.admin);
 });
 
+Deno.test("the list of failures stays as it is while the pointer is on it, and is as long as the page", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  for (let i = 0; i < 60; i++) await get(`${gateway.origin}/old/${i}`);
+  await using ui = await openUi(`${gateway.admin}/ui/#failures`);
+  const { page } = ui;
+
+  await page.getByRole("link", { name: /old\/59/ }).hover();
+  for (let i = 0; i < 3; i++) await get(`${gateway.origin}/new`);
+  await page.getByText("3 newer").waitFor();
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.getByRole("heading", { name: /Why GET .*\/old\/59 failed/ })
+    .waitFor();
+  await showView(page, "Overview");
+  await showView(page, "Failures");
+  await page.getByRole("link", { name: /new/ }).first().waitFor();
+  const clipped = await page.evaluate(
+    "(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(document.querySelector('main .scroll'))",
+  );
+
+  assert.equal(clipped, 0);
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("an event is selected by a click anywhere in its row, and has no time where none was recorded", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await get(`${gateway.origin}/nothing`);
+  await using ui = await openUi(`${gateway.admin}/ui/#failures`);
+  const { page } = ui;
+
+  await page.getByRole("link", { name: /nothing/ }).click();
+  const row = page.getByRole("row", { name: /^routeSelection/ });
+  await row.getByRole("cell").last().click();
+  await page.getByRole("heading", { level: 3, name: "routeSelection" })
+    .waitFor();
+
+  assert.equal(await row.getByRole("cell").first().innerText(), "–");
+});
+
+Deno.test("the curve of requests has the scale that its title names", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi(`${gateway.admin}/ui`);
+  const curve = ui.page.locator('.curve polyline[points*=" "]');
+
+  await curve.waitFor({ state: "attached" });
+  const points = await curve.getAttribute("points") ?? "";
+  const [first = 0, ...others] = points.split(" ").map(parseFloat);
+
+  // Two values are some seconds apart, of 120.
+  assert(first > 60, `${first}`);
+  assert.equal(others.at(-1), 120);
+});
+
 Deno.test("requests rejected before they were parsed are listed as well", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
   await using ui = await openUi(`${gateway.admin}/ui/#failures`);

@@ -11,23 +11,37 @@ const MAX_NAME_LENGTH = 90;
 export function show(content, { signal, argument }) {
   const problem = h("p", { class: "problem", role: "status" });
   const list = h("div");
+  const newer = h("p", { class: "quiet", role: "status" });
   const report = h("section", { "aria-label": "Report", tabindex: "-1" });
-  content.append(problem, list, report);
-  let shown = "";
-  pollVisibly(2000, signal, problem, async () => {
-    const failures = await getJson(`failures?limit=${MAX_SHOWN}`, signal);
-    const newest = JSON.stringify(failures[0]) + failures.length;
-    if (newest === shown) return;
-    shown = newest;
+  content.append(problem, newer, list, report);
+  let latest = [];
+  let drawn;
+  const draw = () => {
+    if (JSON.stringify(latest) === JSON.stringify(drawn)) return;
+    drawn = latest;
+    setText(newer, "Newest first.");
     // Redrawing the list must keep the focus.
     const focused = list.contains(document.activeElement)
       ? document.activeElement.getAttribute("href")
       : undefined;
-    list.replaceChildren(describeList(failures));
+    list.replaceChildren(describeList(drawn));
     const link = [...list.querySelectorAll("a")].find((each) =>
       each.getAttribute("href") === focused
     );
     link?.focus();
+  };
+  list.addEventListener("pointerleave", draw);
+  pollVisibly(2000, signal, problem, async () => {
+    latest = await getJson(`failures?limit=${MAX_SHOWN}`, signal);
+    // Rows never move under the pointer.
+    if (!list.matches(":hover")) return draw();
+    const known = latest.findIndex(({ id }) => id === drawn?.[0]?.id);
+    const count = known < 0 ? latest.length : known;
+    if (count === 0) return;
+    setText(
+      newer,
+      `${count} newer: move the pointer off the list to see them.`,
+    );
   });
   if (argument === "") return;
   // Leaves room for the report below.

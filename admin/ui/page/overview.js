@@ -4,8 +4,8 @@ import { bytes, code, duration, facts, h, number, svg, time } from "./dom.js";
 import { createRate, parseMetrics, sumOf } from "./metrics_text.js";
 import { pollVisibly } from "./poll.js";
 
-/** Number of values: two minutes. */
-const MAX_VALUES = 60;
+/** Seconds that the curve shows. */
+const SPAN = 120;
 
 /** The metrics to request; all of them may be megabytes. */
 const shownMetrics = new URLSearchParams(
@@ -43,9 +43,9 @@ export function show(content, { signal }) {
       configuration.replaceChildren(...describeConfiguration(status));
       shownConfiguration = shown;
     }
-    const { requests, entries } = rates(parseMetrics(text));
+    const { uptime, requests, entries } = rates(parseMetrics(text));
     numbers.replaceChildren(facts(entries));
-    curve.add(requests);
+    curve.add(uptime, requests);
   });
 }
 
@@ -105,6 +105,7 @@ function createRates() {
     const server = rate(ofServerErrors, sum(requests, withStatus("5")));
     const sent = rate(ofBytes, sum("gateway_response_bytes_total"));
     return {
+      uptime,
       requests: perSecond,
       entries: [
         ["Uptime", duration(uptime)],
@@ -128,27 +129,26 @@ function createRates() {
 /** Creates a curve of requests per second. The numbers beside it are equivalent, so it is hidden from screen readers. */
 function createCurve() {
   const line = svg("polyline", { points: "" });
-  const values = [];
+  let values = [];
   return {
     element: svg(
       "svg",
       {
         class: "curve",
-        viewBox: `0 0 ${MAX_VALUES - 1} 30`,
+        viewBox: `0 0 ${SPAN} 30`,
         preserveAspectRatio: "none",
         "aria-hidden": "true",
       },
       line,
     ),
-    add(value) {
+    /** Adds a value at a time in seconds, which is smaller than that before after a restart of the gateway. */
+    add(now, value) {
       if (!Number.isFinite(value)) return;
-      values.push(value);
-      if (values.length > MAX_VALUES) values.shift();
-      const top = Math.max(...values, 1);
-      // Uses the full width from the start.
-      const step = (MAX_VALUES - 1) / Math.max(values.length - 1, 1);
-      const points = values.map((value, index) =>
-        `${index * step},${29 - (28 * value) / top}`
+      values = values.filter(({ at }) => at < now && now - at < SPAN);
+      values.push({ at: now, value });
+      const top = Math.max(...values.map((each) => each.value), 1);
+      const points = values.map(({ at, value }) =>
+        `${SPAN - (now - at)},${29 - (28 * value) / top}`
       );
       line.setAttribute("points", points.join(" "));
     },

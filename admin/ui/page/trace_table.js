@@ -50,14 +50,14 @@ export class TraceTable {
     const button = h("button", {
       type: "button",
       "aria-pressed": "false",
-      onclick: () => this.#select(index),
       onkeydown: (key) => this.#move(key, index),
     }, event.message.type);
     this.#body.append(h(
       "tr",
-      { class: event.severity },
+      // The whole row, to which a click on the button comes as well.
+      { class: event.severity, onclick: () => this.#select(index) },
       h("th", { scope: "row" }, button),
-      h("td", { class: "number" }, String(event.eventEnd)),
+      h("td", { class: "number" }, String(event.eventEnd ?? "–")),
       h("td", {}, summarize(event)),
     ));
   }

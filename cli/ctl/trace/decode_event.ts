@@ -15,7 +15,8 @@ export interface ReceivedEvent {
   /** All fields. */
   readonly json: JsonObject;
   readonly eventStart: number | null;
-  readonly eventEnd: number;
+  /** `null` if the time was not recorded, as of a failed request that was not traced. */
+  readonly eventEnd: number | null;
   readonly severity: TraceSeverity;
   readonly scope: readonly string[];
   readonly type: string;
@@ -35,7 +36,7 @@ export function decodeEvent(line: string): ReceivedEvent | undefined {
   const { eventStart = null, eventEnd, severity, message, scope } = json;
   if (
     !s.matches(fields.eventStart, eventStart) ||
-    !s.matches(fields.eventEnd, eventEnd)
+    !s.matches(fields.eventStart, eventEnd)
   ) {
     throw new SyntaxError(
       'expected microseconds in "eventStart" and "eventEnd"',

@@ -19,7 +19,7 @@ export function summarize(event: ReceivedEvent): string {
   const text = message === undefined
     ? JSON.stringify(json["message"])
     : summarizeMessage(message);
-  const took = eventStart === null
+  const took = eventStart === null || eventEnd === null
     ? ""
     : ` in ${formatTime(eventEnd - eventStart)}`;
   const scope = event.scope.map((name) => `[${name}] `).join("");
@@ -33,8 +33,9 @@ function shorten(text: string): string {
 /** Maximum length in a list. */
 const MAX_LENGTH = 500;
 
-/** Formats microseconds: `850 µs`, `12.3 ms` or `1.20 s`. */
-export function formatTime(micros: number): string {
+/** Formats microseconds: `850 µs`, `12.3 ms`, `1.20 s`, or `–` for an unknown time. */
+export function formatTime(micros: number | null): string {
+  if (micros === null) return "–";
   if (micros < 1000) return `${micros} µs`;
   const millis = micros / 1000;
   if (millis < 1000) return `${millis.toPrecision(3)} ms`;

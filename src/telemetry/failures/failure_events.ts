@@ -10,11 +10,16 @@ export type RejectionEvents = ReadonlyMap<
   { readonly event?: string | undefined }
 >;
 
+/** A step of a request that was not traced; `eventEnd` is null where the time was not recorded. */
+export type RecordedEvent = Omit<TraceEvent, "eventEnd"> & {
+  readonly eventEnd: number | null;
+};
+
 /** Reconstructs the trace of a request that was not traced, as far as it was recorded. */
 export function failureEvents(
   failed: FailedRequest,
   rejections: RejectionEvents,
-): readonly TraceEvent[] {
+): readonly RecordedEvent[] {
   const end = toMicros(failed.finished.durationMs ?? 0);
   return [
     event({ type: "requestStarted" }, 0),
@@ -48,13 +53,13 @@ export function failureEvents(
 
 function event(
   message: TraceMessage,
-  eventEnd: number,
+  eventEnd: number | null = null,
   eventStart: number | null = null,
-): TraceEvent {
+): RecordedEvent {
   return { eventStart, eventEnd, severity: severityOf(message), message };
 }
 
-function routeEvents(failed: FailedRequest): readonly TraceEvent[] {
+function routeEvents(failed: FailedRequest): readonly RecordedEvent[] {
   const { route, candidates, finished: { listener } } = failed;
   if (listener === undefined) return [];
   if (route === undefined && finishedBeforeRoute(failed)) return [];
@@ -62,7 +67,7 @@ function routeEvents(failed: FailedRequest): readonly TraceEvent[] {
     type: "routeSelection",
     selectedRoute: route ?? null,
     evaluatedRoutes: route === undefined ? candidates : [route],
-  }, 0)];
+  })];
 }
 
 function finishedBeforeRoute({ finished }: FailedRequest): boolean {
@@ -72,18 +77,18 @@ function finishedBeforeRoute({ finished }: FailedRequest): boolean {
 function rejectionEvents(
   { verdict, finished }: FailedRequest,
   rejections: RejectionEvents,
-): readonly TraceEvent[] {
-  if (verdict !== undefined) return [event(verdict, 0)];
+): readonly RecordedEvent[] {
+  if (verdict !== undefined) return [event(verdict)];
   const kind = rejections.get(finished.reason)?.event;
   if (kind === undefined) return [];
   const { status, error: reason = "" } = finished;
   const result = { type: "reject", status, reason } as const;
-  return [event({ type: "policy", kind, result }, 0)];
+  return [event({ type: "policy", kind, result })];
 }
 
 function callEvents(
   { calls, finished: { endpoint } }: FailedRequest,
-): readonly TraceEvent[] {
+): readonly RecordedEvent[] {
   if (endpoint === undefined) return [];
   return calls.flatMap(({ status, error, startMs, endMs, endpoint: tried }) => {
     const [start, end] = [toMicros(startMs), toMicros(endMs)];
