@@ -12,15 +12,49 @@ type Offer = (value: string, description: string) => void;
  * Prints the completion script for a shell, which calls `<name> complete`.
  * @throws {UsageError} When the shell is not supported.
  */
-export function printCompletionScript(name: string, shell: string): void {
-  if (!shells.includes(shell)) {
+export function printCompletionScript(
+  name: string,
+  shell: string | undefined,
+): void {
+  if (shell === undefined || !shells.includes(shell)) {
+    const seen = shell === undefined ? "no shell" : `"${shell}"`;
     throw new UsageError(
       `Cannot print a completion script: expected ${
         shells.join(", ")
-      }, got "${shell}"`,
+      }, got ${seen}`,
     );
   }
-  tab.setup(name, name, shell);
+  // deno-lint-ignore no-console -- prints its result
+  if (shell === "bash") console.log(bashScript(name));
+  else tab.setup(name, name, shell);
+}
+
+/**
+ * Returns a script that needs nothing but bash and may be sourced twice; that of the package needs `bash-completion`, fails when
+ * sourced again, and evaluates the words that were typed.
+ */
+function bashScript(name: string): string {
+  return `# bash completion for ${name}
+__${name}_complete() {
+    local out directive current word
+    local -a words
+    # At white space only: COMP_WORDS is also split at "=" and ":".
+    read -ra words <<< "\${COMP_LINE:0:COMP_POINT}"
+    [[ \${COMP_LINE:0:COMP_POINT} != *[[:space:]] ]] || words+=("")
+    current=\${words[\${#words[@]} - 1]}
+    out=$(${name} complete -- "\${words[@]:1}" 2>/dev/null) || return
+    directive=\${out##*:}
+    # Bash replaces what follows the last of these.
+    local head=\${current%"\${current##*[=:]}"}
+    COMPREPLY=()
+    while IFS=$'\t' read -r word _; do
+        [[ -z $word || $word != "$current"* ]] || COMPREPLY+=("\${word#"$head"}")
+    done <<< "\${out%:*}"
+    # The words end with a part that is continued: a folder, or "module=".
+    [[ \${#COMPREPLY[@]} -ne 1 || \${COMPREPLY[0]} != *[/=] ]] || directive=$((directive | 2))
+    if ((directive & 2)); then compopt -o nospace 2>/dev/null; fi
+}
+complete -o nosort -F __${name}_complete ${name}`;
 }
 
 /**

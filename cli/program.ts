@@ -92,9 +92,9 @@ function addCompletionCommands(
     .description(
       "Print a completion script for your shell",
     )
-    .argument("<shell>", `your shell: ${shells.join(", ")}`)
+    .argument("[shell]", `your shell: ${shells.join(", ")}`)
     .addHelpText("after", help.completionExamples(name))
-    .action(async (shell: string) => {
+    .action(async (shell?: string) => {
       const { printCompletionScript } = await import("./completion.ts");
       printCompletionScript(name, shell);
     });

@@ -280,6 +280,12 @@ const rows: readonly {
     stderr: /^gateway: .*expected bash, zsh, fish, got "tcsh"\n$/,
   },
   {
+    args: ["completion"],
+    code: 2,
+    stdout: nothing,
+    stderr: /^gateway: .*expected bash, zsh, fish, got no shell\n$/,
+  },
+  {
     args: ["complete", "--", "ctl", "proxy", ""],
     code: 0,
     stdout:
@@ -320,6 +326,44 @@ for (const shell of ["bash", "zsh", "fish"]) {
     assert.match(stdout, /complete --/);
   });
 }
+
+Deno.test("completion for bash works without bash-completion, is sourced twice, and does not run what is typed", async () => {
+  const { stdout: script } = await gateway(["completion", "bash"]);
+  const folder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${folder}/script`, script);
+  // The words that the script asks for, and what `gateway complete` answers.
+  await Deno.writeTextFile(
+    `${folder}/gateway`,
+    `#!/bin/sh\nprintf '%s|' "$@" >> ${folder}/asked\nprintf 'proxy=\\tmodule\\npolicy=\\t\\n:4\\n'\n`,
+    { mode: 0o755 },
+  );
+  const line = "gateway ctl $(touch made) --set pr";
+
+  const { code, stdout, stderr } = await new Deno.Command("bash", {
+    args: [
+      "--norc",
+      "-c",
+      `source ./script && source ./script && COMP_LINE='${line}' COMP_POINT=${line.length} && { __gateway_complete; echo "\${COMPREPLY[@]}"; }`,
+    ],
+    cwd: folder,
+    env: { PATH: `${folder}:${Deno.env.get("PATH")}` },
+  }).output();
+
+  const asked = await Deno.readTextFile(`${folder}/asked`);
+  const names = await Array.fromAsync(
+    Deno.readDir(folder),
+    ({ name }) => name,
+  );
+  await Deno.remove(folder, { recursive: true });
+  const text = new TextDecoder();
+  assert.deepEqual([code, text.decode(stdout), text.decode(stderr)], [
+    0,
+    "proxy=\n",
+    "",
+  ]);
+  assert.equal(asked, "complete|--|ctl|$(touch|made)|--set|pr|");
+  assert.deepEqual(names.sort(), ["asked", "gateway", "script"]);
+});
 
 Deno.test("gateway called gwctl is gwctl", async () => {
   const help = await finish({ args: ["--help"], asGwctl: true });
