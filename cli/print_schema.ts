@@ -1,5 +1,5 @@
 import { Document } from "../src/config/yaml/yaml_library.ts";
-import { fileSchema } from "../src/config/file_schema.ts";
+import { fileSchema, withReferences } from "../src/config/file_schema.ts";
 import { schemasOf } from "../src/gateway/candidate.ts";
 import { print } from "./output/output.ts";
 import { describeFile } from "./reference.ts";
@@ -24,6 +24,8 @@ export async function printResourceDefinitions(): Promise<void> {
 export async function printSchema(asMarkdown: boolean): Promise<void> {
   const schema = await fileSchema(schemasOf());
   await print(
-    asMarkdown ? describeFile(schema) : JSON.stringify(schema, null, 2) + "\n",
+    asMarkdown
+      ? describeFile(schema)
+      : JSON.stringify(withReferences(schema), null, 2) + "\n",
   );
 }

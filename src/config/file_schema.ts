@@ -15,6 +15,7 @@ import {
   routeTimeoutsSchema,
 } from "../api/resources/http_route.ts";
 import {
+  type JsonDefinitions,
   type JsonSchema,
   toJsonDefinitions,
 } from "../api/schema/json_schema.ts";
@@ -62,10 +63,7 @@ const partSchemas = {
   Metadata: metadataSchema,
 };
 
-/**
- * Returns the JSON Schema (draft 2020-12) for editors of one document of a configuration file, in either form.
- * It does not know `${NAME}` references: editors mark one in place of a number as invalid.
- */
+/** Returns the JSON Schema (draft 2020-12) of one document of a configuration file, in either form, without `${NAME}` references. */
 export async function fileSchema(
   { policies, kinds, short }: FileSchemas,
 ): Promise<JsonSchema> {
@@ -93,4 +91,79 @@ export async function fileSchema(
     else: { $ref: "#/$defs/ShortForm" },
     $defs: definitions,
   };
+}
+
+/** Keywords whose members are schemas, and those with lists of schemas; conditions (`if`) stay as they are. */
+const schemaMaps = ["properties", "$defs"];
+const schemaLists = ["anyOf", "oneOf", "allOf"];
+const schemaMembers = ["items", "additionalProperties", "then", "else"];
+
+/** Returns the schema for editors: it accepts a reference, such as `${PORT:-3000}`, in place of any value that is not fixed. */
+export function withReferences(schema: JsonSchema): JsonSchema {
+  return {
+    ...admitReferences(schema),
+    $defs: {
+      ...mapValues(schema.$defs ?? {}, admitReferences),
+      Reference: {
+        description: "Text with the value of an environment variable.",
+        type: "string",
+        pattern: "\\$\\{",
+      },
+    },
+  };
+}
+
+function admitReferences(schema: JsonSchema): JsonSchema {
+  const changed = Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => {
+      if (schemaMaps.includes(keyword) && isSchema(value)) {
+        return [keyword, mapValues(value, admitReferences)];
+      }
+      if (schemaLists.includes(keyword) && Array.isArray(value)) {
+        return [
+          keyword,
+          value.map((each) => isSchema(each) ? admitReferences(each) : each),
+        ];
+      }
+      return schemaMembers.includes(keyword) && isSchema(value)
+        ? [keyword, admitReferences(value)]
+        : [keyword, value];
+    }),
+  );
+  if (!isLimited(schema)) return changed;
+  const { title, description, default: fallback } = schema;
+  const { title: _1, description: _2, default: _3, ...rest } = changed;
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(fallback !== undefined && { default: fallback }),
+    anyOf: [rest, { $ref: "#/$defs/Reference" }],
+  };
+}
+
+/** Reports whether a schema of a number, boolean or string would reject a reference. */
+function isLimited({ type, const: fixed, ...rules }: JsonSchema): boolean {
+  if (fixed !== undefined) return false;
+  if (type === "integer" || type === "number" || type === "boolean") {
+    return true;
+  }
+  const isText = type === "string" || rules.enum !== undefined;
+  return isText &&
+    ["enum", "pattern", "format", "maxLength", "allOf", "anyOf"]
+      .some((rule) => Object.hasOwn(rules, rule));
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function mapValues(
+  schemas: JsonSchema,
+  change: (schema: JsonSchema) => JsonSchema,
+): JsonDefinitions {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) =>
+      [name, isSchema(schema) ? change(schema) : {}] as const
+    ),
+  );
 }
