@@ -7,12 +7,14 @@ import type { AdminTarget } from "../target.ts";
 export async function dumpConfig(target: AdminTarget): Promise<Response> {
   const { binds, listeners, routes, backends, policies, ...state } =
     await target.dataPlane.describe();
+  const { upstreams } = await target.dataPlane.tasks(0);
   const { hash, appliedAt, lastRejected } = target.status();
   return largeJson({
     binds,
     listeners,
     routes,
     backends,
+    endpoints: upstreams,
     // Kinds that exist only in clusters.
     workloads: [],
     services: [],

@@ -3,6 +3,7 @@ import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { Outcomes } from "../compile/outcomes.ts";
 import type { Description } from "../compile/describe/describe.ts";
+import type { HealthState } from "../proxy/balancing/endpoint_health.ts";
 import type { FailingPart } from "../telemetry/failures/explanation.ts";
 import type { RecordedEvent } from "../telemetry/failures/failure_events.ts";
 import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
@@ -173,10 +174,20 @@ export type RequestPhase =
   | "response"
   | "tunnel";
 
-/** The connections to a backend. */
+/** An endpoint of backends: its health and its connections. */
 export interface UpstreamTask {
   /** `host:port`. */
   readonly endpoint: string;
+  /** Keys of its backends, such as `default/tools`. */
+  readonly backends: readonly string[];
+  /** With several workers, the worst that one of them sees. */
+  readonly health: HealthState;
+  /** Attempts since the start. */
+  readonly requests: number;
+  /** Ejections since the start. */
+  readonly ejections: number;
+  /** Moving average of the time to the response head; `null` before the first one. */
+  readonly latencyMs: number | null;
   /** Open connections with a request. */
   readonly active: number;
   readonly idle: number;

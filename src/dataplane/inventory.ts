@@ -1,8 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
-import type { Upstreams } from "../proxy/upstreams.ts";
+import type { EndpointReading, Upstreams } from "../proxy/upstreams.ts";
 import { describeStores } from "./bounded_stores.ts";
-import type { BoundedStore, TaskTree } from "./data_plane.ts";
+import type { BoundedStore, TaskTree, UpstreamTask } from "./data_plane.ts";
 import type { Debugging } from "./debugging.ts";
 import { describeGlobalBudget, type PolicyState } from "./policy_state.ts";
 import { describeClients } from "./task_tree.ts";
@@ -29,12 +29,7 @@ export class Inventory {
     return {
       takenAt: new Date(clock.now()).toISOString(),
       ...describeClients(listeners.connections(), limit, clock.monotonic()),
-      upstreams: [...upstreams.describe()].map(({ endpoint, stats }) => ({
-        endpoint,
-        active: stats.active,
-        idle: stats.idle,
-        waiting: stats.pending,
-      })),
+      upstreams: [...upstreams.describe()].map(describeUpstream),
       keySets: state.keySets(),
       providerMetadata: state.providerMetadata(),
       leases: state.globalLimits().map(describeGlobalBudget),
@@ -53,4 +48,21 @@ export class Inventory {
       watchers: debugging.tracing.watchers(),
     });
   }
+}
+
+function describeUpstream(
+  { endpoint, backends, health, requests, stats }: EndpointReading,
+): UpstreamTask {
+  const { latencyMs } = health;
+  return {
+    endpoint,
+    backends,
+    health: health.state,
+    requests,
+    ejections: Object.values(health.ejections).reduce((a, b) => a + b, 0),
+    latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
+    active: stats.active,
+    idle: stats.idle,
+    waiting: stats.pending,
+  };
 }

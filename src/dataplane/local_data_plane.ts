@@ -117,6 +117,7 @@ export class LocalDataPlane implements DataPlane {
     addStateMetrics(options.metrics.registry, {
       downstream: () => this.#listeners.stats(),
       upstream: () => this.#upstreams.stats(),
+      endpoints: () => this.#upstreams.describe(),
       keySets: () => this.#state.fetchedKeySets(),
       localLimits: () => this.#state.limits(),
       globalLimiters: () => this.#state.globalLimiters(),

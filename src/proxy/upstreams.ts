@@ -45,6 +45,21 @@ const noPorts: ReadonlyMap<string, readonly Endpoint[]> = new Map();
 interface Shared {
   readonly destination: BalancedDestination;
   readonly service: ServicePort | undefined;
+  /** Keys and names of the backends. */
+  readonly backends: Map<string, string>;
+}
+
+/** State of an endpoint. */
+export interface EndpointReading
+  extends Pick<BalancedEndpoint, "health" | "requests"> {
+  /** `host:port`. */
+  readonly endpoint: string;
+  /** Keys of its backends. */
+  readonly backends: readonly string[];
+  /** Names of its backends. */
+  readonly names: readonly string[];
+  readonly stats: UpstreamStats;
+  readonly bounds: UpstreamBounds;
 }
 
 /**
@@ -103,7 +118,10 @@ export class Upstreams {
     const wanted = new Set(
       snapshot.backends.values().map((backend) => this.#keyOf(backend)),
     );
-    for (const [key, { destination }] of this.#byConnection) {
+    for (const [key, { destination, backends }] of this.#byConnection) {
+      for (const name of backends.keys()) {
+        if (!snapshot.backends.has(name)) backends.delete(name);
+      }
       if (wanted.has(key)) continue;
       this.#byConnection.delete(key);
       destination.pool.retire();
@@ -122,12 +140,21 @@ export class Upstreams {
   }
 
   /** Lists the endpoints, each as `host:port`. */
-  *describe(): Iterable<
-    { endpoint: string; stats: UpstreamStats; bounds: UpstreamBounds }
-  > {
-    for (const { label, upstream } of this.#endpoints()) {
-      const { stats, bounds } = upstream;
-      yield { endpoint: label, stats, bounds };
+  *describe(): Iterable<EndpointReading> {
+    for (const { destination, backends } of this.#byConnection.values()) {
+      for (const each of destination.pool.endpoints) {
+        const { label: endpoint, upstream, health, requests } = each;
+        const { stats, bounds } = upstream;
+        yield {
+          endpoint,
+          backends: [...backends.keys()],
+          names: [...new Set(backends.values())],
+          health,
+          requests,
+          stats,
+          bounds,
+        };
+      }
     }
   }
 
@@ -138,12 +165,6 @@ export class Upstreams {
     }
     this.#byConnection.clear();
     this.#byBackend = new WeakMap();
-  }
-
-  *#endpoints(): Iterable<BalancedEndpoint> {
-    for (const { destination } of this.#byConnection.values()) {
-      yield* destination.pool.endpoints;
-    }
   }
 
   #endpointsOf({ name, portName }: ServicePort): readonly Endpoint[] {
@@ -163,10 +184,14 @@ export class Upstreams {
   #findOrCreate(backend: Backend): BalancedDestination {
     const key = this.#keyOf(backend);
     const known = this.#byConnection.get(key);
-    if (known !== undefined) return known.destination;
+    const { key: name, service } = backend;
+    if (known !== undefined) {
+      known.backends.set(name, backend.name);
+      return known.destination;
+    }
     const destination = this.#create(backend);
-    const { service } = backend;
-    this.#byConnection.set(key, { destination, service });
+    const backends = new Map([[name, backend.name]]);
+    this.#byConnection.set(key, { destination, service, backends });
     if (service !== undefined) {
       destination.pool.update(this.#endpointsOf(service));
     }

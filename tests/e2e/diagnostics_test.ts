@@ -75,13 +75,21 @@ Deno.test("/debug/tasks and gwctl proxy tasks show a request that waits for its 
   );
   assert.deepEqual(tasks.upstreams, [{
     endpoint,
+    backends: ["default/slow/backend0"],
+    health: "healthy",
+    requests: 1,
+    ejections: 0,
+    latencyMs: null,
     active: 1,
     idle: 0,
     waiting: 0,
   }]);
   assert.match(shown.stdout, /^1 connections, 1 requests\n/);
   assert.match(shown.stdout, /upstream +GET +\/late +slow/);
-  assert.match(backends.stdout, new RegExp(`${endpoint} +1 +0 +0\n`));
+  assert.match(
+    backends.stdout,
+    new RegExp(`${endpoint} +healthy +1 +- +1 +0 +0\n`),
+  );
 });
 
 Deno.test("/debug/tasks lists as many as requested and counts the rest", async () => {

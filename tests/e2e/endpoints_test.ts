@@ -121,3 +121,50 @@ Deno.test("an endpoint that is removed by a reload finishes its requests", async
   assert.equal(await (await pending).text(), "late");
   assert.equal(await (await fetch(gateway.origin)).text(), "other");
 });
+
+Deno.test("metrics and /config_dump show the health of endpoints", async () => {
+  await using alive = saying("alive");
+  const dead = freePort();
+  await using gateway = await startTestGateway(backend([dead, alive.port]));
+  await countResponses(gateway.origin, 40);
+
+  const { dataPlane } = gateway.gateway;
+  const metrics = await dataPlane.collectMetrics();
+  const { upstreams } = await dataPlane.tasks(0);
+
+  assert.deepEqual(
+    metrics.split("\n").filter((line) => line.startsWith("gateway_backend_")),
+    [
+      'gateway_backend_endpoints{backend="fleet",state="ejected"} 1',
+      'gateway_backend_endpoints{backend="fleet",state="healthy"} 1',
+      'gateway_backend_ejections_total{backend="fleet",reason="connect_failures"} 1',
+      'gateway_backend_ejections_total{backend="fleet",reason="errors"} 0',
+      'gateway_backend_ejections_total{backend="fleet",reason="latency"} 0',
+    ],
+  );
+  assert.deepEqual(
+    upstreams.map(({ endpoint, backends, health, requests, ejections }) => ({
+      endpoint,
+      backends,
+      health,
+      requests,
+      ejections,
+    })),
+    [
+      {
+        endpoint: `127.0.0.1:${dead}`,
+        backends: ["default/fleet"],
+        health: "ejected",
+        requests: 2,
+        ejections: 1,
+      },
+      {
+        endpoint: `127.0.0.1:${alive.port}`,
+        backends: ["default/fleet"],
+        health: "healthy",
+        requests: 40,
+        ejections: 0,
+      },
+    ],
+  );
+});

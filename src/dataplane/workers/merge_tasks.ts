@@ -85,10 +85,33 @@ function mergeUpstreams(trees: readonly TaskTree[]): readonly UpstreamTask[] {
   );
   return [...groups].map(([endpoint, tasks]) => ({
     endpoint,
+    backends: [...new Set(tasks.flatMap(({ backends }) => backends))],
+    health: tasks.map(({ health }) => health).reduce(worse, "healthy"),
+    requests: sum(tasks.map(({ requests }) => requests)),
+    ejections: sum(tasks.map(({ ejections }) => ejections)),
+    latencyMs: tasks.map(({ latencyMs }) => latencyMs).reduce(later, null),
     active: sum(tasks.map(({ active }) => active)),
     idle: sum(tasks.map(({ idle }) => idle)),
     waiting: sum(tasks.map(({ waiting }) => waiting)),
   }));
+}
+
+const fromBest: readonly UpstreamTask["health"][] = [
+  "healthy",
+  "returning",
+  "ejected",
+  "unhealthy",
+];
+
+function worse(
+  one: UpstreamTask["health"],
+  other: UpstreamTask["health"],
+): UpstreamTask["health"] {
+  return fromBest.indexOf(one) < fromBest.indexOf(other) ? other : one;
+}
+
+function later(one: number | null, other: number | null): number | null {
+  return one === null || other !== null && other > one ? other : one;
 }
 
 /** Stores that every worker fills with the same. */

@@ -13,6 +13,16 @@ export interface StateReadings {
     readonly idle: number;
     readonly connects: number;
   };
+  /** Endpoints of backends. */
+  endpoints(): Iterable<{
+    /** Names of its backends. */
+    readonly names: readonly string[];
+    readonly health: {
+      readonly state: string;
+      /** By reason. */
+      readonly ejections: Readonly<Record<string, number>>;
+    };
+  }>;
   /** Key sets of identity providers. */
   keySets(): readonly {
     readonly source: string;
@@ -62,6 +72,7 @@ export function addStateMetrics(
   state: StateReadings & LimitReadings,
 ): void {
   addConnectionMetrics(registry, state);
+  addEndpointMetrics(registry, state);
   addKeySetMetrics(registry, () => state.keySets());
   addLimitMetrics(registry, state);
 }
@@ -109,6 +120,49 @@ function addConnectionMetrics(
     "Upstream connections opened",
     [],
     () => [[upstream().connects]],
+  );
+}
+
+function addEndpointMetrics(
+  registry: MetricRegistry,
+  { endpoints }: StateReadings,
+): void {
+  registry.computed(
+    "gauge",
+    "gateway_backend_endpoints",
+    "Endpoints of backends that requests use, by health; each worker counts its own",
+    ["backend", "state"],
+    () => sumByLabels(endpoints(), ({ health: { state } }) => [[state, 1]]),
+  );
+  registry.computed(
+    "counter",
+    "gateway_backend_ejections_total",
+    "Ejections of endpoints that are still in use",
+    ["backend", "reason"],
+    () =>
+      sumByLabels(
+        endpoints(),
+        ({ health }) => Object.entries(health.ejections),
+      ),
+  );
+}
+
+/** Sums values by backend and one more label. */
+function sumByLabels<Reading extends { readonly names: readonly string[] }>(
+  readings: Iterable<Reading>,
+  valuesOf: (reading: Reading) => readonly (readonly [string, number])[],
+): readonly (readonly [number, string, string])[] {
+  const sums = new Map<string, Map<string, number>>();
+  for (const reading of readings) {
+    for (const backend of reading.names) {
+      const own = sums.getOrInsertComputed(backend, () => new Map());
+      for (const [label, value] of valuesOf(reading)) {
+        own.set(label, (own.get(label) ?? 0) + value);
+      }
+    }
+  }
+  return [...sums].flatMap(([backend, own]) =>
+    [...own].map(([label, value]) => [value, backend, label] as const)
   );
 }
 

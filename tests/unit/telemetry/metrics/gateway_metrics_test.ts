@@ -84,6 +84,7 @@ Deno.test("addStateMetrics counts open connections", () => {
   addStateMetrics(metrics.registry, {
     downstream: () => [{ port: 3000, active: 4, accepted: 9 }],
     upstream: () => ({ active: 2, idle: 3, connects: 7 }),
+    endpoints: () => [],
     keySets: () => [],
     localLimits: () => [],
     globalLimiters: () => [],
