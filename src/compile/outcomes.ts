@@ -5,6 +5,7 @@ import {
 } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { CompiledListener } from "./compiled_model.ts";
+import { areSame } from "./memory/compile_memory.ts";
 import { type Condition, conditionYes } from "./conditions.ts";
 import {
   describeGateway,
@@ -85,9 +86,18 @@ export function* describeOutcomes(
     ...own.keys().map((name) => `Gateway/${name}`),
     ...sets.map(({ name }) => `ListenerSet/${name}`),
   ]);
+  const parents = [...known].join();
   const routes: RouteOutcome[] = [];
   for (const route of httpRoutes) {
-    routes.push(describeRoute(route, known, reportsOf(route)));
+    const reports = reportsOf(route);
+    const last = described.get(route);
+    if (last?.parents === parents && areSame(last.reports, reports)) {
+      routes.push(last.outcome);
+    } else {
+      const outcome = describeRoute(route, known, reports);
+      described.set(route, { parents, reports, outcome });
+      routes.push(outcome);
+    }
     yield;
   }
   return {
@@ -100,6 +110,13 @@ export function* describeOutcomes(
     }),
   };
 }
+
+/** The last outcome of each route: an outcome stays the same object while nothing of it changes. */
+const described = new WeakMap<HttpRoute, {
+  readonly parents: string;
+  readonly reports: readonly ResourceDiagnostic[];
+  readonly outcome: RouteOutcome;
+}>();
 
 /** Returns the number of routes of each listener. */
 function countRoutes(

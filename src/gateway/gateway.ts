@@ -1,9 +1,12 @@
+import { emptyResourceSet } from "../api/resources/resource_set.ts";
 import { parseDuration } from "../api/schema/duration.ts";
 import type { Settings } from "../api/settings.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import { createLogger, type Log, type Logger } from "../base/log.ts";
 import { formatLogFilter, parseLogFilter } from "../base/log_filter.ts";
+import { runInSlices } from "../base/slices.ts";
+import { keepUnchanged } from "./unchanged_resources.ts";
 import { VERSION } from "../base/version.ts";
 import {
   type Candidate,
@@ -70,6 +73,8 @@ export class Gateway {
   readonly #stopWatching: AbortController;
   readonly #record: ConfigurationRecord;
   #files: readonly string[] = [];
+  /** Resources in force. */
+  #resources = emptyResourceSet;
   /** Fingerprint of the last configuration, applied or rejected. */
   #fingerprint = "";
   #watching: Promise<void> = Promise.resolve();
@@ -271,8 +276,13 @@ export class Gateway {
     if (loaded.diagnostics.some(isError)) {
       diagnostics = await checkCandidate(candidate);
     } else {
-      const result = await applyUsable(this.dataPlane, loaded.resources);
+      const resources = await runInSlices(
+        keepUnchanged(this.#resources, loaded.resources),
+        this.#clock,
+      );
+      const result = await applyUsable(this.dataPlane, resources);
       applied = result.applied;
+      if (applied) this.#resources = resources;
       diagnostics = locateDiagnostics(candidate, result);
       if (result.outcomes !== undefined) {
         this.#options.onApplied?.(result.outcomes);

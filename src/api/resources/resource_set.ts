@@ -115,29 +115,41 @@ export const emptyResourceSet: ResourceSet = {
   referenceGrants: [],
 };
 
-/** Combines two sets; fields that are no lists are those of `second`, where it has them. */
+/** Concatenates two sets; fields that are no lists are those of `second`, where it has them. */
 export function mergeResourceSets(
   first: ResourceSet,
   second: ResourceSet,
 ): ResourceSet {
+  return combineResourceSets(first, second, (a, b) => [...a, ...b]);
+}
+
+/** Combines the lists of two sets; other fields are those of `second`, where it has them. */
+export function combineResourceSets(
+  first: ResourceSet,
+  second: ResourceSet,
+  combine: <R extends Parameters<typeof resourceKey>[0]>(
+    first: readonly R[],
+    second: readonly R[],
+  ) => readonly R[],
+): ResourceSet {
   return {
     ...first,
     ...second,
-    gateways: [...first.gateways, ...second.gateways],
-    listenerSets: [...first.listenerSets, ...second.listenerSets],
-    httpRoutes: [...first.httpRoutes, ...second.httpRoutes],
-    gatewayPolicies: [...first.gatewayPolicies, ...second.gatewayPolicies],
-    gatewayBackends: [...first.gatewayBackends, ...second.gatewayBackends],
-    backendTlsPolicies: [
-      ...first.backendTlsPolicies,
-      ...second.backendTlsPolicies,
-    ],
-    services: [...first.services, ...second.services],
-    endpointSlices: [...first.endpointSlices, ...second.endpointSlices],
-    secrets: [...first.secrets, ...second.secrets],
-    configMaps: [...first.configMaps, ...second.configMaps],
-    namespaces: [...first.namespaces, ...second.namespaces],
-    referenceGrants: [...first.referenceGrants, ...second.referenceGrants],
+    gateways: combine(first.gateways, second.gateways),
+    listenerSets: combine(first.listenerSets, second.listenerSets),
+    httpRoutes: combine(first.httpRoutes, second.httpRoutes),
+    gatewayPolicies: combine(first.gatewayPolicies, second.gatewayPolicies),
+    gatewayBackends: combine(first.gatewayBackends, second.gatewayBackends),
+    backendTlsPolicies: combine(
+      first.backendTlsPolicies,
+      second.backendTlsPolicies,
+    ),
+    services: combine(first.services, second.services),
+    endpointSlices: combine(first.endpointSlices, second.endpointSlices),
+    secrets: combine(first.secrets, second.secrets),
+    configMaps: combine(first.configMaps, second.configMaps),
+    namespaces: combine(first.namespaces, second.namespaces),
+    referenceGrants: combine(first.referenceGrants, second.referenceGrants),
   };
 }
 

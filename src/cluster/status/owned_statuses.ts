@@ -26,9 +26,9 @@ export function* routeStatuses(
 ): Generator<DesiredStatus> {
   const { state, outcomes } = sources;
   const byName = new Map(
-    outcomes.routes.map(({ kind, name, parents }) => [
-      `${kind}/${name}`,
-      parents,
+    outcomes.routes.map((outcome) => [
+      `${outcome.kind}/${outcome.name}`,
+      outcome,
     ]),
   );
   const known = new Set(
@@ -41,11 +41,16 @@ export function* routeStatuses(
     ...compiledObjects("GRPCRoute", sources),
   ];
   for (const { object, rejection } of routes) {
+    const outcome = byName.get(`${object.kind}/${objectKey(object)}`);
+    // The entries of a rejected route depend on all gateways.
+    const cause = rejection === undefined ? outcome : undefined;
+    if (cause !== undefined && sources.stored.get(object) === cause) continue;
     const refs = referencesOf(object, "parentRefs");
     const own = rejection === undefined
-      ? (byName.get(`${object.kind}/${objectKey(object)}`) ?? []).map((
-        { index, conditions },
-      ) => ({ ref: refs[index], conditions }))
+      ? (outcome?.parents ?? []).map(({ index, conditions }) => ({
+        ref: refs[index],
+        conditions,
+      }))
       : refs.filter((ref) => isParent(ref, object, known)).map((ref) => ({
         ref,
         conditions: rejectedRoute(rejection),
@@ -54,6 +59,7 @@ export function* routeStatuses(
       ...sources,
       list: "parents",
       reference: "parentRef",
+      outcome: cause,
     });
   }
 }
@@ -94,10 +100,13 @@ function* compiledObjects(
   readonly object: KubernetesObject;
   readonly rejection: Rejection | undefined;
 }> {
+  const rejections = new Map(
+    state.rejections.toReversed().map((each) => [each.object, each]),
+  );
   for (const object of objects(kind)) {
     const compiled = state.objects.get(object.metadata.uid ?? "");
-    if (!isSameGeneration(object, compiled)) continue;
-    const rejection = state.rejections.find((each) => each.object === compiled);
+    if (compiled === undefined || !isSameGeneration(object, compiled)) continue;
+    const rejection = rejections.get(compiled);
     yield { object, rejection };
   }
 }
@@ -106,9 +115,10 @@ function* compiledObjects(
 function* withEntries(
   object: KubernetesObject,
   own: readonly OwnEntry[],
-  { list, reference, controllerName, now }: StatusSources & {
+  { list, reference, controllerName, now, outcome }: StatusSources & {
     readonly list: "parents" | "ancestors";
     readonly reference: "parentRef" | "ancestorRef";
+    readonly outcome?: object | undefined;
   },
 ): Generator<DesiredStatus> {
   const status = isJsonObject(object["status"]) ? object["status"] : {};
@@ -133,7 +143,7 @@ function* withEntries(
     ),
   }));
   const others = stored.filter((entry) => !isOwn(entry));
-  yield { object, status: { [list]: [...others, ...entries] } };
+  yield { object, status: { [list]: [...others, ...entries] }, outcome };
 }
 
 function referencesOf(

@@ -2,6 +2,7 @@ import { type Clock, pause } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Outcomes } from "../../compile/outcomes.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
+import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { ClusterSource, ClusterState } from "../source/cluster_source.ts";
 import { desiredStatuses } from "./desired_status.ts";
 import type { StatusSources } from "./status_sources.ts";
@@ -26,6 +27,7 @@ const RETRY_MS = 250;
 /** Writes the statuses of what is in force, while this process leads. */
 export class StatusController {
   readonly #options: StatusControllerOptions;
+  readonly #stored = new WeakMap<KubernetesObject, object>();
   readonly #writer: StatusWriter;
   #applied:
     | { readonly state: ClusterState; readonly outcomes: Outcomes }
@@ -36,6 +38,7 @@ export class StatusController {
     this.#options = options;
     this.#writer = new StatusWriter({
       ...options,
+      stored: this.#stored,
       collections: options.source.collections,
     });
   }
@@ -85,6 +88,7 @@ export class StatusController {
       addressesOf,
       conditionsOf,
       objects: (kind) => source.cache.objects(kind),
+      stored: this.#stored,
       now: clock.now(),
     });
     return await this.#writer.write(statuses, signal);

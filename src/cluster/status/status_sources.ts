@@ -18,6 +18,8 @@ export interface StatusSources {
   readonly conditionsOf: (gateway: KubernetesObject) => readonly Condition[];
   /** Returns the newest objects of a kind: their statuses can be newer than those in `state`. */
   readonly objects: (kind: StatusKind) => Iterable<KubernetesObject>;
+  /** Outcomes by the objects that have a status with them stored. */
+  readonly stored: WeakMap<KubernetesObject, object>;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -36,4 +38,6 @@ export type StatusKind =
 export interface DesiredStatus {
   readonly object: KubernetesObject;
   readonly status: JsonObject;
+  /** The outcome that it has in `StatusSources.stored` once it is stored. */
+  readonly outcome?: object | undefined;
 }

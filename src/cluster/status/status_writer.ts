@@ -1,6 +1,11 @@
+import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { runInSlices } from "../../base/slices.ts";
 import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
-import { objectKey } from "../client/kubernetes_object.ts";
+import {
+  type KubernetesObject,
+  objectKey,
+} from "../client/kubernetes_object.ts";
 import { type Collection, collectionPath } from "../source/collections.ts";
 import { isStored } from "./stored_conditions.ts";
 import type { DesiredStatus } from "./status_sources.ts";
@@ -8,7 +13,10 @@ import type { DesiredStatus } from "./status_sources.ts";
 /** Dependencies of writing statuses. */
 export interface StatusWriterOptions {
   readonly api: KubernetesApi;
+  readonly clock: Clock;
   readonly log: Log;
+  /** See `StatusSources`. */
+  readonly stored: WeakMap<KubernetesObject, object>;
   readonly collections: readonly Collection[];
 }
 
@@ -32,9 +40,8 @@ export class StatusWriter {
     statuses: Iterable<DesiredStatus>,
     signal: AbortSignal,
   ): Promise<number> {
-    const waiting = [...statuses].filter(({ object, status }) =>
-      !isStored(object["status"], status)
-    );
+    const { clock } = this.#options;
+    const waiting = await runInSlices(this.#selectChanged(statuses), clock);
     let failures = 0;
     const work = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -44,6 +51,19 @@ export class StatusWriter {
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
     return failures;
+  }
+
+  *#selectChanged(
+    statuses: Iterable<DesiredStatus>,
+  ): Generator<void, DesiredStatus[]> {
+    const changed: DesiredStatus[] = [];
+    for (const desired of statuses) {
+      const { object, status, outcome } = desired;
+      if (!isStored(object["status"], status)) changed.push(desired);
+      else if (outcome) this.#options.stored.set(object, outcome);
+      yield;
+    }
+    return changed;
   }
 
   async #writeOne(

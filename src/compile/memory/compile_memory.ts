@@ -164,7 +164,8 @@ export class ResultTable<Key, Result> implements Transaction {
   }
 }
 
-function areSame(a: unknown, b: unknown): boolean {
+/** Reports whether two values are identical, or lists of identical items. */
+export function areSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   return Array.isArray(a) && Array.isArray(b) && a.length === b.length &&
     a.every((item, index) => item === b[index]);

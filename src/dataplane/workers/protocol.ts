@@ -1,5 +1,4 @@
 import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
-import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
 import type { Outcomes } from "../../compile/outcomes.ts";
@@ -22,6 +21,7 @@ import type {
   TaskTree,
   TraceQuery,
 } from "../data_plane.ts";
+import type { FieldsChange } from "../changes/fields_change.ts";
 import type { StateCalls } from "../shared/state_calls.ts";
 import type { SharedState } from "./shared_state.ts";
 
@@ -46,8 +46,8 @@ export interface WorkerStart {
  * it after a failure.
  */
 export interface WorkerCalls {
-  /** Compiles a configuration. */
-  stage(resources: ResourceSet): StageResult;
+  /** Compiles a configuration, given as a change of the last one that was staged. */
+  stage(change: FieldsChange): StageResult;
   /** Opens the new ports; requests on them wait for `commit`. Returns why a port cannot be opened. */
   open(
     claimed: ReadonlyMap<string, number>,
@@ -123,10 +123,24 @@ export interface Watch extends Omit<TraceQuery, "count"> {
   readonly place: number;
 }
 
-/** A compiled configuration; it has an error if a diagnostic is one. */
+/** A compiled configuration. */
 export interface StageResult {
-  readonly diagnostics: readonly ResourceDiagnostic[];
   readonly isValid: boolean;
-  readonly outcomes: Outcomes;
   readonly ports: readonly PlannedPort[];
+  /** Its report, as a change of the last one. */
+  readonly report: FieldsChange;
 }
+
+/** Findings of a compilation. */
+export interface StageReport extends Outcomes {
+  readonly diagnostics: readonly ResourceDiagnostic[];
+}
+
+/** The report before the first configuration. */
+export const emptyReport: StageReport = {
+  diagnostics: [],
+  gateways: [],
+  listenerSets: [],
+  routes: [],
+  policies: [],
+};

@@ -53,7 +53,7 @@ export class WorkerConfiguration {
    */
   configure(thread: WorkerThread, serve: () => void): Promise<void> {
     return this.#serialize(async () => {
-      const { isValid } = await thread.call("stage", this.#resources);
+      const { isValid } = await thread.stage(this.#resources);
       if (!isValid) throw new Error("the configuration is not valid any more");
       const { reason } = await thread.call("open", this.#claimed);
       if (reason !== undefined) throw new Error(reason);
@@ -72,10 +72,10 @@ export class WorkerConfiguration {
   async #apply(resources: ResourceSet): Promise<ApplyResult> {
     const threads = this.#options.threads();
     try {
-      const stages = await threads.callAll("stage", resources);
+      const stages = await threads.stageAll(resources);
       const stage = stages.find(({ isValid }) => !isValid) ?? stages[0];
       if (stage === undefined) throw new Error("every worker has ended");
-      const { diagnostics, isValid, outcomes, ports } = stage;
+      const { isValid, ports, report: { diagnostics, ...outcomes } } = stage;
       const failure = isValid ? await this.#open(ports, resources) : {};
       if (!isValid || failure.reason !== undefined) {
         await threads.callAll("abandon");

@@ -3,7 +3,9 @@ import type { TrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts"
 import { describeOpenError, type LocalDataPlane } from "../local_data_plane.ts";
 import type { StagedConfiguration } from "../staged_configuration.ts";
 import type { CallHandlers } from "./channel.ts";
-import type { WorkerCalls } from "./protocol.ts";
+import { emptyResourceSet } from "../../api/resources/resource_set.ts";
+import { diffFields, patchFields } from "../changes/fields_change.ts";
+import { emptyReport, type WorkerCalls } from "./protocol.ts";
 import type { WorkerLogs } from "./worker_logs.ts";
 import type { WorkerProfiles } from "./worker_profiles.ts";
 import type { WorkerTraces } from "./worker_traces.ts";
@@ -24,16 +26,22 @@ export function createWorkerHandlers(
   { dataPlane, metrics, logs, ports, traces, profiles }: WorkerParts,
 ): CallHandlers<WorkerCalls> {
   let staged: StagedConfiguration | undefined;
+  let resources = emptyResourceSet;
+  let report = emptyReport;
   const takeStaged = () => {
     const taken = staged;
     staged = undefined;
     return taken;
   };
   return {
-    async stage(resources) {
+    async stage(change) {
+      resources = patchFields(resources, change);
       staged = await dataPlane.stage(resources);
       const { diagnostics, isValid, outcomes } = staged;
-      return { diagnostics, isValid, outcomes, ports: staged.plan() };
+      const before = report;
+      report = { diagnostics, ...outcomes };
+      const ports = staged.plan();
+      return { isValid, ports, report: diffFields(before, report) };
     },
     async open(claimed) {
       try {

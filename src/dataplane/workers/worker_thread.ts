@@ -1,7 +1,19 @@
 import { Worker } from "node:worker_threads";
+import {
+  emptyResourceSet,
+  type ResourceSet,
+} from "../../api/resources/resource_set.ts";
 import { describeError } from "../../base/errors.ts";
 import { type CallHandlers, Channel } from "./channel.ts";
-import type { ControlCalls, WorkerCalls, WorkerStart } from "./protocol.ts";
+import { diffFields, patchFields } from "../changes/fields_change.ts";
+import {
+  type ControlCalls,
+  emptyReport,
+  type StageReport,
+  type StageResult,
+  type WorkerCalls,
+  type WorkerStart,
+} from "./protocol.ts";
 
 /** Dependencies of a worker thread. */
 export interface WorkerThreadOptions {
@@ -29,6 +41,9 @@ export class WorkerThread {
   readonly #worker: Worker;
   readonly #channel: Channel<WorkerCalls, ControlCalls>;
   readonly #ready = Promise.withResolvers<void>();
+  /** The last configuration that was sent, and the report on the last one that was compiled. */
+  #staged = emptyResourceSet;
+  #report = emptyReport;
   #isStopping = false;
   #hasEnded = false;
 
@@ -53,6 +68,17 @@ export class WorkerThread {
       onExit();
       if (!this.#isStopping) onEnd(ended);
     });
+  }
+
+  /** Compiles a configuration; sends only what differs from the last one. */
+  async stage(
+    resources: ResourceSet,
+  ): Promise<Omit<StageResult, "report"> & { readonly report: StageReport }> {
+    const change = diffFields(this.#staged, resources);
+    this.#staged = resources;
+    const result = await this.call("stage", change);
+    this.#report = patchFields(this.#report, result.report);
+    return { ...result, report: this.#report };
   }
 
   get hasEnded(): boolean {

@@ -1,3 +1,4 @@
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { WorkerCalls } from "./protocol.ts";
@@ -73,13 +74,25 @@ export class WorkerThreads {
       readonly result: ReturnType<WorkerCalls[Name]>;
     }[]
   > {
-    const threads = this.#inOrder();
-    const settled = await Promise.allSettled(threads.map(async (thread) => ({
+    return await this.#each(async (thread) => ({
       worker: thread.number,
       result: await thread.call(name, ...args),
-    })));
+    }));
+  }
+
+  /** Compiles a configuration in all workers. */
+  stageAll(
+    resources: ResourceSet,
+  ): Promise<Awaited<ReturnType<WorkerThread["stage"]>>[]> {
+    return this.#each((thread) => thread.stage(resources));
+  }
+
+  async #each<Result>(
+    run: (thread: WorkerThread) => Promise<Result>,
+  ): Promise<Result[]> {
+    const settled = await Promise.allSettled(this.#inOrder().map(run));
     return settled.flatMap((each) => {
-      if (each.status === "fulfilled") return each.value;
+      if (each.status === "fulfilled") return [each.value];
       if (each.reason instanceof WorkerEnded) return [];
       throw each.reason;
     });

@@ -103,6 +103,7 @@ function statusesOf(objects: readonly KubernetesObject[]) {
     addressesOf: () => [{ type: "IPAddress", value: "10.0.0.1" }],
     conditionsOf: () => [],
     objects: ofKind,
+    stored: new WeakMap(),
     now: NOW,
   })];
   return Object.fromEntries(
