@@ -166,6 +166,8 @@ export class Forwarder {
         body,
         cancellation: limited,
         attempts,
+        requestId: exchange.requestId,
+        trace: trace?.policies,
         clock,
         maxBufferBytes,
         models: () => modelSources(exchange, route, this.#options.upstreams),

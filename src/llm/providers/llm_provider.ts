@@ -66,6 +66,10 @@ export interface LlmProvider {
    * @throws {TypeError} When it cannot be a key; the message does not show it.
    */
   authorization(key: string, place: ProviderPlace): Authorization;
+  /** Returns the family of the API that requests of other families are translated to. */
+  translatesTo(model: string | undefined): LlmFamily;
+  /** Name of `max_tokens` at an API of OpenAI's family, where that is another. */
+  readonly outputLimit?: string;
   /** Header fields of all requests that do not have them. */
   readonly headers: readonly (readonly [string, string])[];
   /** Header field of responses with the provider's id of the request. */

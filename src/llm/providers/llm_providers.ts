@@ -29,6 +29,8 @@ const openAi: LlmProvider = {
     family: "openai",
   }),
   authorization: keyHeader("authorization", "Bearer "),
+  translatesTo: () => "openai",
+  outputLimit: "max_completion_tokens",
   headers: [],
   requestIdHeader: "x-request-id",
 };
@@ -36,7 +38,12 @@ const openAi: LlmProvider = {
 /** The LLM providers; the names are those of `llm.provider` in the configuration. */
 export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
   OpenAI: openAi,
-  OpenAICompatible: { ...openAi, requires: ["host"], host: undefined },
+  OpenAICompatible: {
+    ...openAi,
+    requires: ["host"],
+    host: undefined,
+    outputLimit: "max_tokens",
+  },
   Anthropic: {
     requires: [],
     host: () => "api.anthropic.com",
@@ -46,6 +53,7 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
       family: "anthropic",
     }),
     authorization: keyHeader("x-api-key"),
+    translatesTo: () => "anthropic",
     headers: [["anthropic-version", "2023-06-01"]],
     requestIdHeader: "request-id",
   },
@@ -65,6 +73,7 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
       family: "gemini",
     }),
     authorization: keyHeader("x-goog-api-key"),
+    translatesTo: () => "gemini",
     headers: [],
     requestIdHeader: "x-goog-request-id",
   },
@@ -80,6 +89,8 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
       family: "openai",
     }),
     authorization: keyHeader("api-key"),
+    translatesTo: () => "openai",
+    outputLimit: "max_completion_tokens",
     headers: [["anthropic-version", "2023-06-01"]],
     requestIdHeader: "apim-request-id",
   },
@@ -109,6 +120,8 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
     },
     models: undefined,
     authorization: googleAuthorization,
+    translatesTo: (model) =>
+      model?.startsWith("claude") ? "anthropic" : "gemini",
     headers: [],
     requestIdHeader: "x-goog-request-id",
   },
@@ -124,6 +137,7 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
     },
     models: undefined,
     authorization: awsAuthorization,
+    translatesTo: () => "bedrock",
     headers: [],
     requestIdHeader: "x-amzn-requestid",
   },

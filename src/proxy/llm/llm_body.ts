@@ -90,8 +90,11 @@ function changedFields(
   };
 }
 
-/** Reads the whole body; it is gone from the message then. */
-async function readBytes(
+/**
+ * Reads the whole body; it is gone from the message then.
+ * @throws {LlmApiError}
+ */
+export async function readBytes(
   { body, request, maxBufferBytes }: LlmCall,
   family: LlmFamily,
 ): Promise<Uint8Array> {
@@ -127,11 +130,14 @@ async function readJsonFields(
   }
 }
 
+/** Creates the error for a request that cannot be forwarded. */
+export function invalidRequest(
+  family: LlmFamily,
+  message: string,
+): LlmApiError {
+  return new LlmApiError("llm_request_invalid", "downstream", message, family);
+}
+
 function invalid(family: LlmFamily, problem: string): LlmApiError {
-  return new LlmApiError(
-    "llm_request_invalid",
-    "downstream",
-    `Cannot read the body: ${problem}`,
-    family,
-  );
+  return invalidRequest(family, `Cannot read the body: ${problem}`);
 }

@@ -6,6 +6,7 @@ import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
 import type { LlmFamily } from "../../llm/providers/operation.ts";
+import type { PolicyTrace } from "../../policy/policy_trace.ts";
 import type { Attempts } from "../attempts.ts";
 import type {
   AttemptTarget,
@@ -21,6 +22,8 @@ export interface LlmCall {
   readonly body: Body | undefined;
   readonly cancellation: Cancellation;
   readonly attempts: Attempts;
+  readonly requestId: string;
+  readonly trace: Pick<PolicyTrace, "report"> | undefined;
   readonly clock: Clock;
   /** Limit of bytes in memory, where a body has to be read. */
   readonly maxBufferBytes: number;
@@ -38,7 +41,7 @@ export interface ModelSource {
 
 /** Sends a request with the provider's host, header fields and key. */
 export async function sendAuthorized(
-  { target, upstream, request, cancellation, clock }: LlmCall,
+  { target, upstream, request, cancellation, clock, trace }: LlmCall,
   { method, target: path, acceptEncoding }: {
     readonly method: string;
     readonly target: string;
@@ -53,6 +56,15 @@ export async function sendAuthorized(
   if (acceptEncoding !== undefined) {
     headers.set("accept-encoding", acceptEncoding);
   }
+  trace?.report({
+    type: "policyEvent",
+    kind: "llm",
+    details: {
+      provider: target.name,
+      method,
+      path: path.split("?", 1)[0] ?? "",
+    },
+  });
   await authorization?.apply(
     { method, scheme, authority, target: path, headers, body: bytes },
     clock.now(),

@@ -5,10 +5,12 @@ import {
   type LlmOperation,
   readOperation,
 } from "../../llm/providers/operation.ts";
+import { isTranslatable } from "../../llm/translation/translation.ts";
 import { prepareBody } from "./llm_body.ts";
 import { checkResponse, type LlmCall, sendAuthorized } from "./llm_call.ts";
 import { providerQuery } from "./llm_headers.ts";
 import { listModels } from "./model_list.ts";
+import { sendTranslated } from "./translated_call.ts";
 
 /**
  * Sends a request to a provider as that expects it: its path, its model, its key in place of the client's.
@@ -23,8 +25,7 @@ export async function sendToProvider(call: LlmCall): Promise<ResponseMessage> {
     throw unknownPath(call, isAnthropic ? "anthropic" : "openai");
   }
   if ("model" in operation) return await listModels(call, operation);
-  const response = await sendOperation(call, operation);
-  return checkResponse(call, operation.family, response);
+  return await sendOperation(call, operation);
 }
 
 async function sendOperation(
@@ -35,6 +36,9 @@ async function sendOperation(
   const api = provider.apis[operation.family];
   const isServed = api !== undefined &&
     (api.operations?.includes(operation.name) ?? true);
+  if (!isServed && isTranslatable(operation)) {
+    return await sendTranslated(call, operation);
+  }
   if (!isServed) {
     body?.cancel("unsupported operation");
     throw unknownPath(call, operation.family);
@@ -42,12 +46,13 @@ async function sendOperation(
   const prepared = await prepareBody(call, operation, api);
   const { model, streaming } = prepared;
   const path = api.path({ ...place, operation, model, streaming });
-  return await sendAuthorized(
+  const response = await sendAuthorized(
     call,
     { method: request.method, target: path + providerQuery(request.target) },
     prepared.body,
     prepared.bytes,
   );
+  return checkResponse(call, operation.family, response);
 }
 
 function unknownPath(

@@ -1,0 +1,32 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+
+/** An answer of a provider that does not have the form of its API. */
+export class UnknownAnswerError extends Error {
+  override readonly name = "UnknownAnswerError";
+}
+
+/** Creates the error for an answer with something unknown. */
+export function unknownForm(what: string): UnknownAnswerError {
+  return new UnknownAnswerError(`the answer has ${what}`);
+}
+
+/** Returns a member that is an object; an empty one without it. */
+export function objectOf(holder: JsonObject, name: string): JsonObject {
+  const value = holder[name];
+  return isJsonObject(value) ? value : {};
+}
+
+/** Returns the objects of a list; empty without it. */
+export function objectsOf(
+  holder: JsonObject,
+  name: string,
+): readonly JsonObject[] {
+  const value = holder[name];
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** Returns a number of tokens; 0 without it. */
+export function countOf(holder: JsonObject, name: string): number {
+  const value = holder[name];
+  return typeof value === "number" && value > 0 ? value : 0;
+}

@@ -1,0 +1,162 @@
+import type { JsonObject } from "../../base/json.ts";
+
+/** An image, in Base64 or at a URL. */
+export interface ImagePart {
+  readonly type: "image";
+  readonly source:
+    | { readonly mediaType: string; readonly data: string }
+    | { readonly url: string };
+}
+
+/** Some text. */
+export interface TextPart {
+  readonly type: "text";
+  readonly text: string;
+}
+
+/** A call of a tool by the model. */
+export interface ToolCallPart {
+  readonly type: "toolCall";
+  readonly id: string;
+  readonly name: string;
+  readonly input: JsonObject;
+  /** Opaque state of the model's reasoning, which Gemini wants back. */
+  readonly signature?: string | undefined;
+}
+
+/** The result of a call. */
+export interface ToolResultPart {
+  readonly type: "toolResult";
+  readonly id: string;
+  readonly content: readonly (TextPart | ImagePart)[];
+  readonly isError: boolean;
+}
+
+/** Reasoning of the model, which providers want back with its signature. */
+export interface ThinkingPart {
+  readonly type: "thinking";
+  readonly text: string;
+  readonly signature: string;
+}
+
+/** A part of a turn. */
+export type Part =
+  | TextPart
+  | ImagePart
+  | ToolCallPart
+  | ToolResultPart
+  | ThinkingPart;
+
+/** A turn of one side. */
+export interface Turn {
+  readonly role: "user" | "assistant";
+  readonly parts: readonly Part[];
+}
+
+/** A function that the model may call. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly schema: JsonObject;
+  readonly strict: boolean;
+}
+
+/** Which tool the model calls: any or none as it likes, none, at least one, or this one. */
+export type ToolChoice = "auto" | "none" | "required" | {
+  readonly name: string;
+};
+
+/** A format of the answer; without a schema, any JSON object. */
+export interface AnswerFormat {
+  readonly schema: JsonObject | undefined;
+}
+
+/** A request for an answer of a model, in no provider's form. Fields that are `undefined` are left to the provider. */
+export interface ChatRequest {
+  readonly model: string;
+  readonly system: readonly string[];
+  readonly turns: readonly Turn[];
+  readonly tools: readonly Tool[];
+  readonly toolChoice: ToolChoice | undefined;
+  readonly parallelCalls: boolean | undefined;
+  readonly maxTokens: number | undefined;
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly topK: number | undefined;
+  readonly stop: readonly string[];
+  readonly seed: number | undefined;
+  readonly frequencyPenalty: number | undefined;
+  readonly presencePenalty: number | undefined;
+  readonly format: AnswerFormat | undefined;
+  /** Tokens for reasoning; 0 for none. */
+  readonly reasoningTokens: number | undefined;
+  readonly user: string | undefined;
+  readonly stream: boolean;
+  /** The client wants the usage of a stream. */
+  readonly includeUsage: boolean;
+}
+
+/** Tokens that an answer used. */
+export interface AnswerUsage {
+  /** With those of the prompt cache. */
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+  /** With those of reasoning. */
+  readonly output: number;
+  readonly reasoning: number | undefined;
+}
+
+/** The reason why an answer ended. */
+export type FinishReason = "stop" | "length" | "toolCalls" | "contentFilter";
+
+/** A piece of an answer, whole or streamed, in no provider's form. */
+export type AnswerEvent =
+  | { readonly type: "start"; readonly id: string; readonly model: string }
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "thinking"; readonly text: string }
+  | { readonly type: "signature"; readonly signature: string }
+  | {
+    readonly type: "toolCall";
+    readonly id: string;
+    readonly name: string;
+    readonly signature?: string | undefined;
+  }
+  /** The next characters of the JSON input of the latest call. */
+  | { readonly type: "toolInput"; readonly json: string }
+  | { readonly type: "usage"; readonly usage: AnswerUsage }
+  | {
+    readonly type: "finish";
+    readonly reason: FinishReason;
+    readonly stopSequence?: string | undefined;
+  }
+  | {
+    readonly type: "error";
+    readonly status: number;
+    readonly message: string;
+  };
+
+/** Reads the answer of a provider. */
+export interface AnswerReader {
+  /** Reads a whole answer. */
+  whole(answer: JsonObject): readonly AnswerEvent[];
+  /** Reads an event of a stream. */
+  event(event: JsonObject): readonly AnswerEvent[];
+  /** Returns what is left when the stream ends in order. */
+  end(): readonly AnswerEvent[];
+}
+
+/** Writes an answer in the form of a client's API. */
+export interface AnswerWriter {
+  /** Writes a whole answer. */
+  whole(events: readonly AnswerEvent[]): JsonObject;
+  /** Writes an event of a stream, as text of `text/event-stream`; empty when there is nothing to write yet. */
+  event(event: AnswerEvent): string;
+  /** Writes the end of a stream. */
+  end(): string;
+}
+
+/** A field that the other API has no counterpart for, or that is malformed. */
+export class UntranslatableError extends Error {
+  override readonly name = "UntranslatableError";
+}

@@ -1,0 +1,261 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  stringMember,
+} from "../../base/json.ts";
+import { countOf, objectOf, objectsOf, unknownForm } from "./answer_fields.ts";
+import type {
+  AnswerEvent,
+  AnswerReader,
+  ChatRequest,
+  FinishReason,
+  ImagePart,
+  Part,
+} from "./conversation.ts";
+import { noCounterpart } from "./field_reader.ts";
+import {
+  FORMAT_TOOL,
+  formatTool,
+  refuse,
+  refuseStrictTools,
+} from "./request_limits.ts";
+
+/**
+ * Writes a request of Bedrock's Converse; the model is in the path.
+ * @throws {UntranslatableError}
+ */
+export function writeConverseRequest(request: ChatRequest): JsonObject {
+  refuse(request, "seed", "frequencyPenalty", "presencePenalty", "topK");
+  refuseStrictTools(request);
+  const { format, toolChoice, maxTokens, temperature, topP, stop } = request;
+  const tools = [...request.tools, ...formatTool(request)];
+  if (toolChoice === "none" && tools.length > 0) {
+    throw noCounterpart("tool_choice: none");
+  }
+  const inferenceConfig = {
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(stop.length > 0 && { stopSequences: stop }),
+  };
+  const choice = format === undefined ? toolChoice : { name: FORMAT_TOOL };
+  return {
+    messages: request.turns.map(({ role, parts }) => ({
+      role,
+      content: parts.map(writePart),
+    })),
+    ...(request.system.length > 0 && {
+      system: request.system.map((text) => ({ text })),
+    }),
+    ...(Object.keys(inferenceConfig).length > 0 && { inferenceConfig }),
+    ...(tools.length > 0 && {
+      toolConfig: {
+        tools: tools.map(({ name, description, schema }) => ({
+          toolSpec: {
+            name,
+            ...(description !== undefined && { description }),
+            inputSchema: { json: schema },
+          },
+        })),
+        ...(choice !== undefined && choice !== "none" && {
+          toolChoice: typeof choice === "object"
+            ? { tool: { name: choice.name } }
+            : choice === "required"
+            ? { any: {} }
+            : { auto: {} },
+        }),
+      },
+    }),
+    ...writeReasoning(request),
+    ...(request.user !== undefined &&
+      { requestMetadata: { user: request.user } }),
+  };
+}
+
+/** Only Claude has a field for reasoning; that of other models is their own. */
+function writeReasoning(
+  { model, reasoningTokens, format }: ChatRequest,
+): JsonObject {
+  if (reasoningTokens === undefined || reasoningTokens === 0) return {};
+  if (!model.includes("anthropic.") || format !== undefined) {
+    throw noCounterpart("reasoning_effort");
+  }
+  return {
+    additionalModelRequestFields: {
+      thinking: { type: "enabled", budget_tokens: reasoningTokens },
+    },
+  };
+}
+
+function writePart(part: Part): JsonObject {
+  switch (part.type) {
+    case "text":
+      return { text: part.text };
+    case "image":
+      return writeImage(part);
+    case "toolCall":
+      return {
+        toolUse: { toolUseId: part.id, name: part.name, input: part.input },
+      };
+    case "toolResult":
+      return {
+        toolResult: {
+          toolUseId: part.id,
+          content: part.content.map(writePart),
+          ...(part.isError && { status: "error" }),
+        },
+      };
+    case "thinking":
+      return {
+        reasoningContent: {
+          reasoningText: { text: part.text, signature: part.signature },
+        },
+      };
+  }
+}
+
+function writeImage({ source }: ImagePart): JsonObject {
+  if ("url" in source) throw noCounterpart("image_url that is no data: URL");
+  const format = source.mediaType.replace(/^image\//, "");
+  return { image: { format, source: { bytes: source.data } } };
+}
+
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["max_tokens", "length"],
+  ["model_context_window_exceeded", "length"],
+  ["tool_use", "toolCalls"],
+  ["guardrail_intervened", "contentFilter"],
+  ["content_filtered", "contentFilter"],
+]);
+
+/** Reads answers of Bedrock's Converse, which do not name id and model. */
+export class ConverseReader implements AnswerReader {
+  readonly #model: string;
+  readonly #id: string;
+  readonly #hasFormat: boolean;
+  #inFormat = false;
+  #finish: AnswerEvent[] = [];
+
+  /** @param id Of the answer. */
+  constructor({ model, format }: ChatRequest, id: string) {
+    this.#model = model;
+    this.#id = id;
+    this.#hasFormat = format !== undefined;
+  }
+
+  whole(answer: JsonObject): readonly AnswerEvent[] {
+    const message = objectOf(objectOf(answer, "output"), "message");
+    const content = objectsOf(message, "content").flatMap((block) =>
+      this.#readBlock(block)
+    );
+    const usage = usageOf(answer);
+    return [this.#start(), ...content, ...usage, this.#finishOf(answer)];
+  }
+
+  event(event: JsonObject): readonly AnswerEvent[] {
+    if (isJsonObject(event["delta"])) return this.#delta(event["delta"]);
+    if (isJsonObject(event["start"])) {
+      const call = event["start"]["toolUse"];
+      return isJsonObject(call) ? this.#callStarts(call) : [];
+    }
+    if ("stopReason" in event) {
+      // The usage comes after it, but other APIs have it before.
+      this.#finish = [this.#finishOf(event)];
+      return [];
+    }
+    if ("usage" in event) return usageOf(event);
+    if ("role" in event) return [this.#start()];
+    const message = stringMember(event, "message");
+    if (message === undefined || "contentBlockIndex" in event) return [];
+    return [{ type: "error", status: 500, message }];
+  }
+
+  end(): readonly AnswerEvent[] {
+    return this.#finish;
+  }
+
+  #start(): AnswerEvent {
+    return { type: "start", id: this.#id, model: this.#model };
+  }
+
+  #readBlock(block: JsonObject): readonly AnswerEvent[] {
+    const text = stringMember(block, "text");
+    if (text !== undefined) return [{ type: "text", text }];
+    const call = block["toolUse"];
+    if (isJsonObject(call)) {
+      const input = JSON.stringify(call["input"] ?? {});
+      return [...this.#callStarts(call), ...this.#input(input)];
+    }
+    const reasoning = block["reasoningContent"];
+    if (!isJsonObject(reasoning)) {
+      throw unknownForm(`content "${Object.keys(block)[0]}"`);
+    }
+    const thought = objectOf(reasoning, "reasoningText");
+    return [
+      { type: "thinking", text: stringMember(thought, "text") ?? "" },
+      {
+        type: "signature",
+        signature: stringMember(thought, "signature") ?? "",
+      },
+    ];
+  }
+
+  #callStarts(call: JsonObject): readonly AnswerEvent[] {
+    const name = stringMember(call, "name") ?? "";
+    this.#inFormat = this.#hasFormat && name === FORMAT_TOOL;
+    return this.#inFormat
+      ? []
+      : [{ type: "toolCall", id: stringMember(call, "toolUseId") ?? "", name }];
+  }
+
+  #delta(delta: JsonObject): readonly AnswerEvent[] {
+    const text = stringMember(delta, "text");
+    if (text !== undefined) return [{ type: "text", text }];
+    const call = delta["toolUse"];
+    if (isJsonObject(call)) {
+      return this.#input(stringMember(call, "input") ?? "");
+    }
+    const reasoning = objectOf(delta, "reasoningContent");
+    const thought = stringMember(reasoning, "text");
+    if (thought !== undefined) return [{ type: "thinking", text: thought }];
+    const signature = stringMember(reasoning, "signature");
+    return signature === undefined ? [] : [{ type: "signature", signature }];
+  }
+
+  #input(json: string): readonly AnswerEvent[] {
+    if (json === "") return [];
+    return [
+      this.#inFormat
+        ? { type: "text", text: json }
+        : { type: "toolInput", json },
+    ];
+  }
+
+  #finishOf(answer: JsonObject): AnswerEvent {
+    const reason = stringMember(answer, "stopReason") ?? "end_turn";
+    return {
+      type: "finish",
+      reason: this.#hasFormat && reason === "tool_use"
+        ? "stop"
+        : finishReasons.get(reason) ?? "stop",
+    };
+  }
+}
+
+function usageOf(answer: JsonObject): readonly AnswerEvent[] {
+  const usage = objectOf(answer, "usage");
+  const cachedInput = countOf(usage, "cacheReadInputTokens");
+  const cacheWrite = countOf(usage, "cacheWriteInputTokens");
+  return [{
+    type: "usage",
+    usage: {
+      input: countOf(usage, "inputTokens") + cachedInput + cacheWrite,
+      cachedInput,
+      cacheWrite,
+      output: countOf(usage, "outputTokens"),
+      reasoning: undefined,
+    },
+  }];
+}

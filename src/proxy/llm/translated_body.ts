@@ -1,0 +1,131 @@
+import { GrowingBuffer } from "../../base/bytes.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { isJsonObject, parseJson } from "../../base/json.ts";
+import type { Body } from "../../http/body.ts";
+import { AwsEventStream } from "../../llm/format/aws_event_stream.ts";
+import {
+  firstEventEnd,
+  readEventData,
+} from "../../llm/format/server_sent_events.ts";
+import { UnknownAnswerError } from "../../llm/translation/answer_fields.ts";
+import type { AnswerEvent } from "../../llm/translation/conversation.ts";
+import type { Translation } from "../../llm/translation/translation.ts";
+
+/** An event of a provider is a few words; a longer one is not held. */
+const MAX_EVENT_BYTES = 4 * 1024 * 1024;
+
+/** A stream of a provider in the form of the client's API, event by event. */
+export class TranslatedBody implements Body {
+  readonly length = undefined;
+  readonly trailers = undefined;
+  readonly #source: Body;
+  readonly #translation: Pick<Translation, "reader" | "writer">;
+  readonly #decoder: { push(bytes: Uint8Array): void };
+  #text = "";
+  /** The provider said that the answer is complete, or why it failed. */
+  #isComplete = false;
+  #isOver = false;
+
+  /** @param contentType Of the provider's response. */
+  constructor(
+    source: Body,
+    contentType: string,
+    translation: Pick<Translation, "reader" | "writer">,
+  ) {
+    this.#source = source;
+    this.#translation = translation;
+    const onData = (data: string) => this.#take(data);
+    this.#decoder = contentType.startsWith("application/vnd.amazon.eventstream")
+      ? new AwsEventStream((payload) =>
+        onData(new TextDecoder().decode(payload))
+      )
+      : new ServerSentEvents(onData);
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    while (this.#text === "" && !this.#isOver) {
+      const chunk = await this.#source.read();
+      try {
+        if (chunk === undefined) this.#end();
+        else this.#decoder.push(chunk);
+      } catch (error) {
+        this.#source.cancel(error);
+        throw toInvalidResponse(error);
+      }
+    }
+    if (this.#text === "") return undefined;
+    const text = this.#text;
+    this.#text = "";
+    return new TextEncoder().encode(text);
+  }
+
+  cancel(reason: unknown): void {
+    this.#isOver = true;
+    this.#source.cancel(reason);
+  }
+
+  #take(data: string): void {
+    if (data === "" || data.trim() === "[DONE]") return;
+    const event = parseJson(data);
+    if (!isJsonObject(event)) throw new UnknownAnswerError("no JSON object");
+    this.#write(this.#translation.reader.event(event));
+  }
+
+  #write(events: readonly AnswerEvent[]): void {
+    for (const event of events) {
+      if (event.type === "finish" || event.type === "error") {
+        this.#isComplete = true;
+      }
+      this.#text += this.#translation.writer.event(event);
+    }
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#write(this.#translation.reader.end());
+    if (!this.#isComplete) {
+      throw new GatewayError(
+        "upstream_closed",
+        "upstream",
+        "The stream of the provider ended before the answer was complete",
+      );
+    }
+    this.#text += this.#translation.writer.end();
+  }
+}
+
+/** Converts an error of reading an answer. */
+export function toInvalidResponse(error: unknown): unknown {
+  if (!(error instanceof UnknownAnswerError)) return error;
+  return new GatewayError(
+    "llm_response_invalid",
+    "upstream",
+    `Cannot translate the answer of the provider: ${error.message}`,
+  );
+}
+
+/** Splits a stream into the data of its events. */
+class ServerSentEvents {
+  readonly #pending = new GrowingBuffer();
+  readonly #onData: (data: string) => void;
+
+  constructor(onData: (data: string) => void) {
+    this.#onData = onData;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#pending.append(bytes);
+    const { view } = this.#pending;
+    let done = 0;
+    for (;;) {
+      const end = firstEventEnd(view.subarray(done), 0);
+      if (end < 0) break;
+      this.#onData(readEventData(view.subarray(done, done + end)));
+      done += end;
+    }
+    this.#pending.discard(done);
+    if (this.#pending.length > MAX_EVENT_BYTES) {
+      throw new UnknownAnswerError("an event that is too long");
+    }
+  }
+}

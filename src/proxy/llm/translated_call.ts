@@ -1,0 +1,190 @@
+import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { JsonProblem } from "../../base/json/json_ambiguity.ts";
+import { readJson } from "../../base/json/json_reader.ts";
+import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
+import { BytesBody, textBody } from "../../http/body.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { modelOf } from "../../llm/llm_target.ts";
+import { writeLlmError } from "../../llm/providers/llm_error.ts";
+import type { LlmFamily, LlmOperation } from "../../llm/providers/operation.ts";
+import { UnknownAnswerError } from "../../llm/translation/answer_fields.ts";
+import { UntranslatableError } from "../../llm/translation/conversation.ts";
+import {
+  readErrorMessage,
+  translate,
+  type Translation,
+} from "../../llm/translation/translation.ts";
+import { removeContentHeaders } from "../../policy/expressions/message_body.ts";
+import { peekBody } from "../../policy/expressions/peeked_body.ts";
+import { invalidRequest, readBytes } from "./llm_body.ts";
+import { checkResponse, type LlmCall, sendAuthorized } from "./llm_call.ts";
+import { toInvalidResponse, TranslatedBody } from "./translated_body.ts";
+
+/** A whole answer is a few hundred kilobytes at most. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+const checked = new JsonSelection({ model: WHOLE, stream: WHOLE });
+
+/**
+ * Sends a request to a provider that has no such API: translated to an API of the provider, and the answer back.
+ * @throws {LlmApiError} `llm_request_invalid` when something in the request has no counterpart there; the message names it.
+ */
+export async function sendTranslated(
+  call: LlmCall,
+  operation: LlmOperation,
+): Promise<ResponseMessage> {
+  const { target } = call;
+  const { provider, place } = target;
+  const { family } = operation;
+  const body = withConfigured(call, await readBody(call, family));
+  const requested = body["model"];
+  const model = modelOf(
+    target,
+    typeof requested === "string" ? requested : undefined,
+  );
+  const targetFamily = provider.translatesTo(model);
+  const api = provider.apis[targetFamily];
+  const translation = translateOrReject(call, operation, {
+    body,
+    model,
+    targetFamily,
+  });
+  const { stream: streaming, query } = translation;
+  const own = { ...place, operation: translation.operation, model, streaming };
+  const path = api?.path(own) ?? "";
+  const bytes = new TextEncoder().encode(
+    JSON.stringify(adapted(call, translation.body, targetFamily)),
+  );
+  const response = await sendAuthorized(
+    call,
+    { method: "POST", target: path + query, acceptEncoding: "identity" },
+    new BytesBody(bytes),
+    bytes,
+  );
+  return await translateResponse(
+    checkResponse(call, family, response),
+    translation,
+    family,
+  );
+}
+
+async function readBody(
+  call: LlmCall,
+  family: LlmFamily,
+): Promise<JsonObject> {
+  const bytes = await readBytes(call, family);
+  try {
+    // Checks it in steps; what is written for the provider is no longer ambiguous.
+    await readJson(bytes, checked);
+    const body = parseJson(new TextDecoder().decode(bytes));
+    if (isJsonObject(body)) return body;
+  } catch (error) {
+    if (!(error instanceof JsonProblem)) throw error;
+    throw invalidRequest(family, `Cannot read the body: ${error.message}`);
+  }
+  throw invalidRequest(family, "Cannot read the body: it is no object");
+}
+
+function withConfigured(
+  { target: { changes: { defaults, overrides } } }: LlmCall,
+  body: JsonObject,
+): JsonObject {
+  return { ...defaults, ...body, ...overrides };
+}
+
+function translateOrReject(
+  { clock, requestId }: LlmCall,
+  operation: LlmOperation,
+  { body, model, targetFamily }: {
+    readonly body: JsonObject;
+    readonly model: string | undefined;
+    readonly targetFamily: LlmFamily;
+  },
+): Translation {
+  try {
+    return translate(operation, body, {
+      target: targetFamily,
+      model,
+      id: requestId,
+      now: clock.now(),
+    });
+  } catch (error) {
+    if (!(error instanceof UntranslatableError)) throw error;
+    throw invalidRequest(operation.family, error.message);
+  }
+}
+
+/** Makes the body that of this provider: some have the model in the path, or another name for the limit of the output. */
+function adapted(
+  { target: { provider } }: LlmCall,
+  body: JsonObject,
+  family: LlmFamily,
+): JsonObject {
+  const { model, max_tokens: limit, ...rest } = body;
+  const api = provider.apis[family];
+  const name = family === "openai"
+    ? provider.outputLimit ?? "max_tokens"
+    : "max_tokens";
+  return {
+    ...(model !== undefined && api?.hasModelInPath !== true && { model }),
+    ...rest,
+    ...(limit !== undefined && { [name]: limit }),
+    ...api?.replacesModel,
+  };
+}
+
+async function translateResponse(
+  response: ResponseMessage,
+  translation: Translation,
+  family: LlmFamily,
+): Promise<ResponseMessage> {
+  const { headers, status, body } = response;
+  const contentType = headers.get("content-type") ?? "";
+  removeContentHeaders(headers);
+  headers.delete("content-type");
+  if (status >= 400) return await translateError(response, family);
+  if (translation.stream && body !== undefined) {
+    headers.set("content-type", "text/event-stream");
+    response.body = new TranslatedBody(body, contentType, translation);
+    return response;
+  }
+  headers.set("content-type", "application/json");
+  const text = await readText(response, MAX_ANSWER_BYTES);
+  const answer = text === undefined ? undefined : parseJson(text);
+  try {
+    if (!isJsonObject(answer)) throw new UnknownAnswerError("no JSON object");
+    const events = translation.reader.whole(answer);
+    response.body = textBody(JSON.stringify(translation.writer.whole(events)));
+    return response;
+  } catch (error) {
+    throw toInvalidResponse(error);
+  }
+}
+
+/** Only Anthropic has this status, for an overloaded API. */
+const OVERLOADED = 529;
+const UNAVAILABLE = 503;
+
+async function translateError(
+  response: ResponseMessage,
+  family: LlmFamily,
+): Promise<ResponseMessage> {
+  const { headers } = response;
+  const text = await readText(response, MAX_ERROR_BYTES) ?? "";
+  const status = response.status === OVERLOADED ? UNAVAILABLE : response.status;
+  const message = readErrorMessage(text) ??
+    `The provider returned ${response.status}`;
+  const body = writeLlmError(family, { status, message, code: null });
+  headers.set("content-type", "application/json");
+  return { status, headers, body: textBody(JSON.stringify(body)) };
+}
+
+async function readText(
+  response: ResponseMessage,
+  maxBytes: number,
+): Promise<string | undefined> {
+  const bytes = await peekBody(response, maxBytes);
+  if (bytes === undefined) response.body?.cancel("too long");
+  return bytes && new TextDecoder().decode(bytes);
+}

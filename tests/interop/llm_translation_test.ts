@@ -1,0 +1,684 @@
+import Anthropic from "@anthropic-ai/sdk";
+import assert from "node:assert/strict";
+import { GoogleGenAI } from "@google/genai";
+import OpenAI from "openai";
+import { startTestGateway } from "../harness/gateway.ts";
+import { awsEventStream, eventStream } from "../harness/llm_answers.ts";
+import {
+  type ProviderRequestSeen,
+  type ProviderServer,
+  startProvider,
+} from "../harness/provider_server.ts";
+
+const tools = [{
+  type: "function" as const,
+  function: {
+    name: "get_weather",
+    description: "Weather of a city",
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" } },
+      required: ["city"],
+    },
+  },
+}];
+
+interface Target {
+  readonly provider: string;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly path: string;
+  readonly streamPath: string;
+  readonly text: unknown;
+  readonly textStream: () => Response;
+  readonly call: unknown;
+  readonly callStream: () => Response;
+}
+
+const anthropicUsage = {
+  input_tokens: 4,
+  cache_read_input_tokens: 8,
+  cache_creation_input_tokens: 2,
+  output_tokens: 5,
+};
+const anthropicStart = {
+  type: "message_start",
+  message: {
+    ...{ id: "msg_1", type: "message", role: "assistant", model: "claude" },
+    ...{ content: [], stop_reason: null, stop_sequence: null },
+    usage: { ...anthropicUsage, output_tokens: 1 },
+  },
+};
+const converseUsage = {
+  inputTokens: 4,
+  cacheReadInputTokens: 8,
+  cacheWriteInputTokens: 2,
+  outputTokens: 5,
+  totalTokens: 19,
+};
+const geminiUsage = {
+  promptTokenCount: 14,
+  cachedContentTokenCount: 8,
+  candidatesTokenCount: 3,
+  thoughtsTokenCount: 2,
+  totalTokenCount: 19,
+};
+
+function anthropicMessage(content: unknown, reason: string) {
+  return {
+    ...{ id: "msg_1", type: "message", role: "assistant", model: "claude" },
+    ...{ content, stop_reason: reason, stop_sequence: null },
+    usage: anthropicUsage,
+  };
+}
+
+function geminiAnswer(parts: unknown, finishReason?: string) {
+  return {
+    candidates: [{
+      content: { role: "model", parts },
+      ...(finishReason && { finishReason }),
+    }],
+    modelVersion: "gemini",
+    responseId: "r1",
+    ...(finishReason && { usageMetadata: geminiUsage }),
+  };
+}
+
+const targets: readonly Target[] = [
+  {
+    provider: "Anthropic",
+    path: "/v1/messages",
+    streamPath: "/v1/messages",
+    text: anthropicMessage([{ type: "text", text: "Hello there" }], "end_turn"),
+    textStream: () =>
+      eventStream([
+        anthropicStart,
+        {
+          type: "content_block_start",
+          index: 0,
+          content_block: { type: "text", text: "" },
+        },
+        { type: "ping" },
+        ...["Hello", " there"].map((text) => ({
+          type: "content_block_delta",
+          index: 0,
+          delta: { type: "text_delta", text },
+        })),
+        { type: "content_block_stop", index: 0 },
+        {
+          type: "message_delta",
+          delta: { stop_reason: "end_turn", stop_sequence: null },
+          usage: { output_tokens: 5 },
+        },
+        { type: "message_stop" },
+      ]),
+    call: anthropicMessage([{
+      ...{ type: "tool_use", id: "t1", name: "get_weather" },
+      input: { city: "Oslo" },
+    }], "tool_use"),
+    callStream: () =>
+      eventStream([
+        anthropicStart,
+        {
+          type: "content_block_start",
+          index: 0,
+          content_block: {
+            ...{ type: "tool_use", id: "t1", name: "get_weather", input: {} },
+          },
+        },
+        ...['{"city":', '"Oslo"}'].map((json) => ({
+          type: "content_block_delta",
+          index: 0,
+          delta: { type: "input_json_delta", partial_json: json },
+        })),
+        { type: "content_block_stop", index: 0 },
+        {
+          type: "message_delta",
+          delta: { stop_reason: "tool_use", stop_sequence: null },
+          usage: { output_tokens: 5 },
+        },
+        { type: "message_stop" },
+      ]),
+  },
+  {
+    provider: "Gemini",
+    path: "/v1beta/models/model-1:generateContent",
+    streamPath: "/v1beta/models/model-1:streamGenerateContent?alt=sse",
+    text: geminiAnswer([{ text: "Hello there" }], "STOP"),
+    textStream: () =>
+      eventStream([
+        geminiAnswer([{ text: "Hello" }]),
+        geminiAnswer([{ text: " there" }], "STOP"),
+      ]),
+    call: geminiAnswer([{
+      functionCall: { id: "t1", name: "get_weather", args: { city: "Oslo" } },
+    }], "STOP"),
+    callStream: () =>
+      eventStream([geminiAnswer([{
+        functionCall: { id: "t1", name: "get_weather", args: { city: "Oslo" } },
+      }], "STOP")]),
+  },
+  {
+    provider: "Bedrock",
+    settings: { region: "us-east-1" },
+    path: "/model/model-1/converse",
+    streamPath: "/model/model-1/converse-stream",
+    text: {
+      output: {
+        message: { role: "assistant", content: [{ text: "Hello there" }] },
+      },
+      stopReason: "end_turn",
+      usage: converseUsage,
+    },
+    textStream: () =>
+      awsEventStream([
+        ["messageStart", { role: "assistant" }],
+        ...["Hello", " there"].map((text) =>
+          ["contentBlockDelta", {
+            contentBlockIndex: 0,
+            delta: { text },
+          }] as const
+        ),
+        ["contentBlockStop", { contentBlockIndex: 0 }],
+        ["messageStop", { stopReason: "end_turn" }],
+        ["metadata", { usage: converseUsage, metrics: { latencyMs: 1 } }],
+      ]),
+    call: {
+      output: {
+        message: {
+          role: "assistant",
+          content: [{
+            toolUse: {
+              toolUseId: "t1",
+              name: "get_weather",
+              input: { city: "Oslo" },
+            },
+          }],
+        },
+      },
+      stopReason: "tool_use",
+      usage: converseUsage,
+    },
+    callStream: () =>
+      awsEventStream([
+        ["messageStart", { role: "assistant" }],
+        ["contentBlockStart", {
+          contentBlockIndex: 0,
+          start: { toolUse: { toolUseId: "t1", name: "get_weather" } },
+        }],
+        ...['{"city":', '"Oslo"}'].map((input) =>
+          ["contentBlockDelta", {
+            contentBlockIndex: 0,
+            delta: { toolUse: { input } },
+          }] as const
+        ),
+        ["contentBlockStop", { contentBlockIndex: 0 }],
+        ["messageStop", { stopReason: "tool_use" }],
+        ["metadata", { usage: converseUsage, metrics: { latencyMs: 1 } }],
+      ]),
+  },
+];
+
+interface Translating extends AsyncDisposable {
+  readonly provider: ProviderServer;
+  readonly openai: OpenAI;
+  readonly anthropic: Anthropic;
+}
+
+async function openTranslating(
+  name: string,
+  settings: Readonly<Record<string, unknown>> | undefined,
+  respond: (request: ProviderRequestSeen) => Response,
+): Promise<Translating> {
+  await using opening = new AsyncDisposableStack();
+  const provider = opening.use(startProvider(respond));
+  const gateway = opening.use(
+    await startTestGateway({
+      routes: [{
+        name: "llm",
+        backends: [{
+          llm: {
+            provider: name,
+            host: provider.host,
+            plainText: true,
+            credentials: { key: "provider-key" },
+            ...settings,
+          },
+        }],
+      }],
+    }),
+  );
+  const open = opening.move();
+  const options = { apiKey: "client-key", maxRetries: 0 };
+  return {
+    provider,
+    openai: new OpenAI({ ...options, baseURL: `${gateway.origin}/v1` }),
+    anthropic: new Anthropic({ ...options, baseURL: gateway.origin }),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+const messages = [
+  { role: "system" as const, content: "Be brief." },
+  { role: "user" as const, content: "Hello" },
+];
+
+for (const target of targets) {
+  const { provider: name, settings } = target;
+
+  Deno.test(`OpenAI's SDK gets text of ${name}, whole`, async () => {
+    await using translating = await openTranslating(
+      name,
+      settings,
+      () => Response.json(target.text),
+    );
+
+    const completion = await translating.openai.chat.completions.create({
+      model: "model-1",
+      messages,
+      max_tokens: 100,
+    });
+
+    const [choice] = completion.choices;
+    assert.equal(choice?.message.content, "Hello there");
+    assert.equal(choice?.finish_reason, "stop");
+    assert.equal(completion.usage?.prompt_tokens, 14);
+    assert.equal(completion.usage?.completion_tokens, 5);
+    assert.equal(completion.usage?.prompt_tokens_details?.cached_tokens, 8);
+    const [seen] = translating.provider.requests;
+    assert.equal(seen?.target, target.path);
+    assert.match(seen?.body ?? "", /Be brief\./);
+  });
+
+  Deno.test(`OpenAI's SDK gets text of ${name}, streamed`, async () => {
+    await using translating = await openTranslating(
+      name,
+      settings,
+      target.textStream,
+    );
+
+    const stream = translating.openai.chat.completions.stream({
+      model: "model-1",
+      messages,
+      stream_options: { include_usage: true },
+    });
+    const completion = await stream.finalChatCompletion();
+
+    const [choice] = completion.choices;
+    assert.equal(choice?.message.content, "Hello there");
+    assert.equal(choice?.finish_reason, "stop");
+    assert.equal(completion.usage?.total_tokens, 19);
+    const [seen] = translating.provider.requests;
+    assert.equal(seen?.target, target.streamPath);
+  });
+
+  for (const how of ["whole", "streamed"] as const) {
+    Deno.test(`OpenAI's SDK runs tools with ${name}, ${how}`, async () => {
+      await using translating = await openTranslating(
+        name,
+        settings,
+        ({ body }) => {
+          const isAnswered = body.includes("12 degrees");
+          if (how === "whole") {
+            return Response.json(isAnswered ? target.text : target.call);
+          }
+          return isAnswered ? target.textStream() : target.callStream();
+        },
+      );
+      const { completions } = translating.openai.chat;
+      const ask = (messages: OpenAI.Chat.ChatCompletionMessageParam[]) => {
+        const body = { model: "model-1", messages, tools };
+        return how === "whole"
+          ? completions.create(body)
+          : completions.stream(body).finalChatCompletion();
+      };
+
+      const first = await ask(messages);
+      const [choice] = first.choices;
+      assert(choice !== undefined);
+      const [call] = choice.message.tool_calls ?? [];
+      assert(call?.type === "function");
+      const second = await ask([...messages, choice.message, {
+        role: "tool",
+        tool_call_id: call.id,
+        content: "12 degrees",
+      }]);
+
+      assert.equal(choice.finish_reason, "tool_calls");
+      assert.equal(call.id, "t1");
+      assert.equal(call.function.name, "get_weather");
+      assert.deepEqual(JSON.parse(call.function.arguments), { city: "Oslo" });
+      assert.equal(second.choices[0]?.message.content, "Hello there");
+      const sent = translating.provider.requests[1]?.body ?? "";
+      assert.match(sent, /get_weather.*12 degrees/);
+    });
+  }
+
+  if (name === "Anthropic") continue;
+
+  for (const how of ["whole", "streamed"] as const) {
+    Deno.test(`Anthropic's SDK uses ${name}, ${how}`, async () => {
+      await using translating = await openTranslating(
+        name,
+        settings,
+        ({ body }) => {
+          const isAnswered = body.includes("12 degrees");
+          if (how === "whole") {
+            return Response.json(isAnswered ? target.text : target.call);
+          }
+          return isAnswered ? target.textStream() : target.callStream();
+        },
+      );
+      const ask = (messages: Anthropic.MessageParam[]) => {
+        const body = {
+          model: "model-1",
+          max_tokens: 100,
+          system: "Be brief.",
+          messages,
+          tools: [{
+            name: "get_weather",
+            input_schema: { type: "object" as const },
+          }],
+        };
+        return how === "whole"
+          ? translating.anthropic.messages.create(body)
+          : translating.anthropic.messages.stream(body).finalMessage();
+      };
+
+      const user = { role: "user" as const, content: "Hello" };
+      const first = await ask([user]);
+      const [call] = first.content;
+      assert(call?.type === "tool_use");
+      const second = await ask([
+        user,
+        { role: "assistant", content: first.content },
+        {
+          role: "user",
+          content: [{
+            type: "tool_result",
+            tool_use_id: call.id,
+            content: "12 degrees",
+          }],
+        },
+      ]);
+
+      assert.equal(first.stop_reason, "tool_use");
+      assert.deepEqual(call.input, { city: "Oslo" });
+      assert.equal(second.stop_reason, "end_turn");
+      const [text] = second.content;
+      assert(text?.type === "text");
+      assert.equal(text.text, "Hello there");
+      assert.equal(second.usage.output_tokens, 5);
+      assert.equal(second.usage.cache_read_input_tokens, 8);
+    });
+  }
+}
+
+const completion = {
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model: "gpt",
+  choices: [{
+    index: 0,
+    finish_reason: "stop",
+    message: { role: "assistant", content: "Hello there", refusal: null },
+  }],
+  usage: {
+    prompt_tokens: 14,
+    completion_tokens: 5,
+    total_tokens: 19,
+    prompt_tokens_details: { cached_tokens: 8 },
+  },
+};
+
+for (
+  const [name, settings, path, limit] of [
+    ["OpenAI", {}, "/v1/chat/completions", "max_completion_tokens"],
+    ["OpenAICompatible", {}, "/v1/chat/completions", "max_tokens"],
+  ] as const
+) {
+  Deno.test(`Anthropic's SDK uses ${name}`, async () => {
+    await using translating = await openTranslating(
+      name,
+      settings,
+      () => Response.json(completion),
+    );
+
+    const message = await translating.anthropic.messages.create({
+      model: "gpt",
+      max_tokens: 50,
+      messages: [{ role: "user", content: "Hello" }],
+    });
+
+    assert.deepEqual(message.content, [{ type: "text", text: "Hello there" }]);
+    assert.equal(message.usage.input_tokens, 6);
+    assert.equal(message.usage.cache_read_input_tokens, 8);
+    const [seen] = translating.provider.requests;
+    assert.equal(seen?.target, path);
+    assert.deepEqual(JSON.parse(seen?.body ?? ""), {
+      model: "gpt",
+      messages: [{ role: "user", content: "Hello" }],
+      [limit]: 50,
+    });
+  });
+}
+
+Deno.test("Anthropic's SDK streams from OpenAI", async () => {
+  const chunk = (delta: unknown, reason: string | null = null) => ({
+    ...{ id: "chatcmpl-1", object: "chat.completion.chunk", model: "gpt" },
+    choices: [{ index: 0, delta, finish_reason: reason }],
+  });
+  await using translating = await openTranslating(
+    "OpenAI",
+    {},
+    () =>
+      eventStream([
+        chunk({ role: "assistant", content: "" }),
+        chunk({ content: "Hello" }),
+        chunk({
+          tool_calls: [{
+            index: 0,
+            id: "t1",
+            type: "function",
+            function: { name: "get_weather", arguments: "" },
+          }],
+        }),
+        chunk({ tool_calls: [{ index: 0, function: { arguments: "{}" } }] }),
+        chunk({}, "tool_calls"),
+        { ...chunk({}), choices: [], usage: completion.usage },
+      ]),
+  );
+
+  const message = await translating.anthropic.messages.stream({
+    model: "gpt",
+    max_tokens: 50,
+    messages: [{ role: "user", content: "Hello" }],
+  }).finalMessage();
+
+  assert.deepEqual(message.content, [
+    { type: "text", text: "Hello" },
+    { type: "tool_use", id: "t1", name: "get_weather", input: {} },
+  ]);
+  assert.equal(message.stop_reason, "tool_use");
+  assert.equal(message.usage.output_tokens, 5);
+});
+
+Deno.test("OpenAI's SDK gets JSON in a format from Anthropic", async () => {
+  await using translating = await openTranslating(
+    "Anthropic",
+    {},
+    () =>
+      Response.json(anthropicMessage([{
+        ...{ type: "tool_use", id: "t1", name: "answer_as_json" },
+        input: { a: 1 },
+      }], "tool_use")),
+  );
+
+  const { choices: [choice] } = await translating.openai.chat.completions
+    .create({
+      model: "claude",
+      messages,
+      response_format: { type: "json_object" },
+    });
+
+  assert.equal(choice?.message.content, '{"a":1}');
+  assert.equal(choice?.finish_reason, "stop");
+  assert.equal(choice?.message.tool_calls, undefined);
+});
+
+for (
+  const [name, settings, body, status, expected] of [
+    [
+      "Anthropic",
+      {},
+      {
+        type: "error",
+        error: { type: "overloaded_error", message: "Overloaded" },
+      },
+      529,
+      [503, "Overloaded"],
+    ],
+    [
+      "Gemini",
+      {},
+      {
+        error: { code: 400, message: "Bad schema", status: "INVALID_ARGUMENT" },
+      },
+      400,
+      [400, "Bad schema"],
+    ],
+    ["Bedrock", { region: "us-east-1" }, { message: "Too many tokens" }, 429, [
+      429,
+      "Too many tokens",
+    ]],
+  ] as const
+) {
+  Deno.test(`OpenAI's SDK gets errors of ${name} in its own form`, async () => {
+    await using translating = await openTranslating(
+      name,
+      settings,
+      () => Response.json(body, { status }),
+    );
+
+    const failing = translating.openai.chat.completions.create({
+      model: "m",
+      messages,
+    });
+
+    await assert.rejects(failing, (error) => {
+      assert(error instanceof OpenAI.APIError);
+      assert.equal(error.status, expected[0]);
+      assert.ok(error.message.includes(expected[1]), error.message);
+      return true;
+    });
+  });
+}
+
+Deno.test("OpenAI's SDK gets an error in the middle of a stream", async () => {
+  await using translating = await openTranslating(
+    "Anthropic",
+    {},
+    () =>
+      eventStream([anthropicStart, {
+        type: "error",
+        error: { type: "overloaded_error", message: "Overloaded" },
+      }]),
+  );
+
+  const stream = await translating.openai.chat.completions.create({
+    model: "m",
+    messages,
+    stream: true,
+  });
+
+  await assert.rejects(Array.fromAsync(stream), /Overloaded/);
+});
+
+Deno.test("OpenAI's SDK learns which field has no counterpart", async () => {
+  await using translating = await openTranslating(
+    "Anthropic",
+    {},
+    () => Response.json({}),
+  );
+
+  const failing = translating.openai.chat.completions.create({
+    model: "m",
+    messages,
+    logit_bias: { 5: 1 },
+  });
+
+  await assert.rejects(failing, (error) => {
+    assert(error instanceof OpenAI.BadRequestError);
+    assert.equal(error.code, "llm_request_invalid");
+    assert.match(error.message, /"logit_bias" has no counterpart/);
+    return true;
+  });
+  assert.deepEqual(translating.provider.requests, []);
+});
+
+const geminiPrompt = { model: "gemini-2.5-flash", contents: "Hello" };
+
+Deno.test("Google's SDK gets the same through the gateway as directly", async () => {
+  const answer = geminiAnswer([{ text: "Hello there" }], "STOP");
+  await using translating = await openTranslating(
+    "Gemini",
+    {},
+    ({ target }) =>
+      target.includes("stream") ? eventStream([answer]) : Response.json(answer),
+  );
+  const { provider, openai } = translating;
+  const results = [];
+  for (
+    const baseUrl of [`http://${provider.host}`, new URL(openai.baseURL).origin]
+  ) {
+    const google = new GoogleGenAI({
+      apiKey: "client-key",
+      httpOptions: { baseUrl },
+    });
+    const whole = await google.models.generateContent(geminiPrompt);
+    const chunks = await google.models.generateContentStream(geminiPrompt);
+    const texts = await Array.fromAsync(chunks, ({ text }) => text);
+    results.push([whole.text, whole.usageMetadata, texts]);
+  }
+
+  assert.deepEqual(results[1], results[0]);
+  const keys = provider.requests.map(({ headers }) =>
+    headers.get("x-goog-api-key")
+  );
+  assert.deepEqual(keys, [
+    ...["client-key", "client-key"],
+    ...["provider-key", "provider-key"],
+  ]);
+});
+
+for (const target of targets) {
+  const { provider: name, settings } = target;
+
+  Deno.test(`a budget is charged what ${name} reports for a translated stream`, async () => {
+    await using provider = startProvider(target.textStream);
+    await using gateway = await startTestGateway({
+      routes: [{
+        name: "llm",
+        policies: { rateLimit: { local: [{ tokens: 100, unit: "Hours" }] } },
+        backends: [{
+          llm: {
+            ...{ provider: name, host: provider.host, plainText: true },
+            ...settings,
+          },
+        }],
+      }],
+    });
+
+    const request = () =>
+      fetch(`${gateway.origin}/v1/chat/completions`, {
+        method: "POST",
+        body: JSON.stringify({ model: "m", messages, stream: true }),
+      });
+    const first = await (await request()).text();
+    const second = await request();
+    await second.body?.cancel();
+
+    assert.doesNotMatch(first, /"usage":\{/);
+    assert.equal(second.headers.get("x-ratelimit-remaining"), "81");
+  });
+}

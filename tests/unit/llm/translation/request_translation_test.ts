@@ -1,0 +1,373 @@
+import assert from "node:assert/strict";
+import type { LlmFamily } from "../../../../src/llm/providers/operation.ts";
+import { translate } from "../../../../src/llm/translation/translation.ts";
+
+const chat = { family: "openai", name: "chat/completions" } as const;
+const messages = { family: "anthropic", name: "messages" } as const;
+const options = { model: undefined, id: "id-1", now: 0 };
+
+function fromChat(target: LlmFamily, body: Readonly<Record<string, unknown>>) {
+  const request = { model: "m", messages: [], ...body };
+  return translate(chat, request, { ...options, target }).body;
+}
+
+const image = "data:image/png;base64,iVBORw0KGgo=";
+const conversation = {
+  messages: [
+    { role: "system", content: "Be brief." },
+    {
+      role: "user",
+      content: [{ type: "text", text: "What is this?" }, {
+        type: "image_url",
+        image_url: { url: image },
+      }],
+    },
+    {
+      role: "assistant",
+      content: "A picture.",
+      reasoning_content: "Hm.",
+      thinking_blocks: [{ type: "thinking", thinking: "Hm.", signature: "s1" }],
+      tool_calls: [{
+        id: "t1",
+        type: "function",
+        function: { name: "look", arguments: '{"at":1}' },
+        extra_content: { google: { thought_signature: "g1" } },
+      }],
+    },
+    { role: "tool", tool_call_id: "t1", content: "a cat" },
+    { role: "user", content: "So?" },
+  ],
+  tools: [{
+    type: "function",
+    function: { name: "look", parameters: { type: "object" } },
+  }],
+  tool_choice: "required",
+  max_completion_tokens: 50,
+  temperature: 0.5,
+  top_p: 0.9,
+  stop: "END",
+};
+
+Deno.test("a conversation becomes Anthropic's", () => {
+  assert.deepEqual(fromChat("anthropic", { ...conversation, user: "u1" }), {
+    model: "m",
+    max_tokens: 50,
+    system: [{ type: "text", text: "Be brief." }],
+    messages: [
+      {
+        role: "user",
+        content: [{ type: "text", text: "What is this?" }, {
+          type: "image",
+          source: {
+            type: "base64",
+            media_type: "image/png",
+            data: "iVBORw0KGgo=",
+          },
+        }],
+      },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "Hm.", signature: "s1" },
+          { type: "text", text: "A picture." },
+          { type: "tool_use", id: "t1", name: "look", input: { at: 1 } },
+        ],
+      },
+      {
+        role: "user",
+        content: [{
+          type: "tool_result",
+          tool_use_id: "t1",
+          content: [{ type: "text", text: "a cat" }],
+        }, { type: "text", text: "So?" }],
+      },
+    ],
+    tools: [{ name: "look", input_schema: { type: "object" } }],
+    tool_choice: { type: "any" },
+    temperature: 0.5,
+    top_p: 0.9,
+    stop_sequences: ["END"],
+    metadata: { user_id: "u1" },
+  });
+});
+
+Deno.test("a conversation becomes Gemini's", () => {
+  assert.deepEqual(fromChat("gemini", { ...conversation, seed: 7 }), {
+    contents: [
+      {
+        role: "user",
+        parts: [{ text: "What is this?" }, {
+          inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" },
+        }],
+      },
+      {
+        role: "model",
+        parts: [{ text: "A picture." }, {
+          functionCall: { name: "look", args: { at: 1 } },
+          thoughtSignature: "g1",
+        }],
+      },
+      {
+        role: "user",
+        parts: [{
+          functionResponse: { name: "look", response: { result: "a cat" } },
+        }, { text: "So?" }],
+      },
+    ],
+    systemInstruction: { parts: [{ text: "Be brief." }] },
+    tools: [{
+      functionDeclarations: [{
+        name: "look",
+        parametersJsonSchema: { type: "object" },
+      }],
+    }],
+    toolConfig: { functionCallingConfig: { mode: "ANY" } },
+    generationConfig: {
+      maxOutputTokens: 50,
+      temperature: 0.5,
+      topP: 0.9,
+      seed: 7,
+      stopSequences: ["END"],
+    },
+  });
+});
+
+Deno.test("a conversation becomes Bedrock's", () => {
+  assert.deepEqual(fromChat("bedrock", conversation), {
+    messages: [
+      {
+        role: "user",
+        content: [{ text: "What is this?" }, {
+          image: { format: "png", source: { bytes: "iVBORw0KGgo=" } },
+        }],
+      },
+      {
+        role: "assistant",
+        content: [
+          {
+            reasoningContent: {
+              reasoningText: { text: "Hm.", signature: "s1" },
+            },
+          },
+          { text: "A picture." },
+          { toolUse: { toolUseId: "t1", name: "look", input: { at: 1 } } },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          { toolResult: { toolUseId: "t1", content: [{ text: "a cat" }] } },
+          { text: "So?" },
+        ],
+      },
+    ],
+    system: [{ text: "Be brief." }],
+    inferenceConfig: {
+      maxTokens: 50,
+      temperature: 0.5,
+      topP: 0.9,
+      stopSequences: ["END"],
+    },
+    toolConfig: {
+      tools: [{
+        toolSpec: { name: "look", inputSchema: { json: { type: "object" } } },
+      }],
+      toolChoice: { any: {} },
+    },
+  });
+});
+
+Deno.test("Anthropic's messages become a chat of OpenAI", () => {
+  const { body } = translate(messages, {
+    model: "m",
+    max_tokens: 10,
+    system: [{
+      type: "text",
+      text: "Be brief.",
+      cache_control: { type: "ephemeral" },
+    }],
+    messages: [
+      {
+        role: "user",
+        content: [{
+          type: "image",
+          source: { type: "base64", media_type: "image/png", data: "iVBO" },
+        }],
+      },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "Hm.", signature: "s1" },
+          { type: "tool_use", id: "t1", name: "look", input: { at: 1 } },
+        ],
+      },
+      {
+        role: "user",
+        content: [{
+          type: "tool_result",
+          tool_use_id: "t1",
+          is_error: true,
+          content: "no eyes",
+        }],
+      },
+    ],
+    tools: [{ name: "look", input_schema: { type: "object" } }],
+    tool_choice: {
+      type: "tool",
+      name: "look",
+      disable_parallel_tool_use: true,
+    },
+    thinking: { type: "enabled", budget_tokens: 4000 },
+    stream: true,
+  }, { ...options, target: "openai" });
+
+  assert.deepEqual(body, {
+    model: "m",
+    messages: [
+      { role: "system", content: "Be brief." },
+      {
+        role: "user",
+        content: [{
+          type: "image_url",
+          image_url: { url: "data:image/png;base64,iVBO" },
+        }],
+      },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{
+          id: "t1",
+          type: "function",
+          function: { name: "look", arguments: '{"at":1}' },
+        }],
+      },
+      { role: "tool", tool_call_id: "t1", content: "Error: no eyes" },
+    ],
+    tools: [{
+      type: "function",
+      function: { name: "look", parameters: { type: "object" } },
+    }],
+    tool_choice: { type: "function", function: { name: "look" } },
+    parallel_tool_calls: false,
+    max_tokens: 10,
+    reasoning_effort: "medium",
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+});
+
+Deno.test("reasoning gets its tokens, on top of those of the answer", () => {
+  const body = { reasoning_effort: "low", max_completion_tokens: 100 };
+
+  const anthropic = fromChat("anthropic", body);
+  assert.deepEqual(anthropic["thinking"], {
+    type: "enabled",
+    budget_tokens: 1024,
+  });
+  assert.equal(anthropic["max_tokens"], 5120);
+  assert.deepEqual(fromChat("gemini", body)["generationConfig"], {
+    maxOutputTokens: 100,
+    thinkingConfig: { thinkingBudget: 1024, includeThoughts: true },
+  });
+});
+
+const schema = { type: "object", properties: { a: { type: "number" } } };
+const jsonFormat = {
+  response_format: { type: "json_schema", json_schema: { name: "a", schema } },
+};
+
+Deno.test("a format of the answer is Gemini's own, and a tool elsewhere", () => {
+  assert.deepEqual(fromChat("gemini", jsonFormat)["generationConfig"], {
+    responseMimeType: "application/json",
+    responseJsonSchema: schema,
+  });
+  const anthropic = fromChat("anthropic", jsonFormat);
+  assert.deepEqual(anthropic["tool_choice"], {
+    type: "tool",
+    name: "answer_as_json",
+  });
+});
+
+const targets = ["anthropic", "gemini", "bedrock"] as const;
+const refused: readonly (readonly [
+  string,
+  Readonly<Record<string, unknown>>,
+  readonly LlmFamily[],
+])[] = [
+  ["n", { n: 2 }, targets],
+  ["logprobs", { logprobs: true }, targets],
+  ["top_logprobs", { top_logprobs: 2 }, targets],
+  ["logit_bias", { logit_bias: { 1: 5 } }, targets],
+  ["prediction", { prediction: { type: "content", content: "a" } }, targets],
+  ["verbosity", { verbosity: "low" }, targets],
+  ["store", { store: true }, targets],
+  ["modalities", { modalities: ["audio"] }, targets],
+  ["functions", { functions: [] }, targets],
+  ["something_new", { something_new: 1 }, targets],
+  ["seed", { seed: 1 }, ["anthropic", "bedrock"]],
+  ["frequency_penalty", { frequency_penalty: 1 }, ["anthropic", "bedrock"]],
+  ["presence_penalty", { presence_penalty: 1 }, ["anthropic", "bedrock"]],
+  ["temperature", { temperature: 1.5 }, ["anthropic"]],
+  ["user", { user: "u1" }, ["gemini"]],
+  ["reasoning_effort", { reasoning_effort: "high" }, ["bedrock"]],
+  ["messages[0].name", {
+    messages: [{ role: "user", name: "Anna", content: "a" }],
+  }, targets],
+  ["messages[0].content[0].type: input_audio", {
+    messages: [{
+      role: "user",
+      content: [{ type: "input_audio", input_audio: {} }],
+    }],
+  }, targets],
+  ["image_url", {
+    messages: [{
+      role: "user",
+      content: [{ type: "image_url", image_url: { url: "https://a/b.png" } }],
+    }],
+  }, ["gemini", "bedrock"]],
+  ["tools[0].type", { tools: [{ type: "web_search" }] }, targets],
+  ["response_format with tools", {
+    ...jsonFormat,
+    tools: conversation.tools,
+  }, ["anthropic", "bedrock"]],
+  ["messages[1].role", {
+    messages: [{ role: "user", content: "a" }, {
+      role: "system",
+      content: "b",
+    }],
+  }, targets],
+];
+
+for (const [field, body, families] of refused) {
+  for (const target of families) {
+    Deno.test(`"${field}" is refused by name for ${target}`, () => {
+      assert.throws(() => fromChat(target, body), (error) => {
+        assert(error instanceof Error);
+        assert.ok(error.message.includes(`"${field}`), error.message);
+        assert.match(error.message, /has no counterpart/);
+        return true;
+      });
+    });
+  }
+}
+
+for (
+  const [what, body, message] of [
+    ["no messages", { messages: "a" }, /"messages" must be a list/],
+    ["no model", { model: 5 }, /"model" must be a string/],
+    ["a turn that is no object", { messages: [5] }, /"messages\[0\]" must be/],
+    ["arguments that are no JSON", {
+      messages: [{
+        role: "assistant",
+        tool_calls: [{ id: "1", function: { name: "a", arguments: "{" } }],
+      }],
+    }, /"messages\[0\]\.tool_calls\[0\]\.function\.arguments" must be a JSON/],
+    ["a result without its call", {
+      messages: [{ role: "tool", content: "a" }],
+    }, /"messages\[0\]\.tool_call_id" is missing/],
+  ] as const
+) {
+  Deno.test(`a chat with ${what} is an error that names the field`, () => {
+    assert.throws(() => fromChat("anthropic", body), message);
+  });
+}
