@@ -3,6 +3,13 @@ import { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
 import { createAuthority } from "../harness/certificates.ts";
 
 const PORT = 6443;
+/** Address of the bridge that pods are connected to, at which they reach the API server. */
+const BRIDGE_ADDRESS = "10.244.0.1";
+/** Environment of pods with a service account. */
+export const inCluster = {
+  KUBERNETES_SERVICE_HOST: BRIDGE_ADDRESS,
+  KUBERNETES_SERVICE_PORT: String(PORT),
+};
 const ETCD_PORT = 2379;
 const TOKEN = "admin-token";
 const SERVER = `https://127.0.0.1:${PORT}`;
@@ -26,6 +33,7 @@ export async function startApiServer(
   const server = await authority.issueServer([
     "127.0.0.1",
     "10.96.0.1",
+    BRIDGE_ADDRESS,
     "localhost",
     "kubernetes.default.svc",
   ]);
@@ -52,9 +60,9 @@ export async function startApiServer(
   ]);
   start(`${programs}/kube-apiserver`, path("apiserver.log"), [
     `--etcd-servers=http://127.0.0.1:${ETCD_PORT}`,
-    "--bind-address=127.0.0.1",
+    "--bind-address=0.0.0.0",
     `--secure-port=${PORT}`,
-    "--advertise-address=10.244.0.1",
+    `--advertise-address=${BRIDGE_ADDRESS}`,
     "--endpoint-reconciler-type=none",
     `--tls-cert-file=${path("apiserver.crt")}`,
     `--tls-private-key-file=${path("apiserver.key")}`,

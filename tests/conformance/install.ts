@@ -12,13 +12,16 @@ const MANAGER = "tests";
 export async function install(
   api: KubernetesApi,
   texts: readonly string[],
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
 ): Promise<void> {
   const objects = texts.flatMap((text) =>
     parseAllYaml(text).filter(isKubernetesObject)
   );
   for (const object of objects) {
-    await api.apply(pathOf(object), MANAGER, object);
+    if (dryRun) await checkObject(api, object);
+    else await api.apply(pathOf(object), MANAGER, object);
   }
+  if (dryRun) return;
   const definitions = objects.filter(({ kind }) =>
     kind === "CustomResourceDefinition"
   );
@@ -29,13 +32,31 @@ export async function install(
   }
 }
 
+/** Lets the API server validate an object without storing it. Unknown fields are errors. */
+async function checkObject(
+  api: KubernetesApi,
+  object: KubernetesObject,
+): Promise<void> {
+  await api.request({
+    method: "PATCH",
+    path: `${
+      pathOf(object)
+    }?fieldManager=${MANAGER}&dryRun=All&force=true&fieldValidation=Strict`,
+    body: object,
+    contentType: "application/apply-patch+yaml",
+  });
+}
+
 /** Returns the path of an object; its plural is derived from the kind. */
 function pathOf(
   { apiVersion = "v1", kind = "", metadata }: KubernetesObject,
 ): string {
   const root = apiVersion.includes("/") ? "/apis" : "/api";
   const plural = `${
-    kind.toLowerCase().replace(/(s|ch|x)$/, "$1e").replace(/y$/, "ie")
+    kind.toLowerCase().replace(/(s|ch|x)$/, "$1e").replace(
+      /([^aeiou])y$/,
+      "$1ie",
+    )
   }s`;
   const folder = metadata.namespace === undefined
     ? ""

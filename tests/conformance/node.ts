@@ -9,7 +9,13 @@ import {
   type KubernetesObject,
   objectKey,
 } from "../../src/cluster/client/kubernetes_object.ts";
-import { createBridge, listOf, type RunningPod, startPod } from "./pods.ts";
+import {
+  createBridge,
+  listOf,
+  type PodOptions,
+  type RunningPod,
+  startPod,
+} from "./pods.ts";
 
 const NODE = "node-1";
 const MANAGER = "test-node";
@@ -18,11 +24,7 @@ const KUBELET_PORT = 10250;
 const MERGE_PATCH = "application/merge-patch+json";
 
 /** Options of a node. */
-export interface NodeOptions {
-  readonly api: KubernetesApi;
-  /** Path of echo-basic. */
-  readonly echo: string;
-  readonly directory: string;
+export interface NodeOptions extends PodOptions {
   readonly kubelet: { readonly cert: string; readonly key: string };
   /** Receives failures of work that is attempted again. */
   readonly onError: (message: string) => void;
@@ -134,13 +136,34 @@ export class ClusterNode {
     if (!isOurs || this.#running.has(key)) return;
     const running = await startPod(pod, this.#options);
     this.#running.set(key, running);
+    const probe = probeOf(pod, running.address);
+    await this.#reportPod(key, pod, { running, isReady: probe === undefined });
+    if (probe === undefined) return;
+    while (this.#running.get(key) === running && !await isReady(probe)) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await this.#reportPod(key, pod, { running, isReady: true });
+  }
+
+  async #reportPod(
+    key: string,
+    pod: KubernetesObject,
+    { running, isReady }: {
+      readonly running: RunningPod;
+      readonly isReady: boolean;
+    },
+  ): Promise<void> {
     const at = new Date().toISOString().replace(/\.\d+/, "");
     const conditions = [
       "Initialized",
       "PodScheduled",
       "ContainersReady",
       "Ready",
-    ].map((type) => ({ type, status: "True", lastTransitionTime: at }));
+    ].map((type) => ({
+      type,
+      status: isReady || !type.endsWith("Ready") ? "True" : "False",
+      lastTransitionTime: at,
+    }));
     await this.#patch(`${pathOf("v1", "pods", key)}/status`, {
       phase: "Running",
       podIP: running.address,
@@ -151,7 +174,7 @@ export class ClusterNode {
       containerStatuses: listOf(pod["spec"], "containers").map((
         { name, image },
       ) => ({
-        ...{ name, image, imageID: image, ready: true, started: true },
+        ...{ name, image, imageID: image, ready: isReady, started: true },
         restartCount: 0,
         state: { running: { startedAt: at } },
       })),
@@ -166,26 +189,30 @@ export class ClusterNode {
       deployment?.metadata.deletionTimestamp === undefined;
     const replicas = isThere ? Number(spec["replicas"] ?? 1) : 0;
     // The suite derives the Deployment from the name of the pod, which has two suffixes.
+    const revision = isThere ? await revisionOf(spec["template"]) : "";
     const names = Array.from(
       { length: replicas },
-      (_, index) => `${name}-5d8c7-${index}`,
+      (_, index) => `${name}-${revision}-${index}`,
     );
     for (const pod of names) {
       if (this.#pods.items.has(`${namespace}/${pod}`)) continue;
       await this.#createPod(pod, namespace, name, spec);
     }
+    const ready = names.filter((pod) =>
+      hasCondition(this.#pods.items.get(`${namespace}/${pod}`), "Ready")
+    );
     if (isThere && deployment !== undefined) {
-      await this.#reportReplicas(key, deployment, replicas);
+      await this.#reportReplicas(key, deployment, ready.length);
     }
+    // Old pods stay until all new ones are ready.
+    if (ready.length < names.length) return;
     for (const [podKey, pod] of this.#pods.items) {
       const { labels = {}, deletionTimestamp } = pod.metadata;
       const isOwned = pod.metadata.namespace === namespace &&
         labels[OWNER_LABEL] === name;
       if (!isOwned || names.includes(pod.metadata.name)) continue;
       if (deletionTimestamp !== undefined) continue;
-      await this.#delete(
-        `${pathOf("v1", "pods", podKey)}?gracePeriodSeconds=0`,
-      );
+      await this.#delete(pathOf("v1", "pods", podKey));
     }
   }
 
@@ -197,7 +224,7 @@ export class ClusterNode {
   ): Promise<void> {
     const template = isJsonObject(spec) ? spec["template"] : undefined;
     const { metadata, spec: podSpec } = isJsonObject(template) ? template : {};
-    const labels = isJsonObject(metadata) ? metadata["labels"] : undefined;
+    const { labels, annotations } = isJsonObject(metadata) ? metadata : {};
     await this.#unless([404, 409], {
       method: "POST",
       path: `/api/v1/namespaces/${namespace}/pods`,
@@ -206,6 +233,7 @@ export class ClusterNode {
         kind: "Pod",
         metadata: {
           name,
+          annotations,
           labels: {
             ...(isJsonObject(labels) && labels),
             [OWNER_LABEL]: owner,
@@ -294,8 +322,9 @@ export class ClusterNode {
         addresses: [addressOf(pod)],
         nodeName: NODE,
         conditions: {
-          ready: true,
-          serving: true,
+          ready: hasCondition(pod, "Ready") &&
+            pod.metadata.deletionTimestamp === undefined,
+          serving: hasCondition(pod, "Ready"),
           terminating: pod.metadata.deletionTimestamp !== undefined,
         },
       })),
@@ -394,6 +423,44 @@ export class ClusterNode {
       }
     }
   }
+}
+
+/** Returns the URL of the readiness probe of the first container. */
+function probeOf(
+  { spec }: KubernetesObject,
+  address: string,
+): string | undefined {
+  const [container = {}] = listOf(spec, "containers");
+  const { readinessProbe } = container;
+  const get = isJsonObject(readinessProbe) ? readinessProbe["httpGet"] : null;
+  // Of the programs of the conformance suite, none has a named port.
+  if (!isJsonObject(get) || typeof get["port"] !== "string") return undefined;
+  const port = listOf(container, "ports").find(({ name }) =>
+    name === get["port"]
+  );
+  return `http://${address}:${port?.["containerPort"]}${get["path"]}`;
+}
+
+async function isReady(probe: string): Promise<boolean> {
+  try {
+    const response = await fetch(probe);
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+async function revisionOf(template: unknown): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(template));
+  const hash = await crypto.subtle.digest("SHA-256", bytes);
+  return new Uint8Array(hash).toHex().slice(0, 8);
+}
+
+function hasCondition(pod: KubernetesObject | undefined, type: string) {
+  return listOf(pod?.["status"], "conditions").some((each) =>
+    each["type"] === type && each["status"] === "True"
+  );
 }
 
 function pathOf(version: string, plural: string, key: string): string {

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import { inCluster } from "./api_server.ts";
 import type { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
 import type { KubernetesObject } from "../../src/cluster/client/kubernetes_object.ts";
 
@@ -16,6 +17,10 @@ export interface PodOptions {
   readonly echo: string;
   /** Folder of the volumes. */
   readonly directory: string;
+  /** Command that runs the gateway in pods whose image is `gateway`; without it, these pods do nothing. */
+  readonly gateway?: readonly string[];
+  /** CA of the API server. */
+  readonly ca?: string;
 }
 
 const MAX_LINES = 5000;
@@ -44,7 +49,7 @@ export async function createBridge(): Promise<void> {
 /** Starts a pod; its first container only, and other images than echo-basic do nothing. */
 export async function startPod(
   pod: KubernetesObject,
-  { api, echo, directory }: PodOptions,
+  { api, echo, directory, gateway, ca = "" }: PodOptions,
 ): Promise<RunningPod> {
   const number = ++lastPod;
   const address = `10.244.${number >> 8}.${number & 255}`;
@@ -53,15 +58,25 @@ export async function startPod(
     `${directory}/pods/${pod.metadata.namespace}/${pod.metadata.name}`;
   const mounts = await mountVolumes(pod, container, { api, folder });
   const env = environmentOf(pod, container, { address, mounts, folder });
-  const isEcho = String(container["image"]).includes("echo-basic");
+  const image = String(container["image"]);
+  const isGateway = /(^|\/)gateway[:@]/.test(image) && gateway !== undefined;
+  const [program = "", ...args] = isGateway
+    ? [...gateway, ...argumentsOf(container, mounts, folder)]
+    : image.includes("echo-basic")
+    ? [echo]
+    : ["sleep", "infinity"];
+  const account = isGateway
+    ? await writeServiceAccount(pod, { api, folder, ca })
+    : "";
+  await Deno.mkdir(folder, { recursive: true });
   const process = new Deno.Command("unshare", {
-    args: [
-      "--net",
-      "sh",
-      "-c",
-      `read _ && exec ${isEcho ? echo : "sleep infinity"}`,
-    ],
-    env: { PATH: Deno.env.get("PATH") ?? "", ...env },
+    args: ["--net", "--mount", "sh", "-c", START_POD, "sh"]
+      .concat([`${folder}/log`, account, program, ...args]),
+    env: {
+      PATH: Deno.env.get("PATH") ?? "",
+      ...env,
+      ...(isGateway && inCluster),
+    },
     clearEnv: true,
     stdin: "piped",
     stdout: "piped",
@@ -77,11 +92,78 @@ export async function startPod(
     address,
     lines,
     async stop() {
-      process.kill("SIGKILL");
+      if (isGateway) await endGracefully(process, pod);
+      else process.kill("SIGKILL");
       await process.status;
       await reading;
     },
   };
+}
+
+/**
+ * Waits for the network, mounts the service account where the kubelet does, and becomes the program. The mount namespace ends
+ * with it.
+ */
+const START_POD = `read _
+log=$1 account=$2; shift 2
+if [ -n "$account" ]; then
+  mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io/serviceaccount &&
+    mount --bind "$account" /run/secrets/kubernetes.io/serviceaccount || exit
+fi
+exec "$@" 2>"$log"`;
+
+/** Writes the files of the service account of a pod; returns their folder. */
+async function writeServiceAccount(
+  { metadata: { namespace = "" }, spec }: KubernetesObject,
+  { api, folder, ca }: {
+    readonly api: KubernetesApi;
+    readonly folder: string;
+    readonly ca: string;
+  },
+): Promise<string> {
+  const name = isJsonObject(spec) ? String(spec["serviceAccountName"]) : "";
+  const response = await api.request({
+    method: "POST",
+    path: `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
+    body: { spec: { expirationSeconds: 3600 } },
+  });
+  const status = isJsonObject(response) ? response["status"] : undefined;
+  const token = isJsonObject(status) ? String(status["token"]) : "";
+  const account = `${folder}/serviceaccount`;
+  await Deno.mkdir(account, { recursive: true });
+  const files = { token, namespace, "ca.crt": ca };
+  for (const [file, content] of Object.entries(files)) {
+    await Deno.writeTextFile(`${account}/${file}`, content);
+  }
+  return account;
+}
+
+/** Returns the arguments of a container, with the paths of its volumes where they are here. */
+function argumentsOf(
+  { args }: JsonObject,
+  mounts: readonly string[],
+  folder: string,
+): readonly string[] {
+  return (Array.isArray(args) ? args : []).map((argument) =>
+    mounts.reduce(
+      (text, mount) => text.replace(`=${mount}`, `=${folder}${mount}`),
+      String(argument),
+    )
+  );
+}
+
+/** Ends a process as the kubelet does. */
+async function endGracefully(
+  process: Deno.ChildProcess,
+  { spec }: KubernetesObject,
+): Promise<void> {
+  const seconds = isJsonObject(spec)
+    ? Number(spec["terminationGracePeriodSeconds"] ?? 30)
+    : 30;
+  process.kill("SIGTERM");
+  const timer = setTimeout(() => process.kill("SIGKILL"), seconds * 1000);
+  await process.status;
+  clearTimeout(timer);
 }
 
 /** Gives the network namespace of a process an address, before the process goes on. */

@@ -7,12 +7,17 @@ import { supportedFeatures } from "../../src/cluster/status/supported_features.t
 import { start, startApiServer } from "./api_server.ts";
 import { install } from "./install.ts";
 import { ClusterNode } from "./node.ts";
+import {
+  gatewayCommand,
+  print,
+  readDefinitions,
+  requireVariable,
+} from "./test_cluster.ts";
 
 const CLASS = "gateway-conformance";
 const CONTROLLER = "gateway.internal/controller";
 
 const programs = requireVariable("KUBE_BIN");
-const definitions = `${requireVariable("GATEWAY_API")}/config/crd/experimental`;
 const directory = await Deno.makeTempDir({ dir: "/dev/shm", prefix: "kube." });
 const code = await runSuite();
 if (Deno.env.has("KEEP")) await print(`Logs are in ${directory}`);
@@ -73,20 +78,8 @@ async function writeOptions(): Promise<string> {
   return path;
 }
 
-async function readDefinitions(): Promise<readonly string[]> {
-  const texts: string[] = [];
-  for await (const { name } of Deno.readDir(definitions)) {
-    if (!name.endsWith(".yaml") || !name.startsWith("gateway")) continue;
-    texts.push(await Deno.readTextFile(`${definitions}/${name}`));
-  }
-  return texts;
-}
-
 function startGateway(kubeconfig: string): void {
-  const executable = Deno.env.get("GATEWAY_BIN");
-  const [program = "", ...args] = executable === undefined
-    ? [Deno.execPath(), "run", "-A", "--no-check", "main.ts"]
-    : [executable];
+  const [program = "", ...args] = gatewayCommand();
   start(program, `${directory}/gateway.log`, [
     ...args,
     "--cluster",
@@ -104,16 +97,4 @@ async function report(log: string): Promise<void> {
   if (results.length === 0) await print(text.slice(-4000));
   const failed = results.filter(([, result]) => result === "FAIL").length;
   await print(`${results.length - failed} passed, ${failed} failed`);
-}
-
-async function print(line: string): Promise<void> {
-  await Deno.stdout.write(new TextEncoder().encode(`${line}\n`));
-}
-
-function requireVariable(name: string): string {
-  const value = Deno.env.get(name);
-  if (value === undefined) {
-    throw new Error(`${name} is not set; run make conformance`);
-  }
-  return value;
 }

@@ -80,6 +80,9 @@ export function proxyObjects(
     ...selector,
     [CLASS_LABEL]: labelValue(gatewayClass.metadata.name),
   };
+  // The API server stores no empty ones, which would look like a difference.
+  const someAnnotations = Object.keys(annotations).length > 0 &&
+    { annotations };
   const object = (
     apiVersion: string,
     kind: string,
@@ -91,7 +94,7 @@ export function proxyObjects(
       name: proxyName(gateway),
       namespace,
       labels: allLabels,
-      annotations,
+      ...someAnnotations,
       // The gateway itself cannot own objects of another namespace; the controller deletes them with it.
       ownerReferences: [{
         apiVersion: "gateway.networking.k8s.io/v1",

@@ -22,6 +22,7 @@ import {
 import { type AddressPool, noPool } from "./address_pool.ts";
 import { ClusterCache } from "./cluster_cache.ts";
 import { type Collection, createCollections } from "./collections.ts";
+import { relevantResources } from "./relevant_resources.ts";
 import { SliceIndex } from "./slice_index.ts";
 import { type ReadObject, readObject, type Rejection } from "./read_objects.ts";
 
@@ -222,7 +223,8 @@ export class ClusterSource implements ObjectSource {
         }
       }
     }
-    const set = resourceSetOf(resources);
+    const all = resourceSetOf(resources);
+    const set = only === undefined ? all : relevantResources(all);
     return {
       classes,
       gateways,

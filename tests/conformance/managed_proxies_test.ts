@@ -1,0 +1,323 @@
+import assert from "node:assert/strict";
+import { render } from "../../.ci/render_chart.ts";
+import { isJsonObject } from "../../src/base/json.ts";
+import { proxyName } from "../../src/cluster/infrastructure/proxy_objects.ts";
+import { install } from "./install.ts";
+import { listOf } from "./pods.ts";
+import {
+  condition,
+  get,
+  print,
+  readyEndpoints,
+  startTestCluster,
+  until,
+} from "./test_cluster.ts";
+
+const SYSTEM = "gateway-system";
+const GATEWAYS = "/apis/gateway.networking.k8s.io/v1/namespaces/team/gateways";
+const DEPLOYMENTS = `/apis/apps/v1/namespaces/${SYSTEM}/deployments`;
+
+const cluster = await startTestCluster();
+
+function nameOf(gateway: string): string {
+  return proxyName({ metadata: { namespace: "team", name: gateway } });
+}
+
+async function helm(...args: readonly string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(
+    `${cluster.programs}/helm`,
+    { args: [...args, "--kubeconfig", cluster.kubeconfig] },
+  ).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  assert(success, decode(stderr));
+  return decode(stdout);
+}
+
+async function apply(...objects: readonly object[]): Promise<void> {
+  await install(cluster.api, objects.map((each) => JSON.stringify(each)));
+}
+
+function configMap(data: Readonly<Record<string, string>>) {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "parameters", namespace: "team" },
+    data,
+  };
+}
+
+function gateway(name: string, port: number, infrastructure: object) {
+  return {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "Gateway",
+    metadata: { name, namespace: "team" },
+    spec: {
+      gatewayClassName: "gateway",
+      infrastructure,
+      listeners: [{ name: "http", protocol: "HTTP", port }],
+    },
+  };
+}
+
+function route(name: string) {
+  return {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
+    metadata: { name, namespace: "team" },
+    spec: {
+      parentRefs: [{ name }],
+      rules: [{
+        filters: [{
+          type: "RequestRedirect",
+          requestRedirect: { hostname: `${name}.example.com` },
+        }],
+      }],
+    },
+  };
+}
+
+const parameters = {
+  parametersRef: { group: "", kind: "ConfigMap", name: "parameters" },
+};
+
+/** Waits for a condition of a gateway. */
+async function untilCondition(
+  name: string,
+  type: string,
+  expected: RegExp,
+): Promise<void> {
+  let seen: string | undefined;
+  await until(`${type} of ${name} is ${expected}`, async () => {
+    seen = condition(await get(cluster, `${GATEWAYS}/${name}`), type);
+    return seen !== undefined && expected.test(seen) ? seen : undefined;
+  }).catch(async (error) => {
+    await print(`${type} is ${seen}`);
+    throw error;
+  });
+}
+
+/** Waits until this many proxies of a gateway are ready; returns their addresses. */
+function untilReady(name: string, count: number): Promise<readonly string[]> {
+  return until(`${count} proxies of ${name}`, async () => {
+    const found = await readyEndpoints(cluster, SYSTEM, nameOf(name));
+    return found.length === count ? found : undefined;
+  });
+}
+
+async function requestFrom(address: string, port: number): Promise<string> {
+  const response = await fetch(`http://${address}:${port}/`, {
+    redirect: "manual",
+  });
+  await response.body?.cancel();
+  return response.headers.get("location") ?? String(response.status);
+}
+
+Deno.test("the rendered manifests are current, and the API server accepts them", async () => {
+  await apply(namespace(SYSTEM), namespace("team"));
+  const programs = `${cluster.programs}/helm`;
+  for (const mode of ["managed", "shared"] as const) {
+    const text = await render(programs, mode);
+    assert.equal(await Deno.readTextFile(`deploy/${mode}.yaml`), text);
+    await install(cluster.api, [text], { dryRun: true });
+  }
+});
+
+const variants = [
+  ["mode=shared", "autoscaling.enabled=true", "networkPolicy.enabled=true"],
+  ["watchNamespaces={team}", "networkPolicy.enabled=true"],
+  ["mode=shared", "watchNamespaces={team}", "serviceAccount.create=false"],
+];
+for (const values of variants) {
+  Deno.test(`the API server accepts the chart with ${values.join(", ")}`, async () => {
+    const sets = values.flatMap((each) => ["--set", each]);
+    const chart = "deploy/helm/gateway";
+    const text = await helm(
+      "template",
+      "gateway",
+      chart,
+      "-n",
+      SYSTEM,
+      ...sets,
+    );
+    await install(cluster.api, [text], { dryRun: true });
+  });
+}
+
+function namespace(name: string) {
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+}
+
+Deno.test("helm install, then a Gateway has proxies with an address", async () => {
+  await helm(
+    ...["install", "gateway", "deploy/helm/gateway", "-n", SYSTEM],
+    ...["--set", "proxies.serviceType=ClusterIP"],
+    ...["--set", "config.lameDuck=1s"],
+  );
+  await apply(
+    configMap({ replicas: "2" }),
+    gateway("one", 80, { ...parameters, labels: { team: "a" } }),
+    gateway("two", 8080, {}),
+    route("one"),
+    route("two"),
+  );
+  await untilCondition("one", "Programmed", /^True/);
+  await untilCondition("two", "Programmed", /^True/);
+  const service = await get(
+    cluster,
+    `/api/v1/namespaces/${SYSTEM}/services/${nameOf("one")}`,
+  );
+  const status = (await get(cluster, `${GATEWAYS}/one`))?.["status"];
+  const spec = isJsonObject(service?.["spec"]) ? service["spec"] : {};
+  assert.deepEqual(
+    listOf(status, "addresses"),
+    [{ type: "IPAddress", value: spec["clusterIP"] }],
+  );
+});
+
+Deno.test("a proxy serves its Gateway, and no other", async () => {
+  const [one = ""] = await untilReady("one", 2);
+  const [two = ""] = await untilReady("two", 2);
+  assert.equal(await requestFrom(one, 80), "http://one.example.com/");
+  assert.equal(await requestFrom(two, 8080), "http://two.example.com:8080/");
+  for (const [hostname, port] of [[one, 8080], [two, 80]] as const) {
+    await assert.rejects(Deno.connect({ hostname, port }), /refused/);
+  }
+});
+
+const rights = [
+  ["gateway", "create", "apps", "deployments", SYSTEM, true],
+  ["gateway", "create", "apps", "deployments", "team", false],
+  ["gateway", "create", "", "services", "team", false],
+  ["gateway", "create", "", "pods", SYSTEM, false],
+  ["gateway", "update", "gateway.networking.k8s.io", "gateways", "team", false],
+  ["gateway", "create", "rbac.authorization.k8s.io", "clusterroles", "", false],
+  ["proxy", "list", "", "secrets", "team", true],
+  ["proxy", "create", "", "configmaps", SYSTEM, false],
+  ["proxy", "create", "coordination.k8s.io", "leases", SYSTEM, false],
+  ["proxy", "list", "", "pods", SYSTEM, false],
+] as const;
+for (const [who, verb, group, resource, namespace, expected] of rights) {
+  Deno.test(`the ${who} may ${expected ? "" : "not "}${verb} ${resource} in "${namespace}"`, async () => {
+    const account = who === "proxy" ? nameOf("one") : "gateway";
+    const review = await cluster.api.request({
+      method: "POST",
+      path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+      body: {
+        spec: {
+          user: `system:serviceaccount:${SYSTEM}:${account}`,
+          resourceAttributes: { verb, group, resource, namespace },
+        },
+      },
+    });
+    const status = isJsonObject(review) ? review["status"] : undefined;
+    assert(isJsonObject(status));
+    assert.equal(status["allowed"], expected, JSON.stringify(status));
+  });
+}
+
+Deno.test("what someone deletes or changes is restored", async () => {
+  const path = `/apis/policy/v1/namespaces/${SYSTEM}/poddisruptionbudgets/${
+    nameOf("one")
+  }`;
+  await cluster.api.request({ method: "DELETE", path });
+  await until("the budget is back", () => get(cluster, path));
+  const deployment = `${DEPLOYMENTS}/${nameOf("two")}`;
+  await cluster.api.request({
+    method: "PATCH",
+    path: deployment,
+    body: { spec: { replicas: 5 } },
+    contentType: "application/merge-patch+json",
+  });
+  await until("two replicas again", async () => {
+    const spec = (await get(cluster, deployment))?.["spec"];
+    return isJsonObject(spec) && spec["replicas"] === 2 ? true : undefined;
+  });
+});
+
+Deno.test("invalid parameters are said in the status, and the proxies stay", async () => {
+  await untilReady("one", 2);
+  await apply(configMap({ replicas: "many" }));
+  await untilCondition(
+    "one",
+    "Accepted",
+    /^False\/InvalidParameters: replicas/,
+  );
+  const ready = await readyEndpoints(cluster, SYSTEM, nameOf("one"));
+  assert.equal(ready.length, 2);
+  await apply(configMap({ replicas: "2" }));
+  await untilCondition("one", "Accepted", /^True/);
+});
+
+Deno.test("a rolling update loses no request", async () => {
+  const before = await readyEndpoints(cluster, SYSTEM, nameOf("one"));
+  const results = new Map<string, number>();
+  const stop = new AbortController();
+  let ready = before;
+  const follow = async () => {
+    while (!stop.signal.aborted) {
+      const found = await readyEndpoints(cluster, SYSTEM, nameOf("one"));
+      if (found.length > 0) ready = found;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  let next = 0;
+  const send = async () => {
+    while (!stop.signal.aborted) {
+      const address = ready[next++ % ready.length] ?? "";
+      const result = await requestFrom(address, 80).catch(String);
+      results.set(result, (results.get(result) ?? 0) + 1);
+    }
+  };
+  const work = [follow(), send(), send(), send(), send()];
+  await apply(
+    gateway("one", 80, {
+      ...parameters,
+      labels: { team: "a" },
+      annotations: { "example.com/revision": "2" },
+    }),
+  );
+  await until("other proxies", async () => {
+    const now = await readyEndpoints(cluster, SYSTEM, nameOf("one"));
+    const isDone = now.length === 2 &&
+      now.every((each) => !before.includes(each)) &&
+      (await podsOf("one")).length === 2;
+    return isDone ? true : undefined;
+  });
+  stop.abort();
+  await Promise.all(work);
+  assert.deepEqual([...results.keys()], ["http://one.example.com/"]);
+  await print(`${[...results.values()]} requests`);
+});
+
+async function podsOf(gateway: string) {
+  const selector = encodeURIComponent(
+    `gateway.networking.k8s.io/gateway-name=${gateway}`,
+  );
+  return listOf(
+    await get(
+      cluster,
+      `/api/v1/namespaces/${SYSTEM}/pods?labelSelector=${selector}`,
+    ),
+    "items",
+  );
+}
+
+Deno.test("the proxies go with their Gateway", async () => {
+  await cluster.api.request({ method: "DELETE", path: `${GATEWAYS}/two` });
+  const paths = [
+    `${DEPLOYMENTS}/${nameOf("two")}`,
+    `/api/v1/namespaces/${SYSTEM}/services/${nameOf("two")}`,
+    `/api/v1/namespaces/${SYSTEM}/serviceaccounts/${nameOf("two")}`,
+    `/api/v1/namespaces/${SYSTEM}/configmaps/${nameOf("two")}`,
+    `/apis/policy/v1/namespaces/${SYSTEM}/poddisruptionbudgets/${
+      nameOf("two")
+    }`,
+  ];
+  for (const path of paths) {
+    await until(
+      `${path} is gone`,
+      async () => await get(cluster, path) === undefined ? true : undefined,
+    );
+  }
+  assert.equal((await podsOf("one")).length, 2);
+});
