@@ -11,6 +11,7 @@ await Deno.writeTextFile(
       adminAddr: "off",
       statsAddr: "off",
       accessLog: { enabled: false },
+      logging: { level: "warn" },
     },
     gateways: { default: { port: Number(port) } },
     routes: [{
