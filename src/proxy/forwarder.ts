@@ -153,6 +153,8 @@ export class Forwarder {
     }
     const target = destination.choose(attempts.tried, undefined);
     attempts.target = target;
+    attempts.providerRequestId = undefined;
+    attempts.limitedBy = undefined;
     const { request, trace } = exchange;
     trace?.callStarts(target.label);
     const call = withinLimit(cancellation, limit, (limited) => {

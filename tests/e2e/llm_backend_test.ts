@@ -279,6 +279,29 @@ Deno.test("429 of the provider says that it is the provider's limit", async () =
   assert.match(gateway.accessLog.join(""), /reason=llm_provider_limit/);
 });
 
+Deno.test("responses do not name the account of the gateway", async () => {
+  await using provider = startProvider(() =>
+    Response.json({}, {
+      headers: {
+        "openai-organization": "org-1",
+        "openai-processing-ms": "5",
+        "set-cookie": "__cf_bm=1",
+      },
+    })
+  );
+  await using gateway = await openGateway(provider, { provider: "OpenAI" });
+
+  const response = await fetch(`${gateway.origin}/v1/chat/completions`, {
+    method: "POST",
+    body: "{}",
+  });
+  await response.body?.cancel();
+
+  assert.equal(response.headers.get("openai-organization"), null);
+  assert.equal(response.headers.get("set-cookie"), null);
+  assert.equal(response.headers.get("openai-processing-ms"), "5");
+});
+
 Deno.test("the list of models has those of the provider and the aliases", async () => {
   await using provider = startProvider(() =>
     Response.json({ data: [{ id: "gpt-4o" }, { id: "o3" }] })

@@ -682,3 +682,45 @@ for (const target of targets) {
     assert.equal(second.headers.get("x-ratelimit-remaining"), "81");
   });
 }
+
+Deno.test("a client of OpenAI's gets the answer of Anthropic while OpenAI is limited", async () => {
+  await using limited = startProvider(() =>
+    Response.json({ error: { message: "slow down" } }, { status: 429 })
+  );
+  await using other = startProvider(() => Response.json(targets[0]?.text));
+  const backend = (provider: string, { host }: ProviderServer, more = {}) => ({
+    llm: { provider, host, plainText: true, ...more },
+  });
+  await using gateway = await startTestGateway({
+    routes: [{
+      name: "llm",
+      backends: [
+        { priority: 0, ...backend("OpenAI", limited) },
+        {
+          priority: 1,
+          ...backend("Anthropic", other, { aliases: { gpt: "claude" } }),
+        },
+      ],
+    }],
+  });
+  const openai = new OpenAI({
+    apiKey: "client-key",
+    maxRetries: 0,
+    baseURL: `${gateway.origin}/v1`,
+  });
+
+  const { choices: [choice] } = await openai.chat.completions.create({
+    model: "gpt",
+    messages,
+  });
+
+  assert.equal(choice?.message.content, "Hello there");
+  assert.equal(limited.requests.length, 1);
+  const sent = JSON.parse(other.requests[0]?.body ?? "{}");
+  assert.equal(sent.model, "claude");
+  assert.equal(other.requests[0]?.target, "/v1/messages");
+  assert.match(
+    gateway.accessLog.join(""),
+    /http\.status=200 .*reason=upstream/,
+  );
+});

@@ -63,6 +63,13 @@ export class ClusterCache {
     return this.#failing;
   }
 
+  /** Returns the objects of a collection. */
+  *objectsOf(wanted: Collection): Iterable<KubernetesObject> {
+    for (const { collection, informer } of this.#watched) {
+      if (collection === wanted) yield* informer.items.values();
+    }
+  }
+
   /** Returns the objects of a kind. */
   *objects(kind: Collection["kind"]): Iterable<KubernetesObject> {
     for (const { collection, informer } of this.#watched) {
@@ -89,6 +96,8 @@ export class ClusterCache {
       path,
       ...(collection.fieldSelector !== undefined &&
         { fieldSelector: collection.fieldSelector }),
+      ...(collection.labelSelector !== undefined &&
+        { labelSelector: collection.labelSelector }),
       onChange: (now, before) => {
         if (isStatusOnly(now, before)) return;
         this.#version++;

@@ -213,7 +213,7 @@ export class ClusterSource implements ObjectSource {
         ? gateways
         : collection.kind === "ListenerSet"
         ? listenerSets
-        : this.cache.objects(collection.kind);
+        : this.cache.objectsOf(collection);
       for (const object of objects) {
         const read = this.#readOnce(object, collection);
         if (read.resource !== undefined) resources.push(read.resource);

@@ -11,6 +11,8 @@ export interface Collection {
   readonly isClusterScoped?: boolean;
   /** Limits what the API server sends: `type=kubernetes.io/tls`. */
   readonly fieldSelector?: string;
+  /** Limits what the API server sends by labels. */
+  readonly labelSelector?: string;
   /** The gateway writes entries of its status. */
   readonly hasStatus?: boolean;
   /** Clusters with an older Gateway API do not have it. */
@@ -83,6 +85,13 @@ export function createCollections(
       apiVersion: "v1",
       plural: "secrets",
       fieldSelector: "type=kubernetes.io/tls",
+    },
+    // Keys of LLM providers; the gateway does not read other Secrets.
+    {
+      kind: "Secret",
+      apiVersion: "v1",
+      plural: "secrets",
+      labelSelector: `${policyApiGroup}/credentials=llm`,
     },
     { kind: "ConfigMap", apiVersion: "v1", plural: "configmaps" },
     {

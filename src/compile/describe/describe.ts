@@ -177,8 +177,9 @@ function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
     credentials: authorization && REDACTION_MARKER,
     model: llm.model,
     aliases: Object.fromEntries(llm.aliases),
-    defaults: llm.changes.defaults,
-    overrides: llm.changes.overrides,
+    // Values may come from the environment.
+    defaults: Object.keys(llm.changes.defaults),
+    overrides: Object.keys(llm.changes.overrides),
   };
 }
 

@@ -18,6 +18,7 @@ import { awaitFirstEvent, isEventStream } from "./first_event.ts";
 const backendErrors: ReadonlySet<GatewayErrorCode> = new Set([
   "invalid_backend",
   "llm_key_rejected",
+  "llm_response_invalid",
   "no_endpoints",
   "upstream_closed",
   "upstream_connect_failed",

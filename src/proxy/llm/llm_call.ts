@@ -83,6 +83,14 @@ export async function sendAuthorized(
   return await upstream.send(own, body, cancellation);
 }
 
+/** Fields of responses that name the account of the gateway, or track it. */
+const accountFields = [
+  "openai-organization",
+  "openai-project",
+  "anthropic-organization-id",
+  "set-cookie",
+];
+
 /**
  * Records the provider's id of the request, and whose limit it exceeded.
  * @throws {LlmApiError} `llm_key_rejected`: that is no matter of the client, whose own key the gateway has accepted.
@@ -95,6 +103,7 @@ export function checkResponse(
   const { name, provider } = target;
   const id = response.headers.get(provider.requestIdHeader);
   if (id !== undefined) attempts.providerRequestId = id;
+  for (const field of accountFields) response.headers.delete(field);
   const { status } = response;
   attempts.limitedBy = status === 429 ? name : undefined;
   if (status === 429) response.headers.set("x-gateway-limited-by", name);

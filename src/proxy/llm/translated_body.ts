@@ -5,14 +5,15 @@ import type { Body } from "../../http/body.ts";
 import { AwsEventStream } from "../../llm/format/aws_event_stream.ts";
 import {
   firstEventEnd,
+  LONGEST_EVENT_END,
   readEventData,
 } from "../../llm/format/server_sent_events.ts";
 import { UnknownAnswerError } from "../../llm/translation/answer_fields.ts";
 import type { AnswerEvent } from "../../llm/translation/conversation.ts";
 import type { Translation } from "../../llm/translation/translation.ts";
 
-/** An event of a provider is a few words; a longer one is not held. */
-const MAX_EVENT_BYTES = 4 * 1024 * 1024;
+/** An event of a provider is a few words, or the arguments of a call; a longer one is not held. */
+const MAX_EVENT_BYTES = 1024 * 1024;
 
 /** A stream of a provider in the form of the client's API, event by event. */
 export class TranslatedBody implements Body {
@@ -108,6 +109,8 @@ export function toInvalidResponse(error: unknown): unknown {
 class ServerSentEvents {
   readonly #pending = new GrowingBuffer();
   readonly #onData: (data: string) => void;
+  /** Bytes of the pending event in which no end was found. */
+  #searched = 0;
 
   constructor(onData: (data: string) => void) {
     this.#onData = onData;
@@ -118,9 +121,15 @@ class ServerSentEvents {
     const { view } = this.#pending;
     let done = 0;
     for (;;) {
-      const end = firstEventEnd(view.subarray(done), 0);
-      if (end < 0) break;
-      this.#onData(readEventData(view.subarray(done, done + end)));
+      const rest = view.subarray(done);
+      const end = firstEventEnd(rest, this.#searched);
+      if (end < 0) {
+        // The end may have begun in what is there.
+        this.#searched = Math.max(0, rest.length - LONGEST_EVENT_END);
+        break;
+      }
+      this.#onData(readEventData(rest.subarray(0, end)));
+      this.#searched = 0;
       done += end;
     }
     this.#pending.discard(done);

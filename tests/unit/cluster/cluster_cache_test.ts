@@ -52,3 +52,35 @@ Deno.test("a kind that an older cluster does not have is waited for by nobody, a
     await running;
   }
 });
+
+Deno.test("Secrets are certificates, and keys of LLM providers by their label", async () => {
+  const secrets = createCollections("example.com").filter(({ kind }) =>
+    kind === "Secret"
+  );
+  await using server = new FakeApiServer(({ query }) =>
+    query.get("labelSelector") === "example.com/credentials=llm"
+      ? list([object("openai", "1")], "7")
+      : list([object("certificate", "1")], "7")
+  );
+  const cache = new ClusterCache({
+    api: server.api,
+    clock: systemClock,
+    log: new RecordedLog(),
+    random: () => 0,
+    collections: secrets,
+    namespaces: [],
+    onChange: () => undefined,
+  });
+  const stop = new AbortController();
+  const running = cache.run(stop.signal);
+  try {
+    await cache.synced;
+    const names = secrets.map((collection) =>
+      Array.from(cache.objectsOf(collection), ({ metadata }) => metadata.name)
+    );
+    assert.deepEqual(names, [["certificate"], ["openai"]]);
+  } finally {
+    stop.abort();
+    await running;
+  }
+});
