@@ -13,6 +13,7 @@ import { statsEndpoints } from "./stats_endpoints.ts";
 import type { AdminTarget } from "../target.ts";
 import { showTasks } from "./tasks_endpoint.ts";
 import { hasToken } from "../check_admin_token.ts";
+import { resetLimits, showUsage } from "./usage_endpoint.ts";
 import { traceRequests } from "./trace_endpoint.ts";
 
 /** Dependencies of the endpoints. */
@@ -43,6 +44,14 @@ export function adminEndpoints(
     {
       path: "/keys/refresh",
       methods: { POST: () => refreshKeys(target) },
+    },
+    {
+      path: "/usage",
+      methods: { GET: (request) => showUsage(target, clock, request) },
+    },
+    {
+      path: "/limits/reset",
+      methods: { POST: (request) => resetLimits(target, request) },
     },
     {
       path: "/debug/trace",

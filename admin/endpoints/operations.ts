@@ -85,6 +85,24 @@ export const operations: Readonly<Record<string, OperationText>> = {
     responses: { 200: "Their state, with the error of each failed fetch" },
     type: JSON_TYPE,
   },
+  "get /usage": {
+    summary: "Use of LLM tokens and their cost by key, model or route",
+    parameters: [
+      text("by", "What to add up: key, model or route"),
+      text("since", "Age of the oldest hour, such as 24h or 7d"),
+    ],
+    responses: { 200: "The sums, the largest first", 400: "Invalid parameter" },
+    type: JSON_TYPE,
+  },
+  "post /limits/reset": {
+    summary: "Makes budgets unused",
+    parameters: [
+      text("limit", "Only the limit of this name"),
+      text("key", "Only budgets of this key"),
+    ],
+    responses: { 200: "The number of budgets", 400: "Invalid parameter" },
+    type: JSON_TYPE,
+  },
   "get /debug/trace": trace,
   "post /debug/trace": trace,
   "get /debug/requests": {

@@ -9,6 +9,7 @@ import {
   addMemoryCommand,
   addProfileCommands,
   addTasksCommand,
+  addUsageCommand,
 } from "./diagnostics_commands.ts";
 import * as help from "./help.ts";
 import { addMcpCommands } from "./mcp_commands.ts";
@@ -29,6 +30,7 @@ export function addControlCommands(
   addConfigCommands(proxy, name);
   addKeysCommands(proxy, name, call);
   addLimitsCommand(proxy, name);
+  addUsageCommand(proxy, name);
   addLogCommand(proxy, name);
   addProfileCommands(proxy, name, call);
   addMemoryCommand(proxy, name);

@@ -7,19 +7,45 @@ import {
 } from "../command.ts";
 import type { TableOptions } from "../ctl/print_as.ts";
 import type { ProfileOptions } from "../ctl/take_profile.ts";
+import type { ResetLimitsOptions, UsageOptions } from "../ctl/show_usage.ts";
 import type { ShowTasksOptions } from "../ctl/show_tasks.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import * as help from "./help.ts";
 
 /** Adds `limits`. */
 export function addLimitsCommand(proxy: Command, name: string): void {
-  withAdminOptions(proxy.command("limits"))
+  const limits = withAdminOptions(proxy.command("limits"))
     .description("Show rate limits and their remaining budgets")
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.limitsExamples(name))
     .action(async (options: TableOptions) => {
       const { showLimits } = await import("../ctl/show_limits.ts");
       await showLimits(options);
+    });
+  withAdminOptions(limits.command("reset"))
+    .description("Make budgets unused, all or those selected")
+    .option("--limit <name>", "only the limit of this name, as `limits` shows")
+    .option("--key <key>", "only budgets of this key")
+    .action(async (options: ResetLimitsOptions) => {
+      const { resetLimits } = await import("../ctl/show_usage.ts");
+      await resetLimits(options);
+    });
+}
+
+/** Adds `usage`. */
+export function addUsageCommand(proxy: Command, name: string): void {
+  withAdminOptions(proxy.command("usage"))
+    .description("Show who used how many LLM tokens, and what they cost")
+    .addOption(
+      new Option("--by <group>", "add up by key, model or route")
+        .choices(["key", "model", "route"]).default("key"),
+    )
+    .option("--since <age>", "age of the oldest hour, such as 24h or 7d", "24h")
+    .addOption(formatOption("table", "yaml", "json"))
+    .addHelpText("after", help.usageExamples(name))
+    .action(async (options: UsageOptions) => {
+      const { showUsage } = await import("../ctl/show_usage.ts");
+      await showUsage(options);
     });
 }
 

@@ -86,6 +86,19 @@ Examples:
   ${name} proxy limits -p 15001 -o json | jq '.[] | select(.remaining == 0)'`;
 }
 
+/** Shown below the options of `gwctl proxy usage`. */
+export function usageExamples(name: string): string {
+  return `
+The gateway adds up each hour and keeps 32 days: in memory, or in the store of
+"config.kv", where they survive restarts and those of all processes count.
+UNCOUNTED are responses whose tokens nobody could count.
+
+Examples:
+  ${name} proxy usage
+  ${name} proxy usage --by model --since 30d
+  ${name} proxy usage -o json | jq '.[] | select(.costUsd > 10)'`;
+}
+
 /** Shown below the options of `gwctl explain`. */
 export function explainExamples(name: string): string {
   return `

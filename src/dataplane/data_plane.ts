@@ -4,6 +4,8 @@ import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { Outcomes } from "../compile/outcomes.ts";
 import type { Description } from "../compile/describe/describe.ts";
 import type { HealthState } from "../proxy/balancing/endpoint_health.ts";
+import type { LimitSelection } from "../ratelimit/local/counter_store.ts";
+import type { UsageRow } from "../ratelimit/usage/usage_book.ts";
 import type { FailingPart } from "../telemetry/failures/explanation.ts";
 import type { RecordedEvent } from "../telemetry/failures/failure_events.ts";
 import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
@@ -12,6 +14,8 @@ import type {
   TraceStream,
   WatcherState,
 } from "../telemetry/trace/trace_watchers.ts";
+
+export type { UsageRow };
 
 /**
  * Carries the traffic. Its interface is plain data in both directions, so that it can run in this thread or in workers.
@@ -27,6 +31,10 @@ export interface DataPlane extends ThreadProfiler {
   describeState(): Promise<PolicyStateDescription>;
   /** Fetches keys and metadata of identity providers now; `describeState` has the outcome. Never rejects. */
   refreshKeys(): Promise<void>;
+  /** Returns who used what in hours that end after `since`, in milliseconds since the epoch. Rejects when the store cannot be read. */
+  usage(since: number): Promise<readonly UsageRow[]>;
+  /** Makes budgets unused; returns how many. Rejects when a store fails. */
+  resetLimits(selection: LimitSelection): Promise<number>;
   /** Lists the addresses that accept requests. */
   addresses(): Promise<readonly PortAddress[]>;
   /** Returns the metrics in the Prometheus text format; only those in `names`, if given. */

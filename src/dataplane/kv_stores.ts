@@ -6,6 +6,8 @@ import {
   KvDocumentCache,
   noDocumentCache,
 } from "../identity/documents/document_cache.ts";
+import { KvUsageBook } from "../ratelimit/usage/kv_usage_book.ts";
+import { UsageBook } from "../ratelimit/usage/usage_book.ts";
 import {
   createMemoryLoginState,
   KvLoginState,
@@ -27,6 +29,16 @@ export function createLoginState(
   return store === undefined
     ? createMemoryLoginState(clock)
     : new KvLoginState(store, clock);
+}
+
+/** Creates the memory of who used what: in Deno KV if `config.kv` is set. */
+export function createUsageBook(
+  { settings: { kv }, clock, logger }: KvStoreOptions,
+): UsageBook | KvUsageBook {
+  const store = kv?.url ?? kv?.path;
+  if (store === undefined) return new UsageBook(clock);
+  const log = logger.module("ratelimit");
+  return new KvUsageBook({ store, clock, log, random: Math.random });
 }
 
 /** Creates the cache of documents of identity providers, which is empty without `config.kv`. */

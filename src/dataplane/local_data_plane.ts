@@ -4,6 +4,8 @@ import { createEvenSequence } from "../proxy/balancing/even_sequence.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
+import type { LimitSelection } from "../ratelimit/local/counter_store.ts";
+import type { UsageRow } from "../ratelimit/usage/usage_book.ts";
 import { PriceBook } from "../llm/cost/price_book.ts";
 import {
   type Compiled,
@@ -48,7 +50,7 @@ import { StagedConfiguration } from "./staged_configuration.ts";
 export interface LocalDataPlaneOptions extends
   Omit<
     RequestPathOptions,
-    "snapshots" | "upstreams" | "cooldowns" | "debugging" | "prices"
+    "snapshots" | "upstreams" | "cooldowns" | "debugging" | "prices" | "usage"
   > {
   /** The kinds of policies that resources can have. */
   readonly policies: PolicyRegistry;
@@ -103,6 +105,7 @@ export class LocalDataPlane implements DataPlane {
       random: createEvenSequence(options.random),
       snapshots: this.#snapshots,
       prices,
+      usage: this.#state.usageSink,
       upstreams: this.#upstreams,
       cooldowns: this.#cooldowns,
       debugging: this.#debugging,
@@ -148,6 +151,14 @@ export class LocalDataPlane implements DataPlane {
 
   refreshKeys(): Promise<void> {
     return this.#state.refetchKeys();
+  }
+
+  usage(since: number): Promise<readonly UsageRow[]> {
+    return this.#state.usage(since);
+  }
+
+  resetLimits(selection: LimitSelection): Promise<number> {
+    return this.#state.resetLimits(selection);
   }
 
   addresses(): Promise<readonly PortAddress[]> {

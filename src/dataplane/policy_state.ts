@@ -18,13 +18,23 @@ import type {
   CounterStore,
   LimitCounts,
   LimitReading,
+  LimitSelection,
 } from "../ratelimit/local/counter_store.ts";
 import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
 import type { GlobalLimitReading } from "../ratelimit/global_limit.ts";
 import type { LimiterCounts } from "../ratelimit/limiter_handle.ts";
 import { GlobalLimiters } from "../ratelimit/global_limiters.ts";
+import type {
+  UsageBook,
+  UsageRow,
+  UsageSink,
+} from "../ratelimit/usage/usage_book.ts";
 import type { PolicyStateDescription } from "./data_plane.ts";
-import { createDocumentCache, createLoginState } from "./kv_stores.ts";
+import {
+  createDocumentCache,
+  createLoginState,
+  createUsageBook,
+} from "./kv_stores.ts";
 import { globalLimits, limiterPlace } from "./limiter_place.ts";
 
 /** Dependencies of the policy state. */
@@ -45,6 +55,7 @@ export interface SharedPolicyState {
   readonly registrations: RegistrationTurns;
   /** Limiters over Deno KV. */
   readonly kvLimiters: Pick<GlobalLimiters, "lease" | "open">;
+  readonly usage: UsageSink;
 }
 
 /** State of policies that outlives their configuration: keys of identity providers, logins, budgets. */
@@ -57,6 +68,7 @@ export class PolicyState {
   readonly #registrations: RegistrationTurns;
   readonly #counters: CounterStore;
   readonly #limiters: GlobalLimiters;
+  readonly #usage: UsageSink & Partial<Pick<UsageBook, "read">>;
 
   constructor(options: PolicyStateOptions) {
     const { clock, logger, shared } = options;
@@ -71,6 +83,7 @@ export class PolicyState {
         : noDocumentCache,
       shared: shared?.documents,
     });
+    this.#usage = shared?.usage ?? createUsageBook(options);
     this.#logins = shared?.logins ?? createLoginState(options);
     this.#registrations = shared?.registrations ??
       new LocalRegistrationTurns(clock);
@@ -168,6 +181,22 @@ export class PolicyState {
     return this.#counters.counts();
   }
 
+  /** Remembers who used what. */
+  get usageSink(): UsageSink {
+    return this.#usage;
+  }
+
+  /** Returns who used what in hours that end after `since`; none if another thread remembers it. */
+  async usage(since: number): Promise<readonly UsageRow[]> {
+    return await this.#usage.read?.(since) ?? [];
+  }
+
+  /** Makes budgets unused; returns how many. Rejects when a store fails. */
+  async resetLimits(selection: LimitSelection): Promise<number> {
+    const shared = await this.#limiters.reset(selection);
+    return this.#counters.reset(selection) + shared;
+  }
+
   globalLimits(): readonly GlobalLimitReading[] {
     return this.#limiters.describe();
   }
@@ -181,6 +210,7 @@ export class PolicyState {
       this.#identity.close(),
       this.#logins.close(),
       this.#limiters.close(),
+      this.#usage.close(),
     ]);
   }
 }

@@ -15,9 +15,11 @@ import { ServerWatch } from "../proxy/ports/server_watch.ts";
 import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import type { PortId, Snapshot, SnapshotStore } from "../snapshot/snapshot.ts";
+import type { UsageSink } from "../ratelimit/usage/usage_book.ts";
 import type { AccessLog } from "../telemetry/log/access_log.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
 import type { TrafficMetrics } from "../telemetry/metrics/gateway_metrics.ts";
+import { usageRow } from "./usage_row.ts";
 import type { Debugging } from "./debugging.ts";
 
 /** Dependencies of the request path. */
@@ -31,6 +33,7 @@ export interface RequestPathOptions {
   readonly random: () => number;
   readonly snapshots: SnapshotStore;
   readonly prices: PriceBook;
+  readonly usage: UsageSink;
   readonly upstreams: Upstreams;
   readonly cooldowns: Cooldowns;
   readonly debugging: Debugging;
@@ -59,6 +62,8 @@ export function createListeners(options: RequestPathOptions): Listeners {
     tracing: debugging.tracing,
     onFinish: observeFinishedRequests(clock, (request, exchange) => {
       record(request);
+      const row = usageRow(request, exchange);
+      if (row !== undefined) options.usage.add([row]);
       debugging.finished(request, exchange);
     }),
   });

@@ -4,7 +4,7 @@ import {
   type BudgetReading,
   shownAmount,
 } from "./budget.ts";
-import type { KvLimiterState } from "./kv/kv_description.ts";
+import type { KvBudgetState, KvLimiterState } from "./kv/kv_description.ts";
 import type { ServiceLimiterState } from "./service/service_limiter.ts";
 
 /** A configured descriptor, as far as it is known without a request. */
@@ -78,8 +78,7 @@ export function readKvLimit(
   { budgets }: KvLimiterState,
 ): Omit<GlobalLimitReading, keyof LimiterStatus> {
   const matching = budgets.filter((budget) =>
-    isEqual(budget.definition, definition) &&
-    isEqual(budget.entries.map(([key]) => key), keys)
+    isBudgetOf({ definition, keys }, budget)
   );
   let least: BudgetReading | undefined;
   let known = 0;
@@ -112,6 +111,15 @@ export function readServiceLimit(
   { name, definition: { unit, base, windowMs } }: GlobalLimit,
 ): Omit<GlobalLimitReading, keyof LimiterStatus> {
   return { name, unit, limit: base, windowMs };
+}
+
+/** Reports whether a budget belongs to a limit. */
+export function isBudgetOf(
+  { definition, keys }: Pick<GlobalLimit, "definition" | "keys">,
+  budget: Pick<KvBudgetState, "definition" | "entries">,
+): boolean {
+  return isEqual(budget.definition, definition) &&
+    isEqual(budget.entries.map(([key]) => key), keys);
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import type { LimitSelection } from "./local/counter_store.ts";
 import type { GlobalLimiter } from "./global_limiter.ts";
 import type { ServiceAddress } from "./service/service_address.ts";
 import type { GlobalLimit, GlobalLimitReading } from "./global_limit.ts";
@@ -104,6 +105,19 @@ export class GlobalLimiters {
       );
       return handle.describe([...new Map(limits).values()]);
     });
+  }
+
+  /** Makes budgets unused; returns how many. Rejects when a store fails. */
+  async reset({ entry, key }: LimitSelection): Promise<number> {
+    const counts = await Promise.all(
+      this.#inUse().map(({ handle, users }) => {
+        const limits = [...users].flat().filter(({ name }) =>
+          entry === undefined || entry === name
+        );
+        return handle.reset(limits, key);
+      }),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   /** Counts of every limiter in use. */

@@ -9,6 +9,7 @@ import {
 import {
   type GlobalLimit,
   type GlobalLimitReading,
+  isBudgetOf,
   kvStatus,
   type LimiterStatus,
   readKvLimit,
@@ -35,6 +36,11 @@ export interface LimiterHandle {
   /** Returns leases and settles pending charges. Takes at most two seconds. */
   close(): Promise<void>;
   describe(limits: readonly GlobalLimit[]): readonly GlobalLimitReading[];
+  /** Makes budgets of these limits unused, as far as this process knows them; returns how many. Services reset theirs. */
+  reset(
+    limits: readonly GlobalLimit[],
+    key: string | undefined,
+  ): Promise<number>;
   count(): LimiterCounts;
 }
 
@@ -63,6 +69,11 @@ export function createKvLimiter(
         ...readKvLimit(limit, state),
       }));
     },
+    reset: (limits, key) =>
+      kv.reset((budget) =>
+        limits.some((limit) => isBudgetOf(limit, budget)) &&
+        (key === undefined || budget.entries.some(([, value]) => value === key))
+      ),
     count() {
       const state = kv.describe(1);
       const { lastError, ...decisions } = limiter.counts;
@@ -107,6 +118,7 @@ export function createServiceLimiter(
       const status = serviceStatus(service.describe(), lastError);
       return limits.map((limit) => ({ ...status, ...readServiceLimit(limit) }));
     },
+    reset: () => Promise.resolve(0),
     count() {
       const state = service.describe();
       const { lastError, ...decisions } = limiter.counts;

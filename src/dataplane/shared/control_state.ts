@@ -5,6 +5,8 @@ import {
   GlobalLimiters,
   type LimiterLease,
 } from "../../ratelimit/global_limiters.ts";
+import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
+import type { UsageRow } from "../../ratelimit/usage/usage_book.ts";
 import { LimitRegistry } from "../../ratelimit/shared/limit_registry.ts";
 import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
 import {
@@ -21,6 +23,7 @@ import type {
 import {
   createDocumentCache,
   createLoginState,
+  createUsageBook,
   type KvStoreOptions,
 } from "../kv_stores.ts";
 import { describeBudget, describeGlobalBudget } from "../policy_state.ts";
@@ -44,6 +47,7 @@ export class ControlState {
   readonly #logins: LoginState;
   readonly #identity: IdentityStore;
   readonly #registrations: LocalRegistrationTurns;
+  readonly #usage: ReturnType<typeof createUsageBook>;
 
   constructor(options: KvStoreOptions) {
     const { clock, logger } = options;
@@ -59,6 +63,18 @@ export class ControlState {
       cache: createDocumentCache(options),
     });
     this.#registrations = new LocalRegistrationTurns(clock);
+    this.#usage = createUsageBook(options);
+  }
+
+  /** Returns who used what in hours that end after `since`. */
+  usage(since: number): Promise<readonly UsageRow[]> {
+    return this.#usage.read(since);
+  }
+
+  /** Makes budgets unused; returns how many. Rejects when a store fails. */
+  async resetLimits(selection: LimitSelection): Promise<number> {
+    const shared = await this.#limiters.reset(selection);
+    return this.#limits.reset(selection) + shared;
   }
 
   /** Connects a worker. */
@@ -74,6 +90,7 @@ export class ControlState {
       handlers: {
         acquireLimits: (requests) => this.#limits.acquire(thread, requests),
         releaseLimit: (request) => this.#limits.release(thread, request),
+        addUsage: (rows) => this.#usage.add(rows),
         ...this.#limiterHandlers(leases),
         loginSecret: () => this.#logins.secret(),
         spendCode: (code, untilMs) => grants.spend(code, untilMs),
@@ -152,6 +169,7 @@ export class ControlState {
     this.#limits.close();
     await Promise.all([
       this.#limiters.close(),
+      this.#usage.close(),
       this.#logins.close(),
       this.#identity.close(),
     ]);

@@ -1,3 +1,5 @@
+import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
+import type { UsageRow } from "../../ratelimit/usage/usage_book.ts";
 import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
@@ -135,6 +137,14 @@ export class WorkerPool implements DataPlane {
 
   async describeState(): Promise<PolicyStateDescription> {
     return this.#complete(await this.#threads.callOne("describeState"));
+  }
+
+  usage(since: number): Promise<readonly UsageRow[]> {
+    return this.#state.usage(since);
+  }
+
+  resetLimits(selection: LimitSelection): Promise<number> {
+    return this.#state.resetLimits(selection);
   }
 
   addresses(): Promise<readonly PortAddress[]> {

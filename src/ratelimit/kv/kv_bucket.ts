@@ -143,6 +143,20 @@ export class KvBucket {
     if (!this.#charges.isEmpty) void this.#exchange.start();
   }
 
+  /** Makes the budget unused, for all processes. */
+  async reset(): Promise<void> {
+    await this.#exchange.end();
+    const { key, store } = this.#options;
+    await store.update(key, () => ({
+      value: null,
+      expireInMs: this.budget.windowMs,
+    }));
+    this.#lease.end();
+    this.#charges.begin();
+    this.#charges.settled();
+    this.#seen.see(undefined, this.#seen.meet(undefined));
+  }
+
   /** Settles all debits and returns the whole lease. */
   async flush(): Promise<void> {
     await this.#exchange.end();

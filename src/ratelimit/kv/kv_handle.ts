@@ -11,6 +11,8 @@ export interface KvHandle {
     version: string | null,
     next: Replacement,
   ): Promise<boolean>;
+  /** Returns the values whose keys begin with `prefix`, from `start` on. */
+  list(prefix: Deno.KvKey, start: Deno.KvKey): Promise<readonly unknown[]>;
   close(): void;
 }
 
@@ -45,6 +47,8 @@ export async function openKv(path: string): Promise<KvHandle> {
         .set(key, value, { expireIn: expireInMs }).commit();
       return ok;
     },
+    list: (prefix, start) =>
+      Array.fromAsync(kv.list({ prefix, start }), ({ value }) => value),
     close: () => kv.close(),
   };
 }

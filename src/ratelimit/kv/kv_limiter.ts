@@ -9,7 +9,11 @@ import type {
 } from "../global_limiter.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 import { KvBucketTable } from "./kv_bucket_table.ts";
-import { describeBuckets, type KvLimiterState } from "./kv_description.ts";
+import {
+  describeBuckets,
+  type KvBudgetState,
+  type KvLimiterState,
+} from "./kv_description.ts";
 import { FirstReadLimiter } from "./kv_first_reads.ts";
 import { type KvHandle, openKv } from "./kv_handle.ts";
 import { KvStore } from "./kv_store.ts";
@@ -138,6 +142,17 @@ export class KvLimiter implements GlobalLimiter {
       },
       budgets: describeBuckets(this.#table.latest(count)),
     };
+  }
+
+  /** Makes budgets unused that this process knows; returns how many. Rejects when the store fails. */
+  async reset(
+    selects: (budget: KvBudgetState) => boolean,
+  ): Promise<number> {
+    const buckets = this.#table.latest(Infinity).filter((bucket) =>
+      describeBuckets([bucket]).some(selects)
+    );
+    await Promise.all(buckets.map((bucket) => bucket.reset()));
+    return buckets.length;
   }
 
   /** Returns leases, settles debits and closes the store. Takes at most two seconds. */

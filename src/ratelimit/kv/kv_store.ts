@@ -96,6 +96,18 @@ export class KvStore {
     }
   }
 
+  /** Returns the values whose keys begin with `prefix`, from `start` on; rejects when the store fails. */
+  async list(
+    prefix: Deno.KvKey,
+    start: Deno.KvKey,
+  ): Promise<readonly unknown[]> {
+    const { error } = this;
+    if (error !== undefined) throw error;
+    this.#opening ??= this.#open();
+    const kv = await this.#opening;
+    return await kv.list(prefix, start);
+  }
+
   /** Closes the store; operations in progress fail. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -108,4 +108,14 @@ export interface CounterStore {
   counts(): Iterable<LimitCounts>;
   /** Describes every limit in use; visits every key. */
   describe(): readonly LimitReading[];
+  /** Makes budgets unused; returns how many. */
+  reset(selection: LimitSelection): number;
+}
+
+/** Selects budgets; what is not set selects all. */
+export interface LimitSelection {
+  /** Name of a limit, such as `100 requests per minute, by jwt.sub`. */
+  readonly entry?: string | undefined;
+  /** Key of a local limit, or value of an entry of a global one. */
+  readonly key?: string | undefined;
 }

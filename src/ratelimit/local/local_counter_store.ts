@@ -8,6 +8,7 @@ import {
   type LimitIdentity,
   limitKey,
   type LimitReading,
+  type LimitSelection,
 } from "./counter_store.ts";
 import { LocalLimit } from "./local_limit.ts";
 
@@ -46,6 +47,16 @@ export class LocalCounterStore implements CounterStore {
   describe(): readonly LimitReading[] {
     const now = Math.floor(this.#clock.monotonic());
     return [...this.#limits.values()].map((limit) => limit.describe(now));
+  }
+
+  reset({ entry, key }: LimitSelection): number {
+    let count = 0;
+    for (const limit of this.#limits.values()) {
+      if (entry === undefined || entry === limit.name) {
+        count += limit.reset(key);
+      }
+    }
+    return count;
   }
 
   #acquire(identity: LimitIdentity, definition: BudgetDefinition) {

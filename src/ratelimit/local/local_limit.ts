@@ -107,6 +107,19 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
     return this.#budgets.size;
   }
 
+  /** Makes budgets unused, that of a key or all; returns how many. */
+  reset(key: string | undefined): number {
+    const bound = key === undefined ? undefined : boundKey(key);
+    let count = 0;
+    for (const budget of this.#budgets.values()) {
+      if (bound !== undefined && budget.key !== bound) continue;
+      budget.openedAt = CLOSED;
+      budget.used = 0;
+      count++;
+    }
+    return count;
+  }
+
   describe(now: number): LimitReading {
     const { scope, name, keys, evictedKeys, admitted, refused, charged } = this;
     const unused = { used: 0, openedAt: CLOSED };

@@ -5,6 +5,7 @@ import {
   type LimitIdentity,
   limitKey,
   type LimitReading,
+  type LimitSelection,
 } from "../local/counter_store.ts";
 import { MAX_KEYS } from "../local/local_limit.ts";
 import {
@@ -115,6 +116,17 @@ export class LimitRegistry {
   describe(): readonly LimitReading[] {
     const now = Math.floor(this.#clock.monotonic());
     return [...this.#entries.values()].map(({ limit }) => limit.describe(now));
+  }
+
+  /** Makes budgets unused; returns how many. */
+  reset({ entry, key }: LimitSelection): number {
+    let count = 0;
+    for (const { limit } of this.#entries.values()) {
+      if (entry === undefined || entry === limit.name) {
+        count += limit.reset(key);
+      }
+    }
+    return count;
   }
 
   /** Frees limits that a thread holds, and still holds after a while: a thread that goes on does not hold one for long. */

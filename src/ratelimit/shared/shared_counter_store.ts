@@ -73,6 +73,11 @@ export class SharedCounterStore implements CounterStore {
     return [];
   }
 
+  /** The control thread resets limits. */
+  reset(): number {
+    return 0;
+  }
+
   #create(identity: LimitIdentity, definition: BudgetDefinition): Entry {
     const limit = new SharedLimit(identity, definition, this.#thread);
     return { limit, request: { identity, definition }, bound: undefined };

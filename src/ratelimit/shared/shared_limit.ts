@@ -159,6 +159,26 @@ export class SharedLimit implements SharedBudgetOwner {
     };
   }
 
+  /** Makes budgets unused, that of a key or all; returns how many. */
+  reset(key: string | undefined): number {
+    const { table, lock, hasher } = this.#memory;
+    const only = key === undefined || this.#only !== undefined
+      ? undefined
+      : table.find(hasher.hash(boundKey(key)));
+    if (only === NONE) return 0;
+    let count = 0;
+    if (!lock.tryHold(DESCRIBE_SLEEPS)) return count;
+    for (let it = only ?? table.next(NONE); it !== NONE;) {
+      const window = table.window(it);
+      window.openedAt = CLOSED;
+      window.used = 0;
+      count++;
+      it = only === undefined ? table.next(it) : NONE;
+    }
+    lock.release();
+    return count;
+  }
+
   /** Visits every key, letting other threads count in between. */
   describe(now: number): LimitReading {
     const time = this.time(now);

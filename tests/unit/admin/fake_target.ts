@@ -61,6 +61,8 @@ export class FakeTarget implements AdminTarget {
     collectMetrics: () => Promise.resolve("up 1\n"),
     apply: () => Promise.reject(new TypeError("not expected")),
     setEndpoints: () => Promise.resolve(),
+    usage: () => Promise.resolve([]),
+    resetLimits: () => Promise.resolve(0),
     addresses: () => Promise.resolve([]),
     setLogLevel: () => Promise.resolve(),
     traceNext: () => Promise.reject(new TypeError("not expected")),

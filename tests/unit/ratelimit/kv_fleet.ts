@@ -35,6 +35,7 @@ export class KvFleet implements AsyncDisposable {
     const tracked: KvHandle = {
       read: (key) => this.#track(kv.read(key)),
       replace: (...args) => this.#track(kv.replace(...args)),
+      list: (...args) => this.#track(kv.list(...args)),
       close: () => {},
     };
     const shared = { ...tracked, ...wrap(tracked) };

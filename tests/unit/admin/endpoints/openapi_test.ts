@@ -67,6 +67,9 @@ Deno.test("the OpenAPI document describes every endpoint, and all descriptions a
 
 const queries: readonly (readonly [path: string, status: number])[] = [
   ["/logging?level=nonsense%3D%3D", 400],
+  ["/usage?by=x", 400],
+  ["/usage?since=yesterday", 400],
+  ["/usage?age=1h", 400],
   ["/debug/tasks?limit=0", 400],
   ["/debug/tasks?limit=100001", 400],
   ["/debug/tasks?limit=", 400],

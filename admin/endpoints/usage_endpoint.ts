@@ -1,0 +1,85 @@
+import type { Clock } from "../../src/base/clock.ts";
+import { NANO_USD } from "../../src/base/log_text.ts";
+import { isDuration, parseDuration } from "../../src/api/schema/duration.ts";
+import type { UsageRow } from "../../src/dataplane/data_plane.ts";
+import { json } from "../admin_responses.ts";
+import { InvalidParameter, requireKnown } from "../query_parameters.ts";
+import type { AdminTarget } from "../target.ts";
+
+const groups = ["key", "model", "route"] as const;
+type Group = typeof groups[number];
+
+/** Returns who used what: sums by key, model or route, the largest first. */
+export async function showUsage(
+  { dataPlane }: AdminTarget,
+  clock: Clock,
+  request: Request,
+): Promise<Response> {
+  const query = new URL(request.url).searchParams;
+  requireKnown(query, ["by", "since"], "usage: GET /usage?by=key&since=24h");
+  const by = readGroup(query.get("by") ?? "key");
+  const since = clock.now() - readAge(query.get("since") ?? "24h");
+  const rows = await dataPlane.usage(since);
+  return json({
+    since: new Date(since).toISOString(),
+    by,
+    usage: sumBy(rows, by),
+  });
+}
+
+/** Makes budgets unused, and returns how many. */
+export async function resetLimits(
+  { dataPlane }: AdminTarget,
+  request: Request,
+): Promise<Response> {
+  const query = new URL(request.url).searchParams;
+  requireKnown(
+    query,
+    ["limit", "key"],
+    "usage: POST /limits/reset?limit=<name>&key=<key>",
+  );
+  const entry = query.get("limit") ?? undefined;
+  const key = query.get("key") ?? undefined;
+  return json({ reset: await dataPlane.resetLimits({ entry, key }) });
+}
+
+function readGroup(text: string): Group {
+  const group = groups.find((each) => each === text);
+  if (group !== undefined) return group;
+  throw new InvalidParameter("invalid by: expected key, model or route");
+}
+
+/** Reads a duration such as `24h`, or days such as `7d`. */
+function readAge(text: string): number {
+  const [, days] = /^([0-9]{1,2})d$/.exec(text) ?? [];
+  if (days !== undefined) return Number(days) * 86_400_000;
+  if (isDuration(text)) return parseDuration(text);
+  throw new InvalidParameter(
+    "invalid since: expected a duration such as 24h or 7d",
+  );
+}
+
+function sumBy(rows: readonly UsageRow[], by: Group) {
+  const sums = new Map<string, Omit<UsageRow, "hour" | Group>>();
+  for (const row of rows) {
+    const sum = sums.get(row[by]);
+    sums.set(row[by], {
+      requests: row.requests + (sum?.requests ?? 0),
+      inputTokens: row.inputTokens + (sum?.inputTokens ?? 0),
+      outputTokens: row.outputTokens + (sum?.outputTokens ?? 0),
+      nanoUsd: row.nanoUsd + (sum?.nanoUsd ?? 0),
+      uncounted: row.uncounted + (sum?.uncounted ?? 0),
+    });
+  }
+  return [...sums].map(([name, { nanoUsd, ...sum }]) => ({
+    name,
+    ...sum,
+    costUsd: nanoUsd / NANO_USD,
+  })).sort((a, b) => b.costUsd - a.costUsd || tokensOf(b) - tokensOf(a));
+}
+
+function tokensOf(
+  { inputTokens, outputTokens }: Pick<UsageRow, "inputTokens" | "outputTokens">,
+): number {
+  return inputTokens + outputTokens;
+}

@@ -1,0 +1,148 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { type KvHandle, openKv } from "../kv/kv_handle.ts";
+import { KvStore } from "../kv/kv_store.ts";
+import {
+  HOUR_MS,
+  KEPT_MS,
+  sumOf,
+  type UsageRow,
+  type UsageSink,
+  UsageTable,
+} from "./usage_book.ts";
+
+const FLUSH_MS = 2000;
+const CLOSE_MS = 2000;
+const PREFIX = "usage";
+const VERSION = 1;
+
+/** Dependencies of a usage book over Deno KV. */
+export interface KvUsageBookOptions {
+  /** File or URL of the store. */
+  readonly store: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random: () => number;
+  /** Opens the store; `openKv` by default. */
+  readonly open?: (path: string) => Promise<KvHandle>;
+}
+
+/** Remembers in Deno KV who used what, for 32 days: for all processes that share the store. */
+export class KvUsageBook implements UsageSink {
+  readonly #options: KvUsageBookOptions;
+  readonly #store: KvStore;
+  /** Rows not yet written. */
+  readonly #pending = new UsageTable();
+  #cancelFlush: (() => void) | undefined;
+  #flushing: Promise<void> = Promise.resolve();
+  #hasWarned = false;
+  #isClosed = false;
+
+  constructor(options: KvUsageBookOptions) {
+    const { store, clock, random, open = openKv } = options;
+    this.#options = options;
+    this.#store = new KvStore({ open: () => open(store), clock, random });
+  }
+
+  add(rows: readonly UsageRow[]): void {
+    for (const row of rows) this.#pending.add(row);
+    if (rows.length > 0) this.#flushSoon();
+  }
+
+  /** Returns the rows of hours that end after `since`, of all processes. Rejects when the store cannot be read. */
+  async read(since: number): Promise<readonly UsageRow[]> {
+    await this.#flush();
+    const from = Math.floor(since / HOUR_MS) * HOUR_MS;
+    const rows: UsageRow[] = [];
+    const found = await this.#store.list(
+      [PREFIX, VERSION],
+      [PREFIX, VERSION, from],
+    );
+    for (const value of found) {
+      const row = readRow(value);
+      if (row !== undefined) rows.push(row);
+    }
+    return [...rows, ...this.#pending.values()];
+  }
+
+  /** Writes the rest; takes at most two seconds. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelFlush?.();
+    const { clock } = this.#options;
+    const late = Promise.withResolvers<void>();
+    const cancel = clock.setTimer(late.resolve, CLOSE_MS);
+    await Promise.race([this.#flush(), late.promise]);
+    cancel();
+    await this.#store.close();
+  }
+
+  #flushSoon(): void {
+    if (this.#isClosed) return;
+    this.#cancelFlush ??= this.#options.clock.setTimer(() => {
+      this.#cancelFlush = undefined;
+      void this.#flush();
+    }, FLUSH_MS);
+  }
+
+  #flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(() => this.#write());
+    return this.#flushing;
+  }
+
+  async #write(): Promise<void> {
+    const rows = this.#pending.take();
+    for (const [index, row] of rows.entries()) {
+      try {
+        await this.#store.update(keyOf(row), (value) => ({
+          value: sumOf(readRow(value), row),
+          expireInMs: KEPT_MS,
+        }));
+        this.#hasWarned = false;
+      } catch (error) {
+        // The write may have been done: a row counts twice rather than never.
+        this.add(rows.slice(index));
+        if (this.#hasWarned) return;
+        this.#hasWarned = true;
+        const { log } = this.#options;
+        return log.warn("Cannot write who used what to the store", { error });
+      }
+    }
+  }
+}
+
+function keyOf({ hour, route, model, key }: UsageRow): Deno.KvKey {
+  return [PREFIX, VERSION, hour, route, model, key];
+}
+
+const numbers = [
+  "hour",
+  "requests",
+  "inputTokens",
+  "outputTokens",
+  "nanoUsd",
+  "uncounted",
+] as const;
+const names = ["key", "model", "route"] as const;
+
+/** Checks a value of the store; `undefined` for one that no gateway wrote. */
+function readRow(value: unknown): UsageRow | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const fields = new Map(Object.entries(value));
+  const isRow = numbers.every((name) => Number.isFinite(fields.get(name))) &&
+    names.every((name) => typeof fields.get(name) === "string");
+  if (!isRow) return undefined;
+  const number = (name: typeof numbers[number]) => Number(fields.get(name));
+  const text = (name: typeof names[number]) => String(fields.get(name));
+  return {
+    hour: number("hour"),
+    key: text("key"),
+    model: text("model"),
+    route: text("route"),
+    requests: number("requests"),
+    inputTokens: number("inputTokens"),
+    outputTokens: number("outputTokens"),
+    nanoUsd: number("nanoUsd"),
+    uncounted: number("uncounted"),
+  };
+}

@@ -1,0 +1,121 @@
+import type { Clock } from "../../base/clock.ts";
+
+/** Use of one key with one model on one route, in one hour. */
+export interface UsageRow {
+  /** Start of the hour, in milliseconds since the epoch. */
+  readonly hour: number;
+  /** Identity of the client; empty without one. */
+  readonly key: string;
+  readonly model: string;
+  readonly route: string;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Billionths of a US dollar. */
+  readonly nanoUsd: number;
+  /** Responses whose tokens could not be counted. */
+  readonly uncounted: number;
+}
+
+/** Receives what requests used. */
+export interface UsageSink {
+  add(rows: readonly UsageRow[]): void;
+  /** Writes what was added. */
+  close(): Promise<void>;
+}
+
+/** Length of the time that a row sums up. */
+export const HOUR_MS = 3_600_000;
+/** Time for which rows are kept. */
+export const KEPT_MS = 32 * 24 * HOUR_MS;
+/** Rows kept in memory. Further keys and models of an hour are counted as `other`. */
+const MAX_ROWS = 20_000;
+const MAX_NAME_LENGTH = 200;
+const OTHER = "other";
+
+/** Rows by hour, key, model and route; those that differ in nothing else are added up. */
+export class UsageTable {
+  readonly #rows = new Map<string, UsageRow>();
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  values(): Iterable<UsageRow> {
+    return this.#rows.values();
+  }
+
+  add(row: UsageRow): void {
+    const named = {
+      ...row,
+      key: row.key.slice(0, MAX_NAME_LENGTH),
+      model: row.model.slice(0, MAX_NAME_LENGTH),
+    };
+    const isKnown = this.#rows.has(identify(named));
+    const kept = isKnown || this.#rows.size < MAX_ROWS
+      ? named
+      : { ...named, key: OTHER, model: OTHER };
+    const id = identify(kept);
+    this.#rows.set(id, sumOf(this.#rows.get(id), kept));
+  }
+
+  /** Removes and returns all rows. */
+  take(): readonly UsageRow[] {
+    const rows = [...this.#rows.values()];
+    this.#rows.clear();
+    return rows;
+  }
+
+  /** Forgets rows of hours before `time`. */
+  forgetBefore(time: number): void {
+    for (const [id, { hour }] of this.#rows) {
+      if (hour < time) this.#rows.delete(id);
+    }
+  }
+}
+
+/** Adds a row to one of the same identity. */
+export function sumOf(before: UsageRow | undefined, row: UsageRow): UsageRow {
+  if (before === undefined) return row;
+  return {
+    ...row,
+    requests: before.requests + row.requests,
+    inputTokens: before.inputTokens + row.inputTokens,
+    outputTokens: before.outputTokens + row.outputTokens,
+    nanoUsd: before.nanoUsd + row.nanoUsd,
+    uncounted: before.uncounted + row.uncounted,
+  };
+}
+
+function identify({ hour, key, model, route }: UsageRow): string {
+  return JSON.stringify([hour, key, model, route]);
+}
+
+/** Remembers in memory who used what, for 32 days or until the process ends. */
+export class UsageBook implements UsageSink {
+  readonly #table = new UsageTable();
+  readonly #clock: Pick<Clock, "now">;
+  #forgottenAt = 0;
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.#clock = clock;
+  }
+
+  add(rows: readonly UsageRow[]): void {
+    for (const row of rows) this.#table.add(row);
+    const now = this.#clock.now();
+    if (now - this.#forgottenAt < HOUR_MS) return;
+    this.#forgottenAt = now;
+    this.#table.forgetBefore(now - KEPT_MS);
+  }
+
+  /** Returns the rows of hours that end after `since`. */
+  read(since: number): Promise<readonly UsageRow[]> {
+    const rows = [...this.#table.values()];
+    return Promise.resolve(rows.filter(({ hour }) => hour + HOUR_MS > since));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
