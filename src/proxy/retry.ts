@@ -67,6 +67,7 @@ export async function sendUntilGood(
 ): Promise<ResponseMessage> {
   const { request: { body }, attempts } = retried;
   const before = attempts.retries;
+  if (retry !== undefined) destination.retries?.earn();
   const replay = body && maxReplayBytes > 0
     ? new ReplayableBody(body, maxReplayBytes)
     : undefined;
@@ -85,7 +86,8 @@ export async function sendUntilGood(
         destination.hasAnother([...tried, target]);
       const mayRetry = wasSent
         ? retries < (retry?.attempts ?? 0) &&
-          isWorthRetrying(failed, retried.request)
+          isWorthRetrying(failed, retry, retried.request) &&
+          destination.retries?.take() !== false
         : retries <
           Math.max(
             retry?.attempts ?? 0,
@@ -114,10 +116,13 @@ function isUnsent(error: GatewayError): boolean {
 
 function isWorthRetrying(
   outcome: number | GatewayError,
+  retry: Retry | undefined,
   { method }: RequestMessage,
 ): boolean {
-  return typeof outcome === "number" ||
-    maybeSent.has(outcome.code) && isIdempotent(method);
+  if (typeof outcome === "number") return true;
+  const { code } = outcome;
+  return maybeSent.has(code) &&
+    (isIdempotent(method) || retry?.errors.has(code) === true);
 }
 
 function reportRetry(

@@ -45,6 +45,7 @@ export function createWebUi(
     },
   };
   return {
+    retries: undefined,
     prepare: () => undefined,
     choose: () => target,
     hasAnother: () => false,

@@ -165,6 +165,8 @@ export interface Retry {
   readonly attempts: number;
   /** Statuses of the upstream that are retried; connection failures always are. */
   readonly codes: ReadonlySet<number>;
+  /** Codes of errors after which requests of every method are retried, though the upstream may have processed them. */
+  readonly errors: ReadonlySet<string>;
   readonly backoffMs: number;
 }
 

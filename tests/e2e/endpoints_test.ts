@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { FakeClock } from "../harness/fake_clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { answer, RawUpstream } from "../harness/raw_upstream.ts";
 import { startReloadableGateway } from "../harness/reloadable_gateway.ts";
@@ -167,4 +168,78 @@ Deno.test("metrics and /config_dump show the health of endpoints", async () => {
       },
     ],
   );
+});
+
+Deno.test("a POST is not lost on a connection that the backend has closed while it was idle", async () => {
+  const clock = new FakeClock();
+  const closed = Promise.withResolvers<void>();
+  await using upstream = new RawUpstream(async (connection, index) => {
+    await connection.request();
+    await connection.send(answer(`connection ${index}`));
+    if (index > 0) return;
+    await closed.promise;
+  });
+  await using gateway = await startTestGateway(
+    backend([upstream.port]),
+    {},
+    [],
+    { clock },
+  );
+  await (await fetch(gateway.origin)).text();
+  clock.advance(1000);
+  // The gateway sees the end of the connection no sooner than the next request.
+  closed.resolve();
+
+  const response = await fetch(gateway.origin, { method: "POST", body: "x" });
+
+  assert.equal(await response.text(), "connection 1");
+});
+
+Deno.test("retry.on repeats a POST after a closed connection", async () => {
+  await using upstream = new RawUpstream(async (connection, index) => {
+    await connection.request();
+    if (index > 0) await connection.send(answer("second"));
+  });
+  await using gateway = await startTestGateway({
+    ...backend([upstream.port]),
+    routes: [{
+      backends: [{ backend: "fleet" }],
+      retry: { attempts: 1, on: ["Closed"], backoff: "1ms" },
+    }],
+  });
+
+  const response = await fetch(gateway.origin, { method: "POST", body: "x" });
+
+  assert.equal(await response.text(), "second");
+});
+
+Deno.test("a response has ten minutes to begin, an event stream any time", async () => {
+  const clock = new FakeClock();
+  const arrivals = [0, 1].map(() => Promise.withResolvers<void>());
+  const mayAnswer = Promise.withResolvers<void>();
+  await using upstream = new RawUpstream(async (connection, index) => {
+    await connection.request();
+    arrivals[index]?.resolve();
+    await mayAnswer.promise;
+    await connection.send(answer("late"));
+  });
+  await using gateway = await startTestGateway(
+    backend([upstream.port]),
+    {},
+    [],
+    { clock },
+  );
+  const plain = fetch(gateway.origin);
+  await arrivals[0]?.promise;
+  const stream = fetch(gateway.origin, {
+    headers: { accept: "text/event-stream" },
+  });
+  await arrivals[1]?.promise;
+
+  clock.advance(600_000);
+
+  assert.equal((await plain).status, 504);
+  await (await plain).text();
+  mayAnswer.resolve();
+  assert.equal(await (await stream).text(), "late");
 });

@@ -60,8 +60,12 @@ export const backendEntries = {
         s.optional(positiveDuration),
         "10s",
       ),
+      firstByte: s.field(
+        "Time limit from the end of the request to the beginning of the response; then 504. `0s` is unlimited. Default: 10m, and unlimited for event streams and gRPC.",
+        s.optional(duration),
+      ),
       idle: s.field(
-        "Time limit between two chunks of a body. Default, and `0s`: unlimited.",
+        "Time limit between two chunks of a body. `0s` is unlimited. Default: 5m, and unlimited for event streams and gRPC.",
         s.optional(duration),
       ),
     })),

@@ -112,6 +112,10 @@ export const routeRetrySchema = s.object({
     "Statuses that are retried. Requests that did not reach the backend, and idempotent requests without a response, are always retried. Requests with a body over 64 KiB are never retried.",
     s.optional(s.list(s.integer(400, 599), { max: 32 })),
   ),
+  on: s.field(
+    "Failures after which requests of every method are retried, not only idempotent ones, although the backend may have processed them.",
+    s.optional(s.list(s.oneOf(["Closed", "Timeout"]), { max: 2 })),
+  ),
   attempts: s.field(
     "Maximum number of retries.",
     s.optional(s.integer(0, 10)),

@@ -155,7 +155,12 @@ function describeRule(
       requestMs: route.requestTimeoutMs,
       backendRequestMs: route.backendTimeoutMs,
     },
-    retry: route.retry && { ...route.retry, codes: [...route.retry.codes] },
+    retry: route.retry &&
+      {
+        ...route.retry,
+        codes: [...route.retry.codes],
+        errors: [...route.retry.errors],
+      },
     policies: effective.flatMap((policy) => describePolicy(policy, redact)),
   };
 }
@@ -195,6 +200,7 @@ function describeBackend(backend: Backend) {
     maxConnections: backend.maxConnections,
     maxPendingRequests: backend.maxPendingRequests,
     connectTimeoutMs: backend.connectTimeoutMs,
+    firstByteTimeoutMs: backend.firstByteTimeoutMs,
     idleTimeoutMs: backend.idleTimeoutMs,
     tls: typeof tls === "object"
       ? { ...tls, caCertificates: tls.caCertificates?.length ?? "System" }

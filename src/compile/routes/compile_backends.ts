@@ -14,7 +14,7 @@ import {
 } from "../listeners/certificates.ts";
 import { PemReferenceError, readCa } from "../listeners/pem_references.ts";
 import type { Report } from "../report.ts";
-import { compileBalancing } from "./compile_balancing.ts";
+import { compileBalancing, compileTimeouts } from "./compile_balancing.ts";
 import { type BackendContext, compileLlm } from "./llm_backends.ts";
 import {
   compileService,
@@ -129,8 +129,7 @@ function compileBackend(
     maxConnections: spec.limits?.maxConnections,
     maxPendingRequests: spec.limits?.maxPendingRequests,
     connectTimeoutMs: optionalDuration(spec.timeouts?.connect),
-    // `0s` means unlimited.
-    idleTimeoutMs: optionalDuration(spec.timeouts?.idle) || undefined,
+    ...compileTimeouts(spec.timeouts),
   };
 }
 

@@ -186,11 +186,19 @@ function layersOf(
     : [];
 }
 
+const errorsOf = {
+  Closed: "upstream_closed",
+  Timeout: "upstream_timeout",
+} as const;
+
 /** Fills in defaults, which the Gateway API leaves to implementations: one more attempt, after 25 ms. */
-function compileRetry({ attempts, codes, backoff }: RouteRetry): Retry {
+function compileRetry(
+  { attempts, codes, on = [], backoff }: RouteRetry,
+): Retry {
   return {
     attempts: attempts ?? 1,
     codes: new Set(codes),
+    errors: new Set(on.map((failure) => errorsOf[failure])),
     backoffMs: optionalDuration(backoff) ?? 25,
   };
 }

@@ -82,6 +82,11 @@ export interface UpstreamOptions {
   readonly firstByteTimeoutMs?: number | undefined;
   /** Time limit between two reads of a response body, or writes of a request body; default unlimited. */
   readonly idleTimeoutMs?: number | undefined;
+  /** Limits of event streams and gRPC in place of both, for their messages may be far apart; default: the same limits. */
+  readonly streamTimeouts?: {
+    readonly firstByteMs: number | undefined;
+    readonly idleMs: number | undefined;
+  };
 }
 
 /** Verification of an upstream's certificate, which cannot be disabled. */

@@ -1,4 +1,5 @@
 import type { Upstream } from "../../http/client/upstream.ts";
+import type { RetryBudget } from "./retry_budget.ts";
 
 /** The endpoint of one attempt, or what stands for one. */
 export interface AttemptTarget extends Pick<Upstream, "send"> {
@@ -8,6 +9,8 @@ export interface AttemptTarget extends Pick<Upstream, "send"> {
 
 /** A backend, as the attempts of its requests see it. */
 export interface Destination {
+  /** `undefined` when retries have no bound but their number. */
+  readonly retries: RetryBudget | undefined;
   /** Returns a promise if the addresses of the backend are not known yet, or too old. */
   prepare(): Promise<void> | undefined;
   /**

@@ -5,6 +5,7 @@ import type { Endpoint } from "../../snapshot/snapshot.ts";
 import type { AttemptTarget, Destination } from "./attempt_target.ts";
 import type { EndpointPool } from "./endpoint_pool.ts";
 import { HostAddresses, type Lookup } from "./host_addresses.ts";
+import { RetryBudget } from "./retry_budget.ts";
 
 /** Dependencies of a destination. */
 export interface DestinationOptions {
@@ -25,11 +26,13 @@ interface Host {
 /** Resolves the hosts of a backend and keeps its pool up to date. */
 export class BalancedDestination implements Destination {
   readonly pool: EndpointPool;
+  readonly retries: RetryBudget;
   readonly #hosts: readonly Host[];
   readonly #names: readonly HostAddresses[];
 
   constructor({ pool, hosts, lookup, clock }: DestinationOptions) {
     this.pool = pool;
+    this.retries = new RetryBudget(clock);
     this.#hosts = hosts.map((endpoint): Host => {
       const { host } = endpoint;
       if (isIP(host) !== 0) {

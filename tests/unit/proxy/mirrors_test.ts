@@ -28,6 +28,7 @@ const silentUpstream: AttemptTarget = {
 };
 
 const destination: Destination = {
+  retries: undefined,
   prepare: () => undefined,
   choose: () => silentUpstream,
   hasAnother: () => false,

@@ -1,7 +1,11 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import type { Body } from "../../body.ts";
 import { InputBuffer } from "../../http1/input_buffer.ts";
-import type { ResponseMessage, Tunnel } from "../../message.ts";
+import {
+  isIdempotent,
+  type ResponseMessage,
+  type Tunnel,
+} from "../../message.ts";
 import { MessageWriter } from "../../http1/message_writer.ts";
 import type { Transport } from "../../transport.ts";
 import {
@@ -14,7 +18,11 @@ import {
   type ExchangeConnection,
   Http1ClientExchange,
 } from "./http1_client_exchange.ts";
+import { UnansweredError } from "../upstream_errors.ts";
 import type { UpstreamRequest } from "../upstream.ts";
+
+/** Age from which an idle connection is looked at before a request that must not be sent twice. */
+const COLD_MS = 500;
 
 /**
  * An HTTP/1.1 connection that serves one request at a time.
@@ -35,6 +43,10 @@ export class Http1ClientConnection
   #idleRead: Promise<boolean> | undefined;
   #exchange: Http1ClientExchange | undefined;
   #reserved = false;
+  /** Monotonic time of the end of the last exchange. */
+  #idleSince: number;
+  /** The upstream has ended the connection, or violated the protocol, between two requests. */
+  #endedWhileIdle = false;
   #closed = false;
 
   constructor(transport: Transport, context: ConnectionContext) {
@@ -43,6 +55,7 @@ export class Http1ClientConnection
     this.input = new InputBuffer(transport);
     this.writer = new MessageWriter(transport);
     context.wheel.add(this);
+    this.#idleSince = context.clock.monotonic();
     this.#waitIdle(MAX_IDLE_MS);
   }
 
@@ -61,7 +74,33 @@ export class Http1ClientConnection
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
-    this.served++;
+    const isCold = this.served++ > 0 && !isIdempotent(request.method) &&
+      this.context.clock.monotonic() - this.#idleSince > COLD_MS;
+    return isCold
+      ? this.#sendUnlessEnded(request, body, cancellation)
+      : this.#exchangeMessages(request, body, cancellation);
+  }
+
+  /** Sees whether the upstream has ended the connection: a request that is sent then must not be sent again. */
+  async #sendUnlessEnded(
+    request: UpstreamRequest,
+    body: Body | undefined,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    if (this.#endedWhileIdle) {
+      this.close();
+      const message = `"${this.context.endpoint}" closed an idle connection`;
+      throw new UnansweredError(true, message);
+    }
+    return await this.#exchangeMessages(request, body, cancellation);
+  }
+
+  #exchangeMessages(
+    request: UpstreamRequest,
+    body: Body | undefined,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
     this.#exchange = new Http1ClientExchange(this, request, body, cancellation);
     return this.#exchange.run();
   }
@@ -85,6 +124,7 @@ export class Http1ClientConnection
     if (this.#closed) return;
     this.#exchange = undefined;
     this.#reserved = false;
+    this.#idleSince = this.context.clock.monotonic();
     this.#waitIdle(keepMs);
     this.context.onAvailable(this);
   }
@@ -97,6 +137,7 @@ export class Http1ClientConnection
 
   retire(): void {
     if (!this.#reserved) this.close();
+    else if (this.#idleRead !== undefined) this.#endedWhileIdle = true;
   }
 
   close(): void {

@@ -16,6 +16,7 @@ import {
   MAX_INTERIM_RESPONSES,
 } from "../connection.ts";
 import { keepAliveMs } from "../keep_alive.ts";
+import { isStream, wantsStream } from "../streams.ts";
 import { requestHead } from "./request_head.ts";
 import { ResponseHeadReader } from "./response_head_reader.ts";
 import { Upload, type UploadObserver } from "./upload.ts";
@@ -58,6 +59,7 @@ export class Http1ClientExchange implements BodyOwner, UploadObserver {
   #sent = false;
   /** The final head has arrived. */
   #responded = false;
+  #isStream = false;
   #keepMs: number | undefined;
   #stopWaiting: (() => void) | undefined;
   #failure: Error | undefined;
@@ -124,10 +126,11 @@ export class Http1ClientExchange implements BodyOwner, UploadObserver {
   }
 
   waitingForBody(): void {
-    const { idleTimeoutMs } = this.#limits;
-    if (idleTimeoutMs !== undefined) {
-      this.#connection.setDeadline(idleTimeoutMs);
-    }
+    const { idleTimeoutMs, streamTimeouts } = this.#limits;
+    const limitMs = this.#isStream && streamTimeouts !== undefined
+      ? streamTimeouts.idleMs
+      : idleTimeoutMs;
+    if (limitMs !== undefined) this.#connection.setDeadline(limitMs);
   }
 
   bodyEnded(): void {
@@ -188,8 +191,13 @@ export class Http1ClientExchange implements BodyOwner, UploadObserver {
   }
 
   #awaitHead(): void {
-    const { firstByteTimeoutMs } = this.#limits;
-    if (!this.#responded) this.#connection.setDeadline(firstByteTimeoutMs);
+    if (this.#responded) return;
+    const { firstByteTimeoutMs, streamTimeouts } = this.#limits;
+    this.#connection.setDeadline(
+      streamTimeouts !== undefined && wantsStream(this.#request)
+        ? streamTimeouts.firstByteMs
+        : firstByteTimeoutMs,
+    );
   }
 
   #awaitContinue(upload: Upload): void {
@@ -215,6 +223,7 @@ export class Http1ClientExchange implements BodyOwner, UploadObserver {
     this.#stopWaiting?.();
     this.#connection.setDeadline(undefined);
     if (status === 101) return this.#openTunnel(head);
+    this.#isStream = isStream(headers);
     const framing = responseFraming(
       headers,
       status,

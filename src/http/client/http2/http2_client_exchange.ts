@@ -18,6 +18,7 @@ import {
   CONTINUE_WAIT_MS,
   MAX_INTERIM_RESPONSES,
 } from "../connection.ts";
+import { isStream, wantsStream } from "../streams.ts";
 import type { Deadline } from "../../timer_wheel.ts";
 import { Upload, type UploadObserver } from "../http1/upload.ts";
 import {
@@ -52,6 +53,7 @@ export class Http2Exchange
   #body: StreamBody | undefined;
   #answered = false;
   #interims = 0;
+  #isStream = false;
   #failure: Error | undefined;
 
   constructor(
@@ -151,7 +153,12 @@ export class Http2Exchange
   }
 
   waitingForBody(): void {
-    this.#setDeadline(this.#limits.idleTimeoutMs);
+    const { idleTimeoutMs, streamTimeouts } = this.#limits;
+    this.#setDeadline(
+      this.#isStream && streamTimeouts !== undefined
+        ? streamTimeouts.idleMs
+        : idleTimeoutMs,
+    );
   }
 
   bodyArrived(): void {
@@ -213,7 +220,13 @@ export class Http2Exchange
   }
 
   #awaitHead(): void {
-    if (!this.#answered) this.#setDeadline(this.#limits.firstByteTimeoutMs);
+    if (this.#answered) return;
+    const { firstByteTimeoutMs, streamTimeouts } = this.#limits;
+    this.#setDeadline(
+      streamTimeouts !== undefined && wantsStream(this.#request)
+        ? streamTimeouts.firstByteMs
+        : firstByteTimeoutMs,
+    );
   }
 
   #passInterim({ status, headers }: ResponseFields): void {
@@ -230,6 +243,7 @@ export class Http2Exchange
     const length = this.#lengthOf({ status, headers }, method);
     if (length !== undefined) this.#stream.expectLength(length);
     this.#answered = true;
+    this.#isStream = isStream(headers);
     this.#stopWaiting?.();
     this.#setDeadline(undefined);
     if (status >= 300) this.#stopSending();

@@ -100,6 +100,8 @@ Deno.test("the description shows what each route does and where that is written"
     name: "b",
     target: "b.example:80",
     protocol: "auto",
+    firstByteTimeoutMs: 600_000,
+    idleTimeoutMs: 300_000,
     tls: {
       hostname: "b.example",
       subjectAltNames: [],

@@ -29,7 +29,9 @@ Deno.test("a backend has its address, protocol, limits and timeouts", () => {
     maxConnections: 10,
     maxPendingRequests: 0,
     connectTimeoutMs: 1_000,
+    firstByteTimeoutMs: 600_000,
     idleTimeoutMs: 60_000,
+    streamTimeouts: { firstByteMs: undefined, idleMs: 60_000 },
   });
 });
 

@@ -84,6 +84,7 @@ for (const { quote, ref, field, problem, hint } of invalid) {
     const { describePolicies: _describe, ...share } = found?.backends[1] ?? {};
     assert.deepEqual(share, {
       weight: 1,
+      priority: 0,
       backend: undefined,
       problem,
       policies: [],
@@ -165,13 +166,19 @@ Deno.test("timeouts and retries are in milliseconds", () => {
   const found = routeFor(compileRule({
     backendRefs: [to("a")],
     timeouts: { request: "1m", backendRequest: "500ms" },
-    retry: { codes: [500, 503], attempts: 3, backoff: "100ms" },
+    retry: {
+      codes: [500, 503],
+      on: ["Closed", "Timeout"],
+      attempts: 3,
+      backoff: "100ms",
+    },
   }));
   assert.equal(found?.requestTimeoutMs, 60_000);
   assert.equal(found?.backendTimeoutMs, 500);
   assert.deepEqual(found?.retry, {
     attempts: 3,
     codes: new Set([500, 503]),
+    errors: new Set(["upstream_closed", "upstream_timeout"]),
     backoffMs: 100,
   });
 });
@@ -181,6 +188,7 @@ Deno.test("retries that say nothing more mean one more try", () => {
   assert.deepEqual(found?.retry, {
     attempts: 1,
     codes: new Set(),
+    errors: new Set(),
     backoffMs: 25,
   });
 });
@@ -256,4 +264,20 @@ Deno.test("a policy of a backend does not apply to a Service of the same name", 
   };
   assert.equal(policiesOf(to("web")), 1);
   assert.equal(policiesOf({ name: "web", port: 80 }), 0);
+});
+
+Deno.test("backends with several priorities become groups, the lowest number first", () => {
+  const found = routeFor(compileRule({
+    backendRefs: [
+      { ...to("b"), priority: 1, weight: 3 },
+      to("a"),
+    ],
+  }));
+
+  assert.deepEqual(
+    found?.groups?.map(({ backends }) =>
+      backends.map(({ backend, weight }) => [backend?.name, weight])
+    ),
+    [[["a", 1]], [["b", 3]]],
+  );
 });
