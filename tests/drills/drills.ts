@@ -31,6 +31,8 @@ import {
   watchVictim,
 } from "./drill.ts";
 
+import { failingEndpoints, failingOver } from "./endpoint_drills.ts";
+
 const LARGEST_WINDOW = 0x7fff_ffff;
 const NEVER_READERS = 20;
 const BURSTS = 200;
@@ -47,6 +49,8 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
     ),
   "hostile-response": hostileResponses,
   connections: manyConnections,
+  endpoints: failingEndpoints,
+  failover: failingOver,
 };
 
 /** Clients that never read an endless response: the memory of the gateway has to stay level. */

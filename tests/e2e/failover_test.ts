@@ -72,6 +72,11 @@ const failures: readonly (readonly [
     },
   ],
   [
+    "a stream without events",
+    "upstream_closed",
+    (connection) => connection.send(`${streamHead}0\r\n\r\n`),
+  ],
+  [
     "a stream that begins with an error",
     "upstream_protocol_error",
     (connection) =>

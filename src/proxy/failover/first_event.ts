@@ -28,7 +28,14 @@ export async function awaitFirstEvent(
   const unsubscribe = cancellation.onCancel((reason) => body.cancel(reason));
   try {
     const first = await body.read();
-    if (first !== undefined && startsWith(first, errorEvent)) {
+    if (first === undefined) {
+      throw new GatewayError(
+        "upstream_closed",
+        "upstream",
+        "The stream ended before its first event",
+      );
+    }
+    if (startsWith(first, errorEvent)) {
       body.cancel("failed over");
       throw new GatewayError(
         "upstream_protocol_error",
@@ -53,13 +60,11 @@ class StartedBody implements Body {
   readonly length: number | undefined;
   readonly #rest: Body;
   #first: Uint8Array | undefined;
-  #isEmpty: boolean;
 
-  constructor(first: Uint8Array | undefined, rest: Body) {
+  constructor(first: Uint8Array, rest: Body) {
     this.length = rest.length;
     this.#rest = rest;
     this.#first = first;
-    this.#isEmpty = first === undefined;
   }
 
   get trailers(): HeaderList | undefined {
@@ -67,7 +72,6 @@ class StartedBody implements Body {
   }
 
   read(): ReturnType<Body["read"]> {
-    if (this.#isEmpty) return undefined;
     const first = this.#first;
     this.#first = undefined;
     return first ?? this.#rest.read();
@@ -75,7 +79,6 @@ class StartedBody implements Body {
 
   cancel(reason: unknown): void {
     this.#first = undefined;
-    this.#isEmpty = true;
     this.#rest.cancel(reason);
   }
 }
