@@ -205,6 +205,22 @@ for (const [sender, env] of senders) {
   });
 }
 
+Deno.test("trace sends with the curl of the system when another one is first on the PATH", async () => {
+  const other = await Deno.makeTempDir();
+  await Deno.writeTextFile(
+    `${other}/curl`,
+    '#!/bin/sh\nexec /usr/bin/curl "$@"\n',
+    { mode: 0o755 },
+  );
+
+  const { headers } = await injectOnce([url, "--compressed"], {
+    PATH: `${other}:${Deno.env.get("PATH")}`,
+  });
+
+  await Deno.remove(other, { recursive: true });
+  assert.match(headers.get("accept-encoding") ?? "", /gzip/);
+});
+
 Deno.test("trace without curl rejects an argument that it does not know, by name", async () => {
   await using admin = adminFor(freePort());
   await using command = inject(admin, [url, "--compressed"], noCurl);
