@@ -25,6 +25,8 @@ export interface TuiOutcome {
   readonly failure: unknown;
   /** The signal that ended it. */
   readonly signal: keyof typeof signalExitCodes | undefined;
+  /** True if it ended while waiting for the first event. */
+  readonly sawNothing: boolean;
 }
 
 const FRAME_MS = 15;
@@ -128,7 +130,9 @@ class Session implements Disposable {
   }
 
   #finish(signal: TuiOutcome["signal"]): void {
-    this.#outcome.resolve({ failure: this.#failure, signal });
+    const { events, stream } = this.#model;
+    const sawNothing = events.length === 0 && stream.kind !== "complete";
+    this.#outcome.resolve({ failure: this.#failure, signal, sawNothing });
   }
 
   #takePending(): void {

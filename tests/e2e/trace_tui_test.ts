@@ -219,6 +219,20 @@ Deno.test("the terminal UI ends the request that it sent when the user leaves", 
   await terminal.waitFor(/^shell> *$/m);
 });
 
+Deno.test("a user who quits before the first event gets exit code 1", async () => {
+  await using admin = new TraceServer();
+  await using terminal = await Terminal.open(80, 24);
+  await terminal.run(gatewayCommandLine([...trace, "--admin", admin.address]));
+  await admin.nextStream();
+  await terminal.waitFor(/waiting for a request/);
+
+  await terminal.press("q");
+
+  await terminal.waitFor(/^shell> *$/m);
+  await terminal.run("echo code=$?");
+  await terminal.waitFor(/code=1$/m);
+});
+
 /** Leaves the program in some way; the command line that starts it gets its process id into `pidFile`. */
 const departures: readonly {
   readonly how: string;

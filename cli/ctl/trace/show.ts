@@ -45,8 +45,8 @@ async function printLines(
 
 async function showTui(feed: TraceFeed, keys: KeyInput): Promise<number> {
   const { runTui } = await import("../../tui/run_tui.ts");
-  const { failure, signal } = await runTui(feed, keys);
+  const { failure, signal, sawNothing } = await runTui(feed, keys);
   if (signal !== undefined) return signalExitCodes[signal];
   if (failure !== undefined) throw failure;
-  return exitCodes.ok;
+  return sawNothing ? exitCodes.failure : exitCodes.ok;
 }
