@@ -1,9 +1,8 @@
 import tab from "@bomb.sh/tab";
 import describeTo from "@bomb.sh/tab/commander";
-import { logLevels } from "../src/base/log_filter.ts";
+import { logLevels, logModules } from "../src/base/log_filter.ts";
 import type { Command } from "./command.ts";
 import { UsageError } from "./process/exit.ts";
-import { logModules } from "./output/log_modules.ts";
 import { shells } from "./shells.ts";
 
 type Offer = (value: string, description: string) => void;

@@ -1,11 +1,13 @@
 import {
   formatLogFilter,
+  isLogModule,
   LogFilterError,
   logLevels,
+  logModules,
   parseLogFilter,
 } from "../../src/base/log_filter.ts";
 import { escapeControls } from "../../src/base/log_text.ts";
-import { requireKnown } from "../query_parameters.ts";
+import { InvalidParameter, requireKnown } from "../query_parameters.ts";
 import { text } from "../admin_responses.ts";
 import type { AdminTarget } from "../target.ts";
 
@@ -42,7 +44,10 @@ export async function changeLogFilter(
     let filter = parseLogFilter(
       isReset ? target.settings.logging.level : target.logFilter(),
     );
-    for (const level of levels) filter = parseLogFilter(level, filter);
+    for (const level of levels) {
+      requireModules(level);
+      filter = parseLogFilter(level, filter);
+    }
     if (isReset || levels.length > 0) {
       await target.setLogFilter(formatLogFilter(filter));
     }
@@ -54,6 +59,16 @@ export async function changeLogFilter(
     );
   }
   return current(target);
+}
+
+function requireModules(level: string): void {
+  const { modules } = parseLogFilter(level);
+  const unknown = modules.keys().find((name) => !isLogModule(name));
+  if (unknown === undefined) return;
+  const known = logModules.join(", ");
+  throw new InvalidParameter(
+    `Unknown module: ${unknown}; expected one of ${known}\n${USAGE}`,
+  );
 }
 
 function current(target: AdminTarget): Response {

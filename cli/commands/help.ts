@@ -1,4 +1,4 @@
-import { logModules } from "../output/log_modules.ts";
+import { logModules } from "../../src/base/log_filter.ts";
 
 const EXIT_CODES = `
 Exit codes: 0 success, 1 failure, 2 wrong usage; 130/143: stopped by a second SIGINT/SIGTERM (the first starts a graceful drain)`;
@@ -181,9 +181,9 @@ Examples:
 
 Arguments after -- describe a request to send. It goes to a listener on
 127.0.0.1; the URL provides the Host header and, with several listeners, the
-port, unless --port does. curl sends the request if it is on the PATH and this
-program may start it; the packaged executable may not. Without curl, these
-arguments are supported: -X -H -d -u -k -A -b -e -G -I --data-raw --data-binary
+port, unless --port does. curl sends the request if it is on the PATH; the
+executable can start only /usr/bin/curl. Without curl, these arguments are
+supported: -X -H -d -u -k -A -b -e -G -I --data-raw --data-binary
 --json. The response body is discarded; -o <file> makes curl keep it.
 
 Without a terminal, or with TERM unset or dumb, events are printed as lines of

@@ -5,7 +5,7 @@ import {
   unexpectedResponse,
 } from "../client/admin_client.ts";
 import { UsageError } from "../process/exit.ts";
-import { logModules } from "../output/log_modules.ts";
+import { isLogModule, logModules } from "../../src/base/log_filter.ts";
 import { print } from "../output/output.ts";
 
 /** Changes to the log levels; without changes, the levels are shown. */
@@ -51,8 +51,7 @@ async function show(
 function requireModules(set: readonly string[]): void {
   for (const text of set) {
     const [name = ""] = text.split(/[=:]/);
-    const [module = ""] = name.trim().split(".");
-    if (logModules.includes(module)) continue;
+    if (isLogModule(name.trim())) continue;
     throw new UsageError(
       `Cannot set the level of a module: expected one of ${
         logModules.join(", ")

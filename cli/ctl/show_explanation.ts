@@ -58,7 +58,7 @@ function reportLines(report: unknown): readonly string[] {
     "",
     ...((failing ?? null) === null
       ? []
-      : [`${textOf(failing, "kind").padEnd(8)}${textOf(failing, "name")}`]),
+      : [`at      ${textOf(failing, "kind")} ${textOf(failing, "name")}`]),
     `fix     ${textOf(report, "advice")}`,
     "",
     ...listOf(report, "events").flatMap(eventLines),

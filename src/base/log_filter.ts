@@ -1,6 +1,26 @@
 /** Severities of log lines, most severe first. */
 export const logLevels = ["error", "warn", "info", "debug", "trace"] as const;
 
+/** Modules with their own log level. */
+export const logModules: readonly string[] = [
+  "admin",
+  "cluster",
+  "gateway",
+  "http",
+  "identity",
+  "policy",
+  "process",
+  "proxy",
+  "ratelimit",
+  "request",
+];
+
+/** Reports whether a module writes log lines: one of the list, or a part of one, such as `proxy.retry`. */
+export function isLogModule(name: string): boolean {
+  const [module = ""] = name.split(".");
+  return logModules.includes(module);
+}
+
 /** Severity of a log line. */
 export type LogLevel = typeof logLevels[number];
 

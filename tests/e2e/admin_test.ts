@@ -1,3 +1,4 @@
+import { logModules } from "../../src/base/log_filter.ts";
 import assert from "node:assert/strict";
 import { replaceFile } from "../harness/file_gateway.ts";
 import { freePort } from "../harness/free_port.ts";
@@ -197,6 +198,12 @@ const rows: readonly Row[] = [
     "/logging?level=loud",
     400,
     `Invalid level provided: loud\n${usage}`,
+  ],
+  [
+    "POST",
+    "/logging?level=warn,prox=debug",
+    400,
+    `Unknown module: prox; expected one of ${logModules.join(", ")}\n${usage}`,
   ],
   ["POST", "/logging?level=", 400, `Invalid level provided: \n${usage}`],
   [

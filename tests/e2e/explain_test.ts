@@ -155,7 +155,7 @@ const cases: readonly {
     path: "/token",
     says: [
       /The caller was not authenticated: a bearer token is required\./,
-      /header {2}authorization/,
+      /^at {6}header authorization$/m,
     ],
   },
   {
@@ -179,7 +179,7 @@ const cases: readonly {
     }),
     says: [
       /Denied: rule "'read' in jwt\.permissions"/,
-      /rule {4}'read' in jwt\.permissions/,
+      /at {6}rule 'read' in jwt\.permissions/,
       /authorizationResult .*denied by 'read' in jwt\.permissions/,
     ],
   },
@@ -188,7 +188,7 @@ const cases: readonly {
     times: 2,
     says: [
       /A rate limit rejected the request: Limit "1 requests? per hour" of HTTPRoute\/default\/limit is used up\./,
-      /budget {2}1 requests? per hour/,
+      /at {6}budget 1 requests? per hour/,
       /rateLimit .*429 local/,
     ],
   },

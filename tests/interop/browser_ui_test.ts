@@ -152,7 +152,9 @@ Deno.test("a filter that is not an expression is rejected with the reason, and t
 
   await page.getByLabel("Filter (CEL)").fill("request.pth ==");
   await page.getByRole("button", { name: "Trace" }).click();
-  await page.getByText("invalid filter:").waitFor();
+  const problem = page.getByText("invalid filter:");
+  await problem.waitFor();
+  assert.doesNotMatch(await problem.innerText(), /usage|GET/);
   await page.getByLabel("Filter (CEL)").fill("");
   await page.getByRole("button", { name: "Trace" }).click();
   await page.getByText("Waiting").waitFor();

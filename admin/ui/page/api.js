@@ -44,7 +44,8 @@ export async function request(path, options = {}) {
     const response = await send(path, options);
     if (response.ok) return response;
     if (!requiresToken(response)) {
-      const text = (await response.text()).trim();
+      // The other lines describe the endpoint to users of curl.
+      const [text] = (await response.text()).trim().split("\n");
       throw new ApiError(response.status, text || `status ${response.status}`);
     }
     await response.body?.cancel();
