@@ -279,6 +279,47 @@ Deno.test("429 of the provider says that it is the provider's limit", async () =
   assert.match(gateway.accessLog.join(""), /reason=llm_provider_limit/);
 });
 
+for (
+  const [what, settings] of [
+    ["the model", { model: "m2" }],
+    ["a field", { overrides: { store: false } }],
+  ] as const
+) {
+  Deno.test(`a form does not get past the configuration of ${what}`, async () => {
+    await using provider = startProvider();
+    await using gateway = await openGateway(provider, {
+      provider: "OpenAI",
+      ...settings,
+    });
+
+    const response = await fetch(`${gateway.origin}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: JSON.stringify(chat),
+    });
+
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /Cannot change a form/);
+    assert.deepEqual(provider.requests, []);
+  });
+}
+
+Deno.test("a translated body is JSON, whatever type the client gave it", async () => {
+  await using provider = startProvider();
+  await using gateway = await openGateway(provider, { provider: "Anthropic" });
+
+  const response = await fetch(`${gateway.origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "text/plain" },
+    body: JSON.stringify(chat),
+  });
+  await response.body?.cancel();
+
+  const [seen] = provider.requests;
+  assert.equal(seen?.headers.get("content-type"), "application/json");
+  assert.equal(seen?.target, "/v1/messages");
+});
+
 Deno.test("responses do not name the account of the gateway", async () => {
   await using provider = startProvider(() =>
     Response.json({}, {

@@ -44,8 +44,16 @@ export async function prepareBody(
   const needsModel = hasBodyModel &&
     (api.hasModelInPath === true || model !== undefined || aliases.size > 0);
   const needsRead = needsModel || !changes.isEmpty;
-  const isForeign = isForm(request.headers);
-  if (!needsRead || isForeign) {
+  const isFormBody = isForm(request.headers);
+  // Some servers read JSON whatever its type is: a form must not get past the configuration.
+  if (isFormBody && (model !== undefined || !changes.isEmpty)) {
+    body?.cancel("form");
+    throw invalidRequest(
+      family,
+      "Cannot change a form as the configuration of the backend requires; send application/json",
+    );
+  }
+  if (!needsRead || isFormBody) {
     const bytes = authorization?.coversBody
       ? await readBytes(call, family)
       : undefined;

@@ -42,19 +42,20 @@ export interface ModelSource {
 /** Sends a request with the provider's host, header fields and key. */
 export async function sendAuthorized(
   { target, upstream, request, cancellation, clock, trace }: LlmCall,
-  { method, target: path, acceptEncoding }: {
+  { method, target: path, isOwn = false }: {
     readonly method: string;
     readonly target: string;
-    /** In place of the client's. */
-    readonly acceptEncoding?: string;
+    /** The gateway reads the response, and has written the body, if there is one. */
+    readonly isOwn?: boolean;
   },
   body: Body | undefined,
   bytes: Uint8Array = new Uint8Array(),
 ): Promise<ResponseMessage> {
   const { authority, authorization, provider, scheme } = target;
   const headers = providerHeaders(request.headers, provider.headers);
-  if (acceptEncoding !== undefined) {
-    headers.set("accept-encoding", acceptEncoding);
+  if (isOwn) {
+    headers.set("accept-encoding", "identity");
+    if (body !== undefined) headers.set("content-type", "application/json");
   }
   trace?.report({
     type: "policyEvent",

@@ -95,7 +95,7 @@ async function fetchNames(
     {
       method: "GET",
       target: provider.models?.(place).path ?? "",
-      acceptEncoding: "identity",
+      isOwn: true,
     },
     undefined,
   );

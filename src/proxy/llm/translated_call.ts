@@ -58,7 +58,7 @@ export async function sendTranslated(
   );
   const response = await sendAuthorized(
     call,
-    { method: "POST", target: path + query, acceptEncoding: "identity" },
+    { method: "POST", target: path + query, isOwn: true },
     new BytesBody(bytes),
     bytes,
   );
