@@ -39,7 +39,8 @@ type Source =
   | ((writeLog: (line: string) => void) => ConfigurationSource);
 
 /**
- * Runs a gateway with its admin and stats servers until a signal or `/quitquitquit`; returns the exit code.
+ * Runs a gateway with its admin and stats servers until a signal, `/quitquitquit`, or a worker that can be ended in no other
+ * way; returns the exit code.
  * @throws {ConfigurationError | ConfigReadError | ListenError | AdminTokenError}
  */
 export async function serve(
@@ -72,6 +73,7 @@ export async function serve(
       entry: workerProgram(),
       writeLog: (lines) => output.log.writeBatch(lines),
       writeAccessLog: (lines) => output.access.writeBatch(lines),
+      onLost: () => shutdown.request(exitCodes.failure),
     },
     webUi: (request, access) => servers.webUi(request, access),
     beforeListening: (gateway) =>
@@ -83,13 +85,12 @@ export async function serve(
   });
   // Starting may block forever, for example on standard input; before it has started, there is nothing to drain.
   const gateway = await Promise.race([starting, shutdown.requested]);
-  if (gateway === undefined) return exitCodes.ok;
+  if (typeof gateway === "number") return gateway;
   output.reportLossesTo(gateway);
   surviveErrors(gateway.log("process"));
   ignore = (signal) => gateway.log("process").info("Ignored", { signal });
   hangups?.follow(() => onHangup(gateway, hangup));
-  await serveUntilShutdown(gateway, servers, shutdown, onStarted);
-  return exitCodes.ok;
+  return await serveUntilShutdown(gateway, servers, shutdown, onStarted);
 }
 
 /** Returns the program of workers: `worker.ts`, or `worker.js` beside the program of the executable. */
@@ -103,16 +104,17 @@ async function serveUntilShutdown(
   servers: AdminServers,
   shutdown: Shutdown,
   onStarted: ServeOptions["onStarted"],
-): Promise<void> {
+): Promise<number> {
   try {
     gateway.log("admin").info("Listening", {
       admin: servers.admin.join(" ") || "off",
       stats: servers.stats.join(" ") || "off",
     });
     await onStarted?.({ gateway, admin: servers.admin });
-    await shutdown.requested;
+    const exitCode = await shutdown.requested;
     // Probes and scrapers belong to the process that takes over.
     if (gateway.settings.reusePort) await servers[Symbol.asyncDispose]();
+    return exitCode;
   } finally {
     await gateway.stop();
   }

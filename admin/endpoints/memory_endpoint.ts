@@ -13,11 +13,16 @@ export async function showMemory(
   target: AdminTarget,
   clock: Clock,
 ): Promise<Response> {
-  const stores = await target.dataPlane.stores();
+  const { dataPlane } = target;
+  const [stores, workers] = await Promise.all([
+    dataPlane.stores(),
+    dataPlane.heaps(),
+  ]);
   return json({
     takenAt: new Date(clock.now()).toISOString(),
     process: describeProcess(),
     heap: describeHeap(getHeapStatistics()),
+    workers,
     heapSpaces: getHeapSpaceStatistics().map((space) => ({
       name: space.space_name,
       sizeBytes: space.space_size,

@@ -166,7 +166,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
   "get /stats/prometheus": metrics,
   "get /healthz/ready": {
     summary: "Readiness: whether to send traffic here",
-    responses: { 200: "Ready", 503: "Starting or stopping" },
+    responses: { 200: "Ready", 503: "Starting, stuck or stopping" },
   },
   "get /healthz/live": {
     summary: "Liveness of the process",

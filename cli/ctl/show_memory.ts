@@ -12,15 +12,10 @@ export async function showMemory(
   const memory = await readAdmin(address, "/memory", "process");
   if (output !== "table") return await printAs(output, memory);
   const amounts = ["process", "heap", "smaps", "cgroup"].flatMap((part) =>
-    Object.entries(fieldOf(memory, part) ?? {})
-      .filter(([name, value]) =>
-        name.endsWith("Bytes") && typeof value === "number"
-      )
-      .map(([name, value]) => [
-        part,
-        printable(name.slice(0, -"Bytes".length)),
-        `${(Number(value) / (1 << 20)).toFixed(1)} MiB`,
-      ])
+    amountsOf(part, fieldOf(memory, part))
+  );
+  const workers = listOf(memory, "workers").flatMap((worker) =>
+    amountsOf(`worker ${textOf(worker, "worker")}`, worker)
   );
   const stores = listOf(memory, "stores").map((store) =>
     ["name", "scope", "used", "capacity", "unit"].map((field) =>
@@ -28,7 +23,20 @@ export async function showMemory(
     )
   );
   await print(
-    tableOf([["PART", "MEMORY", "SIZE"], ...amounts]) + "\n" +
+    tableOf([["PART", "MEMORY", "SIZE"], ...amounts, ...workers]) + "\n" +
       tableOf([["STORE", "SCOPE", "USED", "OF", "UNIT"], ...stores]),
   );
+}
+
+/** Lists the members of an object that are numbers of bytes. */
+function amountsOf(part: string, amounts: unknown): string[][] {
+  return Object.entries(amounts ?? {})
+    .filter(([name, value]) =>
+      name.endsWith("Bytes") && typeof value === "number"
+    )
+    .map(([name, value]) => [
+      part,
+      printable(name.slice(0, -"Bytes".length)),
+      `${(Number(value) / (1 << 20)).toFixed(1)} MiB`,
+    ]);
 }

@@ -75,6 +75,10 @@ const limits = s.object({
     "Maximum size of a request body, in bytes; then 413. Default: unlimited.",
     s.optional(s.integer(0, Number.MAX_SAFE_INTEGER)),
   ),
+  maxBodyMemoryBytes: s.field(
+    "Memory for the bodies of all requests that are read before they are forwarded, in bytes; then 503. A quarter of it is for bodies up to 64 KiB. Default: a quarter of the memory that the control group grants, at most 1 GiB.",
+    s.optional(s.integer(1 << 20, Number.MAX_SAFE_INTEGER)),
+  ),
   maxBufferBytes: s.field(
     "Maximum size of a body that the gateway buffers to read or change it, in bytes.",
     s.withDefault(s.integer(1024, 1 << 30), 2 * 1024 * 1024),

@@ -6,6 +6,7 @@ export type GatewayErrorCode =
   | "bad_request"
   | "head_too_large"
   | "body_too_large"
+  | "body_memory_full"
   | "unsupported_media_type"
   | "request_timeout"
   | "expectation_failed"

@@ -20,6 +20,8 @@ export interface StoreReadings {
     readonly bounds: UpstreamBounds;
   }>;
   readonly limits: Iterable<LimitCounts>;
+  /** Request bodies that are read before they are forwarded. */
+  readonly bodies: { readonly used: number; readonly capacity: number };
   readonly failures: { readonly used: number; readonly capacity: number };
   readonly verifiers: Iterable<
     { readonly used: number; readonly capacity: number }
@@ -29,7 +31,8 @@ export interface StoreReadings {
 
 /** Describes what is kept in memory, one entry per store. */
 export function describeStores(
-  { ports, upstreams, limits, failures, verifiers, watchers }: StoreReadings,
+  { ports, upstreams, limits, bodies, failures, verifiers, watchers }:
+    StoreReadings,
 ): readonly BoundedStore[] {
   return [
     ...ports.map(({ port, active, max }) => ({
@@ -61,6 +64,7 @@ export function describeStores(
       unit: "tokens",
       ...fill,
     })),
+    { name: "requestBodies", unit: "bytes", ...bodies },
     { name: "failedRequests", unit: "requests", ...failures },
     {
       name: "traceWatchers",

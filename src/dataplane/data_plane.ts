@@ -51,6 +51,10 @@ export interface DataPlane extends ThreadProfiler {
   tasks(limit: number): Promise<TaskTree>;
   /** Lists what is kept in memory, with its capacity. */
   stores(): Promise<readonly BoundedStore[]>;
+  /** Reads the heaps of threads other than the calling one. */
+  heaps(): Promise<readonly ThreadHeap[]>;
+  /** Lists the workers that do not respond, by number from 1. */
+  stuckWorkers(): readonly number[];
   /** Goes on accepting, but ends each connection after its next response: `drain` follows soon. */
   leave(): Promise<void>;
   /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when everything is closed. */
@@ -213,6 +217,21 @@ export interface BoundedStore {
   readonly unit: string;
   readonly used: number;
   readonly capacity: number;
+}
+
+/** Memory of the JavaScript heap of a thread. */
+export interface HeapSize {
+  readonly totalBytes: number;
+  readonly usedBytes: number;
+  readonly limitBytes: number;
+  /** Owned by objects of the heap, but outside of it: mostly buffers. */
+  readonly externalBytes: number;
+}
+
+/** Memory of a worker. */
+export interface ThreadHeap extends HeapSize {
+  /** From 1. */
+  readonly worker: number;
 }
 
 /** Requests under way when the gateway stopped. */

@@ -32,6 +32,8 @@ export interface DebuggingOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly snapshots: SnapshotStore;
+  /** Returns the next number, from 1, of a request that was rejected before it could be read; by default, counts them. */
+  readonly nextRefusal?: (() => number) | undefined;
 }
 
 /** Explains failed requests: traces for watchers, and a memory of recent failures. */
@@ -40,11 +42,13 @@ export class Debugging {
   readonly #policies: PolicyRegistry;
   readonly #snapshots: SnapshotStore;
   readonly #memory: FailureMemory;
-  /** Requests rejected so far before they could be read. */
-  #rejected = 0;
+  readonly #nextRefusal: () => number;
 
-  constructor({ settings, clock, snapshots, policies }: DebuggingOptions) {
+  constructor(options: DebuggingOptions) {
+    const { settings, clock, snapshots, policies } = options;
     this.#policies = policies;
+    let refusals = 0;
+    this.#nextRefusal = options.nextRefusal ?? (() => ++refusals);
     const { failureMemory: { enabled, size }, sensitiveHeaders } = settings;
     this.tracing = new Tracing({
       clock,
@@ -80,7 +84,7 @@ export class Debugging {
   rejected(request: FinishedRequest): void {
     if (!this.#memory.isOn) return;
     const redactor = this.tracing.createRedactor(this.#snapshots.current);
-    const id = `refused-${++this.#rejected}`;
+    const id = `refused-${this.#nextRefusal()}`;
     this.#memory.remember(describeRejected(id, request, redactor));
   }
 

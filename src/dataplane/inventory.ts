@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import type { BodyMemory } from "../http/body_memory.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import type { EndpointReading, Upstreams } from "../proxy/upstreams.ts";
 import { describeStores } from "./bounded_stores.ts";
@@ -14,6 +15,7 @@ export interface InventoryOptions {
   readonly upstreams: Upstreams;
   readonly state: PolicyState;
   readonly debugging: Debugging;
+  readonly bodyMemory: BodyMemory;
 }
 
 /** Describes what is under way and what is kept, without state of its own. */
@@ -38,8 +40,9 @@ export class Inventory {
   }
 
   stores(): readonly BoundedStore[] {
-    const { listeners, upstreams, state, debugging } = this.#parts;
+    const { listeners, upstreams, state, debugging, bodyMemory } = this.#parts;
     return describeStores({
+      bodies: bodyMemory.fill,
       ports: listeners.stats(),
       upstreams: upstreams.describe(),
       limits: state.limits(),

@@ -1,5 +1,6 @@
 import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
+import { BodyMemory, createBodyMemory } from "../http/body_memory.ts";
 import { createEvenSequence } from "../proxy/balancing/even_sequence.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
@@ -40,17 +41,25 @@ import type {
   PolicyStateDescription,
   PortAddress,
   TaskTree,
+  ThreadHeap,
   TraceAnswer,
   TraceQuery,
 } from "./data_plane.ts";
 import { PolicyState, type SharedPolicyState } from "./policy_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
+import { bodyMemoryBytes } from "./granted_resources.ts";
 
 /** Dependencies of the data plane. */
 export interface LocalDataPlaneOptions extends
   Omit<
     RequestPathOptions,
-    "snapshots" | "upstreams" | "cooldowns" | "debugging" | "prices" | "usage"
+    | "snapshots"
+    | "upstreams"
+    | "cooldowns"
+    | "debugging"
+    | "prices"
+    | "usage"
+    | "bodyMemory"
   > {
   /** The kinds of policies that resources can have. */
   readonly policies: PolicyRegistry;
@@ -62,6 +71,10 @@ export interface LocalDataPlaneOptions extends
   readonly opensPorts?: boolean | undefined;
   /** Number of data planes that share the limits of a backend; default 1. */
   readonly workers?: number;
+  /** See `DebuggingOptions`. */
+  readonly nextRefusal?: () => number;
+  /** Memory for bodies of several data planes; by default, this one has its own. */
+  readonly bodyMemory?: BodyMemory;
 }
 
 /** The data plane in this thread. */
@@ -100,8 +113,12 @@ export class LocalDataPlane implements DataPlane {
       log: options.logger.module("ratelimit"),
     });
     this.#state = new PolicyState({ ...options, prices });
+    const { limits } = options.settings;
+    const bodyMemory = options.bodyMemory ??
+      new BodyMemory(createBodyMemory(1, bodyMemoryBytes(limits)));
     this.#listeners = createListeners({
       ...options,
+      bodyMemory,
       random: createEvenSequence(options.random),
       snapshots: this.#snapshots,
       prices,
@@ -116,6 +133,7 @@ export class LocalDataPlane implements DataPlane {
       upstreams: this.#upstreams,
       state: this.#state,
       debugging: this.#debugging,
+      bodyMemory,
     });
     addStateMetrics(options.metrics.registry, {
       downstream: () => this.#listeners.stats(),
@@ -205,6 +223,14 @@ export class LocalDataPlane implements DataPlane {
 
   heapProfiles(): Promise<readonly StackProfile[]> {
     return Promise.resolve([]);
+  }
+
+  heaps(): Promise<readonly ThreadHeap[]> {
+    return Promise.resolve([]);
+  }
+
+  stuckWorkers(): readonly number[] {
+    return [];
   }
 
   leave(): Promise<void> {

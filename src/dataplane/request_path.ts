@@ -2,6 +2,7 @@ import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log, Logger } from "../base/log.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
+import type { BodyMemory } from "../http/body_memory.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import type { Cooldowns } from "../proxy/failover/cooldowns.ts";
@@ -37,6 +38,7 @@ export interface RequestPathOptions {
   readonly upstreams: Upstreams;
   readonly cooldowns: Cooldowns;
   readonly debugging: Debugging;
+  readonly bodyMemory: BodyMemory;
   /** Returns where the connections of a port are counted, of several data planes too; by default, by its server. */
   readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
   /** Default: logs. */
@@ -54,6 +56,7 @@ export function createListeners(options: RequestPathOptions): Listeners {
     failover: createFailover(options),
     clock,
     prices: options.prices,
+    bodyMemory: options.bodyMemory,
     random: options.random,
     trustsPeer: trustedProxies(settings.trustedProxies),
     maxBodyBytes: settings.limits.maxBodyBytes,

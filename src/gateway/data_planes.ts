@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
 import type { ApplyResult, DataPlane } from "../dataplane/data_plane.ts";
 import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
-import { defaultWorkers } from "../dataplane/workers/worker_count.ts";
+import { defaultWorkers } from "../dataplane/granted_resources.ts";
 import type { WorkerPoolOptions } from "../dataplane/workers/worker_pool.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
@@ -15,7 +15,12 @@ import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 /** The program that workers run, and where their log goes. */
 type WorkerProgram = Pick<
   WorkerPoolOptions,
-  "entry" | "heapMegabytes" | "writeLog" | "writeAccessLog"
+  | "entry"
+  | "heapMegabytes"
+  | "lookMs"
+  | "onLost"
+  | "writeLog"
+  | "writeAccessLog"
 >;
 
 /** Options of a gateway that its data plane depends on. */

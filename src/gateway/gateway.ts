@@ -152,7 +152,8 @@ export class Gateway {
 
   readiness(): Readiness {
     if (this.#stopping !== undefined) return "draining";
-    return this.#record.isRunning ? "ready" : "starting";
+    if (!this.#record.isRunning) return "starting";
+    return this.dataPlane.stuckWorkers().length === 0 ? "ready" : "stuck";
   }
 
   /** Returns the log filter: `info,proxy=debug`. */

@@ -24,8 +24,8 @@ export interface RejectedConfiguration {
   readonly diagnostics: readonly string[];
 }
 
-/** Readiness for traffic. */
-export type Readiness = "starting" | "ready" | "draining";
+/** Readiness for traffic; `stuck` when a worker does not respond. */
+export type Readiness = "starting" | "ready" | "stuck" | "draining";
 
 /** Keeps the status; logs and counts applied and rejected configurations. */
 export class ConfigurationRecord {

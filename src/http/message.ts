@@ -1,5 +1,6 @@
 import type { Body } from "./body.ts";
 import type { Cancellation } from "../base/cancellation.ts";
+import type { HeldBytes } from "./body_memory.ts";
 import type { HeaderList } from "./header_list.ts";
 import type { Peer, Transport } from "./transport.ts";
 
@@ -31,6 +32,8 @@ export interface RequestMessage {
   readonly cancellation: Cancellation;
   /** Set by the handler, for `/debug/tasks`. */
   handledBy?: unknown;
+  /** Memory for a body that is read before it is forwarded; set by the handler, which releases it. */
+  held?: HeldBytes | undefined;
   /** Sends an interim response such as 103 to the client; ignored once the final response has started. */
   sendInformational(status: number, headers: HeaderList): void;
 }

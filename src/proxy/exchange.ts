@@ -1,6 +1,7 @@
 import { addressIncludes } from "../base/bind_address.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
+import { type BodyMemory, HeldBytes } from "../http/body_memory.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import { detectLlmApi } from "../llm/llm_api.ts";
@@ -29,6 +30,7 @@ export interface ExchangeOptions {
   readonly snapshots: SnapshotStore;
   readonly clock: Clock;
   readonly prices: PriceBook;
+  readonly bodyMemory: BodyMemory;
 }
 
 /**
@@ -70,7 +72,7 @@ export class Exchange implements RequestFacts {
   constructor(
     request: RequestMessage,
     arrivedOn: PortId,
-    { snapshots, clock, prices }: ExchangeOptions,
+    { snapshots, clock, prices, bodyMemory }: ExchangeOptions,
   ) {
     this.request = request;
     this.#prices = prices;
@@ -85,6 +87,7 @@ export class Exchange implements RequestFacts {
     this.originalRequest = { method, authority, target };
     this.routed = new RoutedRequest(request);
     request.handledBy = this;
+    if (request.body !== undefined) request.held = new HeldBytes(bodyMemory);
   }
 
   /** Listeners of the port. */

@@ -32,6 +32,7 @@ export class ExchangeReply implements Reply {
   }
 
   finished(outcome: Outcome): void {
+    this.#exchange.request.held?.release();
     this.#onFinish(this.#exchange, this.response, outcome);
   }
 }

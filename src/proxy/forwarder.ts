@@ -166,6 +166,7 @@ export class Forwarder {
         upstream: target,
         request,
         body,
+        held: request.held,
         cancellation: limited,
         attempts,
         requestId: exchange.requestId,

@@ -21,6 +21,7 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   bad_request: { status: 400, text: "bad request" },
   head_too_large: { status: 431, text: "request header fields too large" },
   body_too_large: { status: 413, text: "request body too large" },
+  body_memory_full: { status: 503, text: "too many request bodies" },
   unsupported_media_type: { status: 415, text: "unsupported media type" },
   request_timeout: { status: 408, text: "request timeout" },
   expectation_failed: { status: 417, text: "expectation failed" },
@@ -52,6 +53,12 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   internal: { status: 500, text: "internal error" },
 };
 
+/** Errors of limits that are soon free again. */
+const overloads: ReadonlySet<GatewayErrorCode> = new Set([
+  "upstream_overloaded",
+  "body_memory_full",
+]);
+
 /** Returns the status of an error. */
 export function statusOf(code: GatewayErrorCode): number {
   return responses[code].status;
@@ -73,7 +80,7 @@ export function respondToError(error: GatewayError): ResponseMessage {
     ["content-type", json === undefined ? "text/plain" : "application/json"],
     ["x-gateway-error", error.code],
   ]);
-  if (error.code === "upstream_overloaded") headers.append("retry-after", "1");
+  if (overloads.has(error.code)) headers.append("retry-after", "1");
   return { status, headers, body: textBody(json ?? text) };
 }
 

@@ -32,6 +32,7 @@ import {
 } from "./drill.ts";
 
 import { failingEndpoints, failingOver } from "./endpoint_drills.ts";
+import { reloads, soak } from "./worker_drills.ts";
 
 const LARGEST_WINDOW = 0x7fff_ffff;
 const NEVER_READERS = 20;
@@ -51,6 +52,8 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
   connections: manyConnections,
   endpoints: failingEndpoints,
   failover: failingOver,
+  reloads,
+  soak,
 };
 
 /** Clients that never read an endless response: the memory of the gateway has to stay level. */

@@ -83,6 +83,7 @@ for (const workers of [1, 2]) {
         entry: new URL("../harness/faulty_worker.ts", import.meta.url),
         writeLog: (lines) => Promise.resolve(writeLog(lines)),
         writeAccessLog: () => Promise.resolve(),
+        onLost: () => {},
       },
     });
     const reloads = async () =>

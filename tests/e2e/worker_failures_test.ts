@@ -15,27 +15,38 @@ interface WorkerGateway extends AsyncDisposable {
   readonly gateway: Gateway;
   readonly port: number;
   readonly log: LogLines;
+  /** Resolves when a worker can be ended by the end of the process only. */
+  readonly lost: Promise<void>;
+  /** Applies a configuration that responds with this body. */
+  reload(body: string): Promise<void>;
 }
 
-async function startWithWorkers(): Promise<WorkerGateway> {
+/** @param lookMs See `WorkerPoolOptions`. */
+async function startWithWorkers(lookMs = 1000): Promise<WorkerGateway> {
+  const lost = Promise.withResolvers<void>();
   const port = freePort();
   const log = new LogLines();
   const writeLog = (lines: string) => {
     for (const line of lines.trimEnd().split("\n")) log.add(line);
   };
-  const gateway = await Gateway.start({
-    config: textSource(JSON.stringify({
+  let body = "first";
+  const config = () =>
+    textSource(JSON.stringify({
       gateways: { default: { port, address: "127.0.0.1" } },
       config: { workers: 2 },
       routes: [{
         name: "all",
-        policies: { directResponse: { status: 200, body: "ok" } },
+        policies: { directResponse: { status: 200, body } },
       }],
-    })),
+    }));
+  const gateway = await Gateway.start({
+    config: { ...config(), read: () => config().read() },
     writeLog,
     workers: {
       entry: new URL("../harness/faulty_worker.ts", import.meta.url),
       heapMegabytes: 64,
+      lookMs,
+      onLost: lost.resolve,
       writeLog: (lines) => Promise.resolve(writeLog(lines)),
       writeAccessLog: () => Promise.resolve(),
     },
@@ -44,6 +55,11 @@ async function startWithWorkers(): Promise<WorkerGateway> {
     gateway,
     port,
     log,
+    lost: lost.promise,
+    reload(text) {
+      body = text;
+      return gateway.reload();
+    },
     [Symbol.asyncDispose]: () => gateway.stop(0),
   };
 }
@@ -129,4 +145,70 @@ Deno.test("a trace goes on after a worker was replaced", async () => {
   }
   assert.equal(finished, 2);
   for (const client of clients) client.close();
+});
+
+/** Creates a file that keeps a worker busy until it is disposed of. */
+function createBusyFile(): Disposable & { readonly path: string } {
+  const path = Deno.makeTempFileSync();
+  return {
+    path,
+    [Symbol.dispose]() {
+      try {
+        Deno.removeSync(path);
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
+    },
+  };
+}
+
+/** Sends a request on each connection until one gets the response. */
+async function anyBody(clients: readonly RawConnection[]): Promise<string> {
+  for (const client of clients) await client.send(GET);
+  const response = await Promise.any(clients.map((each) => each.request()));
+  return response.split("\r\n\r\n")[1] ?? "";
+}
+
+Deno.test("a worker that does not respond is left out, and up to date when it responds again", async () => {
+  using busy = createBusyFile();
+  await using test = await startWithWorkers(200);
+  const { gateway, log, port } = test;
+  const clients = await connectMany(port);
+
+  breakWorker(1, { busyWhile: busy.path });
+  await log.next(/error\tprocess\tWorker does not respond.* worker=1 /);
+  assert.equal(gateway.readiness(), "stuck");
+  const metrics = await gateway.dataPlane.collectMetrics();
+  assert.match(metrics, /^gateway_workers 1$/m);
+  const answer = await gateway.dataPlane.traceNext({});
+  assert("stream" in answer);
+  await test.reload("second");
+  assert.equal(await anyBody(clients), "second");
+  let events = 0;
+  for await (const _ of answer.stream) events++;
+  assert(events > 0);
+
+  busy[Symbol.dispose]();
+  await log.next(/info\tprocess\tWorker responds again worker=1/);
+  assert.equal(gateway.readiness(), "ready");
+  const others = await connectMany(port);
+  for (const client of others) assert.equal(await anyBody([client]), "second");
+  const after = await workersOf(test);
+  assert.deepEqual(new Set(after.map(({ worker }) => worker)), new Set([1, 2]));
+  for (const client of [...clients, ...others]) client.close();
+});
+
+Deno.test("the process has to end when a worker never responds again, and the others drain", async () => {
+  using busy = createBusyFile();
+  await using test = await startWithWorkers(100);
+
+  breakWorker(1, { busyWhile: busy.path });
+  await test.lost;
+
+  assert.match(
+    await test.log.next(/only the end of the process/),
+    /error\tprocess\tWorker does not respond, .* worker=1 /,
+  );
+  await test.gateway.stop(1000);
+  await test.log.next(/Stopped drained=0 cut=0/);
 });

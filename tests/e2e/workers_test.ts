@@ -252,6 +252,36 @@ Deno.test("profiles of processor time and memory have the threads of all workers
   assert.deepEqual(heap.filter((thread) => !threads.includes(thread)), []);
 });
 
+Deno.test("the memory has the heaps of all workers, and rejected requests have numbers of their own", async () => {
+  await using gateway = await GatewayProcess.start({ config: answering("a") });
+  const clients = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () => connectRaw(gateway.port)),
+  );
+  for (const client of clients) await client.send("GET\r\n\r\n");
+  for (const client of clients) {
+    assert.equal(statusOf(await client.request()), 400);
+  }
+
+  const { workers } = await (await fetch(`${gateway.admin}/memory`)).json();
+  const failures =
+    await (await fetch(`${gateway.admin}/debug/requests?limit=100`)).json();
+
+  assert.deepEqual(workers.map(({ worker }: { worker: number }) => worker), [
+    1,
+    2,
+  ]);
+  for (const { usedBytes, limitBytes } of workers) {
+    assert(usedBytes > 1e6 && usedBytes < limitBytes);
+  }
+  const ids: string[] = failures.map(({ id }: { id: string }) => id);
+  const numbers = ids.map((id) => Number(id.replace("refused-", "")));
+  assert.deepEqual(
+    numbers.sort((a, b) => a - b),
+    Array.from({ length: CONNECTIONS }, (_, at) => at + 1),
+  );
+  close(clients);
+});
+
 Deno.test("every worker serves the web UI", async () => {
   await using gateway = await GatewayProcess.start({
     config: { config: { workers: 2 }, ui: { gateways: ["default"] } },

@@ -51,6 +51,7 @@ export async function startTestGateway(
       entry: new URL("../../worker.ts", import.meta.url),
       writeLog: (lines) => addLines(log, lines),
       writeAccessLog: (lines) => addLines(accessLog, lines),
+      onLost: () => {},
     },
     ...(clock && { clock }),
     ...(policies && { policies }),

@@ -59,11 +59,16 @@ export class Channel<Remote extends Calls<Remote>, Local extends Calls<Local>> {
     this.#end.postMessage({ type: "call", id: 0, name, args });
   }
 
+  /** Fails all calls under way. */
+  fail(reason: Error): void {
+    for (const { reject } of this.#waiting.values()) reject(reason);
+    this.#waiting.clear();
+  }
+
   /** Fails all calls under way and later ones, because the other thread has ended. */
   close(reason: Error): void {
     this.#closed = reason;
-    for (const { reject } of this.#waiting.values()) reject(reason);
-    this.#waiting.clear();
+    this.fail(reason);
   }
 
   async #receive(message: Message): Promise<void> {

@@ -117,7 +117,7 @@ function later(one: number | null, other: number | null): number | null {
 /** Stores that every worker fills with the same. */
 const replicated = new Set(["traceWatchers"]);
 /** Stores that all workers fill together. */
-const shared = new Set(["clientConnections"]);
+const shared = new Set(["clientConnections", "requestBodies"]);
 /** Stores of which the newest entries of all workers are shown, as many as one of them keeps. */
 const pooled = new Set(["failedRequests"]);
 

@@ -15,6 +15,7 @@ import type {
   DrainResult,
   FailureReport,
   FailureSummary,
+  HeapSize,
   OpenFailure,
   PolicyStateDescription,
   PortAddress,
@@ -48,6 +49,8 @@ export interface WorkerStart {
 export interface WorkerCalls {
   /** Compiles a configuration, given as a change of the last one that was staged. */
   stage(change: FieldsChange): StageResult;
+  /** Forgets the configurations that were staged, and ends one that was not committed. */
+  forget(): void;
   /** Opens the new ports; requests on them wait for `commit`. Returns why a port cannot be opened. */
   open(
     claimed: ReadonlyMap<string, number>,
@@ -66,6 +69,8 @@ export interface WorkerCalls {
   watch(watch: Watch): void;
   /** Ends a watch. */
   unwatch(id: number): void;
+  /** Traces for these watches, and ends others. */
+  watchOnly(watches: readonly Watch[]): void;
   failures(): readonly FailureSummary[];
   failure(id: string): FailureReport | undefined;
   tasks(limit: number): TaskTree;
@@ -75,6 +80,7 @@ export interface WorkerCalls {
   /** Ends the profile; returns `undefined` without one, as in a worker that has replaced another. */
   stopCpuProfile(): CpuProfile | undefined;
   heapProfile(): StackProfile;
+  heap(): HeapSize;
   leave(): void;
   drain(timeoutMs: number): DrainResult;
 }

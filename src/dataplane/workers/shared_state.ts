@@ -1,7 +1,12 @@
 import {
+  type BodyMemoryState,
+  createBodyMemory,
+} from "../../http/body_memory.ts";
+import {
   type ConnectionMemory,
   createConnectionMemory,
 } from "../shared/shared_connections.ts";
+import { createHeartbeats, type HeartbeatMemory } from "./heartbeat.ts";
 import { createTraceTurns } from "./shared_turns.ts";
 
 /**
@@ -13,13 +18,31 @@ export interface SharedState {
   /** Turns to trace a request; see `SharedTurns`. */
   readonly traceTurns: SharedArrayBuffer;
   readonly connections: ConnectionMemory;
+  readonly heartbeats: HeartbeatMemory;
+  readonly bodyMemory: BodyMemoryState;
+  /** Number of requests that were rejected before they could be read. */
+  readonly refusals: SharedArrayBuffer;
+}
+
+/** Sizes of the shared memory. */
+export interface SharedStateOptions {
+  readonly workers: number;
+  /** See `BodyMemoryState`. */
+  readonly bodyMemoryBytes: number;
+  /** See `HeartbeatMemory`. */
+  readonly lookMs: number | undefined;
 }
 
 /** Creates the memory for a number of workers. */
-export function createSharedState(workers: number): SharedState {
+export function createSharedState(
+  { workers, bodyMemoryBytes, lookMs }: SharedStateOptions,
+): SharedState {
   return {
     workers,
     traceTurns: createTraceTurns(),
     connections: createConnectionMemory(workers),
+    heartbeats: createHeartbeats(workers, lookMs),
+    bodyMemory: createBodyMemory(workers, bodyMemoryBytes),
+    refusals: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
   };
 }

@@ -58,7 +58,8 @@ export class SharedTurns implements TraceTurns {
   }
 
   end(): void {
-    Atomics.store(this.#words, OWNER, 0);
+    // A worker that did not respond for a while has lost its turn.
+    Atomics.compareExchange(this.#words, OWNER, this.#worker, 0);
   }
 }
 

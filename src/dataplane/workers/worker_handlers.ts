@@ -43,6 +43,11 @@ export function createWorkerHandlers(
       const ports = staged.plan();
       return { isValid, ports, report: diffFields(before, report) };
     },
+    async forget() {
+      resources = emptyResourceSet;
+      report = emptyReport;
+      await takeStaged()?.abandon();
+    },
     async open(claimed) {
       try {
         await staged?.open(claimed);
@@ -65,6 +70,7 @@ export function createWorkerHandlers(
     refreshKeys: () => dataPlane.refreshKeys(),
     watch: (watch) => traces.watch(watch),
     unwatch: (id) => traces.unwatch(id),
+    watchOnly: (watches) => traces.watchOnly(watches),
     failures: () => dataPlane.failures(),
     failure: (id) => dataPlane.failure(id),
     tasks: (limit) => dataPlane.tasks(limit),
@@ -72,6 +78,7 @@ export function createWorkerHandlers(
     startCpuProfile: (frequency) => profiles.startCpu(frequency),
     stopCpuProfile: () => profiles.stopCpu(),
     heapProfile: () => profiles.takeHeap(),
+    heap: () => profiles.heapSize(),
     leave: () => dataPlane.leave(),
     async drain(timeoutMs) {
       const result = await dataPlane.drain(timeoutMs);

@@ -2,6 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../base/clock.ts";
 import { createLogger, type Log } from "../../base/log.ts";
 import { parseLogFilter } from "../../base/log_filter.ts";
+import { BodyMemory } from "../../http/body_memory.ts";
 import { PortRecord } from "../../proxy/ports/port_log.ts";
 import { builtInPolicies } from "../../policy/registry.ts";
 import { createAccessLog } from "../../telemetry/log/access_log.ts";
@@ -11,6 +12,7 @@ import { createWorkerState } from "../shared/worker_state.ts";
 import { LocalDataPlane } from "../local_data_plane.ts";
 import { Channel } from "./channel.ts";
 import { decodeStart } from "./decode_message.ts";
+import { startHeartbeat } from "./heartbeat.ts";
 import type { ControlCalls, WorkerCalls } from "./protocol.ts";
 import { createRemoteWebUi } from "./web_ui_relay.ts";
 import { createWorkerHandlers } from "./worker_handlers.ts";
@@ -27,6 +29,7 @@ export function runWorker(): void {
     workerData,
   );
   const clock = systemClock;
+  startHeartbeat(shared.heartbeats, worker, clock);
   const control = new Channel<ControlCalls, WorkerCalls>(parentPort);
   const logs = new WorkerLogs(control, clock);
   const logger = createLogger({
@@ -43,6 +46,7 @@ export function runWorker(): void {
     thread,
     worker,
   });
+  const refusals = new Int32Array(shared.refusals);
   const dataPlane = new LocalDataPlane({
     policies: builtInPolicies,
     settings,
@@ -62,6 +66,8 @@ export function runWorker(): void {
     shared: createWorkerState(control, thread, clock),
     workers: shared.workers,
     clientsOf: ({ key }) => connections.ofPort(key),
+    bodyMemory: new BodyMemory(shared.bodyMemory, worker),
+    nextRefusal: () => Atomics.add(refusals, 0, 1) + 1,
   });
   const turns = shared.traceTurns;
   const traces = new WorkerTraces({ dataPlane, control, worker, turns });

@@ -7,6 +7,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/log.ts";
 import { formatLogFilter, parseLogFilter } from "../../base/log_filter.ts";
 import { createPortLog } from "../../proxy/ports/port_log.ts";
+import { BodyMemory } from "../../http/body_memory.ts";
 import type { WebUiHandler } from "../../proxy/web_ui_upstream.ts";
 import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
 import { toText } from "../../telemetry/metrics/prometheus_text.ts";
@@ -23,6 +24,7 @@ import type {
   PolicyStateDescription,
   PortAddress,
   TaskTree,
+  ThreadHeap,
   TraceAnswer,
   TraceQuery,
 } from "../data_plane.ts";
@@ -33,7 +35,7 @@ import { mergeStores, mergeTasks, ofWorker } from "./merge_tasks.ts";
 import { CONTROL } from "../../ratelimit/shared/limit_registry.ts";
 import { createSharedState } from "./shared_state.ts";
 import { WebUiRelay } from "./web_ui_relay.ts";
-import { workerHeapMegabytes } from "./worker_count.ts";
+import { bodyMemoryBytes, workerHeapMegabytes } from "../granted_resources.ts";
 import { WorkerConfiguration } from "./worker_configuration.ts";
 import { type WorkerEnded, WorkerThread } from "./worker_thread.ts";
 import { WorkerThreads } from "./worker_threads.ts";
@@ -47,6 +49,10 @@ export interface WorkerPoolOptions {
   readonly entry: URL;
   /** Limit of the heap of each worker; default: see `workerHeapMegabytes`. */
   readonly heapMegabytes?: number;
+  /** Time between two looks at the heartbeats of workers; default 1000. */
+  readonly lookMs?: number;
+  /** Runs when a worker is busy without end: only a restart of the process can end its thread. */
+  readonly onLost: () => void;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -78,7 +84,11 @@ export class WorkerPool implements DataPlane {
   constructor(options: WorkerPoolOptions) {
     const { count, clock, logger, metrics: { registry } } = options;
     this.#options = options;
-    this.#shared = createSharedState(count);
+    this.#shared = createSharedState({
+      workers: count,
+      bodyMemoryBytes: bodyMemoryBytes(options.settings.limits),
+      lookMs: options.lookMs,
+    });
     this.#connections = new SharedConnections(this.#shared.connections, {
       thread: CONTROL,
       worker: 0,
@@ -103,7 +113,7 @@ export class WorkerPool implements DataPlane {
     registry.computed(
       "gauge",
       "gateway_workers",
-      "Workers that serve requests",
+      "Workers that serve requests and respond",
       [],
       () => [[this.#threads.serving]],
     );
@@ -112,7 +122,10 @@ export class WorkerPool implements DataPlane {
       clock,
       log,
       start: (worker, onEnd) => this.#start(worker, onEnd),
+      heartbeats: this.#shared.heartbeats,
       onEnd: (worker) => this.#onEnd(worker),
+      onSilent: (worker) => this.#watches.workerEnded(worker),
+      onLost: options.onLost,
       configure: (thread, serve) => this.#configure(thread, serve),
     });
   }
@@ -226,6 +239,15 @@ export class WorkerPool implements DataPlane {
     return this.#threads.callAll("heapProfile");
   }
 
+  async heaps(): Promise<readonly ThreadHeap[]> {
+    const workers = await this.#threads.callEach("heap");
+    return workers.map(({ worker, result }) => ({ worker, ...result }));
+  }
+
+  stuckWorkers(): readonly number[] {
+    return this.#threads.silent;
+  }
+
   async leave(): Promise<void> {
     await this.#threads.callAll("leave");
   }
@@ -276,6 +298,7 @@ export class WorkerPool implements DataPlane {
       onExit: () => {
         end();
         this.#connections.removeWorker(worker);
+        new BodyMemory(this.#shared.bodyMemory, worker).clear();
       },
     });
   }
@@ -299,9 +322,11 @@ export class WorkerPool implements DataPlane {
 
   async #configure(thread: WorkerThread, serve: () => void): Promise<void> {
     await this.#configuration.configure(thread, serve);
-    for (const watch of this.#watches.watches()) {
-      await thread.call("watch", watch);
-    }
+    await thread.call(
+      "setLogLevel",
+      formatLogFilter(this.#options.logger.filter),
+    );
+    await thread.call("watchOnly", this.#watches.watches());
   }
 }
 

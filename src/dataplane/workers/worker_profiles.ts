@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import type { Clock } from "../../base/clock.ts";
 import {
   type CpuProfile,
@@ -5,6 +6,7 @@ import {
 } from "../../telemetry/profiles/cpu_profile.ts";
 import { HeapSampling } from "../../telemetry/profiles/heap_profile.ts";
 import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
+import type { HeapSize } from "../data_plane.ts";
 
 /** Profiles of a worker: V8 samples only the thread that asks it to. */
 export class WorkerProfiles {
@@ -32,6 +34,16 @@ export class WorkerProfiles {
     const cpu = this.#cpu;
     this.#cpu = undefined;
     return await cpu?.stop();
+  }
+
+  heapSize(): HeapSize {
+    const heap = getHeapStatistics();
+    return {
+      totalBytes: heap.total_heap_size,
+      usedBytes: heap.used_heap_size,
+      limitBytes: heap.heap_size_limit,
+      externalBytes: heap.external_memory,
+    };
   }
 
   takeHeap(): Promise<StackProfile> {

@@ -29,7 +29,7 @@ export interface WorkerThreadOptions {
   readonly onExit: () => void;
 }
 
-/** A worker ended: calls to it fail with this error. */
+/** A worker has ended or does not respond: calls to it fail with this error. */
 export class WorkerEnded extends Error {
   override readonly name = "WorkerEnded";
 }
@@ -46,6 +46,7 @@ export class WorkerThread {
   #report = emptyReport;
   #isStopping = false;
   #hasEnded = false;
+  #reason = "it stopped";
 
   constructor(
     { entry, start, heapMegabytes, handlers, onEnd, onExit }:
@@ -58,11 +59,12 @@ export class WorkerThread {
     });
     this.#channel = new Channel(this.#worker);
     this.#channel.serve({ ...handlers, ready: this.#ready.resolve });
-    let reason = "it stopped";
-    this.#worker.on("error", (error) => reason = describeError(error));
+    this.#worker.on("error", (error) => this.#reason = describeError(error));
     this.#worker.on("exit", () => {
       this.#hasEnded = true;
-      const ended = new WorkerEnded(`Worker ${this.number} ended: ${reason}`);
+      const ended = new WorkerEnded(
+        `Worker ${this.number} ended: ${this.#reason}`,
+      );
       this.#channel.close(ended);
       this.#ready.resolve();
       onExit();
@@ -81,6 +83,13 @@ export class WorkerThread {
     return { ...result, report: this.#report };
   }
 
+  /** Prepares a worker that has missed calls for a configuration. */
+  async forget(): Promise<void> {
+    this.#staged = emptyResourceSet;
+    this.#report = emptyReport;
+    await this.call("forget");
+  }
+
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
@@ -92,6 +101,19 @@ export class WorkerThread {
   ): Promise<ReturnType<WorkerCalls[Name]>> {
     await this.#ready.promise;
     return await this.#channel.call(name, ...args);
+  }
+
+  /** Fails the calls under way, because the worker does not respond; it may do so later. */
+  failCalls(): void {
+    this.#channel.fail(
+      new WorkerEnded(`Worker ${this.number} does not respond`),
+    );
+  }
+
+  /** Ends the thread, which counts as a failure. A thread that is busy goes on until it returns to its event loop. */
+  async kill(reason: string): Promise<void> {
+    this.#reason = reason;
+    await this.#worker.terminate();
   }
 
   /** Ends the thread and closes its connections. */

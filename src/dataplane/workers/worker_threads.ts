@@ -1,6 +1,8 @@
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { type HeartbeatMemory, HeartbeatMonitor } from "./heartbeat.ts";
 import type { WorkerCalls } from "./protocol.ts";
 import { WorkerEnded, type WorkerThread } from "./worker_thread.ts";
 
@@ -15,6 +17,7 @@ export interface WorkerThreadsOptions {
   readonly count: number;
   readonly clock: Clock;
   readonly log: Log;
+  readonly heartbeats: HeartbeatMemory;
   /** Starts a worker. */
   readonly start: (
     worker: number,
@@ -22,18 +25,26 @@ export interface WorkerThreadsOptions {
   ) => WorkerThread;
   /** Runs when a worker has ended, before it is replaced. */
   readonly onEnd: (worker: number) => void;
-  /** Configures a replacement, and calls `serve` when it follows all changes. */
+  /** Runs when a worker does not respond. */
+  readonly onSilent: (worker: number) => void;
+  /** Configures a worker that has missed changes, and calls `serve` when it follows all further ones. */
   readonly configure: (
     thread: WorkerThread,
     serve: () => void,
   ) => Promise<void>;
+  /** Runs when a worker does not respond for so long that only the end of the process can help. */
+  readonly onLost: () => void;
 }
 
-/** The worker threads that serve. A worker that ends is replaced. */
+/** The worker threads that serve. A worker that ends is replaced; one that does not respond is left out until it does. */
 export class WorkerThreads {
   readonly #options: WorkerThreadsOptions;
   /** By number. */
   readonly #serving = new Map<number, WorkerThread>();
+  /** Those that do not respond, by number. */
+  readonly #silent = new Map<number, WorkerThread>();
+  readonly #running = new Map<number, WorkerThread>();
+  readonly #monitor: HeartbeatMonitor;
   /** Consecutive failures by number of the worker. */
   readonly #failures = new Map<number, number>();
   readonly #replacing = new Set<Promise<void>>();
@@ -42,6 +53,7 @@ export class WorkerThreads {
 
   constructor(options: WorkerThreadsOptions) {
     this.#options = options;
+    this.#monitor = this.#createMonitor();
     for (let number = 1; number <= options.count; number++) {
       this.#serving.set(number, this.#start(number));
     }
@@ -50,6 +62,11 @@ export class WorkerThreads {
   /** Number of the workers that serve. */
   get serving(): number {
     return this.#serving.size;
+  }
+
+  /** Numbers of the workers that do not respond. */
+  get silent(): readonly number[] {
+    return [...this.#silent.keys()];
   }
 
   /**
@@ -110,7 +127,7 @@ export class WorkerThreads {
         if (!(error instanceof WorkerEnded)) throw error;
       }
     }
-    throw new Error("No worker is running");
+    throw new Error("No worker responds");
   }
 
   #inOrder(): WorkerThread[] {
@@ -126,15 +143,74 @@ export class WorkerThreads {
 
   /** Ends all workers. */
   async stop(): Promise<void> {
-    await Promise.all(this.#serving.values().map((thread) => thread.stop()));
+    this.#monitor.close();
+    await Promise.all(this.#running.values().map((thread) => thread.stop()));
     this.#serving.clear();
+    this.#silent.clear();
+    this.#running.clear();
+  }
+
+  #createMonitor(): HeartbeatMonitor {
+    const { heartbeats, clock, log, onLost } = this.#options;
+    return new HeartbeatMonitor(heartbeats, clock, {
+      onSilent: (worker, seconds) => this.#leaveOut(worker, seconds),
+      onBeat: (worker) => void this.#takeBack(worker),
+      onLost: (worker, seconds) => {
+        log.error(
+          "Worker does not respond, and only the end of the process can end it",
+          { worker, seconds },
+        );
+        onLost();
+      },
+      onNotStarted: (worker, seconds) =>
+        void this.#running.get(worker)?.kill(
+          `it did not start within ${seconds} s`,
+        ),
+    });
+  }
+
+  /** Goes on without a worker that does not respond. */
+  #leaveOut(number: number, seconds: number): void {
+    const thread = this.#running.get(number);
+    if (thread === undefined) return;
+    this.#options.log.error(
+      "Worker does not respond, its connections wait, also new ones",
+      { worker: number, seconds },
+    );
+    this.#serving.delete(number);
+    this.#silent.set(number, thread);
+    thread.failCalls();
+    this.#options.onSilent(number);
+  }
+
+  /** Brings a worker that responds again up to date. */
+  async #takeBack(number: number): Promise<void> {
+    const { log, configure } = this.#options;
+    const thread = this.#silent.get(number);
+    if (thread === undefined) return;
+    this.#silent.delete(number);
+    try {
+      await thread.forget();
+      await configure(thread, () => {
+        if (!thread.hasEnded) this.#serving.set(number, thread);
+      });
+    } catch (error) {
+      // It is silent again, or has ended and is replaced for that.
+      if (thread.hasEnded || this.#silent.has(number)) return;
+      await thread.kill(`it cannot be configured: ${describeError(error)}`);
+      return;
+    }
+    log.info("Worker responds again", { worker: number });
   }
 
   #start(number: number): WorkerThread {
     const { clock, log, start, onEnd } = this.#options;
     const startedAt = clock.monotonic();
-    return start(number, (error) => {
+    const thread = start(number, (error) => {
+      this.#monitor.unwatch(number);
       this.#serving.delete(number);
+      this.#silent.delete(number);
+      this.#running.delete(number);
       if (clock.monotonic() - startedAt > STABLE_MS) {
         this.#failures.delete(number);
       }
@@ -145,6 +221,9 @@ export class WorkerThreads {
       onEnd(number);
       this.#replaceLater(number);
     });
+    this.#running.set(number, thread);
+    this.#monitor.watch(number);
+    return thread;
   }
 
   #replaceLater(number: number): void {
@@ -171,11 +250,9 @@ export class WorkerThreads {
         if (!thread.hasEnded) this.#serving.set(number, thread);
       });
     } catch (error) {
-      // One that has ended is replaced for that.
-      if (thread.hasEnded) return;
-      log.error("Cannot configure a worker", { worker: number, error });
-      await thread.stop();
-      this.#replaceLater(number);
+      // One that has ended is replaced for that, and one that is silent is configured later.
+      if (thread.hasEnded || this.#silent.has(number)) return;
+      await thread.kill(`it cannot be configured: ${describeError(error)}`);
       return;
     }
     log.info("Worker replaced", { worker: number });

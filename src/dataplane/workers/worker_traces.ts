@@ -42,6 +42,17 @@ export class WorkerTraces {
     void this.#passOn(id, answer.stream, taken);
   }
 
+  /** Traces for these watches, and ends others. */
+  async watchOnly(watches: readonly Watch[]): Promise<void> {
+    const wanted = new Set(watches.map(({ id }) => id));
+    for (const id of this.#streams.keys()) {
+      if (!wanted.has(id)) this.unwatch(id);
+    }
+    for (const watch of watches) {
+      if (!this.#streams.has(watch.id)) await this.watch(watch);
+    }
+  }
+
   unwatch(id: number): void {
     this.#streams.get(id)?.stop();
   }

@@ -1,5 +1,6 @@
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Body } from "../body.ts";
+import type { HeldBytes } from "../body_memory.ts";
 import type { HeaderList } from "../header_list.ts";
 import type { HttpVersion, RequestMessage } from "../message.ts";
 import type { Peer } from "../transport.ts";
@@ -42,6 +43,7 @@ export class ClientRequest implements RequestMessage {
   readonly serverName: string | undefined;
   readonly cancellation = new Cancellation();
   handledBy: unknown;
+  held: HeldBytes | undefined;
   readonly sentMethod: string;
   readonly acceptsTrailers: boolean;
   readonly #sender: InformationalSender;

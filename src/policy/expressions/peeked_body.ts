@@ -1,22 +1,26 @@
 import { GrowingBuffer } from "../../base/bytes.ts";
 import type { Body } from "../../http/body.ts";
+import type { HeldBytes } from "../../http/body_memory.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 
 /** A message with a body. */
 interface Bodied {
   body: Body | undefined;
+  /** Counts the memory of the body, until it is forwarded. */
+  readonly held?: HeldBytes | undefined;
 }
 
 /**
  * Reads the whole body of a message, and leaves it unchanged; `undefined` when it is longer than `maxBytes`.
  *
  * Needs at most twice `maxBytes` and one chunk of memory, even for very small chunks.
+ * @throws {GatewayError} `body_memory_full`, when all requests together hold too much.
  */
 export async function peekBody(
   message: Bodied,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
-  const { body } = message;
+  const { body, held } = message;
   if (body === undefined) return new Uint8Array();
   if (body instanceof PeekedBody && body.whole !== undefined) {
     return body.whole.length > maxBytes ? undefined : body.whole;
@@ -29,28 +33,42 @@ export async function peekBody(
     const chunk = next instanceof Promise ? await next : next;
     if (chunk === undefined) {
       const whole = seen.take();
-      message.body = new PeekedBody(whole, body, whole);
+      message.body = new PeekedBody(whole, body, true, held);
       return whole;
     }
+    held?.take(chunk.length);
     seen.append(chunk);
   }
-  message.body = new PeekedBody(seen.take(), body, undefined);
+  message.body = new PeekedBody(seen.take(), body, false, held);
   return undefined;
 }
 
 /** Bytes that have been read, followed by those that have not. */
 class PeekedBody implements Body {
   readonly length: number | undefined;
-  /** The whole body, if all of it was read. */
-  readonly whole: Uint8Array | undefined;
   readonly #source: Body;
+  readonly #isWhole: boolean;
+  readonly #held: HeldBytes | undefined;
+  /** Undefined once it was forwarded. */
   #seen: Uint8Array | undefined;
+  #isPassedOn = false;
 
-  constructor(seen: Uint8Array, source: Body, whole: Uint8Array | undefined) {
+  constructor(
+    seen: Uint8Array,
+    source: Body,
+    isWhole: boolean,
+    held: HeldBytes | undefined,
+  ) {
     this.length = source.length;
-    this.whole = whole;
     this.#source = source;
-    this.#seen = seen.length > 0 ? seen : undefined;
+    this.#isWhole = isWhole;
+    this.#held = held;
+    this.#seen = seen;
+  }
+
+  /** The whole body, if all of it was read, and until it is forwarded. */
+  get whole(): Uint8Array | undefined {
+    return this.#isWhole ? this.#seen : undefined;
   }
 
   get trailers(): HeaderList | undefined {
@@ -58,14 +76,24 @@ class PeekedBody implements Body {
   }
 
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    const seen = this.#seen;
-    this.#seen = undefined;
-    if (seen !== undefined) return seen;
-    return this.whole === undefined ? this.#source.read() : undefined;
+    if (!this.#isPassedOn) {
+      this.#isPassedOn = true;
+      if (this.#seen !== undefined && this.#seen.length > 0) return this.#seen;
+    }
+    // A reader that goes on has written its last chunk.
+    this.#drop();
+    return this.#isWhole ? undefined : this.#source.read();
   }
 
   cancel(reason: unknown): void {
-    this.#seen = undefined;
+    this.#isPassedOn = true;
+    this.#drop();
     this.#source.cancel(reason);
+  }
+
+  #drop(): void {
+    if (this.#seen === undefined) return;
+    this.#held?.release(this.#seen.length);
+    this.#seen = undefined;
   }
 }

@@ -103,7 +103,7 @@ function changedFields(
  * @throws {LlmApiError}
  */
 export async function readBytes(
-  { body, request, maxBufferBytes }: LlmCall,
+  { body, held, request, maxBufferBytes }: LlmCall,
   family: LlmFamily,
 ): Promise<Uint8Array> {
   const problem = contentProblem(request.headers);
@@ -111,7 +111,7 @@ export async function readBytes(
     body?.cancel(problem);
     throw invalid(family, problem);
   }
-  const holder = { body };
+  const holder = { body, held };
   const bytes = await peekBody(holder, maxBufferBytes);
   if (bytes !== undefined) return bytes;
   holder.body?.cancel("too long");

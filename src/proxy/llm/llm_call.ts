@@ -2,6 +2,7 @@ import { LlmApiError } from "../../base/errors.ts";
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Body } from "../../http/body.ts";
+import type { HeldBytes } from "../../http/body_memory.ts";
 import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
@@ -20,6 +21,8 @@ export interface LlmCall {
   readonly upstream: AttemptTarget;
   readonly request: UpstreamRequest;
   readonly body: Body | undefined;
+  /** Counts the memory of the body until the response arrives. */
+  readonly held: HeldBytes | undefined;
   readonly cancellation: Cancellation;
   readonly attempts: Attempts;
   readonly requestId: string;

@@ -46,13 +46,17 @@ async function sendOperation(
   const prepared = await prepareBody(call, operation, api);
   const { model, streaming } = prepared;
   const path = api.path({ ...place, operation, model, streaming });
-  const response = await sendAuthorized(
-    call,
-    { method: request.method, target: path + providerQuery(request.target) },
-    prepared.body,
-    prepared.bytes,
-  );
-  return checkResponse(call, operation.family, response);
+  try {
+    const response = await sendAuthorized(
+      call,
+      { method: request.method, target: path + providerQuery(request.target) },
+      prepared.body,
+      prepared.bytes,
+    );
+    return checkResponse(call, operation.family, response);
+  } finally {
+    call.held?.release();
+  }
 }
 
 function unknownPath(

@@ -154,6 +154,9 @@ const byReason: Readonly<
   body_too_large: rejected(
     "Send less, or raise `config.limits.maxBodyBytes`; for a transformation, `config.limits.maxBufferBytes`.",
   ),
+  body_memory_full: rejected(
+    "The bodies that rules, limits and transformations read fill their memory: look for clients that send slowly in `gwctl proxy tasks`, or raise `config.limits.maxBodyMemoryBytes`.",
+  ),
   head_too_large: rejected(
     "Send fewer or shorter headers, or raise `config.limits.maxHeaderBytes` or `maxHeaderCount`.",
   ),

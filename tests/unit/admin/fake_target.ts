@@ -85,6 +85,8 @@ export class FakeTarget implements AdminTarget {
     startCpuProfiles: () => Promise.resolve(),
     stopCpuProfiles: () => Promise.resolve([]),
     heapProfiles: () => Promise.resolve([]),
+    heaps: () => Promise.resolve([]),
+    stuckWorkers: () => [],
     leave: () => Promise.resolve(),
     drain: () => Promise.resolve({ drained: 0, cut: 0 }),
   };

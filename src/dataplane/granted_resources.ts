@@ -1,12 +1,15 @@
 import { totalmem } from "node:os";
 import process from "node:process";
-import { MAX_WORKERS } from "../../api/settings.ts";
+import { MAX_WORKERS, type Settings } from "../api/settings.ts";
 
 const MEGABYTE = 1024 * 1024;
 /** Memory of a worker under load, with a reserve for large requests. */
 const WORKER_MEGABYTES = 256;
 /** Part of the memory that the heaps of all workers may fill; buffers and the runtime need the rest. */
 const HEAP_SHARE = 0.75;
+/** Part of the memory that request bodies may fill. */
+const BODY_SHARE = 0.25;
+const MAX_BODY_MEGABYTES = 1024;
 const MIN_HEAP_MEGABYTES = 64;
 /** V8 compresses pointers to 4 GiB. */
 const MAX_HEAP_MEGABYTES = 4096;
@@ -33,6 +36,15 @@ export function workerHeapMegabytes(
 ): number {
   const share = Math.floor(megabytes * HEAP_SHARE / count);
   return Math.max(MIN_HEAP_MEGABYTES, Math.min(share, MAX_HEAP_MEGABYTES));
+}
+
+/** Returns the limit of memory for request bodies. */
+export function bodyMemoryBytes(
+  { maxBodyMemoryBytes }: Settings["limits"],
+  { megabytes }: Resources = grantedResources(),
+): number {
+  return maxBodyMemoryBytes ??
+    Math.min(megabytes * MEGABYTE * BODY_SHARE, MAX_BODY_MEGABYTES * MEGABYTE);
 }
 
 /** Reads the resources of the machine, or of the control group if that has less. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   defaultWorkers,
   workerHeapMegabytes,
-} from "../../../src/dataplane/workers/worker_count.ts";
+} from "../../../src/dataplane/granted_resources.ts";
 
 Deno.test("there is a worker for each processor, as far as the memory suffices, and at least one", () => {
   const cases: [processors: number, megabytes: number, workers: number][] = [
