@@ -10,7 +10,7 @@ const HALF =
   "POST /rules HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n" +
   "x".repeat(50_000);
 
-/** What happened so far. */
+/** Counts of requests so far. */
 export interface Tally {
   answered: number;
   failed: number;

@@ -3,6 +3,7 @@ import { Gateway } from "../../src/gateway/gateway.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import type { PolicyRegistry } from "../../src/policy/policy_registry.ts";
 import { freePort } from "./free_port.ts";
+import { defaultWorkers } from "./gateway_process.ts";
 
 /** A gateway in this process with its own port. */
 export interface TestGateway extends AsyncDisposable {
@@ -17,7 +18,7 @@ export interface TestGateway extends AsyncDisposable {
 }
 
 /**
- * Starts a gateway with `gateways.default` on a free port, unless `listener` has one, one worker, unless `config` says how many,
+ * Starts a gateway with `gateways.default` on a free port, unless `listener` has one, one worker or `GATEWAY_TEST_WORKERS`, unless `config` says how many,
  * and the rest of the short form as given.
  * @param resources Additional Kubernetes resources.
  */
@@ -37,7 +38,11 @@ export async function startTestGateway(
   const { config: settings, ...rest } = config;
   const shortForm = {
     gateways: { default: { port, address: "127.0.0.1", ...listener } },
-    config: { workers: 1, ...(typeof settings === "object" && settings) },
+    config: {
+      // Workers have the clock of the system.
+      workers: clock === undefined ? defaultWorkers : 1,
+      ...(typeof settings === "object" && settings),
+    },
     ...rest,
   };
   const documents = [shortForm, ...resources].map((document) =>

@@ -107,7 +107,7 @@ export class GatewayProcess implements AsyncDisposable {
 }
 
 /** Of gateways whose test does not say: `GATEWAY_TEST_WORKERS=2` runs any test with workers. */
-const defaultWorkers = Number(Deno.env.get("GATEWAY_TEST_WORKERS") ?? 1);
+export const defaultWorkers = Number(Deno.env.get("GATEWAY_TEST_WORKERS") ?? 1);
 
 /** Returns the whole configuration of a process with this listener port. */
 export function configFor(
