@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 
-export { Command, CommanderError, Option } from "commander";
+export { Argument, Command, CommanderError, Option } from "commander";
 
 /** Visits a command and all its subcommands. */
 export function forEachCommand(

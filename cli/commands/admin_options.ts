@@ -1,6 +1,6 @@
 import { type Command, Option, parsePort } from "../command.ts";
 
-/** Adds the options that select a gateway. */
+/** Adds the options that select a gateway on this machine. */
 export function withAdminOptions(command: Command): Command {
   return command
     .option("--local", "the gateway on this machine (default)")
@@ -9,6 +9,28 @@ export function withAdminOptions(command: Command): Command {
     .addOption(new PortOption("--port <port>", "port").hideHelp())
     .addOption(adminOption("port"))
     .addOption(tokenFileOption());
+}
+
+/** Adds what selects a gateway, on this machine or in a cluster. */
+export function withGatewayOptions(command: Command): Command {
+  return withClusterOptions(
+    withAdminOptions(
+      command.argument("[gateway]", "gateway/<name> in a cluster"),
+    ),
+  );
+}
+
+/** Adds the options that select a cluster. */
+export function withClusterOptions(command: Command): Command {
+  return command
+    .option(
+      "-n, --namespace <namespace>",
+      "namespace in the cluster (default: that of the kubeconfig)",
+    )
+    .option(
+      "--kubeconfig <path>",
+      "credentials of the cluster (default: KUBECONFIG, then ~/.kube/config)",
+    );
 }
 
 /** Creates the admin port option; `attribute` is its name in the parsed options. */

@@ -1,7 +1,7 @@
 import { type Command, formatOption } from "../command.ts";
 import type { ShowConfigOptions } from "../ctl/show_config.ts";
 import type { TableOptions } from "../ctl/print_as.ts";
-import { withAdminOptions } from "./admin_options.ts";
+import { withGatewayOptions } from "./admin_options.ts";
 import * as help from "./help.ts";
 
 /** Adds `config all` and `config backends`. */
@@ -9,7 +9,7 @@ export function addConfigCommands(proxy: Command, name: string): void {
   const config = proxy.command("config").description(
     "Show the active configuration",
   );
-  withAdminOptions(config.command("all"))
+  withGatewayOptions(config.command("all"))
     .description(
       "Show the whole active configuration: listeners, routes, backends, policies",
     )
@@ -19,16 +19,18 @@ export function addConfigCommands(proxy: Command, name: string): void {
     )
     .addOption(formatOption("yaml", "json"))
     .addHelpText("after", help.configExamples(name))
-    .action(async (options: ShowConfigOptions) => {
+    .action(async (gateway: string | undefined, options: ShowConfigOptions) => {
+      const { forFirstProxy } = await import("../cluster/for_proxies.ts");
       const { showConfig } = await import("../ctl/show_config.ts");
-      await showConfig(options);
+      await forFirstProxy(options, gateway, showConfig);
     });
-  withAdminOptions(config.command("backends"))
+  withGatewayOptions(config.command("backends"))
     .description("Show backends and their connections")
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.backendsExamples(name))
-    .action(async (options: TableOptions) => {
+    .action(async (gateway: string | undefined, options: TableOptions) => {
+      const { forEachProxy } = await import("../cluster/for_proxies.ts");
       const { showBackends } = await import("../ctl/show_backends.ts");
-      await showBackends(options);
+      await forEachProxy(options, gateway, showBackends);
     });
 }

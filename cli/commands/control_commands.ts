@@ -1,7 +1,7 @@
 import { nearest } from "../../src/api/schema/suggest.ts";
 import { type Call, collect, type Command, rejectCommand } from "../command.ts";
 import type { ControlLogOptions } from "../ctl/change_log_levels.ts";
-import { withAdminOptions } from "./admin_options.ts";
+import { withGatewayOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
 import {
   addKeysCommands,
@@ -13,6 +13,7 @@ import {
 } from "./diagnostics_commands.ts";
 import * as help from "./help.ts";
 import { addMcpCommands } from "./mcp_commands.ts";
+import { addResourceCommands } from "./resource_commands.ts";
 import { addExplainCommand, addTraceCommand } from "./requests_commands.ts";
 
 /**
@@ -38,6 +39,7 @@ export function addControlCommands(
   addTraceCommand(proxy, name, call);
   addExplainCommand(program, name);
   addMcpCommands(program, name);
+  addResourceCommands(program, call);
   program.on("command:*", ([word = ""]: readonly string[]) => {
     const isNested = proxy.commands.some((command) => command.name() === word);
     const names = ["help", ...program.commands.map((known) => known.name())];
@@ -47,7 +49,7 @@ export function addControlCommands(
 }
 
 function addLogCommand(proxy: Command, name: string): void {
-  withAdminOptions(proxy.command("log"))
+  withGatewayOptions(proxy.command("log"))
     .description("Show or change the log level")
     .option(
       "--level <level>",
@@ -60,8 +62,9 @@ function addLogCommand(proxy: Command, name: string): void {
     )
     .option("--reset", "reset to the configured levels first")
     .addHelpText("after", help.logExamples(name))
-    .action(async (options: ControlLogOptions) => {
+    .action(async (gateway: string | undefined, options: ControlLogOptions) => {
+      const { forEachProxy } = await import("../cluster/for_proxies.ts");
       const { controlLog } = await import("../ctl/change_log_levels.ts");
-      await controlLog(options);
+      await forEachProxy(options, gateway, controlLog);
     });
 }

@@ -9,18 +9,19 @@ import type { TableOptions } from "../ctl/print_as.ts";
 import type { ProfileOptions } from "../ctl/take_profile.ts";
 import type { ResetLimitsOptions, UsageOptions } from "../ctl/show_usage.ts";
 import type { ShowTasksOptions } from "../ctl/show_tasks.ts";
-import { withAdminOptions } from "./admin_options.ts";
+import { withAdminOptions, withGatewayOptions } from "./admin_options.ts";
 import * as help from "./help.ts";
 
 /** Adds `limits`. */
 export function addLimitsCommand(proxy: Command, name: string): void {
-  const limits = withAdminOptions(proxy.command("limits"))
+  const limits = withGatewayOptions(proxy.command("limits"))
     .description("Show rate limits and their remaining budgets")
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.limitsExamples(name))
-    .action(async (options: TableOptions) => {
+    .action(async (gateway: string | undefined, options: TableOptions) => {
+      const { forEachProxy } = await import("../cluster/for_proxies.ts");
       const { showLimits } = await import("../ctl/show_limits.ts");
-      await showLimits(options);
+      await forEachProxy(options, gateway, showLimits);
     });
   withAdminOptions(limits.command("reset"))
     .description("Make budgets unused, all or those selected")
@@ -34,7 +35,7 @@ export function addLimitsCommand(proxy: Command, name: string): void {
 
 /** Adds `usage`. */
 export function addUsageCommand(proxy: Command, name: string): void {
-  withAdminOptions(proxy.command("usage"))
+  withGatewayOptions(proxy.command("usage"))
     .description("Show who used how many LLM tokens, and what they cost")
     .addOption(
       new Option("--by <group>", "add up by key, model or route")
@@ -43,9 +44,10 @@ export function addUsageCommand(proxy: Command, name: string): void {
     .option("--since <age>", "age of the oldest hour, such as 24h or 7d", "24h")
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.usageExamples(name))
-    .action(async (options: UsageOptions) => {
+    .action(async (gateway: string | undefined, options: UsageOptions) => {
+      const { forEachProxy } = await import("../cluster/for_proxies.ts");
       const { showUsage } = await import("../ctl/show_usage.ts");
-      await showUsage(options);
+      await forEachProxy(options, gateway, showUsage);
     });
 }
 
@@ -55,38 +57,45 @@ export function addKeysCommands(
   name: string,
   call: Call,
 ): void {
-  const keys = withAdminOptions(proxy.command("keys"))
+  const keys = withGatewayOptions(proxy.command("keys"))
     .description("Show keys and metadata of identity providers")
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.keysExamples(name))
-    .action(async (options: TableOptions) => {
+    .action(async (gateway: string | undefined, options: TableOptions) => {
+      const { forEachProxy } = await import("../cluster/for_proxies.ts");
       const { showKeys } = await import("../ctl/show_keys.ts");
-      await showKeys(options);
+      await forEachProxy(options, gateway, showKeys);
     });
-  withAdminOptions(keys.command("refresh"))
+  withGatewayOptions(keys.command("refresh"))
     .description("Fetch keys and metadata of identity providers again")
     .addOption(formatOption("table", "yaml", "json"))
-    .action(async (options: TableOptions) => {
+    .action(async (gateway: string | undefined, options: TableOptions) => {
+      const { forEachProxy } = await import("../cluster/for_proxies.ts");
       const { refreshKeys } = await import("../ctl/show_keys.ts");
-      call.finish(await refreshKeys(options));
+      const codes: number[] = [];
+      await forEachProxy(options, gateway, async (options) => {
+        codes.push(await refreshKeys(options));
+      });
+      call.finish(Math.max(...codes));
     });
 }
 
 /** Adds `memory`. */
 export function addMemoryCommand(proxy: Command, name: string): void {
-  withAdminOptions(proxy.command("memory"))
+  withGatewayOptions(proxy.command("memory"))
     .description("Show memory usage and the occupancy of bounded stores")
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.memoryExamples(name))
-    .action(async (options: TableOptions) => {
+    .action(async (gateway: string | undefined, options: TableOptions) => {
+      const { forEachProxy } = await import("../cluster/for_proxies.ts");
       const { showMemory } = await import("../ctl/show_memory.ts");
-      await showMemory(options);
+      await forEachProxy(options, gateway, showMemory);
     });
 }
 
 /** Adds `tasks`. */
 export function addTasksCommand(proxy: Command, name: string): void {
-  withAdminOptions(proxy.command("tasks"))
+  withGatewayOptions(proxy.command("tasks"))
     .description("Show requests in progress and their phases")
     .addOption(formatOption("table", "yaml", "json"))
     .addOption(
@@ -97,9 +106,10 @@ export function addTasksCommand(proxy: Command, name: string): void {
         .argParser(wholeNumber(1, 100_000)),
     )
     .addHelpText("after", help.tasksExamples(name))
-    .action(async (options: ShowTasksOptions) => {
+    .action(async (gateway: string | undefined, options: ShowTasksOptions) => {
+      const { forEachProxy } = await import("../cluster/for_proxies.ts");
       const { showTasks } = await import("../ctl/show_tasks.ts");
-      await showTasks(options);
+      await forEachProxy(options, gateway, showTasks);
     });
 }
 
@@ -113,7 +123,7 @@ export function addProfileCommands(
     "Take a profile for go tool pprof",
   );
   const add = (kind: "cpu" | "heap", description: string) =>
-    withAdminOptions(profile.command(kind))
+    withGatewayOptions(profile.command(kind))
       .description(description)
       .addOption(
         new Option(
@@ -122,9 +132,16 @@ export function addProfileCommands(
         ),
       )
       .addHelpText("after", help.profileExamples(name))
-      .action(async (options: ProfileOptions) => {
+      .action(async (gateway: string | undefined, options: ProfileOptions) => {
+        const { forFirstProxy } = await import("../cluster/for_proxies.ts");
         const { takeProfile } = await import("../ctl/take_profile.ts");
-        call.finish(await takeProfile(kind, options));
+        call.finish(
+          await forFirstProxy(
+            options,
+            gateway,
+            (options) => takeProfile(kind, options),
+          ),
+        );
       });
   add("cpu", "Take a CPU profile (gateways on Linux only)").addOption(
     new Option("--seconds <n>", "sampling duration, 1 to 300").default(30)

@@ -53,6 +53,8 @@ Examples:
   ${name} proxy config all
   ${name} proxy log --level debug
   ${name} proxy trace
+  ${name} proxy config all gateway/example -n team    of a gateway in a cluster
+  ${name} status -n team                              what is wrong in a cluster
 ${EXIT_CODES}`;
 }
 

@@ -13,23 +13,36 @@ import {
   adminPortOption,
   tokenFileOption,
   withAdminOptions,
+  withClusterOptions,
 } from "./admin_options.ts";
 import * as help from "./help.ts";
 
 /** Adds `explain`. */
 export function addExplainCommand(program: Command, name: string): void {
-  withAdminOptions(program.command("explain"))
+  withClusterOptions(withAdminOptions(program.command("explain")))
     .description("Explain why a request failed and how to fix it")
     .argument(
       "[id]",
       "its x-request-id; without, lists recent failed requests",
     )
+    .argument("[gateway]", "gateway/<name> in a cluster")
     .addOption(formatOption("text", "json"))
     .addHelpText("after", help.explainExamples(name))
-    .action(async (id: string | undefined, options: ExplainOptions) => {
-      const { explain } = await import("../ctl/show_explanation.ts");
-      await explain(options, id);
-    });
+    .action(
+      async (
+        first: string | undefined,
+        second: string | undefined,
+        options: ExplainOptions,
+      ) => {
+        const words = [first, second];
+        const isGateway = (word?: string) => word?.startsWith("gateway/");
+        const { explainIn } = await import("../cluster/explain_in_cluster.ts");
+        await explainIn(options, {
+          id: words.find((word) => !isGateway(word)),
+          gateway: words.find(isGateway),
+        });
+      },
+    );
 }
 
 /** Adds `trace`. */
@@ -43,6 +56,14 @@ export function addTraceCommand(
     .argument("[gateway...]", "gateway/<name> (default: the only one)")
     .usage("[gateway/<name>] [options] [-- <url> [curl args]]")
     .option("--local", "the gateway on this machine (default)")
+    .option(
+      "-n, --namespace <namespace>",
+      "namespace in the cluster (default: that of the kubeconfig)",
+    )
+    .option(
+      "--kubeconfig <path>",
+      "credentials of the cluster (default: KUBECONFIG, then ~/.kube/config)",
+    )
     .addOption(
       new Option("--port <listener>", "port of a listener")
         .argParser(parsePort),

@@ -1,4 +1,6 @@
 import { describeReadError } from "../../src/base/regular_file.ts";
+import { isInCluster } from "../cluster/for_proxies.ts";
+import { watchReplicas } from "../cluster/trace_replicas.ts";
 import { Failure } from "../process/exit.ts";
 import { printError } from "../output/output.ts";
 import { decodeEvent, type ReceivedEvent } from "./trace/decode_event.ts";
@@ -33,6 +35,11 @@ export async function traceRequests(
 ): Promise<number> {
   const plan = planTrace(options, words, request);
   const show = showFor(options);
+  const { adminPort, ...target } = options;
+  const address = adminPort === undefined ? {} : { port: adminPort };
+  const isRemote = plan.kind !== "replay" &&
+    await isInCluster({ ...withoutPort(target), ...address }, plan.gateway);
+  if (isRemote) return await watchReplicas(options, plan, show);
   try {
     switch (plan.kind) {
       case "replay":
@@ -45,6 +52,11 @@ export async function traceRequests(
   } catch (error) {
     throw explainPort(error, options);
   }
+}
+
+/** The port of a trace is that of a listener. */
+function withoutPort({ port: _, ...options }: TraceOptions) {
+  return options;
 }
 
 async function replay(file: string, show: Show): Promise<number> {

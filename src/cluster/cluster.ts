@@ -8,7 +8,10 @@ import {
 import { runElection } from "./client/leader_election.ts";
 import { ProxyAccess } from "./infrastructure/proxy_access.ts";
 import { ProxyController } from "./infrastructure/proxy_controller.ts";
-import type { ProxyTemplate } from "./infrastructure/proxy_objects.ts";
+import {
+  controllerId,
+  type ProxyTemplate,
+} from "./infrastructure/proxy_objects.ts";
 import {
   serviceAddresses,
   type StatusAddress,
@@ -88,7 +91,7 @@ export class Cluster implements AsyncDisposable {
       ...this.#options,
       api: this.#api,
       namespace: this.#options.access.namespace,
-      name: leaseName(this.#options.controllerName),
+      name: controllerId(this.#options.controllerName),
       lead: (signal) => {
         const ended = AbortSignal.any([signal, this.#stop.signal]);
         this.#writing = Promise.all([
@@ -101,7 +104,7 @@ export class Cluster implements AsyncDisposable {
 
   #manage({ template, role }: ManagedProxies): ProxyController {
     const { access: { namespace }, namespaces, controllerName } = this.#options;
-    const managedBy = leaseName(controllerName);
+    const managedBy = controllerId(controllerName);
     return new ProxyController({
       ...this.#options,
       api: this.#api,
@@ -143,9 +146,4 @@ export class Cluster implements AsyncDisposable {
     await this.#election;
     this.#api[Symbol.dispose]();
   }
-}
-
-/** Controllers of one name share a Lease: `example.com/gateway` → `example.com-gateway`. */
-function leaseName(controllerName: string): string {
-  return controllerName.toLowerCase().replaceAll(/[^a-z0-9.-]/g, "-");
 }

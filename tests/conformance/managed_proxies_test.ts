@@ -6,6 +6,7 @@ import { install } from "./install.ts";
 import { listOf } from "./pods.ts";
 import {
   condition,
+  gatewayCommand,
   get,
   print,
   readyEndpoints,
@@ -301,6 +302,123 @@ async function podsOf(gateway: string) {
     "items",
   );
 }
+
+/** Starts `gwctl` with the kubeconfig of the cluster. */
+function startControl(...args: readonly string[]): Deno.ChildProcess {
+  const [program = "", ...first] = gatewayCommand();
+  return new Deno.Command(program, {
+    args: [...first, "ctl", ...args, "-n", "team"],
+    env: { KUBECONFIG: cluster.kubeconfig, NO_COLOR: "1", TERM: "dumb" },
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+}
+
+async function control(...args: readonly string[]) {
+  const { code, stdout, stderr } = await startControl(...args).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code, text: decode(stdout), error: decode(stderr) };
+}
+
+Deno.test("gwctl reaches the proxies of a gateway by port-forward", async () => {
+  const config = await control("proxy", "config", "all", "gateway/one");
+  assert.equal(config.error, "");
+  assert.match(config.text, /one\.example\.com/);
+  for (const command of ["limits", "keys", "tasks", "memory", "log"]) {
+    const { code, text, error } = await control(
+      "proxy",
+      command,
+      "gateway/one",
+    );
+    assert.equal(code, 0, error);
+    assert.equal(text.match(/^# team-one-/gm)?.length, 2, text);
+  }
+  const output = `${cluster.directory}/heap.pb.gz`;
+  const heap = await control(
+    "proxy",
+    "profile",
+    "heap",
+    "gateway/one",
+    "-o",
+    output,
+  );
+  assert.equal(heap.code, 0, heap.error);
+  assert((await Deno.stat(output)).size > 100);
+});
+
+Deno.test("gwctl explains a request that any of the proxies remembers", async () => {
+  const [first = "", second = ""] = await untilReady("two", 2);
+  const ids: string[] = [];
+  await apply({
+    ...route("two"),
+    spec: {
+      parentRefs: [{ name: "two" }],
+      rules: [{ backendRefs: [{ name: "missing", port: 80 }] }],
+    },
+  });
+  for (const address of [first, second]) {
+    ids.push(
+      await until("a failure", async () => {
+        const response = await fetch(`http://${address}:8080/`, {
+          redirect: "manual",
+        });
+        await response.body?.cancel();
+        return response.status === 500
+          ? response.headers.get("x-request-id") ?? ""
+          : undefined;
+      }),
+    );
+  }
+  for (const id of ids) {
+    const { text, error } = await control("explain", id, "gateway/two");
+    assert.equal(error, "");
+    assert.match(text, /missing/);
+  }
+  const { code, error } = await control("explain", "unknown", "gateway/two");
+  assert.equal(code, 1);
+  assert.match(error, /none of the 2 proxies of gateway\/two/);
+});
+
+Deno.test("gwctl traces the first request that any of the proxies sees", async () => {
+  const tracing = startControl("proxy", "trace", "gateway/one");
+  const ended = tracing.output();
+  const addresses = await untilReady("one", 2);
+  let isOver = false;
+  void ended.finally(() => isOver = true);
+  await until("the end of the trace", async () => {
+    await requestFrom(addresses[1] ?? "", 80);
+    return isOver ? true : undefined;
+  });
+  const { code, stdout, stderr } = await ended;
+  const text = new TextDecoder().decode(stdout);
+  assert.equal(code, 0, new TextDecoder().decode(stderr) + text);
+  assert.match(text, /HTTPRoute|one/);
+});
+
+Deno.test("gwctl shows resources with their conditions, and what is wrong", async () => {
+  const all = await control("get");
+  assert.match(
+    all.text,
+    /team +Gateway\/one +10\.96\.\S+ +Accepted, Programmed/,
+  );
+  assert.match(
+    all.text,
+    /team +HTTPRoute\/one +Gateway\/one +Accepted, ResolvedRefs/,
+  );
+  const status = await control("status");
+  assert.equal(status.code, 1);
+  assert.match(
+    status.text,
+    /HTTPRoute\/two +Gateway\/two +ResolvedRefs=False \(BackendNotFound\)/,
+  );
+  assert.doesNotMatch(status.text, /HTTPRoute\/one/);
+});
+
+Deno.test("gwctl says which gateway it cannot find", async () => {
+  const { code, error } = await control("proxy", "limits", "gateway/none");
+  assert.equal(code, 1);
+  assert.match(error, /Cannot find gateway\/none in namespace "team"/);
+});
 
 Deno.test("the proxies go with their Gateway", async () => {
   await cluster.api.request({ method: "DELETE", path: `${GATEWAYS}/two` });

@@ -377,7 +377,7 @@ export class ClusterNode {
     });
   }
 
-  /** Serves the one endpoint of a kubelet that the API server needs here: logs. */
+  /** Serves the endpoints of a kubelet that the API server needs here: logs, and ports of pods. */
   #serveLogs(): Deno.HttpServer {
     return Deno.serve({
       ...this.#options.kubelet,
@@ -388,6 +388,9 @@ export class ClusterNode {
       const { pathname, searchParams } = new URL(request.url);
       const [, what, namespace, name] = pathname.split("/");
       const pod = this.#running.get(`${namespace}/${name}`);
+      if (what === "portForward" && pod !== undefined) {
+        return forwardPort(request, pod, searchParams.get("port") ?? "");
+      }
       if (what !== "containerLogs" || pod === undefined) {
         return new Response("not found", { status: 404 });
       }
@@ -461,6 +464,48 @@ function hasCondition(pod: KubernetesObject | undefined, type: string) {
   return listOf(pod?.["status"], "conditions").some((each) =>
     each["type"] === type && each["status"] === "True"
   );
+}
+
+/** Forwards a connection to a port of a pod, as the kubelet does for clients with WebSockets. */
+function forwardPort(
+  request: Request,
+  { pid }: RunningPod,
+  port: string,
+): Response {
+  const { socket, response } = Deno.upgradeWebSocket(request, {
+    protocol: "v4.channel.k8s.io",
+  });
+  socket.binaryType = "arraybuffer";
+  socket.onopen = async () => {
+    for (const channel of [0, 1]) {
+      socket.send(
+        new Uint8Array([channel, Number(port) & 255, Number(port) >> 8]),
+      );
+    }
+    const script =
+      `exec 3<>/dev/tcp/127.0.0.1/${port}; cat <&3 & cat >&3; kill %1`;
+    const process = new Deno.Command("nsenter", {
+      args: ["-t", String(pid), "-n", "bash", "-c", script],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    const writer = process.stdin.getWriter();
+    let writing: Promise<unknown> = Promise.resolve();
+    socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
+      writing = writing.then(() =>
+        writer.write(new Uint8Array(data).subarray(1))
+      );
+    };
+    socket.onclose = () => process.kill("SIGKILL");
+    for await (const chunk of process.stdout) {
+      const frame = new Uint8Array(chunk.length + 1);
+      frame.set(chunk, 1);
+      if (socket.readyState === WebSocket.OPEN) socket.send(frame);
+    }
+    socket.close();
+  };
+  return response;
 }
 
 function pathOf(version: string, plural: string, key: string): string {

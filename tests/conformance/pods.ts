@@ -6,6 +6,7 @@ import type { KubernetesObject } from "../../src/cluster/client/kubernetes_objec
 /** A pod that runs: a process in a network namespace with an address of its own. */
 export interface RunningPod {
   readonly address: string;
+  readonly pid: number;
   readonly lines: { readonly at: number; readonly text: string }[];
   stop(): Promise<void>;
 }
@@ -90,6 +91,7 @@ export async function startPod(
   const reading = collectLines(process.stdout, lines);
   return {
     address,
+    pid: process.pid,
     lines,
     async stop() {
       if (isGateway) await endGracefully(process, pod);

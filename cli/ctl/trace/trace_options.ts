@@ -5,6 +5,9 @@ import { Failure, UsageError } from "../../process/exit.ts";
 /** Options of `gwctl proxy trace`. */
 export interface TraceOptions {
   readonly local?: boolean;
+  /** Namespace of the gateway in a cluster. */
+  readonly namespace?: string;
+  readonly kubeconfig?: string;
   /** Port of the listener. */
   readonly port?: number;
   readonly adminPort?: number;

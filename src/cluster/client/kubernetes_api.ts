@@ -79,6 +79,31 @@ export class KubernetesApi implements Disposable {
     throw await readError(response);
   }
 
+  /** Opens a WebSocket for binary messages; resolves when it is open. @throws {TypeError} When the server rejects it. */
+  async openSocket(path: string, protocol: string): Promise<WebSocket> {
+    const token = await this.access.token?.();
+    const url = this.access.server.replace(/^http/, "ws") + path;
+    const socket = new WebSocket(url, {
+      protocols: [protocol],
+      client: this.#client,
+      ...(token !== undefined &&
+        { headers: { authorization: `Bearer ${token}` } }),
+    });
+    socket.binaryType = "arraybuffer";
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    socket.onopen = () => resolve();
+    socket.onerror = (event) =>
+      reject(
+        new TypeError(
+          `Cannot open ${path}: ${
+            event instanceof ErrorEvent ? event.message : "rejected"
+          }`,
+        ),
+      );
+    await promise;
+    return socket;
+  }
+
   /** Returns the body of the response. @throws {ApiError} @throws {TypeError} When the server cannot be reached. */
   async request(request: ApiRequest): Promise<unknown> {
     using deadline = createDeadline(

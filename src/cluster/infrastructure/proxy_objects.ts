@@ -29,6 +29,8 @@ const CLASS_LABEL = "gateway.networking.k8s.io/gateway-class-name";
 /** Label of all objects that a controller made. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 const CONFIG_ANNOTATION = "gateway.internal/config";
+/** Label of pods that serve all gateways of a controller, with its id. */
+export const SERVES_LABEL = "gateway.internal/serves";
 const USER = 65532;
 const CONFIG_FOLDER = "/etc/gateway";
 /** Longest name of a Service, and longest value of a label. */
@@ -43,8 +45,13 @@ export function proxyName({ metadata }: KubernetesObject): string {
   return `${text.slice(0, MAX_NAME - HASH_LENGTH - 1)}-${hash}`;
 }
 
+/** Returns the controller name as names and labels can have it: `example.com/gateway` → `example.com-gateway`. */
+export function controllerId(controllerName: string): string {
+  return controllerName.toLowerCase().replaceAll(/[^a-z0-9.-]/g, "-");
+}
+
 /** Returns the labels that select the proxies of a gateway. */
-function proxyLabels(
+export function proxyLabels(
   { metadata: { namespace = "", name } }: KubernetesObject,
 ): Readonly<Record<string, string>> {
   return {

@@ -1,0 +1,131 @@
+import { systemClock } from "../../src/base/clock.ts";
+import { findClusterAccess } from "../../src/cluster/client/cluster_access.ts";
+import { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
+import type { AdminAddress } from "../client/admin_client.ts";
+import { print } from "../output/output.ts";
+import { UsageError } from "../process/exit.ts";
+import { findGatewayPods, type GatewayPod } from "./gateway_pods.ts";
+import { forwardPort } from "./port_forward.ts";
+
+/** Options that select a gateway, on this machine or in a cluster. */
+export interface GatewayTarget extends AdminAddress {
+  readonly local?: boolean;
+  readonly namespace?: string;
+  readonly kubeconfig?: string;
+}
+
+/** A proxy in a cluster whose admin interface can be reached. */
+export interface ReachablePod extends GatewayPod {
+  readonly address: AdminAddress;
+}
+
+/** Port of the admin interface in pods. */
+const ADMIN_PORT = 15000;
+
+/**
+ * Reports whether the options select a gateway in a cluster. With its name alone, a gateway on this machine comes first.
+ * @throws {UsageError} When they contradict each other.
+ */
+export async function isInCluster(
+  target: GatewayTarget,
+  name: string | undefined,
+): Promise<boolean> {
+  const { local, port, admin, namespace, kubeconfig } = target;
+  const isLocal = local === true || port !== undefined || admin !== undefined;
+  const isRemote = namespace !== undefined || kubeconfig !== undefined;
+  if (isLocal && isRemote) {
+    throw new UsageError(
+      '"--namespace" and "--kubeconfig" select a cluster, "--local", "--admin-port" and "--admin" this machine',
+    );
+  }
+  if (isRemote && name === undefined) {
+    throw new UsageError("Select a gateway of the cluster: gateway/<name>");
+  }
+  if (name === undefined || isLocal) return false;
+  return isRemote || !await isListening(ADMIN_PORT);
+}
+
+async function isListening(port: number): Promise<boolean> {
+  try {
+    using _connection = await Deno.connect({ hostname: "localhost", port });
+    return true;
+  } catch {
+    // Whatever the reason, there is no gateway.
+    return false;
+  }
+}
+
+/** Calls `use` with the proxies of a gateway, forwarding their admin ports meanwhile; only the first, if `first` is true. */
+export async function withPods<Result>(
+  { namespace, kubeconfig, tokenFile }: GatewayTarget,
+  name: string,
+  use: (pods: readonly ReachablePod[]) => Promise<Result>,
+  { first = false } = {},
+): Promise<Result> {
+  const access = await findClusterAccess({
+    environment: Deno.env.toObject(),
+    clock: systemClock,
+    kubeconfig,
+  });
+  using api = new KubernetesApi(access);
+  const found = await findGatewayPods(
+    api,
+    namespace ?? access.namespace,
+    name,
+  );
+  await using forwards = new AsyncDisposableStack();
+  const pods: ReachablePod[] = [];
+  for (const pod of first ? found.slice(0, 1) : found) {
+    const { address } = forwards.use(await forwardPort(api, pod, ADMIN_PORT));
+    pods.push({
+      ...pod,
+      address: {
+        admin: address,
+        ...(tokenFile !== undefined && { tokenFile }),
+      },
+    });
+  }
+  return await use(pods);
+}
+
+/** Runs a command for the gateway on this machine, or for each proxy of one in a cluster, under the name of its pod. */
+export async function forEachProxy<Options extends GatewayTarget>(
+  options: Options,
+  word: string | undefined,
+  run: (options: Options) => Promise<void>,
+): Promise<void> {
+  const name = gatewayName(word);
+  const isRemote = await isInCluster(options, name);
+  if (name === undefined || !isRemote) return await run(options);
+  await withPods(options, name, async (pods) => {
+    for (const { name, address } of pods) {
+      if (pods.length > 1) await print(`# ${name}\n`);
+      await run({ ...options, ...address });
+    }
+  });
+}
+
+/** Runs a command for the gateway on this machine, or for the first proxy of one in a cluster. */
+export async function forFirstProxy<Options extends GatewayTarget, Result>(
+  options: Options,
+  word: string | undefined,
+  run: (options: Options) => Promise<Result>,
+): Promise<Result> {
+  const name = gatewayName(word);
+  const isRemote = await isInCluster(options, name);
+  if (name === undefined || !isRemote) return await run(options);
+  return await withPods(
+    options,
+    name,
+    (pods) => run({ ...options, ...pods[0]?.address }),
+    { first: true },
+  );
+}
+
+/** Parses `gateway/<name>`. @throws {UsageError} */
+export function gatewayName(word: string | undefined): string | undefined {
+  if (word === undefined) return undefined;
+  const [, name] = /^gateway\/([^/]+)$/.exec(word) ?? [];
+  if (name !== undefined) return name;
+  throw new UsageError(`expected gateway/<name>, got "${word}"`);
+}

@@ -1,0 +1,72 @@
+import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
+import type { Show } from "../ctl/trace/show.ts";
+import { openTrace, type TraceStream } from "../ctl/trace/stream.ts";
+import type {
+  InjectPlan,
+  TraceOptions,
+  WatchPlan,
+} from "../ctl/trace/trace_options.ts";
+import { Failure, UsageError } from "../process/exit.ts";
+import { withPods } from "./for_proxies.ts";
+
+/** Traces requests to a gateway in a cluster: follows all its proxies, and stays with the first that sees one. */
+export async function watchReplicas(
+  { namespace, kubeconfig, tokenFile }: TraceOptions,
+  { kind, gateway, filter, count, port }:
+    & Pick<WatchPlan, "gateway" | "port">
+    & {
+      readonly kind: (WatchPlan | InjectPlan)["kind"];
+      readonly filter?: string | undefined;
+      readonly count?: number | undefined;
+    },
+  show: Show,
+): Promise<number> {
+  if (kind === "inject") {
+    throw new UsageError(
+      "Cannot send requests to a gateway in a cluster: trace without a URL, and send the request yourself",
+    );
+  }
+  const target = {
+    ...(namespace !== undefined && { namespace }),
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(tokenFile !== undefined && { tokenFile }),
+  };
+  return await withPods(target, gateway ?? "", async (pods) => {
+    using streams = new DisposableStack();
+    const traces: TraceStream[] = [];
+    for (const { address } of pods) {
+      const query = {
+        ...(filter !== undefined && { filter }),
+        ...(count !== undefined && { count }),
+        ...(port !== undefined && { port }),
+      };
+      traces.push(streams.use(await openTrace(address, query)));
+    }
+    return await show({
+      title: `gateway/${gateway}`,
+      waitingText: `waiting for a request at ${pods.length} proxies…`,
+      events: firstOf(traces),
+    });
+  });
+}
+
+/** Yields the events of the stream that has the first one. */
+async function* firstOf(
+  traces: readonly TraceStream[],
+): AsyncGenerator<ReceivedEvent> {
+  const iterators = traces.map(({ events }) => events[Symbol.asyncIterator]());
+  const starts = iterators.map(async (iterator) => {
+    const first = await iterator.next();
+    if (first.done === true) throw new Failure("The trace ended");
+    return { iterator, event: first.value };
+  });
+  const { iterator, event } = await Promise.any(starts);
+  // The others end with errors when their streams are disposed.
+  void Promise.allSettled(starts);
+  yield event;
+  for (
+    let next = await iterator.next();
+    next.done !== true;
+    next = await iterator.next()
+  ) yield next.value;
+}
