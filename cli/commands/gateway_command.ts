@@ -90,7 +90,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
         rejectCommand(program, unknown, suggestionFor(program, unknown));
       }
       if (options.cluster === true) {
-        const { runCluster } = await import("../run_cluster.ts");
+        const { runCluster } = await import("../cluster/run_cluster.ts");
         call.finish(await runCluster(options));
         return;
       }

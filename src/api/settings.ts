@@ -7,6 +7,7 @@ import {
   httpUrl,
   isIpAddress,
   preciseHostname,
+  redisUrl,
 } from "./schema/scalars.ts";
 import { pricesSchema } from "./prices.ts";
 import * as s from "./schema/schema.ts";
@@ -58,8 +59,12 @@ const kv = s.refine(
       s.optional(s.text(4096)),
     ),
     url: s.field("URL of a remote store.", s.optional(httpUrl)),
+    redis: s.field(
+      "URL of a Redis or Valkey server, `redis://` or `rediss://`, with user, password and database; for limits only.",
+      s.optional(redisUrl),
+    ),
   }),
-  s.exactlyOne("path", "url"),
+  s.exactlyOne("path", "url", "redis"),
 );
 
 const limits = s.object({

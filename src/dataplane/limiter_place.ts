@@ -20,7 +20,7 @@ export function limiterPlace(
     ? { domain }
     : { domain, timeoutMs: parseDuration(timeout) };
   if (store === "KV") {
-    const path = kv?.url ?? kv?.path;
+    const path = kv?.url ?? kv?.path ?? kv?.redis;
     return path === undefined ? undefined : { ...named, kv: path };
   }
   const { host, backendRef } = store.service;

@@ -127,6 +127,7 @@ const variants = [
   ["mode=shared", "autoscaling.enabled=true", "networkPolicy.enabled=true"],
   ["watchNamespaces={team}", "networkPolicy.enabled=true"],
   ["mode=shared", "watchNamespaces={team}", "serviceAccount.create=false"],
+  ["valkey.enabled=true"],
 ];
 for (const values of variants) {
   Deno.test(`the API server accepts the chart with ${values.join(", ")}`, async () => {

@@ -1,5 +1,6 @@
 import assert, { AssertionError } from "node:assert/strict";
 import { GatewayProcess } from "../harness/gateway_process.ts";
+import { RedisServer } from "../harness/redis_server.ts";
 
 const BUDGET = 5000;
 const REQUESTS = 20_000;
@@ -16,10 +17,10 @@ interface Tally {
   failed: number;
 }
 
-/** Four gateways that share a budget over one file. */
-async function startFleet(folder: string): Promise<GatewayProcess[]> {
+/** Four gateways that share a budget over one store. */
+async function startFleet(kv: object): Promise<GatewayProcess[]> {
   const config = {
-    config: { kv: { path: `${folder}/limits.db` } },
+    config: { kv },
     routes: [{
       name: "api",
       policies: {
@@ -83,11 +84,17 @@ function countAll(tallies: readonly Tally[], status: number): number {
   );
 }
 
+/** @param redis In place of a file. */
 async function withFleet(
   use: (fleet: readonly GatewayProcess[]) => Promise<void>,
+  redis?: RedisServer,
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
-  const fleet = await startFleet(folder);
+  const fleet = await startFleet(
+    redis === undefined
+      ? { path: `${folder}/limits.db` }
+      : { redis: redis.url },
+  );
   try {
     await use(fleet);
   } finally {
@@ -124,4 +131,40 @@ Deno.test("a killed gateway loses at most its lease", async () => {
     assert(admitted <= BUDGET, `${admitted}`);
     assert(admitted >= BUDGET - LARGEST_LOSS - CLIENTS, `${admitted}`);
   });
+});
+
+Deno.test("four gateways admit exactly a global budget over Redis", async () => {
+  await using redis = await RedisServer.start();
+  await withFleet(async (fleet) => {
+    const share = REQUESTS / fleet.length;
+    const tallies = await Promise.all(
+      fleet.map((gateway) => sendAll(gateway, share)),
+    );
+
+    assert.equal(countAll(tallies, 200), BUDGET);
+    assert.equal(countAll(tallies, 429), REQUESTS - BUDGET);
+  }, redis);
+});
+
+Deno.test("a Redis server that is killed and restarted costs at most the leases, and admits nothing beyond the budget", async () => {
+  await using redis = await RedisServer.start();
+  await withFleet(async (fleet) => {
+    const share = REQUESTS / fleet.length;
+    let failure = Promise.resolve();
+    const tallies = await Promise.all(
+      fleet.map((gateway, index) =>
+        sendAll(gateway, share, (answers) => {
+          if (index !== 0 || answers !== 200) return;
+          failure = redis.kill().then(() => redis.restart());
+        })
+      ),
+    );
+    await failure;
+
+    const admitted = countAll(tallies, 200);
+    assert(tallies.every(({ broken }) => broken === 0));
+    assert(admitted <= BUDGET, `${admitted}`);
+    const lost = fleet.length * LARGEST_LOSS;
+    assert(admitted >= BUDGET - lost, `${admitted}`);
+  }, redis);
 });

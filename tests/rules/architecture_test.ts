@@ -35,8 +35,7 @@ const table: ImportTable = {
     "src/cluster",
     "src/gateway",
   ],
-  "cli/cluster": ["cli", "src/base", "src/api", "src/cluster"],
-  "cli/run_cluster.ts": [
+  "cli/cluster": [
     "cli",
     "src/base",
     "src/api",

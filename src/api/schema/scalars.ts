@@ -121,6 +121,18 @@ export const httpUrl = s.withPrivacy(
   ),
 );
 
+/** Address of a Redis or Valkey server. */
+export const redisUrl = s.withPrivacy(
+  "url",
+  s.named(
+    "Redis URL",
+    s.checkedText(
+      (text) => URL.canParse(text) && /^rediss?:\/\//i.test(text),
+      'a URL such as "redis://redis.example.com:6379"',
+    ),
+  ),
+);
+
 /** A URL path without query. */
 export const urlPath = s.named(
   "path",

@@ -15,7 +15,8 @@ import {
   type KvLimiterState,
 } from "./kv_description.ts";
 import { FirstReadLimiter } from "./kv_first_reads.ts";
-import { type KvHandle, openKv } from "./kv_handle.ts";
+import type { KvHandle } from "./kv_handle.ts";
+import { openKv } from "./open_kv.ts";
 import { KvStore } from "./kv_store.ts";
 import { KvSweeper } from "./kv_sweeper.ts";
 

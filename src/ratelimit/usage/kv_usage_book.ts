@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type KvHandle, openKv } from "../kv/kv_handle.ts";
+import type { KvHandle } from "../kv/kv_handle.ts";
+import { openKv } from "../kv/open_kv.ts";
 import { KvStore } from "../kv/kv_store.ts";
 import {
   HOUR_MS,

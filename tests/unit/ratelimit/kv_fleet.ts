@@ -1,7 +1,8 @@
 import type { Clock } from "../../../src/base/clock.ts";
 import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
 import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
-import { type KvHandle, openKv } from "../../../src/ratelimit/kv/kv_handle.ts";
+import type { KvHandle } from "../../../src/ratelimit/kv/kv_handle.ts";
+import { openKv } from "../../../src/ratelimit/kv/open_kv.ts";
 import {
   KvLimiter,
   type KvLimiterOptions,

@@ -83,3 +83,12 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- define "gateway.namespaces" -}}
 {{- if .Values.watchNamespaces }}{{ append .Values.watchNamespaces .Release.Namespace | uniq | sortAlpha | join "," }}{{ end }}
 {{- end }}
+
+{{- /* The "config" section, with the store that the chart runs. */ -}}
+{{- define "gateway.config" -}}
+{{- $config := deepCopy .Values.config }}
+{{- if .Values.valkey.enabled }}
+{{- $_ := set $config "kv" (dict "redis" (printf "redis://%s-valkey.%s.svc:6379" .Release.Name .Release.Namespace)) }}
+{{- end }}
+{{- toYaml $config }}
+{{- end }}

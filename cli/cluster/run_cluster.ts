@@ -1,29 +1,29 @@
-import { Cluster, type ManagedProxies } from "../src/cluster/cluster.ts";
+import { Cluster, type ManagedProxies } from "../../src/cluster/cluster.ts";
 import {
   type ClusterAccess,
   ClusterAccessError,
   findClusterAccess,
-} from "../src/cluster/client/cluster_access.ts";
-import { POLICY_API_GROUP } from "../src/api/resources/group.ts";
-import { parseAddress } from "../src/api/schema/address.ts";
-import { parseDuration } from "../src/api/schema/duration.ts";
-import { systemClock } from "../src/base/clock.ts";
-import { createLogger } from "../src/base/log.ts";
-import { parseLogFilter } from "../src/base/log_filter.ts";
+} from "../../src/cluster/client/cluster_access.ts";
+import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
+import { parseAddress } from "../../src/api/schema/address.ts";
+import { parseDuration } from "../../src/api/schema/duration.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { createLogger } from "../../src/base/log.ts";
+import { parseLogFilter } from "../../src/base/log_filter.ts";
 import {
   type ConfigurationSource,
   fileSource,
   textSource,
-} from "../src/config/configuration_source.ts";
-import type { LoadedConfig } from "../src/config/loaded_config.ts";
+} from "../../src/config/configuration_source.ts";
+import type { LoadedConfig } from "../../src/config/loaded_config.ts";
 import {
   ConfigurationError,
   loadCandidate,
   schemasOf,
-} from "../src/gateway/candidate.ts";
-import { printError } from "./output/output.ts";
-import { exitCodes, UsageError } from "./process/exit.ts";
-import { serve } from "./serve.ts";
+} from "../../src/gateway/candidate.ts";
+import { printError } from "../output/output.ts";
+import { exitCodes, UsageError } from "../process/exit.ts";
+import { serve } from "../serve.ts";
 
 /** Options of `gateway --cluster`. */
 export interface ClusterRunOptions {

@@ -1,0 +1,73 @@
+/** A real Redis server that keeps every write, also when it is killed. */
+export class RedisServer implements AsyncDisposable {
+  readonly url: string;
+  readonly #port: number;
+  readonly #folder: string;
+  #process: Deno.ChildProcess;
+
+  private constructor(port: number, folder: string) {
+    this.#port = port;
+    this.#folder = folder;
+    this.url = `redis://127.0.0.1:${port}`;
+    this.#process = this.#spawn();
+  }
+
+  static async start(): Promise<RedisServer> {
+    const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = probe.addr;
+    probe.close();
+    const server = new RedisServer(port, await Deno.makeTempDir());
+    await server.#untilReady();
+    return server;
+  }
+
+  /** Kills the server; its port refuses connections until `restart`. */
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await this.#process.status;
+  }
+
+  async restart(): Promise<void> {
+    this.#process = this.#spawn();
+    await this.#untilReady();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+
+  #spawn(): Deno.ChildProcess {
+    return new Deno.Command("redis-server", {
+      args: [
+        ...["--port", String(this.#port), "--bind", "127.0.0.1"],
+        ...["--dir", this.#folder, "--save", ""],
+        ...["--appendonly", "yes", "--appendfsync", "always"],
+      ],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+  }
+
+  async #untilReady(): Promise<void> {
+    const ping = new TextEncoder().encode("PING\r\n");
+    for (let attempts = 0; attempts < 600; attempts++) {
+      try {
+        using connection = await Deno.connect({
+          hostname: "127.0.0.1",
+          port: this.#port,
+        });
+        await connection.write(ping);
+        const reply = new Uint8Array(16);
+        const length = await connection.read(reply) ?? 0;
+        const text = new TextDecoder().decode(reply.subarray(0, length));
+        if (text.startsWith("+PONG")) return;
+      } catch (error) {
+        if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error("redis-server is not ready after 30 s");
+  }
+}
