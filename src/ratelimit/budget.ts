@@ -37,6 +37,8 @@ export interface BudgetDefinition {
   readonly calendar?: CalendarRule;
   /** Tokens used beyond the budget are forgotten at the reset, or subtracted from the next window. */
   readonly overshoot: "Forgive" | "Carry";
+  /** Only warns when it is used up. */
+  readonly isSoft?: boolean;
   /** Tells budgets of one `global` block apart that differ in their numbers only. */
   readonly variant?: number;
 }

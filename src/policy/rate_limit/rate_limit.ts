@@ -10,7 +10,7 @@ export const rateLimit = defineCombinedPolicy(
     description:
       "Budgets of requests or LLM tokens; those of gateway and route all apply.",
     schema: rateLimitSchema,
-    phases: ["route"],
+    phases: ["route", "gateway"],
     access: "open",
     trace: {
       event: undefined,

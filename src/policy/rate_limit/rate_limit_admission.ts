@@ -28,6 +28,15 @@ export class Admission {
     return new Admission(this.#clock, this.#budgets, global);
   }
 
+  /** Returns the admission of the same request by two policies. */
+  and(other: Admission): Admission {
+    return new Admission(
+      this.#clock,
+      [...this.#budgets, ...other.#budgets],
+      [...this.global, ...other.global],
+    );
+  }
+
   /** Returns the current state of the budgets. */
   readings(): readonly BudgetReading[] {
     const readings: BudgetReading[] = [];

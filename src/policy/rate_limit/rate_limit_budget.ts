@@ -20,6 +20,7 @@ export function budgetOf(config: BudgetConfig): BudgetDefinition {
     ...("calendar" in window &&
       { calendar: { unit: window.calendar, timeZone } }),
     overshoot: "overshoot" in config ? config.overshoot : "Forgive",
+    ...(config.whenExceeded === "Warn" && { isSoft: true }),
   };
 }
 

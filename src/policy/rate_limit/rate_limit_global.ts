@@ -94,6 +94,13 @@ export class GlobalLimits {
     return this.#names[index] ?? `descriptor ${index}`;
   }
 
+  /** Returns the names of limits that only warn and that the request exceeds. */
+  exceededBy({ readings }: GlobalAdmission): readonly string[] {
+    return readings.filter(({ index, remaining }) =>
+      remaining === 0 && this.#descriptors[index]?.budget.isSoft === true
+    ).map((reading) => this.nameOf(reading));
+  }
+
   /** Decides whether a request is admitted; without a promise when nothing has to be awaited. */
   admit(
     variables: Variables,

@@ -63,6 +63,9 @@ export class LimitNames {
 
 function partsOf(config: BudgetConfig): string[] {
   const { burst = 0 } = config;
-  const amount = describeAmount(config);
-  return burst > 0 ? [amount, `burst ${burst}`] : [amount];
+  return [
+    describeAmount(config),
+    ...(burst > 0 ? [`burst ${burst}`] : []),
+    ...(config.whenExceeded === "Warn" ? ["only warns"] : []),
+  ];
 }

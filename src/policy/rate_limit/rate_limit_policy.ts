@@ -38,6 +38,8 @@ import {
   type UsageRules,
 } from "../usage_listeners.ts";
 import type { Use } from "../../ratelimit/budget.ts";
+import type { Budget } from "../../ratelimit/local/counter_store.ts";
+import { SoftLimits } from "./soft_limits.ts";
 import { takeAll } from "../../ratelimit/local/take_all.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
@@ -73,6 +75,7 @@ export function createRateLimit(
     prices: services.prices,
     local,
     global: global.filter((each) => each !== undefined),
+    softLimits: new SoftLimits(services.clock, log),
     usageRules: usageRulesOf(layers.map(({ config }) => config)),
     writeLimits: layers.some(({ config }) => config.headers === "Standard")
       ? writeStandardHeaders
@@ -94,6 +97,7 @@ interface RateLimitOptions {
   readonly local: LocalLimits;
   readonly global: readonly GlobalLimits[];
   readonly usageRules: UsageRules;
+  readonly softLimits: SoftLimits;
   readonly writeLimits: WriteLimits;
 }
 
@@ -131,6 +135,10 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
       : undefined;
   }
 
+  /** Warns of an exhausted budget that rejects nothing. */
+  readonly #warnOfBudget = ({ limit: { name, scope } }: Budget) =>
+    this.#options.softLimits.warn(name, scope);
+
   onRequest(
     context: PolicyContext,
   ): Verdict | Promise<Verdict> {
@@ -157,7 +165,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
       : new RequestVariables(context);
     const budgets = local.fixed ??
       (variables === undefined ? [] : local.budgets(variables, context, now));
-    const exhausted = takeAll(budgets, now);
+    const exhausted = takeAll(budgets, now, this.#warnOfBudget);
     if (exhausted !== undefined) {
       const { limits } = local;
       const exhaustion = { budget: exhausted, budgets, limits, now };
@@ -193,6 +201,9 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     const { context, taken, admissions } = pending;
     if (verdict.verdict === "admitted") {
       admissions.push(verdict);
+      for (const name of limits.exceededBy(verdict)) {
+        this.#options.softLimits.warn(name, `domain "${limits.domain}"`);
+      }
       context.trace?.report(globalVerdict(limits, verdict));
       return this.#decideGlobally(pending);
     }
@@ -212,7 +223,8 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
   }
 
   #admit(context: PolicyContext, admission: Admission): void {
-    context.slots.set(admissionSlot, admission);
+    const earlier = context.slots.get(admissionSlot);
+    context.slots.set(admissionSlot, earlier?.and(admission) ?? admission);
     if (!this.#countsTokens) return;
     onUsage(
       context,

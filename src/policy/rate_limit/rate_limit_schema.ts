@@ -63,6 +63,11 @@ const budgetEntries = {
     s.optional(s.integer(0, 2 ** 31 - 1)),
     0,
   ),
+  whenExceeded: s.field(
+    "`Reject` rejects requests beyond the budget with 429; `Warn` forwards them, and the log warns once a minute.",
+    s.optional(s.oneOf(["Reject", "Warn"])),
+    "Reject",
+  ),
   when: s.field(
     "Condition (CEL): the limit applies to a request unless it is false.",
     s.optional(celExpression),

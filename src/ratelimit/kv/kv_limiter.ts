@@ -171,12 +171,14 @@ export class KvLimiter implements GlobalLimiter {
     let isKnown = true;
     for (const bucket of buckets) {
       const status = bucket.check(now);
-      if (status === "exhausted") return this.#reject(buckets, uses, now);
+      if (status === "exhausted" && bucket.budget.isSoft !== true) {
+        return this.#reject(buckets, uses, now);
+      }
       if (status === "unknown") isKnown = false;
     }
     if (!isKnown) return undefined;
     for (const bucket of buckets) {
-      bucket.take();
+      if (bucket.check(now) === "open") bucket.take();
       if (bucket.isDirty) this.#sweeper.watch(bucket);
     }
     const readings = this.#readAll(buckets, uses, now);

@@ -1,14 +1,18 @@
 import type { Budget } from "./counter_store.ts";
 
-/** Charges a request to all budgets, or to none: then returns the exhausted budget with the longest wait. */
+/**
+ * Charges a request to all budgets, or to none: then returns the exhausted budget with the longest wait.
+ * @param onSoft Called for each exhausted budget that only warns.
+ */
 export function takeAll(
   budgets: readonly Budget[],
   now: number,
+  onSoft?: (budget: Budget) => void,
 ): Budget | undefined {
   const held = inOrder(budgets);
   for (const { limit } of held) limit.hold();
   try {
-    const exhausted = findExhausted(budgets, now);
+    const exhausted = findExhausted(budgets, now, onSoft);
     if (exhausted !== undefined) {
       exhausted.reject();
       return exhausted;
@@ -23,10 +27,15 @@ export function takeAll(
 function findExhausted(
   budgets: readonly Budget[],
   now: number,
+  onSoft?: (budget: Budget) => void,
 ): Budget | undefined {
   let longest: Budget | undefined;
   for (const budget of budgets) {
     if (budget.allows(now)) continue;
+    if (budget.limit.definition.isSoft === true) {
+      onSoft?.(budget);
+      continue;
+    }
     if (longest === undefined || budget.waitMs(now) > longest.waitMs(now)) {
       longest = budget;
     }
