@@ -3,10 +3,11 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Body } from "../http/body.ts";
-import type { ResponseMessage } from "../http/message.ts";
+import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { Attempts } from "./attempts.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
+import { hashOf } from "./balancing/hash.ts";
 import type { Exchange } from "./exchange.ts";
 import { modelSources } from "./llm/model_sources.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
@@ -151,7 +152,10 @@ export class Forwarder {
     if (unprepared !== undefined) {
       await unlessCancelled(unprepared, cancellation);
     }
-    const target = destination.choose(attempts.tried, undefined);
+    const target = destination.choose(
+      attempts.tried,
+      keyOf(exchange.request, backend),
+    );
     attempts.target = target;
     attempts.providerRequestId = undefined;
     attempts.limitedBy = undefined;
@@ -178,4 +182,14 @@ export class Forwarder {
     });
     return await (trace === undefined ? call : trace.callEnds(call));
   }
+}
+
+/** Returns the hash by which a request keeps its endpoint; `undefined` when any will do. */
+function keyOf(
+  { headers }: RequestMessage,
+  { balancing }: Backend,
+): number | undefined {
+  const name = balancing?.hashHeader;
+  const value = name === undefined ? undefined : headers.getJoined(name);
+  return value === undefined ? undefined : hashOf(value);
 }

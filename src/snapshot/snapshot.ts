@@ -195,6 +195,8 @@ export interface Backend extends Omit<UpstreamOptions, "tls"> {
 /** Settings that spread the requests of a backend over its endpoints. */
 export interface Balancing {
   readonly policy: "LeastRequest" | "RoundRobin" | "Random" | "ConsistentHash";
+  /** Header whose value decides with `ConsistentHash`, in lower case. */
+  readonly hashHeader?: string | undefined;
   /** Time in which a new endpoint gets a growing share of the requests; 0 for all at once. */
   readonly slowStartMs: number;
   readonly ejection: Ejection;

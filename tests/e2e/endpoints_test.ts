@@ -243,3 +243,22 @@ Deno.test("a response has ten minutes to begin, an event stream any time", async
   mayAnswer.resolve();
   assert.equal(await (await stream).text(), "late");
 });
+
+Deno.test("ConsistentHash sends the same value of a header to the same endpoint", async () => {
+  await using one = saying("one");
+  await using two = saying("two");
+  await using gateway = await startTestGateway(
+    backend([one.port, two.port], {
+      loadBalancing: { policy: "ConsistentHash", hashHeader: "X-User" },
+    }),
+  );
+
+  const seen = new Set<string>();
+  for (let user = 0; user < 20; user++) {
+    const headers = { "x-user": `user ${user}` };
+    const counts = await countResponses(gateway.origin, 3, { headers });
+    assert.deepEqual(Object.values(counts), [3]);
+    for (const text of Object.keys(counts)) seen.add(text);
+  }
+  assert.equal(seen.size, 2);
+});

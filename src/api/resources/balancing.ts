@@ -1,18 +1,32 @@
 import { duration, positiveDuration } from "../schema/duration.ts";
+import { headerName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
 /** Spreads requests over the endpoints of a backend. */
-export const loadBalancingSchema = s.object({
-  policy: s.field(
-    "`LeastRequest` takes two endpoints at random and chooses the one with fewer requests.",
-    s.optional(s.oneOf(["LeastRequest", "RoundRobin", "Random"])),
-    "LeastRequest",
+export const loadBalancingSchema = s.refine(
+  s.object({
+    policy: s.field(
+      "`LeastRequest` takes two endpoints at random and chooses the one with fewer requests.",
+      s.optional(
+        s.oneOf(["LeastRequest", "RoundRobin", "Random", "ConsistentHash"]),
+      ),
+      "LeastRequest",
+    ),
+    hashHeader: s.field(
+      "Header whose value decides, for policy `ConsistentHash`.",
+      s.optional(headerName),
+    ),
+    slowStart: s.field(
+      "Time in which a new endpoint gets a growing share of the requests. Default, and `0s`: none.",
+      s.optional(duration),
+    ),
+  }),
+  s.rule(
+    ({ policy, hashHeader }) =>
+      (policy === "ConsistentHash") === (hashHeader !== undefined),
+    '"ConsistentHash" and "hashHeader" require each other',
   ),
-  slowStart: s.field(
-    "Time in which a new endpoint gets a growing share of the requests. Default, and `0s`: none.",
-    s.optional(duration),
-  ),
-});
+);
 
 /** Settings for endpoints that fail: they get no requests for a while. */
 export const ejectionSchema = s.object({

@@ -33,6 +33,7 @@ export function compileBalancing(
   if (loadBalancing === undefined && ejection === undefined) return undefined;
   return {
     policy: loadBalancing?.policy ?? defaultBalancing.policy,
+    hashHeader: loadBalancing?.hashHeader?.toLowerCase(),
     slowStartMs: optionalDuration(loadBalancing?.slowStart) ?? 0,
     ejection: compileEjection(ejection),
   };

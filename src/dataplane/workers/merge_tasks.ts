@@ -100,7 +100,6 @@ const fromBest: readonly UpstreamTask["health"][] = [
   "healthy",
   "returning",
   "ejected",
-  "unhealthy",
 ];
 
 function worse(

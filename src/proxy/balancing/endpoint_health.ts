@@ -6,10 +6,9 @@ import type { Ejection } from "../../snapshot/snapshot.ts";
 export type EjectionReason = "connect_failures" | "errors" | "latency";
 
 /**
- * `ejected`: gets no requests for a while. `returning`: that time is over, and one request decides. `unhealthy`: fails its
- * health checks.
+ * `ejected`: gets no requests for a while. `returning`: that time is over, and one request decides.
  */
-export type HealthState = "healthy" | "ejected" | "returning" | "unhealthy";
+export type HealthState = "healthy" | "ejected" | "returning";
 
 /** Errors after which no request can have reached the endpoint. */
 const connectErrors: ReadonlySet<GatewayErrorCode> = new Set([
@@ -40,12 +39,11 @@ export interface EndpointHealthOptions {
   readonly onChange: () => void;
 }
 
-/** The health of one endpoint: what its responses say (passive), and what health checks say (active). */
+/** The health of one endpoint, as its responses tell. */
 export class EndpointHealth {
   readonly #options: EndpointHealthOptions;
   #ejectedUntil: number | undefined;
   #isReturning = false;
-  #passesChecks = true;
   #connectFailures = 0;
   #errors = 0;
   /** Ejections in a row: each lasts twice as long. */
@@ -64,14 +62,13 @@ export class EndpointHealth {
   }
 
   get state(): HealthState {
-    if (!this.#passesChecks) return "unhealthy";
     if (this.#isReturning) return "returning";
     return this.#ejectedUntil === undefined ? "healthy" : "ejected";
   }
 
   /** Monotonic time from which one request may try the endpoint again; `Infinity` when it is not ejected. */
   get returnsAt(): number {
-    return this.#passesChecks ? this.#ejectedUntil ?? Infinity : Infinity;
+    return this.#ejectedUntil ?? Infinity;
   }
 
   /** Moving average of the time to the response head; `undefined` before the first response. */
@@ -111,14 +108,6 @@ export class EndpointHealth {
       this.#ejectedUntil = this.#options.clock.monotonic();
       this.#options.onChange();
     }
-  }
-
-  /** Records that health checks have begun to pass or to fail. */
-  checked(passes: boolean): void {
-    if (passes === this.#passesChecks) return;
-    this.#passesChecks = passes;
-    if (passes) this.#return();
-    else this.#options.onChange();
   }
 
   /** Lets one request try the endpoint, and a second one if the first has no outcome for a while. */
