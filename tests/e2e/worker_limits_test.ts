@@ -71,8 +71,8 @@ async function chargedTokens(
   expected: number,
 ): Promise<void> {
   for (let attempt = 0; attempt < 1000; attempt++) {
-    const [{ tokens }] = await readBudgets(gateway);
-    if (tokens === expected) return;
+    const [{ charged }] = await readBudgets(gateway);
+    if (charged === expected) return;
   }
   throw new Error(`The limit was not charged ${expected} tokens`);
 }
